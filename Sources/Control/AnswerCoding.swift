@@ -4,16 +4,16 @@ package import JSONDocument
 import Waymark
 import Wire
 
-/// How answers look as JSON: times as RFC 3339 in UTC, nothing as `null`.
+/// The JSON form of answers: times as RFC 3339 in UTC, absent values as `null`.
 package enum AnswerCoding {
-  /// As it crosses the control socket: the commands of steps stay values.
+  /// The form on the control socket: the commands of steps stay values.
   package static func encode(_ value: some Encodable) throws -> JSON {
     try encode(value, [.keepsSteps: true])
   }
 
-  /// As programs read it.
+  /// The form that programs read.
   ///
-  /// - Parameter home: what commands of this device name as their home; nil for the one that is meant anyway.
+  /// - Parameter home: the home that suggested commands name; nil for the default home.
   package static func document(_ value: some Encodable, home: String? = nil) throws -> JSON {
     try encode(value, home.map { [.home: $0] } ?? [:])
   }

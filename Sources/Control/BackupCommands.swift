@@ -1,6 +1,6 @@
 package import Waymark
 
-/// `backup`: writes all of the circle that this device holds to one file, without keys.
+/// `backup`: writes everything that this device holds of the circle to one file, without keys.
 package struct WriteBackup: NodeCommand, ConfirmableCommand {
   package static let name = "backup"
   package typealias Answer = Backup
@@ -14,7 +14,7 @@ package struct WriteBackup: NodeCommand, ConfirmableCommand {
     ) { call.tell(.progress($0, file: $1)) }
   }
 
-  /// A store that is suspect can be backed up: that is what helps.
+  /// A suspect store can be backed up too: then a backup is what helps.
   package func performWithoutNode(
     _ home: Home, _ tell: @escaping @Sendable (CommandEvent) -> Void
   ) async throws -> Backup {
@@ -22,7 +22,7 @@ package struct WriteBackup: NodeCommand, ConfirmableCommand {
   }
 }
 
-/// `restore`: puts a backup in the place of the store that is here. It needs the store to itself, so no node runs it.
+/// `restore`: replaces the store with a backup. It needs exclusive use of the store, so no running node performs it.
 package struct RestoreBackup: Command, ConfirmableCommand {
   package static let name = "restore"
   package typealias Answer = RestoreSummary

@@ -1,22 +1,22 @@
-// How a command travels: the terminal makes one of what was typed, the client carries it to the node through the
-// control socket, or opens the home itself where no node runs; the node performs it, and its answer goes back the same
-// way. Arguments and answers are values of their own types from one end to the other; JSON is only what they look like
-// on the socket and behind `--json`.
+// The way of a command: the terminal makes one from the command line. The client sends it to the running node through
+// the control socket, or opens the home itself if no node runs. The node performs it, and the answer goes back the same
+// way. Arguments and answers are typed values from one end to the other; JSON is only their form on the socket and with
+// `--json`.
 
 package import Waymark
 
-/// Something that can be asked for by name, with its arguments. Its answer is one value.
+/// A request by name, with arguments. Its answer is one value.
 ///
-/// A command stands in one place: its arguments, its answer and what it does in a file of this module, and how it is
-/// typed, explained and shown in the file of the same name in the command line.
+/// Each command is in one place: its arguments, its answer and what it does in a file of this module; its syntax, help
+/// and output in the file of the same name of the command line.
 package protocol Command: Codable, Sendable {
   associatedtype Answer: Codable & Sendable
 
-  /// The words that name it, joined with dots: `peers.ping`.
+  /// The words of the command, joined with dots: `peers.ping`.
   static var name: String { get }
   /// The name in requests and in the schema of its document, `waymark.NAME/1`; `name` unless several share a type.
   var documentName: String { get }
-  /// Whether nothing is different after it, so that it can be given again.
+  /// Whether the command changes nothing, so that it can be repeated.
   var isReadOnly: Bool { get }
 }
 
@@ -25,16 +25,16 @@ extension Command {
   package var isReadOnly: Bool { false }
 }
 
-/// A command that a node performs.
+/// A command that is performed by a node.
 package protocol NodeCommand: Command {
-  /// The key file whose passphrase it may need; nil for the root key.
+  /// The key file whose passphrase may be needed; nil for the root key.
   var keyFile: String? { get }
-  /// When it gives up by itself; nil if it has no limit of its own.
+  /// The time limit of the command itself; nil if it has none.
   var patienceMilliseconds: Int64? { get }
 
-  /// - Throws: any error; `Node.failure(_:)` makes a sentence of it.
+  /// - Throws: any error; `Node.failure(_:)` converts it to a `WaymarkError`.
   func perform(on node: isolated Node, _ call: CommandCall) async throws -> Answer
-  /// Performs it where no node runs.
+  /// Performs the command if no node is running.
   ///
   /// - Throws: `WaymarkError`
   func performWithoutNode(
@@ -53,7 +53,7 @@ extension NodeCommand {
   }
 }
 
-/// A command that waits for nothing but the store: it is answered on the thread of who asks.
+/// A command that waits only for the store, so it is answered on the thread of the client.
 package protocol PromptCommand: NodeCommand {
   func perform(on node: isolated Node) throws -> Answer
 }
@@ -64,18 +64,18 @@ extension PromptCommand {
   }
 }
 
-/// A command that asks for a yes before it does what can't be taken back.
+/// A command that asks for confirmation before a change with large consequences.
 package protocol ConfirmableCommand: Command {
   var yes: Bool? { get set }
 }
 
-/// What a command can use while it is performed.
+/// The context of a command that is being performed.
 package struct CommandCall: Sendable {
-  /// Tells who waits for the answer what happens meanwhile; called on any thread.
+  /// Sends an event to the client that waits for the answer; can be called on any thread.
   package var tell: @Sendable (CommandEvent) -> Void
-  /// Opens a sealed key that the command needs; it crosses the control socket on a line of its own.
+  /// The passphrase of a sealed key that the command needs. It crosses the control socket on a line of its own.
   package var passphrase: Passphrase?
-  /// Whether who waits has hung up. A command that has not begun by then is not carried out.
+  /// Whether the client has hung up. A command that has not begun by then is not carried out.
   package var hasLeft: @Sendable () -> Bool
 
   package init(

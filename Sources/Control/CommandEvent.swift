@@ -1,15 +1,15 @@
 package import Foundation
 package import Waymark
 
-/// What a command tells while it is performed.
+/// An event that a command sends while it is performed.
 package enum CommandEvent: Hashable, Sendable {
-  /// How far it has come, with the file that it is at.
+  /// The progress so far, and the file being processed.
   case progress(WorkProgress, file: String? = nil)
-  /// Something in a file that can't be imported: where, and why.
+  /// A part of a file that can't be imported: where, and why.
   case skipped(file: String, place: String, reason: String)
-  /// Something that was imported otherwise than it is in the file.
+  /// A part of a file that was imported in another form.
   case warning(file: String, text: String)
-  /// A ticket that a device can join with from now on.
+  /// A ticket with which a device can join now.
   case ticket(String, expires: Date)
 }
 

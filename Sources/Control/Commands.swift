@@ -1,12 +1,12 @@
 import Records
 package import Waymark
 
-/// The commands that a node performs, by the names that the control socket knows.
+/// The commands that a node performs, by their names on the control socket.
 enum Commands {
   static let named: [String: any NodeCommand.Type] = Dictionary(
     uniqueKeysWithValues: all.flatMap { type in names(of: type).map { ($0, type) } })
 
-  /// A command of kinds is known by the name of each.
+  /// A command that all kinds share has a name for each.
   private static func names(of type: any NodeCommand.Type) -> [String] {
     guard let type = type as? any KindCommand.Type else { return [type.name] }
     return Registry.listed.map { "\($0.name).\(type.action)" }
@@ -29,7 +29,7 @@ enum Commands {
   ]
 }
 
-/// `ping`: whether the node takes up work; what every conversation on the control socket begins with.
+/// `ping`: whether the node accepts work. Every conversation on the control socket begins with it.
 package struct Ping: PromptCommand {
   package static let name = "ping"
   package var isReadOnly: Bool { true }

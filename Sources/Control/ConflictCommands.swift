@@ -1,6 +1,6 @@
 package import Waymark
 
-/// `conflicts list`: what was changed on several devices at the same time.
+/// `conflicts list`: changes made on several devices at the same time.
 package struct ListConflicts: PromptCommand {
   package static let name = "conflicts.list"
   package var isReadOnly: Bool { true }
@@ -14,7 +14,7 @@ package struct ListConflicts: PromptCommand {
   }
 }
 
-/// `conflicts show`: all that both sides wrote, and what can be decided.
+/// `conflicts show`: everything that each side wrote, and the ways to resolve the conflict.
 package struct ShowConflict: PromptCommand {
   package static let name = "conflicts.show"
 
@@ -50,7 +50,7 @@ extension ShowConflict.Answer: Codable {
   }
 }
 
-/// `conflicts resolve`: decides for one side, on all devices.
+/// `conflicts resolve`: resolves a conflict in favor of one side, on all devices.
 package struct ResolveConflicts: PromptCommand {
   package static let name = "conflicts.resolve"
   package typealias Answer = Conflict.Resolution
@@ -66,14 +66,14 @@ package struct ResolveConflicts: PromptCommand {
     }
     guard take == "winner", id == nil else {
       throw WaymarkError.usage(
-        "All conflicts at once can only keep what shows: `--all --take winner` without an id.",
+        "`--all` can only keep what shows: use `--all --take winner`, without an id.",
         next: .waymark("conflicts resolve --all --take winner"))
     }
     return try node.resolveAllTakingWinners()
   }
 }
 
-/// An argument that a command needs, or a failure that says what is missing.
+/// Returns a required argument, or throws an error that names what is missing.
 func required(_ argument: String?, _ command: String, _ what: String) throws -> String {
   guard let argument else {
     throw WaymarkError.usage("`waymark \(command.replacing(".", with: " "))` needs \(what).")

@@ -3,11 +3,11 @@ import JSONDocument
 package import Waymark
 import Wire
 
-/// Carries a command to the node of a home: through its socket if it runs, else to the home itself.
+/// Performs a command on the node of a home: through its socket if it runs, else by opening the home.
 package enum ControlClient {
-  /// Has a command performed and gives its answer.
+  /// Performs a command and returns its answer.
   ///
-  /// - Parameter tell: what a long command tells meanwhile: progress, warnings; called on another thread.
+  /// - Parameter tell: receives the events of a long command, such as progress and warnings, on another thread.
   /// - Throws: `WaymarkError`, with the exit code and the next step.
   package static func perform<Asked: NodeCommand>(
     _ command: Asked, home: Home, tell: @escaping @Sendable (CommandEvent) -> Void = { _ in }
@@ -31,7 +31,7 @@ package enum ControlClient {
     }
   }
 
-  /// Opens the node of a home that is to serve, as soon as commands that have the store have ended.
+  /// Opens the node of a home in order to serve, once other commands that are using the store have ended.
   package static func openPatiently(_ home: Home, log: NodeLog = .silent) async throws -> Node {
     try await Node.patiently {
       if let socket = try connect(home) { throw WaymarkError.runsAlready(home, socket.peerProcess) }
@@ -39,7 +39,7 @@ package enum ControlClient {
     }
   }
 
-  /// Whether a node serves this home now.
+  /// Whether a node is serving this home.
   package static func isRunning(_ home: Home) -> Bool {
     do { return try connect(home) != nil } catch { return true }
   }
@@ -67,7 +67,7 @@ package enum ControlClient {
     }
   }
 
-  /// A running node has no terminal: where it needs a passphrase, this process asks for it, and asks again.
+  /// A running node has no terminal: if it needs a passphrase, this process asks for it and repeats the request.
   private static func converse(
     _ socket: LineSocket, _ request: ControlRequest, _ home: Home, keyFile: String?, _ patience: Int64?,
     _ tell: @Sendable (CommandEvent) -> Void
@@ -89,7 +89,7 @@ package enum ControlClient {
 }
 
 extension NodeCommand {
-  /// Opens the home, performs the command, and closes it again. A store that the disk failed is verified before.
+  /// Opens the home, performs the command and closes the home. A store whose disk has failed is verified first.
   ///
   /// - Throws: `WaymarkError`
   package func openAndPerform(
@@ -99,7 +99,7 @@ extension NodeCommand {
     return try await perform(onNodeOf: home, tell)
   }
 
-  /// The same without a look at the store first.
+  /// The same, without verifying a suspect store first.
   package func perform(
     onNodeOf home: Home, _ tell: @escaping @Sendable (CommandEvent) -> Void
   ) async throws -> Answer {
@@ -110,16 +110,16 @@ extension NodeCommand {
   }
 }
 
-/// One request to a running node and its answer, with a node that may be stopped, or stuck.
+/// One request to a running node and its answer, if the node may be suspended or stuck.
 ///
-/// Nothing that changes anything is sent before the node has answered a `ping`: a node that is stopped would carry it
-/// out when it goes on, long after this process gave up. From then on the node tells at least once a second that it is
-/// at work, however long the command takes.
+/// The request is sent only after the node has answered a `ping`: a suspended node would carry it out when it is
+/// resumed, long after this process gave up. From then on the node sends a sign of life at least once a second, however
+/// long the command takes.
 private struct WatchedConversation {
   private let socket: LineSocket
   private let request: ControlRequest
   private let passphrase: Passphrase?
-  /// When a command with a limit of its own gives up by itself.
+  /// When a command with a time limit of its own gives up.
   private let end: SuspendingClock.Instant?
 
   init(_ socket: LineSocket, _ request: ControlRequest, _ passphrase: Passphrase?, _ patience: Int64?) {
@@ -131,7 +131,7 @@ private struct WatchedConversation {
 
   func exchange(_ tell: @Sendable (CommandEvent) -> Void) throws -> JSON {
     try ping()
-    // A node that has no room says so and hangs up: then writing fails, and there is an answer all the same.
+    // A node with too many clients answers that and hangs up: then writing fails, but there is an answer to read.
     let isSent =
       passphrase.map { socket.writeSecret(ControlConnection.passphraseMark, $0.secret) } ?? true
     if isSent { socket.writeLine(request.line()) }
@@ -146,7 +146,7 @@ private struct WatchedConversation {
     throw WaymarkError.hungUp
   }
 
-  /// Waits until the node takes up work.
+  /// Waits until the node accepts work.
   private func ping() throws {
     socket.writeLine(ControlRequest(command: Ping.name, arguments: [:]).line())
     while let line = try next(hasBegun: false) {
@@ -159,10 +159,10 @@ private struct WatchedConversation {
     throw WaymarkError.hungUp
   }
 
-  /// How long the node may say nothing, in milliseconds: no longer than a limit of the command itself.
+  /// How long the node may be silent, in milliseconds: no longer than the time limit of the command itself.
   private var silence: Int64 {
     guard let end else { return Limits.controlSilenceMillisecondsMax }
-    // The node is to say itself that the time is over.
+    // Some more time, so that the node itself reports that the limit is over.
     let left = SuspendingClock.now.duration(to: end).wholeMilliseconds + 500
     return min(Limits.controlSilenceMillisecondsMax, max(left, 500))
   }
@@ -176,7 +176,7 @@ private struct WatchedConversation {
     }
   }
 
-  /// A node's answer may list every record.
+  /// An answer can list every record.
   private static let answerBytesMax = 512 * 1024 * 1024
 }
 

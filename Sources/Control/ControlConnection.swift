@@ -4,16 +4,16 @@ import Synchronization
 import Waymark
 import Wire
 
-/// One client of the control socket, on a thread of its own: reads a request, has it answered, reads the next.
+/// One client of the control socket, on a thread of its own: reads a request, answers it, reads the next.
 ///
-/// What the node tells meanwhile waits here, so a client that does not read holds up only itself.
+/// Events wait here until the client reads them, so a slow client delays only itself.
 ///
 /// A client that begins with the request `ping` expects signs of life: while it waits for an answer, the server calls
-/// `tellOfLife` about each second, as long as the node is at work.
+/// `tellOfLife` about every second, as long as the node is responsive.
 final class ControlConnection: Sendable {
   private struct State {
     var expectsLife = false
-    /// Since when an answer is waited for.
+    /// When the wait for the present answer began.
     var began: SuspendingClock.Instant?
   }
 
@@ -35,7 +35,7 @@ final class ControlConnection: Sendable {
     self.handler = handler
   }
 
-  /// Whether an answer is due for so long that the client wants to hear that the node is alive.
+  /// Whether the client has waited so long for an answer that a sign of life is due.
   func wantsLife(after milliseconds: Int64) -> Bool {
     state.withLock { state in
       guard state.expectsLife, let began = state.began else { return false }
@@ -43,17 +43,17 @@ final class ControlConnection: Sendable {
     }
   }
 
-  /// Says that the node is at work. Called on another thread, which never waits for this client.
+  /// Sends a sign of life. Called on another thread, which never waits for this client.
   func tellOfLife() {
     _ = sending.withLockIfAvailable { _ in socket.writeLine(Self.life, within: 0) }
   }
 
   private static let life = ControlReply.alive.line
 
-  /// Wakes the thread that serves it, and ends what the client waits for.
+  /// Wakes the thread that serves the client, and ends the connection.
   func interrupt() { socket.interrupt() }
 
-  /// Until the client hangs up, or does what none should.
+  /// Serves the client until it hangs up or breaks the protocol.
   func serve() {
     var passphrase: Passphrase?
     while true {
@@ -74,14 +74,14 @@ final class ControlConnection: Sendable {
         let seconds = patience / 1_000
         send(
           .failure(
-            .failed(.late, "No whole request came within \(seconds) seconds.", next: "the same again")))
+            .failed(.late, "No complete request arrived within \(seconds) seconds.", next: "try again")))
         return
       case .end: return
       }
     }
   }
 
-  /// `passphrase WORDS` before a request: what opens the sealed key that the request needs.
+  /// Reads `passphrase WORDS`, a line before the request that needs it to open a sealed key.
   private func takePassphrase(_ line: inout [UInt8], into passphrase: inout Passphrase?) throws -> Bool {
     guard line.starts(with: Self.passphraseMark) else { return false }
     defer { wipe(&line) }
@@ -92,15 +92,15 @@ final class ControlConnection: Sendable {
     return true
   }
 
-  /// What the line of a passphrase begins with.
+  /// The beginning of a line with a passphrase.
   static let passphraseMark = Array("passphrase ".utf8)
 
-  /// False if the client is gone.
+  /// Answers a request; false if the client is gone.
   private func answer(_ line: [UInt8], _ passphrase: Passphrase?) -> Bool {
     guard let request = ControlRequest(line: line) else {
-      return send(.failure(.usage("The control socket takes one JSON request a line.")))
+      return send(.failure(.usage("Invalid request: the control socket expects one JSON request per line.")))
     }
-    // One that gave up while this process was stopped believes that nothing was done.
+    // A client that gave up while this process was suspended assumes that nothing was done.
     guard !socket.hasHungUp else { return false }
     state.withLock { state in
       if request.command == Ping.name { state.expectsLife = true }
@@ -109,14 +109,14 @@ final class ControlConnection: Sendable {
     defer { state.withLock { $0.began = nil } }
     if let answer = promptly(request) { return send(answer) }
     let (handler, outbox, socket) = (handler, Outbox(), socket)
-    // Not a task-local value: the optimised program of Swift 6.3 crashes where one is bound around an `await`.
+    // Not a task-local value: optimised code of Swift 6.3 crashes if one is bound around an `await`.
     let call = CommandCall(passphrase: passphrase, hasLeft: { socket.hasHungUp }) {
       outbox.put(ControlReply.event($0).line)
     }
     let task = Task { outbox.finish(await handler(request, call).line) }
-    // This thread is the client's own; nothing else waits for it. A client that has gone keeps its place until
-    // its command has ended, so that no more than so many commands are carried out at once; but its command is
-    // cancelled, and nothing is waited for that was to be told to it.
+    // This thread belongs to the client; nothing else waits for it. A client that has gone keeps its slot until its
+    // command has ended, which limits the commands in progress; but its command is cancelled, and its events are
+    // dropped.
     var isThere = true
     while true {
       switch outbox.next(within: Limits.controlLookMilliseconds) {
@@ -137,11 +137,11 @@ final class ControlConnection: Sendable {
   }
 }
 
-/// Lines on their way to a client: put in by the node, which never waits, taken out by the client's thread.
+/// Lines to send to a client: added by the node, which never waits, and taken by the client's thread.
 final class Outbox: Sendable {
   private struct State {
     var lines: [[UInt8]] = []
-    /// How many of the lines have been taken out.
+    /// How many of the lines have been taken.
     var taken = 0
     var bytes = 0
     var isOver = false
@@ -156,14 +156,14 @@ final class Outbox: Sendable {
 
   func put(_ line: [UInt8]) { put(line, isLast: false) }
 
-  /// The last line; the one that may be as large as it is.
+  /// Adds the last line, the only one without a limit of size.
   func finish(_ line: [UInt8]) { put(line, isLast: true) }
 
   private func put(_ bytes: [UInt8], isLast: Bool) {
     state.withLock { state in
       if !isLast, state.bytes + bytes.count > bytesMax { state.hasOverflowed = true }
       if state.hasOverflowed {
-        // Something is missing, so nothing that follows may look whole.
+        // A line was dropped; drop all others, so that the client can't take the rest for the whole.
         (state.lines, state.taken, state.bytes) = ([], 0, 0)
       } else {
         state.lines.append(bytes)
@@ -172,21 +172,21 @@ final class Outbox: Sendable {
       state.isOver = isLast
     }
     changed.signal()
-    // Once for the line, once for the end behind it.
+    // Once for the line, once for the end after it.
     if isLast { changed.signal() }
   }
 
-  /// What waiting for a line came to.
+  /// The outcome of waiting for a line.
   enum Next: Equatable {
     case line([UInt8])
     case nothingYet
-    /// The last line has been taken.
+    /// All lines have been taken, and no more follow.
     case end
   }
 
-  /// The next line, once there is one.
+  /// Waits for the next line.
   ///
-  /// - Parameter within: milliseconds that it is waited for.
+  /// - Parameter within: how long to wait, in milliseconds.
   func next(within milliseconds: Int) -> Next {
     let deadline = DispatchTime.now() + .milliseconds(milliseconds)
     while true {
@@ -204,6 +204,6 @@ final class Outbox: Sendable {
     }
   }
 
-  /// Whether the client read too slowly to be told everything.
+  /// Whether lines were dropped because the client read too slowly.
   var hasOverflowed: Bool { state.withLock { $0.hasOverflowed } }
 }

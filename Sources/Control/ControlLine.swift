@@ -11,7 +11,7 @@ package struct ControlRequest: Hashable, Codable, Sendable {
     self.arguments = arguments
   }
 
-  /// Reads a line; nil if it is no request.
+  /// Parses a line; nil if it is not a request.
   package init?(line: [UInt8]) {
     guard let json = try? JSON.parse(line), let request = try? AnswerCoding.decode(Self.self, from: json)
     else { return nil }
@@ -29,16 +29,16 @@ package struct ControlRequest: Hashable, Codable, Sendable {
   }
 
   func line() -> [UInt8] {
-    // A name and a document can always be written.
+    // A name and a document can always be encoded.
     ((try? AnswerCoding.encode(self)) ?? .null).bytes()
   }
 }
 
-/// A line that the node writes on the control socket: any number of events and signs of life, then the answer or why
-/// there is none.
+/// A line that the node writes on the control socket: any number of events and signs of life, then the answer or a
+/// failure.
 enum ControlReply: Sendable {
   case event(CommandEvent)
-  /// The node is at work.
+  /// A sign of life: the node is responsive.
   case alive
   case result(JSON)
   case failure(WaymarkError)
@@ -48,7 +48,7 @@ enum ControlReply: Sendable {
   }
 
   var line: [UInt8] {
-    // What a node says is made of values that can be written.
+    // Replies consist of values that can always be encoded.
     ((try? AnswerCoding.encode(self)) ?? .null).bytes()
   }
 }

@@ -3,14 +3,14 @@ import Synchronization
 import Waymark
 import Wire
 
-/// Listens on the node's Unix socket and hands requests to it. Clients of the same user only.
+/// Listens on the node's Unix socket and passes requests to the node. Accepts only clients of the same user.
 ///
-/// Each client has a thread of its own, because it blocks; there are at most `Limits.controlClientsMax`.
+/// Each client has a thread of its own, because its calls block; there are at most `Limits.controlClientsMax`.
 final class ControlServer: Sendable {
-  /// Answers one request; events go out before the answer.
+  /// Answers one request; events are sent before the answer.
   typealias Handler =
     @Sendable (ControlRequest, CommandCall) async -> ControlReply
-  /// Answers a request on the client's own thread; nil if that can't be done now.
+  /// Answers a request on the client's own thread; nil if that is not possible now.
   typealias PromptHandler = @Sendable (ControlRequest) -> ControlReply?
 
   private struct State {
@@ -24,15 +24,15 @@ final class ControlServer: Sendable {
   private let handler: Handler
   private let patience: Int64
   private let isAlive: @Sendable () -> Bool
-  /// Signalled when a client has come, and at the end.
+  /// Signalled when a client has connected, and when the server stops.
   private let clientsCame = DispatchSemaphore(value: 0)
   private let state = Mutex(State())
 
   /// - Parameters:
-  ///   - patience: milliseconds that a client may take for a request.
-  ///   - isAlive: whether the node is at work, or takes up work; may take a second to say so. Called about each second
+  ///   - patience: milliseconds that a client may take to send a request.
+  ///   - isAlive: whether the node is working or accepts work; may take a second to answer. Called about every second
   ///     while a client waits for an answer.
-  /// - Throws: `WaymarkError` if the socket can't be made.
+  /// - Throws: `WaymarkError` if the socket can't be created.
   init(
     at place: ControlSocketPath, patience: Int64 = Limits.controlRequestMillisecondsMax,
     promptly: @escaping PromptHandler = { _ in nil }, isAlive: @escaping @Sendable () -> Bool = { true },
@@ -45,7 +45,7 @@ final class ControlServer: Sendable {
     self.isAlive = isAlive
     try place.clear()
     descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | LineSocket.closeOnExec, 0)
-    // Nobody can connect before `listen`, so the mode is right before anybody could.
+    // No client can connect before `listen`, and by then the mode is set.
     guard descriptor >= 0, withSocketAddress(path, { bind(descriptor, $0, $1) }) == 0,
       chmod(path, 0o600) == 0,
       listen(descriptor, Int32(Limits.controlClientsMax)) == 0
@@ -53,7 +53,7 @@ final class ControlServer: Sendable {
       let why = reason()
       if descriptor >= 0 { close(descriptor) }
       throw WaymarkError.home(
-        .unwritable, "The control socket \(path) can't be made: \(why.lowercased()).",
+        .unwritable, "The control socket \(path) can't be created: \(why.lowercased()).",
         next: "name another directory with --home")
     }
   }
@@ -75,13 +75,13 @@ final class ControlServer: Sendable {
     clientsCame.signal()
   }
 
-  /// Tells clients that wait for an answer, about each second, that the node is at work.
+  /// Sends signs of life about every second to clients that wait for an answer.
   private func tellOfLife() {
     while true {
       let (clients, isStopped) = state.withLock { (Array($0.clients.values), $0.isStopped) }
       guard !isStopped else { return }
       guard !clients.isEmpty else {
-        // A node that none talks to is not woken.
+        // Without clients this thread sleeps.
         clientsCame.wait()
         continue
       }
@@ -100,7 +100,7 @@ final class ControlServer: Sendable {
       }
       guard client >= 0 else {
         if errno == EINTR { continue }
-        // Out of descriptors: wait for some to come free instead of spinning.
+        // Out of descriptors: wait until some are free instead of spinning.
         Thread.sleep(forTimeInterval: 0.1)
         continue
       }
@@ -121,7 +121,7 @@ final class ControlServer: Sendable {
       return true
     }
     guard hasRoom else {
-      // Without waiting: this thread is everybody's.
+      // Without waiting: all clients depend on this thread.
       socket.writeLine(ControlReply.failure(.busy).line, within: 0)
       return nil
     }

@@ -6,9 +6,9 @@ import Wire
 extension Node {
   /// Serves the command line on the home's socket until the node closes.
   ///
-  /// An app that does so can be asked by `waymark --home DIR` while it runs.
+  /// While an app does so, `waymark --home DIR` works with its node.
   ///
-  /// - Throws: `WaymarkError` if the socket can't be made, and for a node in memory.
+  /// - Throws: `WaymarkError` if the socket can't be created, and for a node in memory.
   public func serveControl() throws {
     try checkOpen()
     try checkHasDirectory("A control socket")
@@ -28,11 +28,11 @@ extension Node {
     servesCommands { server.stop() }
   }
 
-  /// Performs a command; whatever goes wrong is a failure that a person can act on.
+  /// Performs a command; converts every error to one that a person can act on.
   package func answer<Asked: NodeCommand>(
     _ command: Asked, _ call: CommandCall = CommandCall()
   ) async -> Result<Asked.Answer, WaymarkError> {
-    // It has waited for its turn; by now perhaps for no one.
+    // The command has waited for its turn; the client may have left meanwhile.
     guard !Task.isCancelled, !call.hasLeft() else { return .failure(.cancelled) }
     beginCommand()
     defer { endCommand() }
@@ -44,8 +44,8 @@ extension Node {
     }
   }
 
-  /// Answers a command that needs nothing but the store on the caller's thread, so that none has to be woken; nil if
-  /// the node is at work, or the command needs more.
+  /// Answers a command that needs only the store on the caller's thread, without waking another; nil if the node is
+  /// busy, or the command needs more.
   private nonisolated func answerPromptly(_ request: ControlRequest) -> ControlReply? {
     guard let type = Commands.named[request.command] as? any PromptCommand.Type else { return nil }
     return runNow { $0.promptReply(to: request, type) }
@@ -65,7 +65,7 @@ extension Node {
     }
   }
 
-  /// Performs the command of a request and gives its answer as JSON.
+  /// Performs the command of a request and returns its answer as JSON.
   package func answer(
     to request: ControlRequest, _ call: CommandCall = CommandCall()
   ) async -> Result<JSON, WaymarkError> {
@@ -89,12 +89,12 @@ extension Node {
 }
 
 extension WaymarkError {
-  /// For a client: it has not closed the node, and can try again.
+  /// The failure for a client, which has not closed the node and can try again.
   fileprivate var forClients: WaymarkError { code == WaymarkError.closed.code ? .hungUp : self }
 }
 
 extension ControlRequest {
-  /// - Throws: `WaymarkError` if the arguments are none of the command.
+  /// - Throws: `WaymarkError` if the arguments don't fit the command.
   package func command<Asked: Command>(as type: Asked.Type) throws -> Asked {
     var arguments = arguments
     if type is any KindCommand.Type {
@@ -105,7 +105,7 @@ extension ControlRequest {
     } catch let failure as WaymarkError {
       throw failure
     } catch {
-      // The name of a Swift type never reaches a person.
+      // Names of Swift types are never shown.
       throw WaymarkError.usage("An argument of `\(command)` is missing or has the wrong type.")
     }
   }

@@ -3,7 +3,7 @@ import JSONDocument
 package import Waymark
 package import Wire
 
-/// `init`: founds a new circle with this device.
+/// `init`: creates a new circle with this device.
 package struct FoundCircle: Command {
   package static let name = "init"
 
@@ -27,7 +27,7 @@ package struct FoundCircle: Command {
   }
 }
 
-/// `join`: takes this device into the circle of a ticket, or of its store by the root key.
+/// `join`: admits this device to the circle of a ticket, or by the root key to the circle of its store.
 package struct JoinCircle: Command, ConfirmableCommand {
   package static let name = "join"
 
@@ -44,16 +44,16 @@ package struct JoinCircle: Command, ConfirmableCommand {
     /// Nil if the root key admitted the device.
     package let byTicket: ByTicket?
 
-    /// What only a join with a ticket has to say.
+    /// The part of the answer that only a join with a ticket has.
     package struct ByTicket: Sendable {
-      /// How many records came along, by the plural of their kind.
+      /// How many records were re-created in the new circle, by the plural of their kind.
       package let brought: [(plural: String, count: Int)]
       package let wasMember: Bool
       package let askedName: String?
       package let formerMember: DeviceReference?
     }
 
-    /// The root key has admitted this device.
+    /// The answer after the root key has admitted this device.
     package init(readmitted membership: NewMembership) { self.init(membership, nil) }
 
     package init(_ membership: NewMembership, brought: JoinPreview?, askedName: String?) {
@@ -119,21 +119,21 @@ extension JoinCircle.Answer: Codable {
   }
 }
 
-/// `invite`: makes a ticket by which one device can join.
+/// `invite`: creates a ticket with which one device can join.
 package struct Invite: NodeCommand {
   package static let name = "invite"
 
   package var role: String?
   package var expiresMilliseconds: Int64?
   package var rootKey: String?
-  /// Whether the answer comes only when a device has joined; the event `ticket` carries the ticket at once.
+  /// Whether to answer only when a device has joined; the event `ticket` carries the ticket at once.
   package var wait: Bool?
   package var keyFile: String? { rootKey }
 
   package struct Answer: Codable, Sendable {
     package let ticket: String
     package let expires: Date
-    /// The device that has joined; nil if that was not waited for.
+    /// The device that has joined; nil if the command did not wait for one.
     package let joined: DeviceReference?
 
     package init(ticket: String, expires: Date, joined: DeviceReference? = nil) {

@@ -1,6 +1,6 @@
 package import Waymark
 
-/// `habit tick`: one more entry of a day.
+/// `habit tick`: adds an entry to a day.
 package struct TickHabit: PromptCommand {
   package static let name = "habit.tick"
   package typealias Answer = HabitDayEntries.Summary
@@ -19,7 +19,7 @@ package struct TickHabit: PromptCommand {
   }
 }
 
-/// `habit untick`: no entry on a day.
+/// `habit untick`: removes all entries of a day.
 package struct UntickHabit: PromptCommand {
   package static let name = "habit.untick"
   package typealias Answer = HabitDayEntries.Summary
@@ -35,7 +35,7 @@ package struct UntickHabit: PromptCommand {
   }
 }
 
-/// `habit set`: one entry with a value on a day.
+/// `habit set`: replaces the entries of a day by one with this value.
 package struct SetHabit: PromptCommand {
   package static let name = "habit.set"
   package typealias Answer = HabitDayEntries.Summary
@@ -67,7 +67,7 @@ package struct SetHabit: PromptCommand {
   }
 }
 
-/// The amount that was typed; nil if none was.
+/// The typed amount; nil if there is none.
 private func number(_ text: String?) throws -> Double? {
   guard let text, !text.isEmpty else { return nil }
   guard let number = Double(text), number.isFinite else {

@@ -2,7 +2,7 @@ import Foundation
 import Membership
 package import Waymark
 
-/// `history`: what was done in the circle, or what was written to one record.
+/// `history`: the operations of the circle, or all changes to one record.
 package struct ShowHistory: NodeCommand {
   package static let name = "history"
 
@@ -11,7 +11,7 @@ package struct ShowHistory: NodeCommand {
   package var isReadOnly: Bool { true }
 
   package struct Answer: Codable, Sendable {
-    /// The record that was asked about; nil for the circle.
+    /// The record whose changes are listed; nil for the operations of the circle.
     package let record: History.Record?
     package let operations: [History.Operation]
     package let writes: [History.Write]
@@ -42,7 +42,7 @@ package struct ShowHistory: NodeCommand {
   }
 }
 
-/// `undo`: takes back an operation, as far as it still shows.
+/// `undo`: reverts an operation, as far as its values have not been changed since.
 package struct Undo: NodeCommand, ConfirmableCommand {
   package static let name = "undo"
   package typealias Answer = UndoSummary
@@ -58,14 +58,14 @@ package struct Undo: NodeCommand, ConfirmableCommand {
   }
 }
 
-/// `why`: why a peer is not in sync, or where the values of a record are from.
+/// `why`: why a peer is not in sync, or where the values of a record come from.
 package struct Explain: NodeCommand {
   package static let name = "why"
 
   package var subject: String?
   package var isReadOnly: Bool { true }
 
-  /// Why, of whatever the subject is.
+  /// The explanation of a peer or of a record.
   package enum Answer: Sendable {
     case peer(PeerExplanation)
     case record(RecordExplanation)

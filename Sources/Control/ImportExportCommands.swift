@@ -3,7 +3,7 @@ import Records
 package import Waymark
 import Wire
 
-/// `import`: one operation, whatever the files; nothing at all if one of them is broken.
+/// `import`: imports all files in one operation, or none of them if one is broken.
 package struct ImportFiles: NodeCommand {
   package static let name = "import"
   package typealias Answer = ImportSummary
@@ -23,13 +23,13 @@ package struct ImportFiles: NodeCommand {
   }
 }
 
-/// `export`: what is visible here, as a file of another application, or as a folder of several.
+/// `export`: writes the visible records as a file of another application, or as a folder of several files.
 package struct ExportRecords: NodeCommand, ConfirmableCommand {
   package static let name = "export"
 
   package var format: String?
   package var trip: String?
-  /// The file or folder that it goes to; nil for standard output.
+  /// The file or folder to write; nil for standard output.
   package var output: String?
   package var yes: Bool?
   package var isReadOnly: Bool { output == nil }
@@ -41,7 +41,7 @@ package struct ExportRecords: NodeCommand, ConfirmableCommand {
     /// The files of a folder; nil for one file.
     package let files: [String]?
     package let warnings: [String]
-    /// The text of the file, unless it went somewhere.
+    /// The text of the file; nil if it was written to `output`.
     package var content: String?
 
     package func encode(to encoder: any Encoder) throws {
@@ -59,13 +59,13 @@ package struct ExportRecords: NodeCommand, ConfirmableCommand {
     let format: ExportFormat = try exchangeFormat(try required(format, Self.name, "--format FORMAT"))
     let trip = try trip.map { try node.typedRecords(zone: nil).trip($0) }
     if trip != nil, !format.holdsTrips {
-      throw WaymarkError.usage("--trip goes with formats that hold trips: not with \(format.rawValue).")
+      throw WaymarkError.usage("--trip can't be used with \(format.rawValue), which has no trips.")
     }
     let tripID = trip.flatMap { UUID(uuidString: $0.uuid) }
     guard let output else {
       if format.isFolder {
         throw WaymarkError.usage(
-          "An export as \(format.rawValue) is several files: say which folder they go to.",
+          "An export as \(format.rawValue) is several files: name a folder for them.",
           next: .waymark("export --format \(format.rawValue) --output FOLDER"))
       }
       let file = try await node.export(as: format, trip: tripID)
@@ -95,7 +95,7 @@ extension CommandEvent {
   }
 }
 
-/// The format of a name that was typed.
+/// The format with the typed name.
 ///
 /// - Throws: `WaymarkError` with the code `bad_value`.
 private func exchangeFormat<Format: RawRepresentable & CaseIterable>(

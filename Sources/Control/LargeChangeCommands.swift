@@ -1,9 +1,9 @@
 import Membership
 package import Waymark
 
-// They show what they would do, take a backup first, and can be undone.
+// Commands that may change many records: each has a preview and takes a backup first.
 
-/// `mirror`: makes the records here, and so everywhere, those of another device.
+/// `mirror`: replaces the records on all devices with those of a peer.
 package struct Mirror: NodeCommand, ConfirmableCommand {
   package static let name = "mirror"
   package typealias Answer = OverrideSummary
@@ -23,7 +23,7 @@ package struct Mirror: NodeCommand, ConfirmableCommand {
   }
 }
 
-/// `assert`: makes the records everywhere those of this device.
+/// `assert`: replaces the records on all devices with those of this one.
 package struct AssertRecords: NodeCommand, ConfirmableCommand {
   package static let name = "assert"
   package typealias Answer = OverrideSummary
@@ -41,7 +41,7 @@ package struct AssertRecords: NodeCommand, ConfirmableCommand {
   }
 }
 
-/// `cleanup`: deletes trips that tests have left behind.
+/// `cleanup`: deletes trips that tests left behind.
 package struct CleanUp: NodeCommand, ConfirmableCommand {
   package static let name = "cleanup"
   package typealias Answer = CleanupSummary
@@ -57,7 +57,7 @@ package struct CleanUp: NodeCommand, ConfirmableCommand {
   }
 }
 
-/// `restamp`: re-timestamps what was written while this machine's clock ran ahead.
+/// `restamp`: re-timestamps changes made while this machine's clock was ahead.
 package struct Restamp: NodeCommand, ConfirmableCommand {
   package static let name = "restamp"
   package typealias Answer = RestampSummary

@@ -8,7 +8,7 @@ import Wire
   import Darwin
 #endif
 
-/// A blocking Unix socket that carries lines of JSON. It belongs to one thread at a time.
+/// A blocking Unix socket that carries lines of JSON. Only one thread at a time may use it.
 final class LineSocket: @unchecked Sendable {
   private let descriptor: Int32
   private var buffer: [UInt8] = []
@@ -17,7 +17,7 @@ final class LineSocket: @unchecked Sendable {
 
   deinit { close(descriptor) }
 
-  /// Connects to the node that listens at a place; nil if none of this user does.
+  /// Connects to the node that listens at a place; nil if no node of this user does.
   ///
   /// - Throws: `QueueFull`
   static func connect(to place: ControlSocketPath) throws -> LineSocket? {
@@ -27,11 +27,11 @@ final class LineSocket: @unchecked Sendable {
 
   /// Connects to a node's socket; nil if none listens there.
   ///
-  /// - Throws: `QueueFull` if the node has not accepted the clients before for some seconds.
+  /// - Throws: `QueueFull` if the node has not accepted earlier clients for some seconds.
   static func connect(to path: String) throws -> LineSocket? {
     let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | closeOnExec, 0)
     guard descriptor >= 0 else { return nil }
-    // Connecting waits where the queue of the socket is full; a node that is stopped never empties it.
+    // Connecting blocks if the queue of the socket is full; a suspended node never empties it.
     var patience = timeval(tv_sec: Int(Limits.controlSilenceMillisecondsMax / 1_000), tv_usec: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
     guard withSocketAddress(path, { Glibc.connect(descriptor, $0, $1) }) == 0 else {
@@ -45,13 +45,13 @@ final class LineSocket: @unchecked Sendable {
     return LineSocket(descriptor: descriptor)
   }
 
-  /// The node has left too many clients waiting.
+  /// Too many clients are waiting for the node to accept them.
   struct QueueFull: Error {}
 
-  /// For `socket`: programs that this one starts have no part in its conversations.
+  /// The flag for `socket` that keeps the descriptor from programs that this process starts.
   static let closeOnExec = Int32(SOCK_CLOEXEC.rawValue)
 
-  /// The user at the other end.
+  /// The user of the process at the other end.
   var peerUser: uid_t? {
     #if canImport(Glibc)
       return peer?[1]
@@ -62,7 +62,7 @@ final class LineSocket: @unchecked Sendable {
     #endif
   }
 
-  /// The process at the other end, where the system tells.
+  /// The process at the other end; nil if the system does not report it.
   var peerProcess: Int32? {
     #if canImport(Glibc)
       return peer.flatMap { Int32(exactly: $0[0]) }
@@ -72,7 +72,7 @@ final class LineSocket: @unchecked Sendable {
   }
 
   #if canImport(Glibc)
-    /// `struct ucred { pid, uid, gid }`: behind a feature macro that the import does not set.
+    /// `struct ucred { pid, uid, gid }`, which needs a feature macro that the import does not set.
     private var peer: [UInt32]? {
       var credentials: [UInt32] = [0, 0, 0]
       var length = socklen_t(12)
@@ -82,24 +82,23 @@ final class LineSocket: @unchecked Sendable {
     }
   #endif
 
-  /// What reading a line came to.
+  /// The outcome of reading a line.
   enum ReadResult: Equatable {
-    /// Without its end.
+    /// The line, without its line break.
     case line([UInt8])
     /// Longer than allowed.
     case tooLong
-    /// Not there in time.
+    /// The line did not arrive in time.
     case late
-    /// The other end is gone, a half line with it.
+    /// The other end is gone, and an incomplete line with it.
     case end
   }
 
   /// The next line.
   ///
   /// - Parameters:
-  ///   - within: milliseconds from now on for all of it, not counting those that the machine sleeps; nil for as long
-  ///     as it takes.
-  ///   - renews: whether the time begins again with each part of the line that arrives.
+  ///   - within: the time for the whole line in milliseconds, not counting sleep of the machine; nil for no limit.
+  ///   - renews: whether the time starts again with each part of the line that arrives.
   func readLine(bytesMax: Int, within milliseconds: Int64? = nil, renews: Bool = false) -> ReadResult {
     func end() -> SuspendingClock.Instant? { milliseconds.map { .now + .milliseconds($0) } }
     var deadline = end()
@@ -119,7 +118,7 @@ final class LineSocket: @unchecked Sendable {
     }
   }
 
-  /// Forgets what was at the front; it may have been a passphrase, so nothing of it stays in memory.
+  /// Removes the beginning of the buffer and wipes it from memory: it may have been a passphrase.
   private func take(_ count: Int) {
     let rest = Array(buffer[count...])
     wipe(&buffer)
@@ -150,15 +149,15 @@ final class LineSocket: @unchecked Sendable {
     }
   }
 
-  /// False if the other end is gone, or takes nothing for so long.
+  /// Writes a line; false if the other end is gone, or reads nothing for too long.
   ///
-  /// - Parameter within: milliseconds in which something has to be taken; nil for as long as it takes.
+  /// - Parameter within: milliseconds within which some bytes have to be read; nil for no limit.
   @discardableResult
   func writeLine(_ line: [UInt8], within milliseconds: Int64? = nil) -> Bool {
     write(line + [UInt8(ascii: "\n")], within: milliseconds)
   }
 
-  /// As `writeLine`, for bytes that are no whole line.
+  /// Like `writeLine`, for bytes that are not a complete line.
   @discardableResult
   func write(_ bytes: [UInt8], within milliseconds: Int64? = nil) -> Bool {
     var sent = 0
@@ -191,7 +190,7 @@ final class LineSocket: @unchecked Sendable {
     }
   }
 
-  /// Whether the other end is gone: one that has said all it will, and still listens, is not.
+  /// Whether the other end is gone. An end that has only finished writing still reads, and is not gone.
   var hasHungUp: Bool {
     var wanted = pollfd(fd: descriptor, events: 0, revents: 0)
     return poll(&wanted, 1, 0) > 0 && wanted.revents & Int16(POLLHUP | POLLERR) != 0
@@ -201,7 +200,7 @@ final class LineSocket: @unchecked Sendable {
   func interrupt() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 }
 
-/// Calls with the socket address of a path; -1 if the path is too long for one.
+/// Calls the body with the socket address of a path; -1 if the path is too long for one.
 func withSocketAddress(
   _ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32
 ) -> Int32 {

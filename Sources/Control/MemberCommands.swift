@@ -1,6 +1,6 @@
 package import Waymark
 
-/// `members list`: the devices of the circle, and who was revoked.
+/// `members list`: the devices of the circle, including revoked ones.
 package struct ListMembers: PromptCommand {
   package static let name = "members.list"
   package var isReadOnly: Bool { true }
@@ -14,7 +14,7 @@ package struct ListMembers: PromptCommand {
   }
 }
 
-/// `revoke`: takes devices out of the circle for good.
+/// `revoke`: removes devices from the circle permanently.
 package struct Revoke: NodeCommand, ConfirmableCommand {
   package static let name = "revoke"
   package typealias Answer = RevocationSummary

@@ -2,26 +2,26 @@ import Membership
 package import Waymark
 package import Wire
 
-/// `onboarding show`: which introduction this device shows, and why.
+/// `onboarding show`: which introduction this device should show, and why.
 package struct ShowOnboarding: PromptCommand {
   package static let name = "onboarding.show"
   package var isReadOnly: Bool { true }
 
   package struct Answer: Codable, Sendable {
     package let flow: OnboardingFlow
-    /// Whether the setting that syncs says that the introduction is over, and who wrote it.
+    /// Whether the synced setting says that the introduction was completed, and which device wrote it.
     package let flag: Bool
     package let flagFrom: DeviceKey?
     package let flagFromName: String?
     package let completedHere: Bool
-    /// What a returning user is told; nil for others.
+    /// What a returning user is shown; nil for other users.
     package let summary: Onboarding.ReturningUser?
   }
 
   package func perform(on node: isolated Node) throws -> Answer { try Answer(node) }
 }
 
-/// `onboarding complete`: notes that the introduction is over.
+/// `onboarding complete`: marks the introduction as completed.
 package struct CompleteOnboarding: PromptCommand {
   package static let name = "onboarding.complete"
   package typealias Answer = ShowOnboarding.Answer
@@ -32,7 +32,7 @@ package struct CompleteOnboarding: PromptCommand {
   }
 }
 
-/// `onboarding reset`: shows the introduction again.
+/// `onboarding reset`: brings the introduction back.
 package struct ResetOnboarding: PromptCommand {
   package static let name = "onboarding.reset"
   package typealias Answer = ShowOnboarding.Answer

@@ -19,7 +19,7 @@ package struct ListPeers: PromptCommand {
   }
 }
 
-/// `peers add`: dials an address from now on.
+/// `peers add`: adds an address to dial.
 package struct AddPeer: PromptCommand {
   package static let name = "peers.add"
 
@@ -36,7 +36,7 @@ package struct AddPeer: PromptCommand {
   }
 }
 
-/// `peers pause`: exchanges nothing with a peer.
+/// `peers pause`: pauses the exchange with a peer.
 package struct PausePeer: PromptCommand {
   package static let name = "peers.pause"
   package typealias Answer = PausedPeer
@@ -50,7 +50,7 @@ package struct PausePeer: PromptCommand {
   }
 }
 
-/// `peers resume`: exchanges again.
+/// `peers resume`: resumes the exchange with a peer.
 package struct ResumePeer: PromptCommand {
   package static let name = "peers.resume"
   package typealias Answer = PausedPeer
@@ -64,14 +64,14 @@ package struct ResumePeer: PromptCommand {
   }
 }
 
-/// A peer, and whether it is paused now.
+/// A peer, and whether it is paused.
 package struct PausedPeer: Codable, Sendable {
   package let device: DeviceKey
   package let name: String
   package let paused: Bool
 }
 
-/// `peers ping`: asks a connected peer for a sign of life, several times, over the live session.
+/// `peers ping`: measures several round trips to a connected peer, over the existing session.
 package struct PingPeer: NodeCommand {
   package static let name = "peers.ping"
   package typealias Answer = Peer.Ping
@@ -87,7 +87,7 @@ package struct PingPeer: NodeCommand {
   }
 }
 
-/// `peers rename`: calls a peer by another name on this device.
+/// `peers rename`: sets the name of a peer on this device.
 package struct RenamePeer: PromptCommand {
   package static let name = "peers.rename"
 
@@ -96,7 +96,7 @@ package struct RenamePeer: PromptCommand {
 
   package struct Answer: Codable, Sendable {
     package let device: DeviceKey
-    /// What it is called here from now on.
+    /// The name of the peer on this device.
     package let name: String
     package let ownName: String
   }
@@ -109,7 +109,7 @@ package struct RenamePeer: PromptCommand {
   }
 }
 
-/// The whole number that was typed; nil if none was.
+/// The typed whole number; nil if there is none.
 ///
 /// - Throws: `WaymarkError` with the code `bad_value`.
 func wholeNumber(_ text: String?, _ flag: String, _ range: ClosedRange<Int>) throws -> Int? {
@@ -117,7 +117,7 @@ func wholeNumber(_ text: String?, _ flag: String, _ range: ClosedRange<Int>) thr
   guard let number = Int(text), range.contains(number) else {
     let bounds =
       range.upperBound == .max
-      ? "from \(range.lowerBound) on" : "from \(range.lowerBound) to \(range.upperBound)"
+      ? "of \(range.lowerBound) or more" : "from \(range.lowerBound) to \(range.upperBound)"
     throw WaymarkError.badValue(flag, text, allowed: "it is a whole number \(bounds)")
   }
   return number

@@ -2,7 +2,7 @@ import Foundation
 package import Waymark
 package import Wire
 
-/// `entitlement show`: whether there is premium, and until when.
+/// `entitlement show`: whether premium is active, and until when.
 package struct ShowPremium: PromptCommand {
   package static let name = "entitlement.show"
   package typealias Answer = PremiumSummary
@@ -11,14 +11,14 @@ package struct ShowPremium: PromptCommand {
   package func perform(on node: isolated Node) throws -> PremiumSummary { node.premiumSummary }
 }
 
-/// `entitlement install`: takes in a certificate that an issuer wrote.
+/// `entitlement install`: installs a certificate from an issuer.
 package struct InstallEntitlement: PromptCommand {
   package static let name = "entitlement.install"
 
   package var file: String?
 
   package struct Answer: Codable, Sendable {
-    /// Whether the circle did not hold it before.
+    /// Whether the entitlement is new to the circle.
     package let added: Bool
     package let entitlement: EntitlementSummary
     package let premium: SyncState.Premium
@@ -31,7 +31,7 @@ package struct InstallEntitlement: PromptCommand {
   }
 }
 
-/// `entitlement buy`: premium without money, in builds made for it.
+/// `entitlement buy`: a mock purchase of premium, in builds that allow it.
 package struct BuyMockPremium: PromptCommand {
   package static let name = "entitlement.buy"
   package typealias Answer = PremiumSummary
@@ -51,7 +51,7 @@ package struct BuyMockPremium: PromptCommand {
   }
 }
 
-/// `entitlement cancel`: takes the mock purchase back.
+/// `entitlement cancel`: cancels the mock purchase.
 package struct CancelMockPremium: PromptCommand {
   package static let name = "entitlement.cancel"
   package typealias Answer = PremiumSummary
@@ -65,7 +65,7 @@ package struct CancelMockPremium: PromptCommand {
   }
 }
 
-/// Refuses a purchase in builds that have none, and one that does not say that it is a mock.
+/// Refuses a purchase in builds that don't allow one, and one without `--mock`.
 private func checkMock(_ mock: Bool?) throws {
   _ = try MockPurchase()
   guard mock == true else {
@@ -73,18 +73,18 @@ private func checkMock(_ mock: Bool?) throws {
   }
 }
 
-/// `issuer trust`: the circle's root key takes an issuer in.
+/// `issuer trust`: accepts an issuer in the circle, signed with its root key.
 package struct TrustIssuer: NodeCommand {
   package static let name = "issuer.trust"
 
   package var file: String?
-  /// The file of the root key; nil for the one of this device.
+  /// The file of the root key; nil for the key of this device.
   package var key: String?
   package var keyFile: String? { key }
 
   package struct Answer: Codable, Sendable {
     package let issuer: DeviceKey
-    /// Whether the circle did not trust it before.
+    /// Whether the issuer is new to the circle.
     package let added: Bool
   }
 

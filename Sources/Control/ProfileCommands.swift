@@ -1,6 +1,6 @@
 package import Waymark
 
-/// `profile show`: the one profile.
+/// `profile show`: the profile.
 package struct ShowProfile: PromptCommand, ConfirmableCommand {
   package static let name = "profile.show"
   package typealias Answer = ShownRecord
@@ -14,7 +14,7 @@ package struct ShowProfile: PromptCommand, ConfirmableCommand {
   }
 }
 
-/// `profile set`: other values for fields of the profile, which is written as a whole.
+/// `profile set`: changes fields of the profile, which is written as a whole.
 package struct SetProfile: PromptCommand {
   package static let name = "profile.set"
 
@@ -23,7 +23,7 @@ package struct SetProfile: PromptCommand {
 
   package struct Answer: Codable, Sendable {
     package let changed: Bool
-    /// The new time of change; nil if nothing was changed.
+    /// The new time of the last change; nil if nothing was changed.
     package let updatedAt: String?
 
     package func encode(to encoder: any Encoder) throws {

@@ -2,7 +2,7 @@ package import JSONDocument
 import Records
 package import Waymark
 
-/// A command that all listed kinds have: `trip list`, `habit list`. It is known by the name of each.
+/// A command that all listed kinds share, with a name for each: `trip list`, `habit list`.
 package protocol KindCommand: NodeCommand {
   static var action: String { get }
   /// The name of the kind.
@@ -61,17 +61,17 @@ package struct ListRecords: KindCommand, PromptCommand {
 
   package let kind: String
   package let deleted: Bool
-  /// What was typed for filters, by their names.
+  /// The typed filters, by name.
   package let filters: [String: String]
 
-  /// A record, and in the trash who deleted it.
+  /// A record, and for one in the trash its deletion.
   package struct Item: Codable, Sendable {
     package let record: ShownRecord
     package let deletion: ShownDeletion?
   }
 
   package struct Answer: Codable, Sendable {
-    /// What the document calls the list.
+    /// The key of the list in the document.
     package let plural: String
     package let items: [Item]
   }
@@ -133,7 +133,7 @@ extension ListRecords.Item {
       self.init(record: all, deletion: nil)
       return
     }
-    // What tells of the deletion begins with a member before the time.
+    // The members of the deletion begin one before its time.
     self.init(
       record: ShownRecord(Array(all.members.prefix(max(0, mark - 1)))),
       deletion: try ShownDeletion(from: decoder))
@@ -145,7 +145,7 @@ extension ListRecords.Item {
   }
 }
 
-/// `KIND show`: all of one record.
+/// `KIND show`: one record with all fields.
 package struct ShowRecord: KindCommand, PromptCommand, ConfirmableCommand {
   package static let action = "show"
   package typealias Answer = ShownRecord
@@ -161,7 +161,7 @@ package struct ShowRecord: KindCommand, PromptCommand, ConfirmableCommand {
   }
 }
 
-/// `KIND add`: a new record.
+/// `KIND add`: adds a record.
 package struct AddRecord: KindCommand, PromptCommand {
   package static let action = "add"
 
@@ -180,7 +180,7 @@ package struct AddRecord: KindCommand, PromptCommand {
   }
 }
 
-/// `KIND edit`: other values for fields of a record.
+/// `KIND edit`: changes fields of a record.
 package struct EditRecord: KindCommand, PromptCommand {
   package static let action = "edit"
 
@@ -201,7 +201,7 @@ package struct EditRecord: KindCommand, PromptCommand {
   }
 }
 
-/// `KIND delete`: takes a record out of sight, with all that belongs to it.
+/// `KIND delete`: moves a record to the trash, with all that belongs to it.
 package struct DeleteRecord: KindCommand, PromptCommand {
   package static let action = "delete"
 
@@ -222,7 +222,7 @@ package struct DeleteRecord: KindCommand, PromptCommand {
   }
 }
 
-/// `KIND restore`: brings a deleted record back.
+/// `KIND restore`: restores a deleted record.
 package struct RestoreRecord: KindCommand, PromptCommand {
   package static let action = "restore"
 
@@ -233,7 +233,7 @@ package struct RestoreRecord: KindCommand, PromptCommand {
     package let id: String
     package let name: String?
     package let visible: Bool
-    /// What it belongs to, while that is deleted.
+    /// Its parent, if that is deleted and hides it.
     package let hiddenBy: ShownReference?
   }
 
@@ -247,7 +247,7 @@ package struct RestoreRecord: KindCommand, PromptCommand {
   }
 }
 
-/// `trip timeline`: everything of a trip in the order of time.
+/// `trip timeline`: everything in a trip in chronological order.
 package struct ShowTimeline: PromptCommand {
   package static let name = "trip.timeline"
   package var isReadOnly: Bool { true }

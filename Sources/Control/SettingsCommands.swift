@@ -9,7 +9,7 @@ package struct ListSettings: PromptCommand {
 
   package struct Answer: Codable, Sendable {
     package let settings: [ResolvedPreference]
-    /// How many sync, and what they take.
+    /// How many settings sync, and their size in bytes.
     package let keys: Int
     package let bytes: Int
     package let overLimit: Bool
@@ -39,7 +39,7 @@ package struct GetSetting: PromptCommand {
   }
 }
 
-/// `settings set`: gives a setting a value on all devices.
+/// `settings set`: sets a setting on all devices.
 package struct SetSetting: PromptCommand {
   package static let name = "settings.set"
 
@@ -58,7 +58,7 @@ package struct SetSetting: PromptCommand {
   }
 }
 
-/// `settings unset`: goes back to the default on all devices.
+/// `settings unset`: resets a setting to its default on all devices.
 package struct UnsetSetting: PromptCommand {
   package static let name = "settings.unset"
 

@@ -2,14 +2,14 @@ import Membership
 package import Waymark
 import Wire
 
-/// `status`: how things are, and what waits.
+/// `status`: the state of the node and of sync, and what needs attention.
 package struct ShowStatus: PromptCommand {
   package static let name = "status"
   package typealias Answer = NodeStatus
 
-  /// Ends with a code of its own if peers are not in sync or conflicts wait.
+  /// Whether to exit with a code of its own if peers are not in sync or there are conflicts.
   package var check: Bool?
-  /// Takes note of what other devices deleted.
+  /// Whether to acknowledge mass deletions by other devices.
   package var acknowledge: Bool?
   package var isReadOnly: Bool { acknowledge != true }
 
@@ -21,18 +21,18 @@ package struct ShowStatus: PromptCommand {
   }
 }
 
-/// `metrics`: numbers for Prometheus.
+/// `metrics`: metrics for Prometheus.
 package struct ShowMetrics: PromptCommand {
   package static let name = "metrics"
   package var isReadOnly: Bool { write == nil }
 
-  /// The file that they go to; nil for standard output.
+  /// The file to write them to; nil for standard output.
   package var write: String?
 
   package struct Answer: Codable, Sendable {
     package let text: String
     package let metrics: [Metrics.Family]
-    /// The file that they were written to.
+    /// The file that they were written to; nil for standard output.
     package var written: String?
   }
 
@@ -44,12 +44,12 @@ package struct ShowMetrics: PromptCommand {
   }
 }
 
-/// `log level`: how much the running node logs.
+/// `logging level`: the log level of the running node.
 package struct LoggingLevel: PromptCommand {
-  package static let name = "log.level"
+  package static let name = "logging.level"
   package var isReadOnly: Bool { level == nil }
 
-  /// What is wanted; nil to ask only.
+  /// The level to set; nil to show the present one.
   package var level: String?
 
   package struct Answer: Codable, Sendable {
@@ -66,13 +66,13 @@ package struct LoggingLevel: PromptCommand {
         throw WaymarkError.badValue("LEVEL", wanted, allowed: "it is one of \(known)")
       }
       node.log.level = level
-      if level != before { node.log.say("the log shows \(level) and graver from now on") }
+      if level != before { node.log.say("log level set to \(level)") }
     }
     return Answer(level: "\(node.log.level)", before: "\(before)")
   }
 }
 
-/// `wait`: until in sync with the connected peers, or with one.
+/// `wait`: waits until in sync with the connected peers, or with one.
 package struct WaitUntilInSync: NodeCommand {
   package static let name = "wait"
   package var isReadOnly: Bool { true }

@@ -1,6 +1,6 @@
 package import Waymark
 
-/// `sync status`: whether records sync, and why.
+/// `sync status`: whether records sync, and if not, why.
 package struct ShowSync: PromptCommand {
   package static let name = "sync.status"
   package typealias Answer = SyncState
@@ -9,7 +9,7 @@ package struct ShowSync: PromptCommand {
   package func perform(on node: isolated Node) throws -> SyncState { try node.syncState() }
 }
 
-/// `sync on`: opt in, after a look at what it means.
+/// `sync on`: turns sync of records on, after a preview of what would be merged.
 package struct TurnSyncOn: NodeCommand, ConfirmableCommand {
   package static let name = "sync.on"
   package var isReadOnly: Bool { preview == true }
@@ -21,7 +21,7 @@ package struct TurnSyncOn: NodeCommand, ConfirmableCommand {
 
   package init() {}
 
-  /// What became of the gate, or what would become of the records.
+  /// The new state of sync, or a preview of what would happen to the records.
   package enum Answer: Sendable {
     case state(SyncState)
     case preview(SyncPreview)
@@ -53,7 +53,7 @@ extension TurnSyncOn.Answer: Codable {
   }
 }
 
-/// `sync off`: keeps records on this device. Works for everyone.
+/// `sync off`: turns sync of records off. Works without premium.
 package struct TurnSyncOff: PromptCommand {
   package static let name = "sync.off"
   package typealias Answer = SyncState
@@ -61,7 +61,7 @@ package struct TurnSyncOff: PromptCommand {
   package func perform(on node: isolated Node) throws -> SyncState { try node.turnSyncOff() }
 }
 
-/// `sync now`: asks every peer at once.
+/// `sync now`: syncs with every peer now.
 package struct SyncNow: PromptCommand {
   package static let name = "sync.now"
 

@@ -1,7 +1,7 @@
 import Membership
 package import Waymark
 
-/// `verify`: compares the data here with that of connected peers, or with `--deep` the store with its own log.
+/// `verify`: compares the data here with that of connected peers, or with `--deep` the store with its log.
 package struct Verify: NodeCommand {
   package static let name = "verify"
 
@@ -22,14 +22,14 @@ package struct Verify: NodeCommand {
     }
     guard peer == nil else {
       throw WaymarkError.usage(
-        "--deep and --repair are about this device alone.",
+        "--deep and --repair check only this device, so they take no PEER.",
         next: "\(waymark: "verify --deep"), or \(waymark: "verify PEER")")
     }
     return .store(
       try await node.verifyStore(repairing: repair == true) { call.tell(.progress($0)) })
   }
 
-  /// A store that is suspect is not refused, and one that can't be opened is verified all the same.
+  /// Works on a suspect store, and also on one that can't be opened.
   package func performWithoutNode(
     _ home: Home, _ tell: @escaping @Sendable (CommandEvent) -> Void
   ) async throws -> Answer {

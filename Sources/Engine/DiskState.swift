@@ -4,21 +4,20 @@ package import Replication
 import Storage
 import Wire
 
-/// Whether the disk under a store takes what is written to it, and what follows when it does not.
+/// The state of the disk under a store, and the reactions to a full or failed one.
 ///
 ///     works ──no room──▶ full ──room again──▶ works
 ///       └───────────failed──┴──▶ broken, until the next start
 ///
-/// On a full disk nothing is stored: reading and sending go on, and peers are asked again later. Nothing is tried
-/// again on a disk that has failed: the same transaction may appear to work, and be gone after a power loss.
+/// While the disk is full nothing is stored; reading and sending go on, and peers are asked again later. After a
+/// failure nothing is retried: the same transaction might appear to succeed and be gone after a power loss.
 package struct DiskState: Sendable {
   package private(set) var isFull = false
   package private(set) var isBroken = false
 
-  /// False while nothing can be stored.
   package var canStore: Bool { !isFull && !isBroken }
 
-  /// Records one event and says what must be done about it, in order.
+  /// Records one event and appends what must be done about it, in order.
   mutating func handle(_ input: DiskInput, into effects: inout [DiskEffect]) {
     switch input {
     case .started(let lacksBallast):
@@ -30,7 +29,7 @@ package struct DiskState: Sendable {
         if !isBroken { effects.append(.stop(error)) }
         isBroken = true
       } else if case StoreError.damagedSet = error {
-        // Peers are asked for it; nothing else is wrong.
+        // Peers are asked to send it again; the rest of the store is fine.
       } else {
         effects.append(.report(error))
       }
@@ -41,7 +40,7 @@ package struct DiskState: Sendable {
   private mutating func becomeFull(_ effects: inout [DiskEffect]) {
     guard canStore else { return }
     isFull = true
-    // The write-ahead log may be what has filled the disk: then there is room at once.
+    // If the write-ahead log filled the disk, shrinking it frees room at once.
     effects += [.shrinkBallast, .shrinkLog, .look(after: Self.firstLookMilliseconds)]
   }
 
@@ -58,37 +57,37 @@ package struct DiskState: Sendable {
   private static let lookMilliseconds: Moment = 5_000
 }
 
-/// What happened to the disk.
+/// Events that concern the disk.
 package enum DiskInput {
-  /// The node begins to serve; opening the store may have used up the ballast.
+  /// The node starts to serve; opening the store may have used up the ballast.
   case started(lacksBallast: Bool)
-  /// The store refused a transaction, or could not read.
+  /// The store rejected a transaction, or could not read.
   case failed(any Error)
-  /// The shell has looked whether the disk has room.
+  /// The shell has checked whether the disk has room.
   case looked(hasRoom: Bool)
 }
 
-/// What must be done about the disk. The replicator does what concerns its store, and its shell the rest.
+/// Reactions to the state of the disk. The replicator performs `shrinkLog` and its part of `resume`, its shell the rest.
 package enum DiskEffect {
-  /// Give up the ballast, all but the reserve for `ReplicatorShell.freeReserve`.
+  /// Free the ballast except for the reserve of `ReplicatorShell.freeReserve`.
   case shrinkBallast
-  /// Take the room for the ballast again.
+  /// Allocate the ballast again.
   case holdBallast
-  /// Look whether there is room after so many milliseconds, and answer with `DiskInput.looked`; a newer one replaces
-  /// an older one.
+  /// Check for room after so many milliseconds and answer with `DiskInput.looked`; a newer request replaces an older
+  /// one.
   case look(after: Moment)
-  /// Move the write-ahead log into the database and give its room back to the disk.
+  /// Checkpoint the write-ahead log into the database and free its space.
   case shrinkLog
-  /// Store what found no room meanwhile, and ask peers again.
+  /// Store what had no room until now, and ask peers again.
   case resume
-  /// The store can't be trusted any more: end the process without another write.
+  /// End the process without another write: the store can't be trusted any more.
   case stop(any Error)
-  /// The store refused for a reason that is not the disk's.
+  /// Report a rejected transaction that the disk did not cause.
   case report(any Error)
 }
 
 extension Replicator {
-  /// Records what happened to the disk, and does what follows.
+  /// Records an event of the disk and performs the reactions.
   package func handle(_ input: DiskInput, now: Now) {
     for effect in effects(of: input) {
       perform(effect)
@@ -96,7 +95,7 @@ extension Replicator {
     }
   }
 
-  /// The store refused: nothing of the transaction is there.
+  /// Records that the store rejected a transaction, of which nothing was written.
   package func storeFailed(_ error: any Error) {
     // The disk has no more room than before, so nothing resumes and the time does not matter.
     for effect in effects(of: .failed(error)) { perform(effect) }
@@ -117,7 +116,7 @@ extension Replicator {
     do { try store.checkpoint(isShrinking: true) } catch  where isBrokenStore(error) {
       storeFailed(error)
     } catch {
-      // A full disk may have no room for this either, and somebody may be reading.
+      // A full disk may have no room for the checkpoint either, and an open reader blocks it.
       shell?.note(.logNotShortened(why: "\(error)"))
     }
   }

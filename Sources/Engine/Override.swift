@@ -1,4 +1,28 @@
 // Protocol/merge.md, "Overrides"
+//
+// An override makes the records of one device the right ones on all: `mirror` takes those of a peer, `assert` keeps
+// those of this device. It picks neither a snapshot nor a time, but change sets. Ancestors of the *wanted* heads count,
+// ancestors of the *present* heads that are not among them are reverted, and whatever is written later merges as usual.
+//
+//     waymark mirror phone, run on laptop, which has a1–a3 of its own and p1 of the phone
+//
+//     laptop's log   a1 ── a2 ── a3       wanted heads, as the phone told them:  a1, p2
+//     phone's log    p1 ── p2             present heads, laptop's own:           a3, p1
+//
+//     reverted = ancestors of {a3, p1} without those of {a1, p2} = {a2, a3}
+//
+// 1. `begin` stores both lists of heads at the moment of the confirmation. A change made while the device is still
+//    syncing is in neither list, so it is not reverted.
+// 2. Every turn ends with `finishOverride`. It does nothing until all sets of both lists are folded here (p2 above),
+//    since their effect on the records is not known before.
+// 3. `carryOut` writes, for every record that a reverted set touches, the difference between its present state and its
+//    state without the reverted sets. This is one ordinary operation. It has seen a2 and a3, so a device that holds only
+//    those, however long it was away, brings nothing back.
+// 4. The trace of the newest override is kept, and `traceOvertaking` checks each later set: writes to the same records
+//    by a device that had not received the override merge as concurrent writes, and `status` reports them.
+//
+// The process may end at any point. The pending request is deleted only after the operation is durable; a restart in
+// between finds the operation by its id and does not write it a second time.
 
 import Membership
 import Records
@@ -7,42 +31,42 @@ package import Storage
 package import Wire
 
 /// The overrides (`mirror`, `assert`) of one device: at most one is pending, and the last one that was carried out is
-/// watched for concurrent changes.
+/// checked for concurrent changes.
 ///
-///     begin ──▶ pending ──all change sets are here──▶ carried out, traced
-///                 └──dropped: sync was turned off──▶ none
+///     begin ──▶ pending ──all its change sets are folded──▶ carried out, traced
+///                 └──sync was turned off──▶ dropped
 ///
-/// The pending one is stored, so that a node that ends meanwhile resumes it at its next start.
+/// The pending override is stored, so that the next start resumes it if the process ends first.
 package struct Override: Sendable {
   package internal(set) var pending: OverrideRequest?
   package internal(set) var trace: OverrideTrace?
-  /// The result of the newest one, for the command that waits for it.
+  /// The result of the newest override, for the command that waits for it.
   package internal(set) var latest: (operation: OperationID, result: Result<OverrideOutcome, any Error>)?
 
   init(_ store: Store, preference: Bool) throws {
     if preference {
       pending = try store.meta(MetaKey.pendingOverride).map { try OverrideRequest(encoded: $0) }
     } else {
-      // Without sync it was requested at the very moment at which the node ended: nothing of it has begun, and it must
-      // not be carried out when sync is turned on for another reason. A full disk may keep it until sync is turned off.
+      // The node ended between `begin` and turning sync on. Nothing of the override was carried out, and it must not be
+      // when sync is turned on later for another reason. On a full disk it stays until sync is turned off.
       try? Self.forget(store)
     }
     trace = try store.meta(MetaKey.lastOverride).map { try OverrideTrace(encoded: $0) }
   }
 
-  /// Removes a pending one from a store.
+  /// Removes the pending override from a store.
   package static func forget(_ store: Store) throws {
     guard try store.meta(MetaKey.pendingOverride) != nil else { return }
     try store.setMeta(MetaKey.pendingOverride, nil)
   }
 }
 
-/// An override that a person has confirmed.
+/// An override that the user has confirmed.
 package struct OverrideRequest: Sendable {
   package let verb: String
-  /// The operation that it becomes.
+  /// The id of the operation that it will be written as.
   package let operation: OperationID
-  /// Whose state is wanted; nil for this device's own.
+  /// The device whose state is wanted; nil for this one.
   package let peer: DeviceKey?
   package let asked: Moment
   package let revert: Revert
@@ -58,39 +82,40 @@ package struct OverrideRequest: Sendable {
   }
 }
 
-/// An override that was carried out, and the records that other devices have changed without knowing of it.
+/// An override that was carried out, and its records that devices have changed without having received it.
 package struct OverrideTrace: Sendable {
   package let request: OverrideRequest
-  /// The local number of the newest set that was checked.
+  /// The local number of the newest set checked so far.
   package var checked: Int64
   package var overtaken: Set<RecordKey> = []
 }
 
-/// What an override has changed.
+/// The changes that an override wrote.
 package struct OverrideOutcome: Sendable {
   /// Nil if nothing differed.
   package let operation: OperationID?
   package let written: [KindNumber: CommitReport.EntryCounts]
-  /// Records that were changed on other devices after it was requested.
+  /// Numbers of records that were changed after the request, and keep those changes.
   package let elsewhere: [KindNumber: Int]
 }
 
-/// How far an override has come.
+/// Progress of an override.
 package enum OverrideEvent: Sendable {
   case began(OverrideRequest)
-  /// All that it needs is here; what it changes is written next.
+  /// All change sets that it needs are folded; its changes are written next.
   case ready(OverrideRequest)
-  /// Its change sets are durable, none if nothing differed or they were written before; it is noted as done next.
+  /// Its change sets are durable; the list is empty if nothing differed or an earlier run wrote them. The pending request
+  /// is removed next.
   case written(OverrideRequest, [ChangeSetID])
   case finished(OverrideRequest)
   case dropped(OverrideRequest)
 }
 
 extension Replicator {
-  /// Keeps a request durably; a pending one is replaced. The shell turns sync on next, without which it can't be
-  /// carried out, and then calls `finishOverride`.
+  /// Stores a request durably, in place of a pending one. The shell then turns on sync, which the override needs, and
+  /// calls `finishOverride`.
   ///
-  /// - Throws: `WriteRefusal`, and what the store throws; then nothing has changed.
+  /// - Throws: `WriteRefusal`, and errors of the store; then nothing has changed.
   package func begin(_ request: OverrideRequest) throws {
     guard !isSpent else { throw WriteRefusal.incarnationsSpent }
     guard canStore else { throw WriteRefusal.cannotStore }
@@ -99,18 +124,18 @@ extension Replicator {
     shell?.note(.override(.began(request)))
   }
 
-  /// Change sets that have to be folded before the difference is known; those that the circle does not admit are not
-  /// waited for.
+  /// The number of change sets still to be folded before the difference is known, without those that the circle does
+  /// not admit.
   package func missing(_ request: OverrideRequest) throws -> UInt64 {
     let evaluation = circle.evaluation
     return try store.missing(request.revert) { evaluation.admission(of: $0) == .open }
   }
 
-  /// Carries out the pending override as soon as all that it needs is here; every turn ends with this.
+  /// Carries out the pending override once all change sets that it needs are folded; called at the end of every turn.
   package func finishOverride(now: Now) {
     guard let request = override.pending, isOpen, canStore, !isSpent, circle.evaluation.isMember(device)
     else { return }
-    // Writing is a turn of its own, which must not begin it a second time.
+    // Writing is a turn too, whose end must not start the override a second time.
     override.pending = nil
     do {
       guard try missing(request) == 0 else {
@@ -120,7 +145,7 @@ extension Replicator {
       override.latest = (request.operation, .success(try carryOut(request, now)))
     } catch {
       storeFailed(error)
-      // With room on the disk it is tried again, else at the next start.
+      // On a full disk it is retried once there is room; after other errors, at the next start.
       if disk.isFull { override.pending = request }
       override.latest = (request.operation, .failure(error))
     }
@@ -131,14 +156,14 @@ extension Replicator {
     let plan = try store.plan(request.revert, now: now.wall)
     let key = OperationKey(id: request.operation, device: device)
     var sets: [ChangeSetID] = []
-    // The last run may have ended right after the write.
+    // The previous run may have ended between this write and the removal of the pending request.
     if try !store.isWritten(key), !plan.changes.drafts.isEmpty {
       sets = try write(
         OperationDraft(id: request.operation, verb: request.verb), plan.changes.drafts,
         leastClock: plan.changes.leastClock, now: now)
     }
     shell?.note(.override(.written(request, sets)))
-    // Its sets may depend on parked ones, and not show yet.
+    // Its sets may depend on parked ones and not be folded yet.
     let isWritten = try store.isWritten(key)
     if isWritten {
       let trace = OverrideTrace(request: request, checked: try store.lastNumberBeforeParked())
@@ -151,7 +176,7 @@ extension Replicator {
       operation: isWritten ? request.operation : nil, written: plan.counts, elsewhere: plan.later)
   }
 
-  /// Forgets an override that has not been carried out.
+  /// Drops the pending override.
   package func dropOverride() throws {
     try Override.forget(store)
     guard let request = override.pending else { return }
@@ -159,9 +184,9 @@ extension Replicator {
     shell?.note(.override(.dropped(request)))
   }
 
-  // MARK: Afterwards
+  // MARK: Concurrent changes
 
-  /// Finds changes of devices that did not know of the last override, to the records that it wrote.
+  /// Finds changes to the records of the last override by devices that had not received it.
   func traceOvertaking() {
     guard var trace = override.trace else { return }
     trying {
@@ -170,12 +195,12 @@ extension Replicator {
       let known = trace.overtaken.count
       trace.overtaken.formUnion(try store.overtaking(operation, &trace.checked))
       override.trace = trace
-      // What was checked without a find is checked again after a restart.
+      // Saved only with a find: after a restart the sets since the last find are checked again.
       if trace.overtaken.count > known { try store.setMeta(MetaKey.lastOverride, trace.encoded) }
     }
   }
 
-  /// The sets have new numbers, so those that were checked can't be told from the others any more.
+  /// Checks all sets again after a rebuild, which renumbers them.
   func traceOvertakingFromStart() {
     guard override.trace != nil else { return }
     override.trace?.checked = 0
@@ -184,10 +209,9 @@ extension Replicator {
   }
 }
 
-// MARK: As the store keeps them
+// MARK: Stored form
 
 extension MetaKey {
-  /// The pending override, and the last one that was carried out.
   package static let pendingOverride = "direction"
   package static let lastOverride = "last-direction"
 }
@@ -266,7 +290,7 @@ extension CBORWriter {
 }
 
 extension CBORReader {
-  /// This device wrote it: the bound only keeps a damaged store from being believed.
+  /// A bound against damaged stores only: this device wrote the value itself.
   fileprivate static let keptItemsMax = 1 << 24
 
   fileprivate mutating func heads() throws -> [LogHead] {

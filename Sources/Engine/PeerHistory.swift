@@ -2,7 +2,7 @@ package import Replication
 package import Storage
 package import Wire
 
-/// When and where a peer was last connected; kept, so that a restart does not make it forgotten.
+/// When and where a peer was last connected.
 package struct PeerContact: Hashable, Sendable {
   package let time: Moment
   package let address: String?
@@ -13,17 +13,17 @@ package struct PeerContact: Hashable, Sendable {
   }
 }
 
-/// What of the peers is in the store, so that a restart does not make it forgotten.
+/// Facts about peers that are kept in the store across restarts.
 package struct PeerHistory: Sendable {
   package private(set) var seen: [DeviceKey: PeerContact] = [:]
   private var holdings: [DeviceKey: Replica.Holding] = [:]
-  /// What the person calls other devices on this one.
+  /// Names that the user has given to other devices, on this device only.
   package private(set) var names: [DeviceKey: String] = [:]
-  /// The time in the last beacon that was believed of each.
+  /// The time in the last accepted beacon of each device.
   package private(set) var beacons: [DeviceKey: Int64] = [:]
-  /// What was here when this device was last in sync.
+  /// The sets that were here when this device was last in sync.
   package var syncedSets: SyncedSets
-  /// A timer is under way.
+  /// Whether a timer for the next write is running.
   package var isDue = false
 
   package init(_ store: Store) throws {
@@ -56,7 +56,7 @@ package struct PeerHistory: Sendable {
     return names
   }
 
-  /// Keeps what the person calls a device on this one; nil for its own name.
+  /// Stores the user's name for a device; nil returns to the device's own name.
   package mutating func keep(name: String?, of device: DeviceKey, in store: Store) throws {
     var names = names
     names[device] = name
@@ -65,7 +65,7 @@ package struct PeerHistory: Sendable {
     self.names = names
   }
 
-  /// Keeps what is news: holdings of members and the last connection of each.
+  /// Stores the holdings of members, where they have changed or their time of sync is more than a minute newer.
   package mutating func keep(_ replica: Replica, _ members: some Sequence<DeviceKey>, in store: Store) throws
   {
     let members = Set(members)
@@ -92,7 +92,7 @@ package struct PeerHistory: Sendable {
     return times
   }
 
-  /// What was heard is not believed again after a restart.
+  /// Stores the times of accepted beacons, so that a beacon can't be replayed after a restart.
   package mutating func keep(beacons times: [DeviceKey: Int64], in store: Store) throws {
     guard times != beacons else { return }
     try store.setMetaLines(
@@ -100,7 +100,7 @@ package struct PeerHistory: Sendable {
     beacons = times
   }
 
-  /// Keeps when and where peers were last connected, as far as it is news.
+  /// Stores when and where peers were last connected, if an address has changed or a time is more than a minute newer.
   package mutating func keep(contacts peers: [DeviceKey: PeerContact], in store: Store) throws {
     var kept = seen
     for (device, peer) in peers {
@@ -120,6 +120,6 @@ package struct PeerHistory: Sendable {
   }
 
   package static let burstMilliseconds: Int64 = 1_000
-  /// Times are kept only this often: each time costs a write.
+  /// How often a time is stored: each costs a write.
   private static let ageMilliseconds: Moment = 60_000
 }

@@ -1,7 +1,7 @@
 package import Replication
 package import Wire
 
-/// The questions that commands of this device put to peers: one at a time on a link, the others wait.
+/// Questions that commands on this device ask peers: one at a time per link, in order.
 package struct Questions {
   package struct Pending {
     let id: UInt64
@@ -10,9 +10,9 @@ package struct Questions {
     package let continuation: CheckedContinuation<Reply, any Error>
   }
 
-  /// By link, in the order in which they were put.
+  /// By link, in the order in which they were asked.
   private var pending: [LinkID: [Pending]] = [:]
-  /// Which of them the peer has heard.
+  /// The question on each link that has been sent and not answered yet.
   private var underWay: [LinkID: UInt64] = [:]
   private var nextID: UInt64 = 0
 
@@ -28,14 +28,16 @@ package struct Questions {
     return nextID
   }
 
-  /// What to ask now; nil while a question is under way, or if there is none.
+  /// The next question to send on a link; nil while one is unanswered, or if there is none.
   package mutating func next(_ link: LinkID) -> Input? {
     guard underWay[link] == nil, let first = pending[link]?.first else { return nil }
     underWay[link] = first.id
     return .ask(link, first.lane, first.question)
   }
 
-  /// The question under way has its reply; gives the next one.
+  /// Resumes the sender of the unanswered question with its reply.
+  ///
+  /// - Returns: the next question to send.
   package mutating func end(_ link: LinkID, _ reply: Reply) -> Input? {
     underWay[link].flatMap { remove(link, $0) }?.continuation.resume(returning: reply)
     return next(link)

@@ -3,9 +3,9 @@ import Replication
 package import Storage
 import Wire
 
-/// What the circle's statements mean for the own store, and what this device adds to them.
+/// Effects of the circle's statements on the store, and statements of this device's own.
 extension Replicator {
-  /// Tells the circle of forks that came to light, one proof a log.
+  /// Adds a fork proof to the circle for each log that was found to have forked.
   func proveForks(_ now: Now) {
     let forks = unprovenForks
     unprovenForks = []
@@ -21,8 +21,8 @@ extension Replicator {
     if !proofs.isEmpty { handle(.statementsAdded(proofs), now: now) }
   }
 
-  /// Leaves an own log that has forked, or that another copy of this data has ended: what is written behind the end
-  /// of a log counts for nobody.
+  /// Starts a new incarnation if a log of the current one has forked, or has been cut by another copy of this data:
+  /// sets after the cut would not count anywhere.
   func leaveEndedLogs(_ now: Now) {
     if circle.evaluation.hasForked(device, incarnation) { leaveIncarnation("its log has forked", now: now) }
     if circle.evaluation.hasEnded(device, incarnation) {
@@ -30,21 +30,22 @@ extension Replicator {
     }
   }
 
-  /// Leaves an own log that ends further back than before: others may hold what is not in it for now.
+  /// Starts a new incarnation if a log of the current one has lost its newest sets to quarantine: peers may hold those,
+  /// so writing on from an earlier set would fork the log.
   func leaveShortenedLogs(_ now: Now) throws {
     if try store.hasQuarantined(device, incarnation) {
-      leaveIncarnation("a cut has ended that left out what its newest sets have seen", now: now)
+      leaveIncarnation("a voided cut has moved its newest sets to quarantine", now: now)
     }
   }
 
-  /// Keeps who holds which revocation: a restart must not make it doubtful again.
+  /// Stores which devices have acknowledged which revocation, so that a restart does not lose it.
   func keepAcknowledgements() {
     let counted = Set(circle.evaluation.revocations.values.joined().map(\.id))
     replica.acknowledgedRevocations = replica.acknowledgedRevocations.filter { counted.contains($0.key) }
     trying { try store.keepAcknowledgedRevocations(replica.acknowledgedRevocations) }
   }
 
-  /// Keeps below what gate time never falls: premium that was seen to end stays so.
+  /// Stores the lower bound of gate time, so that premium that was seen to end stays ended.
   func keepGateFloor() {
     trying { try store.setGateFloor(replica.gateFloor) }
   }
@@ -56,7 +57,7 @@ extension Evaluation {
     forkProofs.contains { $0.log.device == device && $0.log.incarnation == incarnation }
   }
 
-  /// Whether a device has itself ended a log of an incarnation.
+  /// Whether a device has cut a log of its own incarnation.
   func hasEnded(_ device: DeviceKey, _ incarnation: Incarnation) -> Bool {
     Lane.allCases.contains { logCuts[LogKey(device: device, incarnation: incarnation, lane: $0)] != nil }
   }
@@ -70,7 +71,7 @@ extension Circle {
 }
 
 extension LocalPremium {
-  /// What this build and the purchases kept in a store give.
+  /// Premium by the traits of this build and the mock purchase in a store.
   package init(_ store: Store) throws {
     if BuildTraits.allFeatures {
       self = .allFeatures
@@ -83,7 +84,7 @@ extension LocalPremium {
 }
 
 extension Fork {
-  /// The statement that shows both sets.
+  /// The statement that proves the fork, with the headers of both sets.
   fileprivate func proof(circle: CircleID) throws(StatementError) -> Statement {
     try ForkProof.statement(
       circle: circle, (set.raw.header, set.raw.signature), (sibling.raw.header, sibling.raw.signature))
@@ -98,20 +99,20 @@ extension Store {
   }
 
   func acknowledgedRevocations() throws -> [StatementID: Set<DeviceKey>] {
-    var heard: [StatementID: Set<DeviceKey>] = [:]
+    var acknowledged: [StatementID: Set<DeviceKey>] = [:]
     for line in try metaLines(MetaKey.acknowledged) {
       let words = line.split(separator: " ")
       guard words.count == 2, let id = StatementID(hex: words[0]), let device = DeviceKey(hex: words[1])
       else {
         continue
       }
-      heard[id, default: []].insert(device)
+      acknowledged[id, default: []].insert(device)
     }
-    return heard
+    return acknowledged
   }
 
-  func keepAcknowledgedRevocations(_ heard: [StatementID: Set<DeviceKey>]) throws {
-    let lines = heard.sorted { $0.key < $1.key }
+  func keepAcknowledgedRevocations(_ acknowledged: [StatementID: Set<DeviceKey>]) throws {
+    let lines = acknowledged.sorted { $0.key < $1.key }
       .flatMap { id, devices in devices.sorted().map { "\(id) \($0)" } }
     try setMetaLines(MetaKey.acknowledged, lines)
   }

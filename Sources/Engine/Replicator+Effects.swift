@@ -4,7 +4,7 @@ import Storage
 import Wire
 
 extension Replicator {
-  /// Takes in events that came together, and carries out what follows: the sets among them share one transaction.
+  /// Handles inputs that arrived together and performs their effects: all sets among them share one transaction.
   package func handle(_ inputs: [Input], now: Now) {
     turn(now) {
       var effects: [Effect] = []
@@ -15,7 +15,7 @@ extension Replicator {
 
   package func handle(_ input: Input, now: Now) { handle([input], now: now) }
 
-  /// Folds parked sets whose time has come: a command sees them also where no node runs.
+  /// Folds parked sets whose time has come, so that a command sees them even if no node is running.
   ///
   /// - Returns: whether any were due.
   package func foldDue(now: Now) throws -> Bool {
@@ -24,7 +24,7 @@ extension Replicator {
     return true
   }
 
-  /// Folds the log again into new tables, in one transaction.
+  /// Rebuilds the derived tables from the log, in one transaction.
   package func rebuild(now: Now) throws {
     try turn(now) {
       let report = try store.rebuild()
@@ -33,8 +33,8 @@ extension Replicator {
     }
   }
 
-  /// Runs one turn, and then carries out a pending override that has waited for it. Turns within it are part of it:
-  /// what the shell is told may lead to another input.
+  /// Runs one turn and ends it with a pending override that has become ready. A nested call is part of the outer turn:
+  /// a callback of the shell may lead to another input.
   func turn<Result>(_ now: Now, _ body: () throws -> Result) rethrows -> Result {
     depth += 1
     defer {
@@ -44,7 +44,7 @@ extension Replicator {
     return try body()
   }
 
-  /// Stores more of what waits from earlier turns.
+  /// Stores more of the sets left over from earlier turns.
   package func goOn(now: Now) {
     isGoOnDue = false
     guard isOpen, !waiting.isEmpty else { return }
@@ -55,7 +55,7 @@ extension Replicator {
     }
   }
 
-  /// Whether sets that a link brought have yet to be stored.
+  /// Whether sets received on a link are still waiting to be stored.
   package func isWaiting(_ link: LinkID) -> Bool { waiting[link] != nil }
 
   func perform(_ effects: [Effect], _ now: Now) {
@@ -112,7 +112,7 @@ extension Replicator {
     }
   }
 
-  /// Has peers asked for damaged sets, also for those that they did not have an hour ago.
+  /// Asks peers for all damaged sets, including those that no peer had an hour ago.
   package func repair(now: Now) {
     turn(now) {
       var following: [Effect] = []
@@ -121,7 +121,7 @@ extension Replicator {
     }
   }
 
-  /// Reading has found damaged sets, or peers have replaced some.
+  /// Reports damaged sets that reading has found since the last call, and those that peers have replaced.
   private func tellDamage(_ now: Now, _ following: inout [Effect], isRepeated: Bool = false) {
     let damaged = store.damagedSets
     guard isRepeated || damaged != toldDamage else { return }
@@ -135,14 +135,14 @@ extension Replicator {
     replica.handle(.damaged(damaged.map(\.head)), now: now, into: &following)
   }
 
-  // MARK: Into the store
+  // MARK: Storing
 
-  /// Stores sets that links have brought until the shell says that the turn is over; the rest waits for later turns.
+  /// Stores received sets until the shell says that the turn is over; the rest waits for later turns.
   ///
-  /// The cost of a set is known only after it was folded. A member may write sets that cost much, and commands and
-  /// other peers must get their turns in between.
+  /// The cost of a set is known only after it was folded. A member may write expensive sets, and commands and other
+  /// peers must get their turns in between.
   private func keep(_ now: Now, _ following: inout [Effect]) {
-    // While the disk is full nothing can be kept; the peers have it and are asked again when there is room.
+    // On a full disk the sets are dropped: the peers still have them and are asked again when there is room.
     guard canStore else { return discard(now, &following) }
     let sets = piece()
     guard !sets.isEmpty else { return }
@@ -157,14 +157,14 @@ extension Replicator {
     } catch {
       storeFailed(error)
       guard canStore else { return discard(now, &following) }
-      // Nothing of the batch is in the store. The peers keep it and are asked again after the reconnect.
+      // Nothing of the batch was stored. The peers still have the sets and are asked again after they reconnect.
       for link in waiting.keys.sorted() { shell?.close(link, .shuttingDown) }
       waiting = [:]
     }
   }
 
-  /// The waiting sets, interleaved by link, starting with the link after the one that was served last. Sets of a lane
-  /// that has closed since are dropped: they come again when it opens.
+  /// The waiting sets, interleaved by link, starting with the link after the one whose set was stored last. Sets of a
+  /// lane that has closed since are dropped: peers send them again when it opens.
   private func piece() -> [(set: VerifiedChangeSet, link: LinkID?)] {
     for (link, sets) in waiting {
       let open = sets.filter { replica.isOpen(link, $0.header.log.lane) }
@@ -187,7 +187,7 @@ extension Replicator {
     return sets
   }
 
-  /// Takes off what has been looked at.
+  /// Removes the sets that the store has processed from the waiting ones.
   private func take(_ items: [Committed.Item]) {
     for (link, taken) in Dictionary(grouping: items, by: \.link) {
       guard let link, let rest = waiting[link]?.dropFirst(taken.count) else { continue }
@@ -202,12 +202,12 @@ extension Replicator {
     replica.handle(.notKept(links), now: now, into: &following)
   }
 
-  /// There is room on the disk again: what could not be kept meanwhile is kept, or asked for again.
+  /// Stores statements and notes that had no room on the full disk, and asks peers again for dropped sets.
   func roomAgain(_ now: Now) {
     trying { try store.replaceStatements(circle.statements(notIn: []).map { ($0.id, $0.bytes) }) }
     keepGateFloor()
     keepAcknowledgements()
-    // Cuts that came to be known meanwhile may have found no room either.
+    // Cuts that arrived while the disk was full have not been applied to the store yet.
     var following: [Effect] = []
     admitByCircle(now, &following)
     perform(following, now)
@@ -217,9 +217,9 @@ extension Replicator {
 
   var canStore: Bool { disk.canStore }
 
-  /// One transaction for sets of one's own or of peers.
+  /// Commits sets of this device or of peers in one transaction.
   ///
-  /// - Parameter isTurnOver: whether the rest is left out; asked after each set.
+  /// - Parameter isTurnOver: called after each set; true leaves out the rest.
   func commit(
     _ items: [(set: VerifiedChangeSet, link: LinkID?)], horizon: Clock, isTurnOver: () -> Bool = { false }
   ) throws -> Committed {
@@ -254,15 +254,15 @@ extension Replicator {
       let report = try store.foldParked(horizon: Self.horizon(now), noting: noting)
       didCommit(report)
       var committed = committed([], report)
-      // A timer for what waits for other sets, and not for its time, would ring for ever.
+      // A timer for sets that wait for other sets, and not for their time, would fire for ever.
       committed.nextParkedClock = try store.nextParkedClock(after: Self.horizon(now))
       replica.handle(.committed(committed), now: now, into: &following)
     }
   }
 
-  /// Statements may cut logs, or end a cut: then other sets are stored and folded than before.
+  /// Applies the cuts that the circle's statements now imply, which may change the sets to store and to fold.
   ///
-  /// Not while the disk is full: a store is laid out by the statements that are in it, and these may not be.
+  /// Not while the disk is full: a store is rebuilt by the statements in it, and new ones may have had no room.
   private func admitByCircle(_ now: Now, _ following: inout [Effect]) {
     guard canStore else { return }
     trying {
@@ -284,7 +284,7 @@ extension Replicator {
     replica.handle(rebuilt, now: now, into: &following)
   }
 
-  // MARK: Out of the store
+  // MARK: Reading
 
   private func serve(
     _ link: LinkID, _ lane: Lane, _ wants: [Want], _ now: Now, _ following: inout [Effect]
@@ -316,12 +316,13 @@ extension Replicator {
 
   private func isCongested(_ link: LinkID) -> Bool { shell?.isCongested(link) ?? false }
 
-  /// Does what can be done again when the store has recovered.
+  /// Runs work whose failure the disk state records, and that is done again when the store has recovered.
   func trying(_ body: () throws -> Void) {
     do { try body() } catch { storeFailed(error) }
   }
 
-  /// A peer that gets no answer would wait for it: it asks again after the reconnect.
+  /// Like `trying`, and closes the link on failure: the peer would wait for the answer, and asks again after it
+  /// reconnects.
   private func tryingFor(_ link: LinkID, _ body: () throws -> Void) {
     do {
       try body()
@@ -331,12 +332,12 @@ extension Replicator {
     }
   }
 
-  /// How much of the log one message carries: large enough for throughput, small enough that a lane closes soon.
+  /// The size of one message of sets: large enough for throughput, small enough that a lane closes soon.
   private static let serveBytes = 512 * 1024
   private static let serveSets = 2_048
 }
 
 extension StoredChangeSet {
-  /// What the peer has once this set is sent.
+  /// The head that the peer has once this set is sent.
   fileprivate var head: LogHead { LogHead(log: log, sequence: sequence, id: id, foldedSequence: 0) }
 }

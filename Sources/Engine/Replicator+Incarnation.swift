@@ -3,10 +3,10 @@ package import Replication
 import Storage
 import Wire
 
-/// Which logs a data directory writes: those of its incarnation, which no other directory continues.
+/// The incarnation that a data directory writes under. No other directory may write logs of the same one.
 extension Replicator {
-  /// The incarnation that a data directory writes under when it is opened: a new one if it is a copy, its store
-  /// came from elsewhere, or its log has forked, was ended, or ends further back than it did.
+  /// Chooses the incarnation when a data directory is opened: a new one if the directory is a copy, its store came from
+  /// elsewhere, or a log of the stored one has forked, was cut, or has sets in quarantine.
   static func openIncarnation(
     _ store: Store, _ circle: Circle, _ device: DeviceKey, _ place: any IncarnationStorage,
     _ random16: () -> Bytes16
@@ -15,7 +15,7 @@ extension Replicator {
       throw StoreError.damaged("it names no incarnation")
     }
     if try store.meta(MetaKey.spent) == device.bytes { return (stored, true) }
-    // The last run may have ended between hearing of a fork or an end and leaving the log.
+    // The previous run may have ended between receiving a fork proof or a cut and starting a new incarnation.
     let evaluation = circle.evaluation
     let goesOn =
       try !evaluation.hasForked(device, stored) && !evaluation.hasEnded(device, stored)
@@ -31,7 +31,7 @@ extension Replicator {
     return (next, false)
   }
 
-  /// Whether a device may begin one more. One that nothing was written under is known to nobody and does not count.
+  /// Whether a device may begin another incarnation. Those without any set or cut are known to nobody and do not count.
   private static func mayBegin(_ store: Store, _ circle: Circle, _ device: DeviceKey) -> Bool {
     var begun = store.incarnations(of: device)
     for case .logCut(let cut) in circle.statements(notIn: []).map(\.content) where cut.log.device == device {
@@ -42,8 +42,7 @@ extension Replicator {
 
   func mayBegin() throws -> Bool { Self.mayBegin(store, circle, device) }
 
-  /// From here on this data directory writes logs of its own, which nobody else can continue; or nothing, if it
-  /// has begun too many.
+  /// Starts a new incarnation, which no other copy of the data can continue; without one left, stops writing for good.
   package func leaveIncarnation(_ why: String, now: Now) {
     guard !isSpent else { return }
     trying {
@@ -54,18 +53,18 @@ extension Replicator {
     }
   }
 
-  /// Takes over an incarnation that the store names already.
+  /// Switches to an incarnation that the store names already.
   func begin(_ next: Incarnation, _ why: String, _ now: Now) throws {
     incarnation = next
     shell?.note(.began(next, why: why))
     unsent.begin(next)
     try unsent.saveIfRoom(store)
     handle(.withholding(unsent.sent), now: now)
-    // Without it the next start begins another one.
+    // If this fails, the next start begins another incarnation.
     try place.write(next)
   }
 
-  /// The last incarnation may not go on, and there is no other: nothing is written here any more.
+  /// Notes durably that no incarnation is left, so nothing is written here any more.
   private func spend(_ why: String) throws {
     isSpent = true
     shell?.note(.spent(why: why))

@@ -1,15 +1,18 @@
+// Protocol/session.md, "Own logs after a start"
+
 import Membership
 import Replication
 import Storage
 package import Wire
 
-/// Own sets go to nobody before peers have told what they hold of the own logs: where another copy of this data
-/// has written more, what is here gives way before anyone has seen it, and nothing forks.
+/// Withholds the unsent sets of this device's own logs after a start until peers have told their heads of these logs. If
+/// another copy of the data has written more, the withheld sets are re-authored before any peer has received them, so
+/// the log does not fork.
 extension Replicator {
-  /// Own sets of a lane may be sent from now on: noted durably before the first goes.
+  /// Releases the withheld sets of a lane, after a durable note that they may have been sent.
   func release(_ lane: Lane, _ now: Now, _ following: inout [Effect]) {
     guard canStore || mayReleaseOnFullDisk(lane) else { return }
-    // Continuing a log that another copy goes on with would fork it, and this device may begin no other.
+    // Sent now, the sets might fork a log that another copy continues, and no incarnation is left to re-author them.
     guard !isSpent || unsent.unsent(lane, in: store).isEmpty else { return }
     var next = unsent
     next.forget(lane)
@@ -18,18 +21,18 @@ extension Replicator {
     replica.handle(.released(lane), now: now, into: &following)
   }
 
-  /// On a full disk the note takes reserved room. Not where a peer holds more of these logs: that can't be stored now,
-  /// and what is withheld has to give way to it.
+  /// Whether the note may use reserved room on a full disk. Not if a peer holds more of these logs: its sets can't be
+  /// stored now, and the withheld ones have to be re-authored after them.
   private func mayReleaseOnFullDisk(_ lane: Lane) -> Bool {
     disk.isFull && withholds(lane) && !replica.isToldOfMoreOwnSets(lane) && shell?.freeReserve() == true
   }
 
-  /// Whether own sets of a lane wait for a word of the peers before any peer gets them.
+  /// Whether a lane has withheld sets.
   package func withholds(_ lane: Lane) -> Bool {
     replica.withholds(lane) && !unsent.unsent(lane, in: store).isEmpty
   }
 
-  /// Looks at sets of own logs before they are stored.
+  /// Re-authors withheld sets that received sets of the same logs conflict with, before those are stored.
   func yieldToRemote(to sets: [VerifiedChangeSet], _ now: Now, _ following: inout [Effect]) throws {
     for set in sets where set.header.log.device == device {
       let header = set.header
@@ -51,7 +54,8 @@ extension Replicator {
     LogHead(log: log, sequence: sequence, id: id, foldedSequence: sequence)
   }
 
-  /// Writes in another log what nobody was sent of this one, and of those that may stand on it.
+  /// Re-authors the withheld sets of a log under another incarnation, together with those of the device's other logs in
+  /// the lane, which may depend on them.
   private func withdraw(_ log: LogKey, _ now: Now, _ following: inout [Effect]) throws {
     var next: Incarnation?
     if log.incarnation == incarnation {
@@ -77,7 +81,7 @@ extension Replicator {
     logsWereRebuilt(now, &following)
   }
 
-  /// Sets of the own log that came from elsewhere: a copy of this data is in use, or this is an old one.
+  /// Handles stored sets of own logs that a peer sent: another copy of this data is in use, or this one is old.
   func noteOwnSets(_ items: [Committed.Item], _ now: Now) {
     let placed = items.filter { item in
       guard item.link != nil, case .place = item.placement else { return false }
@@ -85,7 +89,7 @@ extension Replicator {
     }
     for set in placed.map(\.set) {
       let log = set.header.log
-      // Where the log ends, all of it is somewhere else too; a fork further back leaves what is unsent so.
+      // The set continues the log, so a peer has all of it; after a fork further back the unsent sets stay unsent.
       if let sent = unsent.sent[log], set.header.sequence > sent.sequence { unsent.forget(log) }
     }
     if placed.contains(where: { $0.set.header.log.incarnation == incarnation }) {

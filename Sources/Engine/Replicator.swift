@@ -1,4 +1,28 @@
 // Protocol/session.md, Protocol/change-set.md
+//
+// One turn of a node. Inputs go to the replica, which decides and returns effects; the replicator carries them out on
+// the store or hands them to its shell, and gives the results back to the replica as further inputs:
+//
+//     input ──▶ Replica.handle ──effects──▶ Replicator.perform ──▶ shell: send, close, schedule, note
+//                    ▲                              │
+//                    └──committed, served, … ◀── store: commit, serve, foldParked, …
+//
+// For example, a peer's message with two change sets:
+//
+//     handle(.received(link, message))     the replica verifies the sets: Effect.commit(sets, from: link)
+//     keep, store.commit                   one transaction; the shell's `noting` adds to it, then `didCommit` is called
+//     replica.handle(.committed(…))        the heads have moved: announcements to other peers, a timer
+//     shell.send, shell.schedule           nothing follows, and the turn ends
+//
+// - The replica does no I/O and reads no clock, so the simulator drives the same code with a world of its own.
+// - Effects are carried out in order, except commits: all sets of a round share one transaction, which comes last.
+// - A turn has a time limit. The shell's `beginPiece` says after each set whether it is used up; the sets that are left
+//   stay in `waiting`, interleaved by link, until the shell calls `goOn`. Otherwise one peer with expensive sets would
+//   delay commands and other peers.
+// - Turns nest, since a callback of the shell may lead to another input. Only the outermost one ends with
+//   `finishOverride`.
+// - A transaction that fails leaves nothing behind. Sets of peers are dropped and asked for again; `DiskState` decides
+//   whether the store may be written to further.
 
 package import Membership
 package import Replication
@@ -6,52 +30,50 @@ package import Sodium
 package import Storage
 package import Wire
 
-/// A replica together with the store it decides for: obeys the effects that concern the store, and hands the others
-/// to its shell.
+/// A replica together with its store: performs the effects that concern the store, and hands all others to its shell.
 ///
-/// The node drives it with sockets and a clock, the simulator with a world of its own; neither decides anything. Time
-/// and randomness are arguments. Synchronous and not for sharing, as the store is.
+/// The node drives it with sockets and a clock, the simulator with a simulated world. Time and randomness are arguments.
+/// Synchronous and not thread-safe, like the store.
 package final class Replicator {
   package let device: DeviceKey
   package internal(set) var replica: Replica
   let signing: SigningKey
   let place: any IncarnationStorage
-  /// Sixteen bytes that nobody has had before.
+  /// Sixteen unique bytes.
   let random16: () -> Bytes16
   /// Nil once it is closed.
   private var opened: Store?
   package weak var shell: (any ReplicatorShell)?
-  /// Which logs this data directory writes; a new one where another directory may write the same.
+  /// The incarnation that this data directory writes under; a new one begins if another directory may write the same.
   package internal(set) var incarnation: Incarnation
-  /// The incarnation may not go on, and the device may begin no other.
+  /// Whether the incarnation must not be continued and no other is left.
   package internal(set) var isSpent: Bool
-  /// What of the own logs nobody was sent.
+  /// The sets of own logs that have been sent to no peer.
   package internal(set) var unsent: UnsentLogs
-  /// Forks that the circle has not been told of.
+  /// Forks that have no fork proof in the circle yet.
   var unprovenForks: [Fork]
-  /// Sets that links have brought and that no turn has had room for yet, in the order in which they came.
+  /// Received sets that no turn has had time to store yet, in order of arrival.
   var waiting: [LinkID: ArraySlice<VerifiedChangeSet>] = [:]
-  /// The link of the set that was stored last: the next turn begins with the one after it.
+  /// The link of the set stored last; the next turn begins with the link after it.
   var newestKept = LinkID(0)
-  /// The shell will call `goOn`.
+  /// Whether the shell has been asked to call `goOn`.
   var isGoOnDue = false
-  /// Cuts have changed what is stored, and the replica has not been told.
+  /// Whether a commit has rebuilt the logs and the replica does not know yet.
   var isRebuilt = false
-  /// Whether the store's disk takes what is written.
   package internal(set) var disk = DiskState()
   package internal(set) var override: Override
   package internal(set) var storeCheck: StoreCheck
-  /// How many turns have begun within one another and not ended.
+  /// The nesting depth of the current turn; 0 between turns.
   var depth = 0
-  /// The damaged sets that the replica and the shell have been told of.
+  /// The damaged sets last reported to the replica and the shell.
   var toldDamage: [DamagedSet] = []
 
-  /// Takes up where the store was left.
+  /// Resumes from the state of a store.
   ///
   /// - Parameters:
   ///   - circle: the circle of the store's statements; see `Circle.init(store:)`.
-  ///   - seed: decides jitter; nothing that two nodes must agree on.
-  /// - Throws: `StoreError`, and what `place` throws.
+  ///   - seed: for jitter only; nodes need not agree on it.
+  /// - Throws: `StoreError`, and errors of `place`.
   package init(
     store: Store, circle: Circle, signing: SigningKey, preference: Bool, localPremium: LocalPremium,
     place: any IncarnationStorage, now: Moment, seed: UInt64, random16: @escaping () -> Bytes16
@@ -72,7 +94,7 @@ package final class Replicator {
       settings: Replica.LaneState(store, .settings), records: Replica.LaneState(store, .records),
       withheld: unsent.sent, newestForeignClock: store.newestFoldedClock(otherThan: device), seed: seed)
     replica.acknowledgedRevocations = try store.acknowledgedRevocations()
-    // The last run may have ended between storing a set and telling that its log has forked.
+    // The previous run may have ended between storing a set and adding the proof that its log has forked.
     unprovenForks = try store.forks(but: Set(circle.evaluation.forkProofs.map(\.log)))
     opened = store
     replica.holdings = try store.holdings()
@@ -89,7 +111,7 @@ package final class Replicator {
 
   package var isOpen: Bool { opened != nil }
 
-  /// Lets go of the store; a second time does nothing.
+  /// Releases the store; further calls do nothing.
   package func close() {
     opened = nil
     waiting = [:]
@@ -99,7 +121,7 @@ package final class Replicator {
 
   package func setLocalPremium(_ premium: LocalPremium) { replica.localPremium = premium }
 
-  /// The clock up to which sets of peers fold now.
+  /// The clock up to which sets of peers are folded now; later ones are parked.
   static func horizon(_ now: Now) -> Clock { horizon(now.wall) }
 
   private static func horizon(_ now: Moment) -> Clock {
@@ -107,48 +129,51 @@ package final class Replicator {
   }
 }
 
-/// What carries out what a replicator decides beyond its store: links, timers, and a log that people read.
+/// The environment of a replicator: links, timers, disk space, and a log for people.
 package protocol ReplicatorShell: AnyObject {
   func send(_ message: [UInt8], to link: LinkID)
-  /// Closes a link after what is queued has been sent.
+  /// Closes a link after its queue has been sent.
   func close(_ link: LinkID, _ cause: CloseCause)
-  /// Whether a link has so much to send that more must wait.
+  /// Whether a link's send queue is too long for more.
   func isCongested(_ link: LinkID) -> Bool
-  /// Brings the timer back after so many milliseconds, whatever is done to the wall clock; a newer one of the same
-  /// name replaces it.
+  /// Delivers the timer after so many milliseconds of the steady clock; a newer one of the same name replaces it.
   func schedule(_ timer: ReplicaTimer, after milliseconds: Moment)
-  /// Sets of peers are about to be stored: gives what says, after each, whether others should have their turn.
+  /// Starts the time limit for storing received sets.
+  ///
+  /// - Returns: a function that says, after each set, whether the turn is over.
   func beginPiece() -> () -> Bool
-  /// Calls `Replicator.goOn` once others have had their turn.
+  /// Schedules a call of `Replicator.goOn` after other pending work.
   func goOnSoon()
   func note(_ event: ReplicaEvent)
   func note(_ event: ReplicatorEvent)
-  /// What became of the question under way; gives the next one that was waiting.
+  /// Delivers the reply to the unanswered question on a link.
+  ///
+  /// - Returns: the next question for the link.
   func replied(_ link: LinkID, _ reply: Reply) -> Input?
-  /// Keeps what follows from a commit, inside its transaction.
+  /// Writes the shell's own notes on a commit, inside its transaction.
   func noting(_ report: CommitReport) throws
-  /// A transaction is durable.
+  /// Called after a transaction is durable.
   func didCommit(_ report: CommitReport)
-  /// Does what the state of the disk asks for, outside the store.
+  /// Performs a reaction to the state of the disk, outside the store.
   func perform(_ effect: DiskEffect)
-  /// Frees room on a full disk that is reserved for a note of a few pages; false if none is left.
+  /// Frees the reserved room for a note of a few pages on a full disk; false if none is left.
   func freeReserve() -> Bool
 }
 
-/// What a person should know of the own logs and of the store.
+/// Events of this device's own logs and of the store, for the log.
 package enum ReplicatorEvent: Sendable {
-  /// The logs of a new incarnation are written from now on.
+  /// A new incarnation has begun.
   case began(Incarnation, why: String)
-  /// The last incarnation may not go on, and there is no other: nothing is written here any more.
+  /// No incarnation is left; this device can't write any more.
   case spent(why: String)
-  /// A cut has changed, and the logs are stored anew.
+  /// Cuts have changed, and the logs were rebuilt.
   case logsRebuilt
   case unprovable(Fork, why: String)
-  /// The disk has altered these stored sets; peers are asked for them.
+  /// These stored sets are damaged on disk; peers are asked to send them again.
   case damaged([DamagedSet])
-  /// Peers have sent these sets again, and their bytes are replaced.
+  /// Peers have sent these sets again, and the stored bytes are replaced.
   case repaired([DamagedSet])
-  /// The write-ahead log could not be shortened, and will be after the next change.
+  /// The write-ahead log could not be shortened; the next change tries again.
   case logNotShortened(why: String)
   case override(OverrideEvent)
 }

@@ -4,23 +4,23 @@ package import Replication
 import Storage
 import Wire
 
-/// How far the background check of the store has come, kept across starts.
+/// Progress of the background check of the store, kept across starts.
 ///
-/// Each hour the running node verifies a part of its change sets, so that all are verified about once a day. It reads a
+/// Every hour the running node verifies a part of its change sets, so that all are verified about once a day. It works a
 /// few milliseconds at a time, and only while nothing is being written.
 package struct StoreCheck: Hashable, Sendable {
-  /// The number of the newest change set that was checked in this pass.
+  /// The number of the last change set checked in this pass.
   package internal(set) var last: Int64 = 0
-  /// When a part was checked last.
+  /// When the last check ran.
   package internal(set) var checkedAt: Moment?
   /// When a pass last reached the end of the log.
   package internal(set) var completedAt: Moment?
-  /// How many sets of the present part are left; nil between parts. It is not kept.
+  /// The number of sets left in the current part; nil between parts. Not stored.
   var rest: Int?
 
   init() {}
 
-  /// Reads what was kept; what can't be read begins again.
+  /// Decodes the stored progress; starts over if it is absent or malformed.
   init(bytes: [UInt8]?) {
     let words = String(decoding: bytes ?? [], as: UTF8.self).split(separator: " ")
     guard words.count == 3, let last = Int64(words[0]) else { return }
@@ -31,7 +31,7 @@ package struct StoreCheck: Hashable, Sendable {
     Array("\(last) \(checkedAt.map(String.init) ?? "-") \(completedAt.map(String.init) ?? "-")".utf8)
   }
 
-  /// How long until the next part: an hour after the last one, wherever that was interrupted by a restart.
+  /// Milliseconds until the next part: an hour after the last check, even if a restart interrupted that part.
   package func wait(now: Moment) -> Moment {
     let due = checkedAt.map { $0 + Self.partMilliseconds - now } ?? 0
     return min(max(due, Self.firstMilliseconds), Self.partMilliseconds)
@@ -41,9 +41,9 @@ package struct StoreCheck: Hashable, Sendable {
     rest = max(Int(clamping: newest) / Self.partsOfPass + 1, Self.setsOfPartMin)
   }
 
-  /// Checks a few milliseconds' worth of sets; the part is over when `rest` is nil.
+  /// Checks sets for a few milliseconds; `rest` is nil once the part is complete.
   ///
-  /// - Returns: how many were damaged.
+  /// - Returns: the number of damaged sets found.
   mutating func advance(_ store: Store, now: Moment) throws -> Int {
     let left = rest ?? 0
     let stretch = try store.check(
@@ -70,13 +70,13 @@ package struct StoreCheck: Hashable, Sendable {
 }
 
 extension Replicator {
-  /// Begins a part of the background check, or goes on with it, and has peers asked for what is damaged.
+  /// Starts or continues a part of the background check, and asks peers for damaged sets.
   ///
   /// - Parameter isQuiet: whether nothing is being written.
-  /// - Returns: when to go on, in milliseconds; nil if the store can't be read.
+  /// - Returns: milliseconds until the next call; nil if the store can't be read.
   package func continueStoreCheck(isQuiet: Bool, now: Now) -> Moment? {
     if storeCheck.rest == nil {
-      // What no connected peer had an hour ago, one may have now.
+      // A peer that has connected since the last part may have the damaged sets.
       repair(now: now)
       storeCheck.beginPart(of: store.newestNumber)
     }
@@ -88,7 +88,7 @@ extension Replicator {
       return nil
     }
     guard storeCheck.rest == nil else { return StoreCheck.pauseMilliseconds }
-    // On a full disk the part is checked again after the next start.
+    // If the disk is full, the next start repeats the part.
     try? store.setMeta(MetaKey.storeCheck, storeCheck.bytes)
     return storeCheck.wait(now: now.wall)
   }

@@ -1,14 +1,17 @@
+// Protocol/session.md, "Own logs after a start"
+
 package import Replication
 package import Storage
 package import Wire
 
-/// Of own logs the newest set that may have been sent to someone, sequence 0 if none; what is behind it has been
-/// sent to nobody. A log that is not named may have been sent whole.
+/// The newest set of each own log that a peer may have received; all later ones have been sent to no peer.
+///
+/// The sequence is 0 if none was sent. A log without an entry may have been sent completely.
 package struct UnsentLogs {
   package private(set) var sent: [LogKey: LogHead] = [:]
   private let device: DeviceKey
 
-  /// What the last run kept, and the logs that this one will write: all that is in them may have been sent.
+  /// Reads the entries of the last run, and adds the logs that this one will write: all their sets may have been sent.
   init(_ store: Store, device: DeviceKey, incarnation: Incarnation) throws {
     self.device = device
     for line in try store.metaLines(MetaKey.unsent) { read(line) }
@@ -17,16 +20,16 @@ package struct UnsentLogs {
       let log = LogKey(device: device, incarnation: incarnation, lane: lane)
       if sent[log] == nil { sent[log] = store.newestHead(of: log) }
     }
-    // Where there is no room it is said again at the next start, of all that is there then.
+    // On a full disk the next start adds them again, with the sets that are there then.
     if sent.count > known { try saveIfRoom(store) }
   }
 
-  /// Keeps it unless the disk is full; an error that leaves open what is durable is not passed over.
+  /// Saves the entries unless the disk is full; throws all other errors, which leave open what is durable.
   func saveIfRoom(_ store: Store) throws {
     do { try save(store) } catch  where isNoRoom(error) {}
   }
 
-  /// One line a log: device, incarnation, lane, sequence, id.
+  /// Parses one line per log: device, incarnation, lane, sequence, id.
   private mutating func read(_ line: String) {
     let words = line.split(separator: " ").map(String.init)
     guard words.count == 5, let author = DeviceKey(hex: words[0]), author == device,
@@ -49,7 +52,7 @@ package struct UnsentLogs {
     return store.newestHead(of: log).sequence > head.sequence
   }
 
-  /// The logs of a lane that hold sets which nobody was sent.
+  /// The logs of a lane with sets that have been sent to no peer.
   package func unsent(_ lane: Lane, in store: Store) -> [LogHead] {
     sent.values.filter { $0.log.lane == lane && hasUnsent($0.log, in: store) }.sorted { $0.log < $1.log }
   }
@@ -60,12 +63,12 @@ package struct UnsentLogs {
 
   mutating func forget(_ log: LogKey) { sent[log] = nil }
 
-  /// Someone has these sets: they came from there.
+  /// Notes that a peer has the sets up to a head, since it sent them.
   mutating func moved(to head: LogHead) {
     if let known = sent[head.log], known.sequence < head.sequence { sent[head.log] = head }
   }
 
-  /// The logs of a new incarnation, in the lanes that are held.
+  /// Adds the logs of a new incarnation in the lanes that are withheld.
   mutating func begin(_ incarnation: Incarnation) {
     for lane in Set(sent.keys.map(\.lane)) {
       let log = LogKey(device: device, incarnation: incarnation, lane: lane)

@@ -3,30 +3,30 @@ package import Home
 package import Storage
 package import Wire
 
-/// A file with all that a device holds of the circle, without keys.
+/// A backup: one file with everything that a device holds of its circle, except keys.
 public struct Backup: Hashable, Sendable, Codable {
   /// The path of the file.
   public let file: String
   /// The size of the file.
   public let bytes: Int
-  /// How many change sets are in it.
+  /// The number of change sets in it.
   public let changeSets: Int
   /// Visible records.
   public let records: Int
-  /// When it was made.
+  /// When the backup was made.
   public let created: Date
-  /// How many change sets the disk has damaged: they can't be restored from it.
+  /// The number of change sets that are damaged on disk; these can't be restored from this backup.
   public let damaged: Int
-  /// What is damaged, as a sentence for people.
+  /// What is damaged, as a sentence.
   public let text: String?
 }
 
-/// Writes backups of a store that is open, from a connection of its own, so that its node goes on with its work.
+/// Writes backups of an open store over a connection of its own, so that the node continues to work.
 package struct BackupWriter {
   private let home: Home
   private let store: Store
   private let about: BackupAbout
-  /// Lists damaged change sets in the words of a person.
+  /// Lists damaged change sets as text.
   private let list: ([DamagedSet]) -> String
 
   package init(_ home: Home, _ store: Store, _ about: BackupAbout, list: @escaping ([DamagedSet]) -> String) {
@@ -36,11 +36,11 @@ package struct BackupWriter {
     self.list = list
   }
 
-  /// Writes all that this device holds of the circle to the file that a person has named.
+  /// Writes a backup to the given path.
   ///
   /// - Parameters:
-  ///   - overwrites: whether a file that is there is replaced, and damaged change sets are left out.
-  ///   - progress: also receives the file; called on some thread.
+  ///   - overwrites: whether to replace an existing file, and to leave damaged change sets out.
+  ///   - progress: also receives the path; called on any thread.
   package func write(
     to path: String, overwrites: Bool, _ progress: @escaping @Sendable (WorkProgress, _ file: String) -> Void
   ) async throws -> Backup {
@@ -55,13 +55,13 @@ package struct BackupWriter {
       records: records, created: Date(milliseconds: about.created), damaged: damaged.count,
       text: damaged.isEmpty
         ? nil
-        : "\(plural(damaged.count, "change set")) that the disk has damaged (\(list(damaged))) "
-          + "can't be restored from it, the rest can: waymark restore --partial")
+        : "\(plural(damaged.count, "change set")) damaged on disk (\(list(damaged))) can't be restored from "
+          + "this backup. To restore the rest: waymark restore --partial")
   }
 
-  /// Takes an automatic backup before something that changes much, and gives its path.
+  /// Takes an automatic backup before an operation that changes much, and returns its path.
   ///
-  /// - Parameter what: a word for its name: `mirror`, `assert`, `repair`.
+  /// - Parameter what: the operation, for the file name: `mirror`, `assert`, `repair`.
   package func write(before what: String) async throws -> String {
     _ = try home.storage.directory(for: "The backup that is taken before this")
     let path: String
@@ -69,8 +69,8 @@ package struct BackupWriter {
       path = try home.automaticBackup(before: what, at: about.created)
     } catch {
       throw WaymarkError.failed(
-        .backup, "No backup can be taken in \(home.backups), so nothing was changed.",
-        next: "see that the folder can be written to")
+        .backup, "Can't write a backup to \(home.backups); nothing was changed.",
+        next: "check that the folder is writable")
     }
     _ = try await write(to: path, overwrites: false, allowsDamage: true) { _, _ in }
     return path
@@ -91,19 +91,19 @@ package struct BackupWriter {
       throw WaymarkError.backupTarget(path, error)
     } catch let error as BackupDamageError {
       throw WaymarkError.needsYes(
-        "Write a backup without \(plural(error.damaged.count, "change set")) that the disk has damaged "
+        "Write a backup without \(plural(error.damaged.count, "change set")) damaged on disk "
           + "(\(list(error.damaged)))?",
         next:
           "\(waymark: "run"), until a device that has \(error.damaged.count == 1 ? "it" : "them") connects; or "
-          + "\(waymark: "backup --yes \(shellWord(path))"), for everything else")
+          + "\(waymark: "backup --yes \(shellWord(path))"), to back up everything else")
     }
   }
 }
 
 extension BackupAbout {
   /// - Parameters:
-  ///   - name: what this device is called.
-  ///   - meta: gives the choices of the person that a store keeps.
+  ///   - name: the name of this device.
+  ///   - meta: reads the user's choices that a store keeps.
   package init(
     of device: DeviceKey, called name: String, at now: Int64, _ meta: (String) throws -> [UInt8]?
   ) rethrows {
@@ -113,21 +113,21 @@ extension BackupAbout {
   }
 }
 
-/// Where a person wants a backup.
+/// The file that a backup is written to.
 private enum BackupTarget {
-  /// Refuses in words what can't become a backup, before any work is done; gives where it goes.
+  /// Checks that a backup can be written to a path, before any work is done; returns the path.
   static func check(_ path: String, _ home: Home, overwrites: Bool) throws -> String {
     try OutputFile.checkName(path)
     let parent = parentFolder(of: path)
     guard Files.isDirectory(parent) else {
       throw WaymarkError.failed(
         .file, "There is no folder \(parent) for the backup.",
-        next: "mkdir -p \(shellWord(parent)), or name another place")
+        next: "mkdir -p \(shellWord(parent)), or choose another folder")
     }
     let target = try OutputFile(path, in: home, except: home.backups, overwrites: overwrites)
     guard !Files.exists(path) || Files.isRegular(path) else {
       throw WaymarkError.failed(
-        .file, "\(path) is a device; a backup is a file.",
+        .file, "\(path) is a device; a backup must be a regular file.",
         next: .waymark("backup \(shellWord("laptop.waymark"))"))
     }
     return target.path
@@ -138,13 +138,13 @@ extension WaymarkError {
   static func backupTarget(_ path: String, _ error: BackupTargetError) -> WaymarkError {
     if error.isFull {
       return .failed(
-        .diskFull, "The disk of \(path) has no room for a backup; nothing was written.",
-        next: "make room on it, or name a file on another disk")
+        .diskFull, "Not enough disk space for a backup at \(path); nothing was written.",
+        next: "free some space, or write to another disk")
     }
     if error.isThereAlready {
       return .needsYes(
-        "Overwrite \(path)? It is there already.",
-        next: "\(waymark: "backup --yes \(shellWord(path))"), or another name")
+        "Overwrite \(path)? It already exists.",
+        next: "\(waymark: "backup --yes \(shellWord(path))"), or choose another name")
     }
     return .failed(
       .file, "Can't write \(path): \(reason(error.errno).lowercased()).",

@@ -4,7 +4,7 @@ package import Sodium
 import Storage
 package import Wire
 
-/// The keys and the first statement of a new circle.
+/// A new circle: its keys and its first statement, the genesis.
 package struct CircleCreation: Sendable {
   package let identity: Identity
   package let root: SigningKey
@@ -15,7 +15,7 @@ package struct CircleCreation: Sendable {
   /// - Parameters:
   ///   - issuers: public keys whose entitlements the circle accepts from the start; at most two.
   ///   - now: milliseconds since 1970.
-  /// - Throws: `WaymarkError` if the name can't be one.
+  /// - Throws: `WaymarkError` if the name is invalid.
   package init(name: String, issuers: [DeviceKey] = [], now: Int64) throws {
     try self.init(name: name, issuers: issuers, identity: try Identity.generate(), now: now)
   }
@@ -35,24 +35,24 @@ package struct CircleCreation: Sendable {
     }
   }
 
-  /// Makes the keys and the store of the founder in a directory.
+  /// Writes the founder's keys and store to a directory.
   ///
-  /// - Throws: `WaymarkError` of code `already_there` if there is a store, `store_held` if one is being made.
+  /// - Throws: `WaymarkError` with the code `already_there` if there is a store, `store_held` if one is being made.
   @discardableResult
   package func write(to home: Home) throws -> NewMembership {
     try home.prepare()
     try Self.checkIsEmpty(home)
     let lock = try HomeLock(home)
     defer { lock.release() }
-    // Another process may have made one before this had the lock.
+    // Another process may have created a store before this one had the lock.
     try Self.checkIsEmpty(home)
-    // A store may have been lost, and the root key is all that lets anybody into its circle again.
-    let aside = try home.setKeysAside(at: made, under: lock)
+    // A store may have been lost; then the old root key is the only way to rejoin its circle, so it is kept.
+    let formerKeys = try home.setKeysAside(at: made, under: lock)
     try writeKeysAndStore(to: home, isLocked: true)
-    return NewMembership(circle: genesis.circle, device: identity.device, name: name, keysAside: aside)
+    return NewMembership(circle: genesis.circle, device: identity.device, name: name, keysAside: formerKeys)
   }
 
-  /// - Parameter isLocked: whether the caller has the lock of the home.
+  /// - Parameter isLocked: whether the caller holds the lock of the home.
   func writeKeysAndStore(to home: Home, isLocked: Bool = false) throws {
     try identity.save(to: home.deviceKey)
     try RootKey.save(root, to: home.rootKey)
@@ -63,12 +63,12 @@ package struct CircleCreation: Sendable {
     guard home.hasStore else { return }
     throw WaymarkError(
       exitCode: ExitCode.failed, code: .alreadyThere,
-      message: "There is a Waymark store in \(home.path) already.",
+      message: "\(home.path) already has a Waymark store.",
       next: "\(waymark: "status"), or another --home")
   }
 }
 
-/// A device that a circle has admitted, before it has a store.
+/// A device that a circle has admitted and that has no store yet.
 package struct AdmittedDevice: Sendable {
   package let identity: Identity
   package let statements: [Statement]
@@ -78,7 +78,7 @@ package struct AdmittedDevice: Sendable {
     self.statements = statements
   }
 
-  /// Makes its keys and its store in a directory.
+  /// Writes its keys and its store to a directory.
   package func write(to home: Home) throws {
     try home.prepare()
     try identity.save(to: home.deviceKey)

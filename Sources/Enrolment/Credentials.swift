@@ -7,14 +7,14 @@ import Synchronization
 package import Transport
 package import Wire
 
-/// What links need of the node while they shake hands on queues of their own: a copy of the circle, and the
-/// tickets that are open.
+/// The credentials that links need during a handshake, on their own queues: a copy of the circle, and the open
+/// tickets.
 package final class Credentials: Sendable {
   private let identity: Identity
   private let clock: any NodeClock
   private let circle: Mutex<Circle>
   private let tickets = Mutex(TicketLedger())
-  /// The root key for tickets that it stands behind, until they expire.
+  /// The root key for tickets whose joiners it certifies, until the tickets expire.
   private let signers = Mutex<[TicketID: (key: SigningKey, expiry: Moment)]>([:])
 
   package init(identity: Identity, circle: Circle, clock: any NodeClock) {
@@ -25,8 +25,8 @@ package final class Credentials: Sendable {
 
   package func update(_ circle: Circle) { self.circle.withLock { $0 = circle } }
 
-  /// The payload of message 3 for a member of the circle; nil for anyone else, and for this very device. If this device is
-  /// out of the circle, it asks whether it still is.
+  /// This device's introduction, the payload of handshake message 3, for a member of the circle; nil for anyone
+  /// else, and for this device itself. A device that believes it is revoked uses it to ask whether it is.
   package func introduction(to remote: TransportKey) -> [UInt8]? {
     guard remote != identity.transportKey else { return nil }
     let circle = circle.withLock { $0 }
@@ -36,7 +36,7 @@ package final class Credentials: Sendable {
 
   // MARK: Tickets
 
-  /// The key of an open ticket; nil if there is none, or too many attempts have failed of late.
+  /// The key of an open ticket; nil if there is none, or too many attempts have failed recently.
   package func presharedKey(of id: TicketID, from address: SocketAddress) -> SymmetricKey? {
     let ticket = tickets.withLock { try? $0.begin(id, from: address.neighbourhood, at: clock.wall()) }
     guard var secret = ticket?.preSharedKey else { return nil }
@@ -44,14 +44,14 @@ package final class Credentials: Sendable {
     return try? SymmetricKey(secret)
   }
 
-  /// The other end has proven that it holds a ticket's secret.
+  /// Records that the peer has proven that it holds a ticket's secret.
   package func pairingSucceeded(from address: SocketAddress?) {
     if let address { tickets.withLock { $0.succeeded(from: address.neighbourhood) } }
   }
 
-  /// False if too many tickets are open.
+  /// Opens a ticket; false if too many are open.
   ///
-  /// - Parameter signer: certifies the joiner; nil for this device.
+  /// - Parameter signer: the key that certifies the joiner; nil for this device's.
   package func add(_ ticket: Ticket, role: Role, signer: SigningKey?) -> Bool {
     let now = clock.wall()
     guard tickets.withLock({ $0.add(ticket, role: role, at: now) }) else { return false }
@@ -62,7 +62,7 @@ package final class Credentials: Sendable {
     return true
   }
 
-  /// Who certifies the joiner that comes with a ticket.
+  /// The key that certifies the joiner of a ticket.
   package func signer(of ticket: TicketID) -> SigningKey {
     signers.withLock { $0[ticket]?.key } ?? identity.signing
   }

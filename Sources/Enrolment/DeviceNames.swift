@@ -3,7 +3,7 @@ package import Membership
 package import Storage
 package import Wire
 
-/// What people call the devices of a circle: names given on this device, else those in their certificates.
+/// The names of a circle's devices: the name given on this device, or else the one in the device's certificate.
 package struct DeviceNames {
   package let given: [DeviceKey: String]
   package let circle: Circle
@@ -17,9 +17,9 @@ package struct DeviceNames {
     given[device] ?? circle.evaluation.known(device)?.name ?? String(device.description.prefix(8))
   }
 
-  /// A name for a peer on this device; nil if that is none, or its own.
+  /// Checks a name for a peer on this device; nil to remove it, if it is empty or the peer's own name.
   ///
-  /// - Throws: `WaymarkError` with the code `bad_value` if the peer can't be called so.
+  /// - Throws: `WaymarkError` with the code `bad_value` if the name is invalid or taken.
   package func checked(_ name: String, for peer: Member) throws -> String? {
     if name.isEmpty || name == peer.name { return nil }
     guard name.utf8.count <= 64,
@@ -27,23 +27,23 @@ package struct DeviceNames {
       name.contains(where: { !$0.isWhitespace }), !name.hasPrefix("-")
     else {
       throw WaymarkError.badValue(
-        "NAME", name, allowed: "a name is one line of at most 64 bytes and begins with no dash")
+        "NAME", name, allowed: "a name is one line of at most 64 bytes and does not begin with a dash")
     }
     let taken = circle.evaluation.members.values.first {
       $0.device != peer.device && (self.name(of: $0.device) == name || $0.name == name)
     }
     guard taken == nil else {
-      throw WaymarkError.badValue("NAME", name, allowed: "another device of the circle is called so")
+      throw WaymarkError.badValue("NAME", name, allowed: "another device of the circle has this name")
     }
     return name
   }
 
-  /// A device, or the root key.
+  /// The name of the key that signed a statement: a device, or the root key.
   package func signer(_ key: DeviceKey) -> String {
     key == circle.genesis.root ? "the root key" : name(of: key)
   }
 
-  /// `records 3 of phone, settings 1 of laptop`, and how many more.
+  /// A list such as `records 3 of phone, settings 1 of laptop`, and how many more there are.
   package func list(_ sets: [DamagedSet]) -> String {
     let named = sets.prefix(Self.setsListedMax).map {
       "\($0.log.lane) \($0.sequence) of \(name(of: $0.log.device))"
@@ -54,11 +54,11 @@ package struct DeviceNames {
 
   private static let setsListedMax = 3
 
-  // MARK: Which peer a name means
+  // MARK: Peers by name
 
-  /// A peer by unique prefix of its id, or by its name.
+  /// The peer that a name means: by a unique prefix of its id, or by its name.
   ///
-  /// - Parameter device: this one, which is no peer of its own.
+  /// - Parameter device: this device, which is not its own peer.
   /// - Throws: `WaymarkError` with the code `not_found` or `ambiguous`.
   package func peer(named name: String, besides device: DeviceKey) throws -> Member {
     let found = peers(matching: name, besides: device)
@@ -71,8 +71,8 @@ package struct DeviceNames {
     return first
   }
 
-  /// The peers that a name can mean: what they call themselves, what they are called here, or an id; all of it, else
-  /// how it begins.
+  /// The peers that a text can mean, by certificate name, local name or id: exact matches, or else those that begin
+  /// with it.
   package func peers(matching name: String, besides device: DeviceKey) -> [Member] {
     let folded = name.lowercased()
     let others = circle.evaluation.members.values.filter { $0.device != device }

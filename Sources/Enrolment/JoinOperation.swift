@@ -1,13 +1,44 @@
+// Joining a circle with a ticket: steps, and what an interruption leaves
+//
+//   step                                          if interrupted here
+//   1  lock the home; finish an earlier           nothing has changed
+//      replacement; read the records held here
+//   2  create keys; save them and the ticket      join-pending/ holds keys that nobody knows yet
+//      durably in join-pending/
+//   3  ask the inviter, who certifies the keys    the circle may have a member without a store
+//   4  build the new store in joining/: the       joining/ is incomplete; the next start discards it
+//      circle's statements, then the records
+//      held here as one operation `join`
+//   5  write joining/ready                        ── the join is committed ──
+//   6  move the old store and copies of the old   the next start of a node, join or restore repeats
+//      keys to backups/, the new ones into place  this step; each of its moves may be repeated
+//   7  remove join-pending/                       joining with the same ticket again removes it
+//
+// Before step 5 the old store and keys are untouched. The circle never gets two members for one device: after an
+// interruption in 2 to 4 the next join, with this ticket or a later one of the same circle, loads the keys of
+// join-pending/. If the inviter has certified them already, it answers with the statements again. Keys that were
+// revoked in between are refused (`key_in_use`); then the join creates others, once.
+//
+// If the store is of the ticket's circle already, no records are copied (`joinWithStore`):
+//
+//   keys that wait for admission (after a restore)    asks with these keys, and saves the statements
+//   a member that joined with this very ticket        nothing to do: `wasMember`
+//   a member by its store                             asks whether it still is; if so, `needs_yes`
+//   revoked, or its keys are lost; or confirmed       new keys for a copy of the store, steps 2 to 7
+//
+// In the last case content that the revocation excluded is re-authored with the new keys (`StagedStore.replaceKeys`).
+
 public import Home
 import Membership
 import Replication
 import Storage
 import Wire
 
-/// Takes this device into the circle of a ticket.
+/// Joins this device to the circle of a ticket.
 ///
-/// The device's new key is durable before the inviter is asked, and the new store is complete before it replaces the
-/// old one. A join that is interrupted leaves everything as it was; done again, it continues with the same key.
+/// The device's new keys are durable before the inviter is asked, and the new store is complete before it replaces
+/// the old one. A join interrupted before that leaves everything as it was; repeating it continues with the same
+/// keys.
 public struct JoinOperation: Sendable {
   private let home: Home
   private let ticket: Ticket
@@ -17,14 +48,14 @@ public struct JoinOperation: Sendable {
 
   /// - Parameters:
   ///   - home: the home of the new device, empty or with a store of its own.
-  ///   - line: what ``Invitation/ticket`` says.
-  ///   - name: what the circle is to call this device; 1 to 64 bytes.
+  ///   - line: the text of ``Invitation/ticket``.
+  ///   - name: the name that the circle should give this device; 1 to 64 bytes.
   /// - Throws: `WaymarkError` with the code `bad_ticket` or `ticket_expired`.
   public init(home: Home, ticket line: String, name: String) throws {
     try self.init(home: home, ticket: line, name: name, wall: systemWall)
   }
 
-  /// - Parameter keepsFormerName: whether a device that the circle knows keeps the name that it has there.
+  /// - Parameter keepsFormerName: whether a device that the circle knows keeps its name there.
   package init(
     home: Home, ticket line: String, name: String, keepsFormerName: Bool = false,
     wall: @escaping @Sendable () -> Int64 = systemWall
@@ -47,12 +78,12 @@ public struct JoinOperation: Sendable {
 
   private static func sentence(_ error: Ticket.ParseError) -> String {
     switch error {
-    case .damaged: "The ticket is damaged: a part of it is missing or mistyped."
+    case .damaged: "The ticket is damaged: part of it is missing or mistyped."
     default: "This is not a Waymark ticket."
     }
   }
 
-  /// What this home holds of its own and brings along; nil if there is nothing of another circle here.
+  /// The records of this home that a join would carry over; nil if there is no store of another circle here.
   ///
   /// - Throws: `WaymarkError` with the code `store_held` while a node has the home open.
   @concurrent
@@ -67,19 +98,20 @@ public struct JoinOperation: Sendable {
     }
   }
 
-  /// The ticket of a join of this home that was interrupted and can be continued; nil if there is none.
+  /// The ticket of an interrupted join of this home that can be continued; nil if there is none, or it has expired.
   package static func pendingTicket(in home: Home) -> String? {
     PendingJoin(home).ticket.flatMap { systemWall() < $0.expiry ? $0.line : nil }
   }
 
-  /// Asks the inviter, builds the new store with what this device held, and puts it in place. No node may have the
-  /// home open.
+  /// Asks the inviter, builds the new store with the records that this device held, and puts it in place. No node
+  /// may have the home open.
   ///
-  /// A device that has joined with this very ticket already is left as it is: ``NewMembership/wasMember``.
+  /// A device that has already joined with this ticket is left unchanged: ``NewMembership/wasMember``.
   ///
-  /// - Parameter isConfirmed: whether a device that is a member of this circle is to get new keys, as another member.
+  /// - Parameter isConfirmed: whether a device that is a member of this circle should get new keys, as another
+  ///   member.
   /// - Throws: `WaymarkError` with the code `needs_yes` if this device is a member and that is not confirmed;
-  ///   `ticket_refused`, `unreachable`, `store_held` or what else is in the way. Then everything is as it was.
+  ///   `ticket_refused`, `unreachable`, `store_held` or another failure. Then nothing has changed.
   @discardableResult
   public func join(isConfirmed: Bool = false) async throws -> NewMembership {
     do {
@@ -92,7 +124,7 @@ public struct JoinOperation: Sendable {
   @concurrent
   private func carryOut(_ isConfirmed: Bool) async throws -> NewMembership {
     try home.prepare()
-    // Until the new store is in its place nobody writes to the old one: that would be lost.
+    // Until the new store is in place nothing may write to the old one: those changes would be lost.
     let lock = try makeLock()
     defer { lock.release() }
     try home.finishReplacing(at: wall(), under: lock)
@@ -114,27 +146,27 @@ public struct JoinOperation: Sendable {
       throw WaymarkError(
         exitCode: failure.exitCode, code: failure.code,
         message:
-          "The store of this device is of this circle already, and its node is running; nothing was done.",
-        next: "\(waymark: "status"); if this device was revoked, end its node, then \(waymark: "join")")
+          "This device's store already belongs to this circle, and its node is running; nothing was done.",
+        next: "\(waymark: "status"); if this device was revoked, stop its node, then \(waymark: "join")")
     }
   }
 
-  // MARK: Asking
+  // MARK: Asking the inviter
 
-  /// Asks with keys that are durable: those of an interrupted join of this circle, else new ones.
+  /// Asks with durable keys: those of an interrupted join of this circle, or else new ones.
   private func askWithDurableKeys(formerName: String? = nil) async throws -> (Identity, Circle) {
     let pending = PendingJoin(home)
     let (identity, isNew) = try pending.identity(for: ticket)
     do {
       return (identity, try await ask(identity, formerName))
     } catch let failure as WaymarkError where failure.code == .keyInUse && !isNew {
-      // Revoked since the join was interrupted; revoked keys are never admitted again.
+      // The keys were revoked since the join was interrupted; revoked keys are never admitted again.
       let identity = try pending.makeIdentity(for: ticket)
       return (identity, try await ask(identity, formerName))
     }
   }
 
-  /// The circle, which has certified these keys.
+  /// Asks the inviter to certify these keys; returns the circle.
   private func ask(_ identity: Identity, _ formerName: String?) async throws -> Circle {
     let name = keepsFormerName ? formerName ?? name : name
     return try await PairingExchange(ticket: ticket, identity: identity, name: name).run()
@@ -148,19 +180,19 @@ public struct JoinOperation: Sendable {
       circle: circle.id, device: identity.device, name: member.name, rewritten: rewritten)
   }
 
-  // MARK: The circle of the store that is here
+  // MARK: A store of the same circle
 
-  /// The circle of the store; nil if there is none, or it can't be read.
+  /// The circle of the present store; nil if there is no store, or it can't be read.
   private func heldCircle() -> CircleID? {
     guard home.hasStore, let diagnostics = try? StoreDiagnostics(path: home.store) else { return nil }
     return diagnostics.circle
   }
 
-  /// The store is of the ticket's circle already: it stays, and nothing is written again. Keys that wait for
-  /// admission are admitted, a member is left alone, keys that were revoked or lost are replaced.
+  /// Joins with a store of the ticket's circle: it stays, and its records are not copied. Keys that wait for
+  /// admission are admitted, a member is left unchanged, keys that were revoked or lost are replaced.
   private func joinWithStore(_ isConfirmed: Bool, _ lock: HomeLock) async throws -> NewMembership {
     let diagnostics = try StoreDiagnostics(path: home.store)
-    // Before the ticket is used: the key file may need a passphrase.
+    // Before the ticket is used, because the key file may need a passphrase.
     let present = try presentIdentity()
     if let present, let waiting = diagnostics.meta(MetaKey.waiting).flatMap({ AwaitedAdmission(bytes: $0) }),
       waiting.device == present.device
@@ -180,8 +212,9 @@ public struct JoinOperation: Sendable {
       replacing: present?.device, called: present.flatMap { circle.evaluation.known($0.device) }?.name, lock)
   }
 
-  /// Asks the inviter whether a device that takes itself for a member is one; it may have been revoked without having
-  /// received that. An inviter that can't be asked does not count against it. The ticket is not spent.
+  /// Asks the inviter whether this device, a member by its own store, still is one: it may have been revoked and
+  /// not have received the revocation. If the inviter can't be asked, the device counts as a member. The ticket is
+  /// not spent.
   private func isStillMember(_ identity: Identity) async throws -> Bool {
     do {
       _ = try await ask(identity, nil)
@@ -195,15 +228,15 @@ public struct JoinOperation: Sendable {
 
   private static func memberAlready(_ name: String) -> WaymarkError {
     .needsYes(
-      "This device (\(name)) is in this circle already; nothing was done. Joining again gives it new keys and makes "
-        + "it another member: “\(name)” stays in the circle until an admin revokes it. Join again?",
-      next: "\(waymark: "status"); or \(waymark: "join --yes"), to become another member all the same")
+      "This device (\(name)) is already in this circle; nothing was done. Joining again gives it new keys "
+        + "and makes it another member: “\(name)” stays in the circle until an admin revokes it. Join again?",
+      next: "\(waymark: "status"); or \(waymark: "join --yes"), to become another member anyway")
   }
 
   private func admitWaiting(
     _ waiting: AwaitedAdmission, _ identity: Identity, _: HomeLock
   ) async throws -> NewMembership {
-    // Before the ticket is used: the store may be damaged.
+    // Before the ticket is used, because the store may be damaged.
     let store = try home.openStore(isLocked: true)
     let circle = try await ask(identity, waiting.name)
     let joined = try membership(of: identity, in: circle)
@@ -233,7 +266,7 @@ public struct JoinOperation: Sendable {
     } catch let error as WaymarkError where [.passphraseNeeded, .wrongPassphrase].contains(error.code) {
       throw WaymarkError(
         exitCode: ExitCode.badKey, code: error.code, message: error.message,
-        next: "if it is forgotten, move that file away and join again; or " + (error.next ?? "try again"))
+        next: "if you forgot it, move that file away and join again; or " + (error.next ?? "try again"))
     } catch {
       return nil
     }

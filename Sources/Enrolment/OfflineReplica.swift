@@ -6,21 +6,21 @@ import Storage
 import Transport
 import Wire
 
-/// The replica of a home that no node has open: enrolment writes through it as a node would, only without links.
+/// The replica of a home that no node has open. Enrolment writes through it as a node would, but without links.
 final class OfflineReplica {
   let identity: Identity
-  /// What this device will be called, while no circle has admitted its keys.
+  /// The name of this device while its keys wait for admission; nil for a member.
   let waiting: AwaitedAdmission?
   private let replicator: Replicator
   private let wall: @Sendable () -> Moment
 
-  /// Opens a home of which nobody has the lock.
+  /// Opens a home whose lock is free.
   ///
   /// - Throws: `WaymarkError` for keys and modes, `StoreError` for the store.
   convenience init(opening home: Home, _ wall: @escaping @Sendable () -> Moment) throws {
     try home.prepare()
     try home.finishReplacing(at: wall())
-    // The keys after the store, whose lock this has then: before, both might be replaced in between.
+    // Load the keys after the store, which takes the lock: before, both could be replaced in between.
     let store = try home.openStore()
     try self.init(home, try Identity.load(from: home), store, wall)
     home.protectStore()
@@ -42,7 +42,7 @@ final class OfflineReplica {
   var store: Store { replicator.store }
   var circle: Circle { replicator.circle }
 
-  /// Authors change sets and commits them durably. Its keys are new, so it may always begin another log.
+  /// Authors change sets and commits them durably. The keys are new, so a new log may be started at any time.
   func write(_ verb: String, _ drafts: [EntryDraft], leastClock: Clock = .zero) throws {
     guard !drafts.isEmpty else { return }
     try replicator.write(
@@ -53,10 +53,10 @@ final class OfflineReplica {
 
   private var now: Now { Now(wall: wall(), steady: monotonicMilliseconds()) }
 
-  /// Releases the store; a second time does nothing.
+  /// Closes the store; has no effect the second time.
   func close() {
     guard replicator.isOpen else { return }
-    // Leaves no work for the next start.
+    // Leaves no checkpoint for the next start.
     try? store.rest()
     replicator.close()
   }

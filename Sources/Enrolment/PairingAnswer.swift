@@ -3,7 +3,7 @@ package import Replication
 import SecureChannel
 package import Wire
 
-/// A joiner on its way: what the handshake showed.
+/// A joiner, as known from its handshake.
 package struct Pairing: Sendable {
   package let ticket: TicketID
   package let handshakeHash: Bytes32
@@ -16,12 +16,12 @@ package struct Pairing: Sendable {
   }
 }
 
-/// What the inviting side answers a join request.
+/// The inviter's answer to a join request.
 package struct PairingAnswer {
   package let reply: JoinReply
-  /// Admits the joiner; nil if that was refused, or it is a member already.
+  /// The certificate that admits the joiner; nil if the request was refused, or the joiner is already a member.
   package private(set) var certificate: Statement?
-  /// The device that has joined with its ticket.
+  /// The device that has joined with this ticket.
   package private(set) var joiner: DeviceKey?
 
   package init(
@@ -38,7 +38,8 @@ package struct PairingAnswer {
       let signer = credentials.signer(of: pairing.ticket)
       (reply, certificate) = try circle.admit(request, role: role, by: signer, at: now)
       if certificate != nil { credentials.spend(pairing.ticket, on: request.device) }
-      // A member that only asks whether it is one leaves the ticket to the device that it is meant for.
+      // A member that only asks whether it still is one must not take the ticket from the device that it is meant
+      // for.
       if case .accepted = reply, credentials.isSpent(pairing.ticket, on: request.device) {
         joiner = request.device
       }

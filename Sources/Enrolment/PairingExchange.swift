@@ -29,13 +29,13 @@ package struct PairingExchange: Sendable {
       }
     }
     throw failures.first { $0.code != .unreachable } ?? failures.first
-      ?? .unreachable("the ticket names no address")
+      ?? .unreachable("any address: the ticket has none")
   }
 
-  /// At an address of the inviter there may be another machine by now, or another node of the same one: what does not
-  /// come from the inviter is worth a try elsewhere. It can't be told from an inviter that does not know the ticket.
+  /// Failures that say nothing about the inviter. At its address there may be another machine by now, or another
+  /// node, so the next address is worth trying. They look the same as an inviter that does not know the ticket.
   static let saysLittle: Set<Reason> = [.unreachable, .ticketRefused, .wrongDevice]
-  /// The inviter closes pairing for a while after ten that did not fit.
+  /// The inviter closes pairing for a while after ten failed attempts.
   private static let refusalsMax = 4
 
   private func ask(_ address: String) async throws -> Circle {
@@ -79,7 +79,7 @@ package struct PairingExchange: Sendable {
     case .handshakeFailed, .closedByPeer, .truncated:
       .failed(
         .ticketRefused,
-        "The inviting device does not accept the ticket: it was used, has expired, or is wrong.",
+        "The inviting device rejected the ticket: it was used, has expired, or is wrong.",
         next: "\(waymark: "invite", on: "that device"); then here \(waymark: "join") with the new ticket")
     case .notAuthorized:
       .failed(
@@ -89,8 +89,8 @@ package struct PairingExchange: Sendable {
       )
     case .versionMismatch(let theirs):
       .failed(
-        .newerProtocol, "The inviting device speaks version \(theirs) of the protocol, this one version 1.",
-        next: "install the newer Waymark here; this one is: \(waymark: "version")")
+        .newerProtocol, "The inviting device uses protocol version \(theirs), this one version 1.",
+        next: "install the newer Waymark here; to see the version of this one: \(waymark: "version")")
     default: .unreachable(ticket.addresses.joined(separator: ", "))
     }
   }
@@ -104,7 +104,7 @@ package struct PairingExchange: Sendable {
           statements, ticket: ticket, device: identity.device, transport: identity.transportKey)
       else {
         throw WaymarkError.failed(
-          .wrongCircle, "The answer is not of the circle of the ticket.",
+          .wrongCircle, "The answer is from another circle than the ticket's.",
           next:
             "\(waymark: "invite", on: "a device of the circle"); then here \(waymark: "join") with the new ticket"
         )
@@ -113,7 +113,7 @@ package struct PairingExchange: Sendable {
     }
   }
 
-  /// Hands over the first of several outcomes.
+  /// Resumes the continuation with the first of several outcomes.
   private final class Answer: Sendable {
     private let continuation = Mutex<CheckedContinuation<JoinReply, any Error>?>(nil)
 
@@ -135,20 +135,19 @@ extension WaymarkError {
   static func unreachable(_ address: String) -> WaymarkError {
     .failed(
       .unreachable, "The inviting device can't be reached at \(address).",
-      next: "see that it runs, or that invite still waits, and that both are on one network")
+      next: "check that its node or invite command is running, and that both devices are on one network")
   }
 
-  /// The circle knows these keys already: as a member's, or as revoked ones.
   /// Why the inviting device does not admit a joiner.
   package static func refused(_ refusal: JoinRefusal) -> WaymarkError {
     let (code, message): (Reason, String) =
       switch refusal {
-      case .ticketSpent: (.ticketSpent, "The ticket has been used by another device.")
+      case .ticketSpent: (.ticketSpent, "The ticket was already used by another device.")
       case .ticketExpired: (.ticketExpired, "The ticket has expired.")
-      case .circleFull: (.circleFull, "The circle has no room for another device.")
-      case .keyInUse: (.keyInUse, "The circle knows these keys already.")
-      case .notAdmin: (.notAdmin, "The inviting device is no admin of its circle any more.")
-      case .badProof, .other: (.refused, "The inviting device refused.")
+      case .circleFull: (.circleFull, "The circle is full; it can't admit another device.")
+      case .keyInUse: (.keyInUse, "The circle already knows these keys, as a member's or as revoked.")
+      case .notAdmin: (.notAdmin, "The inviting device is no longer an admin of its circle.")
+      case .badProof, .other: (.refused, "The inviting device refused the request.")
       }
     return .failed(
       code, message,
@@ -159,7 +158,7 @@ extension WaymarkError {
 }
 
 extension Identity {
-  /// What every link of this device has in common.
+  /// Settings that all links of this device share.
   package func linkSettings<Message>(
     decode: @escaping @Sendable ([UInt8]) throws -> Message
   ) -> LinkSettings<Message> {

@@ -5,15 +5,15 @@ import Replication
 import Storage
 import Wire
 
-/// Restores what is intact of a backup with damaged change sets.
+/// Restores the intact part of a backup with damaged change sets.
 ///
-/// A damaged set is stored as a position without content where its signed header, or a set that builds on it, tells the
-/// position. So nothing else is lost with it, and peers can be asked for it.
+/// A damaged set is stored as a position without content if its signed header, or a set that depends on it, gives
+/// the position. Then the sets that depend on it are kept, and peers can be asked for it.
 struct PartialRestore {
   private let store: Store
   private let circle: Circle
   private let horizon: Clock
-  /// Change sets that are damaged, or build on one whose position is lost.
+  /// The number of change sets that are damaged, or depend on one whose position is unknown.
   private(set) var missing = 0
 
   init(_ store: Store, _ circle: Circle, _ horizon: Clock) {
@@ -22,7 +22,7 @@ struct PartialRestore {
     self.horizon = horizon
   }
 
-  /// Verifies sets and stores those that are intact; they come in causal order.
+  /// Verifies sets, which come in causal order, and stores those that are intact.
   mutating func take(_ part: [RawChangeSet]) throws {
     var run: [VerifiedChangeSet] = []
     for raw in part {
@@ -50,7 +50,7 @@ struct PartialRestore {
     for (set, placement) in zip(run, placements) where try !isPlaced(set, placement) { missing += 1 }
   }
 
-  /// Whether a set is in the store, at the second attempt if the positions of what it builds on had to be made first.
+  /// Whether a set is in the store; tries again after creating positions for its missing dependencies.
   private func isPlaced(_ set: VerifiedChangeSet, _ placement: Placement) throws -> Bool {
     switch placement {
     case .place, .duplicate, .excluded: return true

@@ -10,9 +10,9 @@ import Wire
 
 /// The key and the ticket of a join that has begun, in `join-pending/` of the home.
 ///
-/// They are durable before the inviter is asked, and stay until the new store is in place. A join that is interrupted
-/// at any moment, also after the inviter has certified the key, continues with the same key, with this ticket or a
-/// later one of the same circle. The circle never holds a second member for one device.
+/// They are durable before the inviter is asked, and stay until the new store is in place. A join that is
+/// interrupted at any time, even after the inviter has certified the key, continues with the same key, with this
+/// ticket or a later one of the same circle. So the circle never has two members for one device.
 package struct PendingJoin: Sendable {
   private let home: Home
   private var folder: Home { Home(path: home.pendingJoin) }
@@ -20,14 +20,14 @@ package struct PendingJoin: Sendable {
 
   package init(_ home: Home) { self.home = home }
 
-  /// The ticket of the join that was interrupted; nil if there is none.
+  /// The ticket of the interrupted join; nil if there is none.
   var ticket: Ticket? {
     let bytesMax = Limits.ticketCharactersMax + 64
     guard let bytes = try? Files.read(ticketFile, bytesMax: bytesMax) else { return nil }
     return try? Ticket(line: String(decoding: bytes, as: UTF8.self))
   }
 
-  /// The keys of an interrupted join of a ticket's circle, else new ones, durable with the ticket.
+  /// The keys of an interrupted join of the ticket's circle, or else new ones; durable together with the ticket.
   package func identity(for ticket: Ticket) throws -> (identity: Identity, isNew: Bool) {
     if self.ticket?.circle == ticket.circle, let identity = try? Identity.load(from: folder) {
       try save(ticket)
@@ -36,7 +36,7 @@ package struct PendingJoin: Sendable {
     return (try makeIdentity(for: ticket), true)
   }
 
-  /// New keys in place of those of an interrupted join.
+  /// Creates new keys, replacing those of an interrupted join.
   func makeIdentity(for ticket: Ticket) throws -> Identity {
     try discard()
     try folder.prepare()
@@ -47,7 +47,7 @@ package struct PendingJoin: Sendable {
     return identity
   }
 
-  /// The join is complete, or its keys are of no use any more.
+  /// Removes the pending keys: the join is complete, or they are of no further use.
   func discard() throws { try folder.discard() }
 
   private func save(_ ticket: Ticket) throws {

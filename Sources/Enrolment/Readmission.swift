@@ -6,9 +6,10 @@ import Sodium
 import Storage
 import Wire
 
-/// Takes this device into the circle of its store by the root key, with nobody else's help: it becomes an admin.
+/// Readmits this device to the circle of its store with the root key, without help from another device. It becomes
+/// an admin.
 ///
-/// A member keeps its keys; a device that was revoked gets new ones, since revoked keys never return.
+/// A member keeps its keys; a device that was revoked gets new ones, since revoked keys are never admitted again.
 public struct Readmission: Sendable {
   private let home: Home
   private let name: String?
@@ -18,16 +19,16 @@ public struct Readmission: Sendable {
 
   /// - Parameters:
   ///   - home: the home of this device, with a store.
-  ///   - rootKey: the file of the circle's root key.
-  ///   - name: what this device is to be called, if it never had a name.
-  ///   - renames: whether it is to be called so also if it had one.
+  ///   - rootKey: the file with the circle's root key.
+  ///   - name: the name for this device if it never had one.
+  ///   - renames: whether to use the name even if the device had one.
   public init(home: Home, rootKey: URL, name: String, renames: Bool = false) {
     self.init(
       home: home, name: renames ? name : nil, hostName: name, rootKey: rootKey.path(percentEncoded: false))
   }
 
   /// - Parameters:
-  ///   - name: what this device is to be called; nil leaves it its name.
+  ///   - name: a new name for this device; nil keeps its name.
   ///   - hostName: its name if it never had one.
   package init(
     home: Home, name: String?, hostName: String, rootKey: String,
@@ -40,10 +41,10 @@ public struct Readmission: Sendable {
     self.wall = wall
   }
 
-  /// Certifies this device by the root key. No node may have the home open.
+  /// Certifies this device with the root key. No node may have the home open.
   ///
-  /// - Throws: `WaymarkError` with the code `no_store`, `store_held`, `already_admin`, or `root_key` if the key is
-  ///   another circle's.
+  /// - Throws: `WaymarkError` with the code `no_store`, `store_held`, `already_admin`, or `root_key` if the key
+  ///   belongs to another circle.
   @discardableResult
   public func join() async throws -> NewMembership {
     do {
@@ -68,7 +69,7 @@ public struct Readmission: Sendable {
       replica.add(certificate)
     } else {
       replica.close()
-      // What was written meanwhile comes along: the store is copied under the lock.
+      // Changes written in the meantime are included: the store is copied under the lock.
       let lock = try HomeLock(home)
       defer { lock.release() }
       rewritten = try StagedStore(home, identity, wall, under: lock).replaceKeys(
@@ -79,22 +80,22 @@ public struct Readmission: Sendable {
       rewritten: rewritten)
   }
 
-  /// What this device is before.
+  /// The membership of this device before.
   struct PriorMembership: Sendable {
     let circle: Circle
     let keepsKeys: Bool
-    /// What the circle calls it already.
+    /// The name that the circle, or the store, has for this device.
     let name: String?
     var statements: [Statement] { circle.statements(notIn: []) }
 
-    /// - Throws: if this device is an admin already.
+    /// - Throws: `WaymarkError` if this device is already an admin.
     init(of replica: OfflineReplica) throws {
       circle = replica.circle
       let device = replica.identity.device
       let member = circle.evaluation.members[device]
       if member?.role == .admin {
         throw WaymarkError.failed(
-          .alreadyAdmin, "This device is an admin of the circle already.", next: .waymark("members"))
+          .alreadyAdmin, "This device is already an admin of the circle.", next: .waymark("members"))
       }
       keepsKeys = member != nil || replica.waiting != nil
       name = circle.evaluation.known(device)?.name ?? replica.waiting?.name
@@ -126,7 +127,7 @@ public struct Readmission: Sendable {
   private var noStore: WaymarkError {
     WaymarkError(
       exitCode: ExitCode.noStore, code: .noStore,
-      message: "There is no Waymark store in \(home.path); the root key takes in a device that has one.",
+      message: "There is no Waymark store in \(home.path); the root key admits only a device that has one.",
       next: "\(waymark: "restore FILE --root-key FILE"), or \(waymark: "join TICKET")")
   }
 }

@@ -5,23 +5,23 @@ import Replication
 import Storage
 public import Wire
 
-/// Brings a home back from a backup.
+/// Restores a home from a backup.
 ///
-/// The new store is laid beside the old: every signature is verified, every table folded anew, and a new
-/// incarnation begun, so that this device never continues a log that went on elsewhere. Only when it is complete
-/// does it take the place of the old one, which is kept among the backups.
+/// The new store is built next to the present one: every signature is verified, every table folded again, and a new
+/// incarnation started, so that this device never continues a log that went on elsewhere. Only when the new store
+/// is complete does it replace the present one, which is kept among the backups.
 public struct RestoreOperation: Sendable {
-  /// What a person asked for.
+  /// The options of a restore.
   package struct Request: Sendable {
-    /// The backup, an absolute path.
+    /// The absolute path of the backup.
     package var file: String
-    /// What this device is called if it gets new keys.
+    /// The name of this device if it gets new keys.
     package var name: String
-    /// A file with the circle's root key, to take new keys in at once.
+    /// A file with the circle's root key, to admit new keys immediately.
     package var rootKey: String?
-    /// Whether to found a new circle and write the visible records again there.
+    /// Whether to found a new circle and re-author the visible records there.
     package var foundsCircle = false
-    /// Whether to restore what is intact of a backup with damaged change sets.
+    /// Whether to restore the intact part of a backup with damaged change sets.
     package var isPartial = false
 
     package init(file: String, name: String) {
@@ -35,12 +35,12 @@ public struct RestoreOperation: Sendable {
   let wall: @Sendable () -> Moment
 
   /// - Parameters:
-  ///   - home: what is brought back; it may be empty, or hold another store.
-  ///   - backup: a file that ``Node/backUp(to:overwrites:progress:)`` wrote.
-  ///   - name: what this device is called if it gets new keys.
-  ///   - rootKey: the circle's root key, to take new keys in at once.
-  ///   - foundsCircle: founds a new circle, and writes the visible records again there.
-  ///   - isPartial: restores what is intact of a backup with damaged change sets.
+  ///   - home: the home to restore; it may be empty, or hold another store.
+  ///   - backup: a file written by ``Node/backUp(to:overwrites:progress:)``.
+  ///   - name: the name of this device if it gets new keys.
+  ///   - rootKey: the circle's root key, to admit new keys immediately.
+  ///   - foundsCircle: whether to found a new circle and re-author the visible records there.
+  ///   - isPartial: whether to restore the intact part of a backup with damaged change sets.
   public init(
     home: Home, backup: URL, name: String, rootKey: URL? = nil, foundsCircle: Bool = false,
     isPartial: Bool = false
@@ -58,9 +58,9 @@ public struct RestoreOperation: Sendable {
     self.wall = wall
   }
 
-  /// What it would do; everything is verified as in earnest, and nothing changed.
+  /// Reports what a restore would do: verifies everything as a restore does, and changes nothing.
   ///
-  /// - Parameter progress: called on some thread.
+  /// - Parameter progress: called on any thread.
   /// - Throws: `WaymarkError` with the code `not_a_backup`, `damaged_backup`, `newer_backup` or `store_held`.
   public func preview(
     progress: @escaping @Sendable (WorkProgress) -> Void = { _ in }
@@ -68,12 +68,13 @@ public struct RestoreOperation: Sendable {
     try await perform(isConfirmed: false, isPreview: true, progress)
   }
 
-  /// Brings the home back. No node may have it open.
+  /// Restores the home. No node may have it open.
   ///
   /// - Parameters:
-  ///   - isConfirmed: whether the person agrees to set aside what only the present store holds.
-  ///   - progress: called on some thread.
-  /// - Throws: `WaymarkError` as ``preview(progress:)``, and with the code `needs_yes` where that is so.
+  ///   - isConfirmed: whether the user agrees to discard data that only the present store holds.
+  ///   - progress: called on any thread.
+  /// - Throws: `WaymarkError` as ``preview(progress:)``, and with the code `needs_yes` if data would be discarded and
+  ///   that is not confirmed.
   @discardableResult
   public func restore(
     isConfirmed: Bool = false, progress: @escaping @Sendable (WorkProgress) -> Void = { _ in }
@@ -130,11 +131,11 @@ public struct RestoreOperation: Sendable {
 
   private func needsYes(_ discarded: PresentStore.DiscardedData) -> WaymarkError {
     .needsYes(
-      "\(discarded.sentence) The present store is kept under \(home.backups).",
+      "\(discarded.sentence) The current store is kept under \(home.backups).",
       next: "\(waymark: "restore --yes \(shellWord(request.file))"); with --preview nothing is changed")
   }
 
-  /// Builds the store in the staging folder; gives how many change sets of the backup are missing.
+  /// Builds the store in the staging folder; returns the number of change sets of the backup that are missing.
   private func build(
     _ plan: RestorePlan, in staged: Home, _ progress: @escaping @Sendable (WorkProgress) -> Void
   ) async throws -> Int {
@@ -152,54 +153,54 @@ public struct RestoreOperation: Sendable {
     return missing
   }
 
-  /// The copy of the preferences beside the store follows what was restored.
+  /// Updates the copy of the preferences next to the store.
   private func updateCopies(_: HomeLock) throws {
     let replica = try OfflineReplica(
       home, try Identity.load(from: home), try home.openStore(isLocked: true), wall)
     defer { replica.close() }
-    // A copy that can't be written follows with the next change.
+    // If the copy can't be written now, the next change updates it.
     try? home.storage.preferences.update(from: replica.store)
   }
 }
 
-/// What a restore did or would do.
+/// The result of a restore or its preview.
 public struct RestoreSummary: Hashable, Sendable, Codable {
-  /// Whether nothing was changed.
+  /// Whether this is a preview, so that nothing was changed.
   public let isPreview: Bool
   /// The path of the backup.
   public let file: String
   /// When the backup was made.
   public let created: Date
-  /// The device that made it.
+  /// The name of the device that made the backup.
   public let from: String
-  /// The circle of the store afterwards.
+  /// The circle of the restored store.
   public let circle: CircleID
-  /// Whether the circle was founded for it.
+  /// Whether the restore founded this circle.
   public let isNewCircle: Bool
-  /// What this device is afterwards; nil in a preview that would make new keys.
+  /// The id of this device after the restore; nil in a preview that would create new keys.
   public let device: DeviceKey?
-  /// What this device is called.
+  /// The name of this device.
   public let name: String
   /// Whether this device gets new keys.
   public let hasNewKeys: Bool
-  /// Whether the circle has these keys; otherwise the device joins with a ticket, or the root key, and until then
-  /// can only look.
+  /// Whether the circle has admitted these keys. If not, the device is read-only until it joins with a ticket or
+  /// the root key.
   public let isAdmitted: Bool
-  /// How many change sets are in the restored store.
+  /// The number of change sets in the restored store.
   public let changeSets: Int
-  /// Change sets of the backup that are damaged and missing in the restored store.
+  /// The number of change sets of the backup that are damaged and missing from the restored store.
   public let missing: Int
-  /// How many records are visible in it.
+  /// The number of visible records in the restored store.
   public let records: Int
-  /// Change sets of the present store that are not in the backup; nil if that can't be known.
+  /// The number of change sets of the present store that are not in the backup; nil if unknown.
   public internal(set) var setAside: Int?
-  /// Where the present store went.
+  /// The folder that the present store was moved to.
   public internal(set) var keptAt: String?
-  /// A backup of it there that can be restored in its turn.
+  /// A backup of the present store in that folder, which can be restored in turn.
   public internal(set) var keptBackup: String?
-  /// What is set aside, as a sentence for people.
+  /// The discarded data, as a sentence.
   public internal(set) var text: String?
-  /// What to do next, as a command of `waymark`.
+  /// The next step, as a `waymark` command.
   public let next: Step
 
   private enum CodingKeys: String, CodingKey {

@@ -6,7 +6,7 @@ import Sodium
 import Storage
 import Wire
 
-/// Who this device is after a restore, and what its store begins with.
+/// The identity of this device after a restore, and the contents of its store.
 package struct RestorePlan: Sendable {
   let backup: BackupSource
   let circle: Circle
@@ -49,12 +49,12 @@ package struct RestorePlan: Sendable {
       do {
         return try Circle(statements: try backup.statements.map { try Statement($0) })
       } catch is StatementError {
-        throw BackupError.damaged("a statement of the circle does not hold")
+        throw BackupError.damaged("a statement of the circle is invalid")
       }
     }
   }
 
-  /// The root key takes the new keys in, as an admin.
+  /// Admits the new keys with the root key, as an admin.
   private static func admit(
     _ identity: Identity, _ name: String, to circle: inout Circle, _ path: String, _ home: Home, _ now: Moment
   ) throws {
@@ -76,8 +76,8 @@ package struct RestorePlan: Sendable {
     }
   }
 
-  /// The same device keeps its choices: the present ones, else those of its backup. Another one begins with
-  /// nothing but the addresses of its peers.
+  /// The same device keeps its choices: the present ones, or else those of its backup. Another device starts with
+  /// only the addresses of its peers.
   private static func kept(
     _ backup: BackupSource, _ present: PresentStore, _ circle: Circle, _ identity: Identity
   ) -> [String: [UInt8]] {
@@ -95,9 +95,9 @@ package struct RestorePlan: Sendable {
 
   var isAdmitted: Bool { circle.evaluation.isMember(identity.device) }
 
-  /// Makes the store from nothing: verifies and folds every change set of the backup.
+  /// Builds the store from scratch: verifies and folds every change set of the backup.
   ///
-  /// - Returns: how many change sets of it are missing; none unless the restore is partial.
+  /// - Returns: the number of its change sets that are missing; 0 unless the restore is partial.
   package func makeStore(in target: Home, now: Moment, _ progress: (WorkProgress) -> Void) throws -> Int {
     if hasNewKeys, !founds { try identity.save(to: target.deviceKey) }
     try NewStore.make(target, circle.statements(notIn: []))
@@ -109,7 +109,7 @@ package struct RestorePlan: Sendable {
       try store.setMeta(MetaKey.waiting, AwaitedAdmission(device: identity.device, name: name).bytes)
     }
     let horizon = Clock(milliseconds: now + Limits.clockDriftMilliseconds)
-    // Sets may build on others that a cut has left out.
+    // Sets may depend on others that a cut has excluded, so the cuts are applied first.
     _ = try store.admit(by: circle.evaluation.admission, horizon: horizon)
     var partial = PartialRestore(store, circle, horizon)
     try BackupSource.reading(backup.path) {
@@ -134,29 +134,29 @@ package struct RestorePlan: Sendable {
     for (offset, raw) in part.enumerated() {
       let number = done + Int64(offset) + 1
       guard let set = try? VerifiedChangeSet(verifying: raw) else {
-        throw BackupError.damagedSet("the signature of change set \(number) does not hold")
+        throw BackupError.damagedSet("the signature of change set \(number) is invalid")
       }
       guard set.header.circle == circle.id, circle.evaluation.admission(of: set.header.log) != .unknownDevice
-      else { throw BackupError.damaged("change set \(number) is not of this circle") }
+      else { throw BackupError.damaged("change set \(number) belongs to another circle") }
       sets.append(set)
     }
     let report = try store.commit(sets, horizon: horizon)
     for (offset, placement) in report.placements.enumerated() {
       if case .place = placement { continue }
       if placement == .excluded { continue }
-      throw BackupError.damagedSet("change set \(done + Int64(offset) + 1) has lost one that it builds on")
+      throw BackupError.damagedSet("a dependency of change set \(done + Int64(offset) + 1) is missing")
     }
   }
 
   private static let partSets = 1_000
 
-  /// Founds a circle with the issuers of the one that the backup is of.
+  /// Founds a circle with the issuers of the backup's circle.
   func foundCircle(in staged: Home, now: Moment) throws {
     try CircleCreation(name: name, issuers: circle.genesis.issuers, identity: identity, now: now)
       .writeKeysAndStore(to: staged)
   }
 
-  /// - Parameter missing: change sets of the backup that are not in the store.
+  /// - Parameter missing: the number of change sets of the backup that are not in the store.
   func summary(of staged: Home, missing: Int, isPreview: Bool) throws -> RestoreSummary {
     let store = try Store(path: staged.store)
     let circle = try Circle(statements: try store.statements().map { try Statement($0) })
@@ -164,7 +164,7 @@ package struct RestorePlan: Sendable {
     return RestoreSummary(
       isPreview: isPreview, file: backup.path, created: Date(milliseconds: backup.about.created),
       from: backup.about.name, circle: circle.id, isNewCircle: founds,
-      // New keys are made again when it is done in earnest.
+      // A preview's new keys are discarded; the restore creates others.
       device: isPreview && hasNewKeys ? nil : identity.device,
       name: circle.evaluation.members[identity.device]?.name ?? name, hasNewKeys: hasNewKeys,
       isAdmitted: isAdmitted, changeSets: Int(clamping: backup.changeSets) - missing, missing: missing,

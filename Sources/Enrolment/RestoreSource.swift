@@ -5,7 +5,7 @@ package import Replication
 import Storage
 import Wire
 
-/// A backup as it is before anything of it is verified.
+/// A backup before any of it is verified.
 package struct BackupSource: Sendable {
   let path: String
   let about: BackupAbout
@@ -13,12 +13,12 @@ package struct BackupSource: Sendable {
   let changeSetIDs: Set<ChangeSetID>
   let changeSets: Int64
 
-  /// - Throws: `WaymarkError` in words if it can't be restored from.
+  /// - Throws: `WaymarkError` if the file can't be restored from.
   package init(_ path: String) throws {
     guard !Files.isDirectory(path) else {
       throw WaymarkError.failed(
-        .file, "\(path) is a folder; a backup is one file.",
-        next: "name the file that waymark backup has written")
+        .file, "\(path) is a folder; a backup is a single file.",
+        next: "name a file that waymark backup wrote")
     }
     guard !Files.exists(path) || Files.isRegular(path) else { throw Files.notAFile(path) }
     let readable = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
@@ -34,7 +34,7 @@ package struct BackupSource: Sendable {
     }
   }
 
-  /// Turns what is wrong with a backup into a sentence.
+  /// Turns the errors of reading a backup into messages.
   static func reading<Result>(_ path: String, _ body: () throws -> Result) throws -> Result {
     do {
       return try body()
@@ -46,17 +46,17 @@ package struct BackupSource: Sendable {
       throw WaymarkError.failed(
         .newerBackup,
         "\(path) was written by a newer version of Waymark (format \(found), this one reads \(known)); "
-          + "nothing was changed.", next: "bring this program up to date, then restore again")
+          + "nothing was changed.", next: "update Waymark, then restore again")
     } catch BackupError.damagedSet(let why) {
       throw WaymarkError.failed(
         .damagedBackup, "\(path) is damaged: \(why). Nothing was changed.",
         next:
-          "restore an older backup, or \(waymark: "restore --partial \(shellWord(path))"): that restores everything that is "
-          + "intact, and says what is missing")
+          "restore an older backup, or \(waymark: "restore --partial \(shellWord(path))"): that restores "
+          + "everything intact and reports what is missing")
     } catch BackupError.damaged(let why) {
       throw WaymarkError.failed(
         .damagedBackup, "\(path) is damaged: \(why). Nothing was changed.",
-        next: "restore an older backup, or join the circle anew")
+        next: "restore an older backup, or join the circle again")
     }
   }
 }
@@ -66,10 +66,10 @@ package struct PresentStore: Sendable {
   /// Nil if there is none, or it can't be read.
   let diagnostics: StoreDiagnostics?
   let circle: Circle?
-  /// Why it can't be read, as a sentence.
+  /// Why the store can't be read, as a sentence.
   package let trouble: String?
 
-  /// What only the present store holds.
+  /// Data that only the present store holds.
   struct DiscardedData: Sendable {
     let changeSets: Int?
     let sentence: String
@@ -91,9 +91,9 @@ package struct PresentStore: Sendable {
     }
   }
 
-  /// Writes a backup of the store beside where it goes, so that it can be restored in its turn.
+  /// Writes a backup of the present store next to where it is moved, so that it can be restored in turn.
   ///
-  /// - Returns: whether there is one: of a store that is damaged, or whose keys can't be read, there is none.
+  /// - Returns: whether there is one. If the store is damaged, or its keys can't be read, there is none.
   package func keepReadable(_ home: Home, in folder: String, now: Moment) throws -> Bool {
     guard let diagnostics, let circle, let identity = try? Identity.load(from: home) else { return false }
     try home.makeAside(folder)
@@ -111,7 +111,7 @@ package struct PresentStore: Sendable {
     }
   }
 
-  /// What would be set aside and is not in the backup; nil if that is nothing.
+  /// The data that the restore would discard and that is not in the backup; nil if there is none.
   func discardedData(restoring backup: BackupSource, foundsCircle: Bool) throws -> DiscardedData? {
     if let trouble {
       return DiscardedData(changeSets: nil, sentence: trouble)
@@ -120,25 +120,26 @@ package struct PresentStore: Sendable {
     let held = diagnostics.changeSetIDs.count
     guard !foundsCircle else {
       return DiscardedData(
-        changeSets: held, sentence: "There is a store here already; a new circle would take its place.")
+        changeSets: held, sentence: "There is already a store here; the new circle would replace it.")
     }
     let isSame = backup.statements.contains { (try? Statement($0))?.circle == circle.id }
     guard isSame else {
       return DiscardedData(
         changeSets: held,
-        sentence: "The backup is of another circle than the store here, which holds \(held) change sets.")
+        sentence:
+          "The backup belongs to another circle than the store here, which holds \(held) change sets.")
     }
     let missing = diagnostics.changeSetIDs.subtracting(backup.changeSetIDs).count
     guard missing > 0 else { return nil }
     return DiscardedData(
       changeSets: missing,
-      sentence: "\(missing) change \(missing == 1 ? "set" : "sets") of the present store "
-        + "\(missing == 1 ? "is" : "are") not in the backup; what other devices hold of it comes back from them."
+      sentence: "\(missing) change \(missing == 1 ? "set" : "sets") of the current store "
+        + "\(missing == 1 ? "is" : "are") not in the backup; sync brings back what other devices hold."
     )
   }
 }
 
 extension StoreDiagnostics {
-  /// The circle whose statements it holds.
+  /// The circle of the statements in the store.
   var circle: CircleID? { statements.lazy.compactMap { try? Statement($0) }.first?.circle }
 }

@@ -7,7 +7,7 @@ import Wire
 
 /// A store that is built in the staging folder of a home and replaces the present one when it is complete.
 ///
-/// Until then the present store and its keys are as they were, whatever interrupts the work.
+/// Until then the present store and its keys are unchanged, whatever interrupts the work.
 struct StagedStore {
   /// The staging folder.
   let home: Home
@@ -16,7 +16,7 @@ struct StagedStore {
   private let wall: @Sendable () -> Moment
   private let lock: HomeLock
 
-  /// Empties the staging folder and saves the keys of the new store there.
+  /// Empties the staging folder and saves the new store's keys there.
   init(
     _ present: Home, _ identity: Identity, _ wall: @escaping @Sendable () -> Moment, under lock: HomeLock
   ) throws {
@@ -30,7 +30,7 @@ struct StagedStore {
     try identity.save(to: home.deviceKey)
   }
 
-  /// Puts the complete store in place. The old store and keys go into a folder of the backups.
+  /// Puts the complete store in place. The old store and keys are moved to a folder of the backups.
   func replacePresent(isSameCircle: Bool) throws {
     try present.replace(
       Replacement(
@@ -38,13 +38,13 @@ struct StagedStore {
       ), at: wall(), under: lock)
   }
 
-  /// Copies the present store and gives it the new keys, which its circle has admitted.
+  /// Copies the present store and gives the copy new keys, which its circle has admitted.
   ///
-  /// A revocation excludes sets that the old device wrote before it knew of it. Their content is authored again with the
-  /// new keys, so that nothing is lost that its owner wrote.
+  /// A revocation excludes sets that the old device wrote without knowing of it. Their content is re-authored with
+  /// the new keys, so that nothing that its owner wrote is lost.
   ///
   /// - Parameter joinedWith: the ticket, if there was one.
-  /// - Returns: how many records were authored again.
+  /// - Returns: the number of records that were re-authored.
   func replaceKeys(
     of old: DeviceKey?, statements: [Statement], joinedWith: TicketID? = nil
   ) throws -> Int {
@@ -54,7 +54,7 @@ struct StagedStore {
     var rewritten = 0
     if !written.isEmpty {
       try withReplica { replica in
-        // Authors what differs from the former state.
+        // Authors only what differs from the former state.
         let plan = try replica.store.plan(written, now: wall())
         try replica.write("join", plan.drafts, leastClock: plan.leastClock)
         rewritten = Set(plan.drafts.map(\.key)).count
@@ -64,7 +64,7 @@ struct StagedStore {
     return rewritten
   }
 
-  /// Opens the new store for what is written into it before it is put in place.
+  /// Opens the new store to write to it before it is put in place.
   func withReplica(_ body: (OfflineReplica) throws -> Void) throws {
     let replica = try OfflineReplica(home, identity, try Store(path: home.store), wall)
     defer { replica.close() }
@@ -72,11 +72,11 @@ struct StagedStore {
   }
 }
 
-/// What every store begins with: the statements of its circle, and an incarnation of its own.
+/// The initial content of every store: the statements of its circle, and an incarnation of its own.
 package enum NewStore {
-  /// Makes the store of a device that has its keys, or gives a copied store a fresh incarnation.
+  /// Creates the store of a device that has its keys, or gives a copied store a new incarnation.
   ///
-  /// - Parameter isLocked: whether the caller has the lock of the home.
+  /// - Parameter isLocked: whether the caller holds the lock of the home.
   static func make(
     _ home: Home, _ statements: [Statement], joinedWith: TicketID? = nil, isLocked: Bool = false
   ) throws {
@@ -93,7 +93,7 @@ package enum NewStore {
 }
 
 extension JoinPreview {
-  /// What a join would carry over from a store, by kind.
+  /// The records that a join would carry over from a store, by kind.
   init(of store: Store) throws {
     let drafts = try store.visibleDrafts()
     counts = Registry.kinds.map { kind in
@@ -105,7 +105,7 @@ extension JoinPreview {
 }
 
 extension Store {
-  /// Every visible record and setting as an insert into another circle; untouched seeds stay behind.
+  /// Every visible record and setting as an insert for another circle; seeds that were never changed are left out.
   func visibleDrafts() throws -> [EntryDraft] {
     var drafts: [EntryDraft] = []
     for kind in Registry.kinds {

@@ -5,7 +5,7 @@ import Replication
 package import Storage
 package import Wire
 
-/// What a node finds in its store when it opens.
+/// The state that a node reads from its store when it opens.
 package struct StoredState {
   package let circle: Circle
   package let preference: Bool
@@ -21,25 +21,25 @@ package struct StoredState {
     pausedPeers = Set(try store.metaLines(MetaKey.paused).compactMap { DeviceKey(hex: $0) })
   }
 
-  /// The admission that keys wait for; nil for those of a member.
+  /// The admission that the keys wait for; nil for keys that the circle has certified.
   ///
-  /// - Throws: `WaymarkError` if the circle has never admitted them, and they do not wait for that.
+  /// - Throws: `WaymarkError` if the circle has never certified them, and they do not wait for that.
   package func admission(of identity: Identity, in home: Home) throws -> AwaitedAdmission? {
-    // A device that was revoked goes on showing what it holds.
+    // A device that was revoked still shows what it holds.
     if circle.evaluation.isMember(identity.device) || circle.evaluation.hasCertificate(identity.device) {
       return nil
     }
     guard waiting?.device == identity.device else {
       throw WaymarkError.home(
-        .keyMissing, "The keys in \(home.keys) are not those of a member of the circle in this store.",
-        next: "put the right key file back, or join the circle anew")
+        .keyMissing, "The keys in \(home.keys) do not belong to a member of this store's circle.",
+        next: "put the right key file back, or join the circle again")
     }
     return waiting
   }
 }
 
-/// A store was restored where its keys were not: this device has new ones, which the circle does not know yet. It
-/// shows what it holds, and writes and sends nothing until it has joined.
+/// The admission of a device whose store was restored without its keys: it has new keys, which the circle does not
+/// know yet. Until it has joined, it is read-only and sends nothing.
 package struct AwaitedAdmission: Hashable, Sendable {
   package let device: DeviceKey
   package let name: String
@@ -49,7 +49,7 @@ package struct AwaitedAdmission: Hashable, Sendable {
     self.name = name
   }
 
-  /// The key and the name, as a store keeps them.
+  /// The key and the name, as stored.
   package var bytes: [UInt8] { device.bytes + Array(name.utf8) }
 
   package init?(bytes: [UInt8]) {
@@ -59,15 +59,15 @@ package struct AwaitedAdmission: Hashable, Sendable {
   }
 
   package static let sentence =
-    "this device holds a restored store and is not in the circle yet: it can be read, not written"
+    "this device holds a restored store and is not in the circle yet: it is read-only"
   package static let next: Step =
     "\(waymark: "invite", on: "a device of the circle"); then here \(waymark: "join TICKET")"
 }
 
 extension Store {
-  /// A circle has admitted the keys that waited.
+  /// Saves that a circle has admitted the waiting keys.
   ///
-  /// - Parameter ticket: the one that this device joined with; nil if it was admitted by the root key.
+  /// - Parameter ticket: the ticket that this device joined with; nil if the root key admitted it.
   func admitKeys(by statements: [Statement], with ticket: TicketID? = nil) throws {
     try saveStatements(statements.map { ($0.id, $0.bytes) })
     try setMeta(MetaKey.joinedWith, ticket?.bytes)

@@ -1,8 +1,8 @@
 import Wire
 
-/// Reads comma-separated values (RFC 4180) row by row; lines end in CRLF, LF or CR.
+/// Reads comma-separated values (RFC 4180) row by row; lines end with CRLF, LF or CR.
 struct CSVReader {
-  /// What errors call the file; empty where there is only one.
+  /// The name of the file in errors; empty if there is only one file.
   let file: String
   private let bytes: [UInt8]
   private var position = 0
@@ -15,7 +15,7 @@ struct CSVReader {
     if bytes.starts(with: FileSignature.byteOrderMark) { position = 3 }
   }
 
-  /// Whether the last line ends as every line does that an application has written to its end.
+  /// Whether the last line is terminated, as in a file that was written completely.
   var isEnded: Bool { bytes.last.map { $0 == Self.newline || $0 == Self.carriageReturn } ?? true }
 
   /// The next row that is not empty; nil at the end.
@@ -33,7 +33,7 @@ struct CSVReader {
     return nil
   }
 
-  /// All rows behind the header, each with as many cells as the header has.
+  /// All rows after the header; each must have as many cells as the header.
   mutating func forEach(
     columns: Int, _ body: (CSVRow) throws(ExchangeError) -> Void
   ) throws(ExchangeError) {
@@ -79,7 +79,7 @@ struct CSVReader {
     let isQuoted = position < bytes.count && bytes[position] == Self.quote
     let cell = isQuoted ? try quotedCell(start) : plainCell()
     guard let text = String(validating: cell, as: UTF8.self) else {
-      throw damaged(start, "it is no UTF-8 text")
+      throw damaged(start, "it is not UTF-8 text")
     }
     return text
   }
@@ -90,7 +90,7 @@ struct CSVReader {
     return Array(bytes[start..<position])
   }
 
-  /// What stands between quotation marks, where two of them mean one.
+  /// The content between quotation marks; two of them in a row mean one.
   private mutating func quotedCell(_ start: Int) throws(ExchangeError) -> [UInt8] {
     var cell: [UInt8] = []
     position += 1
@@ -104,14 +104,14 @@ struct CSVReader {
       }
       guard position < bytes.count, bytes[position] == Self.quote else {
         guard position == bytes.count || isEnd(bytes[position]) else {
-          throw damaged(line, "there is more behind a closing quotation mark")
+          throw damaged(line, "there is text after a closing quotation mark")
         }
         return cell
       }
       cell.append(byte)
       position += 1
     }
-    throw damaged(start, "a quotation mark is opened and never closed: the file is cut off")
+    throw damaged(start, "a quotation mark is never closed: the file is truncated")
   }
 
   private func isEnd(_ byte: UInt8) -> Bool {
@@ -122,7 +122,7 @@ struct CSVReader {
 /// A row of comma-separated values.
 struct CSVRow {
   let file: String
-  /// Where it begins, counted from 1.
+  /// The line on which the row begins, counted from 1.
   let line: Int
   let fields: [String]
 
@@ -130,7 +130,7 @@ struct CSVRow {
   var place: String { file.isEmpty ? "line \(line)" : "\(file), line \(line)" }
 }
 
-/// Which column has which name.
+/// The columns of a file by name.
 struct CSVHeader {
   private let columns: [String: Int]
   let count: Int
@@ -142,7 +142,7 @@ struct CSVHeader {
 
   func has(_ name: String) -> Bool { columns[name.lowercased()] != nil }
 
-  /// The cell of a column; empty where the file has no such column.
+  /// The cell of a column; empty if the file does not have the column.
   func cell(_ name: String, of row: CSVRow) -> String {
     guard let column = columns[name.lowercased()], column < row.fields.count else { return "" }
     return row.fields[column]

@@ -1,21 +1,21 @@
 import Records
 import Wire
 
-/// One VEVENT, understood as far as every event has the same things.
+/// One VEVENT, with the properties that all events share.
 struct CalendarEvent {
   let component: CalendarComponent
-  /// Which calendar of the file it is from.
+  /// The index of its calendar in the file.
   let calendar: Int
   let uid: String
   let name: String
   let start: CalendarZones.Time
-  /// Of events of whole days the last second of the last day: DTEND names the day after it.
+  /// For all-day events, the last second of the last day: DTEND is the day after it.
   let end: CalendarZones.Time?
   let notes: String?
 
   var place: String { "line \(component.line)" }
 
-  /// Refuses what can't become one record.
+  /// Rejects events that can't become a single record.
   init(_ component: CalendarComponent, calendar: Int, zones: CalendarZones) throws(RowError) {
     self.component = component
     self.calendar = calendar
@@ -52,13 +52,13 @@ struct CalendarEvent {
       return nil
     }
     guard end.isDay else { return end }
-    // Some applications write the day itself where they mean one day.
+    // Some applications write the day itself as the end of a one-day event.
     end.milliseconds = end.milliseconds == start.milliseconds ? end.milliseconds + day : end.milliseconds
     end.milliseconds -= 1_000
     return end
   }
 
-  /// `P1DT2H30M` in milliseconds; nil beyond a hundred years.
+  /// A duration such as `P1DT2H30M` in milliseconds; nil if it is longer than a hundred years.
   static func duration(_ text: String) -> Int64? {
     var rest = text[...]
     let isNegative = rest.hasPrefix("-")
@@ -83,7 +83,7 @@ struct CalendarEvent {
     return (isNegative ? -seconds : seconds) * 1_000
   }
 
-  /// First and last day, where the start is a whole day.
+  /// The first and the last day of an all-day event.
   var days: (first: CalendarDay, last: CalendarDay)? {
     guard let written = component["DTSTART"].flatMap({ WrittenCalendarTime($0.value) }), written.isDay else {
       return nil
@@ -96,25 +96,25 @@ struct CalendarEvent {
     return (first, last)
   }
 
-  /// Which of several versions in a file is the newest.
+  /// Orders several versions of an event in a file.
   var version: (Int64, String) {
     let sequence = component.text("SEQUENCE").flatMap { Int64($0) } ?? 0
     return (sequence, component.text("LAST-MODIFIED") ?? component.text("DTSTAMP") ?? "")
   }
 
-  /// What the calendar says of it that no record holds.
+  /// Reports the properties of the event that no record can represent.
   func noteUnheld(in builder: inout PlanBuilder) {
     for name in Self.unheld where component[name] != nil {
-      builder.count("events: \(name) can't be held and is left out")
+      builder.count("events: \(name) is not supported and is left out")
     }
     if component.components.contains(where: { $0.name == "VALARM" }) {
-      builder.count("events: a reminder (VALARM) can't be held and is left out")
+      builder.count("events: a reminder (VALARM) is not supported and is left out")
     }
     for time in [start, end] {
       if let remark = time?.remark { builder.count("events: \(remark)") }
     }
     if let end, end.milliseconds < start.milliseconds {
-      builder.warn("\(place): \"\(name)\" ends before it starts; it is imported as it is")
+      builder.warn("\(place): \"\(name)\" ends before it starts; it is imported unchanged")
     }
   }
 
@@ -124,7 +124,7 @@ struct CalendarEvent {
 }
 
 extension StringProtocol {
-  /// Without blanks and line breaks around it.
+  /// The text without surrounding whitespace.
   var trimmed: String {
     let end = lastIndex { !$0.isWhitespace }.map { index(after: $0) } ?? startIndex
     return String(self[..<end].drop { $0.isWhitespace })
@@ -136,7 +136,7 @@ extension String {
 }
 
 extension RecordID {
-  /// The record that the UID of an event names: the UUID, if it is one.
+  /// The record id for an event's UID: the UID itself if it is a UUID, or else a hash.
   init(event uid: String, _ kind: Kind) {
     self = RecordID(uuid: uid) ?? RecordID(kind: kind, key: "ics \(uid)")
   }

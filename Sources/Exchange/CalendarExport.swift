@@ -1,11 +1,11 @@
 import Records
 import Wire
 
-/// What Waymark writes into calendars beside what every calendar knows, so that an export comes back as it was.
+/// The properties that Waymark adds to standard iCalendar, so that an export can be imported without loss.
 enum CalendarExport {
   static let kinds = [Registry.trip, Registry.lodging, Registry.transportation, Registry.activity]
 
-  /// Texts of items that calendars have no property for.
+  /// Text fields of items that iCalendar has no property for.
   static let texts = [
     ("paid", "X-WAYMARK-PAID"), ("reservation", "X-WAYMARK-RESERVATION"),
     ("confirmation", "X-WAYMARK-CONFIRMATION"), ("type", "X-WAYMARK-TYPE"),
@@ -13,7 +13,7 @@ enum CalendarExport {
 
   static let none = "NONE"
 
-  /// What a person wants to see in a calendar, below the notes.
+  /// The details shown below the notes in a calendar.
   static func details(_ item: RecordDraft, organization: String?) -> String {
     var lines: [String] = []
     let (word, name) =
@@ -28,7 +28,7 @@ enum CalendarExport {
     return lines.joined(separator: "\n")
   }
 
-  /// The notes of a description that ends in such details.
+  /// The notes in a description that ends with these details.
   static func notes(_ description: String?, details: String) -> String? {
     guard let description, description != details else { return nil }
     guard !details.isEmpty, description.hasSuffix("\n\n\(details)") else { return description }
@@ -36,7 +36,7 @@ enum CalendarExport {
   }
 }
 
-/// Reads what `CalendarWriter` wrote, also if somebody changed it in a calendar since.
+/// Reads the output of `CalendarWriter`, even if it was edited in a calendar in the meantime.
 struct CalendarExportReader {
   private let zones: ZoneOffsets
   private var trips: Set<RecordID> = []
@@ -66,7 +66,7 @@ struct CalendarExportReader {
 
   private mutating func trip(_ event: CalendarEvent) throws(RowError) -> RecordDraft {
     let kind = Registry.trip
-    guard let days = event.days else { throw RowError("a trip has whole days") }
+    guard let days = event.days else { throw RowError("a trip needs whole days") }
     var draft = RecordDraft(kind, RecordID(event: event.uid, kind))
     trips.insert(draft.id)
     draft[kind.number("name")] = .text(event.component.text("SUMMARY") ?? "")
@@ -82,7 +82,7 @@ struct CalendarExportReader {
     return draft
   }
 
-  /// The exact time of a date, unless the event has been moved since.
+  /// The exact time of a date, unless the event was moved in the meantime.
   private func date(
     _ event: CalendarEvent, _ name: String, _ shown: CalendarDay,
     _ days: (first: CalendarDay, last: CalendarDay)
@@ -92,7 +92,7 @@ struct CalendarExportReader {
     if text == CalendarExport.none { return .null }
     guard let exact = WrittenCalendarTime(text)?.wall else { return moved }
     let day = CalendarDay(daysSince1970: floorDivision(exact, 86_400_000))
-    // A trip that ends before it starts is shown as its first day.
+    // A trip that ends before it starts is shown on its first day.
     let isShown = day == shown || (days.first == days.last && day < days.first)
     return isShown ? .integer(exact) : moved
   }
@@ -104,7 +104,7 @@ struct CalendarExportReader {
   ) throws(RowError) -> RecordDraft {
     let component = event.component
     guard let trip = component.text("X-WAYMARK-TRIP").flatMap({ RecordID(uuid: $0) }) else {
-      throw RowError("X-WAYMARK-TRIP names no trip")
+      throw RowError("X-WAYMARK-TRIP is not the id of a trip")
     }
     if !trips.contains(trip) { builder.count("events: an event belongs to a trip that is not in the file") }
     var draft = RecordDraft(kind, RecordID(event: event.uid, kind))
@@ -149,7 +149,7 @@ struct CalendarExportReader {
     return FieldType.money.accepts(value) ? value : .null
   }
 
-  /// The organization by its id; of its own fields only the name is in a calendar.
+  /// The organization by its id. Of its fields, a calendar has only the name.
   private func organization(_ line: CalendarLine?, _ builder: inout PlanBuilder) -> (
     value: Value, name: String?
   ) {

@@ -1,8 +1,8 @@
 import Records
 import Wire
 
-/// Reads iCalendar (RFC 5545): trips as TripIt's feeds and Waymark's own exports have them, bookings that KItinerary
-/// describes, and other events as activities of one trip for each calendar.
+/// Reads iCalendar (RFC 5545): trips from TripIt feeds and Waymark's own exports, bookings described by KItinerary,
+/// and other events as activities of one trip per calendar.
 struct CalendarReader {
   private let offsets: ZoneOffsets
   private var builder = PlanBuilder()
@@ -45,7 +45,7 @@ struct CalendarReader {
     for component in calendar.components where component.name != "VTIMEZONE" {
       try Self.checkCancellation()
       do throws(RowError) {
-        guard component.name == "VEVENT" else { throw RowError("a \(component.name.prefix(40)) is no event") }
+        guard component.name == "VEVENT" else { throw RowError("\(component.name.prefix(40)): not an event") }
         let event = try CalendarEvent(component, calendar: index, zones: zones)
         if let booking = Booking(event), booking.isCancelled { throw RowError("it is cancelled") }
         events.append(event)
@@ -56,7 +56,7 @@ struct CalendarReader {
     return events
   }
 
-  /// One event for each UID: a file may bring older versions along.
+  /// One event per UID: a file can include older versions.
   private mutating func newest(_ events: [CalendarEvent]) -> [CalendarEvent] {
     var positions: [String: Int] = [:]
     for (index, event) in events.enumerated() {
@@ -75,7 +75,7 @@ struct CalendarReader {
 
   // MARK: Events without a trip
 
-  /// Bookings and plain events, in a trip that stands for their calendar.
+  /// Reads bookings and plain events into a trip that represents their calendar.
   private mutating func readOthers(_ events: [CalendarEvent], _ index: Int) {
     guard let first = events.map(\.uid).min(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) else {
       return
@@ -118,12 +118,12 @@ struct CalendarReader {
       try builder.add(draft, isComplete: true)
     } catch {
       builder.put([CalendarItem.trip(id, "Calendar of \(span)", first, last)])
-      builder.warn("the name of a calendar is no name of a trip: \(error.reason)")
+      builder.warn("the name of a calendar can't be the name of a trip: \(error.reason)")
     }
   }
 }
 
-/// Records of events that say no more than every event does.
+/// Creates records from events with only the common properties.
 enum CalendarItem {
   static func trip(_ id: RecordID, _ name: String, _ first: CalendarDay, _ last: CalendarDay) -> RecordDraft {
     let kind = Registry.trip
@@ -136,7 +136,7 @@ enum CalendarItem {
       ])
   }
 
-  /// An item with name, times and notes; LOCATION where the kind has a place for it.
+  /// An item with name, times and notes; with LOCATION if the kind has a field for it.
   static func draft(_ event: CalendarEvent, _ trip: RecordID, _ kind: Kind = Registry.activity) -> RecordDraft
   {
     var draft = RecordDraft(kind, RecordID(event: event.uid, kind))
@@ -160,13 +160,13 @@ enum CalendarItem {
   }
 }
 
-/// Organizations that files know by name only: one record for each name.
+/// Organizations that files refer to only by name: one record per name.
 struct OrganizationNames {
   private let format: String
 
   init(format: String) { self.format = format }
 
-  /// The reference to an organization, which is added with what is known of it; null without a name.
+  /// A reference to an organization, which is added with the known details; null without a name.
   func reference(
     _ name: String?, details: [String: String?] = [:], in builder: inout PlanBuilder
   ) throws(RowError) -> Value {
@@ -190,7 +190,7 @@ struct OrganizationNames {
     return .bytes(id.bytes)
   }
 
-  /// Gives an organization an address of its own.
+  /// Adds an address record to an organization.
   func putAddress(_ organization: Value, _ fields: [String: String?], in builder: inout PlanBuilder) {
     let kind = Registry.address
     guard let owner = organization.recordID, owner != Registry.noneID,

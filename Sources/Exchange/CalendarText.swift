@@ -1,6 +1,6 @@
 import Wire
 
-/// Reads iCalendar text (RFC 5545) into components; lines end in CRLF or LF.
+/// Parses iCalendar text (RFC 5545) into components; lines end with CRLF or LF.
 struct CalendarText {
   private let bytes: [UInt8]
   private var position = 0
@@ -12,7 +12,7 @@ struct CalendarText {
     if bytes.starts(with: FileSignature.byteOrderMark) { position = 3 }
   }
 
-  /// The calendars of a file, whole: a file that is cut off has one that does not end.
+  /// The calendars of a file; throws if one of them is incomplete, as in a truncated file.
   mutating func calendars() throws(ExchangeError) -> [CalendarComponent] {
     var calendars: [CalendarComponent] = []
     var open: [CalendarComponent] = []
@@ -23,32 +23,32 @@ struct CalendarText {
         open.append(CalendarComponent(name: line.value.uppercased(), line: line.number))
         count += 1
         guard open.count <= Limits.calendarDepthMax, count <= Limits.importRowsMax else {
-          throw line.damaged("there are too many components, or too many inside one another")
+          throw line.damaged("there are too many components, or they are nested too deeply")
         }
         guard open.count > 1 || open[0].name == "VCALENDAR" else {
           throw line.damaged("a calendar begins with BEGIN:VCALENDAR")
         }
       case "END":
         guard let ended = open.popLast(), ended.name == line.value.uppercased() else {
-          throw line.damaged("END:\(line.value.prefix(40)) ends nothing that is begun")
+          throw line.damaged("END:\(line.value.prefix(40)) has no matching BEGIN")
         }
         if open.isEmpty { calendars.append(ended) } else { open[open.count - 1].components.append(ended) }
       default:
         guard !open.isEmpty else {
-          throw line.damaged("it stands outside of BEGIN:VCALENDAR and END:VCALENDAR")
+          throw line.damaged("it is outside BEGIN:VCALENDAR and END:VCALENDAR")
         }
         open[open.count - 1].lines.append(line)
       }
     }
     if let left = open.last {
       throw .damaged(
-        place: "line \(left.line)", reason: "BEGIN:\(left.name) is never ended: the file is cut off")
+        place: "line \(left.line)", reason: "BEGIN:\(left.name) has no END: the file is truncated")
     }
     guard !calendars.isEmpty else { throw .damaged(place: "line 1", reason: "there is no BEGIN:VCALENDAR") }
     return calendars
   }
 
-  /// The next line that is not empty, unfolded: a fold may stand in the middle of a character.
+  /// The next line that is not empty, unfolded. A fold can be in the middle of a character.
   private mutating func nextLine() throws(ExchangeError) -> CalendarLine? {
     while position < bytes.count {
       let number = line
@@ -77,11 +77,11 @@ struct CalendarText {
   }
 }
 
-/// `BEGIN:VEVENT` … `END:VEVENT` and what stands between them.
+/// A component, such as `BEGIN:VEVENT` … `END:VEVENT`, with its lines.
 struct CalendarComponent {
   /// In upper case.
   let name: String
-  /// Where it begins.
+  /// The line on which it begins.
   let line: Int
   var lines: [CalendarLine] = []
   var components: [CalendarComponent] = []
@@ -91,10 +91,10 @@ struct CalendarComponent {
     self.line = line
   }
 
-  /// The first line of a name.
+  /// The first line with a name.
   subscript(name: String) -> CalendarLine? { lines.first { $0.name == name } }
 
-  /// The text of the first line of a name; nil where it is absent or empty.
+  /// The text of the first line with a name; nil if it is missing or empty.
   func text(_ name: String) -> String? {
     self[name].map(\.text).flatMap { $0.isEmpty ? nil : $0 }
   }
@@ -105,7 +105,7 @@ struct CalendarLine {
   /// In upper case.
   let name: String
   let number: Int
-  /// As it is written.
+  /// The value as written, with escapes.
   let value: String
   /// Names in upper case.
   private let parameters: [(name: String, value: String)]
@@ -113,10 +113,10 @@ struct CalendarLine {
   init(_ bytes: [UInt8], number: Int) throws(ExchangeError) {
     self.number = number
     guard let text = String(validating: bytes, as: UTF8.self) else {
-      throw .damaged(place: "line \(number)", reason: "it is no UTF-8 text")
+      throw .damaged(place: "line \(number)", reason: "it is not UTF-8 text")
     }
     guard let parts = Self.split(text) else {
-      throw .damaged(place: "line \(number)", reason: "it is no NAME:VALUE: \"\(text.prefix(40))\"")
+      throw .damaged(place: "line \(number)", reason: "it is not NAME:VALUE: \"\(text.prefix(40))\"")
     }
     name = parts.head[0].uppercased()
     value = parts.value
@@ -130,7 +130,7 @@ struct CalendarLine {
 
   func parameter(_ name: String) -> String? { parameters.first { $0.name == name }?.value }
 
-  /// The value as text: `\n` is a line break, and `\,` a comma.
+  /// The value as text: `\n` is a line break, `\,` a comma.
   var text: String { Self.unescaped(value) }
 
   static func unescaped(_ value: String) -> String {
@@ -150,7 +150,8 @@ struct CalendarLine {
     return isEscaped ? text + "\\" : text
   }
 
-  /// Name and parameters, and what stands behind the colon; quotation marks hide colons and semicolons.
+  /// Splits a line into name and parameters, and the value after the colon. Colons and semicolons in quotation
+  /// marks do not count.
   private static func split(_ text: String) -> (head: [String], value: String)? {
     var head: [String] = []
     var part: [UInt8] = []
@@ -178,7 +179,7 @@ struct CalendarLine {
     !text.isEmpty && text.utf8.allSatisfy(nameBytes.contains)
   }
 
-  /// A parameter's value without quotation marks; RFC 6868 has its own escapes there.
+  /// A parameter's value without quotation marks, with the escapes of RFC 6868.
   private static func plain(_ value: Substring) -> String {
     var text = ""
     var isEscaped = false

@@ -1,14 +1,14 @@
 import Records
 import Wire
 
-/// Writes trips as iCalendar (RFC 5545): a trip is an event of whole days, what belongs to it are events of its own.
+/// Writes trips as iCalendar (RFC 5545): a trip is an all-day event, and each of its items is an event.
 struct CalendarWriter {
   private let source: ExportSource
   private let now: Int64
   private let zones: ZoneOffsets
   private var lines = CalendarLines()
   private var warnings: [String] = []
-  /// Times by the zones that name them, for the definitions of these.
+  /// The times used in each zone, which its definition must cover.
   private var times: [String: [Int64]] = [:]
 
   init(source: ExportSource, now: Int64, zones: ZoneOffsets) {
@@ -43,7 +43,7 @@ struct CalendarWriter {
   private mutating func write(_ trip: RecordDraft, _ items: [RecordDraft]) {
     guard let days = days(trip, items) else {
       return warnings.append(
-        "trip \"\(trip.text("name") ?? "")\" has no dates and is left out, with what belongs to it")
+        "trip \"\(trip.text("name") ?? "")\" has no dates and is left out with its items")
     }
     begin(trip)
     lines.add("DTSTART;VALUE=DATE", Self.day(days.first))
@@ -60,7 +60,7 @@ struct CalendarWriter {
     for item in items { write(item, of: trip) }
   }
 
-  /// The days of a trip; where it has none, those of what belongs to it.
+  /// The days of a trip, or else those of its items.
   private func days(_ trip: RecordDraft, _ items: [RecordDraft]) -> (first: CalendarDay, last: CalendarDay)? {
     let times = items.flatMap { [$0.held("start").time, $0.held("end").time] }.compactMap(\.self)
     guard
@@ -87,14 +87,14 @@ struct CalendarWriter {
   private mutating func write(_ item: RecordDraft, of trip: RecordDraft) {
     guard let start = item.held("start").time else {
       return warnings.append(
-        "\(item.kind.name) \"\(item.text("name") ?? "")\" has no start and is left out: a calendar has no place for it"
+        "\(item.kind.name) \"\(item.text("name") ?? "")\" has no start and is left out: a calendar event needs one"
       )
     }
     begin(item)
     lines.add("X-WAYMARK-TRIP", trip.id.uuid)
     add(start, item.held("start").part(1), "DTSTART", "X-WAYMARK-START-ZONE")
     if let end = item.held("end").time {
-      // A calendar has no event that ends when it starts, or before.
+      // A calendar event must end after it starts.
       let isLater = wholeSecond(end) > wholeSecond(start)
       if isLater {
         add(end, item.held("end").part(1), "DTEND", "X-WAYMARK-END-ZONE")
@@ -115,7 +115,7 @@ struct CalendarWriter {
     let notes = [item.text("notes")?.nonEmpty, details.nonEmpty].compactMap(\.self)
     if !notes.isEmpty { lines.add("DESCRIPTION", text: notes.joined(separator: "\n\n")) }
     if let location = item.kind.field(named: "customLocationName").flatMap({ item.text($0.name)?.nonEmpty }) {
-      // Who hides a place does not want it in every calendar.
+      // A place that the user hides should not appear in every calendar.
       lines.add(item.bool("hideLocation") == true ? "X-WAYMARK-LOCATION" : "LOCATION", text: location)
     }
     if item.kind.field(named: "hideLocation") != nil, item.bool("hideLocation") == true {
@@ -132,7 +132,7 @@ struct CalendarWriter {
     if let organization { lines.add("X-WAYMARK-ORGANIZATION;ID=\(organization.uuid)", text: shown ?? "") }
   }
 
-  /// A time on the clock of its zone; in UTC where there is none, or where the clock shows the same time twice.
+  /// A local time with its zone; in UTC if there is no zone, or if the local time is ambiguous.
   private mutating func add(_ time: Int64, _ zone: Value, _ name: String, _ zoneName: String) {
     let time = wholeSecond(time)
     guard case .text(let zone) = zone else { return lines.add(name, Self.utc(time)) }
@@ -145,7 +145,7 @@ struct CalendarWriter {
     lines.add(zoneName, text: zone)
   }
 
-  /// Whether a name can be a parameter without quotation marks.
+  /// Whether a zone name can be a parameter value without quotation marks.
   private static func isPlain(_ zone: String) -> Bool {
     let special = Array("\",:;^".utf8)
     return zone.utf8.allSatisfy { byte in (0x21...0x7e).contains(byte) && !special.contains(byte) }
@@ -155,7 +155,7 @@ struct CalendarWriter {
 
   private static let day: Int64 = 86_400_000
 
-  /// The offsets of a zone around the times that are used: each change of the clock as a rule of its own.
+  /// The offsets of a zone around the used times, with one rule for each clock change.
   private func definition(_ zone: String) -> CalendarLines {
     var lines = CalendarLines()
     lines.add("BEGIN", "VTIMEZONE")
@@ -176,7 +176,7 @@ struct CalendarWriter {
     return lines
   }
 
-  /// From a year before each time to just behind it, joined where they overlap.
+  /// Windows from about a year before each time to a day after it, merged where they overlap.
   private func windows(_ times: [Int64]) -> [ClosedRange<Int64>] {
     var windows: [ClosedRange<Int64>] = []
     for time in times.sorted() {
@@ -190,7 +190,7 @@ struct CalendarWriter {
     return windows
   }
 
-  /// The moment between two at which a clock is changed.
+  /// The time between two others at which the clock changes.
   private func change(_ zone: String, _ before: Int64, _ after: Int64, _ offset: Int) -> Int64 {
     var (low, high) = (before, after)
     while high - low > 1_000 {
@@ -203,7 +203,7 @@ struct CalendarWriter {
   private func addRule(_ lines: inout CalendarLines, at time: Int64, from: Int, to: Int) {
     let name = to > from ? "DAYLIGHT" : "STANDARD"
     lines.add("BEGIN", name)
-    // On the clock as it was before.
+    // In local time before the change.
     lines.add("DTSTART", Self.local(wholeSecond(time) + Int64(from) * 1_000))
     lines.add("TZOFFSETFROM", Self.offset(from))
     lines.add("TZOFFSETTO", Self.offset(to))
@@ -233,14 +233,14 @@ struct CalendarWriter {
   }
 }
 
-/// Lines of a calendar: CRLF, and folded at 75 bytes, never inside a character.
+/// The lines of a calendar: ended by CRLF, and folded at 75 bytes but never inside a character.
 struct CalendarLines {
   private(set) var bytes: [UInt8] = []
   private static let bytesMax = 75
 
   mutating func append(_ other: CalendarLines) { bytes += other.bytes }
 
-  /// Text with its escapes; other control characters than a line break have no place in a calendar.
+  /// Adds text with escapes; control characters other than line breaks are not allowed in a calendar.
   mutating func add(_ name: String, text: String) {
     var value = ""
     for character in text.replacing("\r\n", with: "\n").unicodeScalars {

@@ -1,11 +1,11 @@
 import Records
 import Wire
 
-/// The time zones that a calendar names, whatever it calls them.
+/// Resolves the time zones that a calendar names, in any convention.
 struct CalendarZones {
   private let zones: ZoneOffsets
   private var definitions: [String: Definition] = [:]
-  /// The zone of a calendar for times that name none: `X-WR-TIMEZONE`.
+  /// The calendar's default zone, `X-WR-TIMEZONE`, for times without one.
   private(set) var ownZone: String?
 
   init(_ calendar: CalendarComponent, zones: ZoneOffsets) {
@@ -16,7 +16,7 @@ struct CalendarZones {
     ownZone = calendar.text("X-WR-TIMEZONE").flatMap { known($0) }
   }
 
-  /// What a calendar says of a zone; its rules are read once, when they are first needed.
+  /// A calendar's definition of a zone; its rules are parsed once, on first use.
   private final class Definition {
     let location: String?
     private let component: CalendarComponent
@@ -28,21 +28,21 @@ struct CalendarZones {
     }
   }
 
-  /// A moment of a calendar.
+  /// A time in a calendar.
   struct Time: Hashable {
     /// Milliseconds since 1970.
     var milliseconds: Int64
-    /// An IANA zone; nil where none is known.
+    /// An IANA zone; nil if unknown.
     var zone: String?
-    /// Without a clock: the first moment of the day.
+    /// Whether it is a date without a time: the first millisecond of the day.
     var isDay = false
-    /// What was made of a time that says too little; nil where it says enough.
+    /// A remark about how an incomplete time was interpreted; nil if it was complete.
     var remark: String?
 
     var value: Value { .array([.integer(milliseconds), zone.map(Value.text) ?? .null]) }
   }
 
-  /// The time of a line such as DTSTART.
+  /// The time in a line such as DTSTART.
   func time(_ line: CalendarLine) throws(RowError) -> Time {
     guard let written = WrittenCalendarTime(line.value) else {
       throw RowError(
@@ -55,7 +55,7 @@ struct CalendarZones {
         zones.milliseconds(wall: written.wall, zone: zone).map { ($0, zone) }
       }
       if let place { return Time(milliseconds: place.0, zone: place.1, isDay: written.isDay) }
-      let remark = written.isDay ? nil : "a time names no zone, and is kept as its clock shows it, in UTC"
+      let remark = written.isDay ? nil : "a time has no zone; its local time is kept as UTC"
       return Time(milliseconds: written.wall, isDay: written.isDay, remark: remark)
     }
     return time(written.wall, in: name)
@@ -71,17 +71,17 @@ struct CalendarZones {
     if let offset = definition?.rules.seconds(atWall: wall) {
       return Time(
         milliseconds: wall - Int64(offset) * 1_000,
-        remark: "the zone \"\(name.prefix(60))\" has no name that is known; its times are kept, in UTC")
+        remark: "the zone \"\(name.prefix(60))\" has no known name; its times are converted to UTC")
     }
     return Time(
       milliseconds: wall,
       remark:
-        "the zone \"\(name.prefix(60))\" is not known, and its times are kept as their clock shows them, in UTC"
+        "the zone \"\(name.prefix(60))\" is unknown; its local times are kept as UTC"
     )
   }
 
-  /// An IANA name, with or without what some applications put in front of it; or the one that a name of Windows
-  /// stands for.
+  /// The IANA name of a zone, with or without the prefix that some applications add, or the equivalent of a Windows
+  /// name.
   private func known(_ name: String) -> String? {
     if let zone = WindowsZones.names[name] { return zone }
     let parts = name.split(separator: "/").map(String.init)
@@ -98,7 +98,7 @@ struct CalendarZones {
 
 /// `20260503`, `20260503T150000` or `20260503T150000Z`
 struct WrittenCalendarTime {
-  /// Milliseconds since 1970 on a clock that shows what is written.
+  /// Milliseconds since 1970 as local time.
   let wall: Int64
   let isUTC: Bool
   let isDay: Bool
@@ -134,19 +134,20 @@ struct WrittenCalendarTime {
   }
 }
 
-/// The rules of a zone as a calendar brings them along.
+/// The rules of a zone as defined in a calendar.
 struct ZoneDefinition {
   private struct Rule {
     let start: Int64
     let offset: Int
-    /// Month, weekday (0 is Sunday) and which of the month's, from its end if negative; nil if it counts once.
+    /// Month, weekday (0 is Sunday) and its number in the month, from the end if negative; nil for a one-time rule.
     let yearly: (month: Int, weekday: Int, nth: Int)?
     let until: Int64
   }
 
   private var rules: [Rule] = []
 
-  /// At most `Limits.calendarZoneRulesMax` rules and dates in all: each time of an event is compared with all of them.
+  /// At most `Limits.calendarZoneRulesMax` rules and dates in total, because each event time is compared with all
+  /// of them.
   init(_ component: CalendarComponent) {
     for part in component.components.prefix(Limits.calendarZoneRulesMax)
     where part.name == "STANDARD" || part.name == "DAYLIGHT" {
@@ -172,14 +173,14 @@ struct ZoneDefinition {
     }
   }
 
-  /// Seconds east of UTC when a clock of the zone shows a time; nil where there are no rules.
+  /// Seconds east of UTC at a local time in the zone; nil if there are no rules.
   func seconds(atWall wall: Int64) -> Int? {
     let latest = rules.compactMap { rule in onset(rule, wall).map { (onset: $0, offset: rule.offset) } }
       .max { $0.onset < $1.onset }
     return latest?.offset ?? rules.min { $0.start < $1.start }?.offset
   }
 
-  /// When a rule last came into force before a time.
+  /// The last time before the given one at which a rule took effect.
   private func onset(_ rule: Rule, _ wall: Int64) -> Int64? {
     guard rule.start <= wall else { return nil }
     guard let yearly = rule.yearly else { return rule.start }
@@ -193,7 +194,7 @@ struct ZoneDefinition {
     return rule.start
   }
 
-  /// Days since 1970 of the nth weekday of a month.
+  /// The nth weekday of a month, in days since 1970.
   private static func day(_ rule: (month: Int, weekday: Int, nth: Int), in year: Int) -> Int64? {
     guard let first = CalendarDay(year: year, month: rule.month, day: 1)?.daysSince1970 else { return nil }
     // 1 January 1970 was a Thursday.
@@ -235,7 +236,7 @@ struct ZoneDefinition {
   }
 }
 
-/// Zones as Windows, and the calendars of its programs, call them (Unicode CLDR, windowsZones).
+/// Names of zones in Windows and its calendar programs (Unicode CLDR, windowsZones).
 enum WindowsZones {
   static let names = [
     "Dateline Standard Time": "Etc/GMT+12", "Hawaiian Standard Time": "Pacific/Honolulu",

@@ -2,11 +2,11 @@ package import JSONDocument
 package import Records
 import Wire
 
-/// A file format of another application, or one that everybody reads.
+/// A file format of another application, or a common one.
 package enum ExchangeFormat: String, CaseIterable, Sendable {
   /// Ritualist's JSON export: habits, categories, logs, profile.
   case ritualist
-  /// Traveling Snails' JSON export: trips and what belongs to them.
+  /// Traveling Snails' JSON export: trips and their items.
   case travelingSnails = "traveling-snails"
   /// Loop Habit Tracker's folder of comma-separated values, in any of its three dialects.
   case loopCSV = "loop-csv"
@@ -14,24 +14,24 @@ package enum ExchangeFormat: String, CaseIterable, Sendable {
   case loopDB = "loop-db"
   /// HabitBull's comma-separated values.
   case habitbull
-  /// iCalendar (RFC 5545): trips, what TripIt and KItinerary put into calendars, and single events.
+  /// iCalendar (RFC 5545): trips, events of TripIt and KItinerary, and single events.
   case ics
   /// Surmai's trip.json.
   case surmai
-  /// FullExport, with the names of `waymark KIND show`.
+  /// FullExport, with the field names of `waymark KIND show`.
   case json
-  /// FullExport as comma-separated values (RFC 4180), one file a kind.
+  /// FullExport as comma-separated values (RFC 4180), one file per kind.
   case csv
 
-  /// Formats that are read.
+  /// Formats that can be imported.
   package static let imported = allCases.filter { $0 != .json && $0 != .csv }
-  /// Formats that are written.
+  /// Formats that can be exported.
   package static let exported: [ExchangeFormat] = [.ritualist, .travelingSnails, .json, .csv, .ics, .loopCSV]
 
   /// Whether an export is a folder with several files.
   package var isFolder: Bool { self == .csv || self == .loopCSV }
 
-  /// The kinds whose records an export holds, contents besides.
+  /// The kinds whose records an export includes, apart from Content records.
   package var kinds: [Kind] {
     switch self {
     case .ritualist: [Registry.category, Registry.habit, Registry.habitEntry, Registry.profile]
@@ -43,7 +43,7 @@ package enum ExchangeFormat: String, CaseIterable, Sendable {
     }
   }
 
-  /// The format of a JSON file by its top-level keys; nil if it is none of these.
+  /// The format of a JSON file by its top-level keys; nil if unknown.
   static func recognised(_ text: JSONText) -> ExchangeFormat? {
     let keys = Set(text.keys)
     return [ritualist, travelingSnails, surmai].first { format in
@@ -51,7 +51,7 @@ package enum ExchangeFormat: String, CaseIterable, Sendable {
     }
   }
 
-  /// The part that a file of this format cannot be without.
+  /// The key that a file of this format must have.
   var mainKey: String {
     switch self {
     case .ritualist: "habits"
@@ -74,8 +74,8 @@ package enum ExchangeFormat: String, CaseIterable, Sendable {
 
   /// Checks that the lists of a file of this format are lists.
   ///
-  /// An application that leaves out an empty list means no harm. A key that is missing while another is there
-  /// that nobody knows is a damaged file.
+  /// A missing list counts as empty, because some applications omit empty lists. But if the file also has an
+  /// unknown key, the missing one was probably damaged, and the file is rejected.
   func checkLists(_ keys: [String], of text: JSONText) throws(ExchangeError) {
     let present = text.keys
     let hasUnknown = present.contains { !(otherKeys + [mainKey]).contains($0) }
@@ -86,47 +86,47 @@ package enum ExchangeFormat: String, CaseIterable, Sendable {
   }
 }
 
-/// Why a file cannot be imported at all. Nothing of it is written.
+/// Why a file can't be imported at all. Nothing of it is written.
 package enum ExchangeError: Error, Hashable, Sendable, CustomStringConvertible {
   case tooLarge(bytes: Int, bytesMax: Int)
   case notJSON(JSONError)
   case unknownFormat
-  /// A part of the file that is no single row is missing or is something else.
+  /// A part of the file that is not a single row is missing or has another type.
   case wrongShape(place: String, expected: String)
-  /// The file does not keep to its format at one place.
+  /// The file violates its format at one position.
   case damaged(place: String, reason: String)
-  /// The file is a database, but not one that is read.
+  /// The file is a database, but not one that can be imported.
   case unsuitable(reason: String)
   case isArchive
   case isPartOfFolder
-  /// A folder where a file was expected.
+  /// A folder instead of a file.
   case isFolder
 
   package var description: String {
     switch self {
     case .tooLarge(let bytes, let bytesMax):
-      "the file has \(bytes) bytes, more than the \(bytesMax) that are read"
-    case .notJSON(let error): "the file is damaged or no JSON: \(error)"
+      "the file has \(bytes) bytes; the limit is \(bytesMax)"
+    case .notJSON(let error): "the file is not valid JSON: \(error)"
     case .unknownFormat:
-      "the file is none of the formats known: \(ExchangeFormat.imported.map(\.rawValue).joined(separator: ", "))"
+      "unknown file format; supported are \(ExchangeFormat.imported.map(\.rawValue).joined(separator: ", "))"
     case .wrongShape(let place, let expected): "the file is damaged: \(place) should be \(expected)"
     case .damaged(let place, let reason): "the file is damaged: \(place): \(reason)"
     case .unsuitable(let reason): reason
-    case .isArchive: "it is a zip archive, which is not read as it is"
-    case .isPartOfFolder: "it is one file of an archive of Loop Habit Tracker, which is a folder"
-    case .isFolder: "it is a folder, and only an archive of Loop Habit Tracker (loop-csv) is one"
+    case .isArchive: "it is a zip archive, which must be unpacked first"
+    case .isPartOfFolder: "it is one file of a Loop Habit Tracker archive, which is imported as a folder"
+    case .isFolder: "it is a folder; only Loop Habit Tracker archives (loop-csv) are imported as folders"
     }
   }
 
-  /// What a person can do about it, where that is not to export once more.
+  /// What the user can do, if that is not to repeat the export.
   package var remedy: String? {
     switch self {
     case .isArchive: "unpack it (unzip FILE -d FOLDER), then waymark import FOLDER"
     case .isPartOfFolder: "import the folder that has Habits.csv in it: waymark import FOLDER"
-    case .unsuitable: "waymark help formats says what is read; for a copy of everything: waymark backup FILE"
+    case .unsuitable: "waymark help formats lists what can be imported; for a full copy: waymark backup FILE"
     case .isFolder: "name the file itself: waymark import FILE"
     case .unknownFormat:
-      "waymark help import lists what is read; waymark import --format F FILE says which it is"
+      "waymark help import lists the formats; waymark import --format F FILE selects one"
     default: nil
     }
   }

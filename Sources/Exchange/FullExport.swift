@@ -2,13 +2,14 @@ import JSONDocument
 import Records
 import Wire
 
-/// FullExport that is visible, for tools that know nothing of Waymark: with the names of `waymark KIND show`.
+/// An export of everything visible, for tools that know nothing of Waymark, with the field names of `waymark KIND
+/// show`.
 struct FullExport {
   private let source: ExportSource
   private let zones: ZoneOffsets
 
-  /// In the order in which they are written: categories before the habits that name them by key. The pieces of files
-  /// are written with what they belong to.
+  /// The kinds in the order in which they are written: categories before the habits that refer to them by key.
+  /// Content records are written with the records that they belong to.
   package static let kinds = Registry.kinds.reduce(into: [Kind]()) { kinds, kind in
     for kind in kind.kindsNamedByKey + [kind] where kind.view != nil && !kinds.contains(kind) {
       kinds.append(kind)
@@ -22,7 +23,7 @@ struct FullExport {
 
   // MARK: JSON
 
-  /// One object with a list for each kind; records are in the order of their ids, bytes are base64.
+  /// One object with a list per kind; records are sorted by id, bytes are base64.
   func json(now: Int64) -> ExportedFile {
     var warnings: [String] = []
     var members: [JSON.Member] = [.init("schema", "waymark.export/1"), .init("exportedAt", fileTime(now))]
@@ -47,12 +48,12 @@ struct FullExport {
   }
 
   private func missing(_ record: RecordDraft, _ field: Field) -> String {
-    "\(field.name) of \(record.kind.name) \(record.id.uuid) is not whole on this device and is left out"
+    "\(field.name) of \(record.kind.name) \(record.id.uuid) is incomplete on this device and is left out"
   }
 
   // MARK: Comma-separated values
 
-  /// One file for each kind, and the bytes of attachments and of the avatar in files of their own.
+  /// One file per kind; attachments and the avatar are separate files.
   func csv() -> ExportedFolder {
     var folder = ExportedFolder()
     for kind in Self.kinds {
@@ -78,7 +79,7 @@ struct FullExport {
     }
   }
 
-  /// Writes the bytes of a field to a file, and says which.
+  /// Writes the bytes of a field to a file, and returns its path.
   private func file(
     _ field: Field, _ value: Value, _ record: RecordDraft, _ folder: inout ExportedFolder
   ) -> CSVText.Cell {
@@ -92,7 +93,7 @@ struct FullExport {
     return .plain(path)
   }
 
-  /// The ending of a file's name, where it is one that can do no harm.
+  /// The file name extension, if it is harmless.
   private func ending(of record: RecordDraft) -> String {
     guard record.kind == Registry.attachment, let ending = record.text("fileExtension"), !ending.isEmpty,
       ending.utf8.count <= 10, ending.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) })
@@ -108,17 +109,18 @@ extension Value {
   }
 }
 
-/// Writes comma-separated values (RFC 4180): CRLF, and quotation marks where they are needed.
+/// Writes comma-separated values (RFC 4180) with CRLF, and quotation marks where needed.
 ///
-/// Spreadsheets run a cell as a formula that begins with one of ``CSVText/formulaSigns``. Where a text has one at its
-/// beginning, an apostrophe goes in front. So it does after a quotation mark, a semicolon, a tab or a line break: a
-/// spreadsheet whose locale separates cells with semicolons begins another cell there, whatever the quotation marks say.
-/// If apostrophes precede the sign already, there is one more, so that the way back is exact.
+/// Spreadsheets run a cell as a formula if it begins with one of ``CSVText/formulaSigns``. An apostrophe is
+/// inserted before such a sign at the beginning of a text, and also after a quotation mark, a semicolon, a tab or a
+/// line break: a spreadsheet whose locale separates cells with semicolons starts another cell there, even inside
+/// quotation marks. If apostrophes precede the sign already, one more is inserted, so that the import can reverse
+/// this exactly.
 struct CSVText {
   private(set) var bytes: [UInt8] = []
 
   enum Cell {
-    /// What can't be a formula: numbers, times, ids.
+    /// Values that can't be formulas: numbers, times, ids.
     case plain(String)
     case text(String)
 
@@ -139,23 +141,22 @@ struct CSVText {
     }
   }
 
-  /// What makes a formula of a cell that begins with it; also as full-width forms.
+  /// Characters that make a cell a formula if it begins with them, including full-width forms.
   private static let formulaSigns: Set<Unicode.Scalar> = [
     "=", "+", "-", "@", "\t", "\r", "\n", "\u{FF1D}", "\u{FF0B}", "\u{FF0D}", "\u{FF20}",
   ]
-  /// Behind which a cell may begin.
+  /// Characters after which a cell can begin.
   private static let cellStarts: Set<Unicode.Scalar> = ["\"", ";", "\t", "\r", "\n"]
 
-  /// A text with an apostrophe in front of whatever might begin a formula.
+  /// A text with an apostrophe before each possible formula.
   static func guarded(_ text: String) -> String { rewritten(text) { apostrophes in apostrophes + 1 } }
 
-  /// The text that ``guarded(_:)`` has made this of; a text that it leaves alone and that has no such apostrophe comes
-  /// back as it is.
+  /// The original of a text returned by ``guarded(_:)``. A text that needed no apostrophes is returned unchanged.
   static func unguarded(_ text: String) -> String {
     rewritten(text) { apostrophes in max(0, apostrophes - 1) }
   }
 
-  /// Gives all apostrophes in front of a sign of a formula, where a cell may begin, another count.
+  /// Changes the number of apostrophes before each formula sign that could begin a cell.
   private static func rewritten(_ text: String, _ count: (Int) -> Int) -> String {
     var written = String.UnicodeScalarView()
     var (isStart, apostrophes) = (true, 0)

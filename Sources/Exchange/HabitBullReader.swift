@@ -1,10 +1,10 @@
 import Records
 import Wire
 
-/// Reads HabitBull's comma-separated values: one row a habit and day.
+/// Reads HabitBull's comma-separated values: one row per habit and day.
 struct HabitBullReader {
   private var builder = PlanBuilder()
-  /// What is known of each habit, in the order of the file.
+  /// The habits found so far, in the order of the file.
   private var habits: [Habit] = []
   private var positions: [String: Int] = [:]
 
@@ -12,7 +12,7 @@ struct HabitBullReader {
     let name: String
     let description: String
     let category: String
-    /// The values of a habit that is done or not are 0 and 1.
+    /// A binary habit has only the values 0 and 1.
     var isNumeric = false
     var entries: [Entry] = []
   }
@@ -25,7 +25,7 @@ struct HabitBullReader {
   }
 
   private static let columns = ["HabitName", "CalendarDate", "Value"]
-  /// What HabitBull writes where nothing was entered lies at and below the least 32-bit integer.
+  /// HabitBull writes values at or below the least 32-bit integer if nothing was entered.
   private static let least = Double(Int32.min)
 
   mutating func read(_ bytes: [UInt8]) throws(ExchangeError) -> ImportPlan {
@@ -33,9 +33,9 @@ struct HabitBullReader {
     guard let first = try reader.next() else { throw reader.damaged(1, "it is empty") }
     let header = CSVHeader(first.fields)
     for name in Self.columns where !header.has(name) {
-      throw reader.damaged(first.line, "it is no header of HabitBull: there is no column \"\(name)\"")
+      throw reader.damaged(first.line, "it is not a HabitBull header: there is no column \"\(name)\"")
     }
-    if !reader.isEnded { builder.warn("the last line has no end: the file may be cut off") }
+    if !reader.isEnded { builder.warn("the last line has no end: the file may be truncated") }
     let order = try DayOrder(reader, header)
     if order.isGuess { builder.warn("dates such as 4/11/2019 are read as month/day: 11 April") }
     try reader.forEach(columns: header.count) { (row) throws(ExchangeError) in
@@ -51,16 +51,16 @@ struct HabitBullReader {
 
   private mutating func readRow(_ row: CSVRow, _ header: CSVHeader, _ order: DayOrder) throws(RowError) {
     let name = header.cell("HabitName", of: row)
-    guard !name.isEmpty else { throw RowError("it names no habit") }
+    guard !name.isEmpty else { throw RowError("it has no habit name") }
     guard let day = order.day(header.cell("CalendarDate", of: row)) else {
-      throw RowError("\"\(header.cell("CalendarDate", of: row).prefix(40))\" is no day")
+      throw RowError("\"\(header.cell("CalendarDate", of: row).prefix(40))\" is not a day")
     }
     let text = header.cell("Value", of: row)
     guard let value = Double(text), value.isFinite else {
-      throw RowError("\"\(text.prefix(40))\" is no number")
+      throw RowError("\"\(text.prefix(40))\" is not a number")
     }
     let position = position(name, row, header)
-    guard value > Self.least else { throw RowError("the value \(text.prefix(40)) stands for nothing") }
+    guard value > Self.least else { throw RowError("the value \(text.prefix(40)) means no entry") }
     if value > 1 { habits[position].isNumeric = true }
     habits[position].entries.append(
       Entry(line: row.line, day: day, value: value, hasComment: !header.cell("CommentText", of: row).isEmpty))
@@ -85,7 +85,7 @@ struct HabitBullReader {
         try builder.add(try draft(habit, id, index), isComplete: true)
       } catch {
         builder.skip(
-          Location("habit \"\(habit.name.prefix(60))\""), "it is left out with its days: \(error.reason)")
+          Location("habit \"\(habit.name.prefix(60))\""), "it is left out with its entries: \(error.reason)")
         continue
       }
       for entry in habit.entries { add(entry, habit, id) }
@@ -106,7 +106,7 @@ struct HabitBullReader {
       ])
   }
 
-  /// The key of a category, which is added with the first habit that is in it.
+  /// The key of a category, which is added with its first habit.
   private mutating func category(_ name: String) throws(RowError) -> Value {
     guard !name.isEmpty else { return .null }
     let kind = Registry.category
@@ -128,21 +128,21 @@ struct HabitBullReader {
     if !habit.isNumeric, entry.value <= 0 {
       guard entry.value == 0 else {
         return builder.skip(
-          Location("line \(entry.line)"), "the value \(entry.value) is none of a habit that is done or not")
+          Location("line \(entry.line)"), "the value \(entry.value) is not valid for a binary habit")
       }
       if entry.hasComment {
-        return builder.skip(Location("line \(entry.line)"), "a comment on a day without an entry can't be held")
+        return builder.skip(Location("line \(entry.line)"), "a comment without an entry is not supported")
       }
       return builder.count("habit \"\(habit.name)\": a day with 0 needs no entry")
     }
     let draft = dayLog("habitbull", id, entry.day, entry.value)
     do throws(RowError) {
       guard builder.draft(Registry.habitEntry, draft.id) == nil else {
-        throw RowError("the day \(entry.day) is there twice")
+        throw RowError("the day \(entry.day) appears twice")
       }
       try builder.add(draft, isComplete: true)
       if entry.hasComment {
-        builder.count("habit \"\(habit.name)\": a comment on an entry can't be held and is left out")
+        builder.count("habit \"\(habit.name)\": a comment on an entry is not supported and is left out")
       }
     } catch {
       builder.skip(Location("line \(entry.line)"), error.reason)
@@ -150,13 +150,13 @@ struct HabitBullReader {
   }
 }
 
-/// How a whole file writes its days: ISO, month first, or day first.
+/// The date format of a whole file: ISO, month first, or day first.
 struct DayOrder {
   private var isDayFirst = false
-  /// Whether nothing in the file says which of two numbers is the month.
+  /// Whether nothing in the file tells which of two numbers is the month.
   private(set) var isGuess = false
 
-  /// Looks at every row: one day after the twelfth tells for all of them.
+  /// Scans every row, because one day after the twelfth determines the order for all of them.
   init(_ start: CSVReader, _ header: CSVHeader) throws(ExchangeError) {
     var reader = start
     var dayFirst: Int?
@@ -171,7 +171,7 @@ struct DayOrder {
     if let dayFirst, let monthFirst {
       throw .damaged(
         place: "line \(max(dayFirst, monthFirst))",
-        reason: "its day is written in another order than that of line \(min(dayFirst, monthFirst))")
+        reason: "its day is written in a different order than that of line \(min(dayFirst, monthFirst))")
     }
     isDayFirst = dayFirst != nil
     isGuess = hasSlashes && dayFirst == nil && monthFirst == nil
@@ -183,7 +183,7 @@ struct DayOrder {
       year: parts.2, month: isDayFirst ? parts.1 : parts.0, day: isDayFirst ? parts.0 : parts.1)
   }
 
-  /// The three numbers of `4/11/2019`.
+  /// The three numbers of a date such as `4/11/2019`.
   private static func parts(_ text: String) -> (Int, Int, Int)? {
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
     guard parts.count == 3, parts.allSatisfy({ (1...4).contains($0.utf8.count) }),

@@ -2,7 +2,7 @@ import JSONDocument
 import Records
 import Wire
 
-/// A person's habits, as Ritualist exports them.
+/// A sample of a user's habits, as exported by Ritualist.
 struct HabitSample {
   private var generator: SampleGenerator
   private let size: SampleData.Size

@@ -2,20 +2,20 @@ import JSONDocument
 package import Records
 import Wire
 
-/// What an import would write: made from a whole file before anything is written.
+/// The records that an import would write, read from a whole file before anything is written.
 package struct ImportPlan: Sendable {
   package let format: ExchangeFormat
   /// Ascending by kind and id, each record once.
   package let drafts: [RecordDraft]
-  /// Rows that are left out.
+  /// Rows that are skipped.
   package let skipped: [SkippedRow]
-  /// What a person should know and need not act on.
+  /// Warnings that need no action.
   package let warnings: [String]
 }
 
 /// A row of a file that is not imported.
 package struct SkippedRow: Hashable, Sendable {
-  /// Where the row stands: `habitLogs[12]`, or `line 7`.
+  /// The position of the row: `habitLogs[12]`, or `line 7`.
   package let place: String
   package let reason: String
 }
@@ -24,17 +24,17 @@ package struct SkippedRow: Hashable, Sendable {
 struct PlanBuilder {
   /// In the order of the file.
   private var drafts: [RecordDraft] = []
-  /// Where the record of an id stands in `drafts`.
+  /// The index in `drafts` of the record with an id.
   private var positions: [Kind: [RecordID: Int32]] = [:]
   private(set) var skipped: [SkippedRow] = []
   private var warnings: [String] = []
-  /// How often each thing was seen that is reported once.
+  /// How often each finding occurred that is reported once.
   private var counts: [String: Int] = [:]
 
-  /// Keeps a record, unless the rules refuse it or its id was there already.
+  /// Adds a record, unless its values are invalid or its id is already present.
   ///
   /// - Parameters:
-  ///   - isComplete: refuses a record without the fields that every record of its kind needs.
+  ///   - isComplete: whether to reject a record without the required fields of its kind.
   mutating func add(_ draft: RecordDraft, isComplete: Bool) throws(RowError) {
     try Self.check(draft, isComplete: isComplete)
     guard position(draft.kind, draft.id) == nil else {
@@ -43,7 +43,7 @@ struct PlanBuilder {
     append(draft)
   }
 
-  /// Refuses what the rules refuse.
+  /// Rejects invalid values.
   static func check(_ draft: RecordDraft, isComplete: Bool) throws(RowError) {
     do throws(FieldError) {
       try draft.kind.validate(draft, isNew: isComplete)
@@ -52,17 +52,17 @@ struct PlanBuilder {
     }
   }
 
-  /// Keeps records that were checked, and of whose kind no others come; nobody asks for one of them.
+  /// Adds validated records of a kind that has no others; none of them is looked up later.
   mutating func add(checked drafts: [RecordDraft]) { self.drafts += drafts }
 
-  /// The draft of a record read before.
+  /// The draft of a record added before.
   func draft(_ kind: Kind, _ id: RecordID) -> RecordDraft? {
     position(kind, id).map { drafts[$0] }
   }
 
   private func position(_ kind: Kind, _ id: RecordID) -> Int? { positions[kind]?[id].map { Int($0) } }
 
-  /// Keeps records that no row stands for: contents, the profile, None.
+  /// Adds or replaces records that do not come from a row: contents, the profile, None.
   mutating func put(_ records: [RecordDraft]) {
     for record in records {
       if let position = position(record.kind, record.id) { drafts[position] = record } else { append(record) }
@@ -80,7 +80,7 @@ struct PlanBuilder {
 
   mutating func warn(_ warning: String) { warnings.append(warning) }
 
-  /// Counts something that is reported once, with how often it was seen.
+  /// Counts a finding that is reported once, with its number of occurrences.
   mutating func count(_ what: String) { counts[what, default: 0] += 1 }
 
   /// Reports the keys of an object that the format does not have.
@@ -88,16 +88,16 @@ struct PlanBuilder {
     for member in row.members ?? [] where !known.contains(member.key) { noteUnknown(member.key, in: section) }
   }
 
-  /// Reports those of the keys that the format does not have.
+  /// Reports the keys that the format does not have.
   mutating func noteUnknownKeys(_ keys: [String], known: Set<String>, in section: String) {
     for key in keys where !known.contains(key) { noteUnknown(key, in: section) }
   }
 
   private mutating func noteUnknown(_ key: String, in section: String) {
-    count("\(section): the key \"\(key)\" is not known and is left out")
+    count("\(section): the key \"\(key)\" is unknown and is left out")
   }
 
-  /// The plan of what was collected; the builder is empty then, so that nothing is held twice.
+  /// The plan of everything collected. Empties the builder, so that nothing is kept twice.
   mutating func plan(_ format: ExchangeFormat) -> ImportPlan {
     let counted = counts.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }.map {
       $0.value == 1 ? $0.key : "\($0.key) (\($0.value) times)"
@@ -111,7 +111,7 @@ struct PlanBuilder {
   }
 }
 
-/// Where a row stands in a file; written out only if there is something to say about it.
+/// The position of a row in a file; formatted only if it is reported.
 struct Location: CustomStringConvertible {
   let section: String
   let index: Int?
@@ -124,7 +124,7 @@ struct Location: CustomStringConvertible {
   var description: String { index.map { "\(section)[\($0)]" } ?? section }
 }
 
-/// Why a row is left out.
+/// Why a row is skipped.
 struct RowError: Error {
   let reason: String
 

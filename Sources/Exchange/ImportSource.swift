@@ -2,15 +2,15 @@ import JSONDocument
 package import Records
 import Wire
 
-/// What a person named to be imported: a file, or a folder with the files that some application puts into one.
+/// The input of an import: a file, or the relevant files of a folder.
 package enum ImportSource: Sendable {
   case file([UInt8])
   case folder([ImportedFile])
 }
 
-/// A file of a folder.
+/// A file in a folder.
 package struct ImportedFile: Sendable {
-  /// Relative to the folder, with `/` between names.
+  /// The path relative to the folder, with `/` as separator.
   package let path: String
   package let bytes: [UInt8]
 
@@ -22,10 +22,10 @@ package struct ImportedFile: Sendable {
 
 /// Reads files of other applications.
 package enum Importer {
-  /// Whether a file of a folder is read at all; the rest of a folder is not looked at.
+  /// Whether a file in a folder is read at all; all others are ignored.
   package static func reads(_ path: String) -> Bool { LoopFolderReader.reads(path) }
 
-  /// What an import of a file or a folder would write.
+  /// Plans the import of a file or a folder.
   ///
   /// - Parameters:
   ///   - format: nil to recognise it by the content.
@@ -45,7 +45,7 @@ package enum Importer {
     }
   }
 
-  /// What an import of the file would write.
+  /// Plans the import of a file.
   ///
   /// - Parameters:
   ///   - format: nil to recognise it by the content.
@@ -82,7 +82,7 @@ package enum Importer {
       throw .notJSON(error)
     }
     if format == nil, text["schema"]?.string?.hasPrefix("waymark.") == true {
-      throw .unsuitable(reason: "it is an export of Waymark's own for other tools, which is not read back")
+      throw .unsuitable(reason: "it is a Waymark export for other tools, which can't be imported")
     }
     guard let format = format ?? ExchangeFormat.recognised(text) else { throw .unknownFormat }
     switch format {
@@ -99,9 +99,9 @@ package enum Importer {
   }
 }
 
-/// What the first bytes of a file say about its format.
+/// The format of a file by its first bytes.
 enum FileSignature {
-  /// Nil for what may be JSON.
+  /// Nil for a file that may be JSON.
   static func format(of bytes: [UInt8]) throws(ExchangeError) -> ExchangeFormat? {
     if bytes.starts(with: sqlite) { return .loopDB }
     if bytes.starts(with: zip) { throw .isArchive }

@@ -2,11 +2,12 @@ import Records
 import SQLite
 import Wire
 
-/// Reads a backup of Loop Habit Tracker: a SQLite database, of which nothing is written or opened as a file.
+/// Reads a backup of Loop Habit Tracker, a SQLite database, from memory: it is neither written nor opened as a
+/// file.
 struct LoopDatabaseReader {
   private var builder = PlanBuilder()
   private var names = HabitNames(format: "loop")
-  /// Habits by their row ids.
+  /// Habits by row id.
   private var habits: [Int64: (habit: LoopHabit, id: RecordID)] = [:]
   private var habitsLeftOut: Set<Int64> = []
 
@@ -57,12 +58,12 @@ struct LoopDatabaseReader {
   private mutating func readReminder(_ row: LoopRow, into habit: inout LoopHabit) {
     guard let hour = row.integer("reminder_hour"), let minute = row.integer("reminder_min") else { return }
     guard (0..<24).contains(hour), (0..<60).contains(minute) else {
-      return builder.warn("habit \"\(habit.name)\": its reminder is at no time of the day and is left out")
+      return builder.warn("habit \"\(habit.name)\": its reminder has an invalid time and is left out")
     }
     habit.reminder = (hour, minute)
     let everyDay: Int64 = 127
     if let days = row.integer("reminder_days"), days != 0, days & everyDay != everyDay {
-      builder.warn("habit \"\(habit.name)\": that its reminder is for some days only can't be held")
+      builder.warn("habit \"\(habit.name)\": reminders for some days only are not supported")
     }
   }
 
@@ -73,10 +74,10 @@ struct LoopDatabaseReader {
       return builder.skip(place, isLeftOut ? "its habit is left out" : "its habit is not in the file")
     }
     guard let time = row.integer("timestamp"), calendarMilliseconds.contains(time) else {
-      return builder.skip(place, "its timestamp is in no year from 1 to 9999")
+      return builder.skip(place, "its timestamp is not in the years 1 to 9999")
     }
     let day = CalendarDay(daysSince1970: floorDivision(time, 86_400_000))
-    // Before there were values, a row meant done.
+    // Before the value column existed, a row meant done.
     let mark = row.has("value") ? row.integer("value").map(LoopHabit.Mark.init) : .value(2)
     guard let mark else { return builder.skip(place, "it has no value") }
     let entries = LoopEntries(name: known.habit.name, habit: known.id, isNumeric: known.habit.isNumeric)
@@ -84,7 +85,7 @@ struct LoopDatabaseReader {
   }
 }
 
-/// The tables of a backup, checked to be those of Loop and whole.
+/// The tables of a backup, after checking that they are Loop's and intact.
 private struct LoopDatabase {
   private let connection: Connection
 
@@ -102,16 +103,16 @@ private struct LoopDatabase {
     guard (0...Int64(Limits.loopVersionMax)).contains(version) else {
       throw ExchangeError.unsuitable(
         reason:
-          "it is a database of version \(version), and those of Loop up to \(Limits.loopVersionMax) are known"
+          "it is a database of version \(version); Loop databases up to \(Limits.loopVersionMax) are supported"
       )
     }
     for table in Self.tables {
       guard try isTable(table) else {
-        throw ExchangeError.unsuitable(reason: "it is no backup of Loop: there is no table \(table)")
+        throw ExchangeError.unsuitable(reason: "it is not a Loop backup: there is no table \(table)")
       }
-      // Before anything of the table is read: its own expressions could run without end.
+      // Checked before anything in the table is read, because its own expressions could run forever.
       if let reason = try connection.unplainness(of: table) {
-        throw ExchangeError.unsuitable(reason: "it is no backup of Loop: \(reason)")
+        throw ExchangeError.unsuitable(reason: "it is not a Loop backup: \(reason)")
       }
     }
     for table in Self.tables { try checkWhole(table) }
@@ -119,7 +120,7 @@ private struct LoopDatabase {
 
   private static let tables = ["Habits", "Repetitions"]
 
-  /// A damaged tree of pages could lead round and round.
+  /// A damaged B-tree could contain a cycle.
   private func checkWhole(_ table: String) throws {
     try connection.with("PRAGMA integrity_check(\(table))") { row in
       guard try row.step(), row.text(0) != "ok" else { return }
@@ -136,7 +137,7 @@ private struct LoopDatabase {
     try number("SELECT count(*) FROM sqlite_schema WHERE name = '\(name)' COLLATE NOCASE") > 0
   }
 
-  /// Columns that the table lacks are absent in every row.
+  /// Reads the rows of a table; missing columns are absent in every row.
   func forEach(_ table: String, _ columns: [String], _ body: (LoopRow) throws -> Void) throws {
     var held: Set<String> = []
     try connection.with("PRAGMA table_info(\(table))") { row in
@@ -144,7 +145,7 @@ private struct LoopDatabase {
     }
     let present = columns.filter(held.contains)
     guard present.contains("id") else {
-      throw ExchangeError.unsuitable(reason: "it is no backup of Loop: its table \(table) has no column id")
+      throw ExchangeError.unsuitable(reason: "it is not a Loop backup: its table \(table) has no column id")
     }
     var count = 0
     try connection.with("SELECT \(present.joined(separator: ", ")) FROM \(table) ORDER BY id") { row in
@@ -160,7 +161,7 @@ private struct LoopDatabase {
   }
 }
 
-/// A row of a table by the names of its columns.
+/// A row of a table, by column name.
 private struct LoopRow {
   private enum Cell {
     case integer(Int64)
@@ -204,7 +205,7 @@ private struct LoopRow {
   }
 }
 
-/// The colours of Loop, as its archives write them.
+/// Loop's colours, as written in its archives.
 enum LoopPalette {
   private static let colors = [
     "#D32F2F", "#E64A19", "#F57C00", "#FF8F00", "#F9A825", "#AFB42B", "#7CB342", "#388E3C", "#00897B",
@@ -213,7 +214,7 @@ enum LoopPalette {
     "#AAAAAA",
   ]
 
-  /// An index of the palette; old databases have the colour itself, with its opacity in front.
+  /// The colour for an index in the palette; old databases have the colour itself, with its opacity first.
   static func color(_ number: Int64) -> String {
     if let index = Int(exactly: number), colors.indices.contains(index) { return colors[index] }
     let digits = String(UInt64(bitPattern: number) & 0xff_ffff, radix: 16, uppercase: true)
@@ -222,7 +223,7 @@ enum LoopPalette {
 }
 
 extension RecordID {
-  /// Loop writes its UUIDs without hyphens; nil for what is none.
+  /// Loop writes UUIDs without hyphens; nil for other texts.
   fileprivate init?(loop text: String) {
     let digits = text.filter { $0 != "-" }
     guard digits.utf8.count == 32, let bytes = bytesFromHexadecimal(digits) else { return nil }

@@ -1,16 +1,17 @@
 import Records
 import Wire
 
-/// Reads the folder that Loop Habit Tracker's archive of comma-separated values unpacks to, in all three dialects:
-/// up to 1.8.9, 2.0.3 to 2.3.0, and 2.3.1.
+/// Reads the unpacked archive of comma-separated values of Loop Habit Tracker, in all three dialects: up to 1.8.9,
+/// 2.0.3 to 2.3.0, and 2.3.1.
 struct LoopFolderReader {
   private var builder = PlanBuilder()
   private var names = HabitNames(format: "loop")
-  /// Habits by their positions, as the numbers of their folders.
+  /// Habits by position, which is the number of their folder.
   private var habits: [Int: (habit: LoopHabit, id: RecordID, saysType: Bool)] = [:]
   private var positionsLeftOut: Set<Int> = []
 
-  /// The list of habits, and each habit's own marks; those of all habits in one file are known to be wrong.
+  /// The list of habits, and each habit's own values. The file with the values of all habits is ignored: it is
+  /// known to be wrong.
   static func reads(_ path: String) -> Bool {
     let parts = path.split(separator: "/")
     return switch parts.count {
@@ -23,7 +24,7 @@ struct LoopFolderReader {
   static let habitsName = "Habits.csv"
   static let marksName = "Checkmarks.csv"
 
-  /// The number that a folder's name begins with: the rest of the name may have vanished.
+  /// The number at the beginning of a folder's name; the rest of the name may be missing.
   static func number(of folder: String) -> Int? {
     let digits = folder.utf8.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
     return digits.count <= 9 ? Int(String(decoding: Array(digits), as: UTF8.self)) : nil
@@ -31,7 +32,7 @@ struct LoopFolderReader {
 
   mutating func read(_ files: [ImportedFile]) throws(ExchangeError) -> ImportPlan {
     guard let list = files.first(where: { $0.path == Self.habitsName }) else {
-      throw .wrongShape(place: "the folder", expected: "one with \(Self.habitsName) in it")
+      throw .wrongShape(place: "the folder", expected: "one that contains \(Self.habitsName)")
     }
     try readHabits(list.bytes)
     var read: Set<Int> = []
@@ -40,13 +41,13 @@ struct LoopFolderReader {
         let number = Self.number(of: file.path)
       else { continue }
       guard read.insert(number).inserted else {
-        throw .damaged(place: file.path, reason: "another folder has the number \(number) too")
+        throw .damaged(place: file.path, reason: "another folder also has the number \(number)")
       }
       try readMarks(file, number)
     }
     for number in habits.keys.sorted() where !read.contains(number) {
       builder.warn(
-        "habit \"\(habits[number]?.habit.name ?? "")\": there is no folder \(number) with its marks")
+        "habit \"\(habits[number]?.habit.name ?? "")\": there is no folder \(number) with its entries")
     }
     return builder.plan(.loopCSV)
   }
@@ -58,16 +59,16 @@ struct LoopFolderReader {
     guard let first = try reader.next() else { throw reader.damaged(1, "it is empty") }
     let header = CSVHeader(first.fields)
     for name in ["Position", "Name", "Color"] where !header.has(name) {
-      throw reader.damaged(first.line, "it is no header of Loop: there is no column \"\(name)\"")
+      throw reader.damaged(first.line, "it is not a Loop header: there is no column \"\(name)\"")
     }
     try checkEnd(reader)
     try reader.forEach(columns: header.count) { (row) throws(ExchangeError) in
       guard let position = Int(header.cell("Position", of: row)), position > 0, position <= 999_999 else {
         throw .damaged(
-          place: row.place, reason: "\"\(header.cell("Position", of: row).prefix(40))\" is no position")
+          place: row.place, reason: "\"\(header.cell("Position", of: row).prefix(40))\" is not a position")
       }
       guard habits[position] == nil, !positionsLeftOut.contains(position) else {
-        throw .damaged(place: row.place, reason: "the position \(position) is there twice")
+        throw .damaged(place: row.place, reason: "the position \(position) appears twice")
       }
       do throws(RowError) {
         try readHabit(row, header, position)
@@ -78,10 +79,10 @@ struct LoopFolderReader {
     }
   }
 
-  /// Loop ends every line: what is cut off inside a number would be read as another number.
+  /// Loop terminates every line. If a number were truncated, it would be read as another number.
   private func checkEnd(_ reader: CSVReader) throws(ExchangeError) {
     guard reader.isEnded else {
-      throw .damaged(place: "\(reader.file), the last line", reason: "it has no end: the file is cut off")
+      throw .damaged(place: "\(reader.file), the last line", reason: "it has no end: the file is truncated")
     }
   }
 
@@ -105,7 +106,7 @@ struct LoopFolderReader {
     habit.note(in: &builder)
   }
 
-  /// What a person wrote; our own export puts an apostrophe in front of what a spreadsheet would run.
+  /// A user's text. Our own export adds an apostrophe before text that a spreadsheet would run.
   private func text(_ name: String, _ row: CSVRow, _ header: CSVHeader) -> String {
     CSVText.unguarded(header.cell(name, of: row))
   }
@@ -169,29 +170,29 @@ struct LoopFolderReader {
     for mark in marks { add(mark, isNumeric, known) }
   }
 
-  /// Nil for what is no day or no mark, which is reported.
+  /// Nil for an invalid day or value, which is reported.
   private mutating func mark(
     _ row: CSVRow
   ) throws(ExchangeError) -> (row: CSVRow, day: CalendarDay, mark: LoopHabit.Mark)? {
     guard row.fields.count >= 2 else { throw .damaged(place: row.place, reason: "it has no value") }
     guard let day = CalendarDay(row.fields[0]) else {
-      builder.skip(Location(row.place), "\"\(row.fields[0].prefix(40))\" is no day such as 2026-05-03")
+      builder.skip(Location(row.place), "\"\(row.fields[0].prefix(40))\" is not a day such as 2026-05-03")
       return nil
     }
     guard let mark = LoopHabit.Mark(row.fields[1]) else {
-      builder.skip(Location(row.place), "\"\(row.fields[1].prefix(40))\" is no mark that Loop makes")
+      builder.skip(Location(row.place), "\"\(row.fields[1].prefix(40))\" is not a value that Loop writes")
       return nil
     }
     return (row, day, mark)
   }
 
-  /// Dialects without a column for the type tell it by values that only a numeric habit has.
+  /// Dialects without a type column: values that only a numeric habit can have determine the type.
   private mutating func makeNumeric(_ habit: LoopHabit, _ id: RecordID) {
     var habit = habit
     habit.isNumeric = true
     builder.put([habit.draft(id)])
     builder.warn(
-      "habit \"\(habit.name)\": the file does not say so, but its values are those of a numeric habit")
+      "habit \"\(habit.name)\": imported as a numeric habit because of its values")
   }
 
   private mutating func add(
@@ -206,18 +207,18 @@ struct LoopFolderReader {
 }
 
 extension LoopHabit.Mark {
-  /// Whether only a numeric habit has such a value.
+  /// Whether only a numeric habit can have this value.
   fileprivate var isThousandths: Bool {
     if case .value(let number) = self { number > 3 } else { false }
   }
 }
 
-/// Makes logs of a habit's marks, and says what becomes of the other marks.
+/// Converts the marks of a habit to entries, and reports the others.
 struct LoopEntries {
   let name: String
   let habit: RecordID
   let isNumeric: Bool
-  /// Whether the source tells a 0 that was entered from a day without an entry.
+  /// Whether the source distinguishes an entered 0 from a day without an entry.
   var zeroIsEntered = true
 
   func add(
@@ -228,18 +229,18 @@ struct LoopEntries {
     let draft = LoopHabit.log(habit, day, value)
     do throws(RowError) {
       guard builder.draft(Registry.habitEntry, draft.id) == nil else {
-        throw RowError("the day \(day) is there twice")
+        throw RowError("the day \(day) appears twice")
       }
       try builder.add(draft, isComplete: true)
       if !note.isEmpty {
-        builder.count("habit \"\(name)\": a note of an entry can't be held and is left out")
+        builder.count("habit \"\(name)\": a note of an entry is not supported and is left out")
       }
     } catch {
       builder.skip(Location(place()), error.reason)
     }
   }
 
-  /// The value of an entry; nil for a mark that is none.
+  /// The value of an entry; nil for a mark that is not an entry.
   private func value(
     _ mark: LoopHabit.Mark, _ note: String, _ place: () -> String, _ builder: inout PlanBuilder
   ) -> Double? {
@@ -248,11 +249,11 @@ struct LoopEntries {
       return isNumeric ? Double(number) / 1_000 : number == 2 ? 1 : other(number, place, &builder)
     case .no where isNumeric && zeroIsEntered: return 0
     case .skip:
-      builder.skip(Location(place()), "a day that was skipped can't be held")
+      builder.skip(Location(place()), "a skipped day is not supported")
     case .automatic:
-      builder.count("habit \"\(name)\": a day that Loop computed itself is no entry and is left out")
+      builder.count("habit \"\(name)\": a day that Loop computed is not an entry and is left out")
     case .no where !note.isEmpty:
-      builder.skip(Location(place()), "a note of a day without an entry can't be held")
+      builder.skip(Location(place()), "a note without an entry is not supported")
     case .no: builder.count("habit \"\(name)\": a day marked as not done needs no entry")
     case .unknown: break
     }
@@ -260,7 +261,7 @@ struct LoopEntries {
   }
 
   private func other(_ number: Int64, _ place: () -> String, _ builder: inout PlanBuilder) -> Double? {
-    builder.skip(Location(place()), "the value \(number) is none of a habit that is done or not")
+    builder.skip(Location(place()), "the value \(number) is not valid for a binary habit")
     return nil
   }
 }

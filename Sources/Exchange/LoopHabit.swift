@@ -1,12 +1,12 @@
 import Records
 import Wire
 
-/// A habit of Loop Habit Tracker, wherever it was read.
+/// A habit of Loop Habit Tracker, from any source.
 struct LoopHabit {
   var name = ""
   var question = ""
   var description = ""
-  /// So many times in so many days.
+  /// The frequency: a number of times in a number of days.
   var times: Int64 = 1
   var days: Int64 = 1
   /// `#RRGGBB`
@@ -23,20 +23,20 @@ struct LoopHabit {
 
   private static let kind = Registry.habit
 
-  /// Question, description, and what a record has no field for are one text here.
+  /// Question, description, and properties without a field, combined in one text.
   private var notes: String {
     [question, description, rest].filter { !$0.isEmpty }.joined(separator: "\n\n")
   }
 
   private var isDaily: Bool { times >= days }
 
-  /// `3 times in 7 days, at most`: how often, and that the target is the most; empty where neither is special.
+  /// Frequency and target type, such as `3 times in 7 days, at most`; empty if both are the default.
   private var rest: String {
     let often = isDaily ? nil : "\(times) times in \(days) days"
     return [often, isTargetMaximum ? "at most" : nil].compactMap(\.self).joined(separator: ", ")
   }
 
-  /// Takes the last paragraph of a description for what `rest` wrote there, if it is that.
+  /// Parses the last paragraph of a description if `rest` wrote it, and removes it.
   mutating func takeRest() {
     let parts = description.split(separator: "\n\n", omittingEmptySubsequences: false)
     guard let last = parts.last else { return }
@@ -63,7 +63,7 @@ struct LoopHabit {
     color.flatMap { isAllowed(.text($0), "colorHex") ? $0 : nil }
   }
 
-  /// Without a target, Loop writes 0.
+  /// Loop writes 0 for no target.
   private var heldTarget: Double? {
     target.flatMap { isAllowed(.float($0), "dailyTarget") ? $0 : nil }
   }
@@ -89,28 +89,28 @@ struct LoopHabit {
     return draft
   }
 
-  /// Says what a record of a habit can't hold.
+  /// Reports what a habit record can't represent.
   func note(in builder: inout PlanBuilder) {
     if !isDaily {
-      let target = isNumeric && target ?? 0 > 0 ? "; its target is that of \(days) days" : ""
+      let target = isNumeric && target ?? 0 > 0 ? "; its target is for \(days) days" : ""
       builder.warn(
-        "habit \"\(name)\": \(times) times in \(days) days is no schedule here; it stands in its notes\(target)"
+        "habit \"\(name)\": \(times) times in \(days) days is not a supported schedule; its notes mention it\(target)"
       )
     }
     if let color, heldColor == nil {
-      builder.warn("habit \"\(name)\": \"\(color.prefix(40))\" is no colour such as #2DA9E3 and is left out")
+      builder.warn("habit \"\(name)\": \"\(color.prefix(40))\" is not a colour (#2DA9E3) and is left out")
     }
     if let target, target != 0, heldTarget == nil {
       builder.warn("habit \"\(name)\": the target \(target) is not from 0.01 to 1000000 and is left out")
     }
     if isTargetMaximum {
-      builder.warn("habit \"\(name)\": that its target is the most, not the least, stands in its notes only")
+      builder.warn("habit \"\(name)\": its target is a maximum, which only the notes mention")
     }
   }
 
   // MARK: Entries
 
-  /// What stands in a cell of a day.
+  /// The content of a day's cell.
   enum Mark: Hashable {
     case unknown
     case no
@@ -120,7 +120,7 @@ struct LoopHabit {
     /// Thousandths for a numeric habit.
     case value(Int64)
 
-    /// A number as files and databases have it; 2 is done.
+    /// A number as in files and databases; 2 means done.
     init(_ number: Int64) {
       switch number {
       case ..<0: self = .unknown
@@ -145,15 +145,15 @@ struct LoopHabit {
     }
   }
 
-  /// The entry of a habit and a day. Loop has days without zones: they are those of UTC.
+  /// The entry of a habit and a day. Loop's days have no zone and are stored as days in UTC.
   static func log(_ habit: RecordID, _ day: CalendarDay, _ value: Double) -> RecordDraft {
     dayLog("loop", habit, day, value)
   }
 }
 
-/// An entry that a habit and a day name.
+/// An entry whose id is derived from the habit and the day.
 ///
-/// - Parameter format: keeps the entries of one application apart from those of others.
+/// - Parameter format: separates the entries of different applications.
 func dayLog(_ format: String, _ habit: RecordID, _ day: CalendarDay, _ value: Double) -> RecordDraft {
   let kind = Registry.habitEntry
   let time = day.daysSince1970 * 86_400_000
@@ -166,7 +166,7 @@ func dayLog(_ format: String, _ habit: RecordID, _ day: CalendarDay, _ value: Do
     ])
 }
 
-/// The ids of habits that have no other name than their own: the second of a name is another habit.
+/// The ids of habits that are identified only by name; a second habit with the same name gets another id.
 struct HabitNames {
   private let format: String
   private var counts: [String: Int] = [:]

@@ -2,7 +2,7 @@ import JSONDocument
 import Records
 import Wire
 
-/// Writes habits as Loop Habit Tracker 2.3.1 does: `Habits.csv`, and a folder for each habit with its marks.
+/// Writes habits like Loop Habit Tracker 2.3.1: `Habits.csv`, and a folder per habit with its values.
 struct LoopWriter {
   private let source: ExportSource
   private var folder = ExportedFolder()
@@ -31,7 +31,7 @@ struct LoopWriter {
       let name = habit.text("name") ?? ""
       if !names.insert(name).inserted {
         folder.warnings.append(
-          "two habits are called \"\(name)\": Loop tells them apart by their positions only")
+          "two habits are named \"\(name)\": Loop distinguishes them by position only")
       }
       list.add([.plain(number)] + row(habit))
       folder.files.append(("\(number) \(Self.folderName(name))/\(LoopFolderReader.marksName)", marks(habit)))
@@ -40,7 +40,7 @@ struct LoopWriter {
     return folder
   }
 
-  /// Letters and digits of ASCII, as Loop has it.
+  /// ASCII letters, digits and a few signs, as in Loop.
   private static func folderName(_ name: String) -> String {
     String(name.filter { $0.isASCII && ($0.isLetter || $0.isNumber || " ._-".contains($0)) }.prefix(50))
       .trimmed
@@ -56,7 +56,7 @@ struct LoopWriter {
     if case .array(let days) = habit.held("schedule"), !days.isEmpty, days.count < 7 {
       (loop.times, loop.days) = (Int64(days.count), 7)
       folder.warnings.append(
-        "habit \"\(habit.text("name") ?? "")\": Loop has no weekdays; it says \(days.count) times in 7 days")
+        "habit \"\(habit.text("name") ?? "")\": Loop has no weekdays; exported as \(days.count) times in 7 days")
     }
     note(habit)
     let target = habit.held("dailyTarget").fileJSON?.text() ?? "0.0"
@@ -70,7 +70,7 @@ struct LoopWriter {
     ]
   }
 
-  /// Says what Loop has no place for.
+  /// Reports what Loop can't represent.
   private mutating func note(_ habit: RecordDraft) {
     let lost = ["emoji", "categoryId", "reminders", "location", "startDate", "endDate"].filter { name in
       let value = habit.held(name)
@@ -101,17 +101,17 @@ struct LoopWriter {
     return table.bytes
   }
 
-  /// Thousandths; nil for what Loop can't write.
+  /// Thousandths; nil for a value that Loop can't represent.
   private mutating func number(_ value: Double, _ habit: RecordDraft, _ day: String) -> String? {
     let name = habit.text("name") ?? ""
     guard let thousandths = Int64(exactly: (value * 1_000).rounded()), thousandths >= 0, thousandths != 1,
       thousandths != 3
     else {
-      folder.warnings.append("habit \"\(name)\", \(day): Loop can't hold \(value), which is left out")
+      folder.warnings.append("habit \"\(name)\", \(day): Loop can't represent \(value), which is left out")
       return nil
     }
     if Double(thousandths) / 1_000 != value {
-      folder.warnings.append("habit \"\(name)\", \(day): Loop holds thousandths, so \(value) is rounded")
+      folder.warnings.append("habit \"\(name)\", \(day): Loop stores thousandths, so \(value) is rounded")
     }
     return switch thousandths {
     case 0: "NO"

@@ -1,17 +1,17 @@
 package import Records
 package import Wire
 
-/// What stands for "nothing" in files that must have something: the writers put it where nothing is held, so that
-/// it means the same as nothing.
+/// Values that mean "no value" in formats that require one. The writers use them for missing values, and the
+/// readers treat them as missing.
 package enum Placeholders {
   /// 0001-01-01T00:00:00Z
   static let distantPast: Int64 = -62_135_596_800_000
   /// 4001-01-01T00:00:00Z
   static let distantFuture: Int64 = 64_092_211_200_000
-  /// The zone of a log that has none: its day is that of UTC.
+  /// The zone of an entry without one: its day is a UTC day.
   package static let logZone = "UTC"
 
-  /// The filler of a field of a record; nil where the formats can say that there is nothing.
+  /// The placeholder for a field of a record; nil if the formats can omit the value.
   package static func value(_ field: Field, of record: RecordDraft) -> Value? {
     if record.kind == Registry.category, field.name == "displayName" {
       return record[Registry.category.number("name")] ?? .text("")

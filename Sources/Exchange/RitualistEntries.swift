@@ -4,14 +4,14 @@ import Wire
 
 /// The logs of Ritualist's export, which are most of a large file.
 ///
-/// They are read on all cores, without being a tree first. Drafts are made in the order of keys: whoever walks through
-/// them afterwards finds them side by side in memory.
+/// They are read on all cores, without building a tree. Drafts are created in key order, so that later passes find
+/// them adjacent in memory.
 struct RitualistEntries {
   /// Ascending by id, each once.
   private(set) var drafts: [RecordDraft] = []
-  /// What the drafts were made of.
+  /// The rows of the drafts.
   private(set) var rows: [LogRow] = []
-  /// Rows that are left out, in the order of the file.
+  /// Rows that are skipped, in the order of the file.
   private(set) var refused: [(index: Int, error: RowError)] = []
 
   init(_ text: JSONText, _ zones: ZoneOffsets, without skippedHabits: Set<RecordID>) {
@@ -38,7 +38,7 @@ struct RitualistEntries {
     }
   }
 
-  /// Parts for one thread each; one id is in one part, however often it appears.
+  /// Parts for one thread each; all rows with one id are in the same part.
   private static func parts(_ ids: [RecordID]) -> [Range<Int>] {
     var parts: [Range<Int>] = []
     var first = 0
@@ -52,7 +52,7 @@ struct RitualistEntries {
   }
 }
 
-/// The drafts of some rows that are in the order of their ids, made by one thread.
+/// Drafts from rows that are sorted by id, created by one thread.
 private struct LogDrafts: Sendable {
   private(set) var drafts: [RecordDraft] = []
   private(set) var rows: [LogRow] = []
@@ -77,16 +77,16 @@ private struct LogDrafts: Sendable {
   }
 }
 
-/// A log as it stands in the file: what of it can be read without looking at any other row.
+/// A log as in the file: everything that can be read without other rows.
 struct LogRow: Sendable {
-  /// Where it stands among the logs of the file.
+  /// The index among the logs of the file.
   let index: Int
   let id: RecordID
   let habit: RecordID
   let time: Int64
   let value: Double?
   let zone: String?
-  /// Seconds east of UTC; nil if the zone is not known, or there is none.
+  /// Seconds east of UTC; nil if the zone is unknown or missing.
   let offset: Int?
   let unknownKeys: [String]
 
@@ -152,7 +152,7 @@ private struct LogPiece: Sendable {
       unknownKeys: json.members?.map(\.key).filter { !Self.keys.contains($0) } ?? [])
   }
 
-  // MARK: Rows as nearly all are
+  // MARK: Rows of the usual form
 
   private static let idKey = flatKey("id")
   private static let habitKey = flatKey("habitID")
@@ -160,7 +160,7 @@ private struct LogPiece: Sendable {
   private static let valueKey = flatKey("value")
   private static let zoneKey = flatKey("timezone")
 
-  /// A row that has what every row has, written as every row is written; nil for all others, with nothing passed over.
+  /// Reads a row of the usual form; for any other, returns nil and does not advance.
   private func flat(_ items: inout JSONItems, _ index: Int) -> LogRow? {
     var (id, habit): (RecordID?, RecordID?)
     var (time, value): (Int64?, Double?)

@@ -6,7 +6,7 @@ import Wire
 struct RitualistReader {
   private let zones: ZoneOffsets
   private var builder = PlanBuilder()
-  /// Where habits are left out, so are their logs.
+  /// Habits that are skipped, whose logs are skipped too.
   private var skippedHabits: Set<RecordID> = []
 
   init(zones: ZoneOffsets) { self.zones = zones }
@@ -41,7 +41,7 @@ struct RitualistReader {
     "exportedAt", "avatar", "profile", "habits", "categories", "habitLogs", "syncMetadata",
   ]
 
-  /// Runs a step for one row; false if the row is left out, which is then reported.
+  /// Runs a step for one row; if it fails, reports that the row is skipped and returns false.
   @discardableResult
   private mutating func attempt(
     _ place: Location, _ step: (inout RitualistReader) throws(RowError) -> Void
@@ -106,7 +106,7 @@ struct RitualistReader {
   private mutating func readPlace(_ habit: Row, into draft: inout RecordDraft) throws(RowError) {
     let kind = Registry.habit
     guard let json = habit.present("locationConfiguration") else {
-      // What else is held of a place means nothing then, and is left as it is.
+      // The other properties of a place are meaningless then, and are left unchanged.
       draft[kind.number("location")] = .null
       return
     }
@@ -134,10 +134,10 @@ struct RitualistReader {
     builder.add(checked: logs.drafts)
   }
 
-  /// Counts what is unusual about a log that is kept.
+  /// Reports what is unusual about a log that is kept.
   private mutating func note(_ row: LogRow) {
     if !row.isZoneKnown, let zone = row.zone {
-      builder.count("habitLogs: the time zone \(zone) is not known here, so the day is that of UTC")
+      builder.count("habitLogs: the time zone \(zone) is unknown, so the day is that of UTC")
     }
     guard let held = builder.draft(Registry.habit, row.habit) else {
       builder.count("habitLogs: a log belongs to a habit that is not in the file")
@@ -157,7 +157,7 @@ struct RitualistReader {
   ]
   private static let allProfileKeys = Set(profileKeys + ["appearance"])
 
-  /// The profile is one value, so a profile that is left out takes avatar and metadata with it.
+  /// The profile is one value, so skipping it skips avatar and metadata too.
   private mutating func readProfile(_ text: JSONText) {
     guard let profile = text["profile"], !profile.isNull else {
       builder.warn("the file has no profile")

@@ -2,7 +2,7 @@ import JSONDocument
 import Records
 import Wire
 
-/// Writes Ritualist's JSON export: keys sorted, absent optionals left out.
+/// Writes Ritualist's JSON export: sorted keys, without absent optionals.
 struct RitualistWriter {
   private let source: ExportSource
   private let now: Int64
@@ -32,7 +32,7 @@ struct RitualistWriter {
       bytes: file.bytes(.init(isPretty: true, sortsKeys: true)), warnings: warnings)
   }
 
-  /// Fields of one part under their own names; a filler stands for what must be there.
+  /// Fields of one part by name, with placeholders for required values.
   private func object(_ record: RecordDraft, _ names: [String]) -> JSON {
     var object: JSON = [:]
     for name in names {
@@ -65,7 +65,7 @@ struct RitualistWriter {
     let value = profile.held("avatar")
     guard value != .null else { return nil }
     guard let bytes = source.bytes(value) else {
-      warnings.append("the avatar is not whole on this device and is left out")
+      warnings.append("the avatar is incomplete on this device and is left out")
       return nil
     }
     return .string(Base64.encode(bytes))

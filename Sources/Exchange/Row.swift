@@ -5,7 +5,7 @@ import Wire
 /// One object of a file, read field by field.
 struct Row {
   let json: JSON
-  /// Empty text means that there is nothing.
+  /// Whether empty text means no value.
   let emptyTextIsNull: Bool
 
   init(_ json: JSON, emptyTextIsNull: Bool = false) throws(RowError) {
@@ -14,7 +14,7 @@ struct Row {
     self.emptyTextIsNull = emptyTextIsNull
   }
 
-  /// The value of a key; nil where it is absent or null.
+  /// The value of a key; nil if it is missing or null.
   func present(_ key: String) -> JSON? {
     guard let value = json[key], !value.isNull else { return nil }
     return value
@@ -54,7 +54,7 @@ struct Row {
     return time
   }
 
-  /// The id that a UUID stands for; nil where it is absent or empty.
+  /// The id in a UUID text; nil if it is missing or empty.
   func identifier(_ key: String) throws(RowError) -> RecordID? {
     guard let value = present(key), value.string != "" || !emptyTextIsNull else { return nil }
     guard let id = value.string.flatMap({ RecordID(uuid: $0) }) else {
@@ -71,7 +71,7 @@ struct Row {
 
   // MARK: Fields
 
-  /// The value of a field of one part, found under its own name; null where it is absent.
+  /// The value of a field of one part, by the field's name or another key; null if it is missing.
   func value(_ field: Field, key: String? = nil) throws(RowError) -> Value {
     let key = key ?? field.name
     switch field.type {
@@ -93,7 +93,7 @@ struct Row {
     }
   }
 
-  /// Reads the fields that have these names into a draft.
+  /// Reads the fields with these names into a draft.
   func read(_ names: [String], of kind: Kind, into draft: inout RecordDraft) throws(RowError) {
     for name in names {
       guard let field = kind.field(named: name) else { preconditionFailure("no field \(name)") }
@@ -101,13 +101,13 @@ struct Row {
     }
   }
 
-  /// A time and its zone; null where there is no time, or the filler that stands for none.
+  /// A time and its zone; null if the time is missing or a placeholder.
   func instant(_ key: String, zone: String) throws(RowError) -> Value {
     guard let time = try time(key), time != Placeholders.distantPast else { return .null }
     return .array([.integer(time), try text(zone).map(Value.text) ?? .null])
   }
 
-  /// Degrees; null where either is absent.
+  /// Coordinates; null if latitude or longitude is missing.
   func coordinate() throws(RowError) -> Value {
     guard let latitude = try float("latitude"), let longitude = try float("longitude") else {
       return .null
@@ -115,9 +115,9 @@ struct Row {
     return .array([.float(latitude), .float(longitude)])
   }
 
-  /// A price: exact digits, and a currency where the file has one.
+  /// A price: exact digits, and a currency if the file has one.
   ///
-  /// - Parameter exact: where an export of ours has the digits that a JSON number would lose.
+  /// - Parameter exact: the key with the digits that a JSON number would lose, in our own exports.
   func money(_ key: String, exact: String? = nil, currency: String) throws(RowError) -> Value {
     guard let value = present(key) else { return .null }
     let stated = exact.flatMap { self.exact($0, of: value) }
@@ -127,7 +127,8 @@ struct Row {
     return .array([.text(amount.description), try text(currency).map(Value.text) ?? .null])
   }
 
-  /// Counts only beside the number that it is the digits of: another program may have changed the number alone.
+  /// Valid only together with the number that it is the exact form of: another program may have changed the number
+  /// alone.
   private func exact(_ key: String, of number: JSON) -> ExactDecimal? {
     guard let amount = present(key)?.string.flatMap({ ExactDecimal($0) }), let stated = number.float,
       Double(amount.description) == stated
@@ -135,7 +136,7 @@ struct Row {
     return amount
   }
 
-  /// Bytes as base64; nil where they are absent.
+  /// Bytes from base64; nil if missing.
   func bytes(_ key: String) throws(RowError) -> [UInt8]? {
     guard let value = present(key) else { return nil }
     guard let bytes = value.string.flatMap(Base64.decode) else {

@@ -2,11 +2,11 @@ import JSONDocument
 import Records
 import Wire
 
-/// Files in the layouts of other applications, made from a seed: for the demonstration and for tests.
+/// Generates files in the formats of other applications from a seed, for the demonstration and for tests.
 ///
 /// The same seed gives the same bytes on every machine.
 package enum SampleData {
-  /// How much a sample holds.
+  /// The size of a sample.
   package struct Size: Sendable {
     package var habits = 44
     package var logs = 20_000
@@ -16,20 +16,20 @@ package enum SampleData {
     package init() {}
   }
 
-  /// A file in Ritualist's layout.
+  /// A file in Ritualist's format.
   package static func ritualist(seed: UInt64, size: Size = Size()) -> [UInt8] {
     var sample = HabitSample(seed: seed, size: size)
     return sample.file().bytes(.init(isPretty: true, sortsKeys: true))
   }
 
-  /// A file in Traveling Snails' layout.
+  /// A file in Traveling Snails' format.
   package static func travelingSnails(seed: UInt64, size: Size = Size()) -> [UInt8] {
     var sample = TripSample(seed: seed, size: size)
     return sample.file().bytes(.pretty)
   }
 }
 
-/// What samples are drawn from: the mapping to numbers is our own, because that of the library may change.
+/// Random values for samples. The mapping to numbers is our own, because the library's may change.
 struct SampleGenerator {
   private var random: SplitMix
 
@@ -37,7 +37,7 @@ struct SampleGenerator {
 
   mutating func next() -> UInt64 { random.next() }
 
-  /// From 0 to one below `count`.
+  /// A number from 0 to one below `count`.
   mutating func below(_ count: Int) -> Int { Int(next() % UInt64(count)) }
 
   mutating func chance(_ percent: Int) -> Bool { below(100) < percent }
@@ -56,7 +56,7 @@ struct SampleGenerator {
   }
 }
 
-/// Times of samples: whole seconds, counted from 1 January 2025.
+/// Times for samples: whole seconds, counted from 1 January 2025.
 enum SampleTime {
   static let start: Int64 = 1_735_689_600
 

@@ -2,12 +2,12 @@ import JSONDocument
 import Records
 import Wire
 
-/// Reads Surmai's trip.json: one trip. Profiles of travellers are never looked into.
+/// Reads Surmai's trip.json, which has one trip. Profiles of travellers are never read.
 struct SurmaiReader {
   private let zones: ZoneOffsets
   private var builder = PlanBuilder()
   private var organizations = OrganizationNames(format: "surmai")
-  /// Time zones of the trip's destinations by their names.
+  /// The time zones of the trip's destinations, by name.
   private var destinations: [String: String] = [:]
   private var itemExpenses: Set<String> = []
 
@@ -48,7 +48,7 @@ struct SurmaiReader {
     }
     let travellers = text.list("travellerProfiles").map { Array($0).count } ?? 0
     if travellers > 0 {
-      builder.warn("travellerProfiles: \(travellers) are left out: they may hold passport numbers")
+      builder.warn("travellerProfiles: \(travellers) are left out: they may contain passport numbers")
     }
   }
 
@@ -84,7 +84,7 @@ struct SurmaiReader {
     var draft = RecordDraft(kind, try id(row, kind))
     draft[kind.number("name")] = .text(try row.text("name") ?? "")
     draft[kind.number("notes")] = notes(try row.text("description"), try row.text("notes"))
-    // These two are true UTC, unlike the times of everything else.
+    // These two are real UTC times, unlike all others.
     draft[kind.number("startDate")] = try row.time("startDate").map { .integer(wholeSecond($0)) } ?? .null
     draft[kind.number("endDate")] = try row.time("endDate").map { .integer(wholeSecond($0)) } ?? .null
     try builder.add(draft, isComplete: true)
@@ -92,7 +92,7 @@ struct SurmaiReader {
       if let name = place["name"]?.string, let zone = zone(place) { destinations[name] = zone }
     }
     for key in Self.unheldTripKeys where isHeld(row.present(key)) {
-      builder.count("trip: \"\(key)\" can't be held and is left out")
+      builder.count("trip: \"\(key)\" is not supported and is left out")
     }
     builder.noteUnknownKeys(json, known: Self.tripKeys.union(Self.unheldTripKeys), in: "trip")
     return draft.id
@@ -129,7 +129,7 @@ struct SurmaiReader {
     return value
   }
 
-  /// A time that says it is UTC and is what a clock at the place shows.
+  /// A time that claims to be UTC but is a local time.
   private mutating func time(_ row: Row, _ key: String, _ zone: String?, _ place: Location) throws(RowError)
     -> Value
   {
@@ -142,7 +142,7 @@ struct SurmaiReader {
       return .array([.integer(time), .text(zone)])
     }
     builder.warn(
-      "\(place): \(key): the file does not say in which zone; it is kept as the clock shows it, in UTC")
+      "\(place): \(key): the file gives no zone; the local time is kept as UTC")
     return .array([.integer(second), .null])
   }
 
@@ -151,7 +151,7 @@ struct SurmaiReader {
     return zone
   }
 
-  /// Of a place that is an object, or the name of one of the trip's destinations.
+  /// The zone of a place, given as an object or as the name of one of the trip's destinations.
   private func zone(_ place: JSON?, named name: String?) -> String? {
     zone(place) ?? (place?.string ?? name).flatMap { destinations[$0] }
   }
@@ -193,11 +193,11 @@ struct SurmaiReader {
       if type.lowercased() == "bus" { builder.count("transportations: a bus is imported as a car") }
       return .text(word)
     }
-    builder.count("transportations: the type \"\(type.prefix(40))\" is not known and is left out")
+    builder.count("transportations: the type \"\(type.prefix(40))\" is unknown and is left out")
     return .null
   }
 
-  /// An object with a name, or the name.
+  /// A provider, given as an object with a name or as the name.
   private func provider(_ about: JSON?) -> String? {
     about?["provider"]?["name"]?.string ?? about?["provider"]?.string
   }
@@ -216,7 +216,7 @@ struct SurmaiReader {
     draft[kind.number("organizationId")] = try organizations.reference(provider(about), in: &builder)
     draft[kind.number("notes")] = notes(try row.text("description"), try row.text("link"))
     if kind == Registry.lodging, let type = try row.text("type"), type != "hotel" {
-      builder.count("lodgings: the type \"\(type.prefix(40))\" can't be held and is left out")
+      builder.count("lodgings: the type \"\(type.prefix(40))\" is not supported and is left out")
     }
     try builder.add(draft, isComplete: true)
     flag(draft, place)
@@ -224,16 +224,16 @@ struct SurmaiReader {
 
   private mutating func flag(_ draft: RecordDraft, _ place: Location) {
     guard let start = draft.held("start").time, let end = draft.held("end").time, end < start else { return }
-    builder.warn("\(place): \"\(draft.text("name") ?? "")\" ends before it starts; it is imported as it is")
+    builder.warn("\(place): \"\(draft.text("name") ?? "")\" ends before it starts; it is imported unchanged")
   }
 
   // MARK: Expenses
 
-  /// Those of items are their prices; an expense of its own is no record here.
+  /// Expenses of items are their prices; other expenses are not supported.
   private func readExpense(_ row: Row) throws(RowError) {
     guard let id = try row.text("id"), itemExpenses.contains(id) else {
       throw RowError(
-        "an expense that belongs to no item can't be held: \((try row.text("name") ?? "").prefix(60))")
+        "an expense without an item is not supported: \((try row.text("name") ?? "").prefix(60))")
     }
   }
 }

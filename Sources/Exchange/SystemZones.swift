@@ -3,20 +3,20 @@ package import Records
 import Synchronization
 
 extension ZoneOffsets {
-  /// The time zones that this machine knows.
+  /// The time zones of this machine.
   package static let system: ZoneOffsets = {
     let zones = ZoneCache()
     return ZoneOffsets { milliseconds, name in zones.seconds(milliseconds, name) }
   }()
 
-  /// The zone that this machine is set to; UTC if that has no name.
+  /// The zone that this machine is set to; UTC if it has no name.
   package static var local: String {
     let name = TimeZone.current.identifier
     return system.seconds(0, name) == nil ? "UTC" : name
   }
 }
 
-/// Zones looked up before: a lookup by name reads a file.
+/// Caches zones, because a lookup by name reads a file.
 private final class ZoneCache: Sendable {
   private let zones = Mutex<[String: TimeZone?]>([:])
   private static let countMax = 2_000
@@ -29,7 +29,7 @@ private final class ZoneCache: Sendable {
   private func zone(_ name: String) -> TimeZone? {
     zones.withLock { zones in
       if let known = zones[name] { return known }
-      // Names come from files and from people: a path is no zone.
+      // Names come from files and users, so paths are rejected.
       let isName = !name.isEmpty && name.utf8.count <= 64 && !name.hasPrefix("/") && !name.contains("..")
       let zone = isName ? TimeZone(identifier: name) : nil
       if zones.count < Self.countMax { zones[name] = .some(zone) }

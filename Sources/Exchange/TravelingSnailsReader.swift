@@ -5,7 +5,7 @@ import Wire
 /// Reads Traveling Snails' JSON export.
 struct TravelingSnailsReader {
   private var builder = PlanBuilder()
-  /// Organizations named "None", whatever their ids: they are the one None.
+  /// Organizations named "None", which all mean the one None.
   private var noneIDs: Set<RecordID> = []
 
   mutating func read(_ text: JSONText) throws(ExchangeError) -> ImportPlan {
@@ -31,7 +31,7 @@ struct TravelingSnailsReader {
     "exportInfo", "trips", "organizations", "addresses", "attachments",
   ]
 
-  /// Runs a step for each row; rows that are left out are reported.
+  /// Runs a step for each row; reports rows that are skipped.
   private mutating func each(
     _ rows: (some Sequence<JSON>)?, _ section: String,
     _ step: (inout TravelingSnailsReader, Row, Location) throws(RowError) -> Void
@@ -60,7 +60,7 @@ struct TravelingSnailsReader {
     var draft = RecordDraft(Registry.address, id)
     try row.read(Self.addressKeys, of: Registry.address, into: &draft)
     let place = try row.coordinate()
-    // 0, 0 means unknown there.
+    // In this format 0, 0 means unknown.
     let isUnknown = place == .array([.float(0), .float(0)])
     draft[Registry.address.number("location")] = isUnknown ? .null : place
     builder.noteUnknownKeys(row.json, known: Self.allAddressKeys, in: "addresses")
@@ -85,7 +85,7 @@ struct TravelingSnailsReader {
     try addNone(draft)
   }
 
-  /// None exists once: of several in a file, each adds what those before it lack.
+  /// None exists once: if a file has several, each adds the values that earlier ones lack.
   private mutating func addNone(_ row: RecordDraft) throws(RowError) {
     let kind = Registry.organization
     var merged = builder.draft(kind, Registry.noneID) ?? RecordDraft(kind, Registry.noneID)
@@ -100,7 +100,7 @@ struct TravelingSnailsReader {
     if !merged.fields.isEmpty { builder.put([merged]) }
   }
 
-  /// The address inside an organization stands in the list of addresses too, as a rule.
+  /// The address inside an organization is usually in the list of addresses too.
   private mutating func addressReference(_ row: Row, organization: RecordID) throws(RowError) -> Value {
     guard let json = row.present("address") else { return .null }
     let inner: Row
@@ -155,7 +155,7 @@ struct TravelingSnailsReader {
     checkTotal(row, total, at: place)
   }
 
-  /// Where the flag is false, the date is a filler.
+  /// If the flag is false, the date is a placeholder.
   private func date(_ row: Row, _ key: String, has flag: String) throws(RowError) -> Value {
     guard try row.bool(flag) ?? true else { return .null }
     return try row.time(key).map(Value.integer) ?? .null
@@ -214,7 +214,7 @@ struct TravelingSnailsReader {
     return .bytes(id.bytes)
   }
 
-  /// The total is derived there, and went through a binary float: only a real difference is worth a word.
+  /// The total is derived and went through a binary float, so only a significant difference is reported.
   private mutating func checkTotal(_ row: Row, _ total: ExactDecimal?, at place: Location) {
     guard let total, let stated = row.present("totalCost")?.float,
       let computed = Double(total.description)
@@ -238,7 +238,7 @@ struct TravelingSnailsReader {
     draft[kind.number("parent")] = try owner(row)
     builder.noteUnknownKeys(row.json, known: Self.allAttachmentKeys, in: "attachments")
     guard let bytes = try row.bytes("fileData") else {
-      // A file without data says nothing about the data held.
+      // A file without data leaves the held data unchanged.
       return try builder.add(draft, isComplete: false)
     }
     if case .integer(let size) = draft[kind.number("fileSize")], size != bytes.count {
@@ -252,7 +252,7 @@ struct TravelingSnailsReader {
 
   private mutating func owner(_ row: Row) throws(RowError) -> Value {
     guard let word = try row.text("parentType"), let id = try row.identifier("parentId") else {
-      builder.count("attachments: an attachment belongs to nothing")
+      builder.count("attachments: an attachment has no parent")
       return .null
     }
     guard let kind = Registry.owners.first(where: { $0.name == word }) else {

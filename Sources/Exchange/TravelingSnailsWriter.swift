@@ -2,13 +2,13 @@ import JSONDocument
 import Records
 import Wire
 
-/// Writes Traveling Snails' JSON export: missing links and texts are empty text.
+/// Writes Traveling Snails' JSON export, which has empty text for missing links and texts.
 struct TravelingSnailsWriter {
   private let source: ExportSource
   private let now: Int64
   private let onlyTrip: RecordID?
   private var warnings: [String] = []
-  /// What the exported rows refer to.
+  /// Records that the exported rows refer to.
   private var usedItems: Set<RecordID> = []
   private var usedOrganizations: Set<RecordID> = []
 
@@ -84,7 +84,7 @@ struct TravelingSnailsWriter {
     return .object(members)
   }
 
-  /// The sum over all items, as that application computes it: it knows no currencies.
+  /// The sum over all items as Traveling Snails computes it, without regard to currencies.
   private func total(_ items: [RecordDraft]) -> JSON {
     var sum = ExactDecimal.zero
     for item in items {
@@ -124,13 +124,13 @@ struct TravelingSnailsWriter {
     ]
   }
 
-  /// The digits as they are held. That application has no currencies and passes over the key; a Waymark that
-  /// reads the file back does not.
+  /// The exact digits and the currency. Traveling Snails has no currencies and ignores the key; a Waymark import
+  /// uses it.
   private func price(_ item: RecordDraft) -> [JSON.Member] {
     let cost = item.held("cost")
     guard case .text(let amount) = cost.part(0) else { return [.init("cost", 0)] }
     var price = [JSON.Member("cost", .number(amount))]
-    // A reader takes a longer number for one that went through a binary float.
+    // An importer assumes that a longer number went through a binary float.
     if ExactDecimal(jsonNumber: amount)?.description != amount {
       price.append(.init("exactCost", .string(amount)))
     }
@@ -204,7 +204,7 @@ struct TravelingSnailsWriter {
     if let bytes = source.bytes(data) {
       members.append(.init("fileData", .string(Base64.encode(bytes))))
     } else if data != .null {
-      warnings.append("the data of attachment \(record.id.uuid) is not whole on this device and is left out")
+      warnings.append("the data of attachment \(record.id.uuid) is incomplete on this device and is left out")
     }
     return .object(members)
   }

@@ -1,14 +1,14 @@
 import Records
 import Wire
 
-/// Reads the events of a TripIt feed: trips are events of whole days, what belongs to them has UIDs that begin with
-/// `item-`, and a stay or a rented car is two events, one at its start and one at its end.
+/// Reads the events of a TripIt feed. Trips are all-day events, their items have UIDs that begin with `item-`, and
+/// a stay or a rental car is two events, one at its start and one at its end.
 struct TripItFeed {
   private var trips: [Trip] = []
 
   private struct Trip {
     let id: RecordID
-    /// The number of the trip in its address.
+    /// The number of the trip in its URL.
     let number: String?
     let first: CalendarDay
     let last: CalendarDay
@@ -18,7 +18,7 @@ struct TripItFeed {
     let event: CalendarEvent
     let marker: String
     let trip: RecordID
-    /// What the event is one half of; nil for a whole one.
+    /// The half of a stay or rental that the event is; nil for a whole event.
     let half: Half?
   }
 
@@ -31,7 +31,7 @@ struct TripItFeed {
 
   static func isOf(_ uid: String) -> Bool { uid.hasSuffix("@tripit.com") }
 
-  /// What belongs to no trip of the feed comes back.
+  /// Returns the events that belong to no trip of the feed.
   mutating func read(
     _ events: [CalendarEvent], into builder: inout PlanBuilder, _ organizations: inout OrganizationNames
   ) -> [CalendarEvent] {
@@ -65,17 +65,17 @@ struct TripItFeed {
     trips.append(Trip(id: draft.id, number: Self.number(event.notes), first: days.first, last: days.last))
     event.noteUnheld(in: &builder)
     if let place = event.component.text("LOCATION"), !(event.notes ?? "").contains(place) {
-      builder.count("events: LOCATION of a trip can't be held and is left out")
+      builder.count("events: LOCATION of a trip is not supported and is left out")
     }
   }
 
-  /// The trip that an item's address names, else the first one whose days contain its start.
+  /// The trip in an item's URL, or else the first one whose days include the item's start.
   private func trip(of event: CalendarEvent) -> RecordID? {
     if let number = Self.number(event.notes), let trip = trips.first(where: { $0.number == number }) {
       return trip.id
     }
     let day = floorDivision(event.start.milliseconds, 86_400_000)
-    // An evening west of Greenwich is the next day in UTC.
+    // An evening west of Greenwich is on the next day in UTC.
     return self.trip(on: day, slack: 0) ?? self.trip(on: day, slack: 1)
   }
 
@@ -83,7 +83,7 @@ struct TripItFeed {
     trips.first { $0.first.daysSince1970 <= day + slack && day - slack <= $0.last.daysSince1970 }?.id
   }
 
-  /// The number behind `/show/id/` or `?id=` in a text.
+  /// The number after `/show/id/` or `?id=` in a text.
   private static func number(_ text: String?) -> String? {
     guard let text else { return nil }
     for mark in ["/show/id/", "?id="] {
@@ -96,7 +96,7 @@ struct TripItFeed {
 
   // MARK: Items
 
-  /// The word in `[Flight]`; empty where there is none.
+  /// The word in a marker such as `[Flight]`; empty if there is none.
   private static func marker(_ event: CalendarEvent) -> String {
     let lines = (event.notes ?? "").split(separator: "\n").map(\.trimmed)
     guard let line = lines.first(where: { $0.hasPrefix("[") }), let end = line.firstIndex(of: "]") else {
@@ -105,7 +105,7 @@ struct TripItFeed {
     return String(line[line.index(after: line.startIndex)..<end])
   }
 
-  /// What stands behind the marker in its line: `Hotel Rosa; primary guest …`.
+  /// The rest of the marker's line: `Hotel Rosa; primary guest …`.
   private static func detail(_ event: CalendarEvent) -> String {
     let lines = (event.notes ?? "").split(separator: "\n").map(\.trimmed)
     guard let line = lines.first(where: { $0.hasPrefix("[") }), let end = line.firstIndex(of: "]") else {
@@ -126,7 +126,7 @@ struct TripItFeed {
     }
   }
 
-  /// Each start with the next end of the same thing in the same trip, and what needs no other half.
+  /// Pairs each start with the next end of the same thing in the same trip; includes items that are not halves.
   private func pairs(_ items: [Item], _ builder: inout PlanBuilder) -> [(start: Item, end: Item?)] {
     let sorted = items.enumerated().sorted {
       ($0.element.event.start.milliseconds, $0.offset) < ($1.element.event.start.milliseconds, $1.offset)
@@ -146,13 +146,13 @@ struct TripItFeed {
       if let match {
         pairs[open.remove(at: match)].end = item
       } else {
-        builder.warn("\(item.event.place): \"\(item.event.name)\" has no other half; it is imported alone")
+        builder.warn("\(item.event.place): \"\(item.event.name)\" has no counterpart; it is imported alone")
         pairs.append((item, nil))
       }
     }
     for index in open {
       let item = pairs[index].start
-      builder.warn("\(item.event.place): \"\(item.event.name)\" has no other half; it is imported alone")
+      builder.warn("\(item.event.place): \"\(item.event.name)\" has no counterpart; it is imported alone")
     }
     return pairs
   }
@@ -164,7 +164,7 @@ struct TripItFeed {
     var draft = CalendarItem.draft(item.event, item.trip, kind)
     if let half = item.half {
       draft[kind.number("name")] = .text(half.name.nonEmpty ?? item.event.name)
-      // The hour that the feed gives to arriving and leaving is none of the stay's.
+      // The feed's time of day for arriving and leaving is not the end of the stay's first half.
       draft[kind.number("end")] = other?.event.start.value ?? (half.isStart ? .null : item.event.start.value)
       if !half.isStart { draft[kind.number("start")] = .null }
     }
@@ -187,14 +187,14 @@ struct TripItFeed {
     case "rail", "train": (Registry.transportation, "train")
     case "car rental", "ground transportation", "car": (Registry.transportation, "car")
     case "cruise", "ferry": (Registry.transportation, "boat")
-    // A way, and nothing says by what.
+    // A journey without a means of transport.
     case "directions": (Registry.transportation, nil)
     case "lodging": (Registry.lodging, nil)
     default: item.half?.kind == Registry.lodging ? (Registry.lodging, nil) : (Registry.activity, nil)
     }
   }
 
-  /// What stands behind `conf #`.
+  /// The text after `conf #`.
   private static func confirmation(_ notes: String?) -> String? {
     guard let notes, let range = notes.firstRange(of: "conf #") else { return nil }
     return notes[range.upperBound...].prefix { $0 != "\n" && $0 != "(" && $0 != ";" }.trimmed.nonEmpty

@@ -6,15 +6,15 @@ package import Storage
   import Darwin
 #endif
 
-/// Room held back on the disk: on a disk that is full to the last byte not even SQLite's recovery has room, so
-/// the node gives this up first and goes on reading, sending, and telling what is the matter.
+/// Disk space held back for a full disk. Without a free byte not even SQLite's recovery works, so the node frees the
+/// ballast first and can continue to read, send, and report the problem.
 ///
-/// A running node keeps a small rest of it, the reserve: before own sets that were withheld may be sent, a note of that
-/// must be durable (`Replicator.release`), and without room for the note they would reach no peer.
+/// A running node keeps a small part of it, the reserve. Before withheld sets may be sent, a note of that must be durable
+/// (`Replicator.release`); without room for the note they would reach no peer.
 package struct Ballast {
   private let path: String
   private let directory: String
-  /// How large the disk is; the largest there could be if the system does not say.
+  /// The size of the disk; the maximum value if the system does not tell.
   package let diskBytes: UInt64
 
   package init(_ home: Home) {
@@ -23,7 +23,7 @@ package struct Ballast {
     diskBytes = Disk(directory)?.bytes ?? .max
   }
 
-  /// Takes the room if there is enough beside it.
+  /// Allocates the ballast if the disk has enough room for more.
   package func hold() {
     guard let disk = Disk(directory), disk.hasRoom else { return }
     let bytes = Self.wholeBytes(disk)
@@ -40,7 +40,7 @@ package struct Ballast {
     #endif
   }
 
-  /// Whether `hold` has to be called again once the disk has room.
+  /// Whether `hold` must be called again once the disk has room.
   package var isWaitingForRoom: Bool {
     guard let disk = Disk(directory), !disk.hasRoom else { return false }
     return size < Self.wholeBytes(disk)
@@ -50,10 +50,10 @@ package struct Ballast {
 
   package func release() { unlink(path) }
 
-  /// Gives up all but the reserve.
+  /// Frees all but the reserve.
   package func shrinkToReserve() { shrink(to: UInt64(Self.notesMax) * Self.noteBytes) }
 
-  /// Frees the room of one note; false if no reserve is left.
+  /// Frees the room for one note; false if no reserve is left.
   package func releaseReserve() -> Bool {
     let size = size
     guard size > 0 else { return false }
@@ -63,7 +63,7 @@ package struct Ballast {
 
   private func shrink(to bytes: UInt64) {
     if bytes == 0 { return release() }
-    // Without the room that truncating may take, all of it goes.
+    // Truncating may itself need room; if it fails, all of the ballast is freed.
     if size > bytes, truncate(path, off_t(bytes)) != 0 { release() }
   }
 
@@ -72,29 +72,29 @@ package struct Ballast {
     return stat(path, &found) == 0 ? UInt64(found.st_size) : 0
   }
 
-  /// One for each lane.
+  /// One note for each lane.
   private static let notesMax = 2
   /// A few pages of the write-ahead log.
   private static let noteBytes: UInt64 = 64 * 1024
 
-  /// Whether the disk has room to write again without running full at once.
+  /// Whether the disk has enough room to write without filling up again immediately.
   package var hasRoom: Bool {
     Disk(directory)?.hasRoom ?? true
   }
 
-  /// Twice the journal's limit; of a disk that is small an eighth, else there would never be a ballast on it.
+  /// Twice the journal's limit. A small disk holds back an eighth instead: it might never have room for this.
   fileprivate static let bytesMax: UInt64 = 8 * 1024 * 1024
-  /// Of a small disk a quarter: one of 24 MiB would stay full for ever, however empty it is.
+  /// The free space that counts as room. On a small disk it is a quarter: one of 24 MiB would count as full even if empty.
   fileprivate static let roomBytesMax: UInt64 = 32 * 1024 * 1024
 }
 
 /// The disk that a file or folder is on.
 package struct Disk {
   let bytes: UInt64
-  /// Room for this user.
+  /// Space available to this user.
   package let free: UInt64
 
-  /// Nil if the system does not say.
+  /// Reads the sizes; nil if the system does not tell.
   package init?(_ path: String) {
     var status = statvfs()
     guard statvfs(path, &status) == 0 else { return nil }
@@ -106,10 +106,10 @@ package struct Disk {
 }
 
 extension Home {
-  /// Opens the store. On a disk that is full to the last byte that takes the room of the ballast.
+  /// Opens the store. If the disk is completely full, this frees the ballast.
   ///
-  /// - Parameter isLocked: whether the caller has the lock of the home.
-  /// - Throws: `WaymarkError` if there is no store: none is made where one was lost.
+  /// - Parameter isLocked: whether the caller holds the lock of the home.
+  /// - Throws: `WaymarkError` if there is no store: a missing one is never replaced by an empty one.
   package func openStore(isLocked: Bool = false) throws -> sending Store {
     guard hasStore else { throw WaymarkError.noStore(self) }
     do {

@@ -1,8 +1,8 @@
 import Dispatch
 
-/// Runs long work on a thread of its own, away from the node and from the threads that all tasks share.
+/// Runs long, blocking work off the node and off the threads that tasks share.
 ///
-/// It stays part of the task: work that looks at `Task.isCancelled` ends with its command.
+/// The work stays part of its task, so it can check `Task.isCancelled` to end with its command.
 package func offNode<Result: Sendable>(
   _ body: @escaping @Sendable () throws -> Result
 ) async throws -> Result {
@@ -17,7 +17,7 @@ private func concurrently<Result: Sendable>(_ body: @Sendable () throws -> Resul
   return result
 }
 
-/// Threads that may block.
+/// An executor on threads that may block.
 private final class BlockingExecutor: TaskExecutor {
   static let shared = BlockingExecutor()
 

@@ -2,23 +2,22 @@ import Foundation
 import JSONDocument
 import Wire
 
-/// What a person has settled for a node's command line, beside flags: environment first, then the file
-/// `config.json` of the home.
+/// Settings of the command line that are not flags: from the environment, then from the file `config.json` of the home.
 ///
 /// ```json
 /// { "name": "laptop", "listen": "[::]:7433", "peers": ["192.168.1.20:7433"], "discovery": true }
 /// ```
 package struct Configuration: Hashable, Sendable {
-  /// What a new device is called.
+  /// The name of a new device.
   package var name: String?
-  /// `ADDR:PORT`
+  /// The address to listen on, `ADDR:PORT`.
   package var listen: String?
   /// Addresses to dial, each `ADDR:PORT`.
   package var peers: [String] = []
-  /// Whether the node looks for its peers on the networks it is on.
+  /// Whether the node discovers its peers on the local networks.
   package var discovery = true
 
-  /// - Throws: `WaymarkError` that names the place where the file is wrong.
+  /// - Throws: `WaymarkError` that says what in the file is invalid.
   package init(
     home: Home, environment: [String: String] = ProcessInfo.processInfo.environment
   ) throws {
@@ -30,7 +29,7 @@ package struct Configuration: Hashable, Sendable {
     case "on", "true", "1", "yes": discovery = true
     case "off", "false", "0", "no": discovery = false
     case let other?:
-      throw WaymarkError.badValue("WAYMARK_DISCOVERY", other, allowed: "it is on or off")
+      throw WaymarkError.badValue("WAYMARK_DISCOVERY", other, allowed: "expected on or off")
     }
     if let peers = environment["WAYMARK_PEERS"] {
       self.peers = peers.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
@@ -55,13 +54,13 @@ package struct Configuration: Hashable, Sendable {
         peers = items.compactMap(\.string)
       default:
         throw Self.broken(
-          path, "`\(shortened(member.key))` is not name, listen, peers or discovery, or has a wrong value")
+          path, "`\(shortened(member.key))` is not one of name, listen, peers and discovery, or its value is invalid")
       }
     }
   }
 
   private static func broken(_ path: String, _ why: String) -> WaymarkError {
     WaymarkError.failed(
-      .configuration, "The configuration file \(path) is wrong: \(why).", next: "mend or remove it")
+      .configuration, "The configuration file \(path) is invalid: \(why).", next: "fix or remove it")
   }
 }

@@ -2,21 +2,21 @@ import Foundation
 import Sodium
 import Wire
 
-/// Where the control socket of a home may be: in the home; where that path is too long for a socket's address, in a
-/// directory of this user's alone outside of it, under a name made of the path.
+/// A possible path of a home's control socket: in the home, or, if that path is too long for a socket address, in a
+/// private directory of this user elsewhere, under a name derived from the path.
 package struct ControlSocketPath {
-  /// The socket.
+  /// The path of the socket.
   package let path: String
   private let directory: String
-  /// Whether the directory is made if it is not there.
+  /// Whether the directory is created if it does not exist.
   private let isOwn: Bool
 
-  /// In the order in which they are tried. A node and a command may be started with different environments, so the
-  /// command looks in all of them.
+  /// All paths, in the order in which they are tried. A node and a command may run with different environments, so a
+  /// command looks at all of them.
   package static func all(of home: Home, environment: [String: String] = ProcessInfo.processInfo.environment)
     -> [ControlSocketPath]
   {
-    // One directory may be named in many ways, of different lengths; a node and a command have to mean one place.
+    // A directory has many names of different lengths; a node and a command must agree on one.
     let directory = realPath(home.path)
     let direct = ControlSocketPath(path: directory + "/control.sock", directory: directory, isOwn: false)
     if direct.fits { return [direct] }
@@ -31,7 +31,7 @@ package struct ControlSocketPath {
     return places.filter(\.fits)
   }
 
-  /// The first one that this user may have.
+  /// The first path that is usable by this user.
   ///
   /// - Throws: `WaymarkError` if there is none.
   package static func toServe(_ home: Home) throws -> ControlSocketPath {
@@ -47,23 +47,23 @@ package struct ControlSocketPath {
     }
     throw trouble
       ?? WaymarkError.home(
-        .unwritable, "There is no place for a control socket of \(home.path).",
-        next: "name a shorter path with --home")
+        .unwritable, "No directory is available for the control socket of \(home.path).",
+        next: "use a shorter path with --home")
   }
 
-  /// Throws unless the directory is this user's alone: in one that others can write to, they could put a socket of
-  /// theirs under our name, and read what people ask their node.
+  /// Throws unless the directory is private to this user. In a shared one, others could place a socket of theirs under
+  /// this name and read the requests to the node.
   func check() throws {
     var status = stat()
     guard lstat(directory, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
       throw WaymarkError.home(
-        .unwritable, "\(directory) is not a directory, so no control socket can be there.",
-        next: "see what it is: ls -ld \(shellWord(directory))")
+        .unwritable, "\(directory) is not a directory, so the control socket can't be created there.",
+        next: "check what it is: ls -ld \(shellWord(directory))")
     }
     guard status.st_uid == geteuid() else {
       throw WaymarkError.home(
         .wrongOwner, "The directory \(directory) belongs to another user.",
-        next: "name a shorter path with --home, so that the socket lies there")
+        next: "use a shorter path with --home, so that the socket fits in the home")
     }
     guard status.st_mode & 0o077 == 0 else {
       throw WaymarkError.home(
@@ -72,24 +72,24 @@ package struct ControlSocketPath {
     }
   }
 
-  /// Whether there is a socket of this user's, where nobody else can put one.
+  /// Whether there is a socket of this user, in a directory where nobody else can create one.
   package var isSocketOfThisUser: Bool { (try? check()) != nil && isSocket }
 
-  /// Takes away the socket of a node that was killed. Anything else at the place stays, and is an error.
+  /// Removes the socket of a node that was killed. Throws if anything else has this path, and leaves it there.
   package func clear() throws {
     guard isSocket else {
       var status = stat()
       guard lstat(path, &status) != 0 else {
         throw WaymarkError.home(
-          .unwritable, "\(path) is no socket, so the control socket can't be there.",
-          next: "see what it is, and remove it")
+          .unwritable, "\(path) is not a socket, so the control socket can't be created there.",
+          next: "check what it is, and remove it")
       }
       return
     }
     unlink(path)
   }
 
-  /// Itself, not what a link leads to.
+  /// Whether the path itself, not the target of a link, is a socket of this user.
   private var isSocket: Bool {
     var status = stat()
     return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFSOCK && status.st_uid == geteuid()
@@ -97,11 +97,11 @@ package struct ControlSocketPath {
 
   private var fits: Bool { path.utf8.count < Self.pathBytesMax }
 
-  /// `sun_path` holds 108 bytes on Linux and 104 on a Mac, the final zero included.
+  /// `sun_path` holds 108 bytes on Linux and 104 on a Mac, including the final zero.
   private static let pathBytesMax = 104
 }
 
-/// BLAKE2b-256 of a path, to name a socket by.
+/// BLAKE2b-256 of a path, for the name of a socket.
 private func pathHash(_ path: String) -> [UInt8] {
   Blake2b256.hashBytes(prefix: Array("waymark/path/v1\0".utf8), parts: [Array(path.utf8)])
 }

@@ -1,2 +1,2 @@
-// Who throws or catches what is wrong with a home has its reasons at hand.
+// Code that throws or catches errors of a home needs their reasons too.
 @_exported public import Reasons

@@ -3,10 +3,10 @@ import Records
 import Storage
 import Wire
 
-/// Names of what the node puts into the backups folder by itself.
+/// Automatic backups in the backups folder.
 extension Home {
-  /// Where a backup goes that is taken before something large, or a folder for what is replaced:
-  /// `backups/before-mirror-20260503T080000Z.waymark`. Nothing is there yet.
+  /// An unused path for a backup before a large change, or for a folder of replaced files:
+  /// `backups/before-mirror-20260503T080000Z.waymark`.
   package func automaticBackup(before what: String, at now: Int64, suffix: String = ".waymark") throws
     -> String
   {
@@ -21,11 +21,11 @@ extension Home {
     return path
   }
 
-  /// Removes the oldest automatic backups: files beyond the newest ten, and folders with a replaced store or keys beyond
-  /// the newest five. A folder with the only copy of a root key stays, and so does what a person put there under a name
-  /// of their own.
+  /// Removes old automatic backups: all files but the newest ten, and all folders with a replaced store or keys but the
+  /// newest five. Keeps folders with the only copy of a root key, and files that the user has put there under other
+  /// names.
   ///
-  /// - Returns: the names of what was removed.
+  /// - Returns: the names of the removed backups.
   package func pruneAutomaticBackups() -> [String] {
     let found = automaticBackups
     let files = found.filter { $0.hasSuffix(".waymark") }.dropFirst(Self.backupFilesMax)
@@ -47,7 +47,7 @@ extension Home {
   package static let backupFilesMax = 10
   package static let backupFoldersMax = 5
 
-  /// Whether a folder has a root key that is not the same file as the one of this home.
+  /// Whether a folder holds a root key that differs from the one of this home.
   private func holdsOnlyRootKey(_ folder: String) -> Bool {
     let copy = "\(folder)/\(Files.name(of: rootKey))"
     return Files.exists(copy) && !FileManager.default.contentsEqual(atPath: copy, andPath: rootKey)
@@ -57,11 +57,11 @@ extension Home {
 
   /// The newest readable backup in the backups folder, and when it was made; nil if there is none.
   ///
-  /// Readable means that it is a backup file, not that all its change sets are intact: restoring verifies them.
+  /// Readable means that it is a backup file, not that all its change sets are intact; restoring verifies them.
   func newestBackup() -> (path: String, created: Int64)? {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: backups)) ?? []
     let files = names.map { name in
-      // What a restore or a join replaced is in a folder.
+      // Stores that a restore or a join replaced are in folders.
       name.hasSuffix(".waymark") ? "\(backups)/\(name)" : "\(backups)/\(name)/store.waymark"
     }
     let found = files.filter(Files.isRegular).map { (path: $0, changed: Self.changed($0)) }
@@ -73,7 +73,7 @@ extension Home {
     return nil
   }
 
-  /// What to type where only a backup helps, ending at the newest one in the backups folder.
+  /// The next step if only a backup helps; names the newest one in the backups folder.
   package func restoreAdvice(now: Int64) -> Step {
     guard let newest = newestBackup() else {
       return "\(waymark: "restore FILE") with a backup; without one, "
@@ -83,7 +83,7 @@ extension Home {
       "\(waymark: "restore \(shellWord(newest.path))"), the newest backup here, \(Self.age(now - newest.created)) old"
   }
 
-  /// `3 days`, in the largest unit that fits.
+  /// An age in its largest unit: `3 days`.
   private static func age(_ milliseconds: Int64) -> String {
     let minutes = max(0, milliseconds / 60_000)
     if minutes >= 2 * 24 * 60 { return plural(Int(minutes / (24 * 60)), "day") }
@@ -98,7 +98,7 @@ extension Home {
     return attributes?[.modificationDate] as? Date ?? .distantPast
   }
 
-  /// `20260503T080000Z`
+  /// A time for file names: `20260503T080000Z`.
   private static func compactTime(_ now: Int64) -> String {
     timeText(milliseconds: now).prefix(19).filter { $0 != "-" && $0 != ":" } + "Z"
   }

@@ -2,11 +2,11 @@ import Foundation
 import Storage
 import Wire
 
-/// What takes the place of a home: a complete one beside it, and what becomes of the old.
+/// The replacement of a home's store and keys by those of a complete home in `staging`.
 package struct Replacement {
-  /// Where the old store and keys go: a folder of the backups that is not there yet.
+  /// A new folder among the backups for the old store and keys.
   package let aside: String
-  /// The root key stays if the new store is of the same circle.
+  /// Whether the new store belongs to the same circle; then the root key stays.
   let isSameCircle: Bool
 
   fileprivate var marker: Data {
@@ -32,7 +32,7 @@ extension Home {
   /// Whether a join or a restore was complete and only its last step is missing.
   package var isReplacing: Bool { Files.exists(marker) }
 
-  /// Removes what an interrupted attempt left.
+  /// Removes the files of an interrupted attempt.
   package func discard() throws {
     guard Files.exists(path) else { return }
     try FileManager.default.removeItem(atPath: path)
@@ -40,13 +40,13 @@ extension Home {
 
   /// Copies the store of this home to another.
   package func copyStore(to other: Home, under _: HomeLock) throws {
-    // Whoever closes a store leaves it in one file.
+    // Closing the store leaves all of it in one file.
     do { try Store(path: store, isLocked: true).rest() }
     try FileManager.default.copyItem(atPath: store, toPath: other.store)
     other.protectStore()
   }
 
-  /// Copies the store as it is, damaged as it may be, before something is done to it.
+  /// Copies the store's files unread, as a copy of a damaged store before it is changed.
   package func copyStoreFile(to folder: String) throws {
     try makeAside(folder)
     for suffix in ["-wal", ""] where Files.exists(store + suffix) {
@@ -54,8 +54,8 @@ extension Home {
     }
   }
 
-  /// Puts the complete home in `staging` in the place of this one. The old store moves aside; so do the keys, if
-  /// others come.
+  /// Replaces this home by the complete one in `staging`. The old store is moved to the backups, and so are the keys if
+  /// there are new ones.
   package func replace(_ replacement: Replacement, at now: Int64, under lock: HomeLock) throws {
     try Files.replace(marker, with: [UInt8](replacement.marker), mode: 0o600)
     try finishReplacing(at: now, under: lock)
@@ -64,13 +64,13 @@ extension Home {
   /// Finishes a replacement that was complete but not yet in place when the process ended.
   package func finishReplacing(at now: Int64) throws {
     guard isReplacing else { return }
-    // Another process may be at it: done twice at once, it would take the new store for the old one.
+    // Two processes doing this at once would treat the new store as the old one.
     let lock = try HomeLock(self)
     defer { lock.release() }
     try finishReplacing(at: now, under: lock)
   }
 
-  /// The same for who has the lock. May be interrupted and done again at any point.
+  /// Finishes a replacement while holding the lock. Can be interrupted and repeated at any point.
   package func finishReplacing(at now: Int64, under _: HomeLock) throws {
     guard isReplacing else { return }
     let staged = Home(path: staging)
@@ -89,7 +89,9 @@ extension Home {
     try staged.discard()
   }
 
-  /// Moves keys aside that are here without a store, before others are made; gives the folder they are in now.
+  /// Moves keys without a store to the backups, before new ones are created.
+  ///
+  /// - Returns: the folder with the old keys; nil if there were none.
   package func setKeysAside(at now: Int64, under _: HomeLock) throws -> String? {
     let left = [deviceKey, rootKey].filter(Files.exists)
     guard !left.isEmpty else { return nil }
@@ -99,7 +101,7 @@ extension Home {
     return folder
   }
 
-  /// Copies the keys aside; the root key of a circle that this device leaves goes away here.
+  /// Copies the keys to the backups, and removes the root key of a circle that this device leaves.
   private func retireKeys(_ replacement: Replacement) throws {
     for file in [deviceKey, rootKey] where Files.exists(file) {
       try makeAside(replacement.aside)
@@ -109,7 +111,7 @@ extension Home {
     if !replacement.isSameCircle { try? FileManager.default.removeItem(atPath: rootKey) }
   }
 
-  /// Moves a store, the database itself last: as long as that is there, it is this step that goes on.
+  /// Moves a store, its database last: while that is there, a repeated attempt continues with this step.
   private func move(from store: String, to target: String) throws {
     guard Files.exists(store) else { return }
     if let slash = target.lastIndex(of: "/") { try makeAside(String(target[..<slash])) }
@@ -118,7 +120,7 @@ extension Home {
     }
   }
 
-  /// Makes a folder of the backups.
+  /// Creates a folder among the backups.
   package func makeAside(_ folder: String) throws {
     try Files.makeFolder(backups)
     try Files.makeFolder(folder)

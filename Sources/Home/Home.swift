@@ -1,46 +1,46 @@
 import Foundation
 import Wire
 
-/// Where a node keeps everything it has: one directory a node.
+/// The directory in which a node keeps all its data; each node has its own.
 public struct Home: Hashable, Sendable {
-  /// The directory, absolute.
+  /// The absolute path of the directory.
   public let path: String
-  /// Asked for the passphrase of a key file that is sealed.
+  /// The source of passphrases for sealed key files.
   package let passphrases: PassphraseSource
-  /// What is kept elsewhere than in the directory: nil for a home on the disk.
+  /// The storage of a home in memory; nil for a directory.
   private let kept: (any HomeStorage)?
 
-  /// The home in a directory by its path, which is made if it is not there.
+  /// Creates the home in a directory, which is created on first use if it does not exist.
   ///
   /// - Parameters:
-  ///   - path: relative ones begin where the process was started.
-  ///   - passphrases: asked where a key file is sealed.
+  ///   - path: the directory; relative to the current one if it is not absolute.
+  ///   - passphrases: the source of passphrases for sealed key files.
   public init(path: String, passphrases: PassphraseSource = .environment) {
-    // Where the working directory is gone the path stays relative, and leads nowhere.
+    // If the working directory no longer exists the path stays relative, and nothing can be opened there.
     let absolute = path.hasPrefix("/") ? path : (try? workingDirectory() + "/" + path) ?? path
     self.path = Self.withoutTrailingSlash(absolute)
     self.passphrases = passphrases
     kept = nil
   }
 
-  /// A home that is no directory; its path names it, and nothing is there.
+  /// Creates a home without a directory; its path is an identifier at which nothing exists.
   init(path: String, storage: any HomeStorage) {
     self.path = path
     passphrases = .environment
     kept = storage
   }
 
-  /// What lies beside the store.
+  /// The storage for everything except the store.
   package var storage: any HomeStorage { kept ?? HomeFiles(self) }
 
-  /// A home is its directory.
+  /// Homes with the same directory are equal.
   public static func == (left: Home, right: Home) -> Bool { left.path == right.path }
 
   public func hash(into hasher: inout Hasher) { hasher.combine(path) }
 
-  /// What the flag names, else `WAYMARK_HOME`, else the place for data of applications on this system.
+  /// Chooses the home: from the flag, else `WAYMARK_HOME`, else this system's folder for application data.
   ///
-  /// - Throws: `WaymarkError` if what names it is empty, or nothing does.
+  /// - Throws: `WaymarkError` if the flag or variable is empty, or no folder can be determined.
   package static func resolve(
     flag: String?, environment: [String: String] = ProcessInfo.processInfo.environment,
     passphrases: PassphraseSource = .environment
@@ -51,9 +51,9 @@ public struct Home: Hashable, Sendable {
   private static func directory(_ flag: String?, _ environment: [String: String]) throws -> String {
     for (name, path) in [("--home", flag), ("WAYMARK_HOME", environment["WAYMARK_HOME"])] {
       guard let path else { continue }
-      // An empty variable in a script must not mean the home of every day.
+      // An empty variable in a script must not select the user's regular home.
       guard !path.isEmpty else {
-        throw WaymarkError.usage("\(name) is empty.", next: "name a directory: \(waymark: "--home DIR")")
+        throw WaymarkError.usage("\(name) is empty.", next: "specify a directory: \(waymark: "--home DIR")")
       }
       return path.hasPrefix("/") ? path : try workingDirectory() + "/" + path
     }
@@ -69,8 +69,8 @@ public struct Home: Hashable, Sendable {
   private static func userDirectory(_ environment: [String: String]) throws -> String {
     guard let user = environment["HOME"], user.hasPrefix("/") else {
       throw WaymarkError.usage(
-        "There is no home for the node: HOME is not set to an absolute path.",
-        next: "set HOME, or name a directory: \(waymark: "--home DIR")")
+        "The node's directory can't be determined: HOME is not set to an absolute path.",
+        next: "set HOME, or specify a directory: \(waymark: "--home DIR")")
     }
     return user
   }
@@ -82,19 +82,19 @@ public struct Home: Hashable, Sendable {
   /// The local copy of the settings, readable without opening the store.
   package var settings: String { path + "/settings.json" }
   package var configuration: String { path + "/config.json" }
-  /// What ties the incarnation to this directory.
+  /// The token that ties the incarnation to this directory; see `IncarnationToken`.
   var incarnation: String { path + "/incarnation" }
   package var backups: String { path + "/backups" }
-  /// Where a join lays the new store and keys before they take the place of the old.
+  /// Holds the new store and keys of a join or restore until they replace the old ones.
   package var staging: String { path + "/joining" }
 
   /// The key and the ticket of a join until it is complete; see `PendingJoin`.
   package var pendingJoin: String { path + "/join-pending" }
 
-  /// Where a verification folds the log a second time.
+  /// Holds the tables that a verification folds from the log for comparison.
   package var scratch: String { path + "/verifying" }
 
-  /// Whether a node has been made here.
+  /// Whether the home has a store.
   public var hasStore: Bool { FileManager.default.fileExists(atPath: store) }
 
   /// The socket through which the command line talks to a running node; see `ControlSocketPath`.

@@ -5,8 +5,8 @@
 #endif
 
 extension Home {
-  /// Makes the directory if needed and checks that it and what is in it are this user's alone. An empty directory
-  /// that was there already is set to mode 0700; one with content and another mode is refused.
+  /// Creates the directory if needed, and checks that it and its content are private to this user. An existing empty
+  /// directory is set to mode 0700; one with content and another mode is rejected.
   package func prepare() throws {
     try Self.makePrivateDirectory(path)
     try Self.makePrivateDirectory(keys)
@@ -15,24 +15,24 @@ extension Home {
     }
   }
 
-  /// SQLite and others would follow a link, and write wherever somebody has led it.
+  /// Rejects links, which SQLite would follow and write to any target, and files of other users.
   private static func checkFile(_ path: String) throws {
     var status = stat()
     guard lstat(path, &status) == 0 else { return }
     guard status.st_mode & S_IFMT == S_IFREG else {
       throw WaymarkError.home(
-        .unwritable, "\(path) is a link, or no file at all.",
-        next: "put the file itself there, or take it away")
+        .unwritable, "\(path) is a link, or not a regular file.",
+        next: "replace it with the file itself, or remove it")
     }
     guard status.st_uid == geteuid() else {
       throw WaymarkError.home(
         .wrongOwner, "The file \(path) belongs to another user.", next: "chown -R $USER \(shellWord(path))")
     }
-    // What is in the directory nobody else can reach, but a copy of it might take its mode along.
+    // Nobody else can reach files in the directory, but a copy elsewhere might keep their mode.
     if status.st_mode & 0o077 != 0 { chmod(path, 0o600) }
   }
 
-  /// A directory that is there afterwards, and this user's alone.
+  /// Creates a directory that is private to this user, or checks that an existing one is.
   package static func makePrivateDirectory(_ path: String) throws {
     if mkdir(path, 0o700) != 0, errno == ENOENT, let slash = path.lastIndex(of: "/"), slash != path.startIndex
     {
@@ -46,7 +46,7 @@ extension Home {
     guard fstat(directory, &status) == 0 else { throw unusable(path, errno) }
     guard status.st_uid == geteuid() else {
       throw WaymarkError.home(
-        .wrongOwner, "The directory \(path) belongs to another user.", next: "name another one with --home")
+        .wrongOwner, "The directory \(path) belongs to another user.", next: "use another one with --home")
     }
     guard status.st_mode & 0o077 != 0 else { return }
     guard isEmpty(path), fchmod(directory, 0o700) == 0 else {
@@ -55,7 +55,7 @@ extension Home {
     }
   }
 
-  /// Why nobody can tell whether there is a store: the directory is another user's.
+  /// The error if the directory is not accessible, so that it is unknown whether there is a store; otherwise nil.
   var exclusion: WaymarkError? {
     guard access(store, F_OK) != 0, errno == EACCES else { return nil }
     return Self.unusable(path, EACCES)
@@ -66,50 +66,50 @@ extension Home {
     let isThere = lstat(path, &status) == 0
     if isThere, status.st_mode & S_IFMT == S_IFLNK {
       return WaymarkError.home(
-        .unwritable, "\(path) is a link; a home is the directory itself.",
-        next: "name the one that it leads to with --home: readlink -f \(shellWord(path))")
+        .unwritable, "\(path) is a link; a home must be the directory itself.",
+        next: "use the target with --home: readlink -f \(shellWord(path))")
     }
     return switch code {
     case ENOTDIR where isThere, ELOOP where isThere:
       WaymarkError.home(
-        .unwritable, "\(path) is not a directory.", next: "name another one with --home")
+        .unwritable, "\(path) is not a directory.", next: "use another one with --home")
     case EACCES:
       WaymarkError.home(
-        .wrongOwner, "The directory \(path) is not for you: \(reason(code).lowercased()).",
-        next: "name another one with --home")
+        .wrongOwner, "The directory \(path) is not accessible: \(reason(code).lowercased()).",
+        next: "use another one with --home")
     default:
       WaymarkError.home(
-        .unwritable, "The directory \(path) can't be made: \(reason(code).lowercased()).",
-        next: "name another one with --home")
+        .unwritable, "The directory \(path) can't be created: \(reason(code).lowercased()).",
+        next: "use another one with --home")
     }
   }
 
-  /// The parents of a home are ordinary directories.
+  /// Creates the parents of a home as ordinary directories.
   private static func makeDirectories(_ path: String) throws {
     guard mkdir(path, 0o755) != 0, errno != EEXIST else { return }
     guard errno == ENOENT, let slash = path.lastIndex(of: "/"), slash != path.startIndex else {
       throw WaymarkError.home(
-        .unwritable, "The directory \(path) can't be made: \(reason().lowercased()).",
-        next: "name another one with --home")
+        .unwritable, "The directory \(path) can't be created: \(reason().lowercased()).",
+        next: "use another one with --home")
     }
     try makeDirectories(String(path[..<slash]))
     guard mkdir(path, 0o755) == 0 || errno == EEXIST else {
       throw WaymarkError.home(
-        .unwritable, "The directory \(path) can't be made: \(reason().lowercased()).",
-        next: "name another one with --home")
+        .unwritable, "The directory \(path) can't be created: \(reason().lowercased()).",
+        next: "use another one with --home")
     }
   }
 
-  /// Removes what writers have left that were killed. Only for who holds the store: nobody else may be writing.
+  /// Removes files left by writers that were killed. The caller must hold the store, so that no other writer is active.
   package func sweep() {
     DurableFile.sweep(path)
     DurableFile.sweep(keys)
-    // Copies of keys and of the log, where a join, a restore or a verification was interrupted.
+    // An interrupted join, restore or verification leaves copies of keys and of the log.
     try? Home(path: scratch).discard()
     if !isReplacing { try? Home(path: staging).discard() }
   }
 
-  /// The store is this user's alone, as its directory is; SQLite gives the same mode to its side files.
+  /// Makes the store private to this user, like its directory; SQLite gives its side files the same mode.
   package func protectStore() { chmod(store, 0o600) }
 
   private static func isEmpty(_ path: String) -> Bool {
@@ -130,14 +130,15 @@ extension WaymarkError {
   }
 }
 
-// MARK: A disk that failed
+// MARK: Suspect stores
 
 extension Home {
   private var suspicion: String { path + "/verify-first" }
 
   package var isSuspect: Bool { access(suspicion, F_OK) == 0 }
 
-  /// As far as the disk still does anything; a start after a loss of power has only what is durable anyway.
+  /// Marks the store for verification at the next start, as far as the disk still works. After a power loss the mark may
+  /// be gone, but then only durable data is left anyway.
   package func markSuspect() {
     let file = open(suspicion, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard file >= 0 else { return }
@@ -148,5 +149,5 @@ extension Home {
   package func forgetSuspicion() { unlink(suspicion) }
 }
 
-/// What the last failed system call says.
+/// The message of a system error, by default of the last one.
 package func reason(_ code: Int32 = errno) -> String { String(cString: strerror(code)) }

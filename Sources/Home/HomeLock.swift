@@ -1,7 +1,7 @@
 import Storage
 import Synchronization
 
-/// The lock of a home's store, for what makes or replaces that: nobody else opens it meanwhile.
+/// The exclusive lock of a home's store, held while the store is created or replaced.
 package final class HomeLock: Sendable {
   private let lock: Mutex<StoreLock?>
 
@@ -12,8 +12,8 @@ package final class HomeLock: Sendable {
       let who = holder.map { "process \($0)" } ?? "another process"
       throw WaymarkError(
         exitCode: ExitCode.storeHeld, code: .storeHeld,
-        message: "The store in \(home.path) is in use by \(who); this needs it to itself.",
-        next: "end that process, then try again")
+        message: "The store in \(home.path) is in use by \(who); this command needs exclusive access.",
+        next: "stop that process, then try again")
     }
   }
 

@@ -3,44 +3,44 @@ package import Sodium
 package import Storage
 import Wire
 
-/// Where a home keeps what lies beside its store: in files of its directory, or in memory.
+/// The storage of a home for everything except the store: files in its directory, or memory.
 package protocol HomeStorage: Sendable {
-  /// What ties the incarnation to this home.
+  /// Ties the incarnation to this home.
   var incarnation: any IncarnationStorage { get }
-  /// The copy of the preferences that is readable without the store.
+  /// The copy of the preferences that can be read without the store.
   var preferences: any PreferencesCopy { get }
   /// See `Home.keyStates`.
   var keyStates: KeyStates { get }
-  /// Whether the circle's root key is here.
+  /// Whether this home has the circle's root key.
   var hasRootKey: Bool { get }
 
   /// The circle's root key.
   ///
-  /// - Throws: `WaymarkError`, with code `keyMissing` if it is not here.
+  /// - Throws: `WaymarkError`, with code `keyMissing` if this home does not have it.
   func rootKey(_ passphrases: PassphraseSource) throws -> SigningKey
 
-  /// The directory, for what can be nowhere else.
+  /// The directory, for uses that need one.
   ///
-  /// - Parameter what: as the beginning of a sentence: "A control socket".
+  /// - Parameter what: the use, as the beginning of a sentence: "A control socket".
   /// - Throws: `WaymarkError` with code `in_memory` if there is none.
   func directory(for what: String) throws -> String
 
-  /// Writes a backup of what is committed now to a file.
+  /// Writes a backup of the committed state to a file.
   func backUp(
     _ store: Store, to path: String, _ about: BackupAbout, overwrites: Bool, allowsDamage: Bool,
     progress: @escaping @Sendable (_ done: Int64, _ total: Int64) -> Void
   ) throws -> BackupWork
 }
 
-/// A backup that is written, or how to write it away from the node.
+/// A finished backup, or the work to write it off the node.
 package enum BackupWork {
   case done(BackupSummary)
   case elsewhere(@Sendable () throws -> BackupSummary)
 }
 
-// MARK: A directory
+// MARK: Directory
 
-/// What a home keeps in its directory.
+/// The storage of a home in its directory.
 struct HomeFiles: HomeStorage {
   private let home: Home
 
@@ -70,7 +70,7 @@ struct HomeFiles: HomeStorage {
 
   func directory(for what: String) throws -> String { home.path }
 
-  /// From a connection of its own, which only reads.
+  /// Reads the store through a read-only connection of its own.
   func backUp(
     _ store: Store, to path: String, _ about: BackupAbout, overwrites: Bool, allowsDamage: Bool,
     progress: @escaping @Sendable (_ done: Int64, _ total: Int64) -> Void

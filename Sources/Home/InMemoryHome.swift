@@ -4,9 +4,9 @@ import Storage
 import Synchronization
 import Wire
 
-/// What a home keeps in memory; all of it is gone with the node.
+/// The storage of a home in memory, which is lost with the node.
 final class InMemoryHome: HomeStorage {
-  /// In guarded memory, which is wiped when it is freed; nil on a device that did not found the circle.
+  /// The root key, in guarded memory that is wiped when freed; nil on a device that did not found the circle.
   private let root: SigningKey?
   private let place = InMemoryIncarnation()
   private let copy = InMemoryPreferences()
@@ -24,19 +24,19 @@ final class InMemoryHome: HomeStorage {
   func rootKey(_ passphrases: PassphraseSource) throws -> SigningKey {
     guard let root else {
       throw WaymarkError.home(
-        .keyMissing, "This device, which is in memory, did not found the circle.",
-        next: "do this on the node that founded it")
+        .keyMissing, "This node is in memory and did not found the circle.",
+        next: "run this on the node that founded it")
     }
     return root
   }
 
   func directory(for what: String) throws -> String {
     throw WaymarkError.failed(
-      .inMemory, "\(what) needs a directory, and this node is in memory.",
+      .inMemory, "\(what) needs a directory, but this node is in memory.",
       next: "open the node on a directory: \(waymark: "help paths")")
   }
 
-  /// Nobody else can read the store.
+  /// Writes the backup at once: no other connection can read the store.
   func backUp(
     _ store: Store, to path: String, _ about: BackupAbout, overwrites: Bool, allowsDamage: Bool,
     progress: @escaping @Sendable (_ done: Int64, _ total: Int64) -> Void
@@ -48,7 +48,7 @@ final class InMemoryHome: HomeStorage {
   }
 }
 
-/// No copy of a store in memory can have another place.
+/// The incarnation of a store in memory, of which no copy can exist elsewhere.
 private final class InMemoryIncarnation: IncarnationStorage, Sendable {
   func names(_ incarnation: Incarnation) -> Bool { true }
 
@@ -56,10 +56,9 @@ private final class InMemoryIncarnation: IncarnationStorage, Sendable {
 }
 
 extension Home {
-  /// A home in memory.
+  /// Creates a home in memory.
   ///
-  /// What reaches past its storage for a file finds a path below something that is no directory: nothing can be made
-  /// there by mistake.
+  /// Its path lies below a file that is not a directory, so code that bypasses the storage can't create files by mistake.
   package init(inMemoryWith root: SigningKey?) {
     self.init(
       path: "/dev/null/waymark-in-memory/\(hexadecimal(randomBytes(16)))",

@@ -4,7 +4,7 @@ import Storage
 import Wire
 
 extension Home {
-  /// Which process has the store; nil if none has, or it is not known.
+  /// The process that holds the store; nil if there is none, or it is not known.
   package var storeHolder: Int32? { StoreLock.holder(of: store) }
 }
 
@@ -12,17 +12,17 @@ extension WaymarkError {
   package static func runsAlready(_ home: Home, _ process: Int32?) -> WaymarkError {
     WaymarkError(
       exitCode: ExitCode.storeHeld, code: .alreadyRunning,
-      message: "A node runs already; the store in \(home.path) is held by "
+      message: "A node is already running; the store in \(home.path) is in use by "
         + "\(process.map { "process \($0)" } ?? "it").",
-      next: "\(waymark: "status"); for a second node on this machine, --home DIR")
+      next: "\(waymark: "status"); for a second node on this machine, use --home DIR")
   }
 
-  /// - Parameter hasBegun: whether the node had taken the command.
+  /// - Parameter hasBegun: whether the node had accepted the command.
   package static func notAnswering(_ process: Int32?, hasBegun: Bool) -> WaymarkError {
     let name = process.map { "The node (process \($0))" } ?? "The node"
     let isStopped = process.map(isStopped) ?? false
     let what = isStopped ? "is stopped and does not answer." : "does not answer; is it stopped?"
-    let unknown = hasBegun ? " Whether it carried out the command is not known." : ""
+    let unknown = hasBegun ? " It is unknown whether it carried out the command." : ""
     let number = process.map { "\($0)" } ?? "PROCESS"
     return WaymarkError(
       exitCode: ExitCode.notRunning, code: .notAnswering,
@@ -33,7 +33,7 @@ extension WaymarkError {
     )
   }
 
-  /// Whether a process was stopped, as by Ctrl-Z; false where the system does not tell.
+  /// Whether a process was stopped, as with Ctrl-Z; false if the system does not tell.
   private static func isStopped(_ process: Int32) -> Bool {
     guard let stat = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8),
       let end = stat.lastIndex(of: ")")
@@ -42,22 +42,24 @@ extension WaymarkError {
   }
 
   package static let hungUp = WaymarkError(
-    exitCode: ExitCode.failed, code: .hungUp, message: "The running node hung up before it answered.",
+    exitCode: ExitCode.failed, code: .hungUp,
+    message: "The running node closed the connection before it answered.",
     next: .waymark("status"))
 
   package static let cancelled = WaymarkError.failed(
-    .cancelled, "The command was cancelled; nothing was changed.", next: "the same again")
+    .cancelled, "The command was cancelled; nothing was changed.", next: "run it again")
 
   package static let closed = WaymarkError(
     exitCode: ExitCode.failed, code: .closed, message: "This node has been closed.",
     next: "open the home again")
 
-  /// Why something of a store that is open failed.
+  /// The error for a failed read from an open store.
   package static func reading(_ home: Home, _ error: any Error) -> WaymarkError {
     opening(home, error, "read")
   }
 
-  /// Why a home can't be opened, with the exit code of the cause; makes its store suspect if the disk failed it.
+  /// The error for a home that can't be opened, with the exit code of the cause. Marks the store suspect if its disk
+  /// failed.
   package static func opening(
     _ home: Home, _ error: any Error, _ verb: String = "opened"
   ) -> WaymarkError {
@@ -68,20 +70,20 @@ extension WaymarkError {
     case StoreError.storeIsHeld(let holder) where holder == ProcessInfo.processInfo.processIdentifier:
       return WaymarkError(
         exitCode: ExitCode.storeHeld, code: .storeHeld,
-        message: "The store in \(home.path) is open in this process already.",
-        next: "use the node that has it, or close that first")
+        message: "The store in \(home.path) is already open in this process.",
+        next: "use the node that has it open, or close that first")
     case StoreError.storeIsHeld(let holder):
       return WaymarkError(
         exitCode: ExitCode.storeHeld, code: .storeHeld,
         message:
-          "The store in \(home.path) is held by \(holder.map { "process \($0)" } ?? "another process").",
-        next: "end that process, or use another --home")
+          "The store in \(home.path) is in use by \(holder.map { "process \($0)" } ?? "another process").",
+        next: "stop that process, or use another --home")
     case StoreError.newerSchema(let found, let known):
       return .failed(
         .newerStore,
         "The store in \(home.path) was written by a newer version of Waymark (schema \(found), this one reads "
           + "\(known)); nothing was changed.",
-        next: "bring this program up to date; \(waymark: "version") says which this is")
+        next: "update this program; \(waymark: "version") shows its version")
     case StoreError.damaged(let why):
       return .failed(
         .store, "The store in \(home.path) can't be \(verb): it is damaged: \(why).",
@@ -89,32 +91,32 @@ extension WaymarkError {
     case StatementError.wrongCircle:
       return .failed(
         .store,
-        "The store in \(home.path) can't be \(verb): it holds no circle, as a file that is empty or cut off.",
+        "The store in \(home.path) can't be \(verb): it contains no circle; the file may be empty or truncated.",
         next: home.restoreAdvice(now: systemWall()))
     case StoreError.damagedSet:
       return .failed(
         .damagedSet,
-        "The disk of \(home.path) has altered a change set that this needs; the rest of the store is not affected.",
-        next: "\(waymark: "status") says which; once another device has sent it again, try again")
+        "A change set that this needs is damaged on the disk of \(home.path); the rest of the store is not affected.",
+        next: "\(waymark: "status") shows which; try again once another device has sent it again")
     case StoreError.lockFailed(let code):
       return .failed(
         .file,
-        "The store in \(home.path) can't be \(verb): its lock can't be taken: \(reason(code).lowercased()).",
+        "The store in \(home.path) can't be \(verb): its lock can't be acquired: \(reason(code).lowercased()).",
         next: code == EROFS
-          ? "see whether the disk is mounted for reading only: findmnt -T \(shellWord(home.path))"
+          ? "check whether the disk is mounted read-only: findmnt -T \(shellWord(home.path))"
           : Files.look(home.store + ".lock", code))
     case _ where isNoRoom(error): return .diskFull(home)
     case _ where isLostWrite(error):
-      // Nothing that a person starts next may take for written what was not.
+      // The next process must not take for written what may not be on the disk.
       home.markSuspect()
       return .brokenStore(home, error)
     case _ where (try? BackupFile(path: home.store)) != nil:
       let kept = home.path + "/backup.waymark"
       return .failed(
-        .isBackup, "\(home.store) is a backup file, and no store.",
+        .isBackup, "\(home.store) is a backup file, not a store.",
         next: "mv \(shellWord(home.store)) \(shellWord(kept)), then \(waymark: "restore \(shellWord(kept))")")
     case _ where isDamagedFile(error):
-      // Damage outside what is signed is repaired from that. Else nothing but a copy helps.
+      // Damage outside the signed data can be repaired from it; otherwise only a copy helps.
       let isSignedPartWhole = Store.isSignedPartReadable(home.store)
       return .failed(
         .store, "The store in \(home.path) can't be \(verb): its file is damaged (\(error)).",
@@ -130,18 +132,18 @@ extension WaymarkError {
   package static func diskFull(_ home: Home) -> WaymarkError {
     .failed(
       .diskFull, "The disk of \(home.path) is full; nothing was written.",
-      next: "make room on it (df -h \(home.path)), then try again")
+      next: "free up space on it (df -h \(home.path)), then try again")
   }
 
   package static func brokenStore(_ home: Home, _ error: any Error) -> WaymarkError {
     .failed(
       .storeBroken,
-      "The disk of \(home.path) failed (\(error)): nothing goes on with it, and whether the last change was written shows "
-        + "at the next start. Nothing that was acknowledged before is lost by this.",
-      next: "see what is wrong with the disk (dmesg), then \(waymark: "run"): it verifies the store first")
+      "Disk error on \(home.path) (\(error)); nothing more is written. Whether the last change was saved is determined "
+        + "at the next start. Earlier acknowledged changes are safe.",
+      next: "check the disk (dmesg), then \(waymark: "run"), which verifies the store first")
   }
 
   package static let busy = WaymarkError.failed(
-    .busy, "\(Limits.controlClientsMax) other commands talk to the node already.",
-    next: "wait until one of them has ended, then try again")
+    .busy, "\(Limits.controlClientsMax) other commands are already connected to the node.",
+    next: "wait until one of them ends, then try again")
 }

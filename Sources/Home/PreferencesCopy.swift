@@ -4,18 +4,18 @@ package import Storage
 import Synchronization
 package import Wire
 
-/// The copy of all preferences beside the store, readable without opening the store.
+/// A copy of all preferences next to the store, which can be read without opening the store.
 package protocol PreferencesCopy: Sendable {
-  /// Whether it was ever written.
+  /// Whether the copy was ever written.
   var exists: Bool { get }
-  /// What it holds; empty if it is not there or not readable, because it is a copy.
+  /// Reads the copy; empty if it is missing or unreadable, since the store has the original.
   func read() -> [(key: String, value: Value)]
-  /// Writes all preferences, in the order of their keys.
+  /// Writes all preferences, ordered by key.
   func write(_ preferences: [(key: String, value: Value)]) throws
 }
 
 extension PreferencesCopy {
-  /// Brings the copy up to date with the settings that a store holds.
+  /// Updates the copy from the settings in a store.
   package func update(from store: Store) throws {
     let settings = try store.settings().sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
     let copied = read()
@@ -27,7 +27,7 @@ extension PreferencesCopy {
 }
 
 extension Store {
-  /// All settings that are set, by key.
+  /// All settings that have a value, by key.
   package func settings() throws -> [(key: String, value: Value)] {
     let kind = Registry.setting
     return try records(RecordQuery(kind.number)).compactMap { record in
@@ -39,7 +39,7 @@ extension Store {
   }
 }
 
-/// The copy in a file: a JSON object.
+/// The copy in a file, as a JSON object.
 struct PreferencesFile: PreferencesCopy {
   let path: String
 

@@ -9,12 +9,12 @@ import Wire
   import Darwin
 #endif
 
-/// What a process that handles keys does first: nobody else may look into its memory or its files.
+/// Protection of a process that handles keys: of its memory and of the files that it creates.
 package enum ProcessGuard {
   private static let mask = Mutex<mode_t>(0o022)
 
-  /// No core file, no memory in the story of a crash, no reading of this process's memory by others of the same
-  /// user, and no file that others could open, unless it is meant for them.
+  /// Disables core files, memory dumps in crash reports, and access by other processes of the user to this one's memory;
+  /// restricts new files to the user unless they are meant for others.
   package static func raise() {
     var none = rlimit(rlim_cur: 0, rlim_max: 0)
     #if canImport(Glibc)
@@ -28,8 +28,8 @@ package enum ProcessGuard {
     mask.withLock { $0 = before }
   }
 
-  /// Overwrites tickets in the arguments of this process, which every user of the machine can read. What was read of
-  /// them before stays.
+  /// Overwrites tickets in the arguments of this process, which every user of the machine can read. Another process may
+  /// have read them before.
   package static func hideTickets() {
     for index in 0..<Int(CommandLine.argc) {
       guard let argument = CommandLine.unsafeArgv[index],
@@ -39,23 +39,23 @@ package enum ProcessGuard {
     }
   }
 
-  /// Takes the places of standard input, output and error where the process came without: else the next file that is
-  /// opened would be one of them, and have written into it what is meant for a person. Reading from the first fails as
-  /// writing to the others does.
+  /// Opens placeholders for standard input, output and error if the process was started without them. Otherwise the next
+  /// opened file would become one of them, and output for the user would be written to it. Reading from the placeholder
+  /// of the first, and writing to the others, fails.
   package static func holdStandardDescriptors() {
     for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
-      // The lowest number that is free is this one.
+      // `open` returns the lowest free descriptor, which is this one.
       _ = open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
     }
   }
 
-  /// The Swift runtime tells of a crash with registers and the memory that they point to: in a log, that could be a
-  /// key. Who looks for a fault asks for it with `SWIFT_BACKTRACE`.
+  /// Disables the crash reports of the Swift runtime unless `SWIFT_BACKTRACE` is set: they contain registers and the memory
+  /// that they point to, so a key could end up in a log.
   private static func silenceCrashes() {
     guard getenv("SWIFT_BACKTRACE").map({ $0.pointee == 0 }) ?? true else { return }
     for number in [SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGFPE, SIGABRT, SIGQUIT] { signal(number, SIG_DFL) }
   }
 
-  /// What the person keeps from others in files that are for others too: the umask that the process came with.
+  /// The umask that the process was started with, for files that are meant for others too.
   static var userMask: mode_t { mask.withLock { $0 } }
 }

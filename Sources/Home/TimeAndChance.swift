@@ -1,4 +1,4 @@
-// What a process takes from its machine and from nowhere else: the time, and bytes that nobody has had before.
+// The machine's clock and random source.
 
 package import Foundation
 import Records
@@ -33,25 +33,25 @@ package func systemWall() -> Int64 {
   private let clockAhead: Int64 = 0
 #endif
 
-/// Sixteen bytes that nobody has had before.
+/// Sixteen random bytes, unique in practice.
 package func random16() -> Bytes16 {
   var random = SecureRandom()
   return Bytes16(random.next(), random.next())
 }
 
-/// Decides jitter; nothing secret.
+/// A seed for jitter, not for secrets.
 package func randomSeed() -> UInt64 {
   var random = SecureRandom()
   return random.next()
 }
 
 extension Date {
-  /// Milliseconds since 1970, cut to the years that a calendar shows.
+  /// Creates a date from milliseconds since 1970, clamped to the years of the calendar.
   package init(milliseconds: Int64) {
     self.init(timeIntervalSince1970: Double(milliseconds.clampedToCalendar) / 1_000)
   }
 
-  /// Whole milliseconds since 1970, cut to the years that a calendar shows.
+  /// Whole milliseconds since 1970, clamped to the years of the calendar.
   package var milliseconds: Int64 {
     let exact = (timeIntervalSince1970 * 1_000).rounded()
     guard exact.isFinite else { return 0 }
@@ -60,7 +60,7 @@ extension Date {
 }
 
 extension Duration {
-  /// Whole milliseconds, cut to what a number holds.
+  /// Whole milliseconds, clamped to the range of the type.
   package var wholeMilliseconds: Int64 {
     let (seconds, attoseconds) = components
     let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000)

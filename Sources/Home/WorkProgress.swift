@@ -1,10 +1,10 @@
-/// How far something long has come.
+/// Progress of a long operation.
 public struct WorkProgress: Hashable, Sendable {
-  /// What is done now, as a word: `reading`, `verifying`, `writing`, `receiving`.
+  /// The current stage: `reading`, `verifying`, `writing` or `receiving`.
   public let stage: String
-  /// How much is done, in the unit of the stage.
+  /// The amount done, in the unit of the stage.
   public let done: Int
-  /// How much there is.
+  /// The total amount.
   public let total: Int
 
   package init(stage: String, done: Int, total: Int) {

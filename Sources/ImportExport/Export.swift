@@ -6,26 +6,26 @@ package import Replication
 package import Storage
 package import Wire
 
-/// Formats of files that can be exported.
+/// Export formats.
 public enum ExportFormat: String, Hashable, Sendable, CaseIterable, Codable {
   /// Habits, their categories and entries, and the profile, as Ritualist writes them.
   case ritualist
-  /// Trips with all that belongs to them, as Traveling Snails writes them.
+  /// Trips with their items, as Traveling Snails writes them.
   case travelingSnails = "traveling-snails"
-  /// Everything, in one document for other programs. There is no way back: what shall be imported again is exported as
-  /// ``ritualist`` and ``travelingSnails``, or kept as a backup.
+  /// Everything in one document, for other programs. It can't be imported: for that use ``ritualist`` and
+  /// ``travelingSnails``, or a backup.
   case json
-  /// Everything, a table a kind: a folder.
+  /// Everything, one table per kind; a folder.
   case csv
   /// Trips, as a calendar.
   case iCalendar = "ics"
-  /// Habits, as Loop Habit Tracker has them: a folder.
+  /// Habits, as Loop Habit Tracker writes them; a folder.
   case loopCSV = "loop-csv"
 
-  /// Whether it is a folder of several files.
+  /// Whether it is a folder with several files.
   public var isFolder: Bool { format.isFolder }
 
-  /// Whether one trip can be exported alone.
+  /// Whether a single trip can be exported.
   public var holdsTrips: Bool { self != .ritualist && self != .loopCSV }
 
   package var format: ExchangeFormat {
@@ -40,43 +40,43 @@ public enum ExportFormat: String, Hashable, Sendable, CaseIterable, Codable {
   }
 }
 
-/// What is visible, as a file that nobody has written yet.
+/// The visible records as a file in memory.
 public struct ExportedFile: Hashable, Sendable {
   /// The bytes of the file.
   public let content: Data
-  /// What the format can't hold, as sentences for people.
+  /// What the format can't represent, as sentences.
   public let warnings: [String]
 }
 
-/// What an export wrote.
+/// The result of an export.
 public struct ExportSummary: Hashable, Sendable {
   /// The format that was written.
   public let format: ExportFormat
-  /// The size of all that was written.
+  /// The size of all files.
   public let bytes: Int
-  /// The files of a folder; empty for one file.
+  /// The files of a folder; empty for a single file.
   public let files: [String]
-  /// What the format can't hold, as sentences for people.
+  /// What the format can't represent, as sentences.
   public let warnings: [String]
 }
 
-/// What is visible in a store, on its way into files of a format.
+/// Exports the visible records of a store to files of a format.
 package struct StoreExport: Sendable {
   private let format: ExportFormat
-  /// Nil for everything.
+  /// The trip to export; nil for everything.
   private let trip: RecordID?
   private var source = ExportSource()
 
-  /// - Throws: `WaymarkError` with the code `usage` for a format that holds no trips.
+  /// - Throws: `WaymarkError` with the code `usage` for a trip in a format that has no trips.
   package init(_ format: ExportFormat, trip: RecordID?) throws {
     guard trip == nil || format.holdsTrips else {
-      throw WaymarkError.usage("A trip goes with formats that hold trips: not with \(format.rawValue).")
+      throw WaymarkError.usage("The format \(format.rawValue) has no trips, so it can't export one.")
     }
     self.format = format
     self.trip = trip
   }
 
-  /// Everything visible of the kinds that the format knows.
+  /// Reads all visible records of the kinds that the format has.
   ///
   /// - Parameter step: called after each record; the store may change meanwhile.
   package mutating func read(_ store: Store, step: () async throws -> Void) async throws {
@@ -96,7 +96,7 @@ package struct StoreExport: Sendable {
     }
   }
 
-  /// The content of the one file that the format is.
+  /// The content of the file, for a format that is a single file.
   package func file(now: Moment) -> ExportedFile {
     let file = Exporter.file(format.format, from: source, now: now, trip: trip)
     return ExportedFile(content: Data(file.bytes), warnings: file.warnings)
@@ -118,12 +118,12 @@ package struct StoreExport: Sendable {
   }
 }
 
-/// Where an export goes, checked before anything is read.
+/// The target of an export, checked before anything is read.
 package enum ExportTarget: Sendable {
   case file(OutputFile)
   case folder(String)
 
-  /// - Throws: `WaymarkError` with the code `needs_yes` for a file that is there already, unless it is overwritten.
+  /// - Throws: `WaymarkError` with the code `needs_yes` for a file that exists, unless it is to be overwritten.
   package init(_ path: String, _ format: ExportFormat, in home: Home, overwrites: Bool) throws {
     if format.isFolder {
       try OutputFile.checkFolder(path, in: home)

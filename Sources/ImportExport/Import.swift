@@ -4,15 +4,15 @@ import Home
 package import Records
 import Wire
 
-/// Formats of files that can be imported.
+/// Import formats.
 public enum ImportFormat: String, Hashable, Sendable, CaseIterable {
   /// Habits, their categories and entries, and the profile, as Ritualist writes them.
   case ritualist
-  /// Trips with all that belongs to them, as Traveling Snails writes them.
+  /// Trips with their items, as Traveling Snails writes them.
   case travelingSnails = "traveling-snails"
-  /// The unpacked archive of Loop Habit Tracker, a folder.
+  /// The unpacked archive of Loop Habit Tracker; a folder.
   case loopCSV = "loop-csv"
-  /// A backup of Loop Habit Tracker, a database.
+  /// A backup of Loop Habit Tracker; a database.
   case loopDB = "loop-db"
   /// Habits, as HabitBull writes them.
   case habitBull = "habitbull"
@@ -34,31 +34,31 @@ public enum ImportFormat: String, Hashable, Sendable, CaseIterable {
   }
 }
 
-/// What an import says while it goes on.
+/// Progress and findings of an import.
 public enum ImportEvent: Hashable, Sendable {
   /// A file is being read.
   case reading(URL, done: Int, total: Int)
-  /// Something in the file that can't be imported: where, and why.
+  /// Something in the file was not imported: where, and why.
   case skipped(URL, place: String, reason: String)
-  /// Something that was imported otherwise than it is in the file.
+  /// Something was imported differently than the file has it.
   case warning(URL, String)
-  /// Everything is read, and is written now.
+  /// Everything has been read and is being written.
   case writing(entries: Int)
 }
 
-/// What an import changed, or would change.
+/// The result of an import, or its preview.
 public struct ImportSummary: Hashable, Sendable, Codable {
-  /// Whether nothing was written.
+  /// Whether this is a preview, so that nothing was written.
   public let isPreview: Bool
-  /// Records that are new.
+  /// The number of new records.
   public let added: Int
-  /// Records that are changed.
+  /// The number of changed records.
   public let updated: Int
-  /// Records that are as they were.
+  /// The number of unchanged records.
   public let unchanged: Int
-  /// Places in the files that can't be imported.
+  /// The number of places in the files that were not imported.
   public let skipped: Int
-  /// Sentences for people.
+  /// Warnings, as sentences.
   public let warnings: [String]
 
   private enum CodingKeys: String, CodingKey {
@@ -71,7 +71,7 @@ public struct ImportSummary: Hashable, Sendable, Codable {
   }
 }
 
-/// The records of the files of one import, one file after the other.
+/// The records of all files of one import, added file by file.
 package struct ImportedRecords: Sendable {
   /// Ascending by key, each record once.
   private var drafts: [RecordDraft] = []
@@ -90,16 +90,16 @@ package struct ImportedRecords: Sendable {
     do throws(ExchangeError) {
       return try Importer.plan(source, format: format?.format)
     } catch {
-      // A reader that was stopped calls the file damaged.
+      // A reader that was cancelled reports a damaged file.
       try Task.checkCancellation()
       throw WaymarkError.failed(
-        .import, "Nothing is imported from \(path): \(error).",
+        .import, "Nothing was imported from \(path): \(error).",
         next: error.remedy.map { Step($0) }
-          ?? "have the application write the export again, then \(waymark: "import \(shellWord(path))")")
+          ?? "export the file again from the application, then \(waymark: "import \(shellWord(path))")")
     }
   }
 
-  /// Adds the records of one more file, and reports what it lacks.
+  /// Adds the records of one more file, and reports what was skipped.
   package mutating func add(_ plan: ImportPlan, of file: URL, _ report: (ImportEvent) -> Void) {
     for row in plan.skipped { report(.skipped(file, place: row.place, reason: row.reason)) }
     for warning in plan.warnings { report(.warning(file, warning)) }
@@ -108,7 +108,7 @@ package struct ImportedRecords: Sendable {
     drafts = Self.joined(drafts, plan.drafts)
   }
 
-  /// The records, which are not kept here then.
+  /// Returns the records and removes them here, so that they are not kept twice.
   package mutating func takeDrafts() -> [RecordDraft] {
     defer { drafts = [] }
     return drafts
@@ -120,7 +120,7 @@ package struct ImportedRecords: Sendable {
       unchanged: difference.unchanged, skipped: skipped, warnings: warnings)
   }
 
-  /// The drafts of both in order of keys; where both have a record, the later file's fields count.
+  /// The drafts of both, by key; if both have a record, the fields of the later file win.
   private static func joined(_ earlier: [RecordDraft], _ later: [RecordDraft]) -> [RecordDraft] {
     if earlier.isEmpty { return later }
     var joined: [RecordDraft] = []

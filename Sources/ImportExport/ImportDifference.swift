@@ -4,16 +4,17 @@ package import Replication
 package import Storage
 import Wire
 
-/// What an import changes: only fields that differ are written, so that the same file twice changes nothing.
+/// The entries of an import. Only fields that differ are written, so importing a file twice changes nothing the
+/// second time.
 package struct ImportDifference {
   private(set) var entries: [EntryDraft] = []
   package private(set) var added = 0
   package private(set) var updated = 0
   package private(set) var unchanged = 0
 
-  /// The held profile's time of change as merging reads it.
+  /// The held profile's time of change, as used for merging.
   private var profileHeldAt: Moment = 0
-  /// Those that are compared are empty, so that no record takes room as a draft and as an entry.
+  /// Drafts that have been compared are emptied, so that no record takes memory both as a draft and as an entry.
   private var drafts: [RecordDraft]
 
   /// - Parameter drafts: ascending by key.
@@ -31,13 +32,14 @@ package struct ImportDifference {
     self.drafts = []
   }
 
-  /// The entries, which are not kept here then.
+  /// Returns the entries and removes them here, so that they are not kept twice.
   package mutating func takeEntries() -> [EntryDraft] {
     defer { entries = [] }
     return entries
   }
 
-  /// Few are looked up one by one; many are walked through beside the store, both in order of ids.
+  /// A few records are looked up one by one; many are compared in one pass over the store, both in the order of
+  /// ids.
   private mutating func compare(
     _ range: Range<Int>, _ kind: KindNumber, _ store: Store, _ now: Moment
   ) throws {
@@ -80,7 +82,7 @@ package struct ImportDifference {
     note(draft, EntryDraft.putting(draft.key, changed(draft, held), on: held), isNew: !held.isAlive)
   }
 
-  /// A record that is not held at all, as nearly all are in the first import of a large file.
+  /// The entry of a record that is not held, as nearly all are in the first import of a large file.
   private static func new(_ draft: RecordDraft) -> EntryDraft {
     var fields: [(field: FieldNumber, value: Value)] = []
     fields.reserveCapacity(draft.fields.count + 1)
@@ -101,19 +103,19 @@ package struct ImportDifference {
     }
   }
 
-  /// The profile of the file keeps its own time of change, and is left alone where the held one would win.
+  /// Keeps the time of change of the file's profile, and skips it if the held profile would win.
   private mutating func profile(_ draft: RecordDraft, _ held: RecordRow, _ now: Moment) {
     let changed = changed(draft, held)
     guard !changed.isEmpty else { return note(draft, [], isNew: false) }
-    // It is one value: if the file changes it, all that the file says belongs to the change.
+    // The profile is written as a whole: if the file changes it, all values of the file are part of the change.
     let said = draft.fields.filter { $0.value != .null && (held[$0.number] ?? .null).isEmpty }
       .map { (field: $0.number, value: $0.value) }
     var updatedAt = draft[Fields.wholeRecordUpdatedAt]?.asInteger ?? 0
-    // What an undo has emptied holds nothing that the file's could be older than.
+    // A profile that an undo has emptied holds nothing that the file's could be older than.
     if held.saysNothing { updatedAt = max(updatedAt, profileHeldAt + 1) }
     let write = ProfileWrite(held: held, changed: said + changed, updatedAt: updatedAt)
     let heldRank = (profileHeldAt, held.filledFields)
-    // The stamp of a new write is above the held one's, so a draw is won.
+    // The stamp of a new write is above the held one's, so it wins a tie.
     guard held.saysNothing || (min(updatedAt, now), write.filledFields) >= heldRank else {
       return note(draft, [], isNew: false)
     }
@@ -126,17 +128,17 @@ package struct ImportDifference {
   }
 
   private mutating func count(_ draft: RecordDraft, isChanged: Bool, isNew: Bool) {
-    // The pieces of a file are no records to a person.
+    // Content records are not records to users.
     guard draft.key.kind != KindNumbers.content else { return }
     if !isChanged { unchanged += 1 } else if isNew { added += 1 } else { updated += 1 }
   }
 }
 
 extension RecordRow {
-  /// Fields other than life that hold something.
+  /// The number of fields other than life that have a value.
   fileprivate var filledFields: Int { allFields.filter { $0.key != Fields.life && !$0.value.isEmpty }.count }
 
-  /// Whether nothing is in it but when that was so.
+  /// Whether no field has a value except the time of change.
   fileprivate var saysNothing: Bool {
     allFields.allSatisfy { [Fields.life, Fields.wholeRecordUpdatedAt].contains($0.key) || $0.value.isEmpty }
   }

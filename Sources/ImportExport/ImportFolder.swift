@@ -3,9 +3,9 @@ import Foundation
 import Home
 import Wire
 
-/// What a person named to be imported, read into memory.
+/// A file or folder to be imported, read into memory.
 enum ImportFolder {
-  /// A file as it is; of a folder what the formats look at.
+  /// A file, or the files of a folder that some format reads.
   static func source(_ path: String) throws -> ImportSource {
     guard Files.isDirectory(path) else {
       return .file(try Files.read(path, bytesMax: Limits.importBytesMax, what: "file to import"))
@@ -13,7 +13,7 @@ enum ImportFolder {
     return .folder(try files(in: try root(path)))
   }
 
-  /// Archives may unpack to a folder inside the one that was made for them.
+  /// An archive may unpack to a folder inside the one created for it.
   private static func root(_ path: String) throws -> String {
     let names = try list(path)
     if names.contains(where: Importer.reads) { return path }
@@ -33,7 +33,7 @@ enum ImportFolder {
     return files
   }
 
-  /// The regular files of a folder and of the folders in it.
+  /// The regular files of a folder and its subfolders.
   private static func paths(_ root: String) throws -> [String] {
     var paths: [String] = []
     for name in try list(root) {
@@ -41,14 +41,14 @@ enum ImportFolder {
       paths += isFolder ? try list("\(root)/\(name)").map { "\(name)/\($0)" } : [name]
       guard paths.count <= Limits.importFilesMax else {
         throw WaymarkError.failed(
-          .tooLarge, "\(root) has more than \(Limits.importFilesMax) files, which is no folder to import.",
-          next: "name the files, or the folder that holds only them")
+          .tooLarge, "\(root) has more than \(Limits.importFilesMax) files, too many to import.",
+          next: "name the files, or a folder with only these")
       }
     }
     return paths.filter { Files.isRegular("\(root)/\($0)") }
   }
 
-  /// In the order of their bytes.
+  /// Sorted by bytes.
   private static func list(_ path: String) throws -> [String] {
     guard let names = try? FileManager.default.contentsOfDirectory(atPath: path) else {
       throw WaymarkError.failed(.file, "Can't read the folder \(path).", next: "ls -ld \(shellWord(path))")

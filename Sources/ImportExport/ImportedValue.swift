@@ -4,12 +4,13 @@ import Storage
 import Wire
 
 extension Field {
-  /// What the field holds after an import over what it holds already.
+  /// The value of the field after an import over the held value.
   ///
-  /// The formats cannot say all that a field holds: they have whole seconds, no currency, no zone that is not
-  /// named, and a filler where there is nothing. What the file says as well as it can is no change.
+  /// The formats cannot represent every value: they have whole seconds, no currency, no zone that is not named, and
+  /// a placeholder for no value. A file's value that equals the held one as far as the format can tell is not a
+  /// change.
   ///
-  /// - Parameter filler: what means the same as nothing in this field.
+  /// - Parameter filler: the value that means no value in this field.
   func imported(_ value: Value, over held: Value?, filler: Value?) -> Value {
     let held = held ?? .null
     if isNothing(value, filler) && isNothing(held, filler) { return held }
@@ -22,7 +23,7 @@ extension Field {
     }
   }
 
-  /// Empty bytes are a file without content, which is not the same as no file.
+  /// Empty bytes are an empty file, which is not the same as no file.
   private func isNothing(_ value: Value, _ filler: Value?) -> Bool {
     value == .null || (value.isEmpty && type != .blob) || filler.map { isSame(value, $0) } ?? false
   }
@@ -32,7 +33,7 @@ extension Field {
       return value
     }
     guard let heldAmount = held.part(0).asText.flatMap({ ExactDecimal($0) }) else {
-      // Without a price the file has a price of nothing.
+      // A format without optional prices writes a missing price as 0.
       return held == .null && amount.isEqual(to: .zero) ? held : value
     }
     return amount.isEqual(to: heldAmount) ? held : .array([value.part(0), held.part(1)])
@@ -44,7 +45,7 @@ extension Field {
     return .array([time, value.part(1) == .null ? held.part(1) : value.part(1)])
   }
 
-  /// The day belongs to the time and the zone, so that the three change together.
+  /// The day depends on the time and the zone, so the three change together.
   private static func datedInstant(_ value: Value, over held: Value) -> Value {
     let zone = value.part(1)
     let isPlaceholder = zone == .text(Placeholders.logZone) && held.part(1) == .null
@@ -52,7 +53,7 @@ extension Field {
     return isSameZone && isSameSecond(value.part(0), held.part(0)) ? held : value
   }
 
-  /// Whether a time in a file is the held one as far as files tell time.
+  /// Whether a time in a file equals the held one, at the files' resolution of a second.
   private static func isSameSecond(_ file: Value, _ held: Value) -> Bool {
     guard let file = file.asInteger, let held = held.asInteger else { return false }
     return file == wholeSecond(held)

@@ -1,19 +1,19 @@
 import Wire
 
-/// A JSON value that loses nothing: numbers keep their digits, objects keep the order of their keys.
+/// A JSON value without loss: numbers keep their digits, objects keep the order of their keys.
 ///
-/// Used for files that people bring, for the command line's documents, and for the control socket; never
-/// for what replicas compare.
+/// Used for users' files, for the command line's documents, and for the control socket; never for anything that
+/// replicas compare.
 package enum JSON: Hashable, Sendable {
   case null
   case bool(Bool)
-  /// The number as it is written, in JSON's grammar.
+  /// The number as written, in JSON's grammar.
   case number(String)
   case string(String)
   case array([JSON])
   case object([Member])
 
-  /// One key of an object and its value.
+  /// A key of an object, and its value.
   package struct Member: Hashable, Sendable {
     package var key: String
     package var value: JSON
@@ -34,11 +34,11 @@ package enum JSON: Hashable, Sendable {
     return .number(text.hasSuffix(".0") ? String(text.dropLast(2)) : text)
   }
 
-  /// The string, or null if there is none.
+  /// A string, or null for nil.
   package static func text(_ value: String?) -> JSON { value.map(JSON.string) ?? .null }
 }
 
-// MARK: What it holds
+// MARK: Access
 
 extension JSON {
   package var isNull: Bool { self == .null }
@@ -62,7 +62,7 @@ extension JSON {
   /// A number that is written as an integer and fits.
   package var integer: Int64? { number.flatMap { Int64($0) } }
 
-  /// The nearest double of a number; nil if it is beyond what a double holds.
+  /// The nearest double of a number; nil if it is out of range.
   package var float: Double? { number.flatMap { Double($0) }.flatMap { $0.isFinite ? $0 : nil } }
 
   package var array: [JSON]? {
@@ -75,8 +75,8 @@ extension JSON {
     return members
   }
 
-  /// The value of a key; nil if this is no object or has no such key. Setting makes an object of this,
-  /// replaces or appends the key, and removes it with nil.
+  /// The value of a key; nil if this is not an object or lacks the key. Setting a value makes this an object and
+  /// replaces or appends the key; setting nil removes it.
   package subscript(key: String) -> JSON? {
     get { members?.first { isSameText($0.key, key) }?.value }
     set {
@@ -92,14 +92,14 @@ extension JSON {
     }
   }
 
-  /// The value at an index; nil if this is no array or is shorter.
+  /// The value at an index; nil if this is not an array or is shorter.
   package subscript(index: Int) -> JSON? {
     guard case .array(let items) = self, items.indices.contains(index) else { return nil }
     return items[index]
   }
 }
 
-/// Equal as bytes. Swift's own equality takes composed and decomposed letters for the same.
+/// Compares bytes. Swift's own equality treats composed and decomposed letters as equal.
 func isSameText(_ left: String, _ right: String) -> Bool {
   let (left, right) = (left.utf8Span.span, right.utf8Span.span)
   return left.count == right.count && left.indices.allSatisfy { left[$0] == right[$0] }
@@ -117,23 +117,23 @@ extension JSON: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, Expressibl
   package init(floatLiteral value: Double) { self = .float(value) }
   package init(stringLiteral value: String) { self = .string(value) }
   package init(arrayLiteral elements: JSON...) { self = .array(elements) }
-  /// Keeps the order in which the keys are written.
+  /// Keeps the order of the keys.
   package init(dictionaryLiteral elements: (String, JSON)...) {
     self = .object(elements.map { Member($0.0, $0.1) })
   }
 }
 
-// MARK: Written
+// MARK: Writing
 
 extension JSON {
-  /// How a value is laid out as text.
+  /// How a value is formatted as text.
   package struct Layout: Sendable {
-    /// One item a line, indented by two spaces.
+    /// One item per line, indented by two spaces.
     package var isPretty: Bool
-    /// Keys in the order of their bytes rather than as given.
+    /// Sorts keys by their bytes instead of keeping their order.
     package var sortsKeys: Bool
-    /// Scalars that a terminal would obey, or that change the direction of the text around them, are written as
-    /// `\u` and four digits: the same value, and what people see is what is there. Not in what the store keeps.
+    /// Escapes scalars that control a terminal or change the text direction as `\u` and four digits: the value is
+    /// the same, and users see what is there. Not used in the store.
     package var escapesControls: Bool
 
     package init(isPretty: Bool = false, sortsKeys: Bool = false) {
@@ -146,11 +146,11 @@ extension JSON {
       self.escapesControls = escapesControls
     }
 
-    /// For machines and the store: nothing but what the grammar asks for is escaped.
+    /// For programs and the store: escapes only what the grammar requires.
     package static let compact = Layout()
-    /// For people and files.
+    /// For users and files.
     package static let pretty = Layout(isPretty: true)
-    /// One line for people, or for a log.
+    /// One line for users, or for a log.
     package static let line = Layout(isPretty: false, sortsKeys: false, escapesControls: true)
   }
 
@@ -216,7 +216,7 @@ private struct JSONWriter {
 
   private mutating func write(_ text: String) {
     bytes.append(UInt8(ascii: "\""))
-    // Most texts need no escape: they are copied as a whole.
+    // Most texts need no escape and are copied as a whole.
     if layout.escapesControls, text.utf8.contains(where: Self.mayBeginControl) {
       for scalar in text.unicodeScalars {
         if isControl(scalar), scalar.value >= 0x20 {
@@ -256,8 +256,8 @@ private struct JSONWriter {
   }
 }
 
-/// Whether a scalar is one that a terminal would obey, that breaks a line, or that changes the direction of the text around
-/// it without being seen: C0 and C1 controls, line and paragraph separators, bidirectional controls and marks, U+FEFF.
+/// Whether a scalar controls a terminal, breaks a line, or invisibly changes the direction of the text around it:
+/// C0 and C1 controls, line and paragraph separators, bidirectional controls and marks, U+FEFF.
 package func isControl(_ scalar: Unicode.Scalar) -> Bool {
   switch scalar.value {
   case 0..<0x20, 0x7F...0x9F, 0x061C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069, 0xFEFF: true

@@ -1,6 +1,6 @@
-/// Decodes `Decodable` values from JSON, and keeps the order of an object's keys and the digits of its numbers.
+/// Decodes `Decodable` values from JSON, keeping the order of an object's keys and the digits of its numbers.
 package struct JSONValueDecoder {
-  /// Gives values that have a form of their own, as a date has; nil for all other types.
+  /// Decodes types with a form of their own, such as dates; returns nil for all other types.
   package typealias Substitution = (any Decodable.Type, JSON) throws -> (any Sendable)?
 
   private let userInfo: [CodingUserInfoKey: any Sendable]
@@ -14,7 +14,7 @@ package struct JSONValueDecoder {
     self.substitution = substitution
   }
 
-  /// - Throws: `DecodingError`, and what the type throws.
+  /// - Throws: `DecodingError`, or an error of the type.
   package func decode<Value: Decodable>(_ type: Value.Type, from json: JSON) throws -> Value {
     try Decoding(
       settings: Settings(userInfo: userInfo, substitution: substitution), path: [], json: json
@@ -157,7 +157,7 @@ private struct UnkeyedDecoding: UnkeyedDecodingContainer {
   var count: Int? { items.count }
   var isAtEnd: Bool { currentIndex >= items.count }
 
-  /// What can't be read as one type may be read as another: the place moves only behind what was read.
+  /// Advances only after success, because an item that can't be decoded as one type may be decoded as another.
   private mutating func next<Value>(_ read: (Decoding) throws -> Value) throws -> Value {
     guard !isAtEnd else {
       throw DecodingError.valueNotFound(
@@ -216,9 +216,11 @@ private struct SingleDecoding: SingleValueDecodingContainer {
 }
 
 extension JSON: Decodable {
-  /// From any decoder; ours gives the document as it is.
+  /// Decodes from any decoder; from ours, the document itself.
   package init(from decoder: any Decoder) throws {
-    if let container = try? decoder.container(keyedBy: DocumentKey.self) {
+    if let decoding = decoder as? Decoding {
+      self = decoding.json
+    } else if let container = try? decoder.container(keyedBy: DocumentKey.self) {
       self = .object(
         try container.allKeys.map { Member($0.stringValue, try container.decode(JSON.self, forKey: $0)) })
     } else if var container = try? decoder.unkeyedContainer() {

@@ -1,9 +1,9 @@
-/// Encodes `Encodable` values as JSON that keeps the order in which they encode their keys.
+/// Encodes `Encodable` values as JSON, keeping the order in which they encode their keys.
 ///
-/// An optional that is nil becomes `null`: a document has the same keys whatever it says. A type that leaves a key out
-/// encodes only what is there in its own `encode(to:)`.
+/// A nil optional becomes `null`, so that a document always has the same keys. A type that omits keys does so in
+/// its own `encode(to:)`.
 package struct JSONValueEncoder {
-  /// Gives the JSON of values that have a form of their own, as a date has; nil for all others.
+  /// Encodes values with a form of their own, such as dates; returns nil for all others.
   package typealias Substitution = (any Encodable) -> JSON?
 
   private let userInfo: [CodingUserInfoKey: any Sendable]
@@ -16,7 +16,7 @@ package struct JSONValueEncoder {
     self.substitution = substitution
   }
 
-  /// - Throws: `EncodingError`, and what the value throws.
+  /// - Throws: `EncodingError`, or an error of the value.
   package func encode(_ value: some Encodable) throws -> JSON {
     try Encoding(settings: Settings(userInfo: userInfo, substitution: substitution), path: []).encode(value)
   }
@@ -27,42 +27,86 @@ package struct JSONValueEncoder {
   }
 }
 
-/// Where one value is being encoded: a tree of these is the document while it grows.
+/// The destination of one encoded value. Complete parts are stored as JSON; only parts that may still grow are nodes.
 private final class Node {
   enum Content {
     case empty
     case value(JSON)
-    case array([Node])
-    case object([(key: String, node: Node)])
+    case array([Part])
+    case object([(key: String, part: Part)])
+  }
+
+  enum Part {
+    case value(JSON)
+    case node(Node)
+
+    var json: JSON {
+      switch self {
+      case .value(let json): json
+      case .node(let node): node.json
+      }
+    }
   }
 
   var content = Content.empty
 
-  func append(_ node: Node) {
+  /// Turns the content into an array that can grow.
+  func beginArray() {
+    switch content {
+    case .array: break
+    case .value(.array(let items)): content = .array(items.map(Part.value))
+    default: content = .array([])
+    }
+  }
+
+  /// Turns the content into an object that can grow.
+  func beginObject() {
+    switch content {
+    case .object: break
+    case .value(.object(let members)): content = .object(members.map { ($0.key, .value($0.value)) })
+    default: content = .object([])
+    }
+  }
+
+  func append(_ part: Part) {
     guard case .array(var items) = content else { return }
     content = .empty
-    items.append(node)
+    items.append(part)
     content = .array(items)
   }
 
-  /// A key that is encoded twice keeps its place and has the later value.
-  func set(_ key: String, _ node: Node) {
+  /// Sets a key; one that is set twice keeps its position and gets the later value.
+  func set(_ key: String, _ part: Part) {
     guard case .object(var members) = content else { return }
     content = .empty
     if let index = members.firstIndex(where: { $0.key == key }) {
-      members[index].node = node
+      members[index].part = part
     } else {
-      members.append((key, node))
+      members.append((key, part))
     }
     content = .object(members)
+  }
+
+  /// Stores a whole document; members or items are added to those that are already here.
+  func take(_ json: JSON) {
+    switch (content, json) {
+    case (.empty, _): content = .value(json)
+    case (_, .object(let members)):
+      beginObject()
+      for member in members { set(member.key, .value(member.value)) }
+    case (_, .array(let items)):
+      beginArray()
+      for item in items { append(.value(item)) }
+    default: content = .value(json)
+    }
   }
 
   var json: JSON {
     switch content {
     case .empty: .object([])
     case .value(let json): json
-    case .array(let nodes): .array(nodes.map(\.json))
-    case .object(let members): .object(members.map { JSON.Member($0.key, $0.node.json) })
+    case .array(let parts): .array(parts.map(\.json))
+    case .object(let members): .object(members.map { JSON.Member($0.key, $0.part.json) })
     }
   }
 }
@@ -81,7 +125,7 @@ private struct Encoding: Encoder {
     return node.json
   }
 
-  /// What needs no container.
+  /// Encodes values that need no container; nil for others.
   func plain(_ value: some Encodable) throws -> JSON? {
     switch value {
     case let json as JSON: json
@@ -92,25 +136,22 @@ private struct Encoding: Encoder {
     }
   }
 
-  /// Puts a value into a node of its own.
-  func child(_ value: some Encodable, at key: any CodingKey) throws -> Node {
+  /// Encodes the value of a key or an item.
+  func part(_ value: some Encodable, at key: any CodingKey) throws -> Node.Part {
+    if let json = try plain(value) { return .value(json) }
     let encoding = Encoding(settings: settings, path: path + [key])
-    if let json = try plain(value) {
-      encoding.node.content = .value(json)
-    } else {
-      try value.encode(to: encoding)
-    }
-    return encoding.node
+    try value.encode(to: encoding)
+    return .value(encoding.node.json)
   }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
-    // A type may ask more than once, as one does that encodes another in its place.
-    if case .object = node.content {} else { node.content = .object([]) }
+    // A type may ask for its container more than once, for example if it encodes another in its place.
+    node.beginObject()
     return KeyedEncodingContainer(KeyedEncoding<Key>(encoding: self))
   }
 
   func unkeyedContainer() -> any UnkeyedEncodingContainer {
-    if case .array = node.content {} else { node.content = .array([]) }
+    node.beginArray()
     return UnkeyedEncoding(encoding: self)
   }
 
@@ -123,14 +164,12 @@ private struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
   var codingPath: [any CodingKey] { encoding.path }
 
   private func put(_ json: JSON, _ key: Key) {
-    let node = Node()
-    node.content = .value(json)
-    encoding.node.set(key.stringValue, node)
+    encoding.node.set(key.stringValue, .value(json))
   }
 
   private func put(_ value: (some Encodable)?, _ key: Key) throws {
     guard let value else { return put(.null, key) }
-    encoding.node.set(key.stringValue, try encoding.child(value, at: key))
+    encoding.node.set(key.stringValue, try encoding.part(value, at: key))
   }
 
   func encodeNil(forKey key: Key) { put(.null, key) }
@@ -154,7 +193,7 @@ private struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
 
   private func nested(_ key: Key) -> Encoding {
     let nested = Encoding(settings: encoding.settings, path: encoding.path + [key])
-    encoding.node.set(key.stringValue, nested.node)
+    encoding.node.set(key.stringValue, .node(nested.node))
     return nested
   }
 
@@ -168,7 +207,7 @@ private struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
 
   func superEncoder() -> any Encoder {
     let nested = Encoding(settings: encoding.settings, path: encoding.path)
-    encoding.node.set("super", nested.node)
+    encoding.node.set("super", .node(nested.node))
     return nested
   }
 
@@ -183,24 +222,20 @@ private struct UnkeyedEncoding: UnkeyedEncodingContainer {
 
   var codingPath: [any CodingKey] { encoding.path }
 
-  private mutating func add(_ node: Node) {
-    encoding.node.append(node)
+  private mutating func add(_ part: Node.Part) {
+    encoding.node.append(part)
     count += 1
   }
 
-  mutating func encodeNil() {
-    let node = Node()
-    node.content = .value(.null)
-    add(node)
-  }
+  mutating func encodeNil() { add(.value(.null)) }
 
   mutating func encode(_ value: some Encodable) throws {
-    add(try encoding.child(value, at: Index(count)))
+    add(try encoding.part(value, at: Index(count)))
   }
 
   private mutating func nested() -> Encoding {
     let nested = Encoding(settings: encoding.settings, path: encoding.path + [Index(count)])
-    add(nested.node)
+    add(.node(nested.node))
     return nested
   }
 
@@ -241,7 +276,7 @@ private struct SingleEncoding: SingleValueEncodingContainer {
   }
 }
 
-/// A place in an array, in the path of an error.
+/// A coding key for a position in an array, for the path of an error.
 struct Index: CodingKey {
   let index: Int
 
@@ -254,8 +289,9 @@ struct Index: CodingKey {
 }
 
 extension JSON: Encodable {
-  /// Any encoder takes a document; ours takes it as it is.
+  /// Encodes to any encoder; to ours, the document itself.
   package func encode(to encoder: any Encoder) throws {
+    if let encoding = encoder as? Encoding { return encoding.node.take(self) }
     switch self {
     case .null:
       var container = encoder.singleValueContainer()
@@ -279,7 +315,7 @@ extension JSON: Encodable {
   }
 }
 
-/// A key that only the document knows.
+/// A key that occurs only in the document.
 package struct DocumentKey: CodingKey {
   package let stringValue: String
 

@@ -1,8 +1,8 @@
 import Wire
 
-/// What was wrong with JSON text, and where.
+/// An error in JSON text, and its position.
 package struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// A clause for people: "the file ends inside a string".
+  /// The reason, as a clause: "the file ends inside a string".
   package let reason: String
   /// Counted from 1.
   package let line: Int
@@ -13,10 +13,10 @@ package struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension JSON {
-  /// Reads one JSON value (RFC 8259) with nothing but blanks around it; a byte-order mark is passed over.
+  /// Parses one JSON value (RFC 8259) with only whitespace around it; skips a byte-order mark.
   ///
-  /// Refuses what the grammar refuses, also text that is not UTF-8, half surrogate pairs, keys that appear
-  /// twice in an object, and nesting beyond `depthMax`. Memory is bounded by the size of the text.
+  /// Rejects everything that the grammar rejects, and also text that is not UTF-8, unpaired surrogates, duplicate
+  /// keys in an object, and nesting beyond `depthMax`. Memory is bounded by the size of the text.
   package static func parse(_ bytes: [UInt8], depthMax: Int = 64) throws(JSONError) -> JSON {
     var parser = JSONParser(bytes: bytes, depthMax: depthMax)
     parser.begin()
@@ -30,16 +30,16 @@ extension JSON {
   }
 }
 
-/// Reads JSON text from front to back: what it finds as values here, only checked in `JSONText`.
+/// Parses JSON text from front to back: into values here, only for validation in `JSONText`.
 struct JSONParser {
   let bytes: [UInt8]
   let depthMax: Int
   var index = 0
-  /// Keys of the objects that the cursor is in, the innermost object's last.
+  /// The keys of the objects around the cursor, the innermost object's last.
   var keys: [String] = []
-  /// Keys of the flat object that is looked at.
+  /// The keys of the flat object that is being scanned.
   var flatKeys: [UInt64] = []
-  /// How many members the last object had: the next one is most often like it.
+  /// The number of members of the last object; the next one is usually similar.
   private var width = 0
 
   init(bytes: [UInt8], depthMax: Int) {
@@ -47,19 +47,19 @@ struct JSONParser {
     self.depthMax = depthMax
   }
 
-  /// Passes over a byte-order mark and blanks.
+  /// Skips a byte-order mark and whitespace.
   mutating func begin() {
     if bytes.starts(with: [0xef, 0xbb, 0xbf]) { index = 3 }
     skipBlanks()
   }
 
-  /// Nothing but blanks may follow.
+  /// Rejects anything but whitespace.
   mutating func end() throws(JSONError) {
     skipBlanks()
-    guard index == bytes.count else { throw error("there is more after the end of the value") }
+    guard index == bytes.count else { throw error("unexpected text after the end of the value") }
   }
 
-  /// Line and column are counted only when something is wrong.
+  /// An error; line and column are computed only when one occurs.
   func error(_ reason: String, at position: Int? = nil) -> JSONError {
     let end = min(position ?? index, bytes.count)
     var line = 1
@@ -75,7 +75,7 @@ struct JSONParser {
     return JSONError(reason: reason, line: line, column: column)
   }
 
-  /// The byte at the cursor; zero, which no rule accepts, at the end.
+  /// The byte at the cursor; at the end zero, which no rule accepts.
   var current: UInt8 { index < bytes.count ? bytes[index] : 0 }
 
   mutating func skipBlanks() {
@@ -88,7 +88,7 @@ struct JSONParser {
   }
 
   mutating func value(depth: Int) throws(JSONError) -> JSON {
-    guard index < bytes.count else { throw error("the text ends where a value should be") }
+    guard index < bytes.count else { throw error("the text ends where a value is expected") }
     switch bytes[index] {
     case UInt8(ascii: "{"): return try object(depth: depth)
     case UInt8(ascii: "["): return try array(depth: depth)
@@ -97,7 +97,7 @@ struct JSONParser {
     case UInt8(ascii: "f"): return try word("false", .bool(false))
     case UInt8(ascii: "n"): return try word("null", .null)
     case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return try number()
-    default: throw error("this is not the beginning of a value")
+    default: throw error("expected a value")
     }
   }
 
@@ -139,7 +139,7 @@ struct JSONParser {
     return .object(members)
   }
 
-  /// A key and its colon; the cursor stands at the value then.
+  /// Parses a key and its colon, up to the value.
   mutating func key() throws(JSONError) -> String {
     skipBlanks()
     guard current == UInt8(ascii: "\"") else { throw error("expected a key in quotes") }
@@ -151,7 +151,7 @@ struct JSONParser {
     return key
   }
 
-  /// Forgets the keys of an object that has been read; none may have appeared twice.
+  /// Removes the keys of an object that was parsed; rejects duplicates.
   mutating func checkKeys(from outer: Int, at start: Int) throws(JSONError) {
     if let twice = repeatedKey(keys[outer...]) {
       throw error("the key \"\(twice)\" appears twice in this object", at: start)
@@ -276,7 +276,7 @@ struct JSONParser {
     case UInt8(ascii: "r"): content.append(0x0d)
     case UInt8(ascii: "t"): content.append(0x09)
     case UInt8(ascii: "u"): content.append(contentsOf: String(try scalar()).utf8)
-    default: throw error("an escape that JSON does not have", at: index - 2)
+    default: throw error("an invalid escape sequence", at: index - 2)
     }
   }
 
@@ -285,13 +285,13 @@ struct JSONParser {
     var code = UInt32(try unit())
     if (0xd800...0xdbff).contains(code) {
       guard current == UInt8(ascii: "\\"), index + 1 < bytes.count, bytes[index + 1] == UInt8(ascii: "u")
-      else { throw error("half of a surrogate pair", at: start) }
+      else { throw error("an unpaired surrogate", at: start) }
       index += 2
       let low = UInt32(try unit())
-      guard (0xdc00...0xdfff).contains(low) else { throw error("half of a surrogate pair", at: start) }
+      guard (0xdc00...0xdfff).contains(low) else { throw error("an unpaired surrogate", at: start) }
       code = 0x1_0000 + (code - 0xd800) << 10 + (low - 0xdc00)
     }
-    guard let scalar = Unicode.Scalar(code) else { throw error("half of a surrogate pair", at: start) }
+    guard let scalar = Unicode.Scalar(code) else { throw error("an unpaired surrogate", at: start) }
     return Character(scalar)
   }
 

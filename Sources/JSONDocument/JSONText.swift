@@ -1,14 +1,13 @@
 import Wire
 
-/// JSON text that was checked from its first byte to its last, and whose values are built when they are asked
-/// for: a large file is read without ever being a tree in memory.
+/// Validated JSON text whose values are built on demand, so that a large file is read without a tree in memory.
 package struct JSONText: Sendable {
   private let bytes: [UInt8]
   private let depthMax: Int
-  /// The members of the outermost object, in their order; none if the text is something else.
+  /// The members of the outermost object, in order; empty if the text is not an object.
   private var members: [JSONMember] = []
 
-  /// Refuses exactly what `JSON.parse` refuses.
+  /// Rejects exactly what `JSON.parse` rejects.
   package init(checking bytes: [UInt8], depthMax: Int = 64) throws(JSONError) {
     self.bytes = bytes
     self.depthMax = depthMax
@@ -22,18 +21,18 @@ package struct JSONText: Sendable {
     try parser.end()
   }
 
-  /// The keys of the outermost object, in their order.
+  /// The keys of the outermost object, in order.
   package var keys: [String] { members.map(\.key) }
 
   /// The value of a key of the outermost object; nil if there is none.
   package subscript(key: String) -> JSON? {
     guard var parser = member(key).map({ parser(at: $0.start) }) else { return nil }
-    // What was checked cannot fail.
+    // Can't fail, because the text was validated.
     return try? parser.value(depth: 2)
   }
 
-  /// The items of a list in the outermost object, built one after the other; nil if the key has something
-  /// else or is not there.
+  /// The items of a list in the outermost object, built one after the other; nil if the key is missing or its value
+  /// is not a list.
   package func list(_ key: String) -> JSONItems? {
     guard let member = member(key), bytes[member.start] == UInt8(ascii: "[") else { return nil }
     guard let first = member.marks.first else {
@@ -42,7 +41,7 @@ package struct JSONText: Sendable {
     return JSONItems(parser: parser(at: first), itemsMax: .max)
   }
 
-  /// The items of a list in pieces of `itemsInPiece`, the last one shorter, that can be built side by side.
+  /// The items of a list in pieces of `itemsInPiece` (the last one shorter), which can be built in parallel.
   package func pieces(_ key: String) -> [JSONItems] {
     (member(key)?.marks ?? []).map { JSONItems(parser: parser(at: $0), itemsMax: Self.itemsInPiece) }
   }
@@ -58,22 +57,22 @@ package struct JSONText: Sendable {
   }
 }
 
-/// Where a member of the outermost object stands.
+/// The position of a member of the outermost object.
 private struct JSONMember: Sendable {
   let key: String
-  /// Where its value begins.
+  /// The start of its value.
   let start: Int
-  /// If it is a list, where every so many items begin.
+  /// For a list, the start of every `itemsInPiece`-th item.
   let marks: [Int]
 }
 
-/// The items of a list of a checked text.
+/// The items of a list in validated text.
 package struct JSONItems: Sequence, IteratorProtocol {
   private var parser: JSONParser
   private var isOver = false
   private var itemsLeft: Int
 
-  /// - Parameter parser: at the first item, if there is one to be given.
+  /// - Parameter parser: at the first item, if there is one.
   fileprivate init(parser: JSONParser, itemsMax: Int) {
     self.parser = parser
     itemsLeft = itemsMax
@@ -82,7 +81,7 @@ package struct JSONItems: Sequence, IteratorProtocol {
   package mutating func next() -> JSON? {
     guard !isOver, itemsLeft > 0 else { return nil }
     parser.skipBlanks()
-    // What was checked cannot fail; if it did, the list would end.
+    // Can't fail, because the text was validated; if it did, the list would end.
     let item = try? parser.value(depth: 3)
     goOn()
     return item
@@ -97,32 +96,32 @@ package struct JSONItems: Sequence, IteratorProtocol {
 // MARK: Flat objects
 
 extension JSONItems {
-  /// Looks at the members of the next item without building it, if it is flat: an object whose keys have at most eight
-  /// bytes and whose values are plain numbers and plain ASCII texts, as rows of a table are.
+  /// Scans the members of the next item without building it, if it is flat: an object whose keys have at most eight
+  /// bytes and whose values are plain numbers and plain ASCII texts, like the rows of a table.
   ///
-  /// - Parameter member: gets the key as `flatKey` has it, the bytes of the value without quotes, and whether it is
-  ///   text; false ends the look.
-  /// - Returns: where the item ends, for `pass(to:)`; nil where it is anything else, and `next()` builds it.
+  /// - Parameter member: receives the key in the form of `flatKey`, the bytes of the value without quotes, and
+  ///   whether it is text; returns false to stop.
+  /// - Returns: the end of the item, for `pass(to:)`; nil for any other item, which `next()` builds.
   package func flatEnd(_ member: (UInt64, Span<UInt8>, Bool) -> Bool) -> Int? {
     guard !isOver, itemsLeft > 0 else { return nil }
     return FlatObject.end(in: parser.bytes, from: parser.index, member)
   }
 
-  /// Passes over an item that was looked at.
+  /// Skips an item that was scanned.
   package mutating func pass(to end: Int) {
     parser.index = end
     goOn()
   }
 }
 
-/// The key that `flatEnd` gives for a name of at most eight bytes.
+/// The key that `flatEnd` passes for a name of at most eight bytes.
 package func flatKey(_ name: StaticString) -> UInt64 {
   name.description.utf8.reduce(0) { $0 << 8 | UInt64($1) }
 }
 
-/// Objects as nearly all of a large file are: found to be valid at a diagnostics, or left to the parser.
+/// Objects of the form that most of a large file has; validated in one scan, or left to the parser.
 private enum FlatObject {
-  /// Where the object that begins at `start`, or behind blanks, ends.
+  /// The end of the object that begins at `start`, or after whitespace.
   static func end(
     in bytes: [UInt8], from start: Int, _ member: (UInt64, Span<UInt8>, Bool) -> Bool
   ) -> Int? {
@@ -159,7 +158,7 @@ private enum FlatObject {
     }
   }
 
-  /// The first byte that is no blank; zero at the end.
+  /// Skips whitespace and returns the byte that follows; zero at the end.
   private static func letter(_ text: Span<UInt8>, _ index: inout Int) -> UInt8 {
     while index < text.count {
       let byte = text[index]
@@ -169,7 +168,8 @@ private enum FlatObject {
     return 0
   }
 
-  /// Where the quote is that ends a text; nil if anything comes before it that is not printable ASCII, or an escape.
+  /// The position of the closing quote of a text; nil if an escape or a byte that is not printable ASCII comes
+  /// first.
   private static func textEnd(_ text: Span<UInt8>, _ start: Int) -> Int? {
     var index = start
     while index < text.count {
@@ -181,7 +181,7 @@ private enum FlatObject {
     return nil
   }
 
-  /// Where a number ends: a sign, digits that do not begin with a needless zero, a point and digits. Nil for others.
+  /// The end of a number: a sign, digits without a leading zero, a point and digits; nil for any other form.
   private static func numberEnd(_ text: Span<UInt8>, _ start: Int) -> Int? {
     var index = start
     if index < text.count, text[index] == UInt8(ascii: "-") { index += 1 }
@@ -202,7 +202,7 @@ private enum FlatObject {
   }
 }
 
-// MARK: Checked, not built
+// MARK: Validating without building
 
 extension JSONParser {
   fileprivate mutating func skipValue(depth: Int) throws(JSONError) {
@@ -215,7 +215,7 @@ extension JSONParser {
     }
   }
 
-  /// - Returns: where every so many items begin, the first one among them.
+  /// - Returns: the start of every `itemsInPiece`-th item, including the first.
   @discardableResult
   private mutating func skipArray(depth: Int) throws(JSONError) -> [Int] {
     try enter(depth)
@@ -234,7 +234,7 @@ extension JSONParser {
   /// The depth of lists in the outermost object.
   private static let listDepth = 2
 
-  /// - Parameter notes: whether to give where the value of each key begins.
+  /// - Parameter notes: whether to return the start of each key's value.
   fileprivate mutating func skipObject(depth: Int, notes: Bool) throws(JSONError) -> [JSONMember] {
     if !notes, depth <= depthMax, let end = flatObjectEnd() {
       index = end
@@ -260,7 +260,7 @@ extension JSONParser {
     return members
   }
 
-  /// Where a flat object ends in which no key appears twice; nil where the grammar has to be looked at closely.
+  /// The end of a flat object without duplicate keys; nil if the parser has to validate it.
   private mutating func flatObjectEnd() -> Int? {
     flatKeys.removeAll(keepingCapacity: true)
     return FlatObject.end(in: bytes, from: index) { key, _, _ in

@@ -3,11 +3,11 @@
 package import Sodium
 package import Wire
 
-/// What a beacon says to the members that it is for: dial me here.
+/// The content of a beacon: where its recipients can dial the sender.
 package struct Beacon: Hashable, Sendable {
-  /// The sender's wall clock, greater in each beacon than in the one before.
+  /// The sender's wall clock, greater in each beacon than in the previous one.
   package let time: Int64
-  /// The address that the datagram is sent from; of IPv4 as `::ffff:a.b.c.d`.
+  /// The address that the datagram is sent from; IPv4 as `::ffff:a.b.c.d`.
   package let host: Bytes16
   /// The TCP port to dial.
   package let port: UInt16
@@ -26,16 +26,16 @@ package struct Beacon: Hashable, Sendable {
   static let markBytes = 8
   static let bodyBytes = 24
   static let sealedBytes = bodyBytes + 64 + 16
-  /// How many slots a beacon may have.
+  /// The numbers of slots that a beacon may have.
   package static let slotCounts = [4, 8, 16]
   package static let slotsMax = 16
 
   private static func slotsEnd(_ count: Int) -> Int { nonceRange.upperBound + slotBytes * count }
 
-  /// The lengths that beacons have; all others are refused unread.
+  /// The lengths of beacons; datagrams of other lengths are rejected unread.
   package static let lengths = slotCounts.map { slotsEnd($0) + sealedBytes }
 
-  /// Whether a datagram may be a beacon: what can be said without computing anything.
+  /// Whether a datagram may be a beacon, by its length and version alone, without any cryptography.
   package static func isPlausible(_ datagram: [UInt8]) -> Bool {
     lengths.contains(datagram.count) && datagram[0] == version
   }
@@ -56,7 +56,7 @@ package struct Beacon: Hashable, Sendable {
   }
 }
 
-/// The keys that this device has with each other member, one for either direction.
+/// The pairwise keys of this device and each other member, one per direction.
 package struct BeaconKeys: Sendable {
   private struct Pair: Sendable {
     let device: DeviceKey
@@ -71,7 +71,7 @@ package struct BeaconKeys: Sendable {
   /// Ascending by device.
   private var pairs: [Pair] = []
 
-  /// No member is known before `update(_:)`.
+  /// Creates an empty set of keys; `update(_:)` adds the members.
   package init(circle: CircleID, transport: AgreementKey) {
     self.circle = circle
     own = transport
@@ -79,13 +79,13 @@ package struct BeaconKeys: Sendable {
     ownTransport = TransportKey(raw)
   }
 
-  /// Takes these for the members, and nobody else; keys that are there already are not computed again.
+  /// Replaces the members; keys that exist already are not computed again.
   package mutating func update(_ members: [(device: DeviceKey, transport: TransportKey)]) {
     let known = Dictionary(pairs.map { ($0.device, $0) }) { first, _ in first }
     pairs = members.filter { $0.transport != ownTransport }.sorted { $0.device < $1.device }.compactMap {
       device, transport in
       if let pair = known[device], pair.transport == transport { return pair }
-      // A point that makes the secret zero belongs to a member that means no good: it is found by nobody.
+      // Only a malicious member has a point that makes the secret zero; such a member gets no keys.
       guard let shared = try? own.sharedSecret(with: transport.bytes) else { return nil }
       guard let outgoing = key(shared, from: ownTransport, to: transport),
         let incoming = key(shared, from: transport, to: ownTransport)
@@ -102,11 +102,11 @@ package struct BeaconKeys: Sendable {
 
   // MARK: Sealing
 
-  /// The datagram of a beacon for some members; those that are none are left out.
+  /// Seals a beacon for some members; devices that are not members are left out.
   ///
   /// - Parameters:
   ///   - devices: at most `Beacon.slotsMax`.
-  ///   - nonce: new for each datagram, as is `secret`.
+  ///   - nonce: fresh for each datagram, like `secret`.
   package func seal(
     _ beacon: Beacon, to devices: Set<DeviceKey>, by signer: SigningKey, nonce: Bytes16, secret: Bytes16
   ) -> [UInt8] {
@@ -117,7 +117,7 @@ package struct BeaconKeys: Sendable {
       let fill = Prefix.beaconFill.hash(nonce.bytes, secret.bytes, [UInt8(index)]).bytes
       slots.append(Array(fill.prefix(Beacon.slotBytes)))
     }
-    // In the order of bytes that are random: a member's place says nothing.
+    // Sorted by random bytes, so that the order of slots does not reveal which members they are for.
     slots.sort { $0.lexicographicallyPrecedes($1) }
     let head = [Beacon.version] + nonce.bytes + slots.joined()
     let body = beacon.body
@@ -143,7 +143,7 @@ package struct BeaconKeys: Sendable {
 
   // MARK: Opening
 
-  /// The beacon in a datagram and the member that it is from; nil if it is for somebody else, or not whole.
+  /// Opens a datagram; nil if the beacon is not for this device, or is damaged.
   package func open(_ datagram: [UInt8]) -> (sender: DeviceKey, beacon: Beacon)? {
     guard Beacon.isPlausible(datagram), let nonce = Bytes16(datagram[Beacon.nonceRange]) else { return nil }
     let end = datagram.count - Beacon.sealedBytes
@@ -157,14 +157,14 @@ package struct BeaconKeys: Sendable {
     }
     let body = Array(sealed[plain].prefix(Beacon.bodyBytes))
     let signature = Array(sealed[plain].dropFirst(Beacon.bodyBytes))
-    // Others have the secret too: only the signature tells whose words these are.
+    // All recipients know the secret, so only the signature proves who sent the beacon.
     guard pair.device.hasSigned(circle.bytes + head + body, .beaconSignature, signature),
       let beacon = Beacon(body: body[...])
     else { return nil }
     return (pair.device, beacon)
   }
 
-  /// Whose slot is among these, and the secret in it.
+  /// Finds a member's slot for this device, and the secret in it.
   private func find(_ slots: ArraySlice<UInt8>, _ nonce: Bytes16) -> (Pair, Bytes16)? {
     let starts = stride(from: slots.startIndex, to: slots.endIndex, by: Beacon.slotBytes)
     let marks = Dictionary(starts.map { (bigEndianWord(slots, at: $0), $0) }) { first, _ in first }

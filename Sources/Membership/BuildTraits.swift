@@ -1,7 +1,7 @@
 package import Sodium
 package import Wire
 
-/// The one place that build traits touch.
+/// The build traits, all of which are evaluated here.
 package enum BuildTraits {
   #if AllFeatures
     package static let allFeatures = true
@@ -15,16 +15,16 @@ package enum BuildTraits {
     package static let mockPurchases = false
   #endif
 
-  /// The key of the development issuer; nil in builds without a trait, which know no such issuer.
+  /// The key of the development issuer; nil in builds without a trait, which have no such issuer.
   package static let developmentKey: SigningKey? = {
     #if AllFeatures || MockPurchases
-      // Known to everyone on purpose: only builds made for development believe it.
+      // Public on purpose: only development builds accept it.
       return try? SigningKey(seed: Array("waymark development issuer seed".utf8) + [0])
     #else
       return nil
     #endif
   }()
 
-  /// The issuer that builds with a trait accept besides those of the circle.
+  /// The issuer that builds with a trait accept in addition to those of the circle.
   package static var developmentIssuer: DeviceKey? { developmentKey.map { DeviceKey($0) } }
 }

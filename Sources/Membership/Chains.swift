@@ -1,10 +1,34 @@
 // Protocol/circle.md, "Chains and revocations".
+//
+// Decides membership from a set of signed statements. Certificates form chains that start at the circle's root key; a
+// device with an admin certificate may sign certificates and revocations itself. The depth of a key is the number of
+// admin certificates on its shortest chain, and a revocation has the length of its signer's depth plus 1.
+//
+//     root ──▶ laptop (admin) ──▶ phone (admin) ──▶ tablet
+//     depth 0      depth 1   │      depth 2    └──▶ puppet (admin, depth 3)
+//                            └──▶ nas (admin, depth 2)
+//
+// A counted revocation voids every statement of the device it names, except those that it lists as valid. Whether a
+// revocation counts may therefore depend on other revocations. `countRevocations` settles that by length: a revocation
+// is judged only by those of shorter chains, which are settled already.
+//
+// Suppose the phone is stolen. The thief revokes nas and admits a puppet; laptop revokes the phone and lists its
+// certificate of tablet as valid:
+//
+//     length 1 (by root)      none
+//     length 2 (by laptop)    revokes phone: counts, and voids all statements of phone but the certificate of tablet
+//     length 3 (by phone)     revokes nas: void, so it does not count
+//     result                  members laptop, nas, tablet; phone revoked; puppet unknown, its certificate is void
+//
+// Revocations of equal length never void each other: if phone and nas revoke each other, both are out, until laptop or
+// the root key revokes one of them and so voids its revocation of the other. Without this order the result would depend
+// on which revocation a node received first, and nodes with the same statements could disagree about the members.
 
 import Wire
 
-/// Certificates and revocations by who signed them; decides which count.
+/// The certificates and revocations of a circle by signer, and which of them count.
 struct Chains {
-  /// A certificate, the genesis' own for the founder among them.
+  /// A certificate; for the founder, the genesis.
   private struct Link {
     var id: StatementID
     var issuer: DeviceKey
@@ -18,10 +42,10 @@ struct Chains {
   private let root: DeviceKey
   private var links: [DeviceKey: [Link]] = [:]
   private var revocations: [DeviceKey: [(id: StatementID, body: Revocation)]] = [:]
-  /// The revocations that count, by the device they name; shorter chains first, then by id.
+  /// The revocations that count, by the device that they name; shorter chains first, then by id.
   private(set) var counted: [DeviceKey: [CountedRevocation]] = [:]
-  /// Of each revoked device, the statements that every revocation counted so far lets stand.
-  private var status: [DeviceKey: Set<StatementID>] = [:]
+  /// The statements of each revoked device that all revocations counted so far list as valid.
+  private var stillValid: [DeviceKey: Set<StatementID>] = [:]
 
   init(genesis: Genesis, genesisID: StatementID) {
     root = genesis.root
@@ -32,7 +56,7 @@ struct Chains {
     ]
   }
 
-  /// Takes in one statement; to be called in ascending order of ids.
+  /// Adds one statement; must be called in ascending order of ids.
   mutating func add(_ statement: Statement) {
     switch statement.content {
     case .deviceCertificate(let body) where body.device != root:
@@ -46,14 +70,14 @@ struct Chains {
     }
   }
 
-  /// Whether a revocation that counts takes this statement of its signer away.
+  /// Whether a revocation that counts voids this statement of a signer.
   func isVoid(_ id: StatementID, by signer: DeviceKey) -> Bool {
-    guard let left = status[signer] else { return false }
-    return !left.contains(id)
+    guard let valid = stillValid[signer] else { return false }
+    return !valid.contains(id)
   }
 
-  /// Goes from the root outward. A revocation of length n counts if its signer's chain holds against
-  /// all that count with less than n, and none of those takes it away; equal lengths never meet.
+  /// Finds the revocations that count, by ascending length. One of length n counts if those that count with less than
+  /// n void neither it nor a link of its signer's chain; equal lengths never void each other.
   mutating func countRevocations() {
     for length in 1...Limits.chainLinksMax + 1 {
       let depths = adminDepths()
@@ -68,16 +92,16 @@ struct Chains {
   private mutating func count(_ revocation: CountedRevocation) {
     counted[revocation.body.device, default: []].append(revocation)
     let valid = Set(revocation.body.valid)
-    status[revocation.body.device] = status[revocation.body.device]?.intersection(valid) ?? valid
+    stillValid[revocation.body.device] = stillValid[revocation.body.device]?.intersection(valid) ?? valid
   }
 
-  /// The certificates of a signer by which devices are in the circle now.
+  /// The certificates of a signer that count now.
   func countingCertificates(of signer: DeviceKey) -> [StatementID] {
     guard let depth = adminDepths()[signer], depth < Limits.chainLinksMax else { return [] }
     return (links[signer] ?? []).map(\.id).filter { !isVoid($0, by: signer) }
   }
 
-  /// The number of links from the root to each key that may sign; the root's is 0.
+  /// The depth of each key that may sign; the root's is 0.
   private func adminDepths() -> [DeviceKey: Int] {
     var depths = [root: 0]
     var frontier = [root]
@@ -97,8 +121,8 @@ struct Chains {
 
   // MARK: Members
 
-  /// Every device with a certificate that counts, revoked ones too, in the order in which transport
-  /// keys are given out: shorter chains first, then by id of the certificate.
+  /// Every device with a certificate that counts, revoked ones included, in the order in which transport keys are
+  /// assigned: shorter chains first, then by id of the certificate.
   func members() -> [(id: StatementID, member: Member)] {
     let depths = adminDepths()
     var newest: [DeviceKey: Link] = [:]
@@ -129,7 +153,7 @@ struct Chains {
       issuer: link.issuer, issued: link.issued, chain: chain.reversed())
   }
 
-  /// Of each admin, the certificate on its shortest chain; of equal ones the smallest id.
+  /// The last certificate on the shortest chain of each admin; of equal chains, the one with the smallest id.
   private func adminLinks(_ depths: [DeviceKey: Int]) -> [DeviceKey: Link] {
     var parents: [DeviceKey: Link] = [:]
     for (issuer, depth) in depths {

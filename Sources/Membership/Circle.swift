@@ -2,35 +2,34 @@
 
 package import Wire
 
-/// All statements of one circle, and what follows from them.
+/// All statements of one circle, and the members, issuers and cuts that follow from them.
 ///
-/// Everything asked of a circle is a function of the set of statements: never of the order in which they
-/// arrived, and of no clock but the one that is an argument.
+/// Every answer is a function of the set of statements, independent of the order of arrival; time is always an argument.
 package struct Circle: Sendable {
   package let id: CircleID
   package let genesis: Genesis
-  /// The issuer that builds with a trait accept besides those of the circle.
+  /// The issuer that builds with a trait accept in addition to those of the circle.
   package let developmentIssuer: DeviceKey?
   private var held: [StatementID: Statement]
   private var bytesHeld = 0
   private var newestAddresses: [DeviceKey: StatementID] = [:]
-  /// What the statements say, taken together.
+  /// The result of evaluating all statements.
   package private(set) var evaluation: Evaluation
 
-  /// What an insertion did to the set.
+  /// The effect of an insertion on the set.
   package struct Changes: Hashable, Sendable {
     package var added: [StatementID] = []
-    /// What is held no more: address statements that a newer one replaced, and what had to give way.
+    /// Statements that are no longer held: addresses that a newer statement replaced, and evicted statements.
     package var removed: [StatementID] = []
-    /// Statements that came and for which there was no room.
+    /// New statements for which there was no room.
     package var refused: [StatementID] = []
-    /// Whose statements were refused or had to give way: they have made more than there is room for.
+    /// The signers of refused and evicted statements, which have made more than there is room for.
     package var crowded: Set<DeviceKey> = []
 
     package var isEmpty: Bool { added.isEmpty && removed.isEmpty && refused.isEmpty }
   }
 
-  /// The circle that a genesis founds.
+  /// Creates the circle that a genesis founds.
   package init(
     genesis statement: Statement, developmentIssuer: DeviceKey? = BuildTraits.developmentIssuer
   ) throws(StatementError) {
@@ -44,7 +43,7 @@ package struct Circle: Sendable {
     setHash = Self.hash(of: [statement.id])
   }
 
-  /// The circle of a stored set of statements, exactly one of which is a genesis.
+  /// Creates the circle of a stored set of statements, exactly one of which is a genesis.
   package init(
     statements: [Statement], developmentIssuer: DeviceKey? = BuildTraits.developmentIssuer
   ) throws(StatementError) {
@@ -56,9 +55,9 @@ package struct Circle: Sendable {
     insert(statements)
   }
 
-  // MARK: In
+  // MARK: Inserting
 
-  /// Takes in the bytes of one statement; false if it changes nothing.
+  /// Inserts one encoded statement after verifying it; false if it changes nothing.
   @discardableResult
   package mutating func insert(_ bytes: [UInt8]) throws(StatementError) -> Bool {
     let statement = try Statement(bytes)
@@ -68,7 +67,7 @@ package struct Circle: Sendable {
     return !changes.added.isEmpty
   }
 
-  /// Takes in verified statements, evaluating once; those of other circles are left out.
+  /// Inserts verified statements and evaluates once; statements of other circles are ignored.
   @discardableResult
   package mutating func insert(_ statements: [Statement]) -> Changes {
     var changes = Changes()
@@ -105,7 +104,7 @@ package struct Circle: Sendable {
     newestAddresses[body.device] = statement.id
   }
 
-  /// Lets go of what there is no room for; true if there was any.
+  /// Evicts statements for which there is no room; true if there were any.
   private mutating func makeRoom(_ changes: inout Changes) -> Bool {
     guard !changes.added.isEmpty, StatementQuota.mayExceed(count: held.count, bytes: bytesHeld) else {
       return false
@@ -121,7 +120,7 @@ package struct Circle: Sendable {
     return true
   }
 
-  /// True if the statement came in this very insertion.
+  /// Removes a statement; true if this same insertion has added it.
   private mutating func remove(_ statement: Statement, _ changes: inout Changes) -> Bool {
     held[statement.id] = nil
     bytesHeld -= statement.bytes.count
@@ -132,7 +131,7 @@ package struct Circle: Sendable {
 
   // MARK: The set
 
-  /// The genesis as a statement has the circle's own hash as its id.
+  /// The id of the genesis, which has the same bytes as the circle's id.
   package var genesisID: StatementID { StatementID(id.raw) }
 
   /// All ids, ascending.
@@ -150,30 +149,30 @@ package struct Circle: Sendable {
 
   package func statement(_ id: StatementID) -> Statement? { held[id] }
 
-  /// The id of the statement with these very bytes, if it is held: then nothing has to be verified.
+  /// The id of the statement with exactly these bytes, if it is held and so needs no verification.
   package func held(_ bytes: [UInt8]) -> StatementID? {
     guard let id = try? Envelope(bytes).id, held[id]?.bytes == bytes else { return nil }
     return id
   }
 
-  /// The statements held whose ids are not among a peer's, ascending by id.
+  /// The held statements that a peer lacks, given its ids; ascending by id.
   package func statements(notIn ids: [StatementID]) -> [Statement] {
     let known = Set(ids)
     return held.values.filter { !known.contains($0.id) }.sorted { $0.id < $1.id }
   }
 
-  /// The ids of a peer's list that are not held here, in its order.
+  /// The ids in a peer's list that are not held here, in the order of the list.
   package func missing(of ids: [StatementID]) -> [StatementID] { ids.filter { held[$0] == nil } }
 
-  /// What the statements would say if nobody had been revoked.
+  /// The evaluation of all statements except revocations.
   var withoutRevocations: Evaluation {
     let others = held.filter { $0.value.kind != StatementKind.revocation.rawValue }
     return Evaluation(genesis: genesis, genesisID: genesisID, statements: others)
   }
 
-  // MARK: What a device says of itself
+  // MARK: Addresses
 
-  /// Where a member can be reached, by its newest word.
+  /// The addresses of a member, by its newest address statement.
   package func addresses(of device: DeviceKey) -> [String] {
     guard evaluation.members[device] != nil, let id = newestAddresses[device],
       case .addresses(let body)? = held[id]?.content
@@ -181,7 +180,7 @@ package struct Circle: Sendable {
     return body.addresses
   }
 
-  /// The clock for the next address statement of a device, so that it replaces the one held.
+  /// The clock for the next address statement of a device, large enough to replace the one held.
   package func nextAddressClock(of device: DeviceKey, now: UInt64) -> UInt64 {
     guard let id = newestAddresses[device], case .addresses(let body)? = held[id]?.content,
       body.clock >= now

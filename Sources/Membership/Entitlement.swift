@@ -2,20 +2,20 @@
 
 package import Wire
 
-/// An issuer's word that devices of a circle are premium for a time.
+/// An issuer's statement that devices of a circle are premium for a time.
 package struct Entitlement: StatementBody {
   package var circle: CircleID
   package var issuer: DeviceKey
-  /// The devices it counts for, ascending; nil for all devices of the circle.
+  /// The devices that it counts for, ascending; nil for all devices of the circle.
   package var devices: [DeviceKey]?
   package var plan: String
   package var issuedAt: Int64
-  /// The first millisecond it holds.
+  /// The first millisecond at which it is valid.
   package var notBefore: Int64
-  /// The first millisecond it no longer holds.
+  /// The first millisecond at which it is no longer valid.
   package var notAfter: Int64
   package var serial: Bytes16
-  /// Where the purchase was made, in the issuer's words.
+  /// The source of the purchase, as free text of the issuer.
   package var source: String
 
   package static let kind = StatementKind.entitlement
@@ -68,14 +68,14 @@ package struct Entitlement: StatementBody {
     return writer.bytes
   }
 
-  /// Whether it was issued for this device.
+  /// Whether it counts for a device.
   package func counts(for device: DeviceKey) -> Bool { devices?.contains(device) ?? true }
 }
 
-/// The root key pins further entitlement issuers.
+/// A statement by the root key that pins further entitlement issuers.
 package struct IssuerStatement: StatementBody {
   package var circle: CircleID
-  /// Counts only if this is the circle's root key.
+  /// The signer; the statement counts only if this is the circle's root key.
   package var root: DeviceKey
   package var issuers: [DeviceKey]
   package var issued: Int64
@@ -107,12 +107,12 @@ package struct IssuerStatement: StatementBody {
   }
 }
 
-/// A device says where it can be reached; the newest of each device stays.
+/// A device's addresses; only the newest such statement of each device is kept.
 package struct AddressStatement: StatementBody {
   package var circle: CircleID
   package var device: DeviceKey
   package var clock: UInt64
-  /// In the order in which to try them; may be empty.
+  /// The addresses in the order in which to try them; may be empty.
   package var addresses: [String]
 
   package static let kind = StatementKind.addresses

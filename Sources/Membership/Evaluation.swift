@@ -8,60 +8,60 @@ package struct Member: Hashable, Sendable {
   package let transport: TransportKey
   package let name: String
   package let role: Role
-  /// The key that signed the certificate that counts.
+  /// The signer of the certificate that counts.
   package let issuer: DeviceKey
   package let issued: Int64
-  /// The statements from the root outward, the certificate that counts last; at most 8.
+  /// The chain from the root outward, at most 8 statements; the last is the certificate that counts.
   package let chain: [StatementID]
 }
 
-/// A revocation that takes its device out of the circle.
+/// A revocation that counts.
 package struct CountedRevocation: Hashable, Sendable {
   package let id: StatementID
   package let body: Revocation
 }
 
-/// What is known of a device.
+/// The membership status of a device.
 package enum MembershipStatus: Hashable, Sendable {
   case member(Member)
   case revoked
-  /// No certificate that counts names it, or its transport key belongs to another device.
+  /// No certificate that counts names the device, or its transport key belongs to another one.
   case unknown
 }
 
-/// What may fold of one log.
+/// Which sets of one log may be folded.
 package enum Admission: Hashable, Sendable {
-  /// Every set.
+  /// All sets.
   case open
-  /// Sets that are, for each of the cuts, one of its tips or an ancestor of one. A cut without tips
-  /// excludes the whole log; so it is if the certificates that name the device are void.
+  /// Sets that are, for every cut, one of its tips or an ancestor of one. A cut without tips excludes the whole log; a
+  /// device whose certificates are all void has such a cut.
   case cut(Set<Set<ChangeSetID>>)
-  /// None: no certificate names the device.
+  /// No set, because no certificate names the device.
   case unknownDevice
 }
 
-/// What a set of statements says, computed from the root outward.
+/// The members, revocations, cuts and entitlements that follow from a set of statements.
 package struct Evaluation: Sendable {
   /// The members, by device key.
   package private(set) var members: [DeviceKey: Member] = [:]
-  /// Devices that a revocation has taken out of the circle, as they were in it.
+  /// Revoked devices, as they were as members.
   package private(set) var revoked: [DeviceKey: Member] = [:]
   private var deviceByTransport: [TransportKey: DeviceKey] = [:]
   private var revokedTransports: Set<TransportKey> = []
-  /// Every device with a chain that counts, revoked or not.
+  /// All devices with a certificate that counts, revoked or not.
   private var certified: Set<DeviceKey> = []
-  /// Every device that a certificate names, whether or not it counts.
+  /// All devices that a certificate names, whether or not it counts.
   private var named: Set<DeviceKey> = []
-  /// The revocations that count, by the device they name.
+  /// The revocations that count, by the device that they name.
   package private(set) var revocations: [DeviceKey: [CountedRevocation]] = [:]
   private let chains: Chains
-  /// The ends that devices have set to logs of their own: the newest set that counts, nil for none.
+  /// Cuts that devices have made in their own logs: the newest set that counts, nil for none.
   package private(set) var logCuts: [LogKey: Set<ChangeSetID?>] = [:]
   /// The issuers pinned by the genesis and the root.
   package private(set) var issuers: Set<DeviceKey>
-  /// All entitlements held, of whatever issuer, ascending by id.
+  /// All entitlements held, of any issuer, ascending by id.
   package private(set) var entitlements: [Entitlement] = []
-  /// The proofs held, ascending by id.
+  /// The fork proofs held, ascending by id.
   package private(set) var forkProofs: [ForkProof] = []
 
   init(genesis: Genesis, genesisID: StatementID, statements: [StatementID: Statement]) {
@@ -76,7 +76,7 @@ package struct Evaluation: Sendable {
     for statement in ordered { note(statement, genesis, chains) }
   }
 
-  /// Members by certificate; no transport key serves two devices, and that of a revoked one serves none.
+  /// Assigns transport keys and collects members: no two devices share a key, and that of a revoked device is unusable.
   private mutating func admit(_ chains: Chains) {
     let found = chains.members()
     for (_, member) in found {
@@ -104,14 +104,14 @@ package struct Evaluation: Sendable {
     }
   }
 
-  // MARK: Questions
+  // MARK: Queries
 
   package func status(of device: DeviceKey) -> MembershipStatus {
     if revocations[device] != nil { return .revoked }
     return members[device].map(MembershipStatus.member) ?? .unknown
   }
 
-  /// Why a device that was in the circle is out of it; nil for a member, and for a device that was never certified.
+  /// The reason why a former member is not one now; nil for a member, and for a device that was never certified.
   func exclusion(of device: DeviceKey) -> GateReason? {
     if revocations[device] != nil { return .revoked }
     return named.contains(device) && members[device] == nil ? .notAMember : nil
@@ -119,38 +119,38 @@ package struct Evaluation: Sendable {
 
   package func isMember(_ device: DeviceKey) -> Bool { members[device] != nil }
 
-  /// A member, or a device that was one until it was revoked.
+  /// The member, or the revoked device as it was as a member.
   package func known(_ device: DeviceKey) -> Member? { members[device] ?? revoked[device] }
 
-  /// Whether a certificate names the device, though none of them may count any more.
+  /// Whether any certificate names the device, even one that no longer counts.
   package func hasCertificate(_ device: DeviceKey) -> Bool {
     named.contains(device) || certified.contains(device)
   }
 
-  /// Whether a revocation takes this statement of its signer away.
+  /// Whether a revocation that counts voids the statement.
   package func isVoid(_ statement: Statement) -> Bool { chains.isVoid(statement.id, by: statement.signer) }
 
-  /// The revocations of a signer that take devices out of the circle now, in order of ids.
+  /// The revocations by a signer that count now, ascending by id.
   package func countingRevocations(by signer: DeviceKey) -> [CountedRevocation] {
     revocations.values.joined().filter { $0.body.issuer == signer }.sorted { $0.id < $1.id }
   }
 
-  /// The certificates of a signer by which devices are in the circle now.
+  /// The certificates by a signer that count now.
   package func countingCertificates(of signer: DeviceKey) -> [StatementID] {
     chains.countingCertificates(of: signer)
   }
 
-  /// The member that a transport key belongs to.
+  /// The member with a transport key.
   package func member(transport: TransportKey) -> Member? {
     deviceByTransport[transport].flatMap { members[$0] }
   }
 
-  /// Whether a transport key is a member's, or was a revoked device's.
+  /// Whether a transport key belongs to a member or a revoked device.
   func isTaken(_ transport: TransportKey) -> Bool {
     deviceByTransport[transport] != nil || revokedTransports.contains(transport)
   }
 
-  /// What may fold of a log. A revoked device's log goes on to the tips that every revocation keeps.
+  /// Which sets of a log may be folded. Of a revoked device's log, those up to the tips that every revocation keeps.
   package func admission(of log: LogKey) -> Admission {
     guard certified.contains(log.device) else {
       return named.contains(log.device) ? .cut([[]]) : .unknownDevice
@@ -164,8 +164,8 @@ package struct Evaluation: Sendable {
     return .cut(cuts.contains([]) ? [[]] : Set(cuts))
   }
 
-  /// What may fold of a log in the store of a device. One that is out of the circle shares its state with nobody:
-  /// there its own logs stay whole, so that its owner goes on reading all that was written on it.
+  /// Which sets of a log may be folded in the store of a device. A device outside the circle shares its state with no
+  /// other, so its own logs stay uncut there and its owner can still read everything that was written on it.
   package func admission(of log: LogKey, at device: DeviceKey) -> Admission {
     log.device == device && members[device] == nil ? .open : admission(of: log)
   }

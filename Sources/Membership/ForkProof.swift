@@ -2,7 +2,7 @@
 
 package import Wire
 
-/// Two different change sets that one device signed for one place in one log.
+/// Two different change sets that one device signed for the same position in one log.
 package struct ForkProof: Hashable, Sendable {
   package let circle: CircleID
   package let log: LogKey
@@ -29,7 +29,7 @@ package struct ForkProof: Hashable, Sendable {
     headers = [first, second]
   }
 
-  /// The statement that two signed headers make, in either order; throws if they prove nothing.
+  /// Builds the statement from two signed headers, in either order; throws if they prove no fork.
   package static func statement(
     circle: CircleID, _ one: (header: [UInt8], signature: [UInt8]),
     _ other: (header: [UInt8], signature: [UInt8])
@@ -49,7 +49,7 @@ package struct ForkProof: Hashable, Sendable {
         signature: ordered.0.signature + ordered.1.signature))
   }
 
-  /// Whether each half of the 128 bytes is the device's signature of its header.
+  /// Whether the two halves of the 128 bytes are the device's signatures of the two headers.
   func isSigned(by signatures: [UInt8]) -> Bool {
     zip(headers, [signatures.prefix(64), signatures.suffix(64)]).allSatisfy { header, signature in
       log.device.hasSigned(header, .changeSetSignature, Array(signature))
@@ -57,7 +57,7 @@ package struct ForkProof: Hashable, Sendable {
   }
 }
 
-/// What a fork proof needs of a change set's header; Protocol/change-set.md has all of it.
+/// The fields of a change set's header that a fork proof needs; Protocol/change-set.md describes all of them.
 private struct SetHeader {
   struct Position: Hashable {
     var log: LogKey
@@ -81,7 +81,7 @@ private struct SetHeader {
     let sequence = try map.reader.unsigned()
     let previous = try map.optional(6) ? ChangeSetID(try map.reader.bytes32()) : nil
     guard sequence > 0, (sequence == 1) == (previous == nil) else { throw .unexpected(offset: start) }
-    // A clock has all 64 bits, more than the integers that are skipped: who forks must not hide behind that.
+    // `skipValue` rejects integers as large as a clock may be, which would make such a fork unprovable.
     if try map.optional(7) {
       if try map.reader.peek() >> 5 == 0 {
         _ = try map.reader.unsigned()

@@ -1,9 +1,33 @@
 // Protocol/circle.md, "The gate".
+//
+// The gate decides whether the records lane of a device is open: the device is premium, and its preference is on. A
+// device judges itself and every connected peer; the first line that applies decides:
+//
+//                     this device (`ownGate`)                       a peer (`peerGate`)
+//     membership      revoked or not a member: closed               not a member: free tier
+//     build           trait AllFeatures, or a running mock          –
+//                     purchase: premium
+//     entitlements    of accepted issuers, at gate time             the same, and those of the development issuer
+//     preference      as set here                                   as the peer announces
+//
+// Entitlements are joined into one unbroken time from now on. With three of them:
+//
+//     gate time      ────────┬────────────────────────────────────────▶
+//     A                ├─────┼─────┤
+//     B                      │  ├───────────┤
+//     C                      │                     ├──────┤
+//                            now            └ end of B = validUntil = nextChange
+//
+// Between B and C the device is not premium (`entitlementExpired`), and the gate is judged again when C begins.
+//
+// Gate time is not the wall clock but the largest of the wall clock, the newest time of issue of an accepted
+// entitlement, and the newest clock folded from another device; the replica adds a lower bound, `gateFloor`. Judged by
+// the wall clock alone, a device could set its clock back and be premium again.
 
 package import Sodium
 package import Wire
 
-/// What makes a device premium; the raw values are those of the command line.
+/// The reason why a device is premium; the raw values are those of the command line.
 package enum PremiumSource: String, Sendable {
   case allFeatures = "all-features"
   case mock
@@ -11,19 +35,18 @@ package enum PremiumSource: String, Sendable {
   case none
 }
 
-/// Why the records lane is closed; the raw values are the reason codes of the command line.
+/// The reason why the records lane is closed; the raw values are the reason codes of the command line.
 package enum GateReason: String, Sendable {
   case freeTier = "free_tier"
   case entitlementExpired = "entitlement_expired"
   case entitlementNotYetValid = "entitlement_not_yet_valid"
   case syncOff = "sync_off"
-  /// The device was revoked.
   case revoked
-  /// The device that invited this one was revoked, and its invitations with it.
+  /// The device that invited this one was revoked, and the revocation voids its invitation.
   case notAMember = "not_a_member"
 }
 
-/// What this build and its local state add to the certificates; peers never have it.
+/// Premium from the build or a mock purchase, which only this device counts.
 package enum LocalPremium: Hashable, Sendable {
   case none
   case allFeatures
@@ -31,29 +54,29 @@ package enum LocalPremium: Hashable, Sendable {
   case mock(until: Int64?)
 }
 
-/// The answer whether the records lane of one device is open at one moment.
+/// Whether the records lane of one device is open at one moment, and why not.
 package struct Gate: Hashable, Sendable {
   package let source: PremiumSource
-  /// The first millisecond at which premium ends, as far as is known now; nil without an end or premium.
+  /// The first millisecond without premium, by the entitlements known now; nil without premium, or if it has no end.
   package let validUntil: Int64?
-  /// Why the device is not premium; nil if it is.
+  /// The reason why the device is not premium; nil if it is.
   package let premiumReason: GateReason?
   package let preference: Bool
-  /// The moment at which to ask again even if nothing else happens.
+  /// When to judge again even if nothing else happens.
   package let nextChange: Int64?
 
   package var isPremium: Bool { premiumReason == nil }
   package var isOpen: Bool { reason == nil }
-  /// Why the lane is closed; nil if it is open.
+  /// The reason why the lane is closed; nil if it is open.
   package var reason: GateReason? { premiumReason ?? (preference ? nil : .syncOff) }
 }
 
 extension Circle {
-  /// Judges this device: what the build gives comes first, then a certificate. A device that is out of the circle has
-  /// no premium, whatever its certificates say.
+  /// Judges this device: by the build first, then by entitlements. A device outside the circle has no premium, whatever
+  /// its entitlements say.
   ///
-  /// Certificates of the development issuer don't count for their own device, so that cancelling a
-  /// mock purchase takes effect although its certificate can't be taken back.
+  /// Entitlements of the development issuer don't count for their own device, so that cancelling a mock purchase takes
+  /// effect although its entitlement can't be withdrawn.
   package func ownGate(
     device: DeviceKey, preference: Bool, local: LocalPremium, at time: Int64
   ) -> Gate {
@@ -79,16 +102,16 @@ extension Circle {
     }
   }
 
-  /// Judges a peer by the certificates held and by what it announces.
+  /// Judges a peer by the entitlements held and the preference that it announces.
   package func peerGate(device: DeviceKey, preference: Bool, at time: Int64) -> Gate {
     let held = evaluation.isMember(device) ? accepted(for: device) : []
     return Gate(held, preference: preference, at: time)
   }
 
-  /// The certificate that shows a peer of a like build what this build gives its own device; nil if it
-  /// gives nothing, or has no key to sign it.
+  /// An entitlement by the development issuer, which shows peers of the same kind of build that this device is premium;
+  /// nil if it is not by its build, or the build has no key to sign with.
   ///
-  /// It names no moment but the end, so it is the same statement each time and never moves gate time.
+  /// It contains no time except the end, so it is the same statement each time and never moves gate time.
   package func developmentEntitlement(
     device: DeviceKey, local: LocalPremium, key: SigningKey? = BuildTraits.developmentKey
   ) throws(StatementError) -> Statement? {
@@ -106,12 +129,12 @@ extension Circle {
     return try Statement(signing: body, with: key)
   }
 
-  /// The entitlements of accepted issuers that were issued for a device, in order of their start.
+  /// The entitlements of accepted issuers that count for a device, in order of their start.
   package func accepted(for device: DeviceKey) -> [Entitlement] {
     accepted.filter { $0.counts(for: device) }.sorted { $0.notBefore < $1.notBefore }
   }
 
-  /// The entitlements of issuers that this circle, or this build, accepts.
+  /// The entitlements of issuers that this circle or this build accepts.
   package var accepted: [Entitlement] {
     evaluation.entitlements.filter { isAccepted(issuer: $0.issuer) }
   }
@@ -120,10 +143,10 @@ extension Circle {
     evaluation.issuers.contains(issuer) || issuer == developmentIssuer
   }
 
-  /// The time gates are judged by, in milliseconds: setting the clock back gains nothing.
+  /// The time by which gates are judged, in milliseconds: setting the clock back gains nothing.
   ///
-  /// `newestFolded` is the newest clock folded from another device. Entitlements of issuers nobody
-  /// accepts have no say.
+  /// `newestFolded` is the newest clock folded from another device. Entitlements of issuers that are not accepted don't
+  /// count.
   package func gateTime(wall: Int64, newestFolded: Int64?) -> Int64 {
     let issued = accepted.map(\.issuedAt).max() ?? 0
     return max(wall, issued, newestFolded ?? 0)
@@ -131,7 +154,7 @@ extension Circle {
 }
 
 extension Gate {
-  /// The answer that a device's entitlements, in order of their start, give.
+  /// Judges by a device's entitlements, given in order of their start.
   init(_ held: [Entitlement], preference: Bool, at time: Int64) {
     self.preference = preference
     var end = time

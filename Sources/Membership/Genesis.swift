@@ -2,10 +2,10 @@
 
 package import Wire
 
-/// What a member may do.
+/// The role of a member.
 package enum Role: UInt8, CaseIterable, Sendable {
   case member = 0
-  /// Invites and revokes.
+  /// May also invite and revoke devices.
   case admin = 1
 }
 
@@ -15,7 +15,7 @@ package struct Genesis: StatementBody {
   package var device: DeviceKey
   package var transport: TransportKey
   package var name: String
-  /// The pinned entitlement issuers: none, the current one, or the current and the next.
+  /// The pinned entitlement issuers: none, the current one, or the current and the next one.
   package var issuers: [DeviceKey]
   package var created: Int64
   package var nonce: Bytes16
@@ -46,7 +46,7 @@ package struct Genesis: StatementBody {
     nonce = try map.bytes16(8)
   }
 
-  /// One or two different keys, the current one first.
+  /// Reads one or two different keys, the current one first.
   static func readIssuers(_ reader: inout CBORReader) throws(WireError) -> [DeviceKey] {
     let start = reader.offset
     let count = try reader.array(max: 2)
@@ -74,7 +74,7 @@ package struct Genesis: StatementBody {
   }
 }
 
-/// Says that the root or an admin took a device into the circle.
+/// A statement by which the root key or an admin makes a device a member of the circle.
 package struct DeviceCertificate: StatementBody {
   package var circle: CircleID
   /// The root key or an admin's device key.
@@ -130,7 +130,7 @@ extension CBORWriter {
     unsigned(value)
   }
 
-  /// A time. One before 1970 comes from a person or a broken clock; every reader refuses it.
+  /// Writes a time. One before 1970, by user input or a broken clock, is encoded as it is; every reader rejects it.
   mutating func pair(_ key: UInt64, _ value: Int64) {
     unsigned(key)
     integer(value)
@@ -152,7 +152,7 @@ extension CBORWriter {
     for value in values { byteString(value.raw) }
   }
 
-  /// Keys 0, 1 and 2.
+  /// Writes keys 0, 1 and 2.
   mutating func common(_ circle: CircleID, _ signer: DeviceKey) {
     pair(0, MapReader.version)
     pair(1, circle.raw)

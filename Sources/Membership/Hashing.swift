@@ -1,15 +1,15 @@
-// Protocol/circle.md, "Prefixes": no signature or hash of one thing is one of another.
+// Protocol/circle.md, "Prefixes": a signature or hash of one kind of data is never valid for another kind.
 
 package import Sodium
 package import Wire
 
-/// What stands before the bytes of each signed or hashed thing, its closing zero included.
+/// The domain prefix of signed or hashed bytes, including its final zero byte.
 struct Prefix {
   let bytes: [UInt8]
 
   init(_ text: String) { bytes = Array(text.utf8) + [0] }
 
-  /// BLAKE2b-256 of the prefix and the parts.
+  /// BLAKE2b-256 over the prefix and the parts.
   func hash(_ parts: [UInt8]...) -> Bytes32 {
     let words = Blake2b256.hash(prefix: bytes, parts: parts)
     return Bytes32(words.0, words.1, words.2, words.3)
@@ -30,7 +30,7 @@ struct Prefix {
   static let beaconSeal = Prefix("waymark/beacon-seal/v1")
   static let beaconSignature = Prefix("waymark/beacon-signature/v1")
 
-  /// The prefix of a kind's signature; kinds of newer versions go by number.
+  /// The prefix for signatures of a kind of statement; unknown kinds are named by their number.
   static func signature(ofKind kind: UInt8) -> Prefix {
     let name = StatementKind(rawValue: kind)?.name ?? "statement-\(kind)"
     return Prefix("waymark/\(name)-signature/v1")
@@ -38,7 +38,7 @@ struct Prefix {
 }
 
 extension DeviceKey {
-  /// The public half of a signing key, as an identifier.
+  /// The identifier of a device: the public half of its signing key.
   package init(_ key: SigningKey) {
     guard let raw = Bytes32(key.publicKey) else { preconditionFailure("a public key has 32 bytes") }
     self.init(raw)

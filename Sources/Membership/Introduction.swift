@@ -2,11 +2,11 @@
 
 package import Wire
 
-/// What a device shows of itself: the payload of handshake message 3, and the responder's first
-/// transport message.
+/// A device's credentials when a session opens: the payload of handshake message 3, and the responder's first transport
+/// message.
 package struct Introduction: Hashable, Sendable {
-  /// The chain of certificates from the root outward, the own one last; the genesis comes first if the
-  /// chain begins with it. Before it may stand revocations by which one of this device does not count.
+  /// The chain of certificates from the root outward, the device's own last; the genesis is first if the chain begins
+  /// with it. Revocations may precede the chain, those first that void a revocation of this device.
   package var chain: [[UInt8]]
   package var entitlements: [[UInt8]]
   /// The sender's wall clock.
@@ -44,7 +44,7 @@ package struct Introduction: Hashable, Sendable {
   }
 }
 
-/// Why a peer is not let in; it is told nothing.
+/// The reason why a peer is not admitted. The peer is not told.
 package enum AdmissionError: Error, Hashable, Sendable {
   case malformed
   case wrongCircle
@@ -53,14 +53,14 @@ package enum AdmissionError: Error, Hashable, Sendable {
 }
 
 extension Circle {
-  /// The own introduction; nil if the device is no member. Entitlements that last longest come first,
-  /// as many as fit.
+  /// The introduction of this device; nil if it is not a member. Contains as many entitlements as fit, those that last
+  /// longest first.
   package func introduction(of device: DeviceKey, wallMilliseconds: Int64) -> Introduction? {
     evaluation.members[device].map { introduction(of: $0, wallMilliseconds) }
   }
 
-  /// What a device shows where it dials. One that is out of the circle asks whether it still is, with the chain that it
-  /// would have if nobody had been revoked; nil for a stranger.
+  /// The introduction of a device that dials. A device outside the circle asks whether its exclusion still holds, with the
+  /// chain that it would have without any revocation; nil for a device that was never certified.
   package func dialledIntroduction(of device: DeviceKey, wallMilliseconds: Int64) -> Introduction? {
     (evaluation.members[device] ?? withoutRevocations.members[device]).map {
       introduction(of: $0, wallMilliseconds)
@@ -99,9 +99,10 @@ extension Circle {
 
   /// Judges a peer by its introduction and the transport key that Noise authenticated.
   ///
-  /// Only if it is a member, or was one until this, do its statements enter the circle; the changes are to be stored.
+  /// The statements enter the circle only if the peer is a member, or was one until now; the caller must store the
+  /// changes.
   ///
-  /// - Returns: the member; nil if the peer has shown why it is none any more.
+  /// - Returns: the member; nil if the introduction shows that the peer is no longer one.
   package mutating func admit(
     _ introduction: Introduction, authenticated transport: TransportKey
   ) throws(AdmissionError) -> (member: Member?, changes: Changes) {
@@ -119,7 +120,7 @@ extension Circle {
       self = extended
       return (member, changes)
     }
-    // Whoever is a member may bring any statement.
+    // A member may bring any statement, including those that end its own membership.
     guard !wasMember else {
       self = extended
       return (nil, changes)
@@ -127,7 +128,7 @@ extension Circle {
     throw status == .revoked ? .revoked : .notAMember
   }
 
-  /// The device that the last link of a chain certifies.
+  /// The device that the last statement of a chain certifies.
   private static func device(_ statement: Statement) throws(AdmissionError) -> DeviceKey {
     switch statement.content {
     case .genesis(let body): body.device

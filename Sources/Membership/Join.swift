@@ -3,14 +3,14 @@
 package import Sodium
 package import Wire
 
-/// The joiner's first transport message: what it wants certified, and the proof that the key is its own.
+/// The joiner's first transport message: the keys and name to certify, and a proof that it holds the device key.
 package struct JoinRequest: Hashable, Sendable {
   package let device: DeviceKey
   package let transport: TransportKey
   package let name: String
   private let signature: [UInt8]
 
-  /// Signs the hash of the handshake that this message follows.
+  /// Creates a request for a joiner; the proof is a signature over the hash of the completed handshake.
   package init(key: SigningKey, transport: TransportKey, name: String, handshakeHash: [UInt8]) {
     device = DeviceKey(key)
     self.transport = transport
@@ -42,17 +42,17 @@ package struct JoinRequest: Hashable, Sendable {
     return writer.bytes
   }
 
-  /// Whether the joiner holds the key it names, in this very handshake, and the transport key is the one
-  /// that Noise authenticated.
+  /// Whether the joiner proved in this handshake that it holds the device key, and the transport key is the one that Noise
+  /// authenticated.
   package func isProven(handshakeHash: [UInt8], authenticated transport: TransportKey) -> Bool {
     self.transport == transport && Signature.isValidPublicKey(device.bytes)
       && device.hasSigned(handshakeHash, .joinProof, signature)
   }
 }
 
-/// The inviter's answer.
+/// The inviter's reply.
 package enum JoinReply: Hashable, Sendable {
-  /// The statements of the circle, the genesis first; they certify the joiner.
+  /// The statements of the circle, the genesis first, with the joiner's certificate among them.
   case accepted(circle: [[UInt8]])
   case refused(JoinRefusal)
 
@@ -84,27 +84,28 @@ package enum JoinReply: Hashable, Sendable {
   }
 }
 
-/// Why an inviter does not certify a joiner that holds a ticket; the raw values are the format.
+/// The reason why an inviter does not certify a joiner that holds a ticket; the raw values are the format.
 package enum JoinRefusal: UInt8, Sendable {
   /// A reason that this version does not know.
   case other = 0
   case ticketSpent = 1
   case ticketExpired = 2
   case circleFull = 3
-  /// The device key or the transport key is in the circle, or was and is revoked.
+  /// The device key or the transport key belongs to another member, or to a revoked device.
   case keyInUse = 4
-  /// The inviter is no admin, or no longer.
+  /// The inviter is not, or no longer, an admin.
   case notAdmin = 5
   case badProof = 6
 }
 
 extension Circle {
-  /// Certifies a proven joiner, or finds the certificate it got before (it may have missed the reply).
+  /// Certifies a proven joiner, or repeats the reply to one that is a member already and may have missed it.
   ///
   /// A name that another member has gets a number: `phone 2`.
   ///
-  /// The key is an admin's or the circle's root key. Returns the answer for the joiner, and the new certificate to
-  /// insert and keep before it is sent.
+  /// - Parameter key: an admin's key, or the circle's root key.
+  /// - Returns: the reply to the joiner, and the new certificate, which must be inserted and stored before the reply is
+  ///   sent.
   package func admit(
     _ request: JoinRequest, role: Role, by key: SigningKey, at now: Int64
   ) throws(StatementError) -> (reply: JoinReply, certificate: Statement?) {
@@ -131,8 +132,8 @@ extension Circle {
     return (.accepted(circle: extended.replyStatements(chain: member.chain)), certificate)
   }
 
-  /// The genesis, the joiner's chain, then all else that fits half a message; the first session brings
-  /// the rest.
+  /// The genesis, the joiner's chain, and as many other statements as fit half a message; the first session brings the
+  /// rest.
   private func replyStatements(chain: [StatementID]) -> [[UInt8]] {
     var statements = ([genesisID] + chain.filter { $0 != genesisID }).compactMap { statement($0)?.bytes }
     var room = Limits.messageBytesMax / 2
@@ -145,8 +146,8 @@ extension Circle {
     return statements
   }
 
-  /// The circle that a joiner was taken into; nil unless the reply is of the ticket's circle and
-  /// certifies the joiner's own keys.
+  /// The circle that a joiner was admitted to; nil unless the reply is for the ticket's circle and certifies the joiner's
+  /// own keys.
   package static func joined(
     _ statements: [[UInt8]], ticket: Ticket, device: DeviceKey, transport: TransportKey
   ) -> Circle? {
@@ -163,12 +164,12 @@ extension Circle {
 }
 
 extension Evaluation {
-  /// The name itself, or with the lowest number that makes it unlike the names of all members: `phone 2`. Case makes no
-  /// difference.
+  /// The name, with the lowest number appended that makes it unique among members if it is taken: `phone 2`. Case is
+  /// ignored.
   ///
   /// - Parameters:
-  ///   - name: at most `Limits.nameBytesMax` bytes; a number may cut its end.
-  ///   - device: a member whose own name does not count.
+  ///   - name: at most `Limits.nameBytesMax` bytes; its end is cut off if the number needs the room.
+  ///   - device: a member whose own name is ignored.
   package func freeName(_ name: String, for device: DeviceKey? = nil) -> String {
     let taken = Set(members.values.filter { $0.device != device }.map { $0.name.lowercased() })
     guard taken.contains(name.lowercased()) else { return name }
@@ -183,7 +184,7 @@ extension Evaluation {
 }
 
 extension CBORReader {
-  /// An array of statements, each as a byte string.
+  /// Reads an array of statements, each as a byte string.
   mutating func statements(max: Int) throws(WireError) -> [[UInt8]] {
     var statements: [[UInt8]] = []
     for _ in 0..<(try array(max: max)) {

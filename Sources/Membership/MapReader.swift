@@ -1,8 +1,8 @@
-// Protocol/circle.md, "Bodies": maps with integer keys, nothing unknown in them.
+// Protocol/circle.md, "Statements": bodies are maps with integer keys and no unknown ones.
 
 import Wire
 
-/// Reads a canonical map with small integer keys in ascending order; a key nobody asked for is refused.
+/// Reads a canonical map with small integer keys in ascending order; unexpected keys are rejected.
 struct MapReader {
   var reader: CBORReader
   private var pairsLeft: Int
@@ -11,7 +11,7 @@ struct MapReader {
 
   static let version: UInt64 = 1
 
-  /// Opens the map and reads its format version, key 0.
+  /// Starts a map and reads its format version, key 0.
   init(_ bytes: [UInt8]) throws(WireError) {
     reader = CBORReader(bytes)
     pairsLeft = try reader.map(max: 32)
@@ -20,12 +20,12 @@ struct MapReader {
     guard try reader.unsigned() == Self.version else { throw .unexpected(offset: start) }
   }
 
-  /// Steps to the value of a key that must be there.
+  /// Advances to the value of a required key.
   mutating func required(_ key: UInt64) throws(WireError) {
     guard try optional(key) else { throw .unexpected(offset: reader.offset) }
   }
 
-  /// Steps to the value of a key, if it is there.
+  /// Advances to the value of a key if it is present.
   mutating func optional(_ key: UInt64) throws(WireError) -> Bool {
     if pending == nil, pairsLeft > 0 {
       let next = try reader.nextKey(after: last)
@@ -38,13 +38,13 @@ struct MapReader {
     return true
   }
 
-  /// Nothing may be left, in the map or behind it.
+  /// Checks that nothing is left in the map or after it.
   func end() throws(WireError) {
     guard pending == nil, pairsLeft == 0 else { throw .unexpected(offset: reader.offset) }
     try reader.end()
   }
 
-  /// Checks the values of all keys left, whatever they mean, and the end.
+  /// Checks that the remaining values are well formed, without interpreting them, and that nothing follows.
   mutating func skipRest() throws(WireError) {
     if pending != nil { _ = try reader.skipValue() }
     pending = nil
@@ -56,9 +56,9 @@ struct MapReader {
     try end()
   }
 
-  // MARK: Values that several bodies hold
+  // MARK: Common values
 
-  /// Keys 1 and 2 of every statement but the genesis and the fork proof.
+  /// Reads keys 1 and 2 of every statement except the genesis and the fork proof.
   mutating func common() throws(WireError) -> (CircleID, DeviceKey) {
     (CircleID(try bytes32(1)), DeviceKey(try bytes32(2)))
   }
@@ -73,7 +73,7 @@ struct MapReader {
     return try reader.bytes16()
   }
 
-  /// Milliseconds since 1970 that fit the 48 bits of a clock.
+  /// Reads milliseconds since 1970, which must fit the 48 bits of a clock.
   mutating func milliseconds(_ key: UInt64) throws(WireError) -> Int64 {
     try required(key)
     return Int64(try reader.unsigned(max: Int(Limits.timeMillisecondsMax)))
@@ -89,7 +89,7 @@ struct MapReader {
     return try reader.lane()
   }
 
-  /// A line of text for people: 1 to `Limits.nameBytesMax` bytes and no control characters.
+  /// Reads a line of text for people: 1 to `Limits.nameBytesMax` bytes, no control characters.
   mutating func name(_ key: UInt64) throws(WireError) -> String {
     try required(key)
     let start = reader.offset
@@ -98,7 +98,7 @@ struct MapReader {
     return text
   }
 
-  /// A strictly ascending, non-empty list.
+  /// Reads a non-empty list in strictly ascending order.
   mutating func ascending<Element: Comparable>(
     _ key: UInt64, max: Int, _ read: (inout CBORReader) throws(WireError) -> Element
   ) throws(WireError) -> [Element] {
@@ -108,7 +108,7 @@ struct MapReader {
 }
 
 extension CBORReader {
-  /// A strictly ascending, non-empty array.
+  /// Reads a non-empty array in strictly ascending order.
   mutating func ascending<Element: Comparable>(
     max: Int, _ read: (inout CBORReader) throws(WireError) -> Element
   ) throws(WireError) -> [Element] {
@@ -131,7 +131,7 @@ extension CBORReader {
     return lane
   }
 
-  /// An address as text: printable ASCII without spaces. What it means is the dialer's business.
+  /// Reads an address as text: printable ASCII without spaces. Only the dialler interprets it.
   mutating func address() throws(WireError) -> String {
     let start = offset
     let text = try text(max: Limits.addressBytesMax)
@@ -140,8 +140,8 @@ extension CBORReader {
   }
 }
 
-/// Whether text may name a device: 1 to `Limits.nameBytesMax` bytes, no control characters, so that it
-/// can be shown on a terminal as it is.
+/// Whether text is valid as a device name: 1 to `Limits.nameBytesMax` bytes and no control characters, so that it can be
+/// shown on a terminal as it is.
 package func isName(_ text: String) -> Bool {
   let count = text.utf8.count
   guard (1...Limits.nameBytesMax).contains(count) else { return false }
@@ -152,7 +152,7 @@ package func isName(_ text: String) -> Bool {
   }
 }
 
-/// Whether text may stand as an address in a statement or ticket.
+/// Whether text is valid as an address in a statement or ticket.
 package func isAddress(_ text: String) -> Bool {
   let count = text.utf8.count
   guard (1...Limits.addressBytesMax).contains(count) else { return false }

@@ -2,11 +2,11 @@
 
 package import Wire
 
-/// One log of a revoked device, and the sets whose ancestors (themselves included) stay.
+/// One log of a revoked device, and the tips that are kept together with their ancestors.
 package struct KeptLog: Hashable, Sendable, Comparable {
   package var incarnation: Incarnation
   package var lane: Lane
-  /// Ascending; several if the log forked.
+  /// Ascending; more than one if the log forked.
   package var tips: [ChangeSetID]
 
   package init(incarnation: Incarnation, lane: Lane, tips: [ChangeSetID]) {
@@ -15,22 +15,21 @@ package struct KeptLog: Hashable, Sendable, Comparable {
     self.tips = tips.sorted()
   }
 
-  /// By log, so that a strictly ascending list names each log once.
+  /// Compares by log, so that a strictly ascending list names each log once.
   package static func < (left: KeptLog, right: KeptLog) -> Bool {
     (left.incarnation, left.lane) < (right.incarnation, right.lane)
   }
 }
 
-/// Ends a device's membership for good.
+/// A statement that permanently ends a device's membership.
 package struct Revocation: StatementBody {
   package var circle: CircleID
   /// The root key or an admin's device key.
   package var issuer: DeviceKey
   package var device: DeviceKey
-  /// The logs of which something stays; logs not named are excluded whole.
+  /// The logs that are kept up to tips; logs that are not listed are excluded entirely.
   package var kept: [KeptLog]
-  /// The certificates, revocations and log cuts signed by the device that stay valid; all others are
-  /// void, whenever they arrive.
+  /// The device's certificates, revocations and log cuts that stay valid; all others are void, whenever they arrive.
   package var valid: [StatementID]
   package var issued: Int64
 
@@ -102,11 +101,11 @@ package struct Revocation: StatementBody {
   }
 }
 
-/// A device ends one of its own logs at a set: what a clock that ran ahead needs.
+/// A statement by which a device cuts one of its own logs at a set, to repair the effects of a clock that was ahead.
 package struct LogCut: StatementBody {
   package var circle: CircleID
   package var log: LogKey
-  /// The newest set that stays; nil if none does.
+  /// The newest set that is kept; nil if none is.
   package var tip: ChangeSetID?
   package var issued: Int64
 

@@ -3,12 +3,12 @@
 package import Sodium
 package import Wire
 
-/// What the person decides about a revocation; the rest follows from the circle.
+/// The user's decisions on a revocation; everything else follows from the circle.
 package struct RevocationTerms: Hashable, Sendable {
   package var device: DeviceKey
-  /// What the revoking device holds of the revoked one's logs; the most important first.
+  /// The logs of the revoked device as the revoking one holds them, the most important first.
   package var kept: [KeptLog]
-  /// Devices that the revoked one had revoked, and that are to be members again.
+  /// Devices that the revoked device had revoked, and that become members again.
   package var reinstated: Set<DeviceKey>
 
   package init(device: DeviceKey, kept: [KeptLog], reinstated: Set<DeviceKey> = []) {
@@ -19,10 +19,10 @@ package struct RevocationTerms: Hashable, Sendable {
 }
 
 extension Circle {
-  /// Signs that a device is out of the circle.
+  /// Signs the revocation of a device.
   ///
-  /// What it signed and counts now stays valid, so that the devices it invited stay members; all that it signs
-  /// later is void. Logs for which a statement has no room are left out from the end.
+  /// The device's statements that count now stay valid, so that the devices it invited stay members; all later ones are
+  /// void. Logs that do not fit the statement are left out, starting from the end.
   package func revocation(
     _ terms: RevocationTerms, by key: SigningKey, at now: Int64
   ) throws(StatementError) -> Statement {
@@ -47,7 +47,8 @@ extension Circle {
     }.map(\.id)
   }
 
-  /// Whoever is revoked may have begun any number of logs; that must not keep anybody from revoking it.
+  /// The logs that fit the statement. The revoked device may have begun any number of them, which must not prevent its
+  /// revocation.
   private static func fitting(_ logs: [KeptLog], room: Int) -> [KeptLog] {
     var room = room
     return Array(
@@ -57,15 +58,16 @@ extension Circle {
       })
   }
 
-  /// What a statement holds besides logs and ids, at most.
+  /// The room in a statement for logs and ids; the rest takes at most 512 bytes.
   private static let room = Limits.statementBytesMax - 512
   private static let idBytes = 34
   private static let logBytes = 32
 
-  /// Revocations that a device shows to whoever may not have heard of them: first those that take it out of the circle,
-  /// if it is out, and those by which one of the device
-  /// itself does not count; then the others that count, the newest first, for it may have been revoked by one of
-  /// these and not know it. Who has heard only of that would turn it away, and could never hear more.
+  /// The revocations that a device presents when it connects: first those of the device itself, if it is revoked, and
+  /// those that void a revocation of it; then all others that count, the newest first.
+  ///
+  /// A peer that knows only a revocation of the device would reject it, and so could never receive the one that voids it.
+  /// The others are included because the device may have been revoked by one of their subjects without knowing it.
   func revocationsToShow(by device: DeviceKey) -> [Statement] {
     let own = newestFirst(evaluation.revocations[device] ?? []).compactMap { statement($0.id) }
     let known = own + rehabilitation(of: device)

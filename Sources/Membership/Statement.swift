@@ -3,7 +3,7 @@
 package import Sodium
 package import Wire
 
-/// What a signed statement of the certificates stream says; the raw values are the format.
+/// The kinds of signed statements; the raw values are the format.
 package enum StatementKind: UInt8, CaseIterable, Sendable {
   case genesis = 1
   case deviceCertificate = 2
@@ -28,18 +28,18 @@ package enum StatementKind: UInt8, CaseIterable, Sendable {
   }
 }
 
-/// Why bytes are no statement of this circle.
+/// The reason why bytes are not accepted as a statement of this circle.
 package enum StatementError: Error, Hashable, Sendable {
   case malformed(WireError)
   case badSignature
   case wrongCircle
-  /// The signer, or the circle as a whole, has used up the room there is for statements.
+  /// The quota of the signer or of the circle is used up.
   case tooMany
 }
 
-/// A statement whose signature holds: only verification makes one. It may still be void.
+/// A statement with a verified signature: values exist only after verification. It may still be void.
 package struct Statement: Sendable {
-  /// What the body says.
+  /// The decoded body.
   package enum Content: Hashable, Sendable {
     case genesis(Genesis)
     case deviceCertificate(DeviceCertificate)
@@ -49,17 +49,17 @@ package struct Statement: Sendable {
     case issuers(IssuerStatement)
     case forkProof(ForkProof)
     case addresses(AddressStatement)
-    /// A kind of a newer version: kept and forwarded, but it says nothing here.
+    /// A kind that only newer versions know: stored and forwarded, but without effect here.
     case unknown
   }
 
   package let id: StatementID
   package let kind: UInt8
   package let circle: CircleID
-  /// The key that the body names as signer; of a fork proof, the device that forked.
+  /// The key that the body names as signer; for a fork proof, the device whose log forked.
   package let signer: DeviceKey
   package let content: Content
-  /// The envelope as received; stored and forwarded as it is.
+  /// The envelope as received; stored and forwarded unchanged.
   package let bytes: [UInt8]
 
   /// Decodes one statement and verifies its signature.
@@ -84,9 +84,9 @@ package struct Statement: Sendable {
     self.bytes = bytes
   }
 
-  /// Signs a body with the key it names as signer.
+  /// Signs a body with the key that it names as signer.
   ///
-  /// Throws what any reader would: a body over a limit, or a key that is not the one named.
+  /// - Throws: the error that any reader would, if the body exceeds a limit or the key is not the named one.
   package init(signing body: some StatementBody, with key: SigningKey) throws(StatementError) {
     let encoded = body.encoded
     let kind = type(of: body).kind.rawValue
@@ -95,14 +95,14 @@ package struct Statement: Sendable {
   }
 }
 
-/// A body that one key signs.
+/// A body that is signed by one key.
 package protocol StatementBody: Hashable, Sendable {
   static var kind: StatementKind { get }
   /// The canonical bytes of the body.
   var encoded: [UInt8] { get }
 }
 
-/// The common part of every body, and its content.
+/// The fields common to all bodies, and the content.
 private struct BodyLayout {
   var circle: CircleID
   var signer: DeviceKey
@@ -145,7 +145,7 @@ private struct BodyLayout {
   }
 }
 
-/// [kind, body, signature].
+/// The encoded form of a statement: [kind, body, signature].
 struct Envelope {
   var kind: UInt8
   var body: [UInt8]
@@ -165,7 +165,7 @@ struct Envelope {
     try reader.end()
   }
 
-  /// Kinds above are refused, so that one byte names a kind for ever.
+  /// Greater kinds are rejected, so that a kind always fits one byte.
   static let kindMax = 63
 
   static func encode(kind: UInt8, body: [UInt8], signature: [UInt8]) -> [UInt8] {

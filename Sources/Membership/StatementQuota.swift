@@ -1,20 +1,40 @@
 // Protocol/circle.md, "How many statements".
+//
+// A member may bring any number of statements, and a node keeps a bounded number of them. Nodes that were offered the
+// same statements must keep the same ones, or their hashes would never agree. So the choice is a function of the set,
+// not of the order of arrival:
+//
+//     step     signers                                          kept of each signer
+//     0        root key, issuers of the genesis                 1,024 statements, in order of (kind, id),
+//     1        founder, devices certified by the root,          and of these all that begin within
+//              issuers named by the root                        the first MiB
+//     2, 3 …   devices certified by admins of the step before
+//     last     keys that no chain reaches, all together like one signer
+//
+// Of all these, in order of (step, kind, id), the circle keeps 16,384 statements, and of them all that begin within the
+// first 4 MiB. Revocations by admins do not count for this: they have 2 MiB of their own, those by the root no limit.
+//
+// Suppose a stolen phone, certified at step 2, signs 100,000 log cuts. Its own quota takes 1,024 of its statements, its
+// certificates and revocations first, because their kinds have smaller numbers. Statements of made-up keys that nobody
+// certifies fill only the last step, one more quota, which comes after all certified devices. And since revocations by
+// admins have room of their own, the phone can't keep out the one that revokes it.
 
 import Wire
 
-/// Which statements a circle keeps where there are more than it has room for.
+/// Chooses the statements that a circle keeps if there are more than it has room for.
 ///
-/// A function of the set: whoever was offered the same statements keeps the same ones, in whatever order they came.
-/// Who is certified comes before who is not, and shorter chains before longer ones, so that what a hostile device
-/// makes up displaces first its own statements, then those of keys that nobody certified.
+/// The result depends on the set of statements only, not on the order of arrival. Certified signers come before others
+/// and shorter chains before longer ones, so a hostile device displaces its own statements first, then those of
+/// uncertified keys.
 struct StatementQuota {
   private let root: DeviceKey
+  /// The statements of signers that have not been reached, by signer.
   private var unread: [DeviceKey: [Statement]]
-  /// What each key that was reached keeps.
+  /// The statements kept of each signer that was reached.
   private var chosen: [DeviceKey: [Statement]] = [:]
-  /// The keys whose certificates count here. Revocations don't matter: void statements are kept too.
+  /// The keys whose certificates are followed. Revocations don't matter here: void statements are kept too.
   private var admins: Set<DeviceKey>
-  /// Everything kept, the most important first.
+  /// All statements chosen so far, the most important first.
   private var ordered: [Statement] = []
 
   private init(_ statements: [StatementID: Statement], genesis: Genesis) {
@@ -23,34 +43,35 @@ struct StatementQuota {
     unread = Dictionary(grouping: statements.values, by: \.signer)
   }
 
-  /// Whether so many statements may be more than there is room for: else nothing has to be chosen.
+  /// Whether a set of this size may exceed a limit; otherwise everything is kept.
   static func mayExceed(count: Int, bytes: Int) -> Bool {
     count > Limits.statementsPerSignerMax || bytes > Limits.statementsBytesPerSignerMax
   }
 
-  /// The ids of what is kept.
+  /// The ids of the statements to keep.
   static func kept(_ statements: [StatementID: Statement], genesis: Genesis) -> Set<StatementID> {
     var quota = StatementQuota(statements, genesis: genesis)
     quota.walk(from: [genesis.root] + genesis.issuers)
-    let heard = quota.ordered.filter(quota.isExempt)
+    let exempt = quota.ordered.filter(quota.isExempt)
     quota.ordered.removeAll(where: quota.isExempt)
-    let byRoot = heard.filter { $0.signer == quota.root }
+    let byRoot = exempt.filter { $0.signer == quota.root }
     let byAdmins = prefix(
-      heard.filter { $0.signer != quota.root }, countMax: .max, bytesMax: Limits.revocationRoomBytes)
-    // Of keys that no chain leads to, all together count like one signer.
+      exempt.filter { $0.signer != quota.root }, countMax: .max, bytesMax: Limits.revocationRoomBytes)
+    // All keys that no chain reaches share the quota of one signer.
     quota.ordered += best(quota.unread.values.joined())
     let all = prefix(
       quota.ordered, countMax: Limits.statementsMax, bytesMax: Limits.statementsBytesMax)
     return Set((byRoot + byAdmins + all).map(\.id))
   }
 
-  /// Whoever fills all the room there is can't keep out the word that ends its membership.
+  /// Revocations by admins are exempt from the quota of the circle, so that a device that fills it can't keep out its own
+  /// revocation.
   private func isExempt(_ statement: Statement) -> Bool {
     guard case .revocation(let body) = statement.content else { return false }
     return admins.contains(body.issuer)
   }
 
-  /// Goes from the root outward along what is kept of each key, chain by chain.
+  /// Visits signers from the root outward, level by level, along the certificates kept so far.
   private mutating func walk(from keys: [DeviceKey]) {
     var frontier = Set(keys)
     while !frontier.isEmpty {
@@ -63,14 +84,14 @@ struct StatementQuota {
           level += best
         }
       }
-      // Who becomes an admin on this level certifies on the next one, whichever key of the level is looked at first.
+      // A key that becomes an admin on this level certifies on the next one, regardless of the order within the level.
       for signer in frontier.filter(admins.contains) { certify(by: signer, &next) }
       ordered += level.sorted(by: Self.precedes)
       frontier = next
     }
   }
 
-  /// The keys that an admin's certificates name and that have not been reached yet, or not as an admin.
+  /// Adds the keys that an admin's certificates name to the next level, if they are new or were not admins before.
   private mutating func certify(by signer: DeviceKey, _ next: inout Set<DeviceKey>) {
     for statement in chosen[signer] ?? [] {
       switch statement.content {
@@ -94,13 +115,13 @@ struct StatementQuota {
       bytesMax: Limits.statementsBytesPerSignerMax)
   }
 
-  /// Certificates first, then revocations, and so on in the order of kinds; of one kind by id.
+  /// By kind (certificates, then revocations, …), then by id.
   private static func precedes(_ left: Statement, _ right: Statement) -> Bool {
     (left.kind, left.id) < (right.kind, right.id)
   }
 
-  /// What stands in front of the limit, the statement that crosses it included: without that one a smaller one
-  /// behind it would find room, and which does would depend on the order of arrival.
+  /// The statements before the limit, and the one that crosses it. Were that one left out, a smaller one after it would
+  /// fit, and the choice would depend on the order of arrival.
   private static func prefix(_ statements: [Statement], countMax: Int, bytesMax: Int) -> [Statement] {
     var bytes = 0
     var count = 0

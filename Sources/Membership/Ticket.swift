@@ -2,14 +2,14 @@
 
 package import Wire
 
-/// An invitation in one line: whoever holds it may join once, within its time.
+/// An invitation in one line of text: its holder may join once before it expires.
 package struct Ticket: Hashable, Sendable {
   package var circle: CircleID
-  /// The Noise static key of the inviter, which the joiner insists on.
+  /// The Noise static key of the inviter, which the joiner requires.
   package var transport: TransportKey
   package var addresses: [String]
   package var secret: Bytes16
-  /// The first millisecond at which it is no longer good.
+  /// The first millisecond at which it is no longer valid.
   package var expiry: Int64
 
   package init(
@@ -22,18 +22,18 @@ package struct Ticket: Hashable, Sendable {
     self.expiry = expiry
   }
 
-  /// Why a text is no ticket. Whether a ticket has expired is for the caller, who knows the time.
+  /// The reason why a text is not a ticket. The caller, which knows the time, checks whether a ticket has expired.
   package enum ParseError: Error, Hashable, Sendable {
-    /// It does not begin as tickets do.
+    /// The text does not start like a ticket.
     case notATicket
-    /// It begins as a ticket, but a character is wrong, missing or too many.
+    /// The text starts like a ticket, but a character is wrong, missing or extra.
     case damaged
   }
 
   package static let mark = "waymark1"
   private static let checksumBytes = 4
 
-  /// Reads a line; blanks around it and capital letters (as in a QR code) are taken.
+  /// Parses a line; accepts surrounding blanks, and capital letters as in a QR code.
   package init(line: String) throws(ParseError) {
     let text = Array(line.utf8.map { (0x41...0x5a).contains($0) ? $0 + 0x20 : $0 })
     let blanks: Set<UInt8> = [0x20, 0x09, 0x0a, 0x0d]
@@ -63,7 +63,7 @@ package struct Ticket: Hashable, Sendable {
     try map.end()
   }
 
-  /// The one line, in lower case. Addresses beyond `Limits.addressesMax` are left out.
+  /// The ticket as a line in lower case. Addresses beyond `Limits.addressesMax` are left out.
   package var line: String {
     let payload = payload
     let digits = Base32.encode(payload + Self.checksum(payload))
@@ -90,9 +90,9 @@ package struct Ticket: Hashable, Sendable {
     Array(Prefix.ticketChecksum.hash(payload).bytes.prefix(checksumBytes))
   }
 
-  // MARK: What both ends derive
+  // MARK: Derived values
 
-  /// What the joiner sends in clear, so that the inviter knows which secret to use.
+  /// The id that the joiner sends in clear, so that the inviter knows which secret to use.
   package var id: TicketID { TicketID(Prefix.ticketID.hash(secret.bytes).word0) }
 
   /// The pre-shared key of the pairing handshake.
@@ -120,7 +120,7 @@ enum Base32 {
     return text
   }
 
-  /// Nil for other characters, a length that no bytes have, or bits left over that are not zero.
+  /// Decodes text; nil for other characters, an impossible length, or leftover bits that are not zero.
   static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
     var bytes: [UInt8] = []
     var (buffer, bits) = (UInt32(0), 0)

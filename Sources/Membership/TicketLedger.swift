@@ -1,8 +1,8 @@
-// Protocol/circle.md, "Tickets": the inviter's side. In memory only; a restart voids all tickets.
+// Protocol/circle.md, "Tickets": the inviter's side, in memory only. A restart voids all tickets.
 
 package import Wire
 
-/// The tickets an inviter has given out, and what became of them.
+/// The tickets that an inviter has created, and their use.
 package struct TicketLedger: Sendable {
   private struct Entry {
     var ticket: Ticket
@@ -10,19 +10,19 @@ package struct TicketLedger: Sendable {
     var joiner: DeviceKey?
   }
 
-  /// Why a joiner is turned away.
+  /// The reason why a joiner is rejected.
   package enum Refusal: Error, Hashable, Sendable {
-    /// Never given out, or forgotten.
+    /// The ticket was never created, or is forgotten.
     case unknown
     case expired
-    /// Another key has completed with it.
+    /// Another joiner has used the ticket.
     case spent
-    /// Too many handshakes failed of late.
+    /// Too many handshakes have failed recently.
     case limited
   }
 
   private var entries: [TicketID: Entry] = [:]
-  /// When pairing handshakes began that have not succeeded, by the address they came from.
+  /// The times at which unsuccessful pairing handshakes began, by the address that they came from.
   private var failures: [String: [Int64]] = [:]
 
   package init() {}
@@ -33,8 +33,8 @@ package struct TicketLedger: Sendable {
       .sorted { $0.expiry < $1.expiry }
   }
 
-  /// Adds a ticket; false if `Limits.ticketsMax` are open already. Spent tickets do not count: as many of them are kept
-  /// for joiners that come again, those that expire first are evicted.
+  /// Adds a ticket; false if `Limits.ticketsMax` are open already. Spent tickets do not count as open: the same number of
+  /// them is kept for joiners that return, and those that expire first are evicted.
   package mutating func add(_ ticket: Ticket, role: Role, at now: Int64) -> Bool {
     entries = entries.filter { now < $0.value.ticket.expiry }
     guard open(at: now).count < Limits.ticketsMax else { return false }
@@ -49,10 +49,11 @@ package struct TicketLedger: Sendable {
     return true
   }
 
-  /// The ticket for which a handshake may begin. It counts as failed until `succeeded(from:)`, so that many at
-  /// the same time are no way around the limit.
+  /// Begins a handshake and returns its ticket. The handshake counts as failed until `succeeded(from:)` is called, so that
+  /// parallel attempts can't evade the limit.
   ///
-  /// One address is stopped long before all together are: or else anybody nearby could keep everybody out.
+  /// The limit per address is much lower than the one for all together: otherwise one attacker nearby could keep everybody
+  /// out.
   package mutating func begin(
     _ id: TicketID, from address: String, at now: Int64
   ) throws(Refusal) -> Ticket {
@@ -66,13 +67,13 @@ package struct TicketLedger: Sendable {
     return entry.ticket
   }
 
-  /// A handshake that began from an address has come to its end: the joiner holds the secret.
+  /// Records that a handshake from an address was completed, so the joiner holds the secret.
   package mutating func succeeded(from address: String) {
     _ = failures[address]?.popLast()
     if failures[address]?.isEmpty == true { failures[address] = nil }
   }
 
-  /// Failures that are long ago, or that a clock set back has put into the future.
+  /// Forgets failures that are too old, or in the future because the clock was set back.
   private mutating func forget(at now: Int64) {
     failures = failures.compactMapValues { times in
       let recent = times.filter { $0 <= now && now - $0 < Limits.ticketFailureMilliseconds }
@@ -80,8 +81,8 @@ package struct TicketLedger: Sendable {
     }
   }
 
-  /// The role that a ticket gives to a joiner that has completed the handshake and proven its key; throws if the
-  /// ticket is another joiner's.
+  /// The role that a ticket grants to a joiner that has completed the handshake and proven its key; throws if another
+  /// joiner has used the ticket.
   package func role(
     of id: TicketID, for joiner: DeviceKey, at now: Int64
   ) throws(Refusal) -> Role {
@@ -91,12 +92,12 @@ package struct TicketLedger: Sendable {
     return entry.role
   }
 
-  /// Spends a ticket on the joiner that was certified with it, which may come again. A joiner that is refused, or
-  /// is a member already, does not spend it.
+  /// Marks a ticket as used by the joiner that was certified with it, which may return. A joiner that is rejected, or is a
+  /// member already, does not use it up.
   package mutating func spend(_ id: TicketID, on joiner: DeviceKey) {
     if entries[id]?.joiner == nil { entries[id]?.joiner = joiner }
   }
 
-  /// Whether a joiner has spent a ticket.
+  /// Whether a joiner has used a ticket.
   package func isSpent(_ id: TicketID, on joiner: DeviceKey) -> Bool { entries[id]?.joiner == joiner }
 }

@@ -1,28 +1,28 @@
-/// The next step after an answer or an error: text in which the commands of `waymark` are values.
+/// The next step after an answer or an error: text with the commands of `waymark` in it as values.
 ///
 /// ```swift
 /// let step: Step = "\(waymark: "run", on: "phone"); if it is lost: \(waymark: "revoke phone")"
 /// ```
 ///
-/// The sentence is written where the step is shown: commands for this device include `--home` if it was given.
+/// The commands become text only where the step is shown: those for this device then include `--home` if it was given.
 public struct Step: Hashable, Sendable {
   /// A piece of a step.
   public enum Part: Hashable, Sendable {
     /// Words.
     case text(String)
-    /// What is typed after the word `waymark`, and on which device: nil is this one.
+    /// The words to type after `waymark`, and the device to type them on; nil for this one.
     case command(String, on: String?)
   }
 
-  /// The pieces, in the order in which they are read.
+  /// The pieces, in reading order.
   public private(set) var parts: [Part]
 
   package init(_ parts: [Part]) { self.parts = parts }
 
-  /// Words alone.
+  /// A step of words only.
   package init(_ text: String) { parts = [.text(text)] }
 
-  /// One command: what is typed after the word `waymark`, and on which device if it is not this one.
+  /// A step of one command: the words to type after `waymark`, and the device if it is not this one.
   package static func waymark(_ words: String, on device: String? = nil) -> Step {
     Step([.command(words, on: device)])
   }
@@ -31,7 +31,7 @@ public struct Step: Hashable, Sendable {
   ///
   /// - Parameters:
   ///   - home: the value of `--home` for commands on this device; nil if it was not given.
-  ///   - row: the device whose table row this is in: its name is not repeated.
+  ///   - row: the device whose table row shows this step; its name is not repeated.
   package func text(home: String?, inRowOf row: String? = nil) -> String {
     parts.map { part in
       switch part {
@@ -47,7 +47,7 @@ public struct Step: Hashable, Sendable {
     }.joined()
   }
 
-  /// The step with other words and arguments.
+  /// The step with its words and commands transformed.
   package func mapText(_ transform: (String) -> String) -> Step {
     Step(
       parts.map { part in
@@ -92,14 +92,14 @@ extension Step: ExpressibleByStringInterpolation {
 
     public mutating func appendInterpolation(_ step: Step) { parts += step.parts }
 
-    /// A command: what is typed after the word `waymark`, and the device on which, if it is not this one.
+    /// A command: the words to type after `waymark`, and the device if it is not this one.
     public mutating func appendInterpolation(waymark words: String, on device: String? = nil) {
       parts.append(.command(words, on: device))
     }
   }
 }
 
-/// A string, except on the control socket, where commands stay values because only the client knows `--home`.
+/// Encoded as a string, except on the control socket: there commands stay values, since only the client knows `--home`.
 extension Step: Codable {
   public func encode(to encoder: any Encoder) throws {
     guard encoder.userInfo[.keepsSteps] as? Bool == true else {
@@ -139,9 +139,9 @@ extension Step: Codable {
 }
 
 extension CodingUserInfoKey {
-  /// The home that commands of this device name, as a string.
+  /// The `--home` of commands for this device, as a string.
   package static let home = named("waymark.home")
-  /// Whether commands in steps stay values.
+  /// Whether commands in steps are encoded as values.
   package static let keepsSteps = named("waymark.steps")
 
   private static func named(_ name: String) -> CodingUserInfoKey {

@@ -1,6 +1,6 @@
-// Parts of sentences that people read: a word as a shell takes it, counts, shortened values.
+// Parts of sentences that people read: words quoted for a shell, counts, shortened values.
 
-/// A word as a shell reads it back.
+/// Quotes a word for a shell, unless it needs no quotes.
 package func shellWord(_ text: String) -> String {
   let plain = text.utf8.allSatisfy {
     switch $0 {
@@ -20,7 +20,7 @@ package func plural(_ count: Int, _ one: String, _ many: String? = nil) -> Strin
   "\(count) \(count == 1 ? one : many ?? one + "s")"
 }
 
-/// The value as a message shows it: one line, not longer than a terminal takes.
+/// Shortens a value for a message: one line of at most 60 characters.
 package func shortened(_ text: String) -> String {
   let line = text.split(whereSeparator: \.isNewline).joined(separator: " ")
   return line.count <= 60 ? line : line.prefix(59) + "…"

@@ -1,4 +1,4 @@
-/// Why something was not done: what happened, to what, and what to do next.
+/// A failure of a command or a call: what happened, to what, and what to do next.
 ///
 /// ```swift
 /// do {
@@ -8,20 +8,20 @@
 /// }
 /// ```
 public struct WaymarkError: Error, Hashable, Sendable {
-  /// What the process ends with; see `ExitCode`.
+  /// The exit code of the process; see `ExitCode`.
   package let exitCode: Int32
-  /// What programs go by.
+  /// The code for programs.
   ///
-  /// Of what a person enters: `badValue` for a value that a field can't hold, `usage` for what makes no sense (a record
-  /// without what it needs, another None), `notFound`, `inUse`, `ambiguous`. Of premium: `freeTier`,
-  /// `entitlementExpired`, `entitlementNotYetValid`, `needsYes`. Of the node: `closed`, `storeHeld`, `diskFull`,
-  /// `storeBroken`, `notRunning` where it would have to serve. Each call names what is its own.
+  /// For input: `badValue` for a value that is not valid for its field, `usage` for an invalid request (a record without
+  /// a required field, a second None), `notFound`, `inUse`, `ambiguous`. For premium: `freeTier`, `entitlementExpired`,
+  /// `entitlementNotYetValid`, `needsYes`. For the node: `closed`, `storeHeld`, `diskFull`, `storeBroken`, and
+  /// `notRunning` if the call needs a serving node. Each call documents further codes of its own.
   public let code: Reason
   /// A sentence for people.
   public let message: String
-  /// What to do next, for whoever reads a log: often a command of `waymark`. An app shows its own step.
+  /// What to do next, often a `waymark` command: for a terminal or a log. An app shows its own step.
   public let next: Step?
-  /// What an ambiguous name could have meant.
+  /// The matches of an ambiguous name.
   package let candidates: [String]
 
   /// An error with a code for programs, a sentence and a next step for people.
@@ -40,46 +40,45 @@ extension WaymarkError: CustomStringConvertible {
   public var description: String { message }
 }
 
-/// What a process ends with.
+/// The exit codes of the command line.
 package enum ExitCode {
-  /// It failed.
   package static let failed: Int32 = 1
-  /// What was asked makes no sense, or means several things.
+  /// The request is invalid, names nothing, or is ambiguous.
   package static let usage: Int32 = 2
-  /// It needs a running node.
+  /// The command needs a running node.
   package static let notRunning: Int32 = 3
-  /// It needs premium.
+  /// The command needs premium.
   package static let needsPremium: Int32 = 4
   /// Peers are not in sync.
   package static let notInSync: Int32 = 5
-  /// Conflicts wait to be decided.
+  /// Conflicts are waiting for a decision.
   package static let conflictsWaiting: Int32 = 6
-  /// It needs a yes.
+  /// The command needs confirmation.
   package static let needsYes: Int32 = 7
-  /// It is done, and only its output could not be written.
+  /// The command is done, but its output could not be written.
   package static let outputLost: Int32 = 9
   /// There is no store.
   package static let noStore: Int32 = 10
-  /// Another process has the store.
+  /// Another process is using the store.
   package static let storeHeld: Int32 = 11
   /// A key is missing or wrong.
   package static let badKey: Int32 = 12
-  /// Somebody has interrupted it.
+  /// The command was interrupted.
   package static let interrupted: Int32 = 130
 }
 
 extension WaymarkError {
-  /// Something in the world went against it: a file that is not there, a broken export.
+  /// A failure outside the command: a missing file, a broken export.
   package static func failed(_ code: Reason, _ message: String, next: Step) -> WaymarkError {
     WaymarkError(exitCode: ExitCode.failed, code: code, message: message, next: next)
   }
 
-  /// What was typed is not a command that makes sense.
+  /// An invalid command line.
   package static func usage(_ message: String, next: Step? = nil) -> WaymarkError {
     WaymarkError(exitCode: ExitCode.usage, code: .usage, message: message, next: next)
   }
 
-  /// A value that a field can't hold.
+  /// A value that is not valid for its field.
   package static func badValue(
     _ field: String, _ value: String, allowed: String
   ) -> WaymarkError {
@@ -97,11 +96,11 @@ extension WaymarkError {
   package static func ambiguous(_ what: String, _ name: String, _ candidates: [String]) -> WaymarkError {
     WaymarkError(
       exitCode: ExitCode.usage, code: .ambiguous,
-      message: "“\(shortened(name))” could be more than one \(what). Type more of the name, or an id.",
+      message: "“\(shortened(name))” matches more than one \(what). Type more of the name, or an id.",
       candidates: candidates)
   }
 
-  /// What is wrong with the files of a node; what is wrong with a key has an exit code of its own.
+  /// A problem with the files of a node; problems with keys have an exit code of their own.
   package static func home(_ code: Reason, _ message: String, next: Step) -> WaymarkError {
     WaymarkError(
       exitCode: code.concernsKeys ? ExitCode.badKey : ExitCode.failed, code: code, message: message,
@@ -124,7 +123,7 @@ extension WaymarkError: Codable {
 }
 
 extension Reason {
-  /// Whether it is a key that can't be had.
+  /// Whether the failure is about a key file or its passphrase.
   package var concernsKeys: Bool {
     switch self {
     case .keyMissing, .keyDamaged, .keyExposed, .passphraseNeeded, .wrongPassphrase, .badPassphrase: true

@@ -4,14 +4,14 @@ import JSONDocument
 package import Replication
 package import Wire
 
-/// Finds the records that people name on the command line, by id or unique name.
+/// Resolves names of records on the command line, given as ids or unique names.
 package protocol ReferenceResolver {
   func record(_ kind: Kind, named name: String) throws -> RecordID
-  /// The text that names a record in files: its key, or its id.
+  /// The text that names a record in files: its key, or else its id.
   func key(_ kind: Kind, named name: String) throws -> String
 }
 
-/// A name that no field of a kind has.
+/// A field name that a kind does not have.
 package struct UnknownField: Error, Hashable, Sendable, CustomStringConvertible {
   package let kind: String
   package let name: String
@@ -23,7 +23,7 @@ package struct UnknownField: Error, Hashable, Sendable, CustomStringConvertible 
 }
 
 extension Kind {
-  /// The names that `add` and `edit` take.
+  /// The field names that `add` and `edit` accept.
   package var assignableNames: [String] {
     fields.filter { $0.type != .bytes }.flatMap { field in
       field.type == .datedInstant ? Array(field.parts.prefix(2)) : field.parts
@@ -31,12 +31,12 @@ extension Kind {
   }
 }
 
-/// Turns what a person typed into values of fields. Parts of one field are put together; a part that is not
-/// named keeps what the record holds.
+/// Converts typed assignments to field values. Parts of one field are combined; a part that is not assigned keeps
+/// the value that the record holds.
 package struct Assignments {
   private let kind: Kind
   private let zones: ZoneOffsets
-  /// The zone of times of kinds that need one, where the person names none.
+  /// The zone for times that need one, if the user gives none.
   private let zone: String
   private let resolver: any ReferenceResolver
 
@@ -47,9 +47,9 @@ package struct Assignments {
     self.resolver = resolver
   }
 
-  /// The values of the fields named; bytes of any length stay in one value, for `Contents.cut`.
+  /// The values of the assigned fields. Bytes of any length stay in one value, for `Contents.cut`.
   ///
-  /// - Throws: `UnknownField`, `FieldError`, or what the resolver throws.
+  /// - Throws: `UnknownField`, `FieldError`, or an error of the resolver.
   package func values(
     _ assignments: [(name: String, text: String)], held: (Field) -> Value?
   ) throws -> [FieldNumber: Value] {
@@ -134,7 +134,7 @@ extension Assignments {
     FieldError(field: field.parts[part], value: text, allowed: allowed)
   }
 
-  /// The zone that is written, else the one held; checked only if it is written now.
+  /// The assigned zone, or else the held one; validated only if it is assigned now.
   private func zone(_ field: Field, _ texts: [String?], held: Value) throws -> String? {
     guard let text = texts[1] else {
       guard case .text(let zone) = held.part(1) else { return nil }
@@ -159,10 +159,10 @@ extension Assignments {
     }
     if let time = written.milliseconds { return time }
     guard let zone else {
-      throw refused(field, 0, text, "a time with an offset, or \(field.parts[1]) beside it")
+      throw refused(field, 0, text, "a time with an offset, or \(field.parts[1]) as well")
     }
     guard let time = zones.milliseconds(wall: written.wallMilliseconds, zone: zone) else {
-      throw refused(field, 0, text, "its zone \(zone) is not known here: give the time with an offset")
+      throw refused(field, 0, text, "its zone \(zone) is unknown: give the time with an offset")
     }
     return time
   }
@@ -175,14 +175,15 @@ extension Assignments {
 
   private func datedInstant(_ field: Field, _ texts: [String?], held: Value) throws -> Value {
     if let day = texts[2] {
-      throw refused(field, 2, day, "it follows from \(field.parts[0]) and \(field.parts[1])")
+      throw refused(field, 2, day, "it is derived from \(field.parts[0]) and \(field.parts[1])")
     }
     let zone = try zone(field, texts, held: held) ?? zone
     let time = try time(field, texts, zone: zone, held: held)
     return .datedInstant(milliseconds: time, zone: zone, zones: zones)
   }
 
-  /// Habits begin and end where the person is: a day stands for its noon there, which is on that day nearly everywhere.
+  /// Habits begin and end in the user's zone: a day means its noon there, which is on the same day nearly
+  /// everywhere.
   private func habitTime(_ field: Field, _ texts: [String?]) throws -> Value {
     let text = texts[0] ?? ""
     guard let written = WrittenTime(text) else { throw refused(field, 0, text, field.type.expectation) }
@@ -237,12 +238,12 @@ extension Assignments {
 }
 
 extension Value {
-  /// The value of a field of type `owner`.
+  /// A value of type `owner`.
   package static func owner(_ kind: Kind, _ id: RecordID) -> Value {
     .array([.integer(Int64(kind.number.rawValue)), .bytes(id.bytes)])
   }
 
-  /// The value of a field of type `datedInstant`: the day is that of the zone.
+  /// A value of type `datedInstant`, with the day in the zone.
   package static func datedInstant(milliseconds: Int64, zone: String?, zones: ZoneOffsets) -> Value {
     let day = zones.day(milliseconds: milliseconds, zone: zone)
     return .array([.integer(milliseconds), zone.map(Value.text) ?? .null, .text(day.description)])
@@ -254,7 +255,7 @@ extension Registry {
   package static let owners = [activity, lodging, transportation]
   static let ownerNumbers = owners.map(\.number).sorted()
 
-  /// The kind of a number as a value holds it.
+  /// The kind with a number, as stored in a value.
   package static func kind(number: Int64) -> Kind? {
     UInt64(exactly: number).flatMap { KindNumber($0) }.flatMap { kind($0) }
   }

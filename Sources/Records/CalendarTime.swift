@@ -2,7 +2,7 @@
 
 import Wire
 
-/// A day of the calendar, `YYYY-MM-DD`, in the years 1 to 9999.
+/// A calendar day, `YYYY-MM-DD`, in the years 1 to 9999.
 package struct CalendarDay: Hashable, Comparable, Sendable, CustomStringConvertible {
   package let year: Int
   package let month: Int
@@ -18,7 +18,7 @@ package struct CalendarDay: Hashable, Comparable, Sendable, CustomStringConverti
     self.day = day
   }
 
-  /// Exactly ten characters.
+  /// Parses exactly ten characters.
   package init?(_ text: some StringProtocol) {
     let bytes = Array(text.utf8)
     guard bytes.count == 10, bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-"),
@@ -27,10 +27,10 @@ package struct CalendarDay: Hashable, Comparable, Sendable, CustomStringConverti
     self.init(year: year, month: month, day: day)
   }
 
-  /// The day that is so many days from 1 January 1970; clamped to the years 1 to 9999.
+  /// The day that is this many days after 1 January 1970, clamped to the years 1 to 9999.
   package init(daysSince1970: Int64) {
-    // Days since 1 March 0000, cut into eras of 400 years (Howard Hinnant, "chrono-compatible low-level
-    // date algorithms").
+    // Days since 1 March 0000, divided into eras of 400 years (Howard Hinnant, "chrono-compatible low-level date
+    // algorithms").
     let shifted = min(max(daysSince1970, Self.daysMin), Self.daysMax) + 719_468
     let era = shifted / 146_097
     let dayOfEra = shifted % 146_097
@@ -79,20 +79,20 @@ package struct CalendarDay: Hashable, Comparable, Sendable, CustomStringConverti
   }
 }
 
-/// A time as people write it: with an offset it is an instant, without it is what a clock on a wall shows.
+/// A written time: an instant if it has an offset, otherwise a local time.
 package struct WrittenTime: Hashable, Sendable {
-  /// Milliseconds since 1970 on a clock that shows what is written.
+  /// Milliseconds since 1970 as local time.
   package let wallMilliseconds: Int64
-  /// Seconds east of UTC; nil if none is written.
+  /// Seconds east of UTC; nil if no offset is written.
   package let offsetSeconds: Int?
 
   /// Whether only a day is written.
   package let isDay: Bool
 
-  /// The instant, if an offset says which it is.
+  /// The instant; nil without an offset.
   package var milliseconds: Int64? { offsetSeconds.map { wallMilliseconds - Int64($0) * 1_000 } }
 
-  /// Reads `2026-05-03`, `2026-05-03T15:00`, with seconds, fractions (cut to milliseconds), `Z` or `+02:00`.
+  /// Parses `2026-05-03`, `2026-05-03T15:00`, with seconds, fractions (truncated to milliseconds), `Z` or `+02:00`.
   package init?(_ text: some StringProtocol) {
     let bytes = Array(text.utf8)
     guard bytes.count >= 10, bytes.count <= 40, let day = CalendarDay(ascii(bytes[0..<10])) else {
@@ -155,17 +155,17 @@ package struct WrittenTime: Hashable, Sendable {
   }
 }
 
-/// The years 1 to 9999 in milliseconds: what text can show. Times from elsewhere may lie outside.
+/// The years 1 to 9999 in milliseconds, which text can represent. Times from elsewhere may be outside.
 package let calendarMilliseconds: ClosedRange<Int64> = -62_135_596_800_000...253_402_300_799_999
 
 extension Int64 {
-  /// The nearest time that a calendar shows.
+  /// The nearest time in the years 1 to 9999.
   package var clampedToCalendar: Int64 {
     Swift.min(Swift.max(self, calendarMilliseconds.lowerBound), calendarMilliseconds.upperBound)
   }
 }
 
-/// Text of an instant as RFC 3339, in UTC or at an offset; milliseconds only where there are any.
+/// An instant as RFC 3339 text, in UTC or at an offset; with milliseconds only if there are any.
 package func timeText(milliseconds: Int64, offsetSeconds: Int = 0) -> String {
   // RFC 3339 offsets have whole minutes and less than a day; old local mean times do not.
   let offset = offsetSeconds % 86_400 / 60 * 60
@@ -192,7 +192,7 @@ package func timeText(milliseconds: Int64, offsetSeconds: Int = 0) -> String {
   }
 }
 
-/// Hours and minutes, with a colon between them.
+/// Appends a sign, hours, a colon and minutes.
 private func appendClock(minutes: Int, after sign: UInt8, to text: inout OutputSpan<UInt8>) {
   text.append(sign)
   appendPair(minutes / 60, to: &text)
@@ -200,12 +200,12 @@ private func appendClock(minutes: Int, after sign: UInt8, to text: inout OutputS
   appendPair(minutes % 60, to: &text)
 }
 
-/// The whole second that a time lies in, in milliseconds.
+/// The whole second that a time is in, in milliseconds.
 package func wholeSecond(_ milliseconds: Int64) -> Int64 {
   floorDivision(milliseconds.clampedToCalendar, 1_000) * 1_000
 }
 
-/// The quotient rounded towards the past; the divisor is positive.
+/// The quotient rounded down; the divisor is positive.
 package func floorDivision(_ value: Int64, _ divisor: Int64) -> Int64 {
   let (quotient, remainder) = value.quotientAndRemainder(dividingBy: divisor)
   return remainder < 0 ? quotient - 1 : quotient
@@ -213,7 +213,7 @@ package func floorDivision(_ value: Int64, _ divisor: Int64) -> Int64 {
 
 private func ascii(_ bytes: ArraySlice<UInt8>) -> String { String(decoding: bytes, as: UTF8.self) }
 
-/// Two digits of a number from 0 to 99.
+/// Appends two digits of a number from 0 to 99.
 @inline(__always)
 private func appendPair(_ number: Int, to text: inout OutputSpan<UInt8>) {
   text.append(digit(number / 10))
@@ -222,7 +222,7 @@ private func appendPair(_ number: Int, to text: inout OutputSpan<UInt8>) {
 
 private func digit(_ number: Int) -> UInt8 { UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number) }
 
-/// The number that a few ASCII digits stand for; nil if anything else is among them.
+/// The number in a few ASCII digits; nil if there is any other character.
 private func decimal(_ digits: ArraySlice<UInt8>) -> Int? {
   var value = 0
   for digit in digits {

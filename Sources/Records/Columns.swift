@@ -1,9 +1,9 @@
-// Protocol/records.md, "Types": cell content to columns and back, without loss.
+// Protocol/records.md, "Types": converts cell content to columns and back, without loss.
 
 import JSONDocument
 package import Wire
 
-/// What one column of a row holds.
+/// The value of one column of a row.
 package enum ColumnValue: Hashable, Sendable {
   case null
   case integer(Int64)
@@ -16,7 +16,7 @@ extension FieldType {
   /// Appends the columns of a cell's content; false, and nothing appended, if it is not of this type.
   ///
   /// - Parameters:
-  ///   - bytes: holds the canonical CBOR of the value at `range`.
+  ///   - bytes: contains the canonical CBOR of the value at `range`.
   package func appendColumns(
     of bytes: [UInt8], in range: Range<Int>, to columns: inout [ColumnValue]
   ) -> Bool {
@@ -44,7 +44,7 @@ extension FieldType {
     return appendColumns(of: bytes, in: 0..<bytes.count, to: &columns) ? columns : nil
   }
 
-  /// Whether a cell's content is of this type. A store keeps what is not as raw bytes, and reads it as absent.
+  /// Whether a cell's content is of this type. The store keeps other content as raw bytes, which read as absent.
   package func accepts(_ bytes: [UInt8], in range: Range<Int>) -> Bool {
     var columns: [ColumnValue] = []
     return appendColumns(of: bytes, in: range, to: &columns)
@@ -52,7 +52,7 @@ extension FieldType {
 
   package func accepts(_ value: Value) -> Bool {
     switch (self, value) {
-    // The common ones without encoding them.
+    // The common cases, without encoding the value.
     case (.bool, .bool), (.integer, .integer), (.timestamp, .integer), (_, .null): true
     case (.float, .float(let number)): number.isFinite && !(number == 0 && number.sign == .minus)
     case (.text, .text(let text)): text.utf8.count <= Limits.textBytesMax
@@ -156,15 +156,15 @@ extension FieldType {
   }
 }
 
-/// Three capital letters.
+/// Whether a text is three capital letters.
 package func isCurrencyCode(_ text: String) -> Bool {
   text.utf8.count == 3 && text.utf8.allSatisfy { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) }
 }
 
-// MARK: Back
+// MARK: Columns to values
 
 extension FieldType {
-  /// The value that columns stand for; nil if they hold what this version cannot have written.
+  /// The value in these columns; nil if this version can't have written them.
   package func value(from columns: ArraySlice<ColumnValue>) -> Value? {
     guard columns.count == columnTypes.count, let first = columns.first, let last = columns.last else {
       return nil
@@ -174,7 +174,7 @@ extension FieldType {
     return value(first, columns[columns.startIndex + 1], last)
   }
 
-  /// The same for a type of one column.
+  /// The value in a column, for a type of one column.
   package func value(from column: ColumnValue) -> Value? {
     column == .null ? .null : value(column, column, column)
   }
@@ -225,8 +225,8 @@ extension FieldType {
 }
 
 extension Value {
-  /// The value as JSON that a person can read in a column: floats always have a point or an exponent, and
-  /// bytes stand in an object, so that the way back is exact.
+  /// The value as readable JSON for a column. Floats always have a point or an exponent, and bytes are in an
+  /// object, so that the conversion is reversible.
   var columnJSON: JSON {
     switch self {
     case .null: .null

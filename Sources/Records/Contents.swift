@@ -3,9 +3,9 @@
 package import Replication
 package import Wire
 
-/// Cuts bytes that are too long for a field into Content records, and joins them again.
+/// Cuts bytes that are too long for a field into Content records, and joins these.
 package enum Contents {
-  /// The value of a `blob` field for these bytes, and the Content records that it names.
+  /// The value of a `blob` field for these bytes, and the Content records that it refers to.
   package static func cut(_ bytes: [UInt8]) -> (value: Value, records: [RecordDraft]) {
     guard bytes.count > Limits.inlineBytesMax else { return (.bytes(bytes), []) }
     var records: [RecordDraft] = []
@@ -19,12 +19,12 @@ package enum Contents {
     return (.array(ids), records)
   }
 
-  /// The bytes of a `blob` field; nil if it is empty, if a Content record is not there (yet) or holds other bytes than
-  /// those that its id is the hash of, or if all together are more than a device writes: a field may name one Content
-  /// thousands of times.
+  /// The bytes of a `blob` field. Nil if it is empty, if a Content record is missing (or has not arrived yet) or
+  /// holds bytes other than those that its id is the hash of, or if the total exceeds what a device writes: a field
+  /// may refer to one Content record thousands of times.
   ///
   /// - Parameters:
-  ///   - part: the bytes of a Content record.
+  ///   - part: returns the bytes of a Content record.
   package static func join(_ value: Value?, part: (RecordID) throws -> [UInt8]?) rethrows -> [UInt8]? {
     switch value {
     case .bytes(let bytes): return bytes
@@ -41,7 +41,7 @@ package enum Contents {
     }
   }
 
-  /// The Content records that a `blob` field names.
+  /// The Content records that a `blob` field refers to.
   package static func parts(of value: Value?) -> [RecordID] {
     guard case .array(let ids) = value else { return [] }
     return ids.compactMap { id in

@@ -1,15 +1,15 @@
 // Protocol/records.md, "Money"
 
-/// A decimal number held exactly, with the digits after the point that were written.
+/// An exact decimal number, which keeps the number of fraction digits it was written with.
 package struct ExactDecimal: Hashable, Sendable, CustomStringConvertible {
-  /// The number without its point.
+  /// The digits without the decimal point.
   package let mantissa: Int128
-  /// How many of the digits stand after the point.
+  /// The number of digits after the decimal point.
   package let scale: Int
 
   package static let digitsMax = 34
   package static let scaleMax = 30
-  /// Of the longest text that is read: sign, digits and point, and a zero before the point.
+  /// The longest text that is parsed: sign, digits and point, and a zero before the point.
   package static let charactersMax = digitsMax + 4
   package static let zero = ExactDecimal(mantissa: 0, scale: 0)
 
@@ -18,7 +18,7 @@ package struct ExactDecimal: Hashable, Sendable, CustomStringConvertible {
     self.scale = scale
   }
 
-  /// Reads the one form of an amount: `-?(0|[1-9][0-9]*)(\.[0-9]+)?`, never minus zero, within the limits.
+  /// Parses the canonical form of an amount: `-?(0|[1-9][0-9]*)(\.[0-9]+)?`, never minus zero, within the limits.
   package init?(_ text: String) {
     let bytes = Array(text.utf8)
     guard bytes.count <= Self.charactersMax else { return nil }
@@ -57,11 +57,11 @@ package struct ExactDecimal: Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-/// A sum that needs more digits than there are.
+/// A sum with too many digits.
 package struct DecimalOverflow: Error, Hashable, Sendable {}
 
 extension ExactDecimal {
-  /// The exact sum, with the larger number of digits after the point.
+  /// The exact sum, with the larger number of fraction digits.
   package func adding(_ other: ExactDecimal) throws(DecimalOverflow) -> ExactDecimal {
     let scale = max(scale, other.scale)
     let (sum, overflow) = try mantissa(at: scale).addingReportingOverflow(try other.mantissa(at: scale))
@@ -69,7 +69,7 @@ extension ExactDecimal {
     return ExactDecimal(mantissa: sum, scale: scale)
   }
 
-  /// The exact difference, with the larger number of digits after the point.
+  /// The exact difference, with the larger number of fraction digits.
   package func subtracting(_ other: ExactDecimal) throws(DecimalOverflow) -> ExactDecimal {
     try adding(ExactDecimal(mantissa: -other.mantissa, scale: other.scale))
   }
@@ -84,10 +84,10 @@ extension ExactDecimal {
     return value
   }
 
-  /// Whether both are the same number, however many zeros they are written with.
+  /// Whether both are the same number, regardless of trailing zeros.
   package func isEqual(to other: ExactDecimal) -> Bool { trimmed == other.trimmed }
 
-  /// Without zeros at the end of the fraction.
+  /// The number without trailing zeros in its fraction.
   package var trimmed: ExactDecimal {
     var (mantissa, scale) = (mantissa, scale)
     while scale > 0, mantissa % 10 == 0 {
@@ -101,10 +101,10 @@ extension ExactDecimal {
 // MARK: JSON numbers
 
 extension ExactDecimal {
-  /// The amount that a JSON number stands for; nil if it needs more digits than there are.
+  /// The amount of a JSON number; nil if it has too many digits.
   ///
-  /// The digits are taken as they are written. With more than 15 of them the writer went through a binary
-  /// float, whose digits beyond that mean nothing: then it is the shortest decimal of the same double.
+  /// Up to 15 digits are taken as written. With more, the writer used a binary float, whose further digits are
+  /// meaningless: then the result is the shortest decimal of the same double.
   package init?(jsonNumber text: String) {
     guard let exact = Self.plain(text) else { return nil }
     if exact.digits <= 15 {
@@ -118,7 +118,7 @@ extension ExactDecimal {
     }
   }
 
-  /// A number of JSON's grammar without its exponent, and how many digits it has from the first that counts.
+  /// A JSON number without its exponent, and the number of its significant digits.
   private static func plain(_ number: String) -> (text: String, digits: Int)? {
     let halves = number.split(whereSeparator: { $0 == "e" || $0 == "E" })
     guard let body = halves.first, number.utf8.count <= 1_100 else { return nil }
@@ -148,12 +148,13 @@ extension ExactDecimal {
   }
 }
 
-// MARK: Sums of binary numbers
+// MARK: Sums of doubles
 
-/// A sum of numbers that people write as decimals and that are kept in binary: 0.1 and 0.2 make 0.3.
+/// A sum of numbers that people write as decimals and that are stored as doubles: 0.1 and 0.2 make 0.3.
 package struct DecimalSum {
   private var binary = 0.0
-  /// Nil as long as all are whole, which binary numbers sum up exactly; or if decimals don't reach that far.
+  /// Nil as long as all numbers are whole, because doubles add these exactly; or if the sum exceeds the range of
+  /// decimals.
   private var exact: ExactDecimal?
   private var isWhole = true
 
@@ -170,7 +171,7 @@ package struct DecimalSum {
     binary = sum
   }
 
-  /// The sum; as binary numbers come to it where decimals don't reach.
+  /// The sum; computed in doubles where decimals do not suffice.
   package var value: Double { exact.flatMap { Double($0.description) } ?? binary }
 
   private static let wholeMax = 9_007_199_254_740_992.0

@@ -1,4 +1,4 @@
-// Protocol/records.md, "JSON": a record as the command line prints it.
+// Protocol/records.md, "JSON": a record as printed by the command line.
 
 package import JSONDocument
 package import Wire
@@ -13,7 +13,7 @@ extension Field {
 
   /// Appends the parts of a value as members of a JSON object.
   ///
-  /// - Parameter zones: gives times the offset of their own zone.
+  /// - Parameter zones: provides the offsets for times in their own zone.
   package func append(_ value: Value, zones: ZoneOffsets, to members: inout [JSON.Member]) {
     func add(_ json: JSON) { members.append(.init(name, json)) }
     switch type {
@@ -58,7 +58,7 @@ extension Field {
     return .text(RecordID(bytes: bytes)?.uuid)
   }
 
-  /// Bytes in the field as base64; bytes in Content records as the list of their ids.
+  /// Bytes in the field as base64; bytes in Content records as a list of their ids.
   private func blob(_ value: Value) -> JSON {
     switch value {
     case .bytes(let bytes): .string(Base64.encode(bytes))
@@ -85,7 +85,7 @@ extension Value {
 }
 
 extension Value {
-  /// A setting's value as documents have it.
+  /// A setting's value as in documents.
   package var documentJSON: JSON {
     switch self {
     case .null: .null
@@ -98,7 +98,7 @@ extension Value {
     }
   }
 
-  /// The value that a document holds; nil for what no setting can be.
+  /// The value from a document; nil if no setting can have it.
   package init?(documentJSON json: JSON) {
     if let text = json.string {
       self = .text(text)

@@ -6,23 +6,23 @@ package import Wire
 /// A kind of record: its number in change sets, its names for people, and its fields.
 package final class Kind: Sendable {
   package let number: KindNumber
-  /// As typed on the command line: `trip`.
+  /// The singular on the command line: `trip`.
   package let name: String
-  /// As the command line lists them: `trips`.
+  /// The plural, in lists: `trips`.
   package let plural: String
-  /// The table that holds every stored record, visible or not.
+  /// The table with every stored record, visible or not.
   package let table: String
-  /// The view of what is visible, for people; nil where there is nothing to see.
+  /// The view of visible records; nil if the kind has none.
   package let view: String?
-  /// The field that names the record that this one belongs to: hidden while that one is hidden.
+  /// The field with the record that this one belongs to: a record is hidden while its parent is hidden.
   package let parent: FieldNumber?
-  /// In the order of their numbers.
+  /// Ascending by number.
   package let fields: [Field]
-  /// The order of lists, for people and for applications; records that it does not tell apart come by id.
+  /// The sort order of lists, for users and applications; ties are broken by id.
   package let order: [ListOrder]
-  /// What status calls their number; nil where they are not counted.
+  /// The names of the count in status; nil if records of this kind are not counted.
   package let count: CountName?
-  /// How the command line lists them; nil for a kind that has no commands of its own.
+  /// The lists of the command line; nil for a kind without commands of its own.
   package let listing: KindListing?
 
   package var lane: Lane { number.lane }
@@ -52,16 +52,16 @@ package final class Kind: Sendable {
     byName = Dictionary(names, uniquingKeysWith: { first, _ in first })
   }
 
-  /// The field of a number; nil for one that a newer version has added.
+  /// The field with a number; nil for one that a newer version has added.
   package func field(_ number: FieldNumber) -> Field? { positions[number].map { fields[$0] } }
 
   /// The position of a field in `fields`.
   package func position(of number: FieldNumber) -> Int? { positions[number] }
 
-  /// The field that has this name, or has a part of this name, as in `formats.md` or for short.
+  /// The field with this name, or with a part of this name, as in `formats.md` or as an alias.
   package func field(named name: String) -> Field? { byName[name] }
 
-  /// The number of a field that this program itself names.
+  /// The number of a field that this program refers to by name.
   package func number(_ name: String) -> FieldNumber {
     guard let field = fields.first(where: { $0.name == name }) else {
       preconditionFailure("\(self.name) has no field \(name)")
@@ -75,26 +75,26 @@ extension Kind: Hashable {
   package func hash(into hasher: inout Hasher) { hasher.combine(number) }
 }
 
-/// One field of a kind: one cell.
+/// One field of a kind, that is, one cell.
 package final class Field: Sendable {
   package let number: FieldNumber
-  /// As in exported files: `startDate`.
+  /// The name in exported files: `startDate`.
   package let name: String
   package let type: FieldType
-  /// What local writes must keep to; merge does not look at it.
+  /// The rule for local writes; merging ignores it.
   package let rule: Rule
-  /// One for each component of the type.
+  /// One column for each component of the type.
   package let columns: [Column]
   /// The name of each component in JSON and on the command line: `start`, `startTZId`.
   package let parts: [String]
-  /// Shorter names that the command line takes for a part as well.
+  /// Aliases that the command line accepts for a part.
   package let aliases: [String: String]
-  /// What a new record holds if its author does not name the field.
+  /// The value in a new record whose author does not set the field.
   package let initial: InitialValue?
 
   /// - Parameters:
   ///   - columns: the names of the columns, one for each component of the type.
-  ///   - parts: the names of the components; the name of the field itself where there is only one.
+  ///   - parts: the names of the components; the name of the field if there is only one.
   init(
     _ number: FieldNumber, _ name: String, _ type: FieldType, _ columns: [String], parts: [String]? = nil,
     aliases: [String: String] = [:], _ rule: Rule = .none, initial: InitialValue? = nil
@@ -111,30 +111,30 @@ package final class Field: Sendable {
     self.initial = initial
   }
 
-  /// Every name that the command line takes for this field or a part of it.
+  /// Every name that the command line accepts for this field or a part of it.
   package var names: [String] { parts + aliases.keys.sorted() }
 
-  /// The part that a name of the command line stands for.
+  /// The index of the part with a name of the command line.
   package func part(named name: String) -> Int? { parts.firstIndex(of: aliases[name] ?? name) }
 }
 
-/// What a field of a new record holds if its author does not name it.
+/// The value of a field in a new record whose author does not set it.
 package enum InitialValue: Hashable, Sendable {
   case value(Value)
-  /// When the record is made.
+  /// The time at which the record is created.
   case now
 }
 
 extension Kind {
-  /// The fields of a new record that its author did not name, at a time in milliseconds since 1970.
+  /// The values of fields that the author of a new record did not set; the time is in milliseconds since 1970.
   ///
-  /// - Parameter given: what its author did name.
+  /// - Parameter given: the values that the author did set.
   package func defaults(now: Int64, for given: [FieldNumber: Value] = [:]) -> [FieldNumber: Value] {
     var values: [FieldNumber: Value] = [:]
     for field in fields {
       switch field.initial {
       case .value(let value): values[field.number] = value
-      // Exported files have whole seconds: what is made here must come back from there unchanged.
+      // Exported files have whole seconds, and values written here must survive an export and import unchanged.
       case .now: values[field.number] = .integer(wholeSecond(now))
       case nil: break
       }
@@ -145,14 +145,14 @@ extension Kind {
     return values
   }
 
-  /// The kinds whose records it names by their keys.
+  /// The kinds whose records fields of this kind refer to by key.
   package var kindsNamedByKey: [Kind] {
     fields.compactMap { field in
       if case .keyReference(let number) = field.type { Registry.kind(number) } else { nil }
     }
   }
 
-  /// The kinds of which a record can be the parent.
+  /// The kinds that the parent of a record can have.
   package var parentKinds: [KindNumber] {
     guard let parent, let field = field(parent) else { return [] }
     switch field.type {
@@ -177,7 +177,7 @@ package enum ColumnType: String, Sendable {
   case blob = "BLOB"
 }
 
-/// What a field holds. Null is allowed for all and means that there is nothing.
+/// The type of a field. Every type allows null, which means no value.
 package enum FieldType: Hashable, Sendable {
   case bool
   case integer
@@ -197,7 +197,7 @@ package enum FieldType: Hashable, Sendable {
   case coordinate
   /// The id of a record of a kind.
   case reference(KindNumber)
-  /// The text that names a record of a kind in exported files; its id derives from it.
+  /// The text that names a record of a kind in exported files; the record's id is derived from it.
   case keyReference(KindNumber)
   /// [kind number, id]: a record of one of several kinds.
   case owner
@@ -209,7 +209,7 @@ package enum FieldType: Hashable, Sendable {
   /// Any value.
   case any
 
-  /// How the components of the type are kept in columns.
+  /// The column types of the components.
   package var columnTypes: [ColumnType] {
     switch self {
     case .bool, .integer, .timestamp: [.integer]
@@ -240,12 +240,12 @@ package enum ListShape: Hashable, Sendable {
   case zoneChanges
 }
 
-/// What a local write to a field must keep to. Merge takes what comes, so that replicas cannot differ.
+/// The rule that a local write to a field must obey. Merging accepts any value, so that replicas cannot diverge.
 package struct Rule: Sendable {
-  /// Must be there, and not empty, in a new record.
+  /// Whether a new record must have a value that is not empty.
   package var isRequired = false
   package var charactersMax: Int?
-  /// The only words allowed.
+  /// The allowed words; empty for any text.
   package var words: [String] = []
   package var integers: ClosedRange<Int64>?
   package var numbers: ClosedRange<Double>?

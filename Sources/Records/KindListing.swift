@@ -1,21 +1,21 @@
-// Lists, names and examples of a kind, for everything that shows records of any kind.
+// Lists, names and examples of a kind, for all code that shows records of any kind.
 
 import Replication
 import Wire
 
-/// By what a list of records is sorted; records without a value come last.
+/// A sort key of a list; records without a value come last.
 package enum ListOrder: Hashable, Sendable {
-  /// By the field of this name; text regardless of case.
+  /// The field with this name; text regardless of case.
   case ascending(String)
-  /// Trips by their own start, else by that of their first item.
+  /// The start of a trip, or else of its first item.
   case tripStart
 }
 
-/// What status calls the number of records of a kind.
+/// The names of a kind's count in status.
 package struct CountName: Hashable, Sendable {
-  /// As in documents: `habitLogs`.
+  /// The key in documents: `habitEntries`.
   package let key: String
-  /// As in sentences: `habit log`, `habit logs`.
+  /// The nouns in sentences: `habit log`, `habit logs`.
   package let one: String
   package let many: String
 
@@ -25,7 +25,7 @@ package struct CountName: Hashable, Sendable {
 /// How the command line lists and explains records of a kind.
 package struct KindListing: Sendable {
   package let columns: [ListColumn]
-  /// What names a record in lists of several kinds.
+  /// The name of a record in lists of several kinds.
   package let title: ListColumn.Content
   package let example: Example
 
@@ -35,7 +35,7 @@ package struct KindListing: Sendable {
     (self.title, self.columns, self.example) = (title, columns, example)
   }
 
-  /// What help types for a record of the kind.
+  /// The example record in help.
   package struct Example: Sendable {
     package let id: String
     package let adding: String
@@ -50,7 +50,7 @@ package struct KindListing: Sendable {
 /// One column of a list.
 package struct ListColumn: Sendable {
   package let heading: String
-  /// On a narrow page it is cut to no less than this; nil for a column that is never cut.
+  /// The width that a narrow terminal may truncate it to; nil for a column that is never truncated.
   package let widthMin: Int?
   package let isRight: Bool
   package let content: Content
@@ -60,20 +60,20 @@ package struct ListColumn: Sendable {
     self.content = content
   }
 
-  /// What a cell shows, by the names that documents have.
+  /// The content of a cell, by the field names of documents.
   package enum Content: Sendable {
-    /// The first that is there.
+    /// The first value that is present.
     case first([String])
-    /// All that are there, with spaces between them.
+    /// All values that are present, separated by spaces.
     case all([String])
     case day(String)
     case minute(String)
     case money(String)
-    /// Sums, one for each currency.
+    /// Sums, one per currency.
     case sums(String)
     case number(String)
     case bytes(String)
-    /// Yes, unless it says no.
+    /// Yes, unless the value is false.
     case flag(String)
   }
 }
@@ -85,7 +85,7 @@ extension Registry {
     return listed.filter { $0.parentKinds.count < 2 } + listed.filter { $0.parentKinds.count >= 2 }
   }()
 
-  /// Whether a new habit counts something: it has a unit or a target.
+  /// Whether a new habit is numeric: it has a unit or a target.
   static func isCounted(_ habit: [FieldNumber: Value]) -> Bool {
     ["unitLabel", "dailyTarget"].contains { !(habit[Registry.habit.number($0)] ?? .null).isEmpty }
   }

@@ -1,4 +1,4 @@
-// Protocol/records.md, "Structured values": as exported files and the command line write them.
+// Protocol/records.md, "Structured values": as written by exported files and the command line.
 
 package import JSONDocument
 package import Wire
@@ -34,7 +34,7 @@ extension ListShape {
     ]
   }
 
-  /// The value that JSON of an exported file stands for; nil if it has another shape.
+  /// The value of JSON from an exported file; nil if it has another shape.
   package func value(_ json: JSON) -> Value? {
     let value: Value? =
       switch self {
@@ -58,7 +58,7 @@ extension ListShape {
     if json["daily"] != nil { return .text("daily") }
     guard let days = json["daysOfWeek"]?["_0"]?.array else { return nil }
     let numbers = days.compactMap(\.integer)
-    // A set in the application that writes it: any order, and each day once.
+    // The exporting application stores a set: days come in any order, each once.
     return numbers.count == days.count ? .array(Set(numbers).sorted().map(Value.integer)) : nil
   }
 
@@ -86,7 +86,7 @@ extension ListShape {
 }
 
 extension Value {
-  /// An item of an array; null where there is none.
+  /// An item of an array; null if there is none.
   package func part(_ index: Int) -> Value {
     guard case .array(let items) = self, items.indices.contains(index) else { return .null }
     return items[index]
@@ -98,5 +98,5 @@ extension Value {
   }
 }
 
-/// Minus zero is no wire float.
+/// Converts minus zero, which the wire format does not allow, to zero.
 package func wireFloat(_ value: Double) -> Double { value == 0 ? 0 : value }

@@ -3,7 +3,7 @@
 package import Replication
 package import Wire
 
-/// A field and what it shall hold.
+/// A field and its new value.
 package struct FieldValue: Hashable, Sendable {
   package let number: FieldNumber
   package let value: Value
@@ -14,9 +14,9 @@ package struct FieldValue: Hashable, Sendable {
   }
 }
 
-/// What a record shall hold: made by importers and commands, written by the node.
+/// The desired content of a record: created by importers and commands, written by the node.
 ///
-/// A field that is null shall be empty; a field that is not mentioned keeps what it has.
+/// A null field is emptied; a field that is missing is left unchanged.
 package struct RecordDraft: Hashable, Sendable {
   package let kind: Kind
   package let id: RecordID
@@ -38,7 +38,7 @@ package struct RecordDraft: Hashable, Sendable {
     self.fields = fields
   }
 
-  /// What a field shall hold; nil if the draft does not mention it.
+  /// The desired value of a field; nil if the draft leaves it unchanged.
   package subscript(number: FieldNumber) -> Value? {
     get { fields.first { $0.number == number }?.value }
     set {
@@ -55,6 +55,6 @@ package struct RecordDraft: Hashable, Sendable {
 }
 
 extension RecordDraft: Comparable {
-  /// In the order of change sets: by kind, then by id.
+  /// The order of change sets: by kind, then by id.
   package static func < (left: RecordDraft, right: RecordDraft) -> Bool { left.key < right.key }
 }

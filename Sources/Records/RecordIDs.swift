@@ -7,7 +7,8 @@ private let stringIDPrefix = HashPrefix("waymark/string-id/v1\0")
 private let contentIDPrefix = HashPrefix("waymark/content-id/v1\0")
 
 extension RecordID {
-  /// The id of the record that a text names in files: the UUID, if it is one, else a hash of kind and text.
+  /// The id of the record that a text names in files: the text itself if it is a UUID, or else a hash of kind and
+  /// text.
   package init(kind: Kind, key: String) {
     if let id = RecordID(uuid: key) {
       self = id
@@ -19,14 +20,14 @@ extension RecordID {
     }
   }
 
-  /// The id of the Content record that holds these bytes.
+  /// The id of the Content record with these bytes.
   package init(contentOf bytes: [UInt8]) {
     self.init(hash: blake2b256(contentIDPrefix, bytes))
   }
 
   private init(hash: Bytes32) { self.init(Bytes16(hash.word0, hash.word1)) }
 
-  /// A version 7 UUID (RFC 9562): new records sort by when they were made.
+  /// A version 7 UUID (RFC 9562), so that new records sort by time of creation.
   ///
   /// - Parameters:
   ///   - milliseconds: since 1970; 48 bits are used.
@@ -38,13 +39,13 @@ extension RecordID {
     self.init(Bytes16(word0, word1))
   }
 
-  /// Reads `8-4-4-4-12` hexadecimal digits of either case.
+  /// Parses `8-4-4-4-12` hexadecimal digits in either case.
   package init?(uuid text: String) {
     let bytes = Array(text.utf8)
     self.init(uuid: bytes.span)
   }
 
-  /// Reads the same where it stands in a file.
+  /// Parses the same form in the bytes of a file.
   package init?(uuid text: Span<UInt8>) {
     guard text.count == 36 else { return nil }
     var words: (UInt64, UInt64) = (0, 0)
@@ -60,7 +61,7 @@ extension RecordID {
     self.init(Bytes16(words.0, words.1))
   }
 
-  /// As exported files write it: upper case, with hyphens.
+  /// The form in exported files: upper case, with hyphens.
   package var uuid: String {
     asciiText(36) { text in
       for place in 0..<32 {

@@ -1,14 +1,14 @@
 package import Replication
 
-/// What sort of thing a record is: `trip`, `habit`, `setting`.
+/// The kind of a record: `trip`, `habit`, `setting`.
 ///
-/// Kinds of a newer version, which this one only keeps and passes on, read `kind 77`.
+/// A kind of a newer version, which this version only stores and forwards, is named like `kind 77`.
 public struct RecordKind: RawRepresentable, Hashable, Sendable, Codable, CustomStringConvertible {
   public let rawValue: String
 
   public init(rawValue: String) { self.rawValue = rawValue }
 
-  /// What a kind is called; its number if it is one of a newer version.
+  /// The name of a kind; its number if it is of a newer version.
   package init(_ number: KindNumber) {
     self.init(rawValue: Registry.kind(number)?.name ?? "kind \(number.rawValue)")
   }
@@ -34,7 +34,7 @@ public struct RecordKind: RawRepresentable, Hashable, Sendable, Codable, CustomS
   /// See ``HabitCategory``.
   public static let category = RecordKind(rawValue: "category")
   /// An entry of a habit.
-  public static let log = RecordKind(rawValue: "log")
+  public static let entry = RecordKind(rawValue: "entry")
   /// See ``Profile``.
   public static let profile = RecordKind(rawValue: "profile")
   /// See ``Setting``.

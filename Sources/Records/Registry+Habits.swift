@@ -43,7 +43,7 @@ extension Registry {
         "'Drink water'", add: "name='Drink water' kind=numeric unitLabel=glasses dailyTarget=8",
         edit: "dailyTarget=6")))
 
-  /// The place of a habit: `locationConfiguration` in exported files. There is one if `location` is set.
+  /// The place of a habit: `locationConfiguration` in exported files. It exists if `location` is set.
   private static let placeFields = [
     Field(20, "location", .coordinate, ["latitude", "longitude"], parts: ["latitude", "longitude"]),
     Field(21, "radius", .float, ["radius"], .numbers(50...500)),
@@ -79,8 +79,8 @@ extension Registry {
       example: .init("Health", add: "name=Health", edit: "name=Body")))
 
   package static let habitEntry = Kind(
-    11, "log", plural: "logs", table: "habit_log_rows", view: "habit_logs", parent: 1,
-    count: CountName("habitLogs", "habit log", "habit logs"), order: [.ascending("date")],
+    11, "entry", plural: "entries", table: "habit_log_rows", view: "habit_logs", parent: 1,
+    count: CountName("habitEntries", "habit entry", "habit entries"), order: [.ascending("date")],
     fields: [
       Field(
         1, "habitID", .reference(KindNumbers.habit), ["habit_id"], aliases: ["habit": "habitID"],

@@ -116,7 +116,7 @@ extension Registry {
     8, "content", plural: "contents", table: "content_rows", view: nil,
     fields: [Field(1, "bytes", .bytes, ["bytes"])])
 
-  /// What lodging, transportation and activities have in common.
+  /// The fields that lodging, transportation and activities share.
   private static let itemFields = [
     Field(1, "trip", .reference(KindNumbers.trip), ["trip_id"], .required),
     Field(2, "name", .text, ["name"], .text(1_000, isRequired: true)),
@@ -157,7 +157,7 @@ extension Registry {
   static let nameColumn = ListColumn("NAME", widthMin: 16, .first(["name"]))
 }
 
-/// Numbers that fields of other kinds refer to.
+/// Kind numbers that fields of other kinds refer to.
 package enum KindNumbers {
   package static let trip = known(1)
   package static let lodging = known(2)

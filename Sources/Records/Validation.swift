@@ -1,16 +1,16 @@
-// Protocol/records.md, "Limits": for local writes only; merge takes what comes.
+// Protocol/records.md, "Limits": for local writes only; merging accepts any value.
 
 import JSONDocument
 import Replication
 package import Wire
 
-/// A value that a local write may not give to a field.
+/// A value that a local write must not give to a field.
 package struct FieldError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The field, or the part of it, as people write it.
+  /// The name of the field or part, as typed.
   package let field: String
   /// The value as text; nil if it is missing.
   package let value: String?
-  /// What is allowed, as a clause: "at most 200 characters".
+  /// The allowed values, as a clause: "at most 200 characters".
   package let allowed: String
 
   package init(field: String, value: String?, allowed: String) {
@@ -27,10 +27,10 @@ package struct FieldError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension Kind {
-  /// Checks what a draft would write.
+  /// Validates a draft.
   ///
   /// - Parameters:
-  ///   - isNew: fields that a record needs must be there.
+  ///   - isNew: whether required fields must be present.
   package func validate(_ draft: RecordDraft, isNew: Bool) throws(FieldError) {
     for written in draft.fields {
       guard let field = field(written.number) else { continue }
@@ -44,7 +44,7 @@ extension Kind {
 }
 
 extension Field {
-  /// Checks a value against the type and the rule of the field; null is always allowed.
+  /// Validates a value against the type and the rule of the field; null is always allowed.
   package func validate(_ value: Value) throws(FieldError) {
     guard value != .null else { return }
     guard type.accepts(value) else { throw refused(value, tooLong(value) ?? type.expectation) }
@@ -76,7 +76,7 @@ extension Field {
     }
   }
 
-  /// What is allowed of a text that has the right type and is longer than any may be.
+  /// The limit for a text of the right type that is longer than any text may be.
   private func tooLong(_ value: Value) -> String? {
     guard case .text(let text) = value, type == .text, text.utf8.count > Limits.textBytesMax else {
       return nil
@@ -126,7 +126,7 @@ private func isColor(_ text: String) -> Bool {
 }
 
 extension FieldType {
-  /// What the type takes, as a clause for people.
+  /// The values that the type accepts, as a clause.
   package var expectation: String {
     switch self {
     case .bool: "true or false"

@@ -3,23 +3,23 @@
 package import Sodium
 package import Wire
 
-/// One change of a local transaction, before it has a place in a set.
+/// One change of a local transaction, before it is written into a change set.
 package struct EntryDraft: Sendable {
   package let type: EntryType
   package let key: RecordKey
-  /// Ascending fields; empty unless `type` is put.
+  /// Ascending by field; empty unless `type` is `.put`.
   package let fields: [(field: FieldNumber, value: Value)]
 
   package init(_ type: EntryType, _ key: RecordKey, _ fields: [(field: FieldNumber, value: Value)] = []) {
     self.type = type
     self.key = key
-    // Most come in order already, and a list that is sorted is made anew.
+    // Most drafts are sorted already; sorting them again would copy the list.
     let isAscending = fields.indices.dropFirst().allSatisfy { fields[$0 - 1].field <= fields[$0].field }
     self.fields = isAscending ? fields : fields.sorted { $0.field < $1.field }
   }
 }
 
-/// What a person did, as the author writes it down.
+/// The operation that a transaction belongs to, as written into the bodies of its sets.
 package struct OperationDraft: Sendable {
   package let id: OperationID
   package let verb: String
@@ -32,15 +32,15 @@ package struct OperationDraft: Sendable {
   }
 }
 
-/// The end of one's own log, and what one has seen since writing it: what the next set is built on.
+/// The position at which the next set of our log is written: the end of the log, and what was folded since.
 package struct AuthorPosition: Sendable {
   package var circle: CircleID
   package var log: LogKey
   package var sequence: UInt64
   package var id: ChangeSetID?
-  /// The clock of the newest set seen in the lane, own or folded.
+  /// The greatest clock seen in the lane: of our own newest set or of any folded set.
   package var clock: Clock
-  /// Folded heads of other logs that changed since the own head was written, ascending.
+  /// Folded heads of other logs that moved since our own newest set was written, ascending.
   package var unseen: [Dependency]
 
   package init(
@@ -55,7 +55,7 @@ package struct AuthorPosition: Sendable {
   }
 }
 
-/// Writes change sets: cuts a transaction into sets within the limits, chains and signs them.
+/// Writes change sets: splits a transaction into sets within the limits, chains them and signs them.
 package struct Author: Sendable {
   package private(set) var position: AuthorPosition
   private let key: SigningKey
@@ -65,17 +65,19 @@ package struct Author: Sendable {
     self.key = key
   }
 
-  /// The sets of one transaction, in order. Every set is within the limits; what is written to one record
-  /// stays in one set. If an entry is invalid or alone beyond the limits, nothing has happened.
+  /// Writes the sets of one transaction and returns them in order.
+  ///
+  /// Every set is within the limits, and all writes to one record stay in one set. Throws if an entry is invalid or if
+  /// the writes to one record alone exceed the limits; the position is unchanged then.
   ///
   /// - Parameters:
   ///   - wall: milliseconds since 1970; the first clock is at least this.
-  ///   - leastClock: raises the first clock further (a profile's own time of change).
+  ///   - leastClock: a further lower bound for the clocks, from the time of change that a profile states.
   package mutating func write(
     _ drafts: consuming [EntryDraft], operation: OperationDraft, wall: Moment, leastClock: Clock = .zero
   ) throws(ChangeSetError) -> [VerifiedChangeSet] {
     let bodies = try Self.bodies(of: consume drafts, operation)
-    // A copy takes the steps, so that a refusal leaves the position where it was.
+    // Work on a copy, so that an error leaves the position unchanged.
     var next = self
     var sets: [VerifiedChangeSet] = []
     var unseen = position.unseen
@@ -94,10 +96,11 @@ package struct Author: Sendable {
     return sets
   }
 
-  /// Writes in this log what stands in sets of another log of one's own, which stays or becomes unknown to
-  /// everyone: the same operation, the same bodies, what they had seen, and a clock of `least` or after it.
+  /// Re-authors sets of another log of this device in this log: the same operation and bodies, the same dependencies,
+  /// and clocks of at least `least`.
   ///
-  /// - Parameter seen: ascending, with their clocks; of any number.
+  /// - Parameter seen: the dependencies, ascending, with their clocks. If one set can't hold all of them, sets without
+  ///   entries come first and declare the others.
   package mutating func write(
     again bodies: [[UInt8]], of operation: OperationDraft, seen: [(dependency: Dependency, clock: Clock)],
     least: Clock
@@ -117,7 +120,7 @@ package struct Author: Sendable {
     return sets
   }
 
-  /// The drafts in the order of entries, cut between records into as many bodies as the limits ask for.
+  /// Sorts the drafts into the order of entries and splits them, between records, into bodies within the limits.
   package static func bodies(
     of drafts: consuming [EntryDraft], _ operation: OperationDraft
   ) throws(ChangeSetError) -> [[UInt8]] {
@@ -133,7 +136,7 @@ package struct Author: Sendable {
         bodies.append(encoder.finish())
         encoder = BodyEncoder(operation: operation)
         guard try encoder.append(sorted[start..<end]) else {
-          throw .invalid("one record beyond the limits of a set")
+          throw .invalid("the changes to one record exceed the limits of a change set")
         }
       }
       start = end
@@ -152,7 +155,7 @@ package struct Author: Sendable {
     let bytes = header.encoded
     let raw = RawChangeSet(
       header: bytes, signature: key.sign(prefix: ChangeSetPrefix.signature.bytes, bytes), body: body)
-    // Reading back what was written holds the author to the rules that every receiver applies.
+    // Decode what was written: the author must keep the rules that every receiver checks.
     let set = try VerifiedChangeSet(sealed: raw)
     position.sequence = header.sequence
     position.id = set.id
@@ -161,20 +164,20 @@ package struct Author: Sendable {
   }
 }
 
-/// Collects entries until a limit of the set is reached.
+/// Encodes entries into one body until a limit of the set is reached.
 private struct BodyEncoder {
   private let operation: OperationDraft
   private var entries = CBORWriter(reserving: 4_096)
   private var count = 0
   private var items = BodyEncoder.fixedItems
 
-  /// Items of a body around its entries, and room for a header, signature and framing.
+  /// The CBOR items of a body outside its entries. `bytesMax` leaves room for header, signature and framing.
   private static let fixedItems = 8
   private static let bytesMax = Limits.setBytesMax - 16_384
 
   init(operation: OperationDraft) { self.operation = operation }
 
-  /// False if the entries of one record have no room any more; nothing is changed then.
+  /// Appends the entries of one record. Returns false, and changes nothing, if they do not fit.
   mutating func append(_ drafts: ArraySlice<EntryDraft>) throws(ChangeSetError) -> Bool {
     let held = entries.bytes.count
     var added = 0
@@ -190,7 +193,7 @@ private struct BodyEncoder {
     return true
   }
 
-  /// Writes one entry and gives the count of its CBOR items.
+  /// Writes one entry and returns how many CBOR items it has.
   private static func write(_ draft: EntryDraft, to writer: inout CBORWriter) throws(ChangeSetError) -> Int {
     writer.array(draft.type == .put ? 4 : 3)
     writer.unsigned(UInt64(draft.type.rawValue))
@@ -200,7 +203,7 @@ private struct BodyEncoder {
     var items = 5
     writer.map(draft.fields.count)
     for (field, value) in draft.fields {
-      guard value.isWritable else { throw .invalid("a float that is not finite, or is -0.0") }
+      guard value.isWritable else { throw .invalid("a float that is infinite, NaN or -0.0") }
       writer.unsigned(UInt64(field))
       writer.value(value)
       items += 1 + itemCount(value)

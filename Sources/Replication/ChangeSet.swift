@@ -3,7 +3,7 @@
 import Sodium
 package import Wire
 
-/// A set that another set has seen: the newest folded one of its log.
+/// A reference to the newest set of another log that the author had folded.
 package struct Dependency: Hashable, Comparable, Sendable {
   package let device: DeviceKey
   package let incarnation: Incarnation
@@ -25,17 +25,17 @@ package struct Dependency: Hashable, Comparable, Sendable {
   }
 }
 
-/// What is signed of a change set; the body stands apart, so that it can be dropped while the chain stays
-/// verifiable.
+/// The signed part of a change set. The body is separate and only hashed here, so that the chain stays verifiable
+/// without it.
 package struct ChangeSetHeader: Hashable, Sendable {
   package var circle: CircleID
   package var log: LogKey
-  /// Dense from 1.
+  /// Consecutive within the log, starting at 1.
   package var sequence: UInt64
-  /// The id of the set before; nil exactly at sequence 1.
+  /// The id of the preceding set in the log; nil at sequence 1 and only there.
   package var previous: ChangeSetID?
   package var clock: Clock
-  /// Ascending, at most one a log branch, at most `Limits.dependenciesMax`, none of the set's own log.
+  /// Ascending; at most one per branch and at most `Limits.dependenciesMax`; none in the set's own log.
   package var dependencies: [Dependency]
   package var operation: OperationID
   package var bodyBytes: Int
@@ -57,7 +57,7 @@ package struct ChangeSetHeader: Hashable, Sendable {
   }
 }
 
-/// A change set as it travels and is kept: three byte strings, nothing checked.
+/// A change set as sent and stored: three byte strings, not verified.
 package struct RawChangeSet: Hashable, Sendable {
   package let header: [UInt8]
   package let signature: [UInt8]
@@ -71,22 +71,22 @@ package struct RawChangeSet: Hashable, Sendable {
 
   package var byteCount: Int { header.count + signature.count + body.count }
 
-  /// Whether these are still the bytes that were verified under an id: nobody may be sent anything else.
+  /// Whether these are still the bytes that were verified under this id. Only intact sets may be sent.
   ///
-  /// - Parameter seal: `seal` of the set when it was verified, if that is known: comparing is a hundred times faster
-  ///   than verifying again.
+  /// - Parameter seal: the `seal` of the set when it was verified, if known. Comparing it is a hundred times faster
+  ///   than verifying the signature again.
   package func isIntact(as id: ChangeSetID, sealed seal: Int? = nil) -> Bool {
     guard let header = try? ChangeSetHeader(decoding: self.header), holds(header, id) else { return false }
     return seal == self.seal || isSigned(header)
   }
 
-  /// The header and the id that it makes, if the device that it names has signed it: whatever became of the body.
+  /// The header and its id if the header's signature is valid, even if the body is damaged; otherwise nil.
   package var signedHeader: (id: ChangeSetID, header: ChangeSetHeader)? {
     guard let header = try? ChangeSetHeader(decoding: self.header), isSigned(header) else { return nil }
     return (ChangeSetID(header: self.header), header)
   }
 
-  /// A hash of the signature, which holds for this run of the program.
+  /// A hash of the signature, valid within this process only.
   package var seal: Int { signature.hashValue }
 
   fileprivate func isSigned(_ header: ChangeSetHeader) -> Bool {
@@ -105,12 +105,13 @@ package struct RawChangeSet: Hashable, Sendable {
 }
 
 extension ChangeSetID {
-  /// The id of the set with these header bytes, whatever they are.
+  /// Hashes header bytes into the id of their set. Does not check the bytes.
   package init(header: [UInt8]) { self.init(blake2b256(ChangeSetPrefix.id, header)) }
 }
 
-/// A change set whose form, hash and signature hold. Whether its author belongs to the circle and whether it
-/// has a place in the store is not said by this.
+/// A change set whose encoding, body hash and signature are valid.
+///
+/// Whether the author is a member is decided by `Circle`, whether the set can be stored by `Placement`.
 package struct VerifiedChangeSet: Sendable {
   package let raw: RawChangeSet
   package let id: ChangeSetID
@@ -119,12 +120,12 @@ package struct VerifiedChangeSet: Sendable {
 
   package var stamp: Stamp { Stamp(clock: header.clock, device: header.log.device, set: id) }
 
-  /// Checks everything that the bytes alone can show; throws otherwise.
+  /// Verifies everything that can be checked from the bytes alone.
   package init(verifying raw: RawChangeSet) throws(ChangeSetError) {
     try self.init(raw, isSigned: raw.isSigned)
   }
 
-  /// Checks everything but the signature, which was made here, just now.
+  /// Checks everything but the signature, which this process has just made.
   init(sealed raw: RawChangeSet) throws(ChangeSetError) { try self.init(raw, isSigned: { _ in true }) }
 
   private init(_ raw: RawChangeSet, isSigned: (ChangeSetHeader) -> Bool) throws(ChangeSetError) {
@@ -137,10 +138,10 @@ package struct VerifiedChangeSet: Sendable {
     id = ChangeSetID(header: raw.header)
   }
 
-  /// A set read back from one's own store, which was verified before it was stored.
+  /// Decodes a set from our own store, which verified it before storing it.
   ///
-  /// Hashes it again, so that what a disk has altered is never folded, but does not check the signature;
-  /// `verify --deep` does not use this.
+  /// Hashes it again, so that bytes altered on disk are never folded, but does not check the signature. `verify --deep`
+  /// does not use this.
   package init(stored raw: RawChangeSet, id: ChangeSetID) throws(ChangeSetError) {
     self.raw = raw
     self.id = id
@@ -150,17 +151,17 @@ package struct VerifiedChangeSet: Sendable {
   }
 }
 
-/// Why a change set is refused for good, whoever sends it.
+/// Why a change set is invalid, regardless of the sender.
 package enum ChangeSetError: Error, Hashable, Sendable {
   case malformed(WireError)
-  /// Well-formed CBOR that breaks a rule of the chapter; the rule is named.
+  /// Well-formed CBOR that breaks a rule of `change-set.md`; the text names the rule.
   case invalid(String)
   case tooLarge(bytes: Int)
   case bodyMismatch
   case badSignature
 }
 
-/// Each signed or hashed thing has its own prefix; none begins another.
+/// One prefix per kind of hash and signature. None is a prefix of another.
 package enum ChangeSetPrefix {
   package static let id = HashPrefix("waymark/change-set-id/v1\0")
   package static let signature = HashPrefix("waymark/change-set-signature/v1\0")

@@ -2,9 +2,9 @@
 
 package import Wire
 
-/// What happens to one record in a change set.
+/// What an entry does to its record.
 package enum EntryType: UInt8, Sendable, Comparable {
-  /// Writes fields; with field 0 it is an insert.
+  /// Writes fields; an insert if field 0 is among them.
   case put = 0
   case delete = 1
   case restore = 2
@@ -12,14 +12,14 @@ package enum EntryType: UInt8, Sendable, Comparable {
   package static func < (left: EntryType, right: EntryType) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// One entry of a decoded body. Fields are found in `ChangeSetBody.cells[cells]`.
+/// One entry of a decoded body. Its fields are `ChangeSetBody.cells[cells]`.
 package struct Entry: Sendable {
   package let type: EntryType
   package let key: RecordKey
   package let cells: Range<Int>
 }
 
-/// One written field: its number, and where its canonical bytes stand in the body.
+/// One written field: its number and the range of its canonical bytes in the body.
 package struct CellRange: Sendable {
   package let field: FieldNumber
   package let start: Int32
@@ -28,17 +28,17 @@ package struct CellRange: Sendable {
   package var range: Range<Int> { Int(start)..<Int(end) }
 }
 
-/// A decoded body: the received bytes and an index into them. No value is built until it is asked for, so a
-/// fold binds straight from these bytes.
+/// A decoded body: the received bytes and an index into them. Values are decoded on demand, so folding binds cells
+/// straight from these bytes.
 package struct ChangeSetBody: Sendable {
   package let bytes: [UInt8]
   package let verb: String
-  /// The operation that this one undoes, if it does.
+  /// The operation that this one undoes, if any.
   package let target: OperationID?
   package let entries: [Entry]
   package let cells: [CellRange]
 
-  /// The canonical CBOR of a written field: the cell's content.
+  /// The content of a cell: the canonical CBOR of the written field.
   package func content(_ cell: CellRange) -> ArraySlice<UInt8> { bytes[cell.range] }
 
   package static let verbBytesMax = 32
@@ -59,7 +59,7 @@ package struct ChangeSetBody: Sendable {
   }
 }
 
-/// Reads a body once, front to back.
+/// Parses a body in one pass.
 private struct BodyParser {
   let bytes: [UInt8]
   let lane: Lane
@@ -68,9 +68,9 @@ private struct BodyParser {
   var target: OperationID?
   var entries: [Entry] = []
   var cells: [CellRange] = []
-  /// The first rule found broken; parsing goes on so that malformed bytes are named first.
+  /// The first broken rule. Parsing continues, so that malformed bytes take precedence over a broken rule.
   var brokenRule: String?
-  /// What this record has in the set so far: a put, an insert, a delete or restore.
+  /// Whether the set already has an insert of the current record, and whether it has a delete or restore of it.
   private var hasInsert = false
   private var hasLifeEntry = false
 
@@ -143,12 +143,12 @@ private struct BodyParser {
   }
 
   private mutating func rule(brokenBy entry: Entry) -> String? {
-    guard entry.key.kind.lane == lane else { return "a kind of the other lane" }
+    guard entry.key.kind.lane == lane else { return "a kind that belongs to the other lane" }
     let inserts = entry.type == .put && cells[entry.cells.lowerBound].field == Fields.life
-    if inserts, bytes[cells[entry.cells.lowerBound].range] != [0xf5] { return "an insert that is not alive" }
+    if inserts, bytes[cells[entry.cells.lowerBound].range] != [0xf5] { return "an insert of a dead record" }
     if let last = entries.last, last.key == entry.key {
       guard last.type < entry.type else { return "entries out of order" }
-      if hasInsert || (hasLifeEntry && entry.type != .put) { return "two writes to one life" }
+      if hasInsert || (hasLifeEntry && entry.type != .put) { return "two writes to one record's life" }
     } else {
       if let last = entries.last, last.key >= entry.key { return "entries out of order" }
       hasInsert = false

@@ -2,15 +2,15 @@
 
 package import Wire
 
-/// Milliseconds since 1970 UTC on some wall clock.
+/// Milliseconds since 1970 UTC on a wall clock, or on a steady clock where that is said.
 package typealias Moment = Int64
 
-/// What time it is: on the wall, which may be set back or ahead, and on a clock that only goes on.
+/// The current time on the wall clock, which may be set, and on a steady clock, which never jumps.
 ///
-/// What is dated is dated by the wall; how long something lasts or is waited for, the other one tells.
+/// Dates come from the wall clock; durations and timeouts come from the steady clock.
 package struct Now: Hashable, Sendable {
   package var wall: Moment
-  /// Milliseconds since some moment of this process or before it.
+  /// Milliseconds since an arbitrary moment, no later than the start of this process.
   package var steady: Moment
 
   package init(wall: Moment, steady: Moment) {
@@ -21,8 +21,8 @@ package struct Now: Hashable, Sendable {
 
 /// A hybrid logical clock: 48 bits of milliseconds, 16 bits of counter, compared as one number.
 ///
-/// Kulkarni et al., "Logical Physical Clocks", 2014; the counter carries into the milliseconds instead of
-/// being refused when it is full, so that a local write never fails because of time.
+/// Kulkarni et al., "Logical Physical Clocks", 2014. Unlike there, a full counter carries into the milliseconds, so
+/// that a local write never fails because of time.
 package struct Clock: Hashable, Comparable, Sendable {
   package let raw: UInt64
 
@@ -30,7 +30,7 @@ package struct Clock: Hashable, Comparable, Sendable {
 
   package init(raw: UInt64) { self.raw = raw }
 
-  /// The first clock of a millisecond; moments outside 48 bits are clamped to the nearest end.
+  /// The first clock of a millisecond. Clamps moments outside 48 bits.
   package init(milliseconds: Moment) {
     let clamped = min(max(milliseconds, 0), Moment(1) << 48 - 1)
     raw = UInt64(clamped) << 16
@@ -39,10 +39,10 @@ package struct Clock: Hashable, Comparable, Sendable {
   package var milliseconds: Moment { Moment(raw >> 16) }
   package var counter: UInt16 { UInt16(truncatingIfNeeded: raw) }
 
-  /// The least clock above this one; the last of all stays itself, and a set that needs more is refused.
+  /// The next greater clock. The greatest clock returns itself; a set that would need more is invalid.
   package var next: Clock { raw == .max ? self : Clock(raw: raw + 1) }
 
-  /// The clock of a local write: above everything seen, at the wall clock if that is ahead.
+  /// The clock of a local write: the wall clock, or the next clock after the greatest seen if that is later.
   package static func ticking(after seen: Clock, wall: Moment) -> Clock {
     max(seen.next, Clock(milliseconds: wall))
   }
@@ -50,13 +50,13 @@ package struct Clock: Hashable, Comparable, Sendable {
   package static func < (left: Clock, right: Clock) -> Bool { left.raw < right.raw }
 }
 
-/// The total order that decides who wins a cell: clock, then author, then set, compared as bytes.
+/// The total order that decides which write wins a cell: by clock, then author, then set id, compared as bytes.
 package struct Stamp: Hashable, Comparable, Sendable {
   package let clock: Clock
   package let device: DeviceKey
   package let set: ChangeSetID
 
-  /// The stamp of a seed: below every stamp a device can write.
+  /// The stamp of a seed: less than every stamp that a device can write.
   package static let zero = Stamp(
     clock: .zero, device: DeviceKey(.zero), set: ChangeSetID(.zero))
 

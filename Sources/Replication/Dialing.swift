@@ -2,48 +2,48 @@
 
 package import Wire
 
-/// When to dial which address: the part of `Peering` that keeps addresses.
+/// The known addresses and when to dial each: a part of `Peering`.
 ///
-/// One address is dialled by one attempt at a time; a device that is connected, from either side, is not
-/// dialled at all. Failures wait longer each time, with full jitter (Brooker, "Exponential Backoff And
-/// Jitter", 2015). All moments are of the steady clock.
+/// Each address has at most one attempt at a time; a device that is connected, from either side, is not dialled.
+/// Failures back off exponentially with full jitter (Brooker, "Exponential Backoff And Jitter", 2015). All moments are
+/// on the steady clock.
 package struct Dialing: Sendable {
   package struct Entry: Sendable {
     package let address: String
-    /// Whose address it is, once known.
+    /// The device at the address, if known.
     package internal(set) var device: DeviceKey?
     package internal(set) var failures = 0
     package internal(set) var nextAttempt: Moment
     package internal(set) var isDialling = false
     package internal(set) var lastFailure: DialFailure?
-    /// When a beacon of the device last named it.
+    /// When a beacon of the device last announced it.
     package internal(set) var foundAt: Moment?
     var source = Source.person
-    /// A handshake has shown whose address it is.
+    /// Whether a handshake has authenticated `device` at this address.
     var isProved = false
-    /// When the device there was last let in, and let this one in.
+    /// When the two devices last admitted each other over this address; nil once that connection has ended.
     var admittedAt: Moment?
   }
 
-  /// Who has named an address: the one of them whose word lasts longest.
+  /// Where an address comes from. If it has several sources, the one that keeps it longest.
   enum Source {
     case person
-    /// Of themselves, as long as they do.
+    /// Address statements of members; kept as long as they announce it.
     case members
-    /// Until it has failed.
+    /// Kept until it has failed a few times.
     case beacons
   }
 
   private(set) var entries: [Entry] = []
-  /// Devices left alone until a moment because they misbehaved, and how often they did.
+  /// Devices that misbehaved: not dialled until that moment. `count` is how often they misbehaved.
   private var penalties: [DeviceKey: (until: Moment, count: Int)] = [:]
   private var random: SplitMix
-  /// This device is out of the circle: it dials seldom, only to ask whether it still is.
+  /// Whether this device is revoked. It then dials rarely, only to find out whether it still is.
   private var isRevoked = false
 
   init(seed: UInt64) { random = SplitMix(seed: seed) }
 
-  /// Learns an address; one known already keeps its state.
+  /// Adds an address that the person gave. A known address keeps its dial state.
   mutating func add(_ address: String, of device: DeviceKey?, now: Moment) {
     if let index = index(of: address) {
       if let device { entries[index].device = device }
@@ -56,8 +56,10 @@ package struct Dialing: Sendable {
 
   private var hasRoom: Bool { entries.count { $0.source != .beacons } < Self.addressesMax }
 
-  /// Takes over what the members announce of themselves, all of it. What nobody names any more is forgotten: a device
-  /// that moves about would leave ever more addresses behind, where nothing answers.
+  /// Replaces the addresses that members announce with this complete list.
+  ///
+  /// Addresses that are no longer announced are dropped: a device that moves between networks would otherwise leave
+  /// behind a growing list of dead addresses.
   mutating func announced(_ addresses: [DeviceKey: [String]], now: Moment) {
     var owners: [String: Set<DeviceKey>] = [:]
     for (device, addresses) in addresses {
@@ -74,8 +76,8 @@ package struct Dialing: Sendable {
   }
 
   private mutating func announced(_ address: String, of devices: Set<DeviceKey>, _ now: Moment) {
-    // Of several who name it, only the handshake can say whose it is: else one could claim what is another's, and that
-    // one would not be dialled as long as the first is connected.
+    // If several members announce it, only a handshake shows whose it is. Otherwise a member could claim another's
+    // address, and the other would not be dialled while the first is connected.
     let owner = devices.count == 1 ? devices.first : nil
     if let index = index(of: address) {
       if !entries[index].isProved { entries[index].device = owner }
@@ -85,8 +87,8 @@ package struct Dialing: Sendable {
     }
   }
 
-  /// A beacon of the device has named an address: it is dialled at once and before others. Of each device only the
-  /// newest few are kept.
+  /// Records an address from a beacon of the device: it is due at once and before others. Only the newest few such
+  /// addresses of a device are kept.
   mutating func found(_ address: String, of device: DeviceKey, now: Moment) {
     var entry =
       index(of: address).map { entries.remove(at: $0) }
@@ -101,25 +103,25 @@ package struct Dialing: Sendable {
     for entry in older { remove(entry.address) }
   }
 
-  /// Whether a beacon has named the address in this run of the node.
+  /// Whether a beacon has announced the address in this run of the node.
   func isFound(_ address: String) -> Bool {
     entries.contains { $0.address == address && $0.foundAt != nil }
   }
 
   mutating func remove(_ address: String) { entries.removeAll { $0.address == address } }
 
-  /// Forgets the addresses of devices that are not wanted any more.
+  /// Drops the addresses of unwanted devices.
   mutating func forget(_ isUnwanted: (DeviceKey) -> Bool) {
     entries.removeAll { $0.device.map(isUnwanted) ?? false }
   }
 
-  /// Says whether this device is out of the circle; once it is in again, every waiting address is due at once.
+  /// Records whether this device is revoked. Once it no longer is, every waiting address is due at once.
   mutating func update(isRevoked: Bool, now: Moment) {
     if self.isRevoked, !isRevoked { hurry(now: now) }
     self.isRevoked = isRevoked
   }
 
-  /// When to look again; nil if every address is connected, under way, or to be left alone.
+  /// When the next address is due; nil if every address is connected, being dialled or paused.
   func nextDue(connected: Set<DeviceKey>, paused: Set<DeviceKey>) -> Moment? {
     let underWay = underWay
     return entries.compactMap { entry -> Moment? in
@@ -130,13 +132,13 @@ package struct Dialing: Sendable {
     }.min()
   }
 
-  /// The addresses to dial now; they count as being dialled until `failed` or `ended`.
+  /// Returns the addresses to dial now. They count as being dialled until `failed` or `ended`.
   mutating func due(
     now: Moment, connected: Set<DeviceKey>, paused: Set<DeviceKey>
   ) -> [String] {
     var addresses: [String] = []
     var underWay = underWay
-    // What has failed least comes first: an address that is new is not kept waiting by many that are dead.
+    // Fewest failures first: many dead addresses must not delay a new one.
     let waiting = entries.indices.filter { !entries[$0].isDialling && entries[$0].nextAttempt <= now }
     for index in waiting.sorted(by: { (entries[$0].failures, $0) < (entries[$1].failures, $1) }) {
       if let device = entries[index].device {
@@ -150,7 +152,7 @@ package struct Dialing: Sendable {
     return addresses
   }
 
-  /// The handshake showed whose address it is.
+  /// Records that the device at this address was authenticated and that both sides admitted each other.
   mutating func succeeded(_ address: String, _ device: DeviceKey, now: Moment) {
     guard let index = index(of: address) else { return }
     entries[index].device = device
@@ -159,8 +161,8 @@ package struct Dialing: Sendable {
     entries[index].lastFailure = nil
   }
 
-  /// A connection that had been made is gone. One that lasted is tried again soon; a peer that hangs up each
-  /// time is left alone longer each time, like one that does not answer.
+  /// Records the end of an established connection. One that lasted is retried soon; a peer that hangs up each time
+  /// backs off like one that does not answer.
   mutating func ended(_ address: String, now: Moment) {
     guard let index = index(of: address) else { return }
     let lasted = entries[index].admittedAt.map { now - $0 >= Self.lastingMilliseconds } ?? false
@@ -173,7 +175,7 @@ package struct Dialing: Sendable {
     guard let index = index(of: address) else { return }
     entries[index].lastFailure = failure
     wait(index, now)
-    // A beacon comes again where somebody is; an address without one may be another machine's by now.
+    // If the device is still there, another beacon adds the address again; if not, it may belong to another machine.
     if entries[index].source == .beacons, entries[index].failures >= Self.foundFailuresMax {
       entries.remove(at: index)
     }
@@ -185,10 +187,10 @@ package struct Dialing: Sendable {
     entries[index].failures = min(entries[index].failures + 1, 32)
   }
 
-  /// Devices that an attempt is under way to.
+  /// Devices that are being dialled.
   private var underWay: Set<DeviceKey> { Set(entries.filter(\.isDialling).compactMap(\.device)) }
 
-  /// A peer sent what no correct node sends: ten seconds of silence, doubled each time, up to a day.
+  /// Stops dialling a device that violated the protocol: for ten seconds, doubled each time up to a day.
   mutating func penalise(_ device: DeviceKey, now: Moment) {
     let count = min((penalties[device]?.count ?? 0) + 1, 32)
     let wait = min(
@@ -200,7 +202,7 @@ package struct Dialing: Sendable {
     penalties[device].map { now < $0.until } ?? false
   }
 
-  /// A person asks for it: every waiting address is due at once.
+  /// Makes every waiting address due at once.
   mutating func hurry(now: Moment) {
     for index in entries.indices { entries[index].nextAttempt = min(entries[index].nextAttempt, now) }
   }
@@ -226,9 +228,9 @@ package enum DialFailure: String, Hashable, Sendable {
   case timeout
   case noRoute
   case unresolved
-  /// Something answers there, but it is not a device of this circle, or lets this one not in.
+  /// The peer at the address is not a member of this circle, or does not admit this device.
   case notAMember
-  /// A member answers there, and hangs up on this device.
+  /// A member answers and hangs up before the session begins.
   case turnedAway
   case newerProtocol
   case other

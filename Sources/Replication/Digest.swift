@@ -2,7 +2,7 @@
 
 package import Wire
 
-/// One hash for the whole folded state of a lane: a sum, so that it can be kept while records change.
+/// One hash over the whole folded state of a lane: a sum of record hashes, so that it can be updated per record.
 package struct Digest: Hashable, Sendable {
   package var sum: Bytes32
 
@@ -14,11 +14,11 @@ package struct Digest: Hashable, Sendable {
   package mutating func remove(_ record: Bytes32) { sum = sum &- record }
 }
 
-/// Builds what is hashed of one record: its key and, in field order, the stamp of each cell.
+/// Builds the hash input of one record: its key and, in field order, the stamp of each cell.
 package struct RecordDigestInput: Sendable {
   package private(set) var bytes: [UInt8] = []
   private var cellCount = 0
-  /// The stamp that was written last: the next cell is most often of the same set, and so is the next record.
+  /// The last stamp and its bytes, cached: the next cell is most often of the same set, and so is the next record.
   private var written: (stamp: Stamp, bytes: [UInt8])?
 
   package init() { bytes.reserveCapacity(1_024) }
@@ -32,7 +32,7 @@ package struct RecordDigestInput: Sendable {
     record.id.raw.append(to: &bytes)
   }
 
-  /// Adds a cell; a seed's (stamp zero) is left out. Fields must ascend.
+  /// Adds a cell. Skips cells of seeds (stamp zero). Fields must ascend.
   package mutating func add(field: FieldNumber, stamp: Stamp) {
     guard stamp.clock != .zero else { return }
     cellCount += 1
@@ -52,7 +52,7 @@ package struct RecordDigestInput: Sendable {
     return bytes
   }
 
-  /// What the record adds to the digest; zero if all its cells are seeds.
+  /// The record's summand in the digest; zero if all its cells are seeds.
   package var hash: Bytes32 { cellCount == 0 ? .zero : blake2b256(prefixed: bytes) }
 
   private mutating func appendField(_ number: UInt32) {

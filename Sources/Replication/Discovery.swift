@@ -3,26 +3,28 @@
 package import Membership
 package import Wire
 
-/// When to send beacons, and which of those that members sent to believe: a value that the shell asks and tells.
+/// Decides when to send beacons and which received ones to accept. A value without I/O, driven by the shell.
 ///
-/// Moments are of the steady clock unless they are called wall.
+/// Moments are on the steady clock unless named `wall`.
 package struct Discovery: Sendable {
-  /// What became of a beacon that a member has signed.
+  /// The verdict on a beacon with a member's valid signature.
   package enum Verdict: Hashable, Sendable {
     case believed
-    /// It names another address than the one it came from.
+    /// It announces another address than the one it came from.
     case elsewhere
-    /// The sender's clock is ahead of one's own by so many milliseconds, or behind if below zero.
+    /// The sender's clock is ahead of ours by so many milliseconds; negative if behind.
     case otherTime(Int64)
-    /// No newer than one that was believed before.
+    /// Not newer than the last accepted one.
     case repeated
-    /// Too many of this member of late.
+    /// The member has sent too many recently.
     case tooMany
   }
 
-  private struct Heard {
+  /// The accepted beacons of one member: the time in the newest one, and a count for the rate limit that decays from
+  /// `since` on.
+  private struct Received {
     var time: Int64
-    var taken: Int
+    var count: Int
     var since: Moment
   }
 
@@ -30,21 +32,22 @@ package struct Discovery: Sendable {
   private var lastRound: Moment?
   private var rounds = 0
   private var lastTime: Int64 = 0
-  private var heard: [DeviceKey: Heard] = [:]
+  private var received: [DeviceKey: Received] = [:]
   private var random: SplitMix
 
-  /// - Parameter times: what `times` was when the node ran last, so that nothing of then is believed again.
+  /// - Parameter times: the `times` of the previous run, so that beacons from then cannot be replayed.
   package init(seed: UInt64, times: [DeviceKey: Int64] = [:]) {
     random = SplitMix(seed: seed)
-    heard = times.mapValues { Heard(time: $0, taken: 0, since: 0) }
+    received = times.mapValues { Received(time: $0, count: 0, since: 0) }
   }
 
-  /// The time of the last beacon that was believed of each member.
-  package var times: [DeviceKey: Int64] { heard.mapValues(\.time) }
+  /// The time in the last accepted beacon of each member.
+  package var times: [DeviceKey: Int64] { received.mapValues(\.time) }
 
   // MARK: Sending
 
-  /// Something has changed: addresses, members, connections. Beacons go out soon, and often at first.
+  /// Restarts the schedule after a change of addresses, members or connections: beacons are sent soon, and often at
+  /// first.
   package mutating func begin(now: Moment) {
     rounds = 0
     nextRound = max(now, lastRound.map { $0 + Limits.beaconMillisecondsMin } ?? now)
@@ -53,12 +56,12 @@ package struct Discovery: Sendable {
   /// When to send next; nil before `begin(now:)`.
   package var nextDue: Moment? { nextRound }
 
-  /// For whom to send beacons now, each group one beacon; none if it is not time yet, or nobody is missing.
+  /// The devices to send beacons for now, one group per beacon; empty if no round is due or no device is missing.
   package mutating func due(now: Moment, missing: some Collection<DeviceKey>) -> [[DeviceKey]] {
     guard let next = nextRound, next <= now else { return [] }
     let pause = min(
       Limits.reconnectMillisecondsMin << Moment(min(rounds, 16)), Limits.beaconMillisecondsMax)
-    // A quarter more or less, so that two nodes do not meet in the same instant for ever.
+    // Jitter of a quarter, so that two nodes do not stay in step.
     nextRound = now + pause - pause / 4 + Moment(random.below(UInt64(pause / 2)))
     rounds += 1
     guard !missing.isEmpty else { return [] }
@@ -69,8 +72,8 @@ package struct Discovery: Sendable {
     }
   }
 
-  /// The time to write into the next beacon: later than the last one, unless the clock has been put right by more than
-  /// anybody would believe.
+  /// The time to write into the next beacon: later than in the last one, unless the clock was set back so far that
+  /// receivers would reject the last time.
   package mutating func stamp(wall: Moment) -> Int64 {
     let time = min(max(wall, 0), Limits.timeMillisecondsMax)
     let isBack = lastTime - time > Limits.beaconClockMilliseconds
@@ -80,7 +83,7 @@ package struct Discovery: Sendable {
 
   // MARK: Receiving
 
-  /// Judges what a member has signed.
+  /// Judges a beacon with a member's valid signature.
   ///
   /// - Parameter source: the address that the datagram came from.
   package mutating func judge(
@@ -91,27 +94,28 @@ package struct Discovery: Sendable {
     guard !hasOverflowed, abs(ahead) <= Limits.beaconClockMilliseconds else {
       return .otherTime(hasOverflowed ? (wall < 0 ? .max : -.max) : ahead)
     }
-    var entry = heard[device] ?? Heard(time: -1, taken: 0, since: now)
-    // Clocks that were ahead by years have been put right: what was said then would be refused for its time.
+    var entry = received[device] ?? Received(time: -1, count: 0, since: now)
+    // Both clocks were far ahead and have been corrected. Beacons from then can't be replayed, because their time is
+    // rejected.
     if entry.time > wall, entry.time - wall > Limits.beaconClockMilliseconds { entry.time = -1 }
     guard beacon.time > entry.time else { return .repeated }
     let back = (now - entry.since) / Limits.beaconMemberMilliseconds
     if back > 0 {
-      entry.taken = max(0, entry.taken - Int(clamping: back))
+      entry.count = max(0, entry.count - Int(clamping: back))
       entry.since = now
     }
-    guard entry.taken < Limits.beaconsPerMember else {
-      heard[device] = entry
+    guard entry.count < Limits.beaconsPerMember else {
+      received[device] = entry
       return .tooMany
     }
-    entry.taken += 1
+    entry.count += 1
     entry.time = beacon.time
-    heard[device] = entry
+    received[device] = entry
     return .believed
   }
 
-  /// Forgets devices that are no members any more.
+  /// Forgets unwanted devices, such as those that are no longer members.
   package mutating func forget(_ isUnwanted: (DeviceKey) -> Bool) {
-    heard = heard.filter { !isUnwanted($0.key) }
+    received = received.filter { !isUnwanted($0.key) }
   }
 }

@@ -1,101 +1,102 @@
-// Protocol/session.md; the vocabulary between the replica and its shell.
+// Protocol/session.md; the interface between the replica and its shell.
 
 package import Membership
 package import Wire
 
-/// Names one connection for as long as it lives.
+/// Identifies one connection while it exists.
 package struct LinkID: Hashable, Comparable, Sendable {
   package let rawValue: UInt64
   package init(_ rawValue: UInt64) { self.rawValue = rawValue }
   package static func < (left: LinkID, right: LinkID) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// What happened in the world.
+/// An event that the shell reports to the replica.
 package enum Input: Sendable {
-  /// The node begins to serve: timers that the last run left behind are armed again.
+  /// The node begins to serve: the replica arms its timers and folds what is due.
   case started
-  /// The shell finished a handshake. `introduction` is what the initiator sent with it; nil at the initiator.
+  /// The shell finished a handshake. `introduction` is the one that the initiator sent with it; nil at the initiator.
   case opened(LinkID, remote: TransportKey, introduction: [UInt8]?)
   /// A link delivered a message.
   case received(LinkID, Message)
-  /// A link that was full has room again.
+  /// A congested link has room again.
   case drained(LinkID)
-  /// A link is gone.
+  /// A link has ended.
   case closed(LinkID)
-  /// The store committed sets, of one's own or from links.
+  /// The store committed sets, our own or received ones.
   case committed(Committed)
-  /// The disk is full: what came with these links is not stored, and nothing more can be for now.
+  /// The disk is full: sets received on these links were not stored, and no more can be stored for now.
   case notKept([LinkID])
-  /// There is room on the disk again.
+  /// The disk has room again.
   case roomAgain
-  /// The shell sent what it read for `Effect.serve`.
+  /// The shell carried out `Effect.serve`: it sent some sets, and `rest` is still to be sent.
   case served(LinkID, Lane, sent: [LogHead], rest: [Want], isCongested: Bool)
-  /// The shell looked for tips of logs that forked: these are not in the store.
+  /// The shell carried out `Effect.lookUp`: these tips are not in the store.
   case lookedUp(LinkID, Lane, lacking: [LogHead])
-  /// A cut, or the end of one, changed which sets are stored and folded.
+  /// The store rebuilt its logs, for example because a cut took effect or was voided. Stored and folded sets may have
+  /// changed.
   case rebuilt(settings: Replica.LaneState, records: Replica.LaneState, newestForeignClock: Clock)
-  /// What of the own logs may have been sent has changed: a new incarnation, or sets that gave way.
+  /// The newest sets of our own logs that may have been sent, after a new incarnation or after re-authoring.
   case withholding([LogKey: LogHead])
   /// The shell has carried out `Effect.release`.
   case released(Lane)
-  /// The disk has altered these stored sets: all that are known now.
+  /// These stored sets are damaged: the complete list.
   case damaged([LogHead])
   /// This device added statements of its own: an entitlement, a certificate, addresses.
   case statementsAdded([[UInt8]])
-  /// A command asks a peer; comes back as `Effect.reply`.
+  /// A command asks a peer a question. The outcome is an `Effect.reply`.
   case ask(LinkID, Lane, Question)
-  /// The shell read for `Effect.answer`; nil if the link is full.
+  /// The shell carried out `Effect.answer`; nil if the link is congested.
   case answered(LinkID, Query, Answer?)
   /// The person turned records sync on or off.
   case preferenceChanged(Bool)
-  /// A timer came back.
+  /// A timer that was scheduled has fired.
   case timer(ReplicaTimer)
 }
 
-/// What the shell must do. Effects are carried out in order.
+/// An action for the shell. Effects are carried out in order.
 package enum Effect: Sendable {
   case send(LinkID, Message)
   /// Close after sending what is queued.
   case close(LinkID, CloseCause)
-  /// Store and fold these, in one transaction with others of the same turn; answer with `committed`.
+  /// Store and fold these sets, in one transaction with others of the same turn; answer with `committed`.
   case commit([VerifiedChangeSet], from: LinkID)
   /// Read these sets and send them; answer with `served`.
   case serve(LinkID, Lane, [Want])
-  /// Read what a peer asks; answer with `answered`.
+  /// Read the answer to a peer's question; answer with `answered`.
   case answer(LinkID, Query)
-  /// What became of the question that was asked last on this link.
+  /// The outcome of the last question asked on this link.
   case reply(LinkID, Reply)
-  /// See which of a peer's tips are in the store; answer with `lookedUp`.
+  /// Find out which of a peer's tips are missing from the store; answer with `lookedUp`.
   case lookUp(LinkID, Lane, [LogHead])
-  /// Keep new statements; forget those that a newer word of the same device replaced.
+  /// Save new statements and delete those that the circle no longer keeps.
   case saveStatements([Statement], removed: [StatementID])
-  /// Keep durably that gate time never falls below a moment again.
+  /// Save durably the moment that gate time must never fall below again.
   case keepGateFloor(Moment)
-  /// Fold the parked sets whose time has come; answer with `committed`.
+  /// Fold the parked sets that are due; answer with `committed`.
   case foldParked
-  /// Keep durably that own sets of a lane may have been sent to someone from now on; answer with `released`.
-  /// Comes again with the next input as long as it is not answered.
+  /// Record durably that our own sets of a lane may be sent from now on; answer with `released`. Repeated with every
+  /// input until it is answered.
   case release(Lane)
-  /// Bring the timer back after so many milliseconds; a newer one of the same name replaces it.
+  /// Fire the timer after so many milliseconds. Replaces a pending timer with the same name.
   case schedule(ReplicaTimer, after: Moment)
   case report(ReplicaEvent)
 }
 
-/// Names what is due; a stale one changes nothing.
+/// The replica's timers. A stale one that fires changes nothing.
 package enum ReplicaTimer: Hashable, Sendable {
-  /// Compare notes with a peer.
+  /// The regular comparison with a peer is due.
   case beat(LinkID)
-  /// Compare with peers what changed; coalesces bursts.
+  /// The comparison after a burst of changes is due.
   case settle
   /// An entitlement begins or ends.
   case gate
-  /// A parked set's time comes.
+  /// A parked set can be folded.
   case unpark
-  /// A peer owes sets that were asked for.
+  /// The deadline for sets that were requested from a peer.
   case overdue(LinkID)
   /// A peer's next question may be answered.
   case answer(LinkID)
-  /// Own sets may be let go.
+  /// The withheld sets of a lane may be released.
   case ownLogs(Lane)
 }
 
@@ -103,15 +104,15 @@ package enum ReplicaTimer: Hashable, Sendable {
 package enum CloseCause: Hashable, Sendable {
   case notAMember
   case revoked
-  /// This very device is out of the circle.
+  /// This device itself is not a member.
   case excluded
   case duplicate
-  /// The peer sent something that no correct node sends; it is left alone for a while.
+  /// The peer violated the protocol; it is penalised.
   case misbehaved(String)
   case shuttingDown
 }
 
-/// What a person or a log may want to know.
+/// An event for the log, for counters or for a person.
 package enum ReplicaEvent: Hashable, Sendable {
   case peerJoined(DeviceKey, LinkID)
   case laneOpened(DeviceKey, Lane)
@@ -119,18 +120,18 @@ package enum ReplicaEvent: Hashable, Sendable {
   case inSync(DeviceKey)
   case digestMismatch(DeviceKey, Lane)
   case membershipChanged
-  /// A member is known to hold a revocation of which it was not known before.
+  /// A member has acknowledged a further revocation.
   case acknowledgedRevocations(DeviceKey)
-  /// These keys have signed more statements than there is room for.
+  /// These keys have signed more statements than the circle keeps.
   case statementsCrowded(Set<DeviceKey>)
   case gateChanged
 }
 
-/// What became of sets that were given to the store, and where the store stands now.
+/// The outcome of a commit: where each set was placed, and the state of the store after it.
 package struct Committed: Sendable {
   package struct Item: Sendable {
     package let set: VerifiedChangeSet
-    /// Nil for a set of this device's own.
+    /// The link that the set came from; nil for our own sets.
     package let link: LinkID?
     package let placement: Placement
 
@@ -142,13 +143,13 @@ package struct Committed: Sendable {
   }
 
   package var items: [Item]
-  /// Heads that moved, of both lanes.
+  /// New heads of the logs that moved, in both lanes.
   package var heads: [LogHead]
-  /// Heads in whose place these are.
+  /// The former heads that `heads` replaces.
   package var goneHeads: [LogHead]
   package var settingsDigest: Digest
   package var recordsDigest: Digest
-  /// The newest clock folded from another device: what the gate knows of time.
+  /// The newest clock folded from another device. Gate time is at least that.
   package var newestForeignClock: Clock
   package var nextParkedClock: Clock?
 

@@ -3,13 +3,13 @@
 import Sodium
 package import Wire
 
-/// What separates one use of a hash or signature from every other: ASCII ended by a zero byte.
+/// The domain separator of a hash or signature: ASCII text that ends with a zero byte.
 package struct HashPrefix: Sendable {
   package let bytes: [UInt8]
 
   package init(_ text: StaticString) {
     bytes = text.withUTF8Buffer { unsafe Array($0) }
-    precondition(bytes.last == 0, "a prefix ends with a zero byte")
+    precondition(bytes.last == 0, "a hash prefix must end with a zero byte")
   }
 }
 
@@ -18,12 +18,12 @@ package func blake2b256(_ prefix: HashPrefix, _ message: [UInt8]) -> Bytes32 {
   Bytes32(words: Blake2b256.hash(prefix: prefix.bytes, message))
 }
 
-/// BLAKE2b-256 over a prefix and several parts, one behind the other.
+/// BLAKE2b-256 over a prefix and several parts, concatenated.
 package func blake2b256(_ prefix: HashPrefix, parts: [[UInt8]]) -> Bytes32 {
   Bytes32(words: Blake2b256.hash(prefix: prefix.bytes, parts: parts))
 }
 
-/// BLAKE2b-256 over bytes that begin with their prefix already.
+/// BLAKE2b-256 over bytes that already begin with their prefix.
 package func blake2b256(prefixed message: [UInt8]) -> Bytes32 {
   Bytes32(words: Blake2b256.hash(message))
 }

@@ -2,12 +2,12 @@
 
 package import Wire
 
-/// The newest set of a log, or of a branch of it, in store, and the newest folded one.
+/// The newest stored set of a log, or of one branch of a forked log, and how far the log is folded.
 package struct LogHead: Hashable, Sendable {
   package let log: LogKey
   package let sequence: UInt64
   package let id: ChangeSetID
-  /// 0 if nothing of the log is folded yet.
+  /// The sequence of the newest folded set; 0 if none is folded yet.
   package let foldedSequence: UInt64
 
   package init(log: LogKey, sequence: UInt64, id: ChangeSetID, foldedSequence: UInt64) {
@@ -20,7 +20,7 @@ package struct LogHead: Hashable, Sendable {
   package var parked: UInt64 { sequence - foldedSequence }
 }
 
-/// A stretch of a log that is asked for: up to the tip that the peer announced.
+/// A requested range of a log, up to a tip that the peer announced.
 package struct Want: Hashable, Sendable {
   package let log: LogKey
   package let from: UInt64
@@ -37,11 +37,11 @@ package struct Want: Hashable, Sendable {
   package var count: UInt64 { through >= from ? through - from + 1 : 0 }
 }
 
-/// The heads of a lane: one a log, or one a branch of a log that forked.
+/// The heads of a lane: one per log, or one per branch of a forked log.
 package struct Heads: Hashable, Sendable {
   /// The tips of each log, ascending by sequence, then id.
   private var byLog: [LogKey: [LogHead]] = [:]
-  /// How many tips these are.
+  /// The number of tips over all logs.
   package private(set) var count = 0
 
   package init(_ heads: [LogHead] = []) { replace(heads) }
@@ -57,10 +57,10 @@ package struct Heads: Hashable, Sendable {
 
   package var isEmpty: Bool { byLog.isEmpty }
 
-  /// Whether a set is a tip here.
+  /// Whether a set is a tip of its log.
   package func contains(_ head: LogHead) -> Bool { known(head) != nil }
 
-  /// The same tip, as far as it is known to be folded; found without looking at all tips of the log.
+  /// The stored tip with the same sequence and id, found by binary search. Its folded sequence may differ.
   private func known(_ head: LogHead) -> LogHead? {
     guard let tips = byLog[head.log] else { return nil }
     var (low, high) = (0, tips.count)
@@ -72,15 +72,15 @@ package struct Heads: Hashable, Sendable {
     return tips[low]
   }
 
-  /// Whether all of these are known so already.
+  /// Whether all of these are present, with the same folded sequences.
   func hold(_ heads: [LogHead]) -> Bool { heads.allSatisfy { known($0) == $0 } }
 
-  /// Puts the tips given in place of those known, log by log; other logs stay.
+  /// Replaces all tips of the given logs. Other logs stay.
   package mutating func replace(_ heads: [LogHead]) {
     for (log, tips) in Dictionary(grouping: heads, by: \.log) { set(log, tips.sorted(by: Self.isOlder)) }
   }
 
-  /// Takes tips away and puts others in their place; other tips of these logs stay.
+  /// Removes the tips in `gone` and adds those in `moved`. Other tips of these logs stay.
   package mutating func move(_ moved: [LogHead], gone: [LogHead]) {
     let gone = Dictionary(grouping: gone, by: \.log)
     let moved = Dictionary(grouping: moved, by: \.log)
@@ -91,7 +91,7 @@ package struct Heads: Hashable, Sendable {
     }
   }
 
-  /// Takes the sets behind one out of a log; with sequence 0 all of them.
+  /// Cuts a log off after a set; with sequence 0, removes the log.
   mutating func cut(_ log: LogKey, behind last: LogHead) {
     guard let tips = byLog[log], let newest = tips.last, newest.sequence > last.sequence else { return }
     var rest = tips.filter { $0.sequence <= last.sequence && $0.id != last.id }
@@ -116,7 +116,7 @@ package struct Heads: Hashable, Sendable {
     left.log == right.log ? isOlder(left, right) : left.log < right.log
   }
 
-  /// Of what a peer tells, as much as is kept in mind.
+  /// The part of a peer's heads that is kept: a peer can't make this node remember more than `Limits.headsMax`.
   package func rememberable(_ heads: [LogHead]) -> [LogHead] {
     var room = Limits.headsMax - count
     guard heads.count > room else { return heads }
@@ -129,15 +129,16 @@ package struct Heads: Hashable, Sendable {
     }
   }
 
-  /// Takes over what a peer tells. Of a log that forked it may tell of some tips, and the others stay: what they lead
-  /// to it has as well. An announcement that crossed with newer sets changes nothing.
+  /// Merges heads that a peer announced. Of a forked log it may announce only some tips; the others stay, because the
+  /// peer still has them. An announcement that crossed with newer sets changes nothing.
   package mutating func observe(_ heads: [LogHead]) {
     for (log, tips) in Dictionary(grouping: heads, by: \.log) {
       if tips.count == 1, tipCount(of: log) <= 1 { advance(to: tips[0]) } else { move(tips, gone: []) }
     }
   }
 
-  /// Notes the newest set that went to a peer or came from it. Of a log that forked the peer's own word counts.
+  /// Records the newest set sent to a peer or received from it. Ignores forked logs: for those only heads that the peer
+  /// announces count.
   package mutating func advance(to head: LogHead) {
     let known = byLog[head.log] ?? []
     guard !known.isEmpty || count < Limits.headsMax else { return }
@@ -152,39 +153,39 @@ package struct Heads: Hashable, Sendable {
 
   // MARK: Comparing
 
-  /// Whether a peer's tip is not stored here; nil if the log has forked and heads alone can't tell.
+  /// Whether a peer's tip is missing here; nil if the log has forked and only the store can tell.
   package func lacks(_ tip: LogHead, among tips: Int = 1) -> Bool? {
     if contains(tip) { return false }
     guard tips <= 1, tipCount(of: tip.log) <= 1 else { return nil }
-    // A peer that is behind on another branch finds that out itself, from what it is sent.
+    // A peer that is behind on another branch finds out by itself from the sets that it receives.
     return tip.sequence >= self[tip.log]?.sequence ?? 0
   }
 
-  /// The sets that lead to a tip that is not stored here, as far as they may be lacking too.
+  /// The range of sets to request for a tip that is missing here.
   ///
-  /// - Parameter back: how many sets more to ask for, because the tip's branch left the own ones further back.
+  /// - Parameter back: how many earlier sets to include, because the tip's branch forks off before our oldest tip.
   package func want(_ tip: LogHead, back: UInt64 = 0) -> Want {
     let oldest = byLog[tip.log]?.first?.sequence ?? 0
     let from = min(tip.sequence, oldest + 1)
     return Want(log: tip.log, from: from > back ? from - back : 1, through: tip.sequence, tip: tip.id)
   }
 
-  /// What `other` has and these lack, or may lack where a log has forked.
+  /// The ranges of sets that `other` has and this side lacks, or may lack where a log has forked.
   package func needs(from other: Heads) -> [Want] {
     other.sorted
       .filter { lacks($0, among: other.tipCount(of: $0.log)) ?? true }
       .map { want($0) }
   }
 
-  /// How many change sets `other` has and these lack.
+  /// How many change sets `other` has and this side lacks, as far as heads can tell.
   package func behind(_ other: Heads) -> UInt64 { needs(from: other).reduce(0) { $0 &+ $1.count } }
 
-  /// A hash over the stored heads: equal exactly if the same sets are stored.
+  /// The hash of the stored heads: equal if and only if the same sets are stored.
   package var storedHash: Bytes32 {
     hash(HeadsPrefix.stored) { $0.sequence }
   }
 
-  /// A hash over the folded heads. Where stored heads are equal too, equal exactly if the same sets are folded.
+  /// The hash of the folded heads. Given equal stored heads, equal if and only if the same sets are folded.
   package var foldedHash: Bytes32 {
     hash(HeadsPrefix.folded) { $0.foldedSequence }
   }

@@ -2,12 +2,12 @@
 
 package import Wire
 
-/// The number of a kind of record. Its range gives lane and merge class, so that a node can fold kinds it
+/// The number of a kind of record. Its range determines lane and merge class, so that a node can fold kinds that it
 /// does not know.
 package struct KindNumber: Hashable, Comparable, Sendable {
   package let rawValue: UInt32
 
-  /// Nil outside the ranges that any version of the protocol has given a meaning.
+  /// Nil outside the ranges that the protocol defines.
   package init?(_ rawValue: UInt64) {
     guard (1...12_287).contains(rawValue) else { return nil }
     self.rawValue = UInt32(rawValue)
@@ -20,11 +20,11 @@ package struct KindNumber: Hashable, Comparable, Sendable {
   package static func < (left: KindNumber, right: KindNumber) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// How two writes to one record meet.
+/// How writes to one record are merged.
 package enum MergeClass: Sendable {
-  /// Each field takes its newest write.
+  /// Each field shows its newest write.
   case fieldByField
-  /// The record is one value; the writer's own time of change decides.
+  /// The record is one value. The put with the latest stated time of change shows; see `WholeRecordRank`.
   case wholeRecord
 }
 
@@ -32,14 +32,14 @@ package enum MergeClass: Sendable {
 package typealias FieldNumber = UInt32
 
 package enum Fields {
-  /// Alive (true) or dead (false): written by insert, delete and restore only.
+  /// Alive (true) or dead (false). Written only by insert, delete and restore.
   package static let life: FieldNumber = 0
-  /// The field of a whole-record kind that holds its own time of change, integer milliseconds.
+  /// In whole-record kinds, the time of change that the writer states, in integer milliseconds.
   package static let wholeRecordUpdatedAt: FieldNumber = 1
   package static let max: FieldNumber = 65_535
 }
 
-/// Names a record: kinds have id spaces of their own.
+/// Identifies a record. Each kind has its own id space.
 package struct RecordKey: Hashable, Comparable, Sendable {
   package let kind: KindNumber
   package let id: RecordID

@@ -3,34 +3,53 @@
 package import Membership
 package import Wire
 
-/// One lane of a session: closed, or open with what the two sides know of one another's sets.
-///
-/// | of an open lane | states | changes with |
-/// |---|---|---|
-/// | `KnownHeads`    | none → some → all                     | `heads`, sets, an equal hash |
-/// | `Receiving`     | idle → requested → idle, or → stalled | `want` sent; the last set stored, or `served` |
-/// | `Storing`       | nothing → sets → last sets → nothing  | `sets` received, `served`, a commit |
-/// | `Serving`       | idle → reading ⇄ congested → idle     | `want` received, sets sent, a full link drained |
-///
-/// A lane that closes forgets all that was under way; one that opens starts afresh.
+// The exchange of sets in one lane of one session.
+//
+// The gates decide whether a lane is open or closed. An open lane consists of four small state machines; a lane that
+// closes drops them, and one that opens starts with new ones.
+//
+//     | machine    | states                                | transitions                                         |
+//     |------------|---------------------------------------|-----------------------------------------------------|
+//     | KnownHeads | none → some → all                     | `heads` or sets; a complete list or an equal hash   |
+//     | Receiving  | idle → requested → idle               | `want` sent; all of it stored, or `served`          |
+//     |            |        requested → stalled → idle     | nothing delivered; the peer sends `heads`           |
+//     | Storing    | nothing → sets(n) → nothing           | `sets` received; all of them committed              |
+//     |            |           sets(n) → lastSets(n)       | `served` while sets are still being committed       |
+//     | Serving    | idle → reading ⇄ congested → idle     | `want` received; link full or drained; all is sent  |
+//
+// Example: the peer has two more sets of log X than we have.
+//
+//     peer: heads [X: 7]      lacking = [X: 7]                Receiving .idle
+//     we:   want X 6…7                                        Receiving .requested(X 6…7)
+//     peer: sets 6, 7                                         Storing   .sets(2)
+//     peer: served            too early to judge the answer:  Storing   .lastSets(2)
+//     store commits 6, 7      lacking = []                    Receiving .idle, Storing .nothing
+//
+// `served` can arrive before the sets of the answer are committed. Judged at once, the peer would seem to have
+// delivered nothing and would be marked unresponsive. So `.lastSets` delays the verdict until the commit. A peer that
+// really delivers nothing, or makes no progress for 20 seconds, is stalled: it is not asked again before it sends
+// `heads`, and others are asked instead. Otherwise one bad peer could keep every log that it announces from being
+// fetched elsewhere, because a log is requested from one peer at a time.
+
+/// One lane of a session: closed, or open with what each side knows of the other's sets.
 package enum LaneSession: Sendable {
-  /// The reason is nil before both sides have spoken.
+  /// The reason is nil until the peer has sent its summary, and while this device is not a member.
   case closed(LaneReason?)
   case open(OpenLane)
 
-  /// Opens or closes as the gates were judged now.
+  /// Opens or closes the lane according to the new verdict. A lane that stays open keeps its state.
   ///
-  /// - Returns: whether that is a change.
+  /// - Returns: whether the lane has opened or closed.
   mutating func follow(_ judged: LaneSession) -> Bool {
     let hasChanged = isOpen != judged.isOpen
     if hasChanged || !judged.isOpen { self = judged }
     return hasChanged
   }
 
-  /// Nil for a closed lane, to which nothing can happen.
+  /// Nil for a closed lane, so that calls on it do nothing.
   var open: OpenLane? {
     get { if case .open(let lane) = self { lane } else { nil } }
-    // In place: a copy of many heads for each message would be felt.
+    // In place: copying many heads for each message would be slow.
     _modify {
       var (lane, reason) = (open, reason)
       self = .closed(reason)
@@ -43,11 +62,11 @@ package enum LaneSession: Sendable {
 extension LaneSession {
   package var isOpen: Bool { if case .open = self { true } else { false } }
   package var reason: LaneReason? { if case .closed(let reason) = self { reason } else { nil } }
-  /// The peer's heads as far as known; nil before it has told any.
+  /// The peer's heads as far as known; nil before it has sent any.
   package var theirs: Heads? { open?.theirs.heads }
   package var isDigestEqual: Bool? { open?.isDigestEqual }
   package var lacking: [LogKey: [ChangeSetID: LogHead]] { open?.lacking ?? [:] }
-  /// What the peer was asked for and has not delivered.
+  /// The ranges requested from the peer and not delivered yet.
   package var asked: [LogKey: [Want]] { request?.wants ?? [:] }
   package var askedProgressAt: Moment? { request?.progressAt }
   package var isServing: Bool { if case .idle? = open?.serving { false } else { isOpen } }
@@ -55,49 +74,49 @@ extension LaneSession {
   var hasTold: Bool { if case .all? = open?.theirs { true } else { false } }
   var request: SetRequest? { open?.request }
 
-  /// How many sets the peer has and this side lacks, as far as heads tell; nil before the peer has spoken.
+  /// How many sets the peer has and this side lacks, as far as heads can tell; nil before the peer has sent any.
   package func behind(_ mine: Heads) -> UInt64? {
     guard theirs != nil else { return nil }
     return lacking.values.lazy.flatMap(\.values).reduce(0) { $0 &+ mine.want($1).count }
   }
 }
 
-/// What the two sides of a session know of one another's sets in a lane that is open.
+/// The state of an open lane: what each side knows of the other's sets, and what is being transferred.
 package struct OpenLane: Sendable {
   var theirs = KnownHeads.none
-  /// Nil while it is not known.
+  /// Nil until digests have been compared.
   var isDigestEqual: Bool?
-  /// Tips that the peer has announced and that are not stored here: what this side needs of it.
+  /// Tips that the peer announced and that are missing here: the sets to request from it.
   private(set) var lacking: [LogKey: [ChangeSetID: LogHead]] = [:]
-  /// The same of devices that no certificate names here: nothing of theirs is asked for. Apart from the rest, for a peer
-  /// can invent very many.
+  /// Missing tips in logs of devices without a certificate. They are not requested. Kept apart from `lacking`, because
+  /// a peer can invent any number of them.
   private var strangers: [LogKey: [ChangeSetID: LogHead]] = [:]
-  /// How many sets further back a log that forked was asked for.
+  /// How many sets before our oldest tip the next request for a forked log begins.
   private var back: [LogKey: UInt64] = [:]
   fileprivate(set) var receiving = Receiving.idle
   private(set) var storing = Storing.nothing
   private(set) var serving = Serving.idle
   /// When the peer was asked for a damaged set, on the steady clock.
   private var repairAskedAt: [ChangeSetID: Moment] = [:]
-  /// Logs of others of which the peer was told, without having asked for them since.
+  /// Logs of other devices that were announced to the peer and that it has not requested since.
   private var announced: Set<LogKey> = []
-  /// Logs that the peer gets from others sooner: it is not told of them again unless it asks.
+  /// Logs that the peer receives sooner from others. They are not announced to it until it requests them.
   private(set) var elsewhere: Set<LogKey> = []
-  /// When the peer was last told all heads.
+  /// When all heads were last sent to the peer, on the steady clock.
   var toldAllAt: Moment?
 
   var request: SetRequest? { if case .requested(let request) = receiving { request } else { nil } }
 
   // MARK: Heads
 
-  /// What a list of heads says, as much of it as is kept in mind, and whether all of that is known.
+  /// The part of a list of heads that is kept, and whether all of that is known already.
   func news(in heads: [LogHead], isComplete: Bool) -> (heads: [LogHead], isKnown: Bool) {
     let known = theirs.heads ?? Heads()
     let kept = (isComplete ? Heads() : known).rememberable(heads)
     return (kept, known.hold(kept))
   }
 
-  /// The peer tells of its heads: it may be asked again.
+  /// Records heads that the peer announced. A stalled peer may be asked again.
   mutating func told(_ heads: [LogHead], isComplete: Bool) {
     if isComplete {
       (theirs, lacking, strangers) = (.all(Heads()), [:], [:])
@@ -106,7 +125,7 @@ package struct OpenLane: Sendable {
     resume()
   }
 
-  /// Notes tips that are lacking.
+  /// Records tips that are missing here.
   mutating func note(_ tips: [LogHead], isStranger: (LogKey) -> Bool) {
     for tip in tips {
       if isStranger(tip.log) {
@@ -117,18 +136,18 @@ package struct OpenLane: Sendable {
     }
   }
 
-  /// What was lacking of logs that did not fork is looked at again.
+  /// Clears the missing tips of these logs before they are compared again.
   mutating func forgetLacking(_ logs: [LogKey]) {
     for log in logs { (lacking[log], strangers[log]) = (nil, nil) }
   }
 
-  /// The store holds other sets than before.
+  /// Clears the missing tips after the store was rebuilt, except those of the given logs.
   mutating func forgetLacking(butOf isKept: (LogKey) -> Bool) {
     lacking = lacking.filter { isKept($0.key) }
     strangers = [:]
   }
 
-  /// Devices that no certificate named may be named now.
+  /// Moves the tips of newly certified devices to those that are requested.
   mutating func admitStrangers(_ mayAuthor: (LogKey) -> Bool) {
     for (log, tips) in strangers where mayAuthor(log) {
       lacking[log] = tips
@@ -136,11 +155,11 @@ package struct OpenLane: Sendable {
     }
   }
 
-  /// The peer was found to hold exactly what is here.
+  /// Records that the peer holds exactly the same sets as this side.
   mutating func level(with mine: Heads, isDigestEqual: Bool) {
     theirs = .all(mine)
     self.isDigestEqual = isDigestEqual
-    // What it was told of and did not ask for, it has from somebody else.
+    // It received the announced logs that it did not request from another peer.
     elsewhere.formUnion(announced)
     announced = []
     (lacking, strangers) = ([:], [:])
@@ -149,7 +168,7 @@ package struct OpenLane: Sendable {
 
   mutating func noteAnnounced(_ logs: [LogKey]) { announced.formUnion(logs) }
 
-  /// Sets went to the peer without having been asked for.
+  /// Records sets that were pushed to the peer.
   mutating func pushed(_ heads: [LogHead]) { advance(to: heads) }
 
   private mutating func advance(to heads: [LogHead]) {
@@ -168,8 +187,8 @@ package struct OpenLane: Sendable {
     return !storing.isUnderWay
   }
 
-  /// What to ask for: the sets that lead to tips that are lacking, as many tips as one message names. First one of each
-  /// log, so that a log that forked very often keeps no other waiting.
+  /// The ranges to request for missing tips, at most as many as fit one message. Takes one tip of each log first, so
+  /// that a log with very many branches does not delay the others.
   func needs(of logs: [LogKey], _ mine: Heads) -> [Want] {
     let tips = logs.map { lacking[$0]?.values.sorted(by: Heads.isBefore) ?? [] }
     var wants: [Want] = []
@@ -189,9 +208,9 @@ package struct OpenLane: Sendable {
     receiving = .requested(SetRequest(wants, now))
   }
 
-  /// The peer delivers nothing of what it was asked for: it is asked again when it tells of heads.
+  /// Abandons the request. The peer is not asked again until it sends heads.
   ///
-  /// - Returns: the logs that it was asked for.
+  /// - Returns: the logs that were requested.
   mutating func giveUp() -> [LogKey] {
     let logs = request.map { Array($0.wants.keys) } ?? []
     receiving = .stalled
@@ -200,25 +219,25 @@ package struct OpenLane: Sendable {
 
   mutating func resume() { if case .stalled = receiving { receiving = .idle } }
 
-  /// The peer says that its answer is over.
+  /// Handles the end of the peer's answer.
   mutating func answerEnded(_ mine: Heads) -> AnswerEnd {
     guard let request else { return .unasked }
-    // The last sets of the answer may not be in the store yet.
+    // The last sets of the answer may not be committed yet.
     guard !storing.isUnderWay else {
       storing.end()
       return .storing
     }
-    // A peer that can't send a damaged set, having lost it too, has broken no promise.
+    // A peer that has lost a damaged set too is not to blame for not sending it.
     if request.wants.values.joined().allSatisfy({ repairAskedAt[$0.tip] != nil }) { return .repairs }
     return request.hasProgress || hasDelivered(request, mine) ? .delivered : .nothing
   }
 
-  /// Whether anything that was asked for is here now, whoever brought it.
+  /// Whether any requested set is stored now, whichever peer sent it.
   private func hasDelivered(_ request: SetRequest, _ mine: Heads) -> Bool {
     request.wants.values.joined().contains { holds($0, through: $0.from, mine) }
   }
 
-  /// Whether a log has come so far. Where it forked, or a set of it is damaged, heads can't tell.
+  /// Whether a log is stored up to a sequence. False where heads can't tell: the log forked or the set was damaged.
   private func holds(_ want: Want, through sequence: UInt64, _ mine: Heads) -> Bool {
     repairAskedAt[want.tip] == nil && mine.tipCount(of: want.log) == 1 && back[want.log] == nil
       && (mine[want.log]?.sequence ?? 0) >= sequence
@@ -228,13 +247,13 @@ package struct OpenLane: Sendable {
 
   mutating func store(_ count: Int) { storing.add(count) }
 
-  /// Sets found no room on the disk: they will be asked for again.
+  /// Resets the request after sets could not be stored because the disk is full; they are requested again later.
   mutating func notKept() {
     storing = .nothing
     if case .requested = receiving { receiving = .idle }
   }
 
-  /// Sets have found their places, or were here already, whoever brought them.
+  /// Records sets that are stored or no longer needed, whichever peer sent them.
   mutating func noteArrivals(_ sets: [VerifiedChangeSet]) {
     for set in sets { noteArrival(set.id, set.header.log) }
   }
@@ -246,9 +265,9 @@ package struct OpenLane: Sendable {
     back[log] = nil
   }
 
-  /// Sets of the peer were looked at by the store: it has them.
+  /// Records that the store has judged sets which this peer sent.
   ///
-  /// - Returns: how many of them nobody needed.
+  /// - Returns: how many of them were redundant.
   mutating func noteSent(_ items: [Committed.Item], _ now: Now) -> Int {
     storing.finish(items.count)
     let redundant = items.count { !noteSent($0, now) }
@@ -256,12 +275,12 @@ package struct OpenLane: Sendable {
     return redundant
   }
 
-  /// - Returns: whether there was any need of it.
+  /// - Returns: whether the set was useful or requested.
   private mutating func noteSent(_ item: Committed.Item, _ now: Now) -> Bool {
     let log = item.set.header.log
     switch item.placement {
     case .place:
-      // News that nobody asked for keep no promise.
+      // A pushed set does not count as progress with the request.
       receiving.update { if $0.wants[log] != nil { $0.noteProgress(now) } }
     case .missing: cameTooEarly(item.set)
     case .duplicate, .excluded, .clockConflict: return request?.wants[log] != nil || back[log] != nil
@@ -270,35 +289,35 @@ package struct OpenLane: Sendable {
     return true
   }
 
-  /// A set of the peer stands on one that is not here: what leads to it is lacking.
+  /// Handles a set whose predecessor or a dependency is missing here: the sets that lead to it must be requested.
   private mutating func cameTooEarly(_ set: VerifiedChangeSet) {
     let header = set.header
     guard lacking[header.log] != nil || lacking.count < Limits.headsMax else { return }
     if let previous = header.previous { lacking[header.log]?[previous] = nil }
     lacking[header.log]?[set.id] = nil
     let tips = lacking[header.log, default: [:]]
-    // What was asked for without end, the next list of heads tells again.
+    // Bounded: what is left out here comes with the next list of heads.
     if tips.count < Limits.earlyTipsMax, !tips.values.contains(where: { $0.sequence > header.sequence }) {
       lacking[header.log, default: [:]][set.id] =
         LogHead(log: header.log, sequence: header.sequence, id: set.id, foldedSequence: 0)
     } else if tips.isEmpty {
       lacking[header.log] = nil
     }
-    // The first set that was asked for does not fit: the branch forks off further back. However many branches do, the
-    // next want begins only one step earlier.
+    // The first requested set does not fit: the branch forks off further back. Go back one step per request, however
+    // many branches do so.
     var isFurtherBack = false
     receiving.update { isFurtherBack = $0.isFurtherBack(header.log, header.sequence) }
     if isFurtherBack { back[header.log] = min((back[header.log] ?? 4) * 4, Self.backMax) }
   }
 
-  /// Takes off the request what is here.
+  /// Removes stored ranges from the request.
   ///
-  /// - Returns: the logs of which nothing is asked for any more.
+  /// - Returns: the logs that are complete.
   mutating func settleRequest(_ mine: Heads) -> [LogKey] {
     guard var request else { return [] }
     var done: [LogKey] = []
     for (log, wants) in request.wants {
-      // Another peer may have brought more than this one was asked for.
+      // Another peer may have sent more than was requested from this one.
       let rest = wants.filter { !request.completed.contains($0.tip) && !holds($0, through: $0.through, mine) }
       request.wants[log] = rest.isEmpty ? nil : rest
       if rest.isEmpty { done.append(log) }
@@ -308,12 +327,12 @@ package struct OpenLane: Sendable {
     return done
   }
 
-  /// - Returns: whether the peer ended its answer, and the last sets of it are stored now.
+  /// - Returns: whether the peer has ended its answer and its last sets have been judged by the store.
   mutating func takeAnswerEnd() -> Bool { storing.takeEnd() }
 
   // MARK: Serving
 
-  /// The peer asks for sets: it wants to be told of their logs.
+  /// Handles a request of the peer. Its logs are announced to it from now on.
   mutating func wanted(_ wants: [Want], servable: [Want]) -> Serving.Step? {
     let logs = wants.map(\.log)
     announced.subtract(logs)
@@ -321,27 +340,26 @@ package struct OpenLane: Sendable {
     return serving.wanted(servable)
   }
 
-  /// Sets have been sent, and these are to follow.
+  /// Records sets that were sent; `rest` is still to be sent.
   mutating func served(_ sent: [LogHead], rest: [Want], isCongested: Bool) -> Serving.Step? {
     advance(to: sent)
     return serving.served(rest: rest, isCongested: isCongested)
   }
 
-  /// The link has room again.
   mutating func drained() -> Serving.Step? { serving.drained() }
 
   mutating func stopServing() { serving = .idle }
 
-  /// Further back than any log goes that a device can hold.
+  /// More sets than any stored log can have.
   private static let backMax: UInt64 = 1 << 40
   private static let askAgainMilliseconds: Moment = 3_600_000
 }
 
-/// What a peer holds, by its own word or because it went through this session.
+/// The peer's heads: announced by it, or implied by sets that were sent or received in this session.
 enum KnownHeads: Sendable {
   case none
   case some(Heads)
-  /// It has told all of them, or that they are those that are here.
+  /// Complete: the peer has sent all of them, or its hash has shown that they equal ours.
   case all(Heads)
 
   var heads: Heads? {
@@ -354,41 +372,41 @@ enum KnownHeads: Sendable {
   mutating func update(_ body: (inout Heads) -> Void) {
     var heads = heads ?? Heads()
     let isComplete = if case .all = self { true } else { false }
-    self = .none  // So that the heads are changed in place.
+    self = .none  // Keeps the reference unique, so that the heads change in place.
     body(&heads)
     self = isComplete ? .all(heads) : .some(heads)
   }
 }
 
-/// What this side gets from the peer.
+/// The request for sets of this side to the peer.
 enum Receiving: Sendable {
   case idle
   case requested(SetRequest)
-  /// The peer ended its answer without delivering, or was silent for too long.
+  /// The peer ended its answer without delivering anything, or was silent for too long.
   case stalled
 
   fileprivate mutating func update(_ body: (inout SetRequest) -> Void) {
     guard case .requested(var request) = self else { return }
-    self = .idle  // So that the request is changed in place.
+    self = .idle  // Keeps the reference unique, so that the request changes in place.
     body(&request)
     self = .requested(request)
   }
 }
 
-/// The sets that a peer was asked for.
+/// A request for sets that was sent to the peer.
 struct SetRequest: Sendable {
-  /// What has not come yet, by log.
+  /// The ranges that are not complete yet, by log.
   fileprivate(set) var wants: [LogKey: [Want]]
-  /// How many sets it asked for.
+  /// How many sets were requested.
   let count: UInt64
   /// On the steady clock, like all times here.
   private let sentAt: Moment
   fileprivate(set) var progressAt: Moment
-  /// Something that was lacking has come, or it is clear that more must be asked for.
+  /// Whether a requested set has arrived, or it has turned out that earlier sets must be requested.
   private(set) var hasProgress = false
-  /// Sets of these logs, among them tips, that have come since the wants were last looked at.
+  /// Sets of the requested logs, possibly tips, that arrived since `settleRequest` last ran.
   fileprivate var completed: Set<ChangeSetID> = []
-  /// Logs that turned out to fork further back.
+  /// Logs whose branch turned out to fork off before the first requested set.
   private var furtherBack: Set<LogKey> = []
 
   fileprivate init(_ wants: [Want], _ now: Now) {
@@ -397,11 +415,11 @@ struct SetRequest: Sendable {
     (sentAt, progressAt) = (now.steady, now.steady)
   }
 
-  /// Whether it is long in coming. Nobody waits for it any more: a peer could bring a set of its own now and then, and
-  /// all that it has promised never.
+  /// Whether the request is old enough that other peers are asked too, in spite of progress: a peer could send one set
+  /// now and then and never deliver the rest.
   func isSlow(_ now: Now) -> Bool { now.steady >= sentAt + Limits.patienceMilliseconds }
 
-  /// When the peer is given up, unless it delivers something before.
+  /// When the request is abandoned unless the peer makes progress before.
   var overdueAt: Moment { progressAt + Limits.overdueMilliseconds }
 
   fileprivate mutating func noteProgress(_ now: Now) {
@@ -409,7 +427,8 @@ struct SetRequest: Sendable {
     hasProgress = true
   }
 
-  /// Whether the first set that was asked for of a log does not fit, for the first time in this request.
+  /// Records that the first requested set of a log does not fit. Returns false if that was known already, or if this is
+  /// another set.
   fileprivate mutating func isFurtherBack(_ log: LogKey, _ sequence: UInt64) -> Bool {
     guard sequence > 1, wants[log]?.contains(where: { $0.from == sequence }) == true,
       furtherBack.insert(log).inserted
@@ -419,22 +438,22 @@ struct SetRequest: Sendable {
   }
 }
 
-/// What the end of a peer's answer means.
+/// The verdict on a peer's answer when it ends.
 enum AnswerEnd {
   case unasked
-  /// Its last sets are not stored yet: that decides.
+  /// Sets of the answer are still being committed; their outcome decides.
   case storing
   case delivered
-  /// It was asked for damaged sets alone, and need not have them.
+  /// Only damaged sets were requested, which the peer need not have.
   case repairs
   case nothing
 }
 
-/// Sets of the peer on their way into the store: what they bring is not asked for again.
+/// The number of the peer's sets that are being committed. Until they are, nothing more is requested.
 enum Storing: Sendable {
   case nothing
   case sets(Int)
-  /// The peer has ended its answer behind them.
+  /// The peer has ended its answer after these sets.
   case lastSets(Int)
 
   private var count: Int {
@@ -464,18 +483,18 @@ enum Storing: Sendable {
   }
 }
 
-/// What the peer gets from this side.
+/// The peer's request for sets, as this side serves it.
 enum Serving: Sendable {
   case idle
-  /// The shell reads and sends; this was asked for meanwhile.
+  /// The shell is reading and sending; `next` was requested meanwhile.
   case reading(next: [Want])
-  /// The link is full.
+  /// The link is full; `rest` waits until it drains.
   case congested(rest: [Want])
 
-  /// What to do next.
+  /// The next step to take.
   enum Step {
     case read([Want])
-    /// Everything that was asked for was sent.
+    /// Everything requested has been sent.
     case finish
   }
 
@@ -489,7 +508,7 @@ enum Serving: Sendable {
   }
 
   fileprivate mutating func served(rest: [Want], isCongested: Bool) -> Step? {
-    // The lane has closed and opened since: the peer has forgotten what it asked for before.
+    // The lane has closed and opened since, so the peer no longer waits for this.
     guard case .reading(let next) = self else { return nil }
     let wants = Self.adding(next, to: rest)
     if rest.isEmpty, next.isEmpty {
@@ -511,7 +530,7 @@ enum Serving: Sendable {
     return .read(wants)
   }
 
-  /// A newer want of a log takes the place of the older ones; one message may ask for several tips of a log.
+  /// Newer wants of a log replace older ones. One message may request several tips of a log.
   private static func adding(_ wants: [Want], to older: [Want]) -> [Want] {
     let logs = Set(wants.map(\.log))
     var tips: Set<ChangeSetID> = []
@@ -523,14 +542,14 @@ enum Serving: Sendable {
 /// Why a lane between two devices is closed.
 package enum LaneReason: Hashable, Sendable {
   case mine(GateReason)
-  /// What the peer announced of itself.
+  /// The reason that the peer gave for its own side, or for refusing a question.
   case theirs(ReasonCode)
-  /// The peer announces an open lane, but its certificates do not allow it.
+  /// By the statements held here, the peer is not premium, whatever it announces.
   case peerNotPremium(GateReason)
 }
 
 extension GateReason {
-  /// What is said on the wire of one's own closed gate.
+  /// The code that tells a peer why our gate is closed.
   var code: ReasonCode {
     switch self {
     case .freeTier: .freeTier

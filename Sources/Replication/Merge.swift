@@ -1,10 +1,36 @@
 // Protocol/merge.md
+//
+// Merging one write into one cell. The result must not depend on the order in which sets arrive, so it is computed from
+// two relations only: the total order of stamps, which picks the winner, and causality, which decides what is kept.
+//
+//     write   stamp   has seen     content of trip.name
+//     A       10      –            Rome
+//     B       12      –            Roma
+//     C       15      A, B         Roma 2027
+//
+//     fold A, B:   B wins, A becomes a sibling      → conflict: Roma shows, Rome is kept
+//     fold B, A:   B stays, A becomes a sibling     → the same state
+//     then C:      C wins; its past covers A and B  → no siblings, the conflict is closed
+//
+// Whole records (the profile) are harder. They are ordered by rank (time of change, fields filled in, stamp), and ranks
+// need not ascend along causality: a put can rank below one that it has seen. The put that shows is then not maximal.
+//
+//     put   rank   has seen
+//     P     9      –
+//     Q     5      P
+//     R     12     –
+//
+//     fold P, Q, R:   P shows and Q is a sibling that follows P; R wins → siblings: Q
+//     fold P, R, Q:   R wins and P becomes a sibling; Q covers P        → siblings: Q
+//
+// In the first order P must not become a sibling when R replaces it, because Q has seen it (`isHeldFollowed`). Without
+// that rule the list of conflicts would depend on the order of arrival.
 
 import Wire
 
-/// A change set as the author of a write: its place in the total order and in causality.
+/// The change set that a write comes from: its number in the store and its stamp.
 package struct WriteOrigin: Hashable, Sendable {
-  /// The number under which the store keeps the set; 0 for a seed.
+  /// The number of the set in the store; 0 for a seed.
   package let number: Int64
   package let stamp: Stamp
 
@@ -16,14 +42,14 @@ package struct WriteOrigin: Hashable, Sendable {
   }
 }
 
-/// What a new write does to the winner of its cell. In either case the rivals (maximal writes that did not win) that
-/// the new write has seen are closed.
+/// The effect of a new write on the winner of its cell. In either case the siblings (maximal writes that did not win)
+/// that the new write has seen are closed.
 ///
-/// Sets are folded in causal order, so nothing that is folded already follows the new write: it is maximal.
+/// Sets are folded in causal order, so no folded write follows the new one: it is maximal.
 package struct MergeOutcome: Hashable, Sendable {
-  /// The new write shows from now on; otherwise it becomes a rival.
+  /// Whether the new write shows from now on. Otherwise it becomes a sibling.
   package let newWins: Bool
-  /// The former winner is a maximal write that the new one does not follow: it stays as a rival.
+  /// Whether the former winner stays as a sibling: it is maximal, and the new write has not seen it.
   package let heldBecomesSibling: Bool
 }
 
@@ -31,20 +57,20 @@ package enum Merge {
   /// Decides one cell: the highest stamp wins, whatever the order of arrival.
   ///
   /// - Parameters:
-  ///   - coversHeld: whether the causal past of the new write covers the winner.
+  ///   - held: the current winner; nil if there is none.
+  ///   - coversHeld: whether the past of the new write covers the winner.
   package static func cell(new: Stamp, held: WriteOrigin?, coversHeld: Bool) -> MergeOutcome {
     outcome(newWins: held.map { new > $0.stamp } ?? true, heldIsConcurrent: isConcurrent(held, coversHeld))
   }
 
   /// Decides a whole record: the greatest rank wins, so a newer stamp alone is not enough.
   ///
-  /// Ranks do not ascend along causality as stamps do: the winner may have been followed already by a write
-  /// of lower rank, which is a rival then. Such a winner is not maximal and never becomes a rival; without
-  /// this the list of conflicts would depend on the order of arrival.
+  /// A winner that a sibling has seen is not maximal and never becomes a sibling itself.
   ///
   /// - Parameters:
-  ///   - coversHeld: whether the causal past of the new write covers the winner.
-  ///   - isHeldFollowed: whether the causal past of a rival covers the winner.
+  ///   - held: the current winner; nil if there is none.
+  ///   - coversHeld: whether the past of the new write covers the winner.
+  ///   - isHeldFollowed: whether the past of a sibling covers the winner.
   package static func wholeRecord(
     new: WholeRecordRank, held: (rank: WholeRecordRank, origin: WriteOrigin)?, coversHeld: Bool,
     isHeldFollowed: Bool
@@ -62,7 +88,7 @@ package enum Merge {
     MergeOutcome(newWins: newWins, heldBecomesSibling: newWins && heldIsConcurrent)
   }
 
-  /// The writes that a deletion and its author did not know of, and that did not know of the deletion.
+  /// The writes that are concurrent with a deletion: neither has seen the other. Seeds are never among them.
   package static func concurrent(
     with deletion: WriteOrigin, among writes: [WriteOrigin],
     covers: (_ later: WriteOrigin, _ earlier: WriteOrigin) -> Bool
@@ -73,11 +99,12 @@ package enum Merge {
   }
 }
 
-/// Orders the writes of a whole record: own time of change, then how much is filled in, then the stamp.
+/// The order of writes to a whole record: by stated time of change, then by how many fields are filled in, then by
+/// stamp.
 package struct WholeRecordRank: Hashable, Comparable, Sendable {
-  /// Milliseconds, read as at most the set's clock, so that a wrong date does not win for ever.
+  /// Milliseconds, capped at the set's clock, so that a date in the future does not win for ever.
   package let updatedAt: Int64
-  /// Unknown fields count; null, empty text, bytes and arrays do not.
+  /// The number of non-empty fields, unknown ones included. Null and empty text, bytes and arrays are empty.
   package let nonEmptyFields: Int
   package let stamp: Stamp
 
@@ -87,7 +114,7 @@ package struct WholeRecordRank: Hashable, Comparable, Sendable {
     self.stamp = stamp
   }
 
-  /// The rank of a put; a missing or wrongly typed time of change reads as 0.
+  /// The rank of a put. A missing or wrongly typed time of change counts as 0.
   package init(of entry: Entry, in body: ChangeSetBody, stamp: Stamp) {
     var updatedAt: Int64 = 0
     var filled = 0
@@ -108,7 +135,7 @@ package struct WholeRecordRank: Hashable, Comparable, Sendable {
   }
 }
 
-/// Null, empty text, empty bytes, empty array, in canonical CBOR.
+/// Whether canonical CBOR encodes null, empty text, empty bytes or an empty array.
 package func isEmptyContent(_ content: ArraySlice<UInt8>) -> Bool {
   guard content.count == 1, let byte = content.first else { return false }
   return byte == 0xf6 || byte == 0x60 || byte == 0x40 || byte == 0x80

@@ -2,7 +2,7 @@
 
 package import Wire
 
-/// Why a message is refused; the session closes.
+/// Why a message is rejected. The session is closed.
 package enum MessageError: Error, Hashable, Sendable {
   case malformed(WireError)
   case changeSet(ChangeSetError)
@@ -24,7 +24,7 @@ extension Message {
     static let answer = 12
   }
 
-  /// How many items a message may hold: heads of every incarnation are the longest list of small things.
+  /// The most CBOR items in a message. Lists of heads need the most.
   package static let itemsMax = 200_000
   private static let listMax = 32_768
 
@@ -89,7 +89,7 @@ extension Message {
     return writer.bytes
   }
 
-  /// A message of sets straight from the store, without decoding them.
+  /// Encodes a `sets` message from stored bytes, without decoding them.
   package static func encodedSets(_ lane: Lane, _ sets: [RawChangeSet]) -> [UInt8] {
     var writer = CBORWriter(reserving: sets.reduce(64) { $0 + $1.byteCount + 16 })
     writer.begin(Tag.sets, 2)
@@ -117,7 +117,7 @@ extension Message {
     }
   }
 
-  /// A message whose change sets are not verified yet.
+  /// A decoded message whose change sets are not verified yet.
   private enum Parsed {
     case message(Message)
     case sets(Lane, [RawChangeSet])
@@ -168,7 +168,7 @@ extension Message {
     case (Tag.state, 3):
       return try reader.state()
     case (Tag.goodbye, 1):
-      // A newer version may have more reasons; the end of the connection, which follows, needs none.
+      // A newer version may send a reason unknown here. The connection ends in any case.
       return .goodbye(UInt8(exactly: try reader.unsigned()).flatMap(ReasonCode.init))
     case (Tag.query, 3):
       return .query(
@@ -239,7 +239,7 @@ extension CBORWriter {
 }
 
 extension CBORReader {
-  /// Without a hash it agrees with the one that was asked about, so it asks for nothing itself.
+  /// Reads a `state`. One without a hash agrees with the hash that it answers, so it can't ask for an echo.
   fileprivate mutating func state() throws(WireError) -> Message {
     let start = offset
     let bytes = try byteString(max: Bytes32.count)
@@ -278,15 +278,15 @@ extension CBORReader {
 
   fileprivate mutating func laneState() throws(WireError) -> Summary.LaneState {
     try array(exactly: 4)
-    // A reason that a newer peer knows and this build does not still means: closed.
+    // An unknown reason, of a newer version, means closed.
     var reason = ReasonCode(rawValue: UInt8(try unsigned(max: 255))) ?? .paused
-    // In a lane state this number has no meaning, and so it means: closed.
+    // This reason is only defined for refusals. In a lane state it means closed like an unknown one.
     if reason == .tooManyHeads { reason = .paused }
     return Summary.LaneState(
       reason: reason, heads: try bytes32(), folded: try bytes32(), digest: try bytes32())
   }
 
-  /// Why a question is not answered; one that a newer peer knows and this build does not still means: no.
+  /// Reads why a question is refused. An unknown reason, of a newer version, is still a refusal.
   fileprivate mutating func refusalReason() throws(WireError) -> ReasonCode {
     let start = offset
     let reason = ReasonCode(rawValue: UInt8(try unsigned(max: 255))) ?? .paused

@@ -2,37 +2,36 @@
 
 package import Wire
 
-/// What one node says to another inside an authenticated channel.
+/// A message between two nodes, inside an authenticated channel.
 package enum Message: Sendable {
   /// The responder's certificates and entitlements; the initiator's went with the handshake.
   case introduction([UInt8])
-  /// Hashes of everything, so that lists follow only where these differ.
+  /// Hashes of each part of the state. Lists are sent only for the parts that differ.
   case summary(Summary)
-  /// The ids of every statement held; `reply` asks for the other side's list too.
+  /// The ids of all statements held; `reply` also asks for the other side's list.
   case statementIDs([StatementID], reply: Bool)
-  /// Statements that the other lacks; `last` ends the answer to a list of ids.
+  /// Statements that the other side lacks; `last` ends the answer to a list of ids.
   case statements([[UInt8]], last: Bool)
   /// Heads of a lane: all of them, or only those that changed.
   case heads(Lane, [LogHead], complete: Bool)
   case want(Lane, [Want])
   case sets(Lane, [ReceivedSet])
-  /// The answer to `want` is over, whether or not all of it was sent.
+  /// The end of the answer to `want`, whether or not all of it was sent.
   case served(Lane)
-  /// One hash of all that both sides should have in common; `echo` asks for the other's, and nil answers that it is
-  /// the one that came with the token.
+  /// One hash of everything that both sides should have in common. `echo` asks for the other side's hash; an answer of
+  /// nil means that it equals the hash sent with the token.
   case state(Bytes32?, token: UInt64, echo: Bool)
-  /// The sender will close, and why.
-  /// Nil is a reason that this version does not know.
+  /// The sender is about to close. Nil stands for a reason that this version does not know.
   case goodbye(ReasonCode?)
-  /// A question besides what sync needs.
+  /// A question that sync itself does not need; see `Question`.
   case query(Query)
   case answer(token: UInt64, Answer)
-  /// The question is not answered, and why.
+  /// The question is refused.
   case refusal(token: UInt64, ReasonCode)
 }
 
 extension Message {
-  /// Whether it is about the statements of the circle, or about the session itself.
+  /// Whether the message is about statements or the session itself, not about change sets or questions.
   var isOfCircle: Bool {
     switch self {
     case .introduction, .summary, .statementIDs, .statements, .state, .goodbye: true
@@ -41,13 +40,13 @@ extension Message {
   }
 }
 
-/// A change set inside a message, verified where the message was decoded.
+/// A change set inside a message, verified when the message was decoded.
 package typealias ReceivedSet = VerifiedChangeSet
 
-/// Where a side stands: Protocol/session.md, "Summary".
+/// The state of one side, as hashes: Protocol/session.md, "Summary and state".
 package struct Summary: Hashable, Sendable {
   package struct LaneState: Hashable, Sendable {
-    /// The sender's own gate: whether it wants and may have the lane flow.
+    /// The verdict of the sender's gate on this lane.
     package var reason: ReasonCode
     package var heads: Bytes32
     package var folded: Bytes32
@@ -81,7 +80,7 @@ package struct Summary: Hashable, Sendable {
   }
 }
 
-/// Why a lane is closed, or a session ends, as said on the wire.
+/// Why a lane is closed, a question is refused or a session ends, as encoded on the wire.
 package enum ReasonCode: UInt8, Sendable, CaseIterable {
   case open = 0
   case syncOff = 1
@@ -90,9 +89,9 @@ package enum ReasonCode: UInt8, Sendable, CaseIterable {
   case entitlementNotYetValid = 4
   case clockAhead = 5
   case diskFull = 6
-  /// By the certificates that the sender holds, the receiver is not premium.
+  /// By the statements that the sender holds, the receiver is not premium.
   case peerNotPremium = 7
-  /// Only in a refusal: one answer has no room for the heads of the lane.
+  /// Only in a refusal: the heads of the lane do not fit one answer.
   case tooManyHeads = 8
   case paused = 16
   case duplicateConnection = 17

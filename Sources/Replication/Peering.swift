@@ -3,21 +3,21 @@
 import Membership
 package import Wire
 
-/// Whom to dial and when, whom to admit, and whom to leave alone: a value next to `Replica`, which decides what is said
-/// once a peer is connected.
+/// Decides which devices to dial and when, which to admit and which to avoid. `Replica` decides what is exchanged once
+/// a peer is connected.
 ///
 /// An incoming link of a penalised device is held for a moment before it is introduced:
 ///
 ///     opened ──────────▶ introduced ──▶ joined ──▶ admitted ──▶ ended
 ///        └──▶ held ──────────┘             └──▶ closed: the device is paused
 ///
-/// It does no I/O and reads no clock. The shell reports every event, and carries out the effects in order.
+/// A value that does no I/O and reads no clock. The shell reports every event and carries out the effects in order.
 package struct Peering: Sendable {
-  /// Why a peer and this device do not talk, as far as one of them has shown it.
+  /// Why this device and a peer do not sync, as far as the last session showed.
   package enum Refusal: Sendable {
     /// The person at the peer has paused this device.
     case paused
-    /// The peer could not send what it was asked for, and hung up.
+    /// The peer could not send the requested sets, and hung up.
     case unreadable
     /// The peer is revoked.
     case revoked
@@ -25,21 +25,21 @@ package struct Peering: Sendable {
 
   /// A connection, from its handshake to its end.
   private struct Link {
-    /// The address that was dialled; nil for an incoming one.
+    /// The address that was dialled; nil for an incoming link.
     let dialled: String?
-    /// What is handed to the replica once a penalised peer has waited.
+    /// The introduction to hand to the replica once a penalised peer has waited.
     var held: (remote: TransportKey, introduction: [UInt8]?)?
   }
 
-  /// Devices that the person does not want to talk to for now.
+  /// Devices that the person has paused.
   package private(set) var paused: Set<DeviceKey>
   package private(set) var refusals: [DeviceKey: Refusal] = [:]
   private var dialing: Dialing
   private var links: [LinkID: Link] = [:]
-  /// When the dial timer comes back, on the steady clock.
+  /// When the dial timer fires, on the steady clock.
   private var dialsAt: Moment?
 
-  /// - Parameter seed: decides jitter; nothing that two nodes must agree on.
+  /// - Parameter seed: for jitter only; nodes need not agree on it.
   package init(paused: Set<DeviceKey>, seed: UInt64) {
     self.paused = paused
     dialing = Dialing(seed: seed)
@@ -47,29 +47,29 @@ package struct Peering: Sendable {
 
   // MARK: Queries
 
-  /// The addresses that are known, with what came of dialling them.
+  /// The known addresses with their dial state.
   package var addresses: [Dialing.Entry] { dialing.entries }
 
   package func isPaused(_ device: DeviceKey) -> Bool { paused.contains(device) }
 
-  /// Whether messages of a device were refused of late.
+  /// Whether a device is penalised for a recent protocol violation.
   package func isPenalised(_ device: DeviceKey, now: Now) -> Bool {
     dialing.isPenalised(device, now: now.steady)
   }
 
-  /// Whether a beacon has named an address since the node began to serve.
+  /// Whether a beacon has announced an address since the node began to serve.
   package func isFound(_ address: String) -> Bool { dialing.isFound(address) }
 
-  /// Whether messages of a link are left out: what a peer still had under way when it was paused waits for its return.
+  /// Whether messages of a link are dropped, because its peer is paused. Sync makes up for them after it is resumed.
   package func ignores(_ link: LinkID, _ replica: Replica) -> Bool {
     replica.sessions[link]?.device.map(isPaused) ?? false
   }
 
   // MARK: Events
 
-  /// Records one event and says what must be done about it.
+  /// Handles one event and appends the effects for the shell.
   ///
-  /// - Parameter replica: as it is when the event happens; for `ended` before it knows of the end.
+  /// - Parameter replica: the replica when the event happens; for `ended`, before it is told of the end.
   package mutating func handle(
     _ input: PeeringInput, _ replica: Replica, now: Now, into effects: inout [PeeringEffect]
   ) {
@@ -111,7 +111,7 @@ package struct Peering: Sendable {
     guard dialled == nil, let device, isPenalised(device, now: now) else {
       return effects.append(.introduce(link, remote: remote, introduction: introduction))
     }
-    // One at a time: what it can do to this node by coming back again and again has a limit.
+    // At most one held link per device, so that reconnecting in a loop costs this node little.
     for (other, held) in links.sorted(by: { $0.key < $1.key }) where held.held?.remote == remote {
       links[other]?.held = nil
       effects.append(.close(other))
@@ -131,7 +131,7 @@ package struct Peering: Sendable {
   ) {
     refusals[device] = nil
     if let dialled = links[link]?.dialled { dialing.succeeded(dialled, device, now: now.steady) }
-    // A device that was dialled may have been paused before it showed who it is.
+    // A dialled device may have been paused before it was identified.
     if isPaused(device) { hangUp(link, &effects) }
   }
 
@@ -144,7 +144,7 @@ package struct Peering: Sendable {
       if let device { penalise(device, what, now, &effects) }
     case .revoked:
       if let device { refusals[device] = .revoked }
-      // It gets no more of what was meant for it while it was a member.
+      // Messages that were queued while it was a member must not be sent any more.
       return effects.append(.closeAtOnce(link))
     case .notAMember, .excluded, .duplicate, .shuttingDown: break
     }
@@ -159,7 +159,7 @@ package struct Peering: Sendable {
     if let device = session?.device, let session {
       switch end {
       case .brokeRules:
-        penalise(device, "it sent what no correct node sends; it is left alone for a while", now, &effects)
+        penalise(device, "violated the protocol; not dialled for a while", now, &effects)
       case .hungUp where session.goodbye == nil && session.isOwed: refusals[device] = .unreadable
       case .hungUp, .lost: break
       }
@@ -169,7 +169,7 @@ package struct Peering: Sendable {
       if session?.device != nil {
         dialing.ended(dialled, now: now.steady)
       } else {
-        // It hung up on the introduction, so asking again at once is no use.
+        // It hung up before it was identified, so dialling again at once would be useless.
         dialing.failed(dialled, .turnedAway, now: now.steady)
       }
     }
@@ -228,13 +228,14 @@ package struct Peering: Sendable {
     scheduleDial(replica, now, &effects)
   }
 
-  /// A device that is out of the circle dials too, to ask whether it still is; but not one that waits to be admitted.
+  /// Whether to dial at all. A revoked device does, to find out whether it still is; one that was never admitted does
+  /// not.
   private func mayDial(_ replica: Replica) -> Bool {
     let evaluation = replica.circle.evaluation
     return evaluation.isMember(replica.device) || evaluation.hasCertificate(replica.device)
   }
 
-  /// - Parameter link: has ended, and the replica does not know yet.
+  /// - Parameter link: a link that has ended, of which the replica has not been told yet.
   private mutating func scheduleDial(
     _ replica: Replica, without link: LinkID? = nil, _ now: Now, _ effects: inout [PeeringEffect]
   ) {
@@ -242,32 +243,32 @@ package struct Peering: Sendable {
       let next = dialing.nextDue(connected: replica.connectedDevices(without: link), paused: paused)
     else { return }
     let moment = max(next, now.steady + 1)
-    // A timer that comes earlier looks again.
+    // An earlier timer is pending, and schedules the next when it fires.
     if let dialsAt, now.steady < dialsAt, dialsAt <= moment { return }
     dialsAt = moment
     effects.append(.schedule(.dial, after: moment - now.steady))
   }
 }
 
-/// What happened to addresses, connections and the person's choices.
+/// An event about addresses, connections or the person's choices.
 package enum PeeringInput: Sendable {
-  /// A person gave an address, now or in an earlier run.
+  /// The person gave an address, now or in an earlier run.
   case addressGiven(String)
-  /// A beacon of a member named an address.
+  /// A beacon of a member announced an address.
   case addressFound(String, DeviceKey)
-  /// The circle has changed, or the node begins to serve; with all the addresses that its members announce.
+  /// The circle has changed, or the node begins to serve. `announced` holds all addresses that members announce.
   case circleChanged(announced: [DeviceKey: [String]])
-  /// A person asks for it: every address is dialled that waits.
+  /// The person asked to connect now: every waiting address is dialled.
   case hurried
-  /// A person pauses a peer, or resumes it.
+  /// The person paused a peer, or resumed it.
   case paused(DeviceKey)
   case resumed(DeviceKey)
   /// An address could not be reached.
   case dialFailed(String, DialFailure)
   /// A device that wants to join has connected.
   case pairing(LinkID)
-  /// A handshake is done. `dialled` is the address, nil for an incoming link; `introduction` is what the initiator sent
-  /// with it, nil at the initiator.
+  /// A handshake is done. `dialled` is the address, nil for an incoming link; `introduction` is the one that the
+  /// initiator sent with it, nil at the initiator.
   case opened(LinkID, dialled: String?, remote: TransportKey, introduction: [UInt8]?)
   /// The shell has carried out `PeeringEffect.introduce`.
   case introduced(LinkID)
@@ -275,61 +276,61 @@ package enum PeeringInput: Sendable {
   case joined(LinkID, DeviceKey)
   /// The replica wants a link closed.
   case closing(LinkID, CloseCause)
-  /// A link is gone; the replica is told next.
+  /// A link has ended; the replica is told next.
   case ended(LinkID, ConnectionEnd)
   case timer(PeeringTimer)
 }
 
 /// How a link ended.
 package enum ConnectionEnd: Sendable {
-  /// The peer sent what no correct node sends.
+  /// The peer violated the protocol.
   case brokeRules
-  /// The peer closed it in good order.
+  /// The peer closed it properly.
   case hungUp
   case lost
 }
 
-/// What the shell must do about connections. Effects are carried out in order.
+/// An action for the shell. Effects are carried out in order.
 package enum PeeringEffect: Sendable {
-  /// Connect to an address, and answer with `opened` or `dialFailed`.
+  /// Connect to an address; answer with `opened` or `dialFailed`.
   case dial(String)
-  /// Hand the replica a link, and answer with `introduced`.
+  /// Hand a link to the replica; answer with `introduced`.
   case introduce(LinkID, remote: TransportKey, introduction: [UInt8]?)
-  /// Read from now on what an incoming link brings.
+  /// Start reading from an incoming link.
   case admit(LinkID)
   case send(LinkID, Message)
   /// Close after sending what is queued.
   case close(LinkID)
   /// Close without sending what is queued.
   case closeAtOnce(LinkID)
-  /// Bring the timer back after so many milliseconds; a newer one of the same name replaces it.
+  /// Fire the timer after so many milliseconds. Replaces a pending timer with the same name.
   case schedule(PeeringTimer, after: Moment)
   case report(PeeringEvent)
 }
 
-/// Names what is due; a stale one changes nothing.
+/// The timers of peering. A stale one that fires changes nothing.
 package enum PeeringTimer: Hashable, Sendable {
   case dial
-  /// A held link is introduced.
+  /// A held link is to be introduced.
   case introduce(LinkID)
 }
 
-/// What a person or a log may want to know of connections.
+/// An event about connections, for the log or for a person.
 package enum PeeringEvent: Hashable, Sendable {
-  /// A member sent what no correct node sends, and is left alone for a while.
+  /// A member violated the protocol, and is not dialled for a while.
   case penalised(DeviceKey, why: String)
 }
 
 extension Replica {
-  /// The devices that there is a session with.
+  /// The devices with an open session.
   ///
-  /// - Parameter link: does not count.
+  /// - Parameter link: a link to leave out.
   package func connectedDevices(without link: LinkID? = nil) -> Set<DeviceKey> {
     Set(sessions.values.filter { !$0.isClosing && $0.link != link }.compactMap(\.device))
   }
 }
 
 extension Session {
-  /// Whether the peer was asked for change sets that it has not sent.
+  /// Whether the peer has not delivered all requested change sets.
   fileprivate var isOwed: Bool { Lane.allCases.contains { !self[$0].asked.isEmpty } }
 }

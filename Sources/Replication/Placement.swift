@@ -1,8 +1,37 @@
 // Protocol/change-set.md, "Causal closure".
+//
+// Placement decides what the store does with a verified set. The store stays causally closed: every stored set has its
+// predecessor and its dependencies in store, and every folded set has them folded, but for those that a cut excludes.
+// The checks run in this order, and the first that applies decides:
+//
+//     already stored                                             → duplicate
+//     leads to no kept tip of its log, all of them stored        → excluded
+//     predecessor not stored                                     → missing: request it, the set comes again
+//     clock not above the predecessor's                          → refused: the sender is at fault
+//     for each dependency:
+//       excluded by a cut                                        → skip it
+//       not stored                                               → missing
+//       clock not above the dependency's                         → clockConflict: only the author is at fault
+//     otherwise                                                  → place, folded or not
+//
+// A placed set folds at once, unless it is dated ahead (its clock is beyond `horizon`), its predecessor or a dependency
+// is not folded, or a cut ends its log. Then it is only stored. Of an excluded dependency, the ancestors that no cut
+// excludes must be folded. Sets that are dated ahead, and all sets that depend on them, are *parked* until their date.
+//
+//     log A:  1 ─ 2 ─ 3          log B:  1, depends on A 2
+//
+//     B 1 arrives first           missing(A, 2): dropped, A 1…2 are requested from the sender
+//     A 1, A 2 arrive             place(folds: true)
+//     B 1 again, 11 min ahead     place(folds: false): parked until ten minutes before its date
+//     C 1, depends on B 1         place(folds: false): it waits for B 1, whatever its own date
+//
+// The decision uses only signed data and the store. The wall clock enters through `horizon` alone, which delays folding
+// and never rejects a set. If the sender or a local clock mattered beyond that, two devices with the same sets might
+// never agree.
 
 package import Wire
 
-/// A set in the store, as the rules of placement see it.
+/// A stored set, as placement sees it.
 package struct StoredPosition: Hashable, Sendable {
   package let id: ChangeSetID
   package let clock: Clock
@@ -15,41 +44,43 @@ package struct StoredPosition: Hashable, Sendable {
   }
 }
 
-/// What placement asks of the store.
+/// The store's index of logs and cuts, as far as placement needs it.
 package protocol LogIndex {
-  /// A set of a log, if it is stored at that sequence.
+  /// The set with this id at this sequence of a log; nil if it is not stored.
   func stored(_ id: ChangeSetID, _ log: LogKey, _ sequence: UInt64) throws -> StoredPosition?
 
-  /// Whether a cut is in effect here that ends the log: a further set of it folds only if it turns out to be a kept
+  /// Whether a cut that is in effect here ends the log. A new set of it folds only if it turns out to lead to a kept
   /// tip.
   func isEnded(_ log: LogKey) -> Bool
 
-  /// Whether a set that is not stored leads to none of the tips that cuts keep, as far as is known.
+  /// Whether a set that is not stored is known to lead to none of the tips that the cuts of its log keep.
   func excludes(new id: ChangeSetID, _ log: LogKey) -> Bool
 
   /// Whether a cut excludes a set that another depends on.
   func excludes(dependency id: ChangeSetID, _ log: LogKey, _ sequence: UInt64) throws -> Bool
 
-  /// Whether all is folded that an excluded dependency stands on and that no cut excludes, as far as it is stored.
+  /// Whether all stored ancestors of an excluded dependency, in its log, that no cut excludes are folded.
   func isFolded(below id: ChangeSetID, _ log: LogKey, _ sequence: UInt64) throws -> Bool
 }
 
-/// What becomes of a verified set on its way into the store.
+/// The decision about a verified set that is to be stored.
 package enum Placement: Hashable, Sendable {
-  /// It has its place; `folds` is false if it must wait for its time, or for a set that waits.
+  /// It is stored. `folds` is false if it must wait for its date, for a set that is not folded, or for a kept tip.
   case place(folds: Bool)
   case duplicate
-  /// A cut of its log leaves it out.
+  /// It is not stored: a cut of its log excludes it.
   case excluded
-  /// Its predecessor or a dependency is not here: it may come later.
+  /// It is not stored: its predecessor or a dependency, at this sequence, is missing. It must be sent again later.
   case missing(LogKey, sequence: UInt64)
-  /// Its clock is not above that of a dependency, and no cut that is in effect here excludes that: it has no place
-  /// as long as that is so. Whoever knows another cut may have stored it all the same.
+  /// It is not stored: its clock is not above that of a dependency that no cut in effect here excludes. A node that
+  /// knows such a cut may have stored it.
   case clockConflict
-  /// It can never have a place.
+  /// It is invalid and can never be stored. The text names the broken rule.
   case refused(String)
 
-  /// Decides from the header and the store alone, but for `horizon`: the clock up to which sets fold now.
+  /// Decides about a set from its header and the store.
+  ///
+  /// - Parameter horizon: the clock up to which sets fold now; later ones are parked.
   package static func of(
     _ set: VerifiedChangeSet, in index: some LogIndex, horizon: Clock
   ) throws -> Placement {
@@ -67,7 +98,7 @@ package enum Placement: Hashable, Sendable {
     for dependency in header.dependencies {
       let log = LogKey(
         device: dependency.device, incarnation: dependency.incarnation, lane: header.log.lane)
-      // Honest logs go on, whatever becomes of a log that they have seen.
+      // A cut of one log must not block honest logs that have seen it.
       if try index.excludes(dependency: dependency.id, log, dependency.sequence) {
         folds = try folds && index.isFolded(below: dependency.id, log, dependency.sequence)
         continue

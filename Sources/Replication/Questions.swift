@@ -2,19 +2,19 @@
 
 package import Wire
 
-/// What a device may ask a peer about a lane, besides what sync needs.
+/// A question about a peer's lane that sync itself does not need. Asked by diagnostics and overrides.
 package enum Question: Hashable, Sendable {
-  /// Which sets the peer has stored and folded.
+  /// The heads of the sets that the peer has stored and folded.
   case heads
-  /// The digest in 256 sums, by the first byte of record ids.
+  /// The digest, split into 256 sums by the first byte of the record id.
   case digests
-  /// The records behind one of these sums, in order, from behind a record on.
+  /// The records in one of these sums, in order, after the given one.
   case bucket(UInt8, after: RecordKey?)
-  /// What is visible, in order, from behind a record on.
+  /// The visible records, in order, after the given one.
   case inventory(after: RecordKey?)
 }
 
-/// A question on its way: at most one in each direction of a session.
+/// A question that was asked and not answered yet: at most one in each direction of a session.
 package struct Query: Hashable, Sendable {
   /// Ascends within a session.
   package let token: UInt64
@@ -28,7 +28,7 @@ package struct Query: Hashable, Sendable {
   }
 }
 
-/// What a device says of itself when it is asked: a page, if there is much of it.
+/// The answer to a question. Long answers come in pages.
 package struct Answer: Hashable, Sendable {
   package enum Content: Hashable, Sendable {
     case heads([LogHead])
@@ -38,9 +38,9 @@ package struct Answer: Hashable, Sendable {
   }
 
   package let lane: Lane
-  /// The hash of folded heads that the answer is true for.
+  /// The hash of the folded heads for which the answer holds.
   package let folded: Bytes32
-  /// Nothing comes behind the last item.
+  /// Whether this is the last page.
   package let isDone: Bool
   package let content: Content
 
@@ -54,7 +54,7 @@ package struct Answer: Hashable, Sendable {
   package static let digestCount = 256
 }
 
-/// What a stored record, visible or not, adds to the digest.
+/// A stored record, visible or not, and its summand in the digest.
 package struct RecordHash: Hashable, Sendable {
   package let key: RecordKey
   package let hash: Bytes32
@@ -65,11 +65,11 @@ package struct RecordHash: Hashable, Sendable {
   }
 }
 
-/// A visible record and a hash of what it says, whoever wrote it and when.
+/// A visible record and the hash of its contents, regardless of author and time.
 package struct InventoryItem: Hashable, Sendable {
   package let key: RecordKey
   package let hash: Bytes32
-  /// Of whole records: what decides which of two shows.
+  /// The rank of the shown put, for whole records; nil for all others.
   package let rank: WholeRecordRank?
 
   package init(key: RecordKey, hash: Bytes32, rank: WholeRecordRank?) {
@@ -78,7 +78,7 @@ package struct InventoryItem: Hashable, Sendable {
     self.rank = rank
   }
 
-  /// The hash of a record's fields, given as canonical contents. What holds nothing counts as absent.
+  /// The hash of a record's fields, given as canonical contents. Null counts as absent; life is left out.
   package static func hash(of contents: [FieldNumber: [UInt8]]) -> Bytes32 {
     let held = contents.filter { $0.key != Fields.life && $0.value != null }.sorted { $0.key < $1.key }
     var writer = CBORWriter()
@@ -94,16 +94,16 @@ package struct InventoryItem: Hashable, Sendable {
   private static let prefix = HashPrefix("waymark/record-contents/v1\0")
 }
 
-/// What became of a question.
+/// The outcome of a question.
 package enum Reply: Sendable {
   case answer(Answer)
-  /// One of the two sides keeps the lane closed.
+  /// One of the two sides refuses it.
   case refused(LaneReason)
 }
 
 extension Answer {
-  /// Whether a correct device could answer the query so: the form asked for, items that ascend from behind the
-  /// one named, of the lane and range asked for, and at least one if more are to come.
+  /// Whether this is a valid answer to the query: of the requested form, lane and range, with items that ascend and
+  /// come after the named one, and with at least one item if more pages follow.
   func fits(_ query: Query) -> Bool {
     guard lane == query.lane else { return false }
     switch (content, query.question) {
@@ -119,7 +119,7 @@ extension Answer {
     }
   }
 
-  /// Whether one message holds the answer. Only heads can be too many for it.
+  /// Whether the answer fits one message. Only heads, which have no pages, can be too many.
   var fitsMessage: Bool {
     guard case .heads(let heads) = content else { return true }
     return heads.count <= Limits.headsPerMessageMax
@@ -137,6 +137,6 @@ extension Answer {
 }
 
 extension RecordID {
-  /// Which of the 256 sums of a digest the record is in.
+  /// The index of the record's sum among the 256 sums of a digest.
   package var bucket: UInt8 { UInt8(truncatingIfNeeded: raw.word0 >> 56) }
 }

@@ -4,7 +4,7 @@ import Membership
 import Wire
 
 extension Replica {
-  /// Statements made on this device go to every peer at once.
+  /// Adds statements made on this device and sends them to all peers.
   mutating func statementsAdded(
     _ statements: [[UInt8]], _ now: Now, _ effects: inout [Effect]
   ) {
@@ -17,7 +17,7 @@ extension Replica {
     noteHeld(link, ids, &effects)
     chargeRedundant(link, points: Self.listPoints, now, &effects)
     if reply { effects.append(.send(link, .statementIDs(circle.ids, reply: false))) }
-    // Certificates first. What does not fit the link at once comes with the next comparison.
+    // Certificates first. Statements beyond the byte limit are sent at the next comparison.
     let lacking = circle.statements(notIn: ids).sorted { ($0.kind, $0.id) < ($1.kind, $1.id) }
     var room = Limits.statementsAnswerBytesMax
     let sent = lacking.prefix { statement in
@@ -27,7 +27,7 @@ extension Replica {
     send(Array(sent), to: link, isAnswer: true, &effects)
   }
 
-  /// Statements in as many messages as they need; an answer has one at least.
+  /// Sends statements in as many messages as needed; an answer has at least one.
   private func send(
     _ statements: [Statement], to link: LinkID, isAnswer: Bool, _ effects: inout [Effect]
   ) {
@@ -54,15 +54,15 @@ extension Replica {
     guard !endsAsking(link, &effects) else { return }
     sessions[link]?.peer?.statements.answered()
     say(link, now, &effects)
-    // Not the certificates again: the summary held is older than the answer.
+    // Not the certificates again: the peer's summary is older than its answer.
     compareLanes(link, isFresh: false, now, &effects)
   }
 
-  /// Takes in statements, keeps the new ones, passes them on, and judges every session anew.
+  /// Adds statements, saves the new ones, forwards them to the other peers and judges every session again.
   mutating func learn(
     _ statements: [[UInt8]], from source: LinkID?, _ now: Now, _ effects: inout [Effect]
   ) {
-    // What is here has been verified already.
+    // Statements that are already held have been verified before.
     let known = statements.compactMap { circle.held($0) }
     if let source {
       noteHeld(source, known, &effects)
@@ -86,7 +86,7 @@ extension Replica {
     _ changes: Circle.Changes, from source: LinkID?, _ now: Now, _ effects: inout [Effect]
   ) {
     if !changes.crowded.isEmpty { effects.append(.report(.statementsCrowded(changes.crowded))) }
-    // What had to give way goes from the disk too, also where what came found no room either.
+    // Evicted statements are deleted from disk too, even if nothing was added.
     guard !changes.added.isEmpty || !changes.removed.isEmpty else { return }
     let added = changes.added.compactMap { circle.statement($0) }
     effects.append(.saveStatements(added, removed: changes.removed))
@@ -101,6 +101,6 @@ extension Replica {
   }
 
   private static let statementsMessageBytes = Limits.messageBytesMax / 2
-  /// What answering a list of ids costs, in repetitions.
+  /// The price of answering a list of ids, in points.
   private static let listPoints = 64
 }

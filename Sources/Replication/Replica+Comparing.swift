@@ -1,10 +1,38 @@
 // Protocol/session.md, "Summary and state"
+//
+// How two connected devices find out whether they agree. There are three levels; each is used only where the cheaper
+// one has found a difference:
+//
+//     state     one hash of everything the two should have in common
+//     summary   a hash for each part: certificates; for each lane stored heads, folded heads, digest
+//     lists     statement ids, or the heads of one lane
+//
+//       initiator                              responder
+//          │ ── state(h, token, echo) ──────────▶ │
+//          │ ◀──────────── state(nil, token) ──── │    equal: the two are in sync, done
+//          │ ◀──────────── state(h′, token) ───── │    or different: each side sends its summary
+//          │ ── summary ────────────────────────▶ │
+//          │ ◀───────────────────── summary ───── │
+//          │ ── statementIDs(reply) ────────────▶ │    certificates differ; only the initiator begins
+//          │ ◀────────── heads(lane, complete) ── │    heads of a lane differ; both sides send theirs
+//          │ ── heads(lane, complete) ──────────▶ │    then each requests what it lacks: Replica+Sets.swift
+//
+// A session starts at the second level: each side sends a summary after the introductions. Lanes are compared only once
+// the statements are equal or exchanged, so that the author of a set is known before the set arrives. Equal heads with
+// different digests can't be repaired by sending sets; they are reported as a digest mismatch.
+//
+// When is `state` sent?
+// - After a change: 20 ms and one round trip later, once per burst (`settle`). A set that was announced has been
+//   requested and sent by then. Asked sooner, the two would follow up a difference that is about to disappear. The
+//   initiator asks; the responder asks only if no question arrives in time, so that questions do not cross.
+// - After catching up: by the side whose request is complete, unless it was for fewer than eight sets (`caughtUp`).
+// - About every five seconds by the initiator (`beat`). Without it a push that got lost would leave the two apart.
 
 import Membership
 import Wire
 
 extension Replica {
-  /// Where this node stands, as it says it to a peer.
+  /// The summary of this node's state for a peer.
   private func summary(for peer: DeviceKey, now: Moment) -> Summary {
     Summary(
       certificates: circle.setHash, wall: now, settings: laneSummary(settings, .open),
@@ -32,21 +60,21 @@ extension Replica {
     compare(link, now, &effects)
   }
 
-  /// Follows up wherever the two summaries differ: statements first, then the heads of open lanes.
+  /// Follows up the parts in which the two summaries differ: statements first, then the heads of open lanes.
   private mutating func compare(_ link: LinkID, _ now: Now, _ effects: inout [Effect]) {
     guard let session = sessions[link], let theirs = session.theirs else { return }
     if theirs.certificates == circle.setHash {
       sessions[link]?.peer?.statements.foundEqual()
       noteEqualStatements(link, &effects)
     } else if session.isInitiator, sessions[link]?.peer?.statements.request(now) == true {
-      // One side begins, so that the lists do not cross.
+      // Only one side begins, so that the lists do not cross.
       effects.append(.send(link, .statementIDs(circle.ids, reply: true)))
     }
     compareLanes(link, isFresh: true, now, &effects)
   }
 
-  /// - Parameter isFresh: the peer's summary has just come. An older one decides only for lanes of which
-  ///   nothing newer is known.
+  /// - Parameter isFresh: whether the peer's summary has just arrived. An older one is used only for lanes whose heads
+  ///   the peer has not sent since.
   mutating func compareLanes(
     _ link: LinkID, isFresh: Bool, _ now: Now, _ effects: inout [Effect]
   ) {
@@ -70,13 +98,13 @@ extension Replica {
       level(link, lane, isDigestEqual: isEqual, now, &effects)
     } else {
       sessions[link]?[lane].open?.isDigestEqual = nil
-      // While sets are on their way the heads move by themselves; a list would only repeat them.
+      // While sets are in flight the heads move anyway; a list would only repeat them.
       guard session[lane].request == nil, !session[lane].isServing else { return }
       tellAllHeads(link, lane, now, &effects)
     }
   }
 
-  /// The peer was found to hold exactly what is here: it may also be asked for what is damaged here.
+  /// Records that the peer holds exactly the same sets. It can now be asked for sets that are damaged here.
   private mutating func level(
     _ link: LinkID, _ lane: Lane, isDigestEqual: Bool, _ now: Now, _ effects: inout [Effect]
   ) {
@@ -86,9 +114,9 @@ extension Replica {
     if !damaged.isEmpty { ask(link, lane, now, &effects) }
   }
 
-  // MARK: One hash of everything
+  // MARK: State hash
 
-  /// The hash of all that the two sides of a session should have in common.
+  /// The hash of everything that the two sides of a session should have in common.
   func stateHash(_ session: Session) -> Bytes32 {
     var input = circle.setHash.bytes
     for lane in Lane.allCases where session[lane].isOpen {
@@ -125,7 +153,7 @@ extension Replica {
     }
   }
 
-  /// The peer stands where this side stands: what it said before is out of date.
+  /// Updates the peer's summary after equal hashes: it is in the same state as this side.
   private mutating func agree(_ link: LinkID) {
     guard let session = sessions[link] else { return }
     sessions[link]?.peer?.summary?.certificates = circle.setHash
@@ -137,7 +165,7 @@ extension Replica {
     }
   }
 
-  /// In sync means equal certificates, equal folded heads and equal digests on every open lane.
+  /// Updates whether the peer is in sync: equal certificates, and equal heads and digests on every open lane.
   mutating func noteSync(_ link: LinkID, _ now: Now, _ effects: inout [Effect]) {
     guard let session = sessions[link], let peer = session.device else { return }
     let isInSync =
@@ -149,7 +177,7 @@ extension Replica {
     if !session.isInSync { effects.append(.report(.inSync(peer))) }
   }
 
-  /// The state changed; peers hear of it once the burst is over and has had the time to reach them.
+  /// Schedules a comparison after a change, for when the burst is over and has had time to reach the peers.
   mutating func scheduleSettle(_ now: Now, _ effects: inout [Effect]) {
     newestChangeAt = now.steady
     for link in sessions.keys where sessions[link]?.changedAt == nil {
@@ -171,13 +199,13 @@ extension Replica {
       guard let due = session.comparesAt, due <= now.steady else { continue }
       sessions[session.link]?.changedAt = nil
       let hasAgreed = session.isInSync && session.peer?.states.agreed == stateHash(session)
-      // Where sets are on their way, their end brings the next comparison.
+      // While sets are in flight, their end triggers the next comparison.
       if session.canCompare, !hasAgreed { askState(session, now, &effects) }
     }
     awaitSettle(now, &effects)
   }
 
-  /// What the peer had more of is here: whoever is done last finds that the two agree.
+  /// Compares after this side has received what it requested. Whichever side finishes last finds that the two agree.
   mutating func caughtUp(_ link: LinkID, _ now: Now, _ effects: inout [Effect]) {
     guard let session = sessions[link], session.canCompare else { return }
     askState(session, now, &effects)
@@ -195,7 +223,7 @@ extension Replica {
     scheduleBeat(link, &effects)
   }
 
-  /// Only the side that dialled beats; the other's answer carries its own hash.
+  /// Schedules the next regular comparison. Only the side that dialled does: the answer carries the other's hash.
   mutating func scheduleBeat(_ link: LinkID, _ effects: inout [Effect]) {
     guard sessions[link]?.isInitiator == true else { return }
     let jitter = Moment(random.below(UInt64(Self.beatMilliseconds / 2)))

@@ -4,7 +4,7 @@ import Membership
 import Wire
 
 extension Replica {
-  /// The store took sets in: own ones are pushed, learnt ones announced, needs looked at again.
+  /// Handles a commit: pushes our own sets, announces received ones, and requests what is still missing.
   mutating func committed(_ committed: Committed, _ now: Now, _ effects: inout [Effect]) {
     let moved = Dictionary(grouping: committed.heads, by: \.log.lane)
     let gone = Dictionary(grouping: committed.goneHeads, by: \.log.lane)
@@ -17,7 +17,7 @@ extension Replica {
     }
     judge(committed.items, &effects)
     noteSenders(committed.items, now, &effects)
-    // A clock folded from elsewhere may have moved the time that gates are judged by.
+    // A clock folded from another device may have moved gate time.
     updateTime(now, &effects)
     for lane in Lane.allCases {
       let heads = moved[lane] ?? []
@@ -30,7 +30,7 @@ extension Replica {
     if !committed.heads.isEmpty { scheduleSettle(now, &effects) }
   }
 
-  /// The store holds other sets than before: everything is compared anew.
+  /// Handles rebuilt logs: the store holds other sets than before, so everything is compared again.
   mutating func rebuilt(
     _ settings: LaneState, _ records: LaneState, _ now: Now, _ effects: inout [Effect]
   ) {
@@ -39,7 +39,8 @@ extension Replica {
       self[lane] = state
       self[lane].asked = asked
       forgetComparison(lane)
-      // What was promised of own logs is waited for all the same: what nobody was sent may have to give way to it.
+      // Except in our own withheld logs: sets that peers announced there are still awaited, because withheld sets may
+      // have to yield to them.
       let own = withheld[lane]?.sent ?? [:]
       for link in sessions.keys { sessions[link]?[lane].open?.forgetLacking { own[$0] != nil } }
     }
@@ -47,13 +48,13 @@ extension Replica {
       sessions[session.link]?.peer?.lastSummarySent = nil
       say(session.link, now, &effects)
     }
-    // A clock that ran ahead, cut out of the log, no longer says what time it is. And what came back may wait.
+    // If sets dated ahead were cut, gate time may go back. Sets that came back may be waiting to be folded.
     gateMayHaveChanged(now, &effects)
     effects.append(.foldParked)
     scheduleSettle(now, &effects)
   }
 
-  /// What was found equal before is not what is here now: it must be compared again before it counts.
+  /// Forgets that a lane was found equal, after it has changed.
   private mutating func forgetComparison(_ lane: Lane) {
     for session in sessionsInOrder where session[lane].isOpen {
       sessions[session.link]?[lane].open?.isDigestEqual = nil
@@ -61,7 +62,7 @@ extension Replica {
     }
   }
 
-  /// A set that no correct node sends ends the session it came from; a fork is nobody's but its author's fault.
+  /// Closes sessions whose peer sent an invalid set. Forks and clock conflicts are not the sender's fault.
   private mutating func judge(_ items: [Committed.Item], _ effects: inout [Effect]) {
     for item in items {
       switch item.placement {
@@ -72,7 +73,7 @@ extension Replica {
     }
   }
 
-  /// Who sends a set has it; who sends one that was lacking does what it was asked for.
+  /// Updates what peers are known to hold, and the progress of requests, by the sets that they sent.
   private mutating func noteSenders(
     _ items: [Committed.Item], _ now: Now, _ effects: inout [Effect]
   ) {
@@ -81,14 +82,14 @@ extension Replica {
       let sets = arrived.filter { $0.header.log.lane == lane }
       for link in sessions.keys where !sets.isEmpty { sessions[link]?[lane].open?.noteArrivals(sets) }
     }
-    // At once: a session that is taken out and put back for each set would be felt.
+    // One access per session: updating it for each set would be slow.
     let batches = Dictionary(grouping: items.filter { $0.link != nil }) { $0.link ?? LinkID(0) }
     for (link, batch) in batches.sorted(by: { $0.key < $1.key }) {
       var unneeded = 0
       var heads: [LogHead] = []
       for lane in Lane.allCases {
         let sent = batch.filter { $0.set.header.log.lane == lane }
-        // A lane that has closed since keeps nothing in mind.
+        // A lane that has closed since keeps no state.
         guard !sent.isEmpty, let count = sessions[link]?[lane].open?.noteSent(sent, now) else { continue }
         unneeded += count
         heads += sent.map(\.head)
@@ -98,7 +99,7 @@ extension Replica {
     }
   }
 
-  /// Takes off the lists what has arrived, and asks for what came to light.
+  /// Removes arrived sets from the requests, and requests what is missing now.
   private mutating func settleAsked(_ lane: Lane, _ now: Now, _ effects: inout [Effect]) {
     let mine = shownHeads(lane)
     for session in sessionsInOrder {
@@ -121,12 +122,12 @@ extension Replica {
     let (own, heads) = withheld[lane] == nil ? (own, moved) : ([], shown(moved, lane))
     for session in sessionsInOrder where !session.isClosing { judgeLanes(session.link, now, &effects) }
     let open = sessionsInOrder.filter { $0[lane].isOpen && !$0.isClosing && $0[lane].theirs != nil }
-    // A large transaction is announced and then asked for, so that back-pressure holds for it too.
+    // A large transaction is announced and then requested, so that back-pressure applies to it.
     let isSmall = own.reduce(0) { $0 + $1.raw.byteCount } <= Self.pushBytesMax
     let pushed = own.isEmpty || !isSmall ? [] : chosen(open.map(\.link))
     let mine = shownHeads(lane)
     for session in open {
-      // A log that forked tells of the tips that moved: it may have very many.
+      // Of a forked log only the tips that moved: it may have very many.
       let lacking = heads.filter { session[lane].theirs?.lacks($0, among: mine.tipCount(of: $0.log)) ?? true }
       guard !lacking.isEmpty else { continue }
       if pushed.contains(session.link), session[lane].theirs?.lacksOnly(own) == true {
@@ -138,8 +139,8 @@ extension Replica {
     }
   }
 
-  /// Tells a peer of heads that moved, but for those of others that it has been getting elsewhere: it asks if one
-  /// fails to come.
+  /// Announces heads that moved to a peer, except in logs that it receives from others. If a set does not reach it
+  /// there, the next comparison shows that.
   private mutating func announce(
     _ heads: [LogHead], _ session: Session, _ lane: Lane, _ effects: inout [Effect]
   ) {
@@ -150,7 +151,7 @@ extension Replica {
     tell(showingForks(told, lane), session.link, lane, isComplete: false, &effects)
   }
 
-  /// Heads that moved, in order of logs. One tip of a log that forked does not show that it has: a second goes with it.
+  /// The given heads in order of logs. A single tip would hide that its log has forked, so a second one is added.
   private func showingForks(_ heads: [LogHead], _ lane: Lane) -> [LogHead] {
     let mine = shownHeads(lane)
     return Dictionary(grouping: heads, by: \.log).sorted { $0.key < $1.key }.flatMap { log, tips in
@@ -159,7 +160,7 @@ extension Replica {
     }
   }
 
-  /// Of heads that moved those that peers may hear of.
+  /// The heads that moved, without what is withheld from peers.
   private func shown(_ moved: [LogHead], _ lane: Lane) -> [LogHead] {
     let heads = shownHeads(lane)
     let isWithheld = withheld[lane]?.sent ?? [:]
@@ -167,7 +168,7 @@ extension Replica {
     return moved.filter { isWithheld[$0.log] == nil } + held.flatMap { heads.tips(of: $0) }
   }
 
-  /// All up to eight peers; above that ⌈ln n⌉ + 2 of them at random, and the rest hear of the heads.
+  /// The peers to push to: up to eight all of them, above that ⌈ln n⌉ + 2 at random. The others get announcements.
   private mutating func chosen(_ links: [LinkID]) -> Set<LinkID> {
     guard links.count > Limits.pushToAllPeersMax else { return Set(links) }
     var rest = links
@@ -178,7 +179,7 @@ extension Replica {
     return picked
   }
 
-  /// ⌈ln n⌉ + 2 without floating point: the powers of e, rounded down, up to the limit on connections.
+  /// ⌈ln n⌉ + 2 without floating point, from the powers of e, rounded down, up to the limit on connections.
   private static func fanout(_ count: Int) -> Int {
     let powers = [1, 2, 7, 20, 54, 148]
     return (powers.firstIndex { count <= $0 } ?? powers.count) + 2
@@ -188,7 +189,7 @@ extension Replica {
 }
 
 extension Session {
-  /// What was asked for is no change that others follow, but what was missed: its end is the end of the burst.
+  /// Whether a request catches up on sets that this side missed, rather than fetching a single new change.
   fileprivate func isCatchingUp(_ request: SetRequest) -> Bool {
     peer?.states.agreed == nil || request.count >= Self.catchUpSets
   }
@@ -197,7 +198,7 @@ extension Session {
 }
 
 extension Heads {
-  /// Whether the sets of one log, in order, go on where these heads end.
+  /// Whether these sets of one log, in order, directly continue one of its tips.
   fileprivate func lacksOnly(_ sets: [VerifiedChangeSet]) -> Bool {
     guard let first = sets.first?.header else { return false }
     let tips = tips(of: first.log)
@@ -206,7 +207,7 @@ extension Heads {
 }
 
 extension Committed.Item {
-  /// The store has the set, or needs it no more.
+  /// Whether the set is stored or will never be needed.
   fileprivate var hasArrived: Bool {
     switch placement {
     case .place, .duplicate, .excluded: true

@@ -3,8 +3,8 @@
 import Wire
 
 extension Replica {
-  /// Sends all heads of a lane, or if there are very many a stretch of them that begins anywhere: the next time it
-  /// is another. A long list is not repeated before the peer has had time to read it.
+  /// Sends all heads of a lane, or, if there are too many, a part of them that begins at a random one, so that each
+  /// call sends another part. A long list is not repeated before the peer has had time to read it.
   mutating func tellAllHeads(_ link: LinkID, _ lane: Lane, _ now: Now, _ effects: inout [Effect]) {
     let all = shownHeads(lane).sorted
     if let last = sessions[link]?[lane].open?.toldAllAt, now.steady < last + Moment(all.count / 2) {
@@ -14,7 +14,7 @@ extension Replica {
     tell(stretch(of: all), link, lane, isComplete: true, &effects)
   }
 
-  /// Sends heads in as many messages as they need; only the first can say that it begins a complete list.
+  /// Sends heads in as many messages as needed. Only the first is marked as the start of a complete list.
   mutating func tell(
     _ heads: [LogHead], _ link: LinkID, _ lane: Lane, isComplete: Bool, _ effects: inout [Effect]
   ) {
@@ -27,8 +27,8 @@ extension Replica {
     } while !rest.isEmpty
   }
 
-  /// As many heads as one message holds. The tips of a log go into one message if they fit: one of them alone would not
-  /// show that the log has forked.
+  /// Takes as many heads as fit one message. The tips of a log are kept together where they fit, because a single one
+  /// would hide that the log has forked.
   private func nextMessage(_ rest: inout ArraySlice<LogHead>) -> [LogHead] {
     var message = rest.prefix(Limits.headsPerMessageMax)
     if message.endIndex < rest.endIndex, message.first?.log != rest[message.endIndex].log {

@@ -3,8 +3,8 @@
 package import Wire
 
 extension Replica {
-  /// What one device is known to hold, by its own word: heads that it told, sets that it sent. What was sent to it
-  /// counts only once it says so.
+  /// The sets that a device is known to hold, from heads that it announced and sets that it sent. Sets that were sent
+  /// to it count only once it has announced them.
   package struct Holding: Hashable, Sendable {
     package var settings = LaneHolding()
     package var records = LaneHolding()
@@ -15,7 +15,7 @@ extension Replica {
 
     package subscript(lane: Lane) -> LaneHolding {
       get { lane == .settings ? settings : records }
-      // In place: a copy of many heads for each set that comes would be felt.
+      // In place: copying many heads for each received set would be slow.
       _modify { if lane == .settings { yield &settings } else { yield &records } }
     }
 
@@ -26,25 +26,25 @@ extension Replica {
 
   package struct LaneHolding: Hashable, Sendable {
     package var heads = Heads()
-    /// When it last held exactly what was here.
+    /// When it last held exactly the same sets as this device, by the wall clock.
     package var levelAt: Moment?
-    /// When it last said anything of what it holds.
+    /// When it last announced anything that it holds, by the wall clock.
     package var toldAt: Moment?
 
     package init() {}
   }
 
-  /// A peer told its heads, all of them or those that moved.
+  /// Records heads that a peer announced: all of them, or those that moved.
   mutating func noteTold(_ link: LinkID, _ lane: Lane, _ heads: [LogHead], isComplete: Bool, _ now: Now) {
     guard let peer = sessions[link]?.device else { return }
     if isComplete { holdings[peer]?[lane].heads = Heads() }
-    // From one session to the next a peer could tell of ever more logs.
+    // Bounded, because a peer could announce ever more logs from session to session.
     let heads = holdings[peer]?[lane].heads.rememberable(heads) ?? heads
     holdings[peer, default: Holding()][lane].heads.observe(heads)
     holdings[peer, default: Holding()][lane].toldAt = now.wall
   }
 
-  /// A peer was found to hold exactly the sets that are here.
+  /// Records that a peer holds exactly the same sets as this device.
   mutating func noteLevel(_ link: LinkID, _ lane: Lane, _ now: Now, isDigestEqual: Bool) {
     guard let peer = sessions[link]?.device else { return }
     let heads = self[lane].heads
@@ -53,7 +53,7 @@ extension Replica {
     if isDigestEqual { holdings[peer]?[lane].levelAt = now.wall }
   }
 
-  /// Who sends a set has it.
+  /// Records sets that a peer sent, and therefore holds.
   mutating func noteSent(_ link: LinkID, _ heads: [LogHead]) {
     guard let peer = sessions[link]?.device, !heads.isEmpty else { return }
     holdings[peer, default: Holding()].advance(to: heads)

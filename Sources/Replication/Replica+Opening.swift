@@ -4,7 +4,7 @@ package import Membership
 import Wire
 
 extension Replica {
-  /// A handshake is done: the initiator has shown who it is, the responder says so now.
+  /// Starts a session after a handshake. The initiator's introduction came with it; the responder's is sent now.
   mutating func opened(
     _ link: LinkID, _ remote: TransportKey, _ introduction: [UInt8]?, _ now: Now,
     _ effects: inout [Effect]
@@ -14,7 +14,7 @@ extension Replica {
     if let introduction { introduced(link, introduction, now, &effects) }
   }
 
-  /// What this side shows of itself: its certificate with the chain, and its entitlements.
+  /// The introduction of this device: its certificate with the chain, and its entitlements. Nil without a certificate.
   package func ownIntroduction(now: Moment) -> [UInt8]? {
     circle.introduction(of: device, wallMilliseconds: now)?.encoded
   }
@@ -30,7 +30,7 @@ extension Replica {
       let (member, changes) = try circle.admit(introduction, authenticated: session.remote)
       clockSkew = introduction.wallMilliseconds - now.wall
       learned(changes, from: link, now, &effects)
-      // What came with it may have taken this device out of the circle.
+      // The statements in it may have revoked this device.
       guard sessions[link]?.isClosing == false else { return }
       guard let member else { return drop(link, .revoked, &effects) }
       peer = member.device
@@ -42,7 +42,7 @@ extension Replica {
       return drop(link, .misbehaved("an unreadable introduction"), &effects)
     }
     if !session.isInitiator {
-      // Only now: a stranger learns nothing of this side.
+      // Only after the peer is admitted, so that a stranger learns nothing about this side.
       guard let own = ownIntroduction(now: now.wall) else { return drop(link, .excluded, &effects) }
       effects.append(.send(link, .introduction(own)))
     }
@@ -55,10 +55,13 @@ extension Replica {
     scheduleGate(now, &effects)
   }
 
-  /// Two devices may dial each other at the same moment. Both keep the link that the smaller key dialled.
+  /// Closes one of two links to the same peer.
   ///
-  /// Of two links that one device dialled the newer stays, because the older may be half open. The side that
-  /// was dialled decides that alone: each side may have seen the other one open last.
+  /// If the two devices dialled each other, both keep the link dialled by the smaller device key. If one device dialled
+  /// both, the newer link stays, because the older may be half open. Only the side that was dialled decides that,
+  /// because the two sides may disagree about which is newer.
+  ///
+  /// - Returns: whether `link` stays.
   private mutating func resolveDuplicates(
     _ link: LinkID, _ peer: DeviceKey, _ effects: inout [Effect]
   ) -> Bool {
@@ -78,7 +81,7 @@ extension Replica {
 
   // MARK: Gate
 
-  /// The moment by which entitlements are judged.
+  /// The time by which entitlements are judged.
   package func gateTime(now: Moment) -> Moment {
     let time = circle.gateTime(
       wall: now, newestFolded: newestForeignClock == .zero ? nil : newestForeignClock.milliseconds)
@@ -90,12 +93,12 @@ extension Replica {
       device: device, preference: preference, local: localPremium, at: gateTime(now: now))
   }
 
-  /// Judges both lanes of a session and says what changed; one that opens starts afresh, one that closes
-  /// forgets what was under way.
+  /// Judges both lanes of a session and sends a summary if one has opened or closed. A lane that opens starts with
+  /// fresh state; one that closes drops its state.
   mutating func judgeLanes(_ link: LinkID, _ now: Now, _ effects: inout [Effect]) {
     guard openAndClose(link, now, &effects) else { return }
     say(link, now, &effects)
-    // What this peer was asked for goes to others.
+    // Sets requested from this peer may be requested from others now.
     askAll(now, &effects)
   }
 
@@ -127,19 +130,19 @@ extension Replica {
     return .open(OpenLane())
   }
 
-  /// Why a peer is not premium by the certificates held, whatever it announces; nil if it is.
+  /// Why a peer is not premium by the statements held here, whatever it announces; nil if it is.
   func peerReason(_ peer: DeviceKey, now: Moment) -> GateReason? {
     circle.peerGate(device: peer, preference: true, at: gateTime(now: now)).premiumReason
   }
 
-  /// What a peer is told of the records lane. It hears that its certificates are not enough, so that the lane
-  /// is closed on both sides or on none.
+  /// The reason announced to a peer for the records lane. It includes that the peer is not premium by the statements
+  /// held here, so that the lane is closed on both sides or on neither.
   func recordsReason(for peer: DeviceKey, now: Moment) -> ReasonCode {
     if let reason = ownGate(now: now).reason { return reason.code }
     return peerReason(peer, now: now) == nil ? .open : .peerNotPremium
   }
 
-  /// Something changed that the gate depends on: the preference, an entitlement, the time.
+  /// Judges all gates again after the preference, an entitlement, the membership or the time has changed.
   mutating func gateMayHaveChanged(_ now: Now, _ effects: inout [Effect]) {
     let gate = ownGate(now: now.wall)
     if gate.reason != gateAnnounced {
@@ -147,7 +150,7 @@ extension Replica {
       effects.append(.report(.gateChanged))
     }
     let links = sessionsInOrder.filter { $0.device != nil && !$0.isClosing }.map(\.link)
-    // All before any: else what one peer was asked for goes to another whose lane is about to close.
+    // All lanes first: otherwise sets might be requested from a peer whose lane is about to close.
     for link in links { _ = openAndClose(link, now, &effects) }
     for link in links {
       say(link, now, &effects)
@@ -157,8 +160,10 @@ extension Replica {
     scheduleGate(now, &effects)
   }
 
-  /// Judges the gates anew if another answer may be right by now. The wall clock may have been put ahead or set back,
-  /// for which no timer waits: so this comes before everything else, and nothing goes by an answer of yesterday.
+  /// Judges the gates again if gate time has left the interval for which the last verdicts hold.
+  ///
+  /// Runs before every input is handled: no timer fires when the wall clock is set, and no input may be handled by an
+  /// outdated verdict.
   mutating func updateTime(_ now: Now, _ effects: inout [Effect]) {
     let before = lastNow
     lastNow = now
@@ -170,7 +175,7 @@ extension Replica {
     gateMayHaveChanged(now, &effects)
   }
 
-  /// Arms a timer for the very moment at which this gate or a connected peer's changes by itself.
+  /// Arms a timer for the next moment at which our gate or that of a connected peer changes by itself.
   mutating func scheduleGate(_ now: Now, _ effects: inout [Effect]) {
     let time = gateTime(now: now.wall)
     var moments = [ownGate(now: now.wall).nextChange]
@@ -180,25 +185,25 @@ extension Replica {
     }
     let next = moments.compactMap { $0 }.min()
     gatesHold = time..<max(next ?? .max, time)
-    // Gate time may be ahead of the wall clock; it moves on by itself when the wall clock has come up.
+    // Gate time may be ahead of the wall clock. It advances again once the wall clock has caught up.
     if let next { effects.append(.schedule(.gate, after: Self.wait(until: next, now))) }
   }
 
-  /// How long a timer waits for a moment on the wall clock, which may be set meanwhile: long waits come in parts.
+  /// How long a timer waits for a moment on the wall clock. At most a minute, because the clock may be set meanwhile.
   static func wait(until moment: Moment, _ now: Now) -> Moment {
     min(max(moment, now.wall + 1), now.wall + 60_000) - now.wall
   }
 }
 
 extension Now {
-  /// Whether the wall clock has passed a moment since then by running, and not because it was set: a clock that was
-  /// wrong and is put right must not leave anything behind.
+  /// Whether the wall clock has passed a moment by running, not by being set. A correction of a wrong clock must not
+  /// raise the gate floor.
   fileprivate func reaches(_ moment: Moment, at later: Now) -> Bool {
     guard wall < moment, later.wall >= moment else { return false }
     let (passed, isFar) = later.wall.subtractingReportingOverflow(wall)
     return !isFar && passed - (later.steady - steady) <= Self.stepMillisecondsMax
   }
 
-  /// By how much a clock may be corrected while it runs.
+  /// The largest correction of the wall clock that still counts as running.
   private static let stepMillisecondsMax: Moment = 60_000
 }

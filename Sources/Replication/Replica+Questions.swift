@@ -6,8 +6,8 @@ import Wire
 extension Replica {
   // MARK: Asking
 
-  /// Egress: a question about records is put only where both ends are premium. The own preference does not
-  /// matter: one asks before one turns sync on.
+  /// Egress: questions about records are asked only if both sides are premium. Our own preference does not matter,
+  /// because questions are asked before sync is turned on.
   mutating func ask(
     _ link: LinkID, _ lane: Lane, _ question: Question, _ now: Now, _ effects: inout [Effect]
   ) {
@@ -19,7 +19,7 @@ extension Replica {
     effects.append(.send(link, .query(query)))
   }
 
-  /// Ingress: an answer to a question that nobody put ends the session; a late one is dropped.
+  /// Ingress: an unsolicited answer closes the session; a late one is dropped.
   mutating func receivedAnswer(
     _ link: LinkID, _ token: UInt64, _ result: AnswerResult, _ now: Now, _ effects: inout [Effect]
   ) {
@@ -27,7 +27,7 @@ extension Replica {
       return
     }
     switch match {
-    case .neverAsked: drop(link, .misbehaved("an answer to nothing that was asked"), &effects)
+    case .neverAsked: drop(link, .misbehaved("an answer to a question that was never asked"), &effects)
     case .tooLate: break
     case .query(let query): receivedAnswer(link, to: query, of: peer, result, now, &effects)
     }
@@ -41,14 +41,14 @@ extension Replica {
     case .failure(let reason): effects.append(.reply(link, .refused(.theirs(reason))))
     case .success(let answer):
       guard answer.fits(query) else {
-        return drop(link, .misbehaved("an answer to another question"), &effects)
+        return drop(link, .misbehaved("an answer that does not match its question"), &effects)
       }
       let reason = askingReason(peer, query.lane, now)
       effects.append(.reply(link, reason.map { .refused($0) } ?? .answer(answer)))
     }
   }
 
-  /// Why this device may not know of a peer's lane; nil if it may.
+  /// Why this device may not ask about a peer's lane; nil if it may.
   private func askingReason(_ peer: DeviceKey, _ lane: Lane, _ now: Now) -> LaneReason? {
     guard lane == .records else { return nil }
     if let reason = ownGate(now: now.wall).premiumReason { return .mine(reason) }
@@ -65,7 +65,7 @@ extension Replica {
     answer(link, now, &effects)
   }
 
-  /// Has the shell read what the peer asked, unless the lane is closed or the peer's turn has not come.
+  /// Lets the shell read the answer to the peer's question, unless the lane is closed or the peer asks too often.
   mutating func answer(_ link: LinkID, _ now: Now, _ effects: inout [Effect]) {
     guard let session = sessions[link], let incoming = session.peer?.incoming, let query = incoming.waiting,
       !session.isClosing, !refused(link, query, now, &effects)
@@ -79,9 +79,9 @@ extension Replica {
     _ link: LinkID, _ query: Query, _ answer: Answer?, _ now: Now, _ effects: inout [Effect]
   ) {
     let isNewest = sessions[link]?.peer?.incoming.answered(query, isSendable: answer != nil, now)
-    // A full link is answered when it has room.
+    // On a congested link the answer is read again when the link drains.
     guard let answer, let isNewest else { return }
-    // The question was replaced meanwhile.
+    // A newer question has replaced this one.
     guard isNewest else { return self.answer(link, now, &effects) }
     guard sessions[link]?.isClosing == false, !refused(link, query, now, &effects) else { return }
     sessions[link]?.peer?.incoming.finish()
@@ -91,7 +91,7 @@ extension Replica {
     effects.append(.send(link, .answer(token: query.token, answer)))
   }
 
-  /// Egress: what a peer learns of the records it could as well sync, once it turns sync on.
+  /// Egress: a peer may ask about records only if it could also sync them, once it turns sync on.
   private mutating func refused(
     _ link: LinkID, _ query: Query, _ now: Now, _ effects: inout [Effect]
   ) -> Bool {
@@ -104,7 +104,7 @@ extension Replica {
   }
 }
 
-/// An answer as it came, or why there is none.
+/// A received answer, or the reason of a refusal.
 enum AnswerResult {
   case success(Answer)
   case failure(ReasonCode)

@@ -2,13 +2,13 @@
 
 import Wire
 
-/// What a peer has used up of an allowance that grows back with time.
+/// A peer's use of a points budget that refills with time (a leaky bucket).
 struct Allowance: Sendable {
-  /// Thousandths of points, so that what comes back between two messages is not lost.
+  /// In thousandths of points, so that the refill between two messages is not rounded away.
   private var spent = 0
   private var countedAt: Moment = 0
 
-  /// Takes points if there are so many left; `Limits.pointsPerSecond` come back.
+  /// Takes points if enough are left, and returns whether it did. Refills by `Limits.pointsPerSecond`.
   mutating func take(_ points: Int, of max: Int, at now: Moment) -> Bool {
     let passed = Swift.max(0, Swift.min(now - countedAt, 3_600_000))
     spent = Swift.max(0, spent - Int(passed) * Limits.pointsPerSecond)
@@ -20,17 +20,17 @@ struct Allowance: Sendable {
 }
 
 extension Replica {
-  /// A peer said what it had said before, or sent what was here and not asked for. A correct node does so now and
-  /// then, where messages cross; one that does nothing else is left alone.
+  /// Charges a peer for a redundant message: a repetition, or sets that were here already and not requested. Correct
+  /// nodes send some, where messages cross. Closes the session if the budget is used up.
   mutating func chargeRedundant(_ link: LinkID, points: Int = 1, _ now: Now, _ effects: inout [Effect]) {
     guard let peer = sessions[link]?.device,
       !repetition[peer, default: Allowance()].take(points, of: Limits.redundantPointsMax, at: now.steady)
     else { return }
-    drop(link, .misbehaved("more repetition than any correct node sends"), &effects)
+    drop(link, .misbehaved("more redundant messages than a correct node sends"), &effects)
   }
 
-  /// Whether new statements of a peer are taken now. Each makes the circle be judged anew, for the price of a
-  /// signature to the peer. What is not taken comes when the two compare their sets.
+  /// Whether new statements of a peer are accepted now. Each message makes this node evaluate the circle again, and
+  /// costs the peer only signatures. Rejected statements come again when the two sides compare theirs.
   mutating func hasRoomForNew(_ count: Int, from link: LinkID, _ now: Now) -> Bool {
     guard let peer = sessions[link]?.device else { return true }
     let points = count + Limits.newStatementMessagePoints
@@ -38,15 +38,16 @@ extension Replica {
       .take(points, of: Limits.newStatementPointsMax, at: now.steady)
   }
 
-  // MARK: Promises
+  // MARK: Unresponsive peers
 
-  /// A peer that promised sets and sent none. It is asked all the same, but nobody waits for it any more.
+  /// Marks a peer that announced sets and did not deliver them. It is still asked, but for ten minutes other peers are
+  /// asked as well, without waiting for it.
   mutating func markUnresponsive(_ link: LinkID, _ now: Now) {
     guard let peer = sessions[link]?.device else { return }
     brokenPromises[peer] = now.steady
   }
 
-  /// Whether a log was asked for where an answer is to be expected.
+  /// Whether a log has been requested from a peer that can be expected to answer.
   func isOnItsWay(_ log: LogKey, _ lane: Lane, _ now: Now) -> Bool {
     guard let link = self[lane].asked[log], let peer = sessions[link]?.device,
       let request = sessions[link]?[lane].request, !request.isSlow(now)

@@ -2,14 +2,16 @@
 
 import Wire
 
-/// Fetching again what the disk has altered. A damaged set is in the heads like any other, so no comparison shows that it
-/// is lacking: it is asked for by its id, which its log still names.
+/// Repair of stored sets that the disk has altered.
+///
+/// A damaged set is still covered by the heads, so comparing heads does not show that it is missing. It is requested by
+/// its id, which the log still contains.
 extension Replica {
-  /// Takes over which stored sets are damaged.
+  /// Replaces the list of damaged sets.
   package mutating func askAgain(for heads: [LogHead]) { damaged = Dictionary(grouping: heads, by: \.log) }
 
-  /// What to ask a peer for in addition to what is lacking: of each log one damaged set that the peer holds. A peer
-  /// that does not send it, having lost it too, is asked again after an hour.
+  /// The damaged sets to request from a peer in addition to missing ones: one per log, if the peer's heads cover it. A
+  /// peer that does not send it, because it has lost it too, is asked again after an hour.
   func repairs(_ open: OpenLane, _ lane: Lane, besides needed: [LogKey], _ now: Now) -> [Want] {
     guard !damaged.isEmpty, let theirs = open.theirs.heads else { return [] }
     let needed = Set(needed)

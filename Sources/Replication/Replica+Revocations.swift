@@ -3,14 +3,15 @@
 import Membership
 import Wire
 
-/// Who has heard of which revocation: until a member has, it takes what the revoked device sends.
+/// Tracks which members have acknowledged which revocations. Until a member has, it accepts changes of the revoked
+/// device.
 extension Replica {
-  /// A member holds the same statements as this device.
+  /// Records that a peer holds the same statements as this device.
   mutating func noteEqualStatements(_ link: LinkID, _ effects: inout [Effect]) {
     noteAcknowledged(link, { _ in true }, &effects)
   }
 
-  /// A member holds these statements.
+  /// Records that a peer holds these statements.
   mutating func noteHeld(_ link: LinkID, _ ids: [StatementID], _ effects: inout [Effect]) {
     guard !circle.evaluation.revocations.isEmpty else { return }
     let held = Set(ids)
@@ -28,13 +29,13 @@ extension Replica {
     effects.append(.report(.acknowledgedRevocations(peer)))
   }
 
-  /// Whether this device is in the circle, by the statements it holds.
+  /// Whether this device is a member, by the statements that it holds.
   var isMember: Bool { circle.evaluation.isMember(device) }
 
-  /// Ends the sessions of devices that are out of the circle; if this device is, all but those in which it asks whether
-  /// it still is.
+  /// Closes the sessions of devices that are not members; if this device is not, all but those in which it asks whether
+  /// it is still revoked.
   ///
-  /// An open session is told why, so that a device that is found again need not ask its owner.
+  /// Sends the revocation to the peer before closing, so that the revoked device learns why.
   mutating func endRevokedSessions(_ added: [Statement], _ effects: inout [Effect]) {
     for session in sessionsInOrder where !session.isClosing {
       if isMember { sessions[session.link]?.stopAskingToReturn() }
@@ -51,9 +52,9 @@ extension Replica {
     }
   }
 
-  /// The peer has shown all its statements, and by them this device is still out of the circle.
+  /// Closes a session in which this device asks whether it is still revoked, if by all the peer's statements it is.
   ///
-  /// - Returns: whether the session has ended with that.
+  /// - Returns: whether the session was closed.
   mutating func endsAsking(_ link: LinkID, _ effects: inout [Effect]) -> Bool {
     guard !isMember, sessions[link]?.isAskingToReturn == true else { return false }
     drop(link, .excluded, &effects)

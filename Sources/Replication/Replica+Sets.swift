@@ -16,13 +16,13 @@ extension Replica {
     sessions[link]?[lane].open?.told(told.heads, isComplete: complete)
     noteTold(link, lane, told.heads, isComplete: complete, now)
     let unsure = look(at: told.heads, link, lane)
-    // All at once, when the answer is here: the sets of one log may stand on those of another.
+    // If some are unsure, request everything at once after the lookup: sets of one log may depend on those of another.
     if unsure.isEmpty { ask(link, lane, now, &effects) } else { effects.append(.lookUp(link, lane, unsure)) }
   }
 
-  /// Notes what of some heads a peer has and this node lacks.
+  /// Records which of a peer's heads are missing here.
   ///
-  /// - Returns: the tips of which only the store knows.
+  /// - Returns: the tips that must be looked up in the store.
   private mutating func look(at told: [LogHead], _ link: LinkID, _ lane: Lane) -> [LogHead] {
     let mine = shownHeads(lane)
     let theirs = sessions[link]?[lane].theirs ?? Heads()
@@ -34,7 +34,7 @@ extension Replica {
       let isCut = circle.isCut(log)
       if count <= 1 { unforked.append(log) }
       for tip in count > 1 ? tips : theirs.tips(of: log) {
-        // What of a log that is cut may lead to a kept tip, only the store knows.
+        // In a log that is cut, only the store knows which sets may lead to a kept tip.
         switch isCut ? nil : mine.lacks(tip, among: count) {
         case true?: lacking.append(tip)
         case nil: unsure.append(tip)
@@ -42,20 +42,20 @@ extension Replica {
         }
       }
     }
-    // At once: a session that is taken out and put back for each log would be felt.
+    // One access per session: updating it for each log would be slow.
     sessions[link]?[lane].open?.forgetLacking(unforked)
     sessions[link]?[lane].open?.note(lacking) { circle.isStranger($0) }
     return unsure
   }
 
-  /// Devices that nobody had certified may have been by now: what peers have of them is asked for.
+  /// Lets the logs of newly certified devices be requested.
   mutating func admitStrangers() {
     for lane in Lane.allCases {
       for link in sessions.keys { sessions[link]?[lane].open?.admitStrangers { circle.mayAuthor($0) } }
     }
   }
 
-  /// The store has said which tips of forked logs it lacks.
+  /// Handles the result of a lookup: these tips are not in the store.
   mutating func lookedUp(
     _ link: LinkID, _ lane: Lane, _ lacking: [LogHead], _ now: Now, _ effects: inout [Effect]
   ) {
@@ -64,14 +64,14 @@ extension Replica {
     ask(link, lane, now, &effects)
   }
 
-  /// Looks again at what everyone could be asked for.
+  /// Sends the requests that are possible now to all peers.
   mutating func askAll(_ now: Now, _ effects: inout [Effect]) {
     for lane in Lane.allCases {
       for session in sessionsInOrder { ask(session.link, lane, now, &effects) }
     }
   }
 
-  /// Asks a peer for what it has and this node lacks, unless another peer is sending some of it already.
+  /// Requests the sets that a peer has and this node lacks, unless another peer is already sending some of them.
   mutating func ask(_ link: LinkID, _ lane: Lane, _ now: Now, _ effects: inout [Effect]) {
     guard canKeep, let session = sessions[link], !session.isClosing, let open = session[lane].open,
       open.mayRequest
@@ -80,7 +80,7 @@ extension Replica {
     let needs = open.needs(of: logs, shownHeads(lane))
     let repairs = repairs(open, lane, besides: logs, now).prefix(Limits.wantsMax - needs.count)
     let wants = needs + repairs
-    // What another peer is sending may be what the rest stands on: this one waits until that has come.
+    // The rest may depend on what another peer is sending, so wait until that has arrived.
     guard !wants.isEmpty, !(logs + repairs.map(\.log)).contains(where: { isOnItsWay($0, lane, now) }) else {
       return
     }
@@ -90,13 +90,13 @@ extension Replica {
     scheduleOverdue(link, now, &effects)
   }
 
-  /// Both lanes share one timer: it rings for the one that is due first, however often the other is asked meanwhile.
+  /// Schedules the timer that both lanes share, for the lane that is due first.
   private func scheduleOverdue(_ link: LinkID, _ now: Now, _ effects: inout [Effect]) {
     let due = Lane.allCases.compactMap { sessions[link]?[$0].request?.overdueAt }.min()
     if let due { effects.append(.schedule(.overdue(link), after: max(due - now.steady, 1))) }
   }
 
-  /// A peer that promised sets and delivers none loses its turn; others are asked, also beside one that is slow.
+  /// Abandons overdue requests and asks other peers instead. If a request is only slow, asks others in addition.
   mutating func overdue(_ link: LinkID, _ now: Now, _ effects: inout [Effect]) {
     for lane in Lane.allCases {
       guard let request = sessions[link]?[lane].request else { continue }
@@ -126,7 +126,7 @@ extension Replica {
     case .storing: break
     case .delivered, .repairs:
       giveUp(link, lane, now, &effects)
-      // What came may have opened the way for more.
+      // The answer may have made further requests possible.
       sessions[link]?[lane].open?.resume()
       ask(link, lane, now, &effects)
     case .nothing:
@@ -137,12 +137,12 @@ extension Replica {
 
   // MARK: Receiving
 
-  /// Ingress: nothing of a closed lane, of another circle, or of an author without a certificate gets in.
+  /// Ingress: rejects sets of a closed lane, of another circle, or of an author without a certificate.
   mutating func receivedSets(
     _ link: LinkID, _ lane: Lane, _ sets: [VerifiedChangeSet], _ now: Now, _ effects: inout [Effect]
   ) {
     judgeLanes(link, now, &effects)
-    // Sets that were under way when the lane closed; they come again when it opens.
+    // Sets may have been in flight when the lane closed; they come again when it opens.
     guard isOpen(link, lane), canKeep else { return }
     for set in sets {
       guard set.header.circle == circle.id else {
@@ -158,7 +158,7 @@ extension Replica {
     effects.append(.commit(admitted, from: link))
   }
 
-  /// What links brought found no room: whoever has it is asked again when there is some.
+  /// Handles sets of these links that could not be stored because the disk is full. They are requested again later.
   mutating func notKept(_ links: [LinkID]) {
     canKeep = false
     for lane in Lane.allCases {
@@ -169,7 +169,7 @@ extension Replica {
 
   mutating func roomAgain(_ now: Now, _ effects: inout [Effect]) {
     canKeep = true
-    // Own sets of a copy could not be stored until now: they have the whole time to come before anything is released.
+    // Our own sets of another copy could not be stored until now: restart the wait before anything is released.
     for lane in withheld.keys { withheld[lane]?.toldAt = nil }
     for link in sessions.keys {
       for lane in Lane.allCases { sessions[link]?[lane].open?.resume() }
@@ -212,7 +212,7 @@ extension Replica {
     serve(link, lane, step, &effects)
   }
 
-  /// Back-pressure: a full link is served on when it has room again.
+  /// Back-pressure: continues serving a congested link when it has room again.
   mutating func drained(_ link: LinkID, _ now: Now, _ effects: inout [Effect]) {
     judgeLanes(link, now, &effects)
     guard sessions[link]?.isClosing == false else { return }
@@ -225,8 +225,8 @@ extension Replica {
 }
 
 extension Circle {
-  /// Whether sets of a log may enter: its author is certified, and if the log is cut, something of it is kept.
-  /// Which of its sets, the store decides.
+  /// Whether sets of a log may be stored: its author is certified, and if the log is cut, some of it is kept. The store
+  /// decides which sets.
   func mayAuthor(_ log: LogKey) -> Bool {
     switch evaluation.admission(of: log) {
     case .open: true
@@ -235,11 +235,11 @@ extension Circle {
     }
   }
 
-  /// Whether a cut ends a log, so that heads alone don't tell what of it is lacking.
+  /// Whether a log is cut, so that heads alone don't show which sets of it are missing.
   func isCut(_ log: LogKey) -> Bool {
     if case .cut = evaluation.admission(of: log) { true } else { false }
   }
 
-  /// Whether a log is of a device that no certificate names.
+  /// Whether a log belongs to a device without a certificate.
   func isStranger(_ log: LogKey) -> Bool { evaluation.admission(of: log) == .unknownDevice }
 }

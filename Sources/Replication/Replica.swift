@@ -1,12 +1,39 @@
 // Protocol/session.md
+//
+// The replica is the replication core of a node, written as a value: events in, effects out. It does no I/O and reads
+// no clock. The shell (store, sockets and timers) passes each event to `handle`, carries out the effects in order, and
+// reports their results as further events. This lets the simulator run many nodes from one seed and repeat every run
+// exactly, so effects must never depend on the order of a dictionary.
+//
+//     event from the shell           effects                              decided in
+//     opened, received(introduction) send introduction, send summary      Replica+Opening
+//     received(summary)              send statementIDs, send heads        Replica+Comparing, +Certificates
+//     received(heads)                send want, or lookUp forked tips     Replica+Sets
+//     received(sets)                 commit                               Replica+Sets
+//     committed                      push own sets, announce heads,       Replica+Gossip
+//                                    schedule the next comparison
+//     timer(settle)                  send state                           Replica+Comparing
+//     received(want)                 serve: the shell reads and sends     Replica+Sets
+//
+// `handle` does four things, in this order:
+//
+// 1. A changed preference takes effect. If the person turns sync off, step 2 must not send anything on lanes that close
+//    with it.
+// 2. `updateTime` judges the gates again if their last verdicts no longer hold, so that no event is handled on a lane
+//    that should be closed by now.
+// 3. `dispatch` handles the input itself.
+// 4. As long as a lane withholds sets, `considerOwnLogs` checks whether it can be released: any input may have been the
+//    last that was waited for.
+//
+// Which sets are valid depends on signed data only (Placement.swift). The clocks in `now` decide about gates, timeouts
+// and rate limits.
 
 package import Membership
 package import Wire
 
-/// The replication core: a value that decides what one node says to its peers and what enters its store.
+/// The replication core: decides which messages a node sends to its peers and which sets enter its store.
 ///
-/// It does no I/O and reads no clock. The shell hands every event to `handle`, carries out the effects in
-/// order, and feeds back what they lead to. Sets are judged by signed data; only the gate reads `now`.
+/// A value without I/O. The shell passes every event to `handle` and carries out the effects in order.
 package struct Replica: Sendable {
   package let device: DeviceKey
   package var circle: Circle
@@ -15,47 +42,47 @@ package struct Replica: Sendable {
   package internal(set) var settings: LaneState
   package internal(set) var records: LaneState
   package internal(set) var sessions: [LinkID: Session] = [:]
-  /// When a device was last found to hold exactly what this one holds.
+  /// When each device was last in sync with this one, by the wall clock.
   package var lastSync: [DeviceKey: Moment] { holdings.compactMapValues(\.syncedAt) }
-  /// What each device is known to hold; the shell keeps it.
+  /// The sets that each device is known to hold. Saved by the shell.
   package var holdings: [DeviceKey: Holding] = [:]
-  /// Which devices are known to hold a revocation; the shell keeps it.
+  /// The devices that are known to hold each revocation. Saved by the shell.
   package var acknowledgedRevocations: [StatementID: Set<DeviceKey>] = [:]
   /// The newest clock folded from another device.
   package internal(set) var newestForeignClock: Clock
-  /// What of the own logs goes to nobody yet; nil for a lane that was let go.
+  /// Tails of our own logs withheld from peers until they confirm our heads; nil once the lane is released.
   var withheld: [Lane: WithheldLogs] = [:]
   /// Stored sets that the disk has altered, by log; see `Replica+Repair`.
   package internal(set) var damaged: [LogKey: [LogHead]] = [:]
-  /// When a device last promised sets that it did not send, on the steady clock.
+  /// When a device last failed to deliver sets that it had announced, on the steady clock.
   var brokenPromises: [DeviceKey: Moment] = [:]
-  /// How much each member has repeated of late; a new connection does not make it forgotten.
+  /// The budget of each member for redundant messages. Kept across connections.
   var repetition: [DeviceKey: Allowance] = [:]
-  /// How many new statements each member has brought of late.
+  /// The budget of each member for new statements.
   var newStatements: [DeviceKey: Allowance] = [:]
-  /// When something changed here last, on the steady clock.
+  /// When the state of this node last changed, on the steady clock.
   var newestChangeAt = -Moment.max / 2
-  /// For when the next comparison after a change is scheduled, on the steady clock.
+  /// When the next comparison after a change is scheduled, on the steady clock.
   var settlesAt: Moment?
-  /// False while the disk is full: nobody is asked for what could not be kept.
+  /// False while the disk is full: no sets are requested that could not be stored.
   var canKeep = true
   var gateAnnounced: GateReason?
-  /// Gate time never falls below it: the latest change of a gate that this device has seen come; the shell keeps it.
+  /// The lower bound of gate time: the latest gate change that this device has seen come. Saved by the shell.
   package var gateFloor: Moment?
   /// Both clocks at the last input.
   var lastNow: Now?
-  /// From when to when, in gate time, the gates of this device and of connected peers are as they were last judged;
-  /// nil before the node serves.
+  /// The interval of gate time for which the last verdicts on the gates of this device and of connected peers hold; nil
+  /// before the node serves.
   var gatesHold: Range<Moment>?
   var random: SplitMix
 
-  /// Where this node stands in one lane.
+  /// The state of this node in one lane.
   package struct LaneState: Sendable {
     package internal(set) var heads: Heads
     package internal(set) var digest: Digest
-    /// The hashes of `heads`, kept because every comparison needs them.
+    /// The hashes of `heads`, cached for comparisons.
     private(set) var hashes: (stored: Bytes32, folded: Bytes32)
-    /// Which link was asked for a log's sets, so that no other is.
+    /// The link from which a log's sets were requested, so that they are not requested from another.
     var asked: [LogKey: LinkID] = [:]
 
     package init(heads: [LogHead], digest: Digest) {
@@ -73,9 +100,9 @@ package struct Replica: Sendable {
   }
 
   /// - Parameters:
-  ///   - withheld: of own logs the newest set that may have been sent, sequence 0 if none; a lane that is not
-  ///     named withholds nothing.
-  ///   - seed: decides jitter and the choice of peers to push to; nothing that two nodes must agree on.
+  ///   - withheld: for our own logs, the newest set that may have been sent, with sequence 0 if there is none. A lane
+  ///     without entries withholds nothing.
+  ///   - seed: for jitter, the choice of peers to push to and the like; nodes need not agree on it.
   package init(
     device: DeviceKey, circle: Circle, preference: Bool, localPremium: LocalPremium,
     settings: LaneState, records: LaneState, withheld: [LogKey: LogHead] = [:], newestForeignClock: Clock,
@@ -94,19 +121,19 @@ package struct Replica: Sendable {
     }
   }
 
-  /// Takes in one event and says what must be done about it.
+  /// Handles one event and appends the effects for the shell.
   package mutating func handle(_ input: Input, now: Now, into effects: inout [Effect]) {
-    // Whoever switches sync off is heard first: what the time changes may be told of by lanes that are still open.
+    // First, so that nothing is sent on a lane that the person has just closed.
     if case .preferenceChanged(let preference) = input { self.preference = preference }
     updateTime(now, &effects)
-    take(input, now, &effects)
+    dispatch(input, now, &effects)
     if !withheld.isEmpty { considerOwnLogs(now, &effects) }
   }
 
-  private mutating func take(_ input: Input, _ now: Now, _ effects: inout [Effect]) {
+  private mutating func dispatch(_ input: Input, _ now: Now, _ effects: inout [Effect]) {
     switch input {
     case .started:
-      // The shell says itself how the gate stands at the start; from here on its changes are reported.
+      // The shell reports the initial gate itself; later changes are reported from here.
       gateAnnounced = ownGate(now: now.wall).reason
       scheduleGate(now, &effects)
       effects.append(.foldParked)
@@ -147,7 +174,7 @@ package struct Replica: Sendable {
       }
       return introduced(link, bytes, now, &effects)
     }
-    // Who asks whether it is still out of the circle speaks of statements alone.
+    // While this device asks whether it is still revoked, only statements are exchanged.
     guard isMember || message.isOfCircle else { return }
     switch message {
     case .introduction: drop(link, .misbehaved("a second introduction"), &effects)
@@ -177,22 +204,22 @@ package struct Replica: Sendable {
     case .unpark: effects.append(.foldParked)
     case .overdue(let link): overdue(link, now, &effects)
     case .answer(let link): answer(link, now, &effects)
-    case .ownLogs: break  // Looked at after every input.
+    case .ownLogs: break  // `handle` checks withheld lanes after every input.
     }
   }
 
-  // MARK: What several stations need
+  // MARK: Shared helpers
 
   package subscript(lane: Lane) -> LaneState {
     _read { if lane == .settings { yield settings } else { yield records } }
-    // In place: a copy of many heads for each message would be felt.
+    // In place: copying many heads for each message would be slow.
     _modify { if lane == .settings { yield &settings } else { yield &records } }
   }
 
-  /// The sessions in order of links, so that effects never depend on the order of a dictionary.
+  /// The sessions in order of links. Effects must never depend on the order of a dictionary.
   var sessionsInOrder: [Session] { sessions.values.sorted { $0.link < $1.link } }
 
-  /// Ends a session; what the peer was asked for goes to others.
+  /// Closes a session. Outstanding requests go to other peers once the link has ended.
   mutating func drop(_ link: LinkID, _ cause: CloseCause, _ effects: inout [Effect]) {
     guard let session = sessions[link], !session.isClosing else { return }
     if cause == .duplicate { effects.append(.send(link, .goodbye(.duplicateConnection))) }
@@ -204,7 +231,7 @@ package struct Replica: Sendable {
     guard sessions.removeValue(forKey: link) != nil else { return }
     for lane in Lane.allCases {
       self[lane].asked = self[lane].asked.filter { $0.value != link }
-      // Others may have lost the same one: who brings them what, will show anew.
+      // Peers may have lost their connection to that device too, so relearn which logs they receive from others.
       for session in sessions.keys { sessions[session]?[lane].open?.forgetSources() }
     }
     askAll(now, &effects)

@@ -10,24 +10,24 @@ package import Wire
 /// | `identified`   | an introduction that is accepted        | `Peer`                | all others        |
 /// | `closing`      | a violation, a duplicate, a revocation  | `Peer`, if identified | none              |
 ///
-/// With an identified peer the two sides exchange summaries, then statements (`StatementComparison`), then the sets of
-/// each lane that is open (`LaneSession`). One hash of everything shows from time to time whether they agree
-/// (`StateComparison`). Questions (`OutgoingQuestions`, `IncomingQuestions`) are independent of all that.
+/// Once the peer is identified, the two sides exchange summaries, then statements (`StatementComparison`), then the
+/// sets of each open lane (`LaneSession`). From time to time they compare one hash of everything (`StateComparison`).
+/// Questions (`OutgoingQuestions`, `IncomingQuestions`) are independent of all that.
 ///
-/// Each of these is a value that changes only by its own functions. They return what follows from a change; the replica,
-/// which knows the circle and the other sessions, turns that into effects.
+/// Each of these is a value that changes only through its own functions. They return what follows from a change, and
+/// the replica, which knows the circle and the other sessions, turns that into effects.
 package struct Session: Sendable {
   enum State: Sendable {
     case unidentified
     case identified(Peer)
-    /// Until the link is gone, sets that have arrived are still stored, and what the peer was asked for is still owed.
+    /// Until the link has ended, received sets are still stored, and requests to the peer still count as outstanding.
     case closing(Peer?)
   }
 
   enum Role: Sendable {
     /// The peer dialled.
     case responder
-    /// This side dialled. A device that is out of the circle asks whether it still is, and nothing else.
+    /// This side dialled. A revoked device does so only to ask whether it still is.
     case initiator(asksToReturn: Bool)
   }
 
@@ -37,7 +37,7 @@ package struct Session: Sendable {
   package let openedAt: Moment
   private var role: Role
   private var state = State.unidentified
-  /// Since when there has been something here that the two have not compared, on the steady clock.
+  /// When this node first changed since the last comparison with the peer, on the steady clock; nil if it has not.
   var changedAt: Moment?
 
   init(link: LinkID, remote: TransportKey, role: Role, now: Moment) {
@@ -62,10 +62,10 @@ package struct Session: Sendable {
 
   mutating func close() { state = .closing(peer) }
 
-  /// This device turned out to be in the circle.
+  /// Makes this an ordinary session, once this device has turned out to be a member.
   mutating func stopAskingToReturn() { if isAskingToReturn { role = .initiator(asksToReturn: false) } }
 
-  /// Nil until the peer's certificate has been seen.
+  /// Nil until the peer's introduction has been accepted.
   var peer: Peer? {
     get {
       switch state {
@@ -74,7 +74,7 @@ package struct Session: Sendable {
       case .closing(let peer): peer
       }
     }
-    // In place, as below: a copy of many heads for each message would be felt.
+    // In place, as below: copying many heads for each message would be slow.
     _modify {
       var (peer, isClosing) = (peer, isClosing)
       state = .unidentified
@@ -83,7 +83,7 @@ package struct Session: Sendable {
     }
   }
 
-  /// The lanes of a peer that is not identified are closed, and stay so.
+  /// The lanes of a peer that is not identified are closed; changes to them are lost.
   package internal(set) subscript(lane: Lane) -> LaneSession {
     get { peer?[lane] ?? .closed(nil) }
     _modify {
@@ -99,41 +99,40 @@ package struct Session: Sendable {
     }
   }
 
-  // MARK: Comparing one hash
+  // MARK: Comparing the state hash
 
-  /// Nothing was asked for that is still to come, in either direction.
+  /// Whether no request for sets is outstanding, in either direction.
   var isQuiet: Bool { Lane.allCases.allSatisfy { self[$0].request == nil && !self[$0].isServing } }
 
   var canCompare: Bool { device != nil && !isClosing && isQuiet }
 
-  /// When what changed here is to be compared with the peer, on the steady clock; nil if nothing did.
+  /// When to compare with the peer after a change here, on the steady clock; nil if nothing has changed.
   ///
-  /// One side asks, so that the questions do not cross. The other makes sure that it does, when a question would
-  /// be here.
+  /// The initiator asks, so that questions do not cross. The responder asks only if by then no question has arrived.
   var comparesAt: Moment? {
-    let wait = settlingMilliseconds + (isInitiator ? 0 : Self.lateMilliseconds + patience)
+    let wait = settlingMilliseconds + (isInitiator ? 0 : Self.lateMilliseconds + travelTime)
     return changedAt.map { $0 + wait }
   }
 
-  /// How long a change may be on its way to the peer: a set that is announced, asked for and sent takes one and a
-  /// half round trips, and a question that is sent after one arrives with it. Asked sooner, the two would follow up
-  /// a difference that is about to go.
-  private var settlingMilliseconds: Moment { Self.settleMilliseconds + patience }
+  /// How long a change may take to reach the peer. A set that is announced, requested and sent takes one and a half
+  /// round trips, so a question that is sent after one round trip arrives with it. Asked sooner, the two would follow
+  /// up a difference that is about to disappear.
+  private var settlingMilliseconds: Moment { Self.settleMilliseconds + travelTime }
 
-  /// A peer that was busy once, or says what it likes, puts no comparison off for long.
-  private var patience: Moment { min(roundTrip ?? 0, Self.roundTripMillisecondsMax) }
+  /// One round trip, capped so that a peer that was busy once, or lies, cannot delay comparisons for long.
+  private var travelTime: Moment { min(roundTrip ?? 0, Self.roundTripMillisecondsMax) }
 
-  /// Takes the peer's hash, or its consent to the one that was sent with the token.
+  /// Handles a `state` message: the peer's hash, or nil if it equals the hash that was sent with the token.
   ///
   /// - Parameters:
-  ///   - mine: the hash of this side as it is now.
-  ///   - newestChangeAt: when something changed here last, on the steady clock.
+  ///   - mine: the current hash of this side.
+  ///   - newestChangeAt: when this node last changed, on the steady clock.
   mutating func receivedState(
     _ hash: Bytes32?, _ token: UInt64, isAnswer: Bool, mine: Bytes32, newestChangeAt: Moment, _ now: Now
   ) -> StateVerdict {
     let settlesAt = newestChangeAt + settlingMilliseconds
     if isAnswer { peer?.noteRoundTrip(since: token, now) }
-    // What the peer agreed with may not be what is here now: then the next comparison decides.
+    // The peer may have agreed with an earlier state of this side. Then the next comparison decides.
     guard hash != nil || peer?.states.hashAsked(token) == mine else { return .unclear }
     if hash == nil || hash == mine {
       changedAt = nil
@@ -142,10 +141,10 @@ package struct Session: Sendable {
       return .equal
     }
     peer?.isInSync = false
-    // In the midst of changes the two differ all the time, and what is on its way is compared at the end of it.
+    // During a burst of changes the two differ all the time; they are compared once it is over.
     guard peer?.states.differ(isSettling: now.steady < settlesAt, now) == true else { return .unclear }
     if !isInitiator { changedAt = nil }
-    // It is repeated even if nothing changed here since: a list of heads that got lost must not leave the two apart.
+    // Send the summary even if it has not changed: a list of heads that got lost must not leave the two apart.
     if isQuiet { peer?.lastSummarySent = nil }
     return .different
   }
@@ -155,12 +154,12 @@ package struct Session: Sendable {
   private static let roundTripMillisecondsMax: Moment = 500
 }
 
-/// What the hash of everything that a peer has sent shows.
+/// The result of comparing state hashes with a peer.
 enum StateVerdict {
   case equal
-  /// The summaries show in which part.
+  /// The two sides differ; the summaries show in which part.
   case different
-  /// It is about an earlier state, or about one that is about to change.
+  /// The comparison was about an earlier state, or about one that is about to change.
   case unclear
 }
 
@@ -170,19 +169,19 @@ extension Session {
   package var settings: LaneSession { self[.settings] }
   package var records: LaneSession { self[.records] }
   package var roundTrip: Int64? { peer?.roundTrip }
-  /// How many of this side's questions for a sign of life were answered.
+  /// How many `state` questions of this side the peer has answered.
   package var echoes: UInt64 { peer?.echoes ?? 0 }
-  /// How far the peer's wall clock is ahead of this one's, milliseconds.
+  /// How many milliseconds the peer's wall clock is ahead of ours.
   package var clockSkew: Int64? { peer?.clockSkew }
   package var isInSync: Bool { peer?.isInSync ?? false }
   package var goodbye: ReasonCode? { peer?.goodbye }
-  /// Whether the two sides have compared notes and found the same statements.
+  /// Whether the peer has sent a summary and the two sides have exchanged their statements.
   package var isCurrent: Bool { peer?.summary != nil && knowsStatements }
   var knowsStatements: Bool { peer?.statements.isDone ?? false }
 }
 
 extension Replica {
-  /// Whether sets of a lane are taken from a link.
+  /// Whether a lane of a link is open.
   package func isOpen(_ link: LinkID, _ lane: Lane) -> Bool { sessions[link]?[lane].isOpen ?? false }
 
   /// The session with a device, if it is connected.
@@ -191,18 +190,19 @@ extension Replica {
   }
 }
 
-/// What is known of the other side of a session.
+/// The state of a session with an identified peer.
 struct Peer: Sendable {
   let device: DeviceKey
   var clockSkew: Int64
+  /// The last summary that the peer sent.
   var summary: Summary?
-  /// The summary that the peer has of this side.
+  /// The last summary sent to the peer.
   var lastSummarySent: Summary?
   var statements = StatementComparison.notBegun
   var settings = LaneSession.closed(nil)
   var records = LaneSession.closed(nil)
   var states = StateComparison()
-  /// The certificates and the digests of all open lanes were equal when they were last compared.
+  /// Whether the certificates and the digests of all open lanes were equal when last compared.
   var isInSync = false
   private(set) var roundTrip: Int64?
   private(set) var echoes: UInt64 = 0
@@ -220,7 +220,7 @@ struct Peer: Sendable {
     _modify { if lane == .settings { yield &settings } else { yield &records } }
   }
 
-  /// - Returns: whether it says anything new.
+  /// - Returns: whether the summary differs from the last one.
   mutating func received(_ summary: Summary, _ now: Now) -> Bool {
     let isNew = self.summary?.saysTheSame(as: summary) != true
     self.summary = summary
@@ -228,14 +228,14 @@ struct Peer: Sendable {
     return isNew
   }
 
-  /// - Returns: whether the summary is to be sent, because the peer does not have it.
+  /// - Returns: whether to send the summary, because it differs from the last one that was sent.
   mutating func send(_ summary: Summary) -> Bool {
     if let lastSummarySent, lastSummarySent.saysTheSame(as: summary) { return false }
     lastSummarySent = summary
     return true
   }
 
-  /// Tokens are times on this side's steady clock; a peer may answer with any.
+  /// Tokens are times on our steady clock, but a peer may answer with any number.
   fileprivate mutating func noteRoundTrip(since token: UInt64, _ now: Now) {
     guard token <= UInt64(clamping: now.steady) else { return }
     roundTrip = now.steady - Moment(clamping: token)
@@ -244,22 +244,22 @@ struct Peer: Sendable {
 }
 
 extension Summary {
-  /// Equal but for the time of day.
+  /// Whether two summaries are equal apart from the wall clock.
   fileprivate func saysTheSame(as other: Summary) -> Bool {
     certificates == other.certificates && settings == other.settings && records == other.records
   }
 }
 
-/// How far the two sides have compared their statements. Lanes are compared only after that.
+/// The progress of comparing statements. Lanes are compared only after that.
 ///
 /// ```
 /// notBegun ──request──▶ requested ──answered──▶ done
 ///     └──── found equal, or the peer's answer ────▲
 /// ```
-/// Done once is done for the session; statements that come later are requested again.
+/// It stays done for the session. If statements differ later, the lists are exchanged again.
 enum StatementComparison: Sendable {
   case notBegun
-  /// The ids of this side's statements went out at this time on the steady clock.
+  /// This side sent the ids of its statements at this time on the steady clock.
   case requested(Moment)
   case done(last: Request?)
 
@@ -278,7 +278,8 @@ enum StatementComparison: Sendable {
     }
   }
 
-  /// In a flood of statements the two sides differ all the time: then not every difference is followed up.
+  /// Starts an exchange, unless one is running or the last began too recently. In a flood of statements the two sides
+  /// differ all the time, and not every difference can be followed up.
   ///
   /// - Returns: whether to send the ids now.
   mutating func request(_ now: Now) -> Bool {
@@ -287,36 +288,36 @@ enum StatementComparison: Sendable {
     return true
   }
 
-  /// The peer has sent the last of what this side lacks.
+  /// Records that the peer has sent the last statement that this side lacks.
   mutating func answered() { self = .done(last: last.map { Request(at: $0.at, isAnswered: true) }) }
 
   mutating func foundEqual() { self = .done(last: last) }
 }
 
-/// Comparing one hash of everything that both sides should have in common.
+/// The comparison of one hash over everything that both sides should have in common.
 struct StateComparison: Sendable {
-  /// What this side asked about last; the hash is nil if two different ones went with the token.
+  /// The last question of this side. The hash is nil if two different ones were sent with the same token.
   private var asked: (token: UInt64, hash: Bytes32?)?
   /// The hash that both sides were last found to have in common.
   private(set) var agreed: Bytes32?
-  /// Since when the states have differed, or when that was last followed up, on the steady clock.
+  /// When the states began to differ, or when that was last followed up, on the steady clock.
   private var differsSince: Moment?
 
   /// - Returns: the token of the question.
   mutating func ask(_ hash: Bytes32, _ now: Now) -> UInt64 {
     let token = UInt64(clamping: now.steady)
-    // Of two questions in one millisecond an answer would not say which it means.
+    // Two questions in the same millisecond have the same token, so an answer to them would be ambiguous.
     let isClear = asked?.token != token || asked?.hash == hash
     asked = (token, isClear ? hash : nil)
     return token
   }
 
-  /// The hash that this side asked about with a token.
+  /// The hash that was sent with a token.
   func hashAsked(_ token: UInt64) -> Bytes32? { asked.flatMap { $0.token == token ? $0.hash : nil } }
 
   mutating func agree(on hash: Bytes32) { (agreed, differsSince) = (hash, nil) }
 
-  /// - Returns: whether to follow the difference up.
+  /// - Returns: whether to follow up the difference now.
   mutating func differ(isSettling: Bool, _ now: Now) -> Bool {
     let since = differsSince ?? now.steady
     differsSince = since
@@ -328,7 +329,7 @@ struct StateComparison: Sendable {
   private static let changingMilliseconds: Moment = 1_000
 }
 
-/// The questions that this side puts to the peer. Only the newest one is waited for.
+/// The questions that this side asks the peer. Only the newest one is awaited.
 struct OutgoingQuestions: Sendable {
   private var awaited: Query?
   private var lastToken: UInt64 = 0
@@ -354,7 +355,7 @@ struct OutgoingQuestions: Sendable {
   }
 }
 
-/// What the peer asked last: a newer question takes the place of an older one.
+/// The peer's question to this side. A newer question replaces an older one.
 ///
 /// ```
 /// none ──received──▶ waiting ──read──▶ reading ──answered, or refused──▶ none
@@ -365,7 +366,7 @@ struct IncomingQuestions: Sendable {
   private enum State {
     case none
     case waiting(Query)
-    /// The shell reads for an answer, not necessarily to this question: a newer one may have come since.
+    /// The shell is reading an answer; possibly to an older question, if this one has replaced it.
     case reading(Query)
   }
 
@@ -379,16 +380,16 @@ struct IncomingQuestions: Sendable {
   /// The question to answer next.
   var waiting: Query? { if case .waiting(let query) = state { query } else { nil } }
 
-  /// How long the peer has to wait for its next answer.
+  /// How long the peer must wait for its next answer; nil if it need not.
   func pause(_ now: Now) -> Moment? {
     answeredAt.map { $0 + Limits.answerMillisecondsMin - now.steady }.flatMap { $0 > 0 ? $0 : nil }
   }
 
   mutating func read() { if case .waiting(let query) = state { state = .reading(query) } }
 
-  /// The shell has read; nothing is sent of it where the link is full.
+  /// Records that the shell has read an answer, which can't be sent if the link is congested.
   ///
-  /// - Returns: whether the answer is to the newest question.
+  /// - Returns: whether it answers the newest question.
   mutating func answered(_ query: Query, isSendable: Bool, _ now: Now) -> Bool {
     guard case .reading(let newest) = state else { return false }
     state = .waiting(newest)
@@ -396,6 +397,6 @@ struct IncomingQuestions: Sendable {
     return newest == query
   }
 
-  /// The question is answered or refused.
+  /// Clears the question, which was answered or refused.
   mutating func finish() { state = .none }
 }

@@ -1,18 +1,19 @@
 internal import CSQLite
 
 extension Connection {
-  /// SQL: whether a text contains another, whatever the case of the first; the second is given in lower case.
+  /// SQL function: whether a text contains another, ignoring the case of the first; the second must be in lower case.
   ///
-  /// SQLite's own comparisons know the case of ASCII letters only.
+  /// SQLite's own comparisons ignore the case of ASCII letters only.
   package static let containsFunction = "contains_ignoring_case"
 
-  /// SQL: whether a text begins with another, whatever the case of the first; the second is given in lower case.
+  /// SQL function: whether a text begins with another, ignoring the case of the first; the second must be in lower
+  /// case.
   package static let beginsFunction = "begins_ignoring_case"
 
-  /// SQL: a text in lower case, for sorting.
+  /// SQL function: a text in lower case, for sorting.
   package static let lowercaseFunction = "lowercase"
 
-  /// Makes the functions known that queries use. They depend on nothing but their arguments.
+  /// Registers the functions that queries use. They depend on nothing but their arguments.
   func addFunctions() throws(SQLiteError) {
     let flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY
     try check(
@@ -53,7 +54,7 @@ extension Connection {
   }
 }
 
-/// The text of an argument of a function; nil if it is null.
+/// The text of a function's argument; nil if it is null.
 private func textArgument(_ argument: OpaquePointer?) -> String? {
   guard let start = sqlite3_value_text(argument) else { return nil }
   let count = Int(sqlite3_value_bytes(argument))

@@ -1,12 +1,12 @@
 internal import CSQLite
 
 extension Connection {
-  /// Opens the bytes of a database file for reading: no file is touched, nor looked for beside it.
+  /// Opens the bytes of a database file for reading. No file is opened or searched for.
   ///
   /// A database that was left in write-ahead mode is read as its main file has it.
   package convenience init(image: [UInt8]) throws(SQLiteError) {
     try self.init(.memory)
-    // The two bytes of the header that ask for a write-ahead log, which an image has none of.
+    // These two bytes of the header ask for a write-ahead log, which an image does not have.
     var image = image
     if image.count > 19 { (image[18], image[19]) = (1, 1) }
     guard let copy = sqlite3_malloc64(UInt64(max(image.count, 1))) else {
@@ -15,7 +15,7 @@ extension Connection {
     image.withUnsafeBytes { source in
       if let base = source.baseAddress { copy.copyMemory(from: base, byteCount: source.count) }
     }
-    // SQLite frees the copy, whatever comes of it.
+    // SQLite frees the copy, even if this fails.
     let flags = UInt32(SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_READONLY)
     try check(
       sqlite3_deserialize(

@@ -1,25 +1,25 @@
 internal import CSQLite
 
 extension Connection {
-  /// Makes durable what the write-ahead log holds. What a process had written when it was killed shows as
-  /// committed, synced or not.
+  /// Makes the content of the write-ahead log durable. Whatever a killed process had written shows as committed,
+  /// synced or not.
   package func syncLog() throws(SQLiteError) {
     try withLog { log, methods in methods.xSync(log, SQLITE_SYNC_NORMAL) }
   }
 
   /// Writes the write-ahead log again, byte for byte, and syncs it.
   ///
-  /// After a sync that failed, the system shows what it was told to write, takes it for written, and may never write
-  /// it: the next sync succeeds without it (Rebello and others, "Can Applications Recover from fsync Failures?",
-  /// 2020). What is committed behind such a hole would go with the first loss of power.
-  package func rewriteLog() throws(SQLiteError) { try withLogToItself(Self.rewrite) }
+  /// After a failed sync, the system shows the pages as written, considers them clean, and may never write them: the
+  /// next sync succeeds without them (Rebello and others, "Can Applications Recover from fsync Failures?", 2020).
+  /// Everything committed after such a hole would be lost at the next power failure.
+  package func rewriteLog() throws(SQLiteError) { try withExclusiveLog(Self.rewrite) }
 
-  /// Makes the file of the write-ahead log so long that commits write over what is there, if it is shorter.
+  /// Extends the file of the write-ahead log to a length, if it is shorter, so that commits overwrite existing bytes.
   ///
-  /// The sync of a file that grows takes twice as long, as the file system has its new length to write too. Zeros are
-  /// no frames: whoever reads the log stops at them (sqlite.org/fileformat2.html#the_write_ahead_log).
+  /// Syncing a growing file takes twice as long, because the file system has to write the new length too. Zeros are
+  /// not valid frames: every reader of the log stops at them (sqlite.org/fileformat2.html#the_write_ahead_log).
   package func reserveLog(_ bytes: Int) throws(SQLiteError) {
-    try withLogToItself { log, methods in
+    try withExclusiveLog { log, methods in
       var size: Int64 = 0
       let code = methods.xFileSize(log, &size)
       guard code == SQLITE_OK, size < bytes else { return code }
@@ -39,11 +39,11 @@ extension Connection {
     return code == SQLITE_OK ? methods.xSync(log, SQLITE_SYNC_NORMAL) : code
   }
 
-  /// SQLite looks at the last 17 bits of a count only: of more it writes less, and calls the disk full.
+  /// SQLite uses only the last 17 bits of a count: of a larger one it writes less, and reports a full disk.
   private static let pieceBytes = 1 << 16
 
-  /// Lends the write-ahead log while nobody writes to it.
-  private func withLogToItself(
+  /// Passes the write-ahead log to `body`, with other writers locked out.
+  private func withExclusiveLog(
     _ body: (UnsafeMutablePointer<sqlite3_file>, sqlite3_io_methods) -> Int32
   ) throws(SQLiteError) {
     try execute("BEGIN IMMEDIATE")
@@ -68,7 +68,7 @@ extension Connection {
     return code == SQLITE_OK ? methods.xSync(log, SQLITE_SYNC_NORMAL) : code
   }
 
-  /// Lends the file of the write-ahead log; does nothing where there is none, as for a database in memory.
+  /// Passes the file of the write-ahead log to `body`; does nothing if there is none, as for a database in memory.
   private func withLog(
     _ body: (UnsafeMutablePointer<sqlite3_file>, sqlite3_io_methods) -> Int32
   ) throws(SQLiteError) {
@@ -77,7 +77,7 @@ extension Connection {
     guard let log, let methods = log.pointee.pMethods?.pointee else { return }
     let code = body(log, methods)
     guard code == SQLITE_OK else {
-      throw SQLiteError(code: code, message: "the write-ahead log cannot be written and synced", sql: nil)
+      throw SQLiteError(code: code, message: "the write-ahead log can't be written and synced", sql: nil)
     }
   }
 }

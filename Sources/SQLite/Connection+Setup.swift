@@ -1,9 +1,9 @@
 internal import CSQLite
 
-/// How a connection is set up before its first use.
+/// The settings of a connection.
 package struct ConnectionSettings: Sendable {
-  /// What the cache of pages may take, by the size of the database: a small store needs little memory, and the
-  /// indexes of a large one are written at random places.
+  /// The limits of the page cache, which grows with the database: a small store needs little memory, while the
+  /// indexes of a large one are written at random positions.
   package var cacheKibibytes: ClosedRange<Int> = 8 * 1024...36 * 1024
   package var journalSizeLimitBytes = 4 * 1024 * 1024
 
@@ -11,11 +11,11 @@ package struct ConnectionSettings: Sendable {
 }
 
 extension Connection {
-  /// Makes the connection safe to use with a file that may come from anywhere, and durable.
+  /// Sets up a connection for durable use with a file of any origin.
   ///
-  /// Checkpoints are left to the owner (`checkpoint()`): inside a commit they would make it wait.
+  /// Checkpoints are left to the owner (`checkpoint()`): inside a commit they would delay it.
   package func setUp(_ settings: ConnectionSettings = ConnectionSettings()) throws(SQLiteError) {
-    try refuseTricks()
+    try restrictSchema()
     try execute("PRAGMA busy_timeout = 5000")
     try execute("PRAGMA journal_mode = WAL")
     try execute("PRAGMA synchronous = FULL")
@@ -26,7 +26,7 @@ extension Connection {
     try readOneRow()
   }
 
-  /// Fits the cache of pages to the size that the database has now.
+  /// Adapts the page cache to the present size of the database.
   package func fitCache(_ settings: ConnectionSettings = ConnectionSettings()) throws(SQLiteError) {
     let size = try prepare("SELECT page_count * page_size / 1024 FROM pragma_page_count, pragma_page_size")
     let kibibytes = try size.step() ? Int(size.integer(0)) : 0
@@ -34,7 +34,7 @@ extension Connection {
     try execute("PRAGMA cache_size = -\(min(max(kibibytes / 5, range.lowerBound), range.upperBound))")
   }
 
-  /// Runs what sorts very much with little memory: in temporary files.
+  /// Runs a large sort with little memory: in temporary files.
   package func sortingInFiles(_ body: () throws -> Void) throws {
     try execute("PRAGMA temp_store = FILE")
     try execute("PRAGMA cache_size = -4096")
@@ -45,19 +45,19 @@ extension Connection {
     try body()
   }
 
-  /// Set-up of a connection that only looks.
+  /// Sets up a read-only connection.
   ///
-  /// Work on it ends with its task.
+  /// Cancelling the current task interrupts its work.
   package func setUpReadOnly() throws(SQLiteError) {
-    try refuseTricks()
+    try restrictSchema()
     interrupt()
     try execute("PRAGMA query_only = ON")
     try readOneRow()
   }
 
-  /// Set-up for reading a file that another program, or somebody else, has made: after `setUpReadOnly`.
+  /// Sets up reading of a file made by another program or person. Call it after `setUpReadOnly`.
   ///
-  /// - Parameter time: how long all work on it may take.
+  /// - Parameter time: the time limit for all work on the connection.
   package func setUpForeign(within time: Duration) throws(SQLiteError) {
     try check(waymark_sqlite3_db_config_flag(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0), "triggers")
     try check(waymark_sqlite3_db_config_flag(handle, SQLITE_DBCONFIG_ENABLE_VIEW, 0), "views")
@@ -71,8 +71,8 @@ extension Connection {
     try readOneRow()
   }
 
-  /// Why a table can't be read without running what the file itself says: a view, a virtual table, a computed column,
-  /// a CHECK, an index of expressions or of some rows only, a trigger. Nil if it is plain.
+  /// Returns why reading a table would run expressions from the file: a view, a virtual table, a computed column, a
+  /// CHECK, an index on expressions or a partial one, a trigger. Nil for an ordinary table.
   ///
   /// Only the schema is read.
   ///
@@ -86,7 +86,7 @@ extension Connection {
       try count("SELECT count(*) FROM sqlite_schema WHERE name \(of) AND type = 'table' AND rootpage > 0")
         == 1,
       try count("SELECT count(*) FROM sqlite_schema WHERE name \(of)") == 1
-    else { return "it has no plain table \(name)" }
+    else { return "it has no ordinary table \(name)" }
     guard try count("SELECT count(*) FROM pragma_table_xinfo('\(name)') WHERE hidden <> 0") == 0 else {
       return "its table \(name) has computed columns"
     }
@@ -94,7 +94,7 @@ extension Connection {
       SELECT count(*) FROM pragma_index_list('\(name)') l
       WHERE l.partial <> 0 OR EXISTS (SELECT 1 FROM pragma_index_xinfo(l.name) WHERE cid = -2)
       """
-    guard try count(expressions) == 0 else { return "its table \(name) has an index of expressions" }
+    guard try count(expressions) == 0 else { return "its table \(name) has an index on expressions" }
     let texts = try with("SELECT type, sql FROM sqlite_schema WHERE tbl_name \(of)") { row in
       var texts: [(type: String, sql: String)] = []
       while try row.step() { texts.append((row.text(0), row.text(1))) }
@@ -107,8 +107,8 @@ extension Connection {
     return nil
   }
 
-  /// A schema is data too: none of it may run functions with side effects or write into tables of SQLite.
-  private func refuseTricks() throws(SQLiteError) {
+  /// A schema is data too: it must not run functions with side effects or write to SQLite's own tables.
+  private func restrictSchema() throws(SQLiteError) {
     try check(waymark_sqlite3_db_config_flag(handle, SQLITE_DBCONFIG_DEFENSIVE, 1), "defensive")
     try check(waymark_sqlite3_db_config_flag(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0), "trusted schema")
     try check(waymark_sqlite3_db_config_flag(handle, SQLITE_DBCONFIG_DQS_DML, 0), "double quotes")
@@ -118,13 +118,14 @@ extension Connection {
     sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 0)
   }
 
-  /// A file that is no database fails here, at open, and not in the middle of some work.
+  /// Makes a file that is not a database fail now, at open, and not in the middle of some work.
   private func readOneRow() throws(SQLiteError) {
     try execute("SELECT count(*) FROM sqlite_schema")
   }
 }
 
-/// Whether the text of a table has the word CHECK anywhere: more may be refused than has to be, and nothing less.
+/// Whether the definition of a table contains the word CHECK anywhere. This may refuse harmless tables, but misses
+/// none.
 private func mentionsCheck(_ sql: String) -> Bool {
   sql.uppercased().split { !$0.isLetter && $0 != "_" && !$0.isNumber }.contains("CHECK")
 }

@@ -1,32 +1,33 @@
 internal import CSQLite
 
-/// A file system that SQLite is given instead of the machine's disk.
+/// A file system for SQLite to use instead of the machine's disk.
 package protocol VirtualFileSystem: AnyObject {
-  /// Under which it is registered with SQLite, for as long as it lives.
+  /// The name under which it is registered with SQLite, for as long as it lives.
   var name: String { get }
-  /// Makes it durable which names the directory of a file holds.
+  /// Makes the entries of a file's directory durable.
   func syncDirectory(of path: String) throws(SQLiteError)
 }
 
-/// One connection to one database, used from one place at a time (it is opened without SQLite's own mutexes).
+/// A connection to a database. It is opened without SQLite's own mutexes, so it must be used from one thread at a
+/// time.
 ///
-/// Statements keep their connection alive, so none outlives it.
+/// Statements retain their connection, so none outlives it.
 package final class Connection {
-  /// Where the database lies.
+  /// The location of a database.
   package enum Location: Sendable {
     case memory
     case file(String)
-    /// Nothing is written, no file is made.
+    /// Nothing is written and no file is created.
     case existingFileReadOnly(String)
   }
 
   let handle: OpaquePointer
-  /// Frames in the write-ahead log after the newest commit; written by SQLite's commit hook.
+  /// The number of frames in the write-ahead log after the newest commit; written by SQLite's commit hook.
   private let walFrames: UnsafeMutablePointer<Int32>
   private var cache: [String: Statement.Prepared] = [:]
-  /// When work on this connection ends; the connection outlives the handler that looks at it.
+  /// The time limit for work; the connection outlives the handler that reads it.
   private let workLimit = WorkLimit()
-  /// What the files lie on, if that is not the machine's disk.
+  /// The file system of the database, if it is not the machine's.
   private let files: (any VirtualFileSystem)?
 
   package convenience init(_ location: Location) throws(SQLiteError) {
@@ -89,17 +90,17 @@ package final class Connection {
 
   // MARK: Work
 
-  /// Runs SQL that gives no rows; several statements may stand in one text.
+  /// Runs one or more SQL statements that return no rows.
   package func execute(_ sql: String) throws(SQLiteError) {
     try check(sqlite3_exec(handle, sql, nil, nil, nil), sql)
   }
 
-  /// A statement of its own, for work that is done again and again.
+  /// Prepares a statement for repeated use by the caller.
   package func prepare(_ sql: String) throws(SQLiteError) -> Statement {
     Statement(try prepared(sql), connection: self)
   }
 
-  /// Lends a statement that is prepared once and kept; a nested use of the same SQL gets one of its own.
+  /// Passes a cached prepared statement to `body`; a nested use of the same SQL gets a separate one.
   package func with<Result>(
     _ sql: String, _ body: (borrowing Statement) throws -> Result
   ) throws -> Result {
@@ -113,7 +114,7 @@ package final class Connection {
     return try body(statement)
   }
 
-  /// Runs `body` in a write transaction: all of it is durable after, or none of it.
+  /// Runs `body` in a write transaction: all of it is durable afterwards, or none of it.
   package func transaction<Result>(_ body: () throws -> Result) throws -> Result {
     try with("BEGIN IMMEDIATE") { try $0.run() }
     do {
@@ -129,15 +130,15 @@ package final class Connection {
 
   package var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
-  /// Rows changed by the newest insert, update or delete.
+  /// The number of rows changed by the latest insert, update or delete.
   package var changes: Int { Int(sqlite3_changes(handle)) }
 
-  /// The key of the row inserted last.
+  /// The row id of the latest insert.
   package var lastInsertedRow: Int64 { sqlite3_last_insert_rowid(handle) }
 
-  // MARK: Ending early
+  // MARK: Interruption
 
-  /// From now on what runs here ends with an interruption once its task is cancelled, or a time has passed.
+  /// From now on, work on this connection is interrupted once its task is cancelled or a time has passed.
   package func interrupt(after time: Duration? = nil) {
     workLimit.deadline = time.map { .now + $0 }
     sqlite3_progress_handler(
@@ -151,13 +152,13 @@ package final class Connection {
 
   // MARK: Write-ahead log
 
-  /// Pages in the write-ahead log that no checkpoint has taken over yet, as of the newest commit.
+  /// The number of pages in the write-ahead log that no checkpoint has moved yet, as of the newest commit.
   package var walPages: Int { Int(walFrames.pointee) }
 
-  /// Moves the write-ahead log into the database. Readers elsewhere are not waited for.
+  /// Moves the write-ahead log into the database, without waiting for other readers.
   ///
-  /// - Parameter isShrinking: empties the file of the write-ahead log too; then readers are waited for as long as for
-  ///   a transaction.
+  /// - Parameter isShrinking: whether to truncate the file of the write-ahead log too; readers are then waited for as
+  ///   long as for a transaction.
   package func checkpoint(isShrinking: Bool = false) throws(SQLiteError) {
     let mode = isShrinking ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE
     let code = sqlite3_wal_checkpoint_v2(handle, nil, mode, nil, nil)
@@ -166,7 +167,7 @@ package final class Connection {
     walFrames.pointee = 0
   }
 
-  /// From now on closing writes nothing: the write-ahead log stays beside the database as it is.
+  /// From now on, closing writes nothing: the write-ahead log stays next to the database as it is.
   package func leaveLogOnClose() {
     _ = waymark_sqlite3_db_config_flag(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
   }
@@ -190,7 +191,7 @@ package final class Connection {
   }
 }
 
-/// How long a connection may work.
+/// The time limit of a connection.
 private final class WorkLimit {
   var deadline: SuspendingClock.Instant?
 

@@ -1,6 +1,6 @@
 internal import CSQLite
 
-/// What SQLite refused: its code and words, and the SQL, never the arguments.
+/// An error from SQLite: its code and message, and the SQL, never the arguments.
 package struct SQLiteError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The extended result code.
   package let code: Int32
@@ -12,29 +12,29 @@ package struct SQLiteError: Error, Hashable, Sendable, CustomStringConvertible {
     return "SQLite \(code): \(message)\(statement)"
   }
 
-  /// Nobody knows whether the names of the database's files are durable.
+  /// It is unknown whether the names of the database's files are durable.
   package static func directoryNotSynced(_ reason: String) -> Self {
     Self(
-      code: directorySync, message: "the store's directory cannot be synced: \(reason)", sql: nil)
+      code: directorySync, message: "the store's directory can't be synced: \(reason)", sql: nil)
   }
 
-  /// No room left where the database lies, be it for the index of the write-ahead log.
+  /// The disk is full, even if only the index of the write-ahead log could not grow.
   package var isFull: Bool { code & 0xff == SQLITE_FULL || code == Self.indexDoesNotGrow }
-  /// The file is no database, or a damaged one.
+  /// The file is damaged or not a database.
   package var isDamage: Bool { code & 0xff == SQLITE_NOTADB || code & 0xff == SQLITE_CORRUPT }
-  /// A table or column that the statement names is not there.
+  /// A table or column in the statement does not exist.
   package var isMissing: Bool { code & 0xff == SQLITE_ERROR }
-  /// It was stopped: its task was cancelled, or its time was over.
+  /// The work was interrupted: its task was cancelled, or its time was over.
   package var isInterrupted: Bool { code & 0xff == SQLITE_INTERRUPT }
-  /// The file is something else.
+  /// The file is not a database.
   package var isNoDatabase: Bool { code & 0xff == SQLITE_NOTADB }
-  /// The disk did not do what it was told; what is durable is no longer known.
+  /// An input/output error; it is unknown what is durable.
   package var isInputOutput: Bool { code & 0xff == SQLITE_IOERR && !isFull }
-  /// What was written is not on the disk as it should be, or nobody knows whether it is.
+  /// A write failed or may be lost.
   package var isLostWrite: Bool { Self.lostWrites.contains(code) }
 
-  // Macros with shifts do not arrive in Swift: SQLITE_IOERR_SHMSIZE; then plain, WRITE, FSYNC, DIR_FSYNC, TRUNCATE,
-  // CLOSE, and what a file system says that knows itself to be damaged: DATA, CORRUPTFS.
+  // Macros with shifts are not imported into Swift: SQLITE_IOERR_SHMSIZE; then plain SQLITE_IOERR, WRITE, FSYNC,
+  // DIR_FSYNC, TRUNCATE, CLOSE, and the errors of a file system that finds itself damaged: DATA, CORRUPTFS.
   private static let directorySync: Int32 = 10 | 5 << 8
   private static let indexDoesNotGrow: Int32 = 10 | 19 << 8
   private static let lostWrites: Set<Int32> = Set(

@@ -2,13 +2,13 @@ internal import CSQLite
 
 /// A prepared statement: bind (from 1), step, read columns (from 0), reset.
 package struct Statement: ~Copyable {
-  /// The bare handle with its SQL, as the connection's cache keeps it.
+  /// The handle and its SQL, as the connection caches them.
   struct Prepared {
     let handle: OpaquePointer
     let sql: String
   }
 
-  /// What a column holds.
+  /// The type of a column's value.
   package enum ColumnType: Sendable {
     case integer, float, text, blob, null
   }
@@ -32,7 +32,7 @@ package struct Statement: ~Copyable {
 
   // MARK: Running
 
-  /// True if a row is there to read; false at the end.
+  /// Advances to the next row. Returns false at the end.
   package func step() throws(SQLiteError) -> Bool {
     switch sqlite3_step(prepared.handle) {
     case SQLITE_ROW: return true
@@ -44,7 +44,7 @@ package struct Statement: ~Copyable {
     }
   }
 
-  /// Ready to be bound and run again; bindings stay.
+  /// Resets the statement so that it can run again. Bindings stay.
   package func reset() { sqlite3_reset(prepared.handle) }
 
   /// Runs to the end and resets.
@@ -53,9 +53,9 @@ package struct Statement: ~Copyable {
     reset()
   }
 
-  /// Binds from `bytes` without copying, and runs if `bind` says so; gives what it said.
+  /// Binds from `bytes` without copying, and runs if `bind` returns true. Returns its result.
   ///
-  /// The bindings point into `bytes` during this call only: they are cleared before it returns.
+  /// The bindings point into `bytes` during this call only; they are cleared before it returns.
   package func run(
     borrowing bytes: [UInt8], _ bind: (borrowing Statement, BorrowedBytes) throws(SQLiteError) -> Bool
   ) throws(SQLiteError) -> Bool {
@@ -92,7 +92,7 @@ package struct Statement: ~Copyable {
     try check(sqlite3_bind_null(prepared.handle, Int32(index)))
   }
 
-  /// Binds text with all its bytes, NUL among them.
+  /// Binds text with all its bytes, including NUL.
   package func bind(_ index: Int, _ value: String) throws(SQLiteError) {
     var value = value
     let code = value.withUTF8 { utf8 in
@@ -108,7 +108,7 @@ package struct Statement: ~Copyable {
     try check(code)
   }
 
-  /// Binds the 16 bytes of two big-endian words as a blob.
+  /// Binds the 16 big-endian bytes of two words as a blob.
   package func bind(_ index: Int, bigEndian word0: UInt64, _ word1: UInt64) throws(SQLiteError) {
     let code = withUnsafeBytes(of: (word0.bigEndian, word1.bigEndian)) { bytes in
       sqlite3_bind_blob(prepared.handle, Int32(index), bytes.baseAddress, 16, waymark_sqlite3_transient())
@@ -116,7 +116,7 @@ package struct Statement: ~Copyable {
     try check(code)
   }
 
-  /// Binds a part of borrowed bytes as text; they must be UTF-8.
+  /// Binds a range of borrowed bytes as text; they must be UTF-8.
   package func bindText(_ index: Int, _ bytes: BorrowedBytes, _ range: Range<Int>) throws(SQLiteError) {
     try check(bindText(index, bytes.pointer(range), range.count, nil))
   }
@@ -128,7 +128,7 @@ package struct Statement: ~Copyable {
   private func bindText(
     _ index: Int, _ base: UnsafePointer<UInt8>?, _ count: Int, _ destructor: sqlite3_destructor_type?
   ) -> Int32 {
-    // A null pointer would bind NULL, and a negative count would stop at the first NUL.
+    // A null pointer would bind NULL, and SQLite would end text of a negative count at the first NUL.
     guard count > 0, let base else {
       return sqlite3_bind_text(prepared.handle, Int32(index), "", 0, waymark_sqlite3_transient())
     }
@@ -178,7 +178,7 @@ package struct Statement: ~Copyable {
     [UInt8](buffer(column, sqlite3_column_blob(prepared.handle, Int32(column))))
   }
 
-  /// A blob of exactly 16 bytes as two big-endian words; nil if it is anything else.
+  /// A blob of exactly 16 bytes as two big-endian words; nil for any other value.
   package func words16(_ column: Int) -> (UInt64, UInt64)? {
     guard type(column) == .blob else { return nil }
     let bytes = buffer(column, sqlite3_column_blob(prepared.handle, Int32(column)))
@@ -189,14 +189,14 @@ package struct Statement: ~Copyable {
     )
   }
 
-  /// The bytes stay valid until the next step or conversion of the column; they are copied at once.
+  /// The bytes stay valid only until the next step or conversion of the column, so callers copy them at once.
   private func buffer(_ column: Int, _ base: UnsafeRawPointer?) -> UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(
       start: base, count: base == nil ? 0 : Int(sqlite3_column_bytes(prepared.handle, Int32(column))))
   }
 }
 
-/// Bytes lent to a statement for one run; ranges are those of the array.
+/// Bytes lent to a statement for one run; ranges refer to the array.
 package struct BorrowedBytes {
   fileprivate let base: UnsafePointer<UInt8>?
   fileprivate let count: Int

@@ -3,10 +3,10 @@
 package import Sodium
 package import Wire
 
-/// What one end brings to a channel.
+/// The keys of one end of a channel.
 package struct ChannelKeys: Sendable {
   package let staticKey: AgreementKey
-  /// New for each channel.
+  /// Must be new for each channel.
   package let ephemeral: AgreementKey
 
   package init(staticKey: AgreementKey, ephemeral: AgreementKey) {
@@ -15,36 +15,37 @@ package struct ChannelKeys: Sendable {
   }
 }
 
-/// Which end this is, and what it asks its owner during the handshake.
+/// The role of this end, with the callbacks of the handshake.
 package enum ChannelRole: Sendable {
-  /// Dials. `authorize` is asked once the other end has proved its key: the payload of message 3, or nil to
-  /// refuse; `presharedKey` goes with pairing.
+  /// The end that dials. `authorize` is called once the other end has proved its key; it returns the payload of message
+  /// 3, or nil to refuse. `presharedKey` is for pairing.
   case initiator(
     Purpose, presharedKey: SymmetricKey?, authorize: @Sendable (TransportKey) -> [UInt8]?)
-  /// Answers. `presharedKey` is asked for the key of a ticket: nil if there is none.
+  /// The end that answers. `presharedKey` returns the key of a ticket, or nil if the ticket is unknown.
   case responder(presharedKey: @Sendable (TicketID) -> SymmetricKey?)
 }
 
-/// A handshake that has come to its end.
+/// The result of a complete handshake.
 package struct ChannelOpening: Hashable, Sendable {
   package let purpose: Purpose
   package let remoteKey: TransportKey
   package let handshakeHash: Bytes32
-  /// What message 3 carried; at the initiator nil.
+  /// The payload of message 3; nil at the initiator.
   package let payload: [UInt8]?
 }
 
-/// One connection as a value: bytes in, events and bytes out. It reads no clock and owns no socket.
+/// An encrypted, authenticated connection as a value: bytes in, events and bytes out. It reads no clock and owns no
+/// socket.
 ///
-/// Its owner puts received bytes into `frames`, calls `next()` until that gives nil or throws, and sends
-/// what `output` holds. After an error `output` may hold a last answer; then the connection ends.
+/// The owner puts received bytes into `frames`, calls `next()` until it returns nil or throws, and sends the bytes in
+/// `output`. After an error `output` may hold a final answer; send it and close the connection.
 package struct Channel: ~Copyable {
-  /// What `next()` found.
+  /// An event that `next()` returns.
   package enum Event: Hashable, Sendable {
-    /// The other end has proved its key; messages may be sent. Comes once.
+    /// The other end has proved its key; messages may be sent. Occurs once.
     case opened(ChannelOpening)
     case message([UInt8])
-    /// The other end closed in good order. Nothing follows.
+    /// The other end closed the channel. Nothing follows.
     case closed
   }
 
@@ -59,20 +60,20 @@ package struct Channel: ~Copyable {
 
   /// The largest payload of message 3.
   package static let payloadBytesMax = Limits.introductionBytesMax
-  /// What a handshake has to hold at a time. The rest of `handshakeBytesMax` is for the connection itself.
+  /// The bytes that a handshake buffers at most. The rest of `handshakeBytesMax` is for the connection itself.
   private static let handshakeCapacity = FrameReader.lengthBytes + 64 + payloadBytesMax
-  /// The storage for received bytes on an open channel: two frames.
+  /// The buffer for received bytes on an open channel: two frames.
   private static let openCapacity = 2 * (Limits.frameBytesMax + FrameReader.lengthBytes)
 
   package var frames = FrameReader(capacity: Channel.handshakeCapacity)
-  /// Bytes for the other end; the owner takes them away.
+  /// Bytes to send to the other end. The owner sends and removes them.
   package var output: [UInt8] = []
   private let role: ChannelRole
   private let keys: ChannelKeys
   private var purpose: Purpose
   private var phase: Phase
 
-  /// Begins; at the initiator `output` then holds its first bytes.
+  /// Begins a handshake. At the initiator, `output` then holds the first bytes to send.
   package init(_ role: ChannelRole, keys: ChannelKeys) throws(ChannelError) {
     self.role = role
     self.keys = keys
@@ -99,7 +100,7 @@ package struct Channel: ~Copyable {
     }
   }
 
-  /// Whether a part of a frame or of a message is here and the rest must come.
+  /// Whether a frame or message has been received in part.
   package var isMidMessage: Bool {
     if !frames.isEmpty { return true }
     switch phase {
@@ -110,7 +111,7 @@ package struct Channel: ~Copyable {
 
   // MARK: Receiving
 
-  /// The next event in the bytes received; nil if more must come. After an error the channel has ended.
+  /// Returns the next event in the received bytes; nil if more are needed. After an error the channel has ended.
   package mutating func next() throws(ChannelError) -> Event? {
     switch takePhase() {
     case .awaitingPreamble: return try readPreamble()
@@ -122,7 +123,7 @@ package struct Channel: ~Copyable {
     }
   }
 
-  /// Takes the phase out and leaves `ended`, so that a throwing path can't go on.
+  /// Takes the phase and leaves `ended`, so that the channel cannot continue after an error.
   private mutating func takePhase() -> Phase {
     var taken = Phase.ended
     swap(&taken, &phase)
@@ -170,7 +171,7 @@ package struct Channel: ~Copyable {
   }
 
   private mutating func readMessage2(_ handshake: consuming Handshake) throws(ChannelError) -> Event? {
-    // The answer of another version begins with the magic, which is longer than any handshake message.
+    // The answer of another version begins with the magic, which exceeds any handshake message if read as a length.
     if let length = frames.nextLength, length > Limits.handshakeBytesMax {
       guard let version = try Preamble.version(in: frames.bytes) else {
         phase = .awaitingMessage2(handshake)
@@ -211,7 +212,7 @@ package struct Channel: ~Copyable {
     return opening
   }
 
-  /// A whole handshake message of an allowed size; nil if more must come.
+  /// Returns a complete handshake message of an allowed size; nil if more bytes are needed.
   private mutating func handshakeMessage(
     bytes allowed: ClosedRange<Int>
   ) throws(ChannelError) -> ArraySlice<UInt8>? {
@@ -243,7 +244,7 @@ package struct Channel: ~Copyable {
     phase = .open(sealed)
   }
 
-  /// Appends the end of the channel to `output`; nothing can be sent or received after it.
+  /// Appends the closing frame to `output`. Nothing can be sent or received after it.
   package mutating func close() throws(ChannelError) {
     guard case .open(var sealed) = takePhase() else { return }
     try sealed.sealer.sealClose(into: &output)

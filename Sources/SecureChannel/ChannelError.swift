@@ -1,17 +1,17 @@
 // Protocol/channel.md, "Failures".
 
-/// Why a channel ends. Coarse on purpose, and nothing of it goes out on the wire.
+/// Why a channel ends. Deliberately coarse; never sent to the other end.
 package enum ChannelError: Error, Hashable, Sendable {
-  /// The other end is not who it must be, or what it sent is not a handshake.
+  /// The other end could not prove its key, or its bytes are not a handshake.
   case handshakeFailed
-  /// The other end speaks this version of the protocol, not ours.
+  /// The other end speaks another version of the protocol.
   case versionMismatch(theirs: UInt8)
-  /// We would not talk to this key, or know no such ticket.
+  /// We refuse this key, or do not know the ticket.
   case refused
-  /// After the handshake: bytes that no honest end sends, among them every tampered one.
+  /// After the handshake: bytes that were tampered with or that violate the protocol.
   case violation
-  /// A message of our own over `Limits.messageBytesMax`, or a payload that no handshake can carry.
+  /// One of our own messages is larger than `Limits.messageBytesMax`, or a payload is too large for the handshake.
   case messageTooLarge
-  /// A cipher's counter is at its end; only a new channel helps.
+  /// A cipher's counter is exhausted; a new channel is needed.
   case exhausted
 }

@@ -2,33 +2,33 @@
 
 import Wire
 
-/// Received bytes, cut into frames wherever the network cut them.
+/// A buffer for received bytes that splits them into frames, however the network delivers them.
 ///
-/// The storage grows with what comes, up to a size that is what an end without a name may make us hold: nobody gets
-/// memory for bytes that it only might send. The shell reads from its socket straight into `storage[makeRoom()]`
-/// and then says how much came.
+/// The storage grows with the bytes received, up to `capacity`, which stays small until the other end is authenticated.
+/// So no memory is held for bytes that were only announced. The shell reads from its socket into `storage[makeRoom()]`
+/// and then calls `filled`.
 package struct FrameReader: Sendable {
   /// The two bytes of a frame's length.
   static let lengthBytes = 2
 
-  /// How much is kept of a reader that has nothing to keep.
+  /// The least size that the storage grows to.
   private static let firstBytes = 256
 
   package var storage: [UInt8] = []
-  /// The most bytes that are held.
+  /// The most bytes to hold.
   private var capacity: Int
-  /// What has come and is not taken.
+  /// The range of bytes that were received and not taken.
   package private(set) var unread: Range<Int> = 0..<0
 
   package init(capacity: Int) { self.capacity = capacity }
 
-  /// Whether a part of something is here.
+  /// Whether no received bytes are waiting.
   package var isEmpty: Bool { unread.isEmpty }
 
   var bytes: ArraySlice<UInt8> { storage[unread] }
 
-  /// The free end of the storage, after moving what is unread to its start if the end is short, and growing if
-  /// what is half here needs it.
+  /// Returns the free range at the end of the storage. First moves unread bytes to the start if little is free, and
+  /// grows the storage if an incomplete frame needs it.
   package mutating func makeRoom() -> Range<Int> { makeRoom(for: 1) }
 
   private mutating func makeRoom(for count: Int) -> Range<Int> {
@@ -52,13 +52,13 @@ package struct FrameReader: Sendable {
     }
   }
 
-  /// So many bytes now stand behind the unread ones.
+  /// Records that so many bytes were written at the start of the free range.
   package mutating func filled(_ count: Int) {
-    precondition(count >= 0 && count <= storage.count - unread.upperBound, "\(count) bytes were not free")
+    precondition(count >= 0 && count <= storage.count - unread.upperBound, "no room for \(count) bytes")
     unread = unread.lowerBound..<unread.upperBound + count
   }
 
-  /// Copies bytes in: all of them, or as many as fit. Returns how many.
+  /// Copies in as many bytes as fit, and returns how many.
   package mutating func append(_ bytes: ArraySlice<UInt8>) -> Int {
     let room = makeRoom(for: bytes.count)
     let count = min(room.count, bytes.count)
@@ -68,22 +68,22 @@ package struct FrameReader: Sendable {
     return count
   }
 
-  /// Allows more, once the other end has a name.
+  /// Raises the capacity, once the other end is authenticated.
   mutating func grow(to capacity: Int) { self.capacity = max(self.capacity, capacity) }
 
-  /// Takes bytes that are no frame.
+  /// Takes bytes that are not a frame.
   mutating func skip(_ count: Int) {
-    precondition(count <= unread.count, "\(count) bytes have not come")
+    precondition(count <= unread.count, "fewer than \(count) unread bytes")
     unread = unread.lowerBound + count..<unread.upperBound
   }
 
-  /// The length of the next frame, without taking it; nil if it has not come.
+  /// The length of the next frame, without taking it; nil until it has been received.
   var nextLength: Int? {
     guard unread.count >= Self.lengthBytes else { return nil }
     return Int(storage[unread.lowerBound]) << 8 | Int(storage[unread.lowerBound + 1])
   }
 
-  /// Takes the next frame and gives the place of its content in the storage; nil if more must come.
+  /// Takes the next frame and returns the range of its content in the storage; nil if it is incomplete.
   package mutating func next() -> Range<Int>? {
     guard let length = nextLength, unread.count >= Self.lengthBytes + length else { return nil }
     let start = unread.lowerBound + Self.lengthBytes
@@ -93,7 +93,7 @@ package struct FrameReader: Sendable {
 }
 
 func appendFrameLength(_ length: Int, to bytes: inout [UInt8]) {
-  precondition(length <= Limits.frameBytesMax, "a frame of \(length) bytes")
+  precondition(length <= Limits.frameBytesMax, "frame too large: \(length) bytes")
   bytes.append(UInt8(truncatingIfNeeded: length >> 8))
   bytes.append(UInt8(truncatingIfNeeded: length))
 }

@@ -3,9 +3,9 @@
 package import Sodium
 package import Wire
 
-/// Noise_XX_25519_ChaChaPoly_SHA256, or with a pre-shared key Noise_XXpsk3_…: three messages, each once.
+/// A handshake of three messages: Noise_XX_25519_ChaChaPoly_SHA256, or Noise_XXpsk3_… with a pre-shared key.
 ///
-/// A failed step spoils the handshake: every later one fails too.
+/// Once a step has failed, every later one fails too.
 package struct Handshake: ~Copyable {
   package enum Role: Hashable, Sendable {
     case initiator, responder
@@ -21,7 +21,7 @@ package struct Handshake: ~Copyable {
   /// The number of the message that comes next, 1 to 3; 4 when complete; 0 when failed.
   private var step = 1
 
-  /// Begins; `ephemeral` must be new for each handshake.
+  /// Begins a handshake. `ephemeral` must be new each time.
   package init(
     role: Role, staticKey: AgreementKey, ephemeral: AgreementKey, presharedKey: SymmetricKey?,
     prologue: [UInt8]
@@ -36,14 +36,14 @@ package struct Handshake: ~Copyable {
     symmetric.mixHash(prologue)
   }
 
-  /// The static key of the other end: after message 2 at the initiator, after message 3 at the responder.
+  /// The static key of the other end; nil before message 2 at the initiator and before message 3 at the responder.
   package var remoteKey: TransportKey? { TransportKey(bytes: remoteStatic) }
 
   package var isComplete: Bool { step == 4 }
 
   // MARK: Messages
 
-  /// The next message, which is this end's to send.
+  /// Writes the next message. It must be this end's turn.
   package mutating func write(payload: [UInt8] = []) throws(ChannelError) -> [UInt8] {
     let number = try begin(writing: true)
     var message: [UInt8] = []
@@ -64,7 +64,7 @@ package struct Handshake: ~Copyable {
     return message
   }
 
-  /// Takes the next message, which is the other end's; returns its payload.
+  /// Reads the next message and returns its payload. It must be the other end's turn.
   package mutating func read(_ message: ArraySlice<UInt8>) throws(ChannelError) -> [UInt8] {
     let number = try begin(writing: false)
     var rest = message
@@ -85,7 +85,7 @@ package struct Handshake: ~Copyable {
     return payload
   }
 
-  /// The channel that three messages have opened.
+  /// Returns the channel, once all three messages have been exchanged.
   package consuming func finish() throws(ChannelError) -> SealedChannel {
     guard step == 4, let remote = remoteKey, let hash = Bytes32(symmetric.hash) else {
       throw .handshakeFailed
@@ -99,7 +99,7 @@ package struct Handshake: ~Copyable {
 
   // MARK: Tokens
 
-  /// The number of the message, and the step spoilt until the message is through.
+  /// Returns the number of the message, and marks the handshake as failed until the message has succeeded.
   private mutating func begin(writing: Bool) throws(ChannelError) -> Int {
     let number = step
     step = 0
@@ -121,7 +121,7 @@ package struct Handshake: ~Copyable {
     mixEphemeral(remoteEphemeral)
   }
 
-  /// With a pre-shared key the ephemeral key also enters the key: Noise, section 9.2.
+  /// With a pre-shared key the ephemeral key is also mixed into the cipher key: Noise, section 9.2.
   private mutating func mixEphemeral(_ publicKey: [UInt8]) {
     symmetric.mixHash(publicKey)
     guard presharedKey != nil, let key = try? SymmetricKey(publicKey) else { return }

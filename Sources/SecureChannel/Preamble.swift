@@ -2,20 +2,20 @@
 
 package import Wire
 
-/// What a connection is for: the first thing that the initiator says, in clear.
+/// The purpose of a connection, which the initiator sends first, in the clear.
 package enum Purpose: Hashable, Sendable {
-  /// Two devices of a circle.
+  /// A session between two devices of a circle.
   case session
-  /// A new device and the one that issued this ticket.
+  /// Pairing of a new device with the one that issued this ticket.
   case pairing(ticket: TicketID)
 }
 
-/// The clear bytes before the handshake; they are its prologue, so a changed one fails it.
+/// The cleartext before the handshake. It is the handshake's prologue, so the handshake fails if any byte was changed.
 package struct Preamble: Hashable, Sendable {
-  /// "WAYMARK" and a zero byte. As the length of a frame it would be beyond any handshake message.
+  /// "WAYMARK" and a zero byte. Read as a frame length, it exceeds any handshake message.
   package static let magic: [UInt8] = [0x57, 0x41, 0x59, 0x4d, 0x41, 0x52, 0x4b, 0x00]
   package static let version: UInt8 = 1
-  /// How many bytes every version has in common: magic and version.
+  /// The length of magic and version, the part that all versions have in common.
   package static let commonBytes = 9
   static let bytesMax = 18
 
@@ -30,17 +30,17 @@ package struct Preamble: Hashable, Sendable {
     }
   }
 
-  /// What a responder says to an initiator of another version before it closes.
+  /// The answer of a responder to an initiator of another version, before it closes.
   package static var answer: [UInt8] { magic + [version] }
 
-  /// The version behind the magic; nil if fewer than `commonBytes` have come.
+  /// Reads the version after the magic; nil if fewer than `commonBytes` have been received.
   static func version(in bytes: ArraySlice<UInt8>) throws(ChannelError) -> UInt8? {
     let common = bytes.prefix(magic.count)
     guard common.elementsEqual(magic.prefix(common.count)) else { throw .handshakeFailed }
     return bytes.dropFirst(magic.count).first
   }
 
-  /// The preamble at the start of `bytes`; nil if more must come.
+  /// Reads the preamble at the start of `bytes`; nil if more bytes are needed.
   static func read(_ bytes: ArraySlice<UInt8>) throws(ChannelError) -> Preamble? {
     guard let version = try version(in: bytes) else { return nil }
     guard version == Self.version else { throw .versionMismatch(theirs: version) }

@@ -3,10 +3,10 @@
 package import Sodium
 package import Wire
 
-/// What a finished handshake leaves: who is there, and one cipher for each direction.
+/// The result of a handshake: the other end's key, and a cipher for each direction.
 package struct SealedChannel: ~Copyable {
   package let remoteKey: TransportKey
-  /// Names this one channel; a joiner signs it.
+  /// Identifies this channel. A joining device signs it.
   package let handshakeHash: Bytes32
   package var sealer: Sealer
   package var opener: Opener
@@ -14,19 +14,19 @@ package struct SealedChannel: ~Copyable {
 
 /// The byte before the content in every sealed frame.
 enum FragmentHeader: UInt8 {
-  /// A part of a message; at least one follows.
+  /// A fragment of a message; at least one more follows.
   case more = 0
-  /// The last part of a message, or all of it.
+  /// The last fragment of a message, or all of it.
   case last = 1
-  /// The other end says no more; nothing follows.
+  /// The end of the channel. Nothing follows.
   case close = 2
 
   static let bytes = 1
-  /// How much of a message fits in one frame.
+  /// How many bytes of a message fit one frame.
   static let contentBytesMax = Limits.frameBytesMax - SymmetricKey.tagBytes - bytes
 }
 
-/// The sending half: cuts messages into fragments and seals each in a frame.
+/// The sending half: splits messages into fragments and seals each in a frame.
 package struct Sealer: ~Copyable {
   let key: SymmetricKey
   private var counter: UInt64
@@ -67,14 +67,14 @@ package struct Sealer: ~Copyable {
   }
 }
 
-/// The receiving half: opens frames and puts messages together again.
+/// The receiving half: opens frames and reassembles messages.
 package struct Opener: ~Copyable {
-  /// What one frame brought.
+  /// The result of opening one frame.
   package enum Opened: Hashable, Sendable {
-    /// A part of a message that is not complete yet.
+    /// A fragment of a message that is not complete yet.
     case partial
     case message([UInt8])
-    /// The other end closed; nothing after this counts.
+    /// The other end closed the channel. Anything after it is ignored.
     case closed
   }
 
@@ -88,7 +88,7 @@ package struct Opener: ~Copyable {
     self.counter = counter
   }
 
-  /// Whether the first part of a message is here and the last is not.
+  /// Whether a message has been received in part.
   package var isMidMessage: Bool { !partial.isEmpty }
 
   /// Opens the frame whose content is `range` of the buffer, in place.
@@ -109,7 +109,7 @@ package struct Opener: ~Copyable {
     guard partial.count + content.count <= Limits.messageBytesMax else { throw .violation }
     switch header {
     case .more:
-      // An empty part would be work for nothing, without end.
+      // Empty fragments would let a peer cause work forever without reaching a limit.
       guard !content.isEmpty else { throw .violation }
       partial.append(contentsOf: content)
       return .partial

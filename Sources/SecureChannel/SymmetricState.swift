@@ -2,14 +2,14 @@
 
 import Sodium
 
-/// The keys and the hash of a handshake under way.
+/// The keys and the transcript hash of a handshake in progress.
 struct SymmetricState {
   private(set) var hash: [UInt8]
   private var chainingKey: SymmetricKey
   private var cipherKey: SymmetricKey?
   private var counter: UInt64 = 0
 
-  /// A name no longer than a hash enters as it is, filled with zeros; a longer one hashed.
+  /// Starts the hash with the protocol name: padded with zeros if it fits a hash, otherwise hashed.
   init(protocolName: String) {
     let name = Array(protocolName.utf8)
     hash =
@@ -51,7 +51,7 @@ struct SymmetricState {
     return Array(text[range])
   }
 
-  /// The initiator's sending key and the responder's.
+  /// The sending keys of the initiator and of the responder.
   func split() -> (SymmetricKey, SymmetricKey) { chainingKey.derivedPair(nil) }
 
   private mutating func begin(_ chaining: SymmetricKey, _ cipher: SymmetricKey) {
@@ -62,7 +62,7 @@ struct SymmetricState {
 
   private static func key(_ bytes: [UInt8]) -> SymmetricKey {
     guard let key = try? SymmetricKey(bytes) else {
-      preconditionFailure("a hash has 32 bytes, not \(bytes.count)")
+      preconditionFailure("expected a 32-byte hash, got \(bytes.count) bytes")
     }
     return key
   }

@@ -2,7 +2,7 @@ import Foundation
 import JSONDocument
 import Simulation
 
-/// What the person asked for, and the runs that follow.
+/// The parsed command line, and the runs that it asks for.
 struct Command {
   private var first: UInt64 = 1
   private var count: UInt64?
@@ -13,27 +13,29 @@ struct Command {
   private var repeats = false
   private var shrinks = true
   private var goesOn = false
-  /// Reports of other processes, to be added up.
+  /// Report files of other processes, to be added up.
   private var parts: [String] = []
   private var reportFile: String?
 
   private var report = Report()
 
   static let usage = """
-    simulator: devices of one circle under a virtual clock, with all that can go wrong.
+    Simulate a circle of devices under a virtual clock, with faults of all kinds.
 
-      simulator --seed N                 one run, and its options
-      simulator --seeds FIRST COUNT      many, one after the other, until one fails
-      simulator --minutes M [--seed N]   as many as there is time for
-      simulator --run 'seed=… …'         exactly these options, as a failure prints them
+    Usage:
+      simulator --seed N                 run one seed and print its options
+      simulator --seeds FIRST COUNT      run consecutive seeds until one fails
+      simulator --minutes M [--seed N]   run consecutive seeds until one fails or the time is up
+      simulator --run 'seed=… …'         run exactly these options, as printed for a failure
 
-      --events N    how long the faults last (1500)
-      --tell        every event of the run
-      --twice       runs each seed twice and compares
-      --all         goes on after a failure
-      --no-shrink   does not look for a smaller run that fails too
-      --report F    writes the figures to a file, as JSON, instead of printing them
-      --sum F…      adds up such files, and prints the figures
+    Options:
+      --events N    number of events during which faults occur (default 1500)
+      --tell        print every event of a single run
+      --twice       run each seed twice and compare the runs
+      --all         continue after a failure
+      --no-shrink   don't look for a smaller run that fails too
+      --report F    write the figures to file F as JSON instead of printing them
+      --sum F…      add up such files and print the figures
 
     """
 
@@ -80,7 +82,7 @@ struct Command {
     return true
   }
 
-  /// True if nothing was found.
+  /// Does the runs; true if no check failed.
   mutating func run() -> Bool {
     if !parts.isEmpty { return sum() }
     if let line, let options = Options(line: line) { return runOne(options) }
@@ -111,19 +113,19 @@ struct Command {
     return isWell
   }
 
-  /// Runs one world; false if it broke a promise.
+  /// Runs one world; false if a check failed.
   private mutating func pass(_ options: Options, tell: ((String) -> Void)? = nil) -> Bool {
     let outcome = report.add { Run.outcome(of: options, log: isTold ? tell : nil) }
     if repeats {
       let again = Run.outcome(of: options)
       guard again.trace == outcome.trace, again.events == outcome.events else {
-        print("NOT DETERMINED: \(options)\n  \(outcome.events) events, then \(again.events)")
+        print("NOT DETERMINISTIC: \(options)\n  \(outcome.events) events, then \(again.events)")
         return false
       }
     }
     guard let failure = outcome.failure else { return true }
     print("FAILED: \(options)\n  \(failure)")
-    // It may be a long time until the next line, and whoever reads along a file wants to know now.
+    // The next line may take long, and readers of a log file want to see the failure now.
     fflush(nil)
     guard shrinks else { return false }
     let smaller = Shrinking(outcome).smallest { print("  smaller: \($0.events) events") }
@@ -134,7 +136,7 @@ struct Command {
   private mutating func sum() -> Bool {
     for part in parts {
       guard let data = FileManager.default.contents(atPath: part), report.add(json: data) else {
-        print("\(part) is no report.")
+        print("\(part) is not a report of the simulator.")
         return false
       }
     }
@@ -147,13 +149,13 @@ struct Command {
     FileHandle.standardError.write(Data("\r\(seed - first + 1) runs, \(report.speed)   ".utf8))
   }
 
-  /// Prints the figures, or writes them to a file.
+  /// Prints the figures, or writes them to the report file.
   private func tell() {
     guard let reportFile else { return print(report.text) }
     do {
       try Data(report.json.utf8).write(to: URL(fileURLWithPath: reportFile))
     } catch {
-      print("The report can't be written to \(reportFile): \(error.localizedDescription)")
+      print("Can't write the report to \(reportFile): \(error.localizedDescription)")
     }
   }
 }

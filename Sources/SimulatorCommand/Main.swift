@@ -1,7 +1,7 @@
 import Foundation
 import Simulation
 
-/// `simulator`: runs worlds from seeds, and says what was found.
+/// `simulator`: runs simulated worlds from seeds and reports failed checks.
 @main
 struct Simulator {
   static func main() {

@@ -1,7 +1,7 @@
 import Foundation
 import Simulation
 
-/// The figures of all runs together.
+/// The accumulated figures of all runs.
 struct Report {
   private var runs = 0
   private var failures = 0
@@ -9,7 +9,7 @@ struct Report {
   private var virtualMilliseconds: Int64 = 0
   private var seconds = 0.0
   private var tally = Tally()
-  /// In how many runs something happened.
+  /// The number of runs in which something happened, by name.
   private var runsWith = Tally()
 
   mutating func add(_ run: () -> Outcome) -> Outcome {
@@ -25,7 +25,7 @@ struct Report {
     return outcome
   }
 
-  /// Adds what another process has written; false if it is no report.
+  /// Adds the report of another process; false if it is not valid.
   mutating func add(json: Data) -> Bool {
     guard let object = try? JSONSerialization.jsonObject(with: json) as? [String: Any],
       let runs = object["runs"] as? Int, let failures = object["failures"] as? Int,
@@ -51,7 +51,7 @@ struct Report {
 
   private var eventsPerSecond: Int { seconds > 0 ? Int(Double(events) / seconds) : 0 }
 
-  var speed: String { "\(events) events, \(eventsPerSecond) a second" }
+  var speed: String { "\(events) events, \(eventsPerSecond) per second" }
 
   var text: String {
     var lines = [
@@ -65,7 +65,7 @@ struct Report {
     return lines.joined(separator: "\n")
   }
 
-  /// One object with the figures, the faults by name.
+  /// The figures as one JSON object, with counts by name.
   var json: String {
     var object: [String: Any] = [
       "runs": runs, "failures": failures, "events": events, "seconds": seconds,

@@ -2,19 +2,19 @@ import CSodium
 
 /// An X25519 key pair whose secret half stays in guarded memory.
 package final class AgreementKey: Sendable {
-  /// Thirty-two bytes.
+  /// The public key, 32 bytes.
   package let publicKey: [UInt8]
   let secret: SecretMemory
 
   package static var secretBytes: Int { crypto_scalarmult_curve25519_scalarbytes() }
 
-  /// The pair of a secret of 32 bytes: only for what is no secret, as in test vectors.
+  /// Creates a pair from a secret of 32 bytes; only for values that are not secret, as in test vectors.
   package convenience init(secret bytes: [UInt8]) throws(SodiumError) {
     guard bytes.count == Self.secretBytes else { throw .wrongLength }
     try self.init { secret in secret.update(from: bytes, count: bytes.count) }
   }
 
-  /// A new pair that nobody has had before.
+  /// Generates a new pair.
   package convenience init() throws(SodiumError) {
     try self.init { secret in randombytes_buf(secret, Self.secretBytes) }
   }
@@ -26,7 +26,7 @@ package final class AgreementKey: Sendable {
     self.publicKey = publicKey
   }
 
-  /// What both ends compute; refused if the other's point makes it all zero.
+  /// The shared secret that both ends compute; throws `weakPoint` if the other's point makes it all zero.
   package func sharedSecret(with publicKey: [UInt8]) throws(SodiumError) -> SymmetricKey {
     guard publicKey.count == crypto_scalarmult_curve25519_bytes() else { throw .wrongLength }
     var code: CInt = -1

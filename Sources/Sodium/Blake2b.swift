@@ -1,11 +1,11 @@
 import CSodium
 
-/// Thirty-two bytes as four big-endian words: what a fixed-size identifier is built from without allocation.
+/// A hash of 32 bytes as four big-endian words, from which identifiers are built without allocation.
 package typealias HashWords = (UInt64, UInt64, UInt64, UInt64)
 
-/// BLAKE2b with 32 bytes of output: incremental, or in one call through `hash`.
+/// BLAKE2b with 32 bytes of output: incremental, or in one call of `hash`.
 ///
-/// Swift doesn't import the state's C type (64-byte alignment), so the state is memory of its own.
+/// Swift doesn't import the C type of the state (64-byte alignment), so the state is allocated by hand.
 package struct Blake2b256: ~Copyable {
   private let state: OpaquePointer
 
@@ -16,7 +16,7 @@ package struct Blake2b256: ~Copyable {
   }
 
   deinit {
-    // It may have taken in a secret.
+    // The state may depend on a secret.
     sodium_memzero(UnsafeMutableRawPointer(state), Self.stateBytes)
     UnsafeMutableRawPointer(state).deallocate()
   }
@@ -36,12 +36,12 @@ package struct Blake2b256: ~Copyable {
     withUnsafeBytes(of: number.bigEndian) { Self.add($0, to: state) }
   }
 
-  /// The hash; the state is used up.
+  /// Finishes and returns the hash; consumes the state.
   package consuming func finish() -> HashWords { Self.end(state) }
 
-  // MARK: One call
+  // MARK: One-call hashes
 
-  /// Hashes one run of bytes: the fast path for many small records.
+  /// Hashes contiguous bytes: the fast path for many small records.
   package static func hash(_ bytes: UnsafeRawBufferPointer) -> HashWords {
     Library.ready
     return words { output in
@@ -58,9 +58,9 @@ package struct Blake2b256: ~Copyable {
     hash(prefix: prefix, part[...])
   }
 
-  /// Hashes a prefix and the bytes behind it, with no heap allocation.
+  /// Hashes a prefix and the bytes after it, without heap allocation.
   package static func hash(prefix: [UInt8], _ part: ArraySlice<UInt8>) -> HashWords {
-    // Aligned by hand: memory asked for at 64 bytes would come from the heap.
+    // Aligned by hand: an allocation with 64-byte alignment would come from the heap.
     withUnsafeTemporaryAllocation(byteCount: stateBytes + stateAlignment, alignment: 16) { memory in
       guard let base = memory.baseAddress else { preconditionFailure("no room for a hash state") }
       let state = OpaquePointer(base.alignedUp(toMultipleOf: stateAlignment))
@@ -78,12 +78,12 @@ package struct Blake2b256: ~Copyable {
     return hasher.finish()
   }
 
-  /// The same hash as bytes.
+  /// The hash of a prefix and parts, as bytes.
   package static func hashBytes(prefix: [UInt8], parts: [[UInt8]]) -> [UInt8] {
     bytes(hash(prefix: prefix, parts: parts))
   }
 
-  /// The thirty-two bytes that four words stand for.
+  /// The 32 bytes of four words.
   package static func bytes(_ words: HashWords) -> [UInt8] {
     let ordered = (
       words.0.bigEndian, words.1.bigEndian, words.2.bigEndian, words.3.bigEndian
@@ -91,7 +91,7 @@ package struct Blake2b256: ~Copyable {
     return withUnsafeBytes(of: ordered) { Array($0) }
   }
 
-  // MARK: The state in C
+  // MARK: The C state
 
   private static let stateBytes = crypto_generichash_blake2b_statebytes()
   private static let stateAlignment = 64
@@ -112,7 +112,7 @@ package struct Blake2b256: ~Copyable {
   }
 }
 
-/// Lets `body` write 32 bytes and reads them as big-endian words.
+/// The 32 bytes that `body` writes, as big-endian words.
 private func words(_ body: (UnsafeMutablePointer<UInt8>) -> CInt) -> HashWords {
   var output: HashWords = (0, 0, 0, 0)
   let code = withUnsafeMutableBytes(of: &output) { buffer in

@@ -1,5 +1,6 @@
 import CSodium
 
-/// Keeps this process's memory to itself: no other process of the user reads it, and no core file holds it.
-/// A process that has dropped rights it was started with may not be able to; then nothing happens.
+/// Protects this process's memory from other processes of the user and from core files.
+///
+/// Does nothing if the system refuses, as it may in a process that has dropped privileges.
 package func hideMemory() { _ = waymark_hide_memory() }

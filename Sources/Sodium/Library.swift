@@ -1,23 +1,23 @@
 import CSodium
 
-/// What libsodium refuses. Coarse on purpose: callers can only give up.
+/// Errors of libsodium. Coarse on purpose: callers can't recover from any of them.
 package enum SodiumError: Error, Hashable, Sendable {
-  /// A key, seed or other secret that has not the one right number of bytes.
+  /// A key, seed or other secret has the wrong number of bytes.
   case wrongLength
-  /// A public key that gives an all-zero shared secret.
+  /// A public key results in an all-zero shared secret.
   case weakPoint
-  /// No memory for a secret.
+  /// No memory is available for a secret.
   case outOfMemory
 }
 
 enum Library {
-  /// Chooses the fast implementations and opens the random source, once per process.
+  /// Selects the fast implementations and opens the random source, once per process.
   static let ready: Void = {
     precondition(sodium_init() >= 0, "libsodium can't be initialised")
   }()
 }
 
-/// Unpredictable bytes from the operating system.
+/// Random bytes from the operating system.
 package func randomBytes(_ count: Int) -> [UInt8] {
   Library.ready
   return [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
@@ -26,7 +26,7 @@ package func randomBytes(_ count: Int) -> [UInt8] {
   }
 }
 
-/// The operating system's randomness as a Swift generator.
+/// A Swift generator of the operating system's randomness.
 package struct SecureRandom: RandomNumberGenerator, Sendable {
   package init() {}
 
@@ -38,9 +38,9 @@ package struct SecureRandom: RandomNumberGenerator, Sendable {
   }
 }
 
-/// Overwrites a secret that had to be in an ordinary array for a while.
+/// Overwrites a secret that was held in an ordinary array.
 ///
-/// The array must be the only holder of its storage, else a copy is wiped.
+/// The array must be the only owner of its storage; otherwise only a copy is wiped.
 package func wipe(_ secret: inout [UInt8]) {
   secret.withUnsafeMutableBytes { buffer in
     if let base = buffer.baseAddress { sodium_memzero(base, buffer.count) }

@@ -1,6 +1,6 @@
 import CSodium
 
-/// How much work it is to try one passphrase: Argon2id, one lane.
+/// The cost of trying one passphrase: Argon2id with one lane.
 package struct PassphraseCost: Hashable, Sendable {
   package let passes: Int
   package let memoryBytes: Int
@@ -10,16 +10,16 @@ package struct PassphraseCost: Hashable, Sendable {
     self.memoryBytes = memoryBytes
   }
 
-  /// Below this Argon2id is not defined.
+  /// The least memory for which Argon2id is defined.
   package static var memoryBytesMin: Int { crypto_pwhash_argon2id_memlimit_min() }
 }
 
 extension SymmetricKey {
   package static var saltBytes: Int { crypto_pwhash_argon2id_saltbytes() }
 
-  /// The key that a passphrase gives with this salt. Takes as long and as much memory as the cost says.
+  /// Derives the key from a passphrase and a salt, with the given cost in time and memory.
   ///
-  /// - Throws: `outOfMemory` where the machine has not that much.
+  /// - Throws: `outOfMemory` if the machine does not have that much memory.
   package convenience init(
     passphrase: borrowing SecretBuffer, salt: [UInt8], cost: PassphraseCost
   ) throws(SodiumError) {
@@ -35,12 +35,12 @@ extension SymmetricKey {
     guard code == 0 else { throw .outOfMemory }
   }
 
-  // MARK: XChaCha20-Poly1305, whose nonce is long enough to be drawn at random
+  // MARK: XChaCha20-Poly1305, with a nonce long enough to be random
 
   package static var longNonceBytes: Int { crypto_aead_xchacha20poly1305_ietf_npubbytes() }
   package static var longTagBytes: Int { crypto_aead_xchacha20poly1305_ietf_abytes() }
 
-  /// The secret sealed under a nonce that this key has never had, the tag behind it.
+  /// The secret encrypted under a nonce that was never used with this key, followed by the tag.
   package func sealed(
     _ secret: borrowing SecretBuffer, nonce: [UInt8], associatedData: [UInt8]
   ) -> [UInt8] {
@@ -53,7 +53,7 @@ extension SymmetricKey {
     return output
   }
 
-  /// What was sealed; nil if this is not the key, or any byte is another.
+  /// The decrypted secret; nil if the key is wrong or any byte was changed.
   package func opened(
     _ sealed: [UInt8], nonce: [UInt8], associatedData: [UInt8]
   ) throws(SodiumError) -> SecretBuffer? {

@@ -20,7 +20,7 @@ package enum SHA256 {
   }
 }
 
-/// HMAC-SHA256 with a secret key of 32 bytes.
+/// HMAC-SHA256 with a 32-byte secret key.
 package enum HMACSHA256 {
   package static func code(key: SymmetricKey, _ message: [UInt8]) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: 32) { buffer, initialized in
@@ -33,7 +33,7 @@ package enum HMACSHA256 {
     }
   }
 
-  /// Writes the code of the parts into the 32 bytes of `output`, which may be one of the parts.
+  /// Writes the code of the parts to the 32 bytes of `output`, which may be one of the parts.
   static func authenticate(
     key: UnsafeRawBufferPointer, _ parts: [UnsafeRawBufferPointer], into output: UnsafeMutableRawBufferPointer
   ) {

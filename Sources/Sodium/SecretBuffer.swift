@@ -1,15 +1,15 @@
 import CSodium
 
-/// Secret bytes on their way between a file and a key: guard pages around them, locked, wiped when released.
+/// Secret bytes on the way between a file and a key, in locked memory with guard pages, wiped when released.
 ///
-/// It has one owner and is never copied or moved in memory, so no path, an error's least of all, leaves a secret
-/// behind. `@unchecked`: whoever holds it holds it alone.
+/// The buffer has one owner and is never copied or moved in memory, so that no path, including error paths, leaves a
+/// secret behind. `@unchecked`: the single owner has exclusive access.
 package struct SecretBuffer: ~Copyable, @unchecked Sendable {
   private let address: UnsafeMutablePointer<UInt8>
   package let capacity: Int
   package private(set) var count = 0
 
-  /// Room for `capacity` bytes, none of them used.
+  /// Creates an empty buffer with room for `capacity` bytes.
   package init(capacity: Int) throws(SodiumError) {
     precondition(capacity > 0, "a secret of \(capacity) bytes")
     Library.ready
@@ -19,7 +19,7 @@ package struct SecretBuffer: ~Copyable, @unchecked Sendable {
     self.capacity = capacity
   }
 
-  /// Takes the bytes over and wipes the array, which must be their only holder.
+  /// Moves the bytes into a buffer and wipes the array, which must be the only owner of its storage.
   package init(taking bytes: inout [UInt8]) throws(SodiumError) {
     defer { wipe(&bytes) }
     try self.init(capacity: max(1, bytes.count))
@@ -47,7 +47,7 @@ package struct SecretBuffer: ~Copyable, @unchecked Sendable {
     for index in 0..<other.count { append(other[index]) }
   }
 
-  /// Lets `fill` write behind what is there; it says how much it wrote.
+  /// Appends bytes that `body` writes into the free room; `body` returns how many it wrote.
   package mutating func fill<Failure: Error>(
     _ body: (UnsafeMutableRawBufferPointer) throws(Failure) -> Int
   ) throws(Failure) {
@@ -63,7 +63,7 @@ package struct SecretBuffer: ~Copyable, @unchecked Sendable {
     try body(UnsafeRawBufferPointer(start: address, count: count))
   }
 
-  /// Whether both hold the same; takes a time that depends on their lengths only.
+  /// Whether both have the same content, in a time that depends on the lengths only.
   package func equals(_ other: borrowing SecretBuffer) -> Bool {
     count == other.count && sodium_memcmp(address, other.address, count) == 0
   }
@@ -72,7 +72,7 @@ package struct SecretBuffer: ~Copyable, @unchecked Sendable {
 }
 
 extension SigningKey {
-  /// The pair of the seed that stands at `offset`.
+  /// Creates a pair from the seed at `offset`.
   package convenience init(seed: borrowing SecretBuffer, at offset: Int = 0) throws(SodiumError) {
     guard offset >= 0, offset + Self.seedBytes <= seed.count else { throw .wrongLength }
     let bytes = seed.pointer + offset
@@ -88,7 +88,7 @@ extension SigningKey {
 }
 
 extension AgreementKey {
-  /// The pair of the secret that stands at `offset`.
+  /// Creates a pair from the secret at `offset`.
   package convenience init(secret: borrowing SecretBuffer, at offset: Int = 0) throws(SodiumError) {
     guard offset >= 0, offset + Self.secretBytes <= secret.count else { throw .wrongLength }
     let bytes = secret.pointer + offset

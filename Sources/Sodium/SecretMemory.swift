@@ -1,12 +1,12 @@
 import CSodium
 
-/// Memory for a long-lived secret: guard pages around it, locked, read-only once filled, wiped when freed.
+/// Locked memory with guard pages for a long-lived secret: read-only once filled, wiped when freed.
 ///
-/// `@unchecked`: the bytes never change after `init`, and nobody gets a mutable pointer to them.
+/// `@unchecked`: the bytes never change after `init`, and no mutable pointer to them escapes.
 final class SecretMemory: @unchecked Sendable {
   private let address: UnsafeMutableRawPointer
 
-  /// Reserves `count` bytes and lets `fill` write all of them.
+  /// Allocates `count` bytes, all of which `fill` writes.
   init(count: Int, fill: (UnsafeMutablePointer<UInt8>) -> Void) throws(SodiumError) {
     Library.ready
     guard let address = sodium_malloc(count) else { throw .outOfMemory }

@@ -2,25 +2,25 @@ import CSodium
 
 /// An Ed25519 key pair whose secret half stays in guarded memory.
 package final class SigningKey: Sendable {
-  /// Thirty-two bytes.
+  /// The public key, 32 bytes.
   package let publicKey: [UInt8]
   let secret: SecretMemory
 
   package static var seedBytes: Int { crypto_sign_ed25519_seedbytes() }
   package static var signatureBytes: Int { crypto_sign_ed25519_bytes() }
 
-  /// The pair that a seed of 32 bytes stands for: only for seeds that are no secret, as in test vectors.
+  /// Creates a pair from a seed of 32 bytes; only for seeds that are not secret, as in test vectors.
   package convenience init(seed: [UInt8]) throws(SodiumError) {
     guard seed.count == Self.seedBytes else { throw .wrongLength }
     try self.init { publicKey, secret in crypto_sign_ed25519_seed_keypair(publicKey, secret, seed) }
   }
 
-  /// A new pair that nobody has had before.
+  /// Generates a new pair.
   package convenience init() throws(SodiumError) {
     try self.init { publicKey, secret in crypto_sign_ed25519_keypair(publicKey, secret) }
   }
 
-  /// Lets `fill` write the public half and the 64 bytes of the secret one, which begin with the seed.
+  /// Creates a pair whose public key and 64-byte secret key, which begins with the seed, `fill` writes.
   init(
     fill: (_ publicKey: UnsafeMutablePointer<UInt8>, _ secret: UnsafeMutablePointer<UInt8>) -> Void
   ) throws(SodiumError) {
@@ -31,7 +31,7 @@ package final class SigningKey: Sendable {
     self.publicKey = publicKey
   }
 
-  /// The 64 bytes that sign the prefix and the message behind it.
+  /// The 64-byte signature of the prefix followed by the message.
   package func sign(prefix: [UInt8], _ message: ArraySlice<UInt8>) -> [UInt8] {
     var signature = [UInt8](repeating: 0, count: Self.signatureBytes)
     let code = joined(prefix, message) { signed, count in
@@ -46,9 +46,9 @@ package final class SigningKey: Sendable {
   }
 }
 
-/// Checking what others signed. Strict, as libsodium is: every platform must agree on what is valid.
+/// Verification of Ed25519 signatures. As strict as libsodium, since all platforms must agree on which are valid.
 package enum Signature {
-  /// Whether `signature` is the key's over the prefix and the message behind it. False for wrong lengths.
+  /// Whether `signature` is the key's signature of the prefix followed by the message. False for wrong lengths.
   package static func verify(
     _ signature: [UInt8], prefix: [UInt8], message: ArraySlice<UInt8>, publicKey: [UInt8]
   ) -> Bool {
@@ -67,7 +67,7 @@ package enum Signature {
     verify(signature, prefix: prefix, message: message[...], publicKey: publicKey)
   }
 
-  /// Whether the bytes are a point of the main subgroup in canonical form: asked before a key is certified.
+  /// Whether the bytes are a point of the main subgroup in canonical form; checked before a key is certified.
   package static func isValidPublicKey(_ publicKey: [UInt8]) -> Bool {
     Library.ready
     return publicKey.count == crypto_core_ed25519_bytes()
@@ -75,7 +75,7 @@ package enum Signature {
   }
 }
 
-/// Lends prefix and message as one run of bytes without a heap allocation where they are short.
+/// Calls `body` with prefix and message as contiguous bytes, without heap allocation if they are short.
 private func joined<Result>(
   _ prefix: [UInt8], _ message: ArraySlice<UInt8>, _ body: (UnsafePointer<UInt8>?, UInt64) -> Result
 ) -> Result {

@@ -1,9 +1,9 @@
 import CSodium
 
-/// Thirty-two secret bytes of one session or ticket: shared secrets, chaining keys, cipher keys.
+/// A 32-byte secret of one session or ticket: a shared secret, chaining key or cipher key.
 ///
-/// Wiped when released. In ordinary memory, unlike `SigningKey`: a handshake makes a dozen of them, and what has
-/// proven nothing yet may cost little. One that is kept is `guarded()`.
+/// Wiped when released. In ordinary memory, unlike `SigningKey`: a handshake creates a dozen of them, and a peer that has
+/// proven nothing yet must not cause much work. Long-lived keys are `guarded()`.
 /// `@unchecked`: the bytes never change after `init`.
 package final class SymmetricKey: @unchecked Sendable {
   package static let count = 32
@@ -30,8 +30,8 @@ package final class SymmetricKey: @unchecked Sendable {
     sodium_mprotect_readonly(memory)
   }
 
-  /// The same key where long-lived secrets belong: guard pages around it, never written to disk by the system. Itself
-  /// if there is no such memory left.
+  /// A copy of this key in memory for long-lived secrets, with guard pages and never swapped to disk; the key itself if
+  /// no such memory is left.
   package func guarded() -> SymmetricKey {
     sodium_malloc(Self.count).map { SymmetricKey(guarding: $0, self) } ?? self
   }
@@ -52,14 +52,14 @@ package final class SymmetricKey: @unchecked Sendable {
 // MARK: HKDF as in the Noise specification, section 4.3
 
 extension SymmetricKey {
-  /// Two keys from this one, as chaining key, and the input; no input stands for an empty one.
+  /// Derives two keys from this one, as chaining key, and the input; nil is an empty input.
   package func derivedPair(_ input: SymmetricKey?) -> (SymmetricKey, SymmetricKey) {
     let temporary = extracted(input)
     let first = temporary.expanded(after: nil, 1)
     return (first, temporary.expanded(after: first, 2))
   }
 
-  /// Three keys from this one, as chaining key, and the input.
+  /// Derives three keys from this one, as chaining key, and the input.
   package func derivedTriple(_ input: SymmetricKey) -> (SymmetricKey, SymmetricKey, SymmetricKey) {
     let temporary = extracted(input)
     let first = temporary.expanded(after: nil, 1)
@@ -67,7 +67,7 @@ extension SymmetricKey {
     return (first, second, temporary.expanded(after: second, 3))
   }
 
-  /// SHA-256 of the bytes and this key behind them.
+  /// SHA-256 of the bytes followed by this key.
   package func hashed(after bytes: [UInt8]) -> [UInt8] {
     withBytes { SHA256.hash(bytes, behind: $0) }
   }
@@ -94,10 +94,10 @@ extension SymmetricKey {
   }
 }
 
-// MARK: ChaCha20-Poly1305 (RFC 8439), the nonce a counter behind four zero bytes
+// MARK: ChaCha20-Poly1305 (RFC 8439), with four zero bytes and a counter as nonce
 
 extension SymmetricKey {
-  /// What sealing adds: the tag.
+  /// The length of the tag that sealing appends.
   package static var tagBytes: Int { crypto_aead_chacha20poly1305_ietf_abytes() }
 
   /// Encrypts everything from `start` to the end of the buffer in place and appends the tag.
@@ -119,9 +119,9 @@ extension SymmetricKey {
     }
   }
 
-  /// Decrypts `range` of the buffer, tag at its end, in place.
+  /// Decrypts `range` of the buffer, including the tag at its end, in place.
   ///
-  /// Returns the range of the plaintext, or nil if the bytes are not what was sealed: then they are spoilt.
+  /// - Returns: the range of the plaintext; nil if authentication fails, after which the bytes are undefined.
   package func open(
     _ buffer: inout [UInt8], _ range: Range<Int>, counter: UInt64, associatedData: [UInt8] = []
   ) -> Range<Int>? {

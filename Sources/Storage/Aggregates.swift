@@ -5,8 +5,8 @@ import Replication
 import SQLite
 import Wire
 
-/// What is kept about records so that no command counts or sums over all of them: brought up to date once a
-/// batch, for what the batch changed.
+/// Precomputed counts and sums over records, so that no command has to scan a whole table. Updated once per batch,
+/// for the records that the batch changed.
 final class Aggregates {
   private let connection: Connection
   private let hidden: HiddenWrites
@@ -14,17 +14,18 @@ final class Aggregates {
   private let addLive: Statement
   /// Dead records that can have children, of all kinds.
   private var dead: Set<RecordKey> = []
-  /// Those that came back in this batch: what left them after that was hidden by them before.
+  /// Records that came back to life in this batch: their descendants were hidden before it.
   private var revived: Set<RecordKey> = []
   private var liveChanges: [ChildGroup: Int] = [:]
-  /// Records of which the hidden writes may have changed.
+  /// Records whose hidden writes may have changed.
   private var hiddenDirty: Set<RecordKey> = []
-  /// Records that died, came back, or moved: hidden writes and visibility of all below may have changed.
+  /// Records that died, came back to life or moved: hidden writes and visibility of all their descendants may have
+  /// changed.
   private var familiesDirty: Set<RecordKey> = []
   /// Records that were alive before the batch and are dead after it.
   private var deaths: [RecordKey: Death] = [:]
 
-  /// The children of one kind that a record has; without a parent, all records of a kind that has none.
+  /// The children of one kind below one record; without a parent, all records of a kind that has no parent field.
   private struct ChildGroup: Hashable {
     let parent: RecordKey?
     let kind: KindNumber
@@ -42,7 +43,7 @@ final class Aggregates {
     try reload()
   }
 
-  /// What lasts from one batch to the next.
+  /// State that outlives a batch, captured before a transaction for rollback.
   struct RollbackState {
     fileprivate let dead: Set<RecordKey>
   }
@@ -83,12 +84,12 @@ final class Aggregates {
     trips.changed(kind, parent)
     guard mayHide(parent) else { return }
     hiddenDirty.insert(key)
-    // What belongs to it may have come first.
+    // Its children may have arrived before it.
     if kind.canHaveChildren { familiesDirty.insert(key) }
   }
 
-  /// Whether what belongs to a record may be hidden, or was before this batch: the record is or was dead, or belongs
-  /// to one that may be.
+  /// Whether the children of a record may be hidden, or were before this batch: the record is or was dead, or has a
+  /// parent itself.
   private func mayHide(_ parent: RecordKey) -> Bool {
     guard mayHideAny else { return false }
     return dead.contains(parent) || revived.contains(parent) || Registry.kind(parent.kind)?.parent != nil
@@ -127,7 +128,7 @@ final class Aggregates {
   }
 
   private func count(_ key: RecordKey, _ kind: Kind, parent: RecordKey?, by change: Int) {
-    // A child without a parent is never visible, so it is in no count.
+    // A record of a child kind without a parent is never visible, so no count includes it.
     guard (kind.parent == nil) == (parent == nil) else { return }
     liveChanges[ChildGroup(parent: parent, kind: key.kind), default: 0] += change
   }
@@ -150,7 +151,7 @@ final class Aggregates {
     forgetBatch()
   }
 
-  /// All that belongs to a record, and what belongs to that.
+  /// Marks all descendants of a record as changed.
   private func addFamily(of key: RecordKey, _ report: inout CommitReport) throws {
     for child in Registry.kind(key.kind)?.childKinds ?? [] {
       report.kinds.insert(child.number)

@@ -3,19 +3,19 @@
 import Replication
 import Wire
 
-/// For which cuts the logs of a store are laid out: kept beside them, so that a start with the same cuts has
-/// nothing to do.
+/// The cuts that the logs of a store reflect. They are stored in `meta`, so that a start with the same cuts has
+/// nothing to rebuild.
 struct AppliedCuts {
   static let key = "cuts"
 
-  /// Of each log that is cut the tips of every cut, as text.
+  /// For each cut log, the tips of every cut, as text.
   private var tips: [LogKey: String] = [:]
 
   init(_ logs: Set<LogKey>, by rule: (LogKey) -> Set<Set<ChangeSetID>>?) {
     for log in logs { if let cuts = rule(log) { tips[log] = Self.text(cuts) } }
   }
 
-  /// What was kept. A line that can't be read is left out, which costs one more laying out.
+  /// Parses the stored form. An unreadable line is skipped, which costs one additional rebuild.
   init(stored bytes: [UInt8]?) {
     for line in String(decoding: bytes ?? [], as: UTF8.self).split(separator: "\n") {
       let words = line.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
@@ -34,7 +34,7 @@ struct AppliedCuts {
     return Array(lines.joined().utf8)
   }
 
-  /// The cuts that were applied to a log; nil for one that is open.
+  /// The cuts that were applied to a log; nil for a log without cuts.
   subscript(log: LogKey) -> Set<Set<ChangeSetID>>? {
     guard let text = tips[log] else { return nil }
     // Each cut is written as “[tip,tip]”.
@@ -44,14 +44,14 @@ struct AppliedCuts {
     return Set(cuts)
   }
 
-  /// Adds the logs that are not there yet; false if all are.
+  /// Adds the logs that are not listed yet. Returns false if all of them already are.
   mutating func add(_ other: AppliedCuts) -> Bool {
     let known = tips.count
     tips.merge(other.tips) { old, _ in old }
     return tips.count > known
   }
 
-  /// The logs whose cuts are not the same.
+  /// The logs whose cuts differ.
   func difference(to other: AppliedCuts) -> Set<LogKey> {
     Set(tips.keys).union(other.tips.keys).filter { tips[$0] != other.tips[$0] }
   }

@@ -5,7 +5,7 @@ package import Replication
 import SQLite
 package import Wire
 
-/// The format of a backup: a small SQLite database of statements and change sets, as they are signed.
+/// The backup format: a small SQLite database with the statements and change sets as they were signed.
 enum BackupFormat {
   /// "WMBK"
   static let application: Int64 = 0x574d_424b
@@ -20,28 +20,28 @@ enum BackupFormat {
     """
 }
 
-/// Why a file can't be restored from.
+/// Why a file can't be used as a backup.
 package enum BackupError: Error, Hashable, Sendable {
-  /// It is something else.
+  /// The file is not a Waymark backup.
   case notABackup
   /// A newer version of the program wrote it.
   case newerFormat(found: Int64, known: Int64)
-  /// What it says is not all there, or cannot be read.
+  /// Its content is incomplete or unreadable.
   case damaged(String)
-  /// A change set is not what was signed, or lacks one that it builds on; the rest may be restored.
+  /// A change set does not match its signature, or lacks a set that it depends on. The rest can be restored.
   case damagedSet(String)
 }
 
-/// What a backup says of itself, beside what is signed.
+/// The description of a backup. It is not signed, unlike the statements and change sets.
 package struct BackupAbout: Hashable, Sendable {
-  /// When it was made, in milliseconds since 1970 of the machine that made it.
+  /// When it was made: milliseconds since 1970 by the clock of the machine that made it.
   package var created: Moment
   /// The version of the program that made it.
   package var program: String
-  /// The device that made it, and what it is called.
+  /// The device that made it, and its name.
   package var device: DeviceKey
   package var name: String
-  /// Choices of that device, by the names under which its node keeps them.
+  /// Preferences of that device, by the keys under which its node stores them.
   package var kept: [String: [UInt8]]
 
   package init(
@@ -55,7 +55,7 @@ package struct BackupAbout: Hashable, Sendable {
   }
 }
 
-/// A backup that is there to be read. Nothing of it is trusted: the reader verifies every signature.
+/// A backup opened for reading. Nothing in it is trusted: the reader must verify every signature.
 package final class BackupFile {
   package let about: BackupAbout
   package let changeSetCount: Int64
@@ -97,7 +97,7 @@ package final class BackupFile {
     }
   }
 
-  /// The ids of the change sets, as the headers have it; nothing is verified.
+  /// The ids of the change sets, computed from their headers. Nothing is verified.
   package func changeSetIDs() throws -> Set<ChangeSetID> {
     try reading {
       try connection.with("SELECT header FROM change_sets") { row in
@@ -108,7 +108,7 @@ package final class BackupFile {
     }
   }
 
-  /// Hands over the change sets, not verified, in causal order and in parts of `count`.
+  /// Passes the change sets to `body` in causal order, in parts of at most `count`. Nothing is verified.
   package func forEachPart(of count: Int, _ body: ([RawChangeSet]) throws -> Void) throws {
     var part: [RawChangeSet] = []
     try reading {
@@ -134,7 +134,8 @@ package final class BackupFile {
     }
   }
 
-  /// A file that is no database at all is something else; one that is and can't be read is damaged.
+  /// Maps an error of SQLite: a file that is not a database is not a backup; a database that can't be read is
+  /// damaged.
   private static func readable(_ error: SQLiteError) -> any Error {
     if error.isInterrupted { return CancellationError() }
     if error.isNoDatabase { return BackupError.notABackup }
@@ -145,31 +146,31 @@ package final class BackupFile {
     try connection.with(sql) { try $0.step() ? $0.integer(0) : 0 }
   }
 
-  /// Reading a view or a computed column would run what the file says, perhaps without end.
+  /// Reading a view or a computed column would run expressions from the file, possibly without end.
   private static func checkTables(_ connection: Connection) throws {
     for table in ["about", "statements", "change_sets"] {
       guard try connection.unplainness(of: table) == nil else {
-        throw BackupError.damaged("it has no plain table \(table)")
+        throw BackupError.damaged("it has no ordinary table \(table)")
       }
     }
   }
 
-  /// Counts no further than the file says, and that no further than its bytes have room for: in a damaged tree of pages
-  /// a few may be found again and again.
-  private static func checkCount(_ table: String, _ said: Int64, _ connection: Connection) throws {
+  /// Checks the number of rows that the file declares. Counting stops one row after it, and the declared number
+  /// itself is limited by the file's size: in a damaged B-tree a few pages may be reached again and again.
+  private static func checkCount(_ table: String, _ declared: Int64, _ connection: Connection) throws {
     let bytes = try integer(
       "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size", connection)
-    guard (0...bytes / leastRowBytes).contains(said) else {
-      throw BackupError.damaged("it says that it holds \(said) rows of \(table), and has no room for them")
+    guard (0...bytes / leastRowBytes).contains(declared) else {
+      throw BackupError.damaged("it declares \(declared) rows in \(table), more than its size allows")
     }
-    let found = try integer("SELECT count(*) FROM (SELECT 1 FROM \(table) LIMIT \(said + 1))", connection)
-    guard found == said else {
-      let more = found > said ? "more than \(said)" : "\(found)"
-      throw BackupError.damaged("it holds \(more) rows of \(table) where it says \(said)")
+    let found = try integer("SELECT count(*) FROM (SELECT 1 FROM \(table) LIMIT \(declared + 1))", connection)
+    guard found == declared else {
+      let more = found > declared ? "more than \(declared)" : "\(found)"
+      throw BackupError.damaged("it declares \(declared) rows in \(table) but holds \(more)")
     }
   }
 
-  /// A statement or a change set has a signature of 64 bytes, and says more than that.
+  /// Every statement or change set has a signature of 64 bytes and further fields.
   private static let leastRowBytes: Int64 = 100
 
   private static let aboutMax = 1_000
@@ -180,7 +181,7 @@ package final class BackupFile {
       var count = 0
       while try row.step() {
         count += 1
-        guard count <= aboutMax else { throw BackupError.damaged("it says too much of itself") }
+        guard count <= aboutMax else { throw BackupError.damaged("its table about has too many rows") }
         result[row.text(0)] = row.value(1)
       }
       return result
@@ -188,7 +189,7 @@ package final class BackupFile {
   }
 }
 
-// MARK: What it says of itself
+// MARK: Description
 
 extension BackupAbout {
   private static let keptPrefix = "node."
@@ -206,7 +207,7 @@ extension BackupAbout {
     guard let created = values["created"]?.integer, case .text(let program)? = values["program"],
       case .blob(let bytes)? = values["device"], let device = DeviceKey(bytes: bytes),
       case .text(let name)? = values["name"]
-    else { throw BackupError.damaged("it does not say what it is a backup of") }
+    else { throw BackupError.damaged("its description (table about) is incomplete") }
     var kept: [String: [UInt8]] = [:]
     for (key, value) in values where key.hasPrefix(Self.keptPrefix) {
       if case .blob(let bytes) = value { kept[String(key.dropFirst(Self.keptPrefix.count))] = bytes }

@@ -3,19 +3,19 @@
 import Replication
 import Wire
 
-/// One branch of a log: the sets from where it leaves its parent, or from the log's first set, to its tip.
+/// One branch of a log: the sets from the fork (or from the log's first set) to the branch's tip.
 struct Branch {
-  /// What the tables call it.
+  /// Its number in the tables.
   var number: Int64
   let log: LogKey
   /// The sequence of its first set.
   let first: UInt64
-  /// The branch that holds the sets before the first; nil where there are none.
+  /// The branch that holds the sets before the first one; nil for a branch that starts with the log's first set.
   var parent: Int64?
   /// The newest stored set.
   var head: StoredPosition
   var sequence: UInt64
-  /// The newest folded set on the path from the log's first set to the tip; nil and 0 if there is none yet.
+  /// The newest folded set on the path from the log's first set to the tip; nil and 0 if nothing on it is folded yet.
   var folded: StoredPosition?
   var foldedSequence: UInt64
 
@@ -23,22 +23,22 @@ struct Branch {
     LogHead(log: log, sequence: sequence, id: head.id, foldedSequence: foldedSequence)
   }
 
-  /// Sets that the branch itself holds.
+  /// The number of sets in the branch itself, without its parents.
   var count: UInt64 { sequence - first + 1 }
 }
 
-/// Consecutive sets that one branch holds.
+/// A range of consecutive sets in one branch.
 struct Stretch: Hashable {
   let branch: Int64
   let first: UInt64
   let last: UInt64
 }
 
-/// Whether a stored set counts in the record tables.
+/// Whether a stored set is applied to the record tables.
 enum FoldState: Int64 {
-  /// Its time, or that of a set that it stands on, is to come.
+  /// Parked: its clock, or that of one of its ancestors, is too far ahead.
   case waits = 0
   case folded = 1
-  /// A cut of its log that is in effect excludes it.
+  /// Excluded by a cut of its log that is in effect.
   case held = 2
 }

@@ -1,14 +1,37 @@
-// Protocol/merge.md, "Causality"
+// Protocol/change-set.md, "Causal closure"
 
 package import Replication
 import SQLite
 package import Wire
 
-/// A stored set as the author of writes: where it stands in the total order and in its log.
+// Causality: which set has seen which.
+//
+// A set names in its header only the newest sets of other logs that its author had folded since the previous set. The
+// table `dependencies` stores one row for each: branch B, at sequence s, declared that it had seen branch A up to t.
+//
+//     branch A    a1 ── a2 ── a3
+//                        ╲                 row: (branch B, dep_branch A, sequence 2, dep_sequence 2)
+//     branch B    b1 ── b2 ── b3
+//
+// Within one branch, every set has seen all sets before it. Across branches, the question “has b3 seen a2?” is one
+// lookup: the newest row (B, A) at or before sequence 3 names a2, so b3 covers a2 and does not cover a3, while b1,
+// without a row, covers neither. Two sets that don't cover each other are concurrent. Dependencies need not be
+// followed from set to set, because every author declares each log that has moved: what b2 learnt through a third log
+// is in B's own rows.
+//
+// Forks add two walks. Before the first set of a branch, the rows of its parent count too (`below`). And where the
+// *other* log has forked, a dependency on a set implies all its ancestors, which other branches may hold; `past` then
+// computes the newest seen sequence of every branch in one pass, so that any number of questions costs one walk.
+//
+// Answers are cached in memory and never change while the store is open, except when a transaction is rolled back or
+// the logs are rebuilt and renumbered: then `forget` must run, or conflicts would be decided with another log's
+// answers.
+
+/// A stored set as the origin of writes: its stamp in the total order and its position in its log.
 package struct SetPosition: Sendable {
   package let origin: WriteOrigin
   package let log: LogKey
-  /// The store's number of the log, or of the branch of a log that forked.
+  /// The store's number of the branch; a log without forks has one.
   package let branch: Int64
   package let sequence: Int64
 
@@ -18,7 +41,7 @@ package struct SetPosition: Sendable {
     sequence: 0)
 }
 
-/// Answers which set has seen which, from the dependencies that logs declare.
+/// Tells which sets the author of a set had seen, from the dependencies that logs declare.
 final class Causality {
   private struct Question: Hashable {
     let branch: Int64
@@ -31,7 +54,7 @@ final class Causality {
   private var places: [Int64: SetPosition] = [:]
   private var answers: [Question: Int64] = [:]
   private var pasts: [Question: [Int64: Int64]] = [:]
-  /// How many branches these name.
+  /// The total number of entries in `pasts`.
   private var pastsCount = 0
   private static let kept = 20_000
   private static let pastsKept = 100_000
@@ -45,7 +68,7 @@ final class Causality {
       """)
   }
 
-  /// Forgets what a transaction that was rolled back may have taught.
+  /// Clears the caches, which may hold answers from a transaction that was rolled back.
   func forget() {
     places = [:]
     answers = [:]
@@ -57,7 +80,7 @@ final class Causality {
     places[place.origin.number] = place
   }
 
-  /// The set of a number; the seed for 0.
+  /// The position of the set with a number; 0 is the seed.
   func place(_ number: Int64) throws -> SetPosition {
     if let known = places[number] { return known }
     if number == 0 { return .seed }
@@ -66,7 +89,7 @@ final class Causality {
     guard try load.step(), let id = ChangeSetID(bytes: load.bytes(0)),
       let device = DeviceKey(bytes: load.bytes(4)), let incarnation = Incarnation(bytes: load.bytes(5)),
       let lane = Lane(rawValue: UInt8(truncatingIfNeeded: load.integer(6)))
-    else { throw StoreError.damaged("change set \(number) is not there") }
+    else { throw StoreError.damaged("change set \(number) is missing") }
     let clock = Clock(raw: UInt64(bitPattern: load.integer(1)))
     let place = SetPosition(
       origin: WriteOrigin(number: number, stamp: Stamp(clock: clock, device: device, set: id)),
@@ -78,7 +101,7 @@ final class Causality {
 
   func origin(_ number: Int64) throws -> WriteOrigin { try place(number).origin }
 
-  /// Whether the causal past of one set covers another: seeds are in every past.
+  /// Whether the causal past of one set includes another. Seeds are in every past.
   func covers(_ later: Int64, _ earlier: Int64) throws -> Bool {
     if earlier == 0 || later == earlier { return true }
     if later == 0 { return false }
@@ -94,13 +117,13 @@ final class Causality {
     return seen >= before.sequence
   }
 
-  /// The newest set of a branch in the past of a set; 0 if none.
+  /// The sequence of the newest set of a branch in the past of a set; 0 if there is none.
   ///
-  /// The past of a set is what its branch declared up to it, and the past of what the branch stands on: known for
-  /// one set of a path, it is known soon for those above.
+  /// The past of a set is what its own branch has declared up to it, combined with the past of the parent branch at
+  /// the fork. Each intermediate answer is cached, so later questions about sets further up the same path are cheap.
   func newestSeen(_ branch: Int64, sequence: Int64, of other: Int64) throws -> Int64 {
     guard let log = logs[branch: other]?.log else { return 0 }
-    // Any declared branch of the log may descend from this one: one pass over them answers every such question.
+    // Any declared branch of the log may descend from this one; one pass answers the question for all of them.
     if logs.branchCount(log) > 1 { return try past(branch, sequence: sequence)[other] ?? 0 }
     var steps: [Question] = []
     var seen: Int64 = 0
@@ -121,8 +144,8 @@ final class Causality {
     return seen
   }
 
-  /// The newest set of each branch in the past of a set, its own among them: one reading answers for any number of
-  /// earlier writes.
+  /// For each branch, the sequence of the newest set in the past of a set, the set's own branch included. One pass
+  /// answers the question for any number of earlier writes.
   func past(_ branch: Int64, sequence: Int64) throws -> [Int64: Int64] {
     let key = Question(branch: branch, sequence: sequence, about: branch)
     if let known = pasts[key] { return known }
@@ -130,14 +153,14 @@ final class Causality {
     let log = logs[branch: branch]?.log
     for own in logs.path(branch, through: UInt64(bitPattern: sequence)) {
       newest[own.branch] = Int64(bitPattern: own.last)
-      // No set depends on one of its own log.
+      // A set never depends on a set of its own log.
       for other in try logs.declaredBranches(own.branch) where logs[branch: other]?.log != log {
         let declared = try logs.declared(own.branch, through: own.last, of: other)
         guard declared > 0 else { continue }
-        // Declaring a set declares all its ancestors in its log.
+        // A dependency on a set implies all its ancestors in that log.
         logs.eachStretch(of: other, through: declared) { stretch in
           let last = Int64(bitPattern: stretch.last)
-          // The ancestors of what is noted already are noted too.
+          // If this stretch is covered already, so are its ancestors.
           guard newest[stretch.branch] ?? 0 < last else { return false }
           newest[stretch.branch] = last
           return true
@@ -150,14 +173,14 @@ final class Causality {
     return newest
   }
 
-  /// The same question about the newest set that a branch stands on.
+  /// The same question for the parent branch, at the fork.
   private func below(_ question: Question) -> Question? {
     guard let branch = logs[branch: question.branch], let parent = branch.parent else { return nil }
     let last = min(question.sequence, Int64(bitPattern: branch.first) - 1)
     return Question(branch: parent, sequence: last, about: question.about)
   }
 
-  /// What a branch itself, without what it stands on, has seen of the only branch of a log up to a set.
+  /// The newest sequence that a branch itself, without its parents, has declared of the only branch of a log.
   private func declared(_ question: Question, in log: LogKey) throws -> Int64 {
     guard let branch = logs[branch: question.branch] else { return 0 }
     let last = min(question.sequence, Int64(bitPattern: branch.sequence))

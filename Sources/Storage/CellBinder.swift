@@ -5,18 +5,37 @@ import Replication
 import SQLite
 import Wire
 
-/// Binds cells to columns straight from the bytes of a change set, for the types that most records are made of.
+// CBOR heads, as far as the binder reads them.
+//
+// The first byte of an item holds its major type in the upper three bits and, in the lower five, the argument itself
+// (0 to 23) or the number of bytes in which it follows: 24 → 1, 25 → 2, 26 → 4, 27 → 8 bytes, big-endian.
+//
+//     00…17, 18…1b   integer n            f4 f5   false, true
+//     20…37, 38…3b   integer −1 − n       f6      null
+//     50             16 bytes (an id)     fb      double, 8 bytes follow
+//     60…77, 78…7b   text of n bytes      82 83   array of 2, of 3
+//
+// A dated instant, as an example, is an array of milliseconds, time zone or null, and calendar day. It fills three
+// columns, the texts without a copy:
+//
+//     83  1b 00 00 01 9d e9 34 1d 80  6d "Europe/Berlin"  6a "2026-05-02"
+//         └ INTEGER 1777734000000     └ TEXT              └ TEXT
+//
+// The binder checks types and nothing else: the body was parsed when its set was verified, so every head is canonical
+// and complete, and every text is UTF-8.
+
+/// Binds cells to columns directly from the bytes of a change set, for the types that make up most records.
 ///
-/// It takes exactly the values that `FieldType.appendColumns` takes; for all other types that one does the work.
+/// It accepts exactly the values that `FieldType.appendColumns` accepts, and leaves all other types to that function.
 struct CellBinder {
-  /// The bytes of the body; their form is checked already, so that only types are looked at here.
+  /// The bytes of the body. Their encoding was checked when the set was verified; only types are checked here.
   let bytes: [UInt8]
   private var offset = 0
   private var end = 0
 
   init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-  /// Binds the columns of a cell from `column` on; false if its value is not of the type.
+  /// Binds the columns of a cell, starting at `column`. Returns false if its value is not of the type.
   mutating func bind(
     _ type: FieldType, _ range: Range<Int>, _ statement: borrowing Statement, _ lent: BorrowedBytes,
     _ column: Int
@@ -82,7 +101,7 @@ struct CellBinder {
     return true
   }
 
-  /// Whether text of ten bytes, a day of the calendar, comes next.
+  /// Whether the next item is a text of ten bytes that names a valid calendar day.
   private var isDay: Bool {
     guard bytes[offset] == 0x6a, bytes[offset + 5] == UInt8(ascii: "-"),
       bytes[offset + 8] == UInt8(ascii: "-"),
@@ -100,7 +119,7 @@ struct CellBinder {
     return value
   }
 
-  /// The number in the head of the next item; the cursor stands behind the head then.
+  /// Reads the argument from the head of the next item and moves the cursor behind the head.
   private mutating func argument() -> UInt64 {
     let short = bytes[offset] & 31
     offset += 1

@@ -2,18 +2,18 @@
 
 import Replication
 
-/// The writes of one cell, and which of them each has seen.
+/// The writes of one cell, and which of them each write has seen.
 ///
-/// The writes of one branch of a log have each seen those before them. So what a write has seen of a branch is a number:
-/// how many of the branch's writes, from the oldest on. A question about one write takes a step for each branch (or for
-/// each pair of branches), however many writes there are:
+/// Within a branch of a log, each write has seen the ones before it. So what a write has seen of a branch is a single
+/// number: how many of the branch's writes, from the oldest on. A question about one write takes a step for each
+/// branch (or for each pair of branches), regardless of the number of writes:
 ///
 ///     branch a    a1 ── a2 ── a3            b2 has seen (2, 1): a1, a2, and b1
 ///                         ╲
 ///     branch b    b1 ──────── b2
 package final class CellWrites {
   package struct Write {
-    /// Where it stands in the order in which writes win; the highest wins.
+    /// Its rank in the order of precedence; the highest wins.
     package let index: Int
     package let place: SetPosition
     /// Equal for equal contents.
@@ -26,13 +26,13 @@ package final class CellWrites {
 
   private struct Branch {
     let number: Int64
-    /// From the oldest on.
+    /// Oldest first.
     var writes: [Write] = []
-    /// For each count of writes from the oldest on, less one: the highest of them, and the highest that says something
-    /// else than that one.
+    /// For each prefix of `writes`, at index count − 1: its highest write, and the highest one whose content differs
+    /// from that.
     var highest: [(write: Write, other: Write?)] = []
 
-    /// How many of the writes are no newer than a sequence.
+    /// The number of writes at or before a sequence.
     func count(through sequence: Int64) -> Int {
       var (low, high) = (0, writes.count)
       while low < high {
@@ -45,9 +45,9 @@ package final class CellWrites {
 
   private let store: Store
   private let branches: [Branch]
-  /// For each index, in which branch a write is, and how many of that branch are older.
+  /// For each index: the branch of the write, and its position among the writes of that branch.
   private var positions: [Int: (branch: Int, position: Int)] = [:]
-  /// How many writes of each branch a write has seen, itself left out.
+  /// For each index: how many writes of each branch the write has seen, itself excluded.
   private var seen: [Int: [Int32]] = [:]
   private static let seenMax = 2_000_000
 
@@ -84,13 +84,13 @@ package final class CellWrites {
     }.max()
   }
 
-  /// The highest write that says something else, has not seen this one, and was not met by one that had; nil if none is
-  /// higher than this one.
+  /// The highest write with other content that has not seen this one, and that no write which has seen this one had
+  /// seen; nil if none is higher than this one.
   package func winner(over index: Int) throws -> Int? {
     guard let (home, position) = positions[index] else { return nil }
     let content = branches[home].writes[position].content
-    // Of each branch what counts is below its first write that has seen this one, and was seen by all such writes: an
-    // author who took its own write back before the two met has lost nothing here.
+    // In each branch, only writes count that precede its first write that has seen this one, and that all such
+    // followers had seen: an author who reverted a write before the two met has lost nothing here.
     var limits = branches.map(\.writes.count)
     for number in branches.indices {
       guard let first = try firstFollower(of: position, in: home, number) else { continue }
@@ -108,7 +108,7 @@ package final class CellWrites {
     return found.flatMap { $0 > index ? $0 : nil }
   }
 
-  /// The position of the first write of a branch that has seen a write.
+  /// The position of the first write of a branch that has seen a given write; nil if there is none.
   private func firstFollower(of position: Int, in home: Int, _ branch: Int) throws -> Int? {
     let writes = branches[branch].writes
     guard branch != home else { return position + 1 < writes.count ? position + 1 : nil }

@@ -4,18 +4,20 @@ import Records
 package import Replication
 import Wire
 
-/// The entries that bring records from what they are to what is wanted: of undo, and of a forced direction.
+/// The entries that bring records from their present state to a wanted one, for undo and for overrides.
 package struct ChangePlan: Sendable {
   package private(set) var drafts: [EntryDraft] = []
-  /// What the first set's clock must be at least, so that a whole record's time of change is not cut down.
+  /// The least clock for the first set: with a lower one, a whole record's time of change would be read as the set's
+  /// clock.
   package private(set) var leastClock = Clock.zero
   private let now: Moment
 
   package init(now: Moment) { self.now = now }
 
-  /// Adds what one record needs, each record at most once. False if it shows all that is wanted.
+  /// Adds the entries for one record; call it at most once per record. Returns false if the record already shows the
+  /// wanted state.
   ///
-  /// Cells that no write changes are left as they are; nothing written and null are the same.
+  /// Fixed cells are left alone. An absent field and a null one count as equal.
   @discardableResult
   package mutating func bring(
     _ record: RecordKey, from held: RecordState, to wanted: WantedRecord
@@ -32,7 +34,7 @@ package struct ChangePlan: Sendable {
       return (field, try Value(encoded: content[...]))
     }
     let isFixed = FixedRecords.isFixed(record, Fields.life)
-    // A record that nobody has inserted is inserted; to any other, life is given back.
+    // A record that was never inserted gets an insert; any other gets a restore.
     if held.life == nil, wanted.isAlive, !isFixed {
       drafts.append(EntryDraft(.put, record, [(Fields.life, .bool(true))] + changed))
       return true
@@ -57,7 +59,7 @@ package struct ChangePlan: Sendable {
     return true
   }
 
-  /// What a whole record says, without its time of change and without what reads as nothing.
+  /// The fields of a whole record, without its time of change and without nulls.
   private static func filled(_ contents: [FieldNumber: [UInt8]]) -> [FieldNumber: [UInt8]] {
     contents.filter { $0.key != Fields.wholeRecordUpdatedAt && $0.value != null }
   }
@@ -65,7 +67,7 @@ package struct ChangePlan: Sendable {
   private static let null = Value.null.encoded
 }
 
-/// What a record shall be: whether it lives, and what its fields hold; fields left out shall hold nothing.
+/// The wanted state of a record: whether it is alive, and its fields. Fields that are left out are wanted empty.
 package struct WantedRecord: Hashable, Sendable {
   package var isAlive: Bool
   /// Canonical CBOR.
@@ -76,14 +78,14 @@ package struct WantedRecord: Hashable, Sendable {
     self.contents = contents
   }
 
-  /// Exactly what a record was at some time.
+  /// The state that a record had at some time.
   package init(_ state: RecordState) {
     self.init(isAlive: state.life ?? false, contents: state.contents)
   }
 }
 
 extension RecordState {
-  /// A whole record's own time of change as merging reads it; nil of a seed.
+  /// A whole record's own time of change as merging reads it; nil for a seed.
   fileprivate var timeOfChange: Int64? {
     guard let author = cells[Fields.life]?.author, author.origin.number != 0 else { return nil }
     guard let content = cells[Fields.wholeRecordUpdatedAt]?.content,

@@ -4,16 +4,42 @@ import Replication
 import SQLite
 import Wire
 
-/// What the cuts of one log leave of it: sets that lead to a tip of any cut stay in store, so that everybody can
-/// see how the tips hang together; those that lead to a tip of every cut in effect fold.
+// Cuts.
+//
+// A revocation or a log cut names, for a log, the *kept tips*: the sets up to which the log stays valid. One log may
+// have several cuts, each a set of tips. A cut is *in effect* once all of its tips are in store (at once, if it has
+// none). Three questions follow for every set of the log:
+//
+// 1. Does it fold? Only if it is a tip, or an ancestor of a tip, of *every* cut in effect. If not, it is `held`.
+// 2. Does it stay in store? If it is a tip or an ancestor of a tip of *any* cut, so that every device can see how the
+//    tips are connected; while some tip is missing, everything stays, since any set may lead to that tip. The rest
+//    goes to quarantine (Store+Quarantine.swift).
+// 3. May it be a dependency? An excluded set counts as a satisfied dependency; neither its id nor its clock is
+//    checked.
+//
+//     branch A    1 ── 2 ── 3 ── 4 ── 5       cut P keeps 4;  cut Q keeps 3 and 4'
+//                       ╲
+//     branch B           3' ── 4' ── 5'
+//
+//     tips in store   in effect   folds      held              quarantined
+//     3, 4            P           1 2 3 4    5 3'              none yet: any new set may lead to 4'
+//     3, 4, 4'        P and Q     1 2 3      4 3' 4'           5 5'
+//
+// A cut's reach is, for each branch, the newest sequence that leads to one of its tips: P reaches A:4; Q reaches A:3
+// and B:4'. Per branch, the lowest reach bounds what folds (`newestAllowed`) and the highest bounds what is stored
+// (`newestKept`). The state must be a function of sets and cuts alone. So when a tip arrives after sets that it
+// excludes were folded (`foldsTooMuch`), the logs are rebuilt (Store+Cuts.swift) instead of being patched.
+
+/// The cuts of one log, and which of their tips are in store.
 ///
-/// A cut is in effect with the last of its tips. Before, nobody here can tell what leads to one, and what has been
-/// seen of the log must not go out of sight: without premium the tip may never come.
+/// A cut takes effect with the last of its tips. Until then, it is unknown here which sets lead to that tip, and no
+/// set that was already visible may disappear: on a device without premium the tip may never arrive.
 struct LogCuts {
   let cuts: Set<Set<ChangeSetID>>
-  /// Where the tips are that are in store.
+  /// The positions of the tips that are in store.
   private(set) var places: [ChangeSetID: Position] = [:]
-  /// Of each cut in effect the newest sequence of every branch that leads to one of its tips; nil until somebody asks.
+  /// For each cut in effect, the newest sequence of every branch that leads to one of its tips; nil until it is
+  /// computed.
   var reach: [[Int64: UInt64]]?
 
   init(cuts: Set<Set<ChangeSetID>>) { self.cuts = cuts }
@@ -45,7 +71,8 @@ extension ChangeSetLogs {
 
   func excludes(dependency id: ChangeSetID, _ log: LogKey, _ sequence: UInt64) throws -> Bool {
     guard isCut(log) else { return false }
-    // What is not here leads to no tip that is; before a cut is in effect, it may lead to one that is to come.
+    // A missing set can't be an ancestor of a stored tip; but before a cut is in effect, it may lead to a tip still
+    // to come.
     guard let branch = try branch(of: id, log, sequence) else { return isEnded(log) }
     return sequence > newestAllowed(branch)
   }
@@ -55,7 +82,7 @@ extension ChangeSetLogs {
     return branch.foldedSequence >= newestAllowed(onTheWayTo: branch, sequence)
   }
 
-  /// The newest set that no cut excludes, of a set and all that it stands on in its log; 0 if there is none.
+  /// The newest sequence that no cut excludes, among a set and its ancestors in its log; 0 if there is none.
   private func newestAllowed(onTheWayTo branch: Branch, _ sequence: UInt64) -> UInt64 {
     var (next, last): (Branch?, UInt64) = (branch, sequence)
     while let branch = next {
@@ -67,7 +94,7 @@ extension ChangeSetLogs {
     return 0
   }
 
-  /// The cuts of a log; nil for one that is open.
+  /// The cuts of a log; nil for a log without cuts.
   func cuts(of log: LogKey) -> LogCuts? {
     if let known = cuts[log] { return known }
     var found: LogCuts?
@@ -77,7 +104,7 @@ extension ChangeSetLogs {
         do {
           if let place = try place(of: tip, log) { found?.note(tip, at: place) }
         } catch {
-          // Without the tip, the log would seem to wait for it.
+          // Ignoring the failure would make the log appear to lack the tip.
           noteFailure(error)
           return found
         }
@@ -104,7 +131,8 @@ extension ChangeSetLogs {
     cuts[log] = found
   }
 
-  /// Notes that a stored set has seen something of a log that is not here, because a cut leaves it out.
+  /// Records a tolerated gap: a stored set depends on a set of this log that is not in store, because a cut excludes
+  /// it.
   func tolerateGap(_ log: LogKey) throws {
     let sql = "INSERT INTO excused(device, incarnation, lane) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING"
     try connection.with(sql) { row in
@@ -121,23 +149,23 @@ extension ChangeSetLogs {
       while try row.step() {
         guard let device = DeviceKey(bytes: row.bytes(0)), let incarnation = Incarnation(bytes: row.bytes(1)),
           let lane = Lane(rawValue: UInt8(truncatingIfNeeded: row.integer(2)))
-        else { throw StoreError.damaged("an excused log") }
+        else { throw StoreError.damaged("a tolerated gap has an invalid log") }
         found.insert(LogKey(device: device, incarnation: incarnation, lane: lane))
       }
       return found
     }
   }
 
-  // MARK: Judging
+  // MARK: What folds, what stays
 
-  /// The newest set of a branch that no cut in effect excludes; the sequence before its first if there is none.
+  /// The newest sequence of a branch that no cut in effect excludes; the one before its first set if there is none.
   func newestAllowed(_ branch: Branch) -> UInt64 {
     guard isCut(branch.log) else { return branch.sequence }
     return reach(of: branch.log).map { $0[branch.number] ?? 0 }.min().map { max($0, branch.first - 1) }
       ?? branch.sequence
   }
 
-  /// The newest set of a branch that leads to a tip of some cut, or may.
+  /// The newest sequence of a branch that leads, or may lead, to a tip of any cut.
   func newestKept(_ branch: Branch) -> UInt64 {
     guard let found = cuts(of: branch.log), found.knowsAllTips else { return branch.sequence }
     return max(reach(of: branch.log).compactMap { $0[branch.number] }.max() ?? 0, branch.first - 1)
@@ -152,13 +180,13 @@ extension ChangeSetLogs {
     return reach
   }
 
-  /// What leads to some tips is a beginning of each branch: how far it goes.
+  /// For each branch, how far its sets lead to one of the tips: always a prefix of the branch.
   private func reach(to tips: [LogCuts.Position]) -> [Int64: UInt64] {
     var reach: [Int64: UInt64] = [:]
     for tip in tips {
       var next: Int64? = tip.branch
       var last = tip.sequence
-      // Where another tip's path has come at least as far, it has gone on to the first set.
+      // If an earlier tip's path reached at least as far here, it has already visited the rest of the way.
       while let branch = next.flatMap({ self[branch: $0] }), reach[branch.number] ?? 0 < last {
         if last >= branch.first { reach[branch.number] = last }
         last = min(last, branch.first - 1)
@@ -168,7 +196,7 @@ extension ChangeSetLogs {
     return reach
   }
 
-  /// Holds back the sets that wait and that a cut excludes, and lets go of those that it turns out to allow.
+  /// Marks waiting sets that a cut excludes as held, and held sets that the cuts now allow as waiting.
   func settle(_ logs: Set<LogKey>) throws {
     for log in logs.sorted() where isCut(log) {
       for branch in self[log] {
@@ -192,7 +220,7 @@ extension ChangeSetLogs {
     }
   }
 
-  /// Whether a kept tip that has come shows that more of a log is folded than its cuts allow.
+  /// Whether more of a log is folded than its cuts in effect allow, as a newly arrived tip may show.
   func foldsTooMuch(_ log: LogKey) -> Bool {
     isEnded(log) && self[log].contains { $0.foldedSequence > newestAllowed($0) }
   }

@@ -4,11 +4,11 @@ import Replication
 import SQLite
 import Wire
 
-/// The branches of a log that forked, as a tree. A device that means harm may fork a log at every set: whatever is
-/// asked for each set must not look at all branches.
+/// The branches of a forked log, as a tree. A hostile device may fork a log at every set, so nothing that runs once
+/// per set may visit all branches.
 extension ChangeSetLogs {
-  /// The branch that holds a set, if any does. Of a log that never forked it is the only one, and the set need not
-  /// be there.
+  /// The branch that holds a set, if there is one. A log that never forked has only one branch, which is returned
+  /// even if the set is not stored.
   func branch(holding id: ChangeSetID, _ log: LogKey) throws -> Branch? {
     if branchCount(log) <= 1 { return self[log].first }
     if located[log] == nil { located[log] = try locate(log) }
@@ -38,7 +38,7 @@ extension ChangeSetLogs {
     return stretches
   }
 
-  /// Goes over the stretches of a path, newest first, as long as `body` says so.
+  /// Calls `body` for the stretches of a path, newest first, until it returns false.
   func eachStretch(of number: Int64, through sequence: UInt64, _ body: (Stretch) -> Bool) {
     var next: Int64? = number
     var last = sequence
@@ -52,7 +52,7 @@ extension ChangeSetLogs {
     }
   }
 
-  /// The part of a path that one branch holds; nil if the path does not lead over it.
+  /// The part of a path that lies in one branch; nil if the path does not pass through it.
   func stretch(_ number: Int64, through sequence: UInt64, on other: Int64) -> Stretch? {
     var next: Int64? = number
     var last = sequence
@@ -67,10 +67,10 @@ extension ChangeSetLogs {
     return nil
   }
 
-  /// The branches that a branch itself has declared to have seen, in any of its sets.
+  /// The branches that the sets of a branch, without its parents, have declared as seen.
   func declaredBranches(_ number: Int64) throws -> [Int64] {
     var found: [Int64] = []
-    // From one to the next: a branch may have declared another one very often.
+    // Skips from one branch to the next, because a branch may have declared another one very often.
     let sql =
       "SELECT dep_branch FROM dependencies WHERE branch = ?1 AND dep_branch > ?2 ORDER BY dep_branch LIMIT 1"
     try connection.with(sql) { row in
@@ -89,7 +89,8 @@ extension ChangeSetLogs {
 
   // MARK: Up to the tips
 
-  /// Whether the newest folded set of a branch is its own, and no folded set of another branch stands on it.
+  /// Whether the newest folded set on the path lies in the branch itself, and no folded set of another branch
+  /// descends from it.
   func isFoldedHead(_ branch: Branch) -> Bool {
     guard branch.foldedSequence >= branch.first else { return false }
     return !(children[branch.number] ?? []).contains { number in
@@ -98,7 +99,7 @@ extension ChangeSetLogs {
     }
   }
 
-  /// The branches whose path from tip to first set leads over a set of a branch, that branch first.
+  /// The branches whose path from tip to first set includes a set of a branch, that branch first.
   func branches(through number: Int64, _ sequence: UInt64) -> [Int64] {
     var found = [number]
     var rest = (children[number] ?? []).filter { self[branch: $0].map { $0.first > sequence } ?? false }

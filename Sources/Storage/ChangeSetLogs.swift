@@ -4,11 +4,12 @@ import Replication
 import SQLite
 import Wire
 
-/// The log of change sets: their tables, and in memory where each branch stands.
+/// The change sets by log: their tables, and in memory the state of each branch.
 ///
-/// A log has one branch as long as its author has not forked it. The set that came first keeps the branch; one
-/// that came later for the same place begins a branch of its own, whose parent holds what both stand on. So
-/// which of them is the parent differs between devices; the paths from the tips to the first set do not.
+/// A log has one branch as long as its author has not forked it. The set that arrived first stays in the existing
+/// branch; a set that arrived later for the same position starts a branch of its own, whose parent holds their common
+/// ancestors. So stores may differ in which branch is the parent; the paths from the tips to the first set are the
+/// same everywhere.
 final class ChangeSetLogs: LogIndex {
   let connection: Connection
   private let insertSet: Statement
@@ -19,24 +20,24 @@ final class ChangeSetLogs: LogIndex {
   private let markFolded: Statement
   private(set) var branches: [Int64: Branch] = [:]
   private var byLog: [LogKey: [Int64]] = [:]
-  /// The branches that stand on a branch, without those that stand on these.
+  /// The direct child branches of a branch.
   private(set) var children: [Int64: [Int64]] = [:]
-  /// Which branch holds a set, of the logs that have forked and were asked for; see ChangeSetLogs+Forks.swift.
+  /// The branch of each set, for forked logs that were asked for; see ChangeSetLogs+Forks.swift.
   var located: [LogKey: [ChangeSetID: Int64]] = [:]
-  /// What cuts leave of the logs that were asked for; see ChangeSetLogs+Cuts.swift.
+  /// The cuts of each log that was asked for; see ChangeSetLogs+Cuts.swift.
   var cuts: [LogKey: LogCuts?] = [:]
-  /// The cuts of a log by the circle's statements; nil for one that is open.
+  /// The cuts of a log according to the circle's statements; nil for a log without cuts.
   var cutRule: (LogKey) -> Set<Set<ChangeSetID>>? = { _ in nil }
   private(set) var lastNumber: Int64 = 0
-  /// The heads of branches before they moved in this transaction; nil for a branch that is new.
+  /// The heads of branches before they moved in this transaction; nil for a new branch.
   private var before: [Int64: LogHead?] = [:]
-  /// Heads that went away when all logs were emptied in this transaction.
+  /// Heads that disappeared when all logs were emptied in this transaction.
   private var retired: [LogHead] = []
 
-  /// A read that failed where nobody could be told: what was decided on it must not be kept.
+  /// A read error from a function that can't throw. Decisions based on it must not be committed.
   private(set) var failure: (any Error)?
 
-  /// What is in memory and was not asked for.
+  /// In-memory state captured before a transaction, for rollback.
   struct RollbackState {
     fileprivate let branches: [Int64: Branch]
     fileprivate let byLog: [LogKey: [Int64]]
@@ -76,7 +77,7 @@ final class ChangeSetLogs: LogIndex {
     RollbackState(branches: branches, byLog: byLog, children: children, lastNumber: lastNumber)
   }
 
-  /// Goes back to what memory was before a transaction, without the disk: that may be what failed.
+  /// Restores the state before a transaction without reading the disk, which may be what failed.
   func restore(_ state: RollbackState) {
     (branches, byLog, children) = (state.branches, state.byLog, state.children)
     lastNumber = state.lastNumber
@@ -89,14 +90,14 @@ final class ChangeSetLogs: LogIndex {
 
   func noteFailure(_ error: any Error) { failure = error }
 
-  /// Fails if something could not be read since this was asked last.
+  /// Throws the read error noted since the last call, if there is one.
   func expectAllRead() throws {
     guard let failure else { return }
     self.failure = nil
     throw failure
   }
 
-  /// Reads again from the tables what is kept in state.
+  /// Reloads the in-memory state from the tables.
   func reload() throws {
     branches = [:]
     byLog = [:]
@@ -107,13 +108,13 @@ final class ChangeSetLogs: LogIndex {
     lastNumber = try connection.with("SELECT coalesce(max(number), 0) FROM change_sets") {
       try $0.step() ? $0.integer(0) : 0
     }
-    // A parent comes before its children.
+    // Parents have lower numbers than their children.
     let sql = "SELECT branch, device, incarnation, lane, first_sequence, parent FROM branches ORDER BY branch"
     try connection.with(sql) { row in
       while try row.step() {
         guard let device = DeviceKey(bytes: row.bytes(1)), let incarnation = Incarnation(bytes: row.bytes(2)),
           let lane = Lane(rawValue: UInt8(truncatingIfNeeded: row.integer(3)))
-        else { throw StoreError.damaged("branch \(row.integer(0))") }
+        else { throw StoreError.damaged("branch \(row.integer(0)) has an invalid log") }
         let log = LogKey(device: device, incarnation: incarnation, lane: lane)
         try loadBranch(
           row.integer(0), log, first: UInt64(bitPattern: row.integer(4)),
@@ -141,7 +142,7 @@ final class ChangeSetLogs: LogIndex {
         folded: folded?.0, foldedSequence: folded?.1 ?? 0))
   }
 
-  /// The newest folded set below a sequence, on a path that goes on in a child.
+  /// The newest folded set below a sequence, on a path that continues in a child branch.
   private func foldedBelow(
     _ first: UInt64, onParent number: Int64
   ) throws -> (StoredPosition, UInt64)? {
@@ -165,7 +166,7 @@ final class ChangeSetLogs: LogIndex {
 
   private static func position(_ row: borrowing Statement) throws -> StoredPosition {
     guard let id = ChangeSetID(bytes: row.bytes(0)) else {
-      throw StoreError.damaged("the id of a change set")
+      throw StoreError.damaged("the id of a change set is invalid")
     }
     return StoredPosition(
       id: id, clock: Clock(raw: UInt64(bitPattern: row.integer(1))),
@@ -178,7 +179,7 @@ final class ChangeSetLogs: LogIndex {
     if before[number] == nil { before.updateValue(branches[number]?.logHead, forKey: number) }
   }
 
-  /// All logs are about to be emptied, and filled again in another order.
+  /// Call before all logs are emptied and filled again in another order.
   func retireAll() {
     for branch in branches.values {
       if let head = before[branch.number] ?? branch.logHead { retired.append(head) }
@@ -186,8 +187,8 @@ final class ChangeSetLogs: LogIndex {
     before = [:]
   }
 
-  /// The heads that have moved in this transaction, and those in whose place they are. One that a log that forked
-  /// keeps in another branch is in neither.
+  /// The heads that moved in this transaction, and those that they replaced. A forked log's heads in other branches
+  /// are in neither list.
   func takeMoves() -> (moved: [LogHead], gone: [LogHead]) {
     let moved = before.keys.compactMap { branches[$0]?.logHead }
     let gone = retired + before.values.compactMap(\.self)
@@ -196,23 +197,23 @@ final class ChangeSetLogs: LogIndex {
     return (moved.sorted(by: Heads.isBefore), gone.sorted(by: Heads.isBefore))
   }
 
-  // MARK: Questions
+  // MARK: Lookups
 
-  /// The branches of a log in the order in which they came: one, unless it forked.
+  /// The branches of a log in the order of their numbers: one, unless it forked.
   subscript(log: LogKey) -> [Branch] { (byLog[log] ?? []).compactMap { branches[$0] } }
 
   subscript(branch number: Int64) -> Branch? { branches[number] }
 
-  /// Every log of which something is stored.
+  /// Every log with a stored set.
   var all: [LogKey] { byLog.keys.sorted() }
 
-  /// The branches of a lane, in order of logs.
+  /// The branches of a lane, sorted by log.
   func branches(_ lane: Lane) -> [Branch] {
     branches.values.filter { $0.log.lane == lane }
       .sorted { ($0.log, $0.number) < ($1.log, $1.number) }
   }
 
-  /// How many branches a log has: one, unless it forked.
+  /// The number of branches of a log: one, unless it forked.
   func branchCount(_ log: LogKey) -> Int { byLog[log]?.count ?? 0 }
 
   func stored(_ id: ChangeSetID, _ log: LogKey, _ sequence: UInt64) throws -> StoredPosition? {
@@ -239,21 +240,21 @@ final class ChangeSetLogs: LogIndex {
     return try select.step() ? try Self.position(select) : nil
   }
 
-  /// The number of another set with the predecessor of one that has just begun a branch; nil if there is none.
+  /// The number of another set with the same predecessor, if `set` has just started a branch; nil if there is none.
   func sibling(of set: VerifiedChangeSet, at place: SetPosition) throws -> Int64? {
     guard let branch = branches[place.branch], branch.first == set.header.sequence else { return nil }
     return try sibling(of: branch)
   }
 
-  /// The number of a set that stands where the first set of a branch stands; nil if the log does not fork there.
+  /// The number of a set at the same position as the first set of a branch; nil if the log does not fork there.
   func sibling(of branch: Branch) throws -> Int64? {
-    // A parent goes on after the fork: otherwise the set would have gone on the parent itself.
+    // The parent continues after the fork; otherwise the set would have been appended to the parent itself.
     let other = branch.parent ?? byLog[branch.log]?.first
     guard let other, other != branch.number else { return nil }
     return try number(other, branch.first)
   }
 
-  /// The number of the set that a branch holds at a sequence.
+  /// The number of the set at a sequence of a branch.
   func number(_ branch: Int64, _ sequence: UInt64) throws -> Int64? {
     try connection.with("SELECT number FROM change_sets WHERE branch = ?1 AND sequence = ?2") { row in
       try row.bind(1, branch)
@@ -264,12 +265,12 @@ final class ChangeSetLogs: LogIndex {
 
   // MARK: Changes
 
-  /// Stores a set that has its place. Its dependencies are stored already.
+  /// Stores a set that was placed. Its dependencies must be stored already, or excluded.
   func append(_ set: VerifiedChangeSet, _ state: FoldState) throws -> SetPosition {
     try append(set.header, set.id, set.raw, state)
   }
 
-  /// The same for a set whose bytes may be damaged.
+  /// As above, for a set whose bytes may be damaged.
   func append(
     _ header: ChangeSetHeader, _ id: ChangeSetID, _ raw: RawChangeSet, _ state: FoldState
   ) throws -> SetPosition {
@@ -299,11 +300,11 @@ final class ChangeSetLogs: LogIndex {
       sequence: Int64(bitPattern: header.sequence))
   }
 
-  /// The branch that ends where a set goes on; a new one where none does.
+  /// The branch whose last set is the predecessor of a set; otherwise a new one.
   private func branchEnding(before header: ChangeSetHeader, _ id: ChangeSetID) throws -> Branch {
     guard let previous = header.previous else { return try newBranch(for: header, id, on: nil) }
     guard let parent = try branch(of: previous, header.log, header.sequence - 1) else {
-      throw StoreError.damaged("a set whose predecessor is not stored")
+      throw StoreError.damaged("the predecessor of a change set is missing")
     }
     return parent.sequence == header.sequence - 1 ? parent : try newBranch(for: header, id, on: parent)
   }
@@ -355,12 +356,12 @@ final class ChangeSetLogs: LogIndex {
   private func insertDependencies(_ header: ChangeSetHeader, branch: Int64) throws {
     for dependency in header.dependencies {
       let log = dependency.log(lane: header.log.lane)
-      // What a cut has excluded is not there: it never folds, so nobody asks who has seen it.
+      // An excluded dependency is not in store. It never folds, so nothing will ask who has seen it.
       guard let other = try self.branch(of: dependency.id, log, dependency.sequence)?.number else {
         try tolerateGap(log)
         continue
       }
-      // A past never shrinks, even where an author names an older set again.
+      // A past never shrinks, even if an author names an older set again.
       let known = try declared(branch, through: header.sequence, of: other)
       try insertDependency.bind(1, branch)
       try insertDependency.bind(2, other)
@@ -370,7 +371,7 @@ final class ChangeSetLogs: LogIndex {
     }
   }
 
-  /// The newest sequence of another branch that a branch itself, without its parents, had declared; 0 if none.
+  /// The newest sequence of another branch that the sets of a branch, without its parents, have declared; 0 if none.
   func declared(_ branch: Int64, through sequence: UInt64, of other: Int64) throws -> UInt64 {
     try newestDeclared.bind(1, branch)
     try newestDeclared.bind(2, other)
@@ -379,7 +380,7 @@ final class ChangeSetLogs: LogIndex {
     return try newestDeclared.step() ? UInt64(bitPattern: newestDeclared.integer(0)) : 0
   }
 
-  /// A set that was parked is folded now.
+  /// Marks a parked set as folded, in every branch whose path includes it.
   func folded(_ place: SetPosition) throws {
     try markFolded.bind(1, place.origin.number)
     try markFolded.run()
@@ -396,7 +397,8 @@ final class ChangeSetLogs: LogIndex {
     }
   }
 
-  /// Whether everything that a parked set stands on is folded.
+  /// Whether the predecessor and all dependencies of a parked set are folded, or excluded with all that remains of
+  /// their ancestors folded.
   func isReady(_ header: ChangeSetHeader) throws -> Bool {
     if let previous = header.previous {
       guard try isFolded(previous, header.log, header.sequence - 1) else { return false }

@@ -1,31 +1,31 @@
 package import Replication
 package import Wire
 
-/// What a commit changed.
+/// The result of a commit.
 package struct CommitReport: Sendable {
-  /// What became of each set, in the order given.
+  /// The placement of each set, in the order given.
   package var placements: [Placement] = []
-  /// How many sets of each lane got a place.
+  /// The number of sets placed, by lane.
   package var placed: [Lane: Int] = [:]
-  /// Heads that moved, in order of logs. Of a log that forked the heads of other branches are not named.
+  /// Heads that moved, sorted by log. For a forked log, the heads of its other branches are not listed.
   package var heads: [LogHead] = []
-  /// Heads that are no more, in order of logs: those that moved, as they were before.
+  /// Heads that were replaced, as they were before, sorted by log.
   package var goneHeads: [LogHead] = []
   package var settingsDigest = Digest.empty
   package var recordsDigest = Digest.empty
-  /// Kinds whose records, or what of them is visible, may have changed.
+  /// Kinds whose records may have changed, or become visible or hidden.
   package var kinds: Set<KindNumber> = []
-  /// The records written, as long as they are few; nil if they were too many to name.
+  /// The records written; nil if there were more than `recordsMax`.
   package var records: Set<RecordKey>? = []
   /// The newest clock folded by each author.
   package var foldedClocks: [DeviceKey: Clock] = [:]
   /// The clock of the parked set that is due first; nil if nothing is parked.
   package var nextParkedClock: Clock?
   package var entries: [KindNumber: EntryCounts] = [:]
-  /// Records of known kinds that were alive before and are dead now.
+  /// Records of known kinds that were alive before the commit and are dead after it.
   var deaths: [RecordKey: Death] = [:]
 
-  /// How many records of one kind were written, and how.
+  /// The number of entries for one kind, by type.
   package struct EntryCounts: Hashable, Sendable {
     package var inserts = 0
     package var edits = 0
@@ -35,10 +35,10 @@ package struct CommitReport: Sendable {
     var count: Int { inserts + edits + deletes + restores }
   }
 
-  /// Forks that came to light: a log has two sets for one place.
+  /// Newly found forks: two different sets at the same position of a log.
   package var forks: [Fork] = []
 
-  /// Cuts have changed what is stored: heads that are not named here may be gone.
+  /// The logs were rebuilt; heads that are not listed here may be gone.
   package var isRebuilt = false
 
   /// Damaged sets whose bytes were replaced.
@@ -54,7 +54,7 @@ package struct CommitReport: Sendable {
 
   mutating func folded(_ set: VerifiedChangeSet) {
     let (body, header) = (set.body, set.header)
-    // Entries stand in order of kinds: tables are looked at once a kind, not once an entry.
+    // Entries are sorted by kind, so dictionaries are accessed once per kind and not once per entry.
     var run: (kind: KindNumber, counts: EntryCounts)?
     for entry in body.entries {
       if run?.kind != entry.key.kind {
@@ -102,23 +102,23 @@ extension CommitReport.EntryCounts {
 }
 
 extension ChangeSetBody {
-  /// Whether an entry gives a record its first life.
+  /// Whether an entry is an insert.
   func isInsert(_ entry: Entry) -> Bool {
     entry.type == .put && cells[entry.cells.lowerBound].field == Fields.life
   }
 }
 
-/// The end of a record's life, in numbers of sets.
+/// The death of a record, by the numbers of two sets.
 struct Death {
-  /// The set that had given it life.
+  /// The set that had made it alive.
   let since: Int64
   /// The set that deleted it.
   let by: Int64
 }
 
-/// Two sets that one device wrote for the same place of one log.
+/// Two sets that one device wrote for the same position of one log.
 package struct Fork: Sendable {
   package let set: VerifiedChangeSet
-  /// The one that was here before.
+  /// The one that was stored first.
   package let sibling: VerifiedChangeSet
 }

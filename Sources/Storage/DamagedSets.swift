@@ -5,20 +5,20 @@ package import Replication
 import SQLite
 package import Wire
 
-/// A stored change set whose bytes are no longer those that were signed. It keeps its position in its log, so that
-/// every set that follows it stays valid.
+/// A stored change set whose bytes no longer match its signature. It keeps its position in the log, so that the sets
+/// that follow it stay valid.
 package struct DamagedSet: Hashable, Sendable {
   package let id: ChangeSetID
   package let log: LogKey
   package let sequence: UInt64
-  /// Whether the tables were built without its writes.
+  /// Whether the record tables lack its writes.
   package var isUnfolded = false
 
-  /// The set as the tip that a peer is asked for.
+  /// The set as a head, to request it from a peer.
   package var head: LogHead { LogHead(log: log, sequence: sequence, id: id, foldedSequence: 0) }
 }
 
-/// The damaged sets that have been found, kept in the store: each stays named until its bytes are replaced.
+/// The known damaged sets, persisted in the store. Each stays listed until its bytes are replaced.
 struct DamagedSets: Equatable {
   private static let key = "damaged"
   private(set) var byID: [ChangeSetID: DamagedSet] = [:]
@@ -26,7 +26,7 @@ struct DamagedSets: Equatable {
 
   init() {}
 
-  /// Reads what was kept. A line that can't be read is left out: its set is found again when it is read next.
+  /// Reads the stored list. An unreadable line is skipped: its set is found again at the next read.
   init(_ connection: Connection) throws {
     let bytes = try Store.metaBytes(Self.key, connection) ?? []
     for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {
@@ -42,14 +42,14 @@ struct DamagedSets: Equatable {
     }
   }
 
-  /// The sets in order of logs.
+  /// The sets, sorted by log.
   var sorted: [DamagedSet] {
     byID.values.sorted { ($0.log, $0.sequence, $0.id) < ($1.log, $1.sequence, $1.id) }
   }
 
   subscript(id: ChangeSetID) -> DamagedSet? { byID[id] }
 
-  /// Adds a set that was found; one that is missing from the tables stays so until its bytes are replaced.
+  /// Adds a damaged set. Once marked unfolded, a set stays so until its bytes are replaced.
   mutating func add(_ set: DamagedSet) {
     var set = set
     if let known = byID[set.id] { set.isUnfolded = set.isUnfolded || known.isUnfolded }
@@ -62,7 +62,7 @@ struct DamagedSets: Equatable {
     if byID.removeValue(forKey: id) != nil { isSaved = false }
   }
 
-  /// Writes the list if it has changed.
+  /// Saves the list if it has changed.
   mutating func save(_ connection: Connection) throws {
     guard !isSaved else { return }
     let lines = sorted.map { set in

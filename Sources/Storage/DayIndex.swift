@@ -4,14 +4,14 @@ import Records
 import Replication
 import SQLite
 
-/// The index of a habit's logs by day, which stays away while very many logs come in.
+/// The index of habit entries by habit and day, which is dropped while very many entries arrive.
 ///
-/// Its places are random in whatever order logs come: beyond the cache of pages each new log would write a page of
-/// its own, while making the index once, at the end, sorts. Meanwhile a habit's days are found by reading all logs.
+/// Its keys arrive in random order. Once the index exceeds the page cache, each new entry writes a page of its own,
+/// while building the whole index afterwards takes one sort. Until then, queries by habit and day scan all entries.
 struct DayIndex {
-  /// Whether it is to be made in a quiet moment.
+  /// Whether the index is dropped and must be rebuilt when the store is idle.
   private(set) var isAway: Bool
-  /// Logs that came in since the last quiet moment.
+  /// Entries added since the store was last idle.
   private var recent = 0
   private let connection: Connection
 
@@ -25,12 +25,12 @@ struct DayIndex {
 
   static let index: (name: String, sql: String) = {
     guard let index = Schema.parentIndex(Registry.habitEntry) else {
-      preconditionFailure("a log belongs to a habit")
+      preconditionFailure("the kind of habit entries has no parent")
     }
     return index
   }()
 
-  /// Takes the index away, in the transaction under way, if so much comes in that making it again costs less.
+  /// Drops the index, in the current transaction, if so many entries arrive that rebuilding it costs less.
   mutating func makeWay(for set: VerifiedChangeSet) throws {
     guard !isAway else { return }
     recent += set.body.entries.count { $0.key.kind == KindNumbers.habitEntry }
@@ -39,12 +39,12 @@ struct DayIndex {
     isAway = true
   }
 
-  /// Makes the index again if it is away, in a transaction of its own.
+  /// Rebuilds the index if it was dropped, in a transaction of its own.
   mutating func bringBack() throws {
     recent = 0
     guard isAway else { return }
     let isSmall = try logs() <= Self.logsInMemory
-    // In memory also where there is no place for temporary files.
+    // Falls back to sorting in memory if there is no room for temporary files.
     if isSmall || (try? connection.sortingInFiles(make)) == nil { try make() }
     isAway = false
   }
@@ -59,6 +59,6 @@ struct DayIndex {
   }
 
   private static let manyLogs = 16_384
-  /// Sorting takes about 80 bytes for each.
+  /// Sorting takes about 80 bytes an entry.
   private static let logsInMemory = 20_000
 }

@@ -2,36 +2,36 @@
 
 package import Replication
 
-/// What a deep verification found.
+/// The result of a deep verification.
 package struct DeepReport: Sendable {
   package var statements = 0
   package var changeSets: Int64 = 0
-  /// Rows of the tables that follow from the log.
+  /// Rows compared in the tables that follow from the log.
   package var rows: Int64 = 0
-  /// What is wrong, as much of it as can be listed.
+  /// The first findings, at most `listedMax`.
   package private(set) var findings: [DeepFinding] = []
-  /// All that is wrong, listed or not, by where it is.
+  /// The number of findings by location, listed or not.
   package private(set) var counts: [DeepFinding.Location: Int] = [:]
 
-  /// The numbers of change sets that are not what was signed; counted under `.log` too.
+  /// The numbers of change sets that do not match their signatures; also counted under `.log`.
   package var damagedSets: [Int64] = []
 
   package static let listedMax = 200
 
   package var isClean: Bool { counts.isEmpty }
 
-  /// How much is wrong.
+  /// The total number of findings.
   package var count: Int { counts.values.reduce(0, +) }
 
-  /// Whether all that is signed is there and can be read: a backup of it is complete.
+  /// Whether everything signed is present and readable, so that a backup of it is complete.
   package var isLogWhole: Bool { counts[.log] == nil && counts[.file] == nil }
 
-  /// Whether folding the log again can repair something, and would lose nothing.
+  /// Whether folding the log again can repair something without losing anything.
   package var isRepairable: Bool {
     counts[.log] == nil && (counts[.records] != nil || counts[.file] != nil)
   }
 
-  /// Whether a restore of a backup of what is signed is what helps.
+  /// Whether backing up the signed data and restoring it would repair the store.
   package var isRestorable: Bool { counts[.log] == nil && counts[.index] != nil }
 
   mutating func note(_ finding: DeepFinding) {
@@ -44,25 +44,25 @@ package struct DeepReport: Sendable {
   }
 }
 
-/// One thing that is not as the signed log says.
+/// One deviation from what the signed log implies.
 package struct DeepFinding: Hashable, Sendable {
-  /// What it would take to mend it.
+  /// Where the deviation is, which decides how to repair it.
   package enum Location: String, CaseIterable, Sendable {
     /// The database file itself.
     case file
-    /// What is signed: only another copy of it helps.
+    /// Signed data: only another copy helps.
     case log
-    /// What the store notes beside each change set: follows from what is signed.
+    /// The columns and tables that index the change sets; they follow from the signed data.
     case index
-    /// The tables that folding the log gives.
+    /// The tables that folding the log produces.
     case records
   }
 
   package var location: Location
   package var record: RecordKey?
-  /// What people call the record.
+  /// A name for the record, for display.
   package var title: String?
-  /// Names of the fields that differ.
+  /// The names of the fields that differ.
   package var fields: [String] = []
   package var text: String
 }

@@ -5,13 +5,14 @@ import Replication
 package import SQLite
 import Wire
 
-/// Compares a store with what its signed log says: verifies every signature, replays the log into a second store,
-/// and compares the two row by row.
+/// Compares a store with its signed log: verifies every signature, replays the log into a second store, and compares
+/// the two row by row.
 ///
-/// The replay keeps the number of each set, so that rows which name sets can be compared as they are. The numbers
-/// themselves depend on when sets and cuts arrived, and any of them that the rules allow are right: see `LogReplay`.
+/// The replay keeps the number of each set, so that rows which refer to sets can be compared directly. The numbers
+/// themselves depend on when sets and cuts arrived, and any numbering that the rules allow is correct: see
+/// `LogReplay`.
 ///
-/// Works on one state of the store, whatever is committed meanwhile, over a connection that only reads.
+/// Works on one snapshot of the store, over a read-only connection.
 package struct DeepVerification {
   private let source: Connection
   private var replay: LogReplay
@@ -21,7 +22,7 @@ package struct DeepVerification {
 
   /// - Parameters:
   ///   - path: the store; its owner may have it open.
-  ///   - scratch: a file that is not there yet, and that the caller removes.
+  ///   - scratch: the path of a file that does not exist yet and that the caller removes.
   package static func run(
     storeAt path: String, scratch: String,
     progress: @escaping (_ done: Int64, _ total: Int64) -> Void = { _, _ in }
@@ -33,7 +34,7 @@ package struct DeepVerification {
     return try source.snapshot { try verification.run() }
   }
 
-  /// The same for a store that is not on the machine's disk.
+  /// As above, for a store on another file system than the machine's.
   package static func run(on files: any VirtualFileSystem, path: String) throws -> DeepReport {
     let source = try Connection(on: files, path, isReadOnly: true)
     try source.setUpReadOnly()
@@ -52,14 +53,14 @@ package struct DeepVerification {
       try checkFile()
       try checkStatements()
       try checkLog()
-      // Tables can be compared with the log only if that is whole.
+      // The tables can be compared only if the log is complete.
       if report.counts[.log] == nil {
         try TableComparison(source, replay.store.connection, setCount: report.changeSets).run(&report)
       }
     } catch let error as SQLiteError where error.isDamage {
       report.note(.file, error.message)
     } catch let error as SQLiteError where error.isMissing {
-      // Only the tables of what is signed are read by name.
+      // Only the tables with signed data are read by name.
       report.note(.log, error.message)
     }
     return report
@@ -85,17 +86,17 @@ package struct DeepVerification {
         report.statements += 1
         let name = "statement \(hexadecimal(row.bytes(0).prefix(4)))"
         guard let statement = try? Membership.Statement(row.bytes(1)) else {
-          report.note(.log, "\(name): its signature does not hold")
+          report.note(.log, "\(name) has an invalid signature")
           continue
         }
         if statement.id.bytes != row.bytes(0) {
-          report.note(.log, "\(name): another statement stands in its place")
+          report.note(.log, "\(name) is stored under the id of another statement")
         }
         statements.append(statement)
       }
     }
     do { circle = try Circle(statements: statements) } catch {
-      report.note(.log, "the statements are not those of one circle")
+      report.note(.log, "the statements do not belong to one circle")
     }
   }
 
@@ -103,7 +104,7 @@ package struct DeepVerification {
 
   private mutating func checkLog() throws {
     let total = try source.with("SELECT count(*) FROM change_sets") { try $0.step() ? $0.integer(0) : 0 }
-    // Statements that came a moment ago may not have been applied; the next start, or the next step, does that.
+    // Statements may have arrived a moment ago and not been applied yet; the next start, or the next step, does that.
     let cuts = AppliedCuts(stored: try Store.metaBytes(AppliedCuts.key, source))
     replay.begin { cuts[$0] }
     var batch: [LogReplay.Row] = []
@@ -132,24 +133,24 @@ package struct DeepVerification {
   }
 
   private mutating func replayRows(_ batch: inout [LogReplay.Row]) throws {
-    // With a gap in the log nothing behind it can be compared.
+    // After a gap in the log, nothing can be compared.
     if report.counts[.log] == nil { try replay.append(batch, &report) }
     batch.removeAll(keepingCapacity: true)
   }
 
   private mutating func verified(_ raw: RawChangeSet, _ number: Int64) -> VerifiedChangeSet? {
     guard let set = try? VerifiedChangeSet(verifying: raw) else {
-      report.note(.log, "change set \(number): its signature does not hold")
+      report.note(.log, "change set \(number) has an invalid signature")
       report.damagedSets.append(number)
       return nil
     }
     guard let circle else { return nil }
     guard set.header.circle == circle.id else {
-      report.note(.log, "change set \(number) is of another circle")
+      report.note(.log, "change set \(number) belongs to another circle")
       return nil
     }
     guard circle.evaluation.admission(of: set.header.log) != .unknownDevice else {
-      report.note(.log, "change set \(number) is by a device that no certificate names")
+      report.note(.log, "change set \(number) was written by a device without a certificate")
       return nil
     }
     return set

@@ -5,11 +5,11 @@ import Replication
 import SQLite
 import Wire
 
-/// The tables that folding the log fills: they can be emptied and filled again at any time.
+/// The tables that folding the log fills. They can be emptied and filled again at any time.
 enum Derived {
   private static let key = "derived"
 
-  /// Whether the tables are those that this version of the registry describes.
+  /// Whether the tables have the schema of this version.
   static func isCurrent(_ connection: Connection) throws -> Bool {
     try connection.with("SELECT value FROM meta WHERE key = ?1") { row in
       try row.bind(1, key)
@@ -17,7 +17,7 @@ enum Derived {
     }
   }
 
-  /// Makes the tables, empty but for the seeds, in place of those that are there.
+  /// Creates the tables, empty except for the seeds, and drops the existing ones.
   static func create(_ connection: Connection) throws {
     for (name, type) in try existing(connection) { try connection.execute("DROP \(type) \(name)") }
     try connection.execute(Schema.derived)
@@ -39,7 +39,8 @@ enum Derived {
     }
   }
 
-  /// Records that every store has from the start: stamp zero, so that any write wins, and in no digest.
+  /// Inserts the records that every store has from the start. Their stamp is zero, so that any write wins, and they
+  /// are in no digest.
   static func seed(_ connection: Connection) throws {
     var none = StoredRow(life: true, stamps: Stamps(common: 0))
     none.stamps.set(Fields.life, 0)

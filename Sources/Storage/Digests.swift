@@ -4,10 +4,10 @@ import Replication
 import SQLite
 import Wire
 
-/// The digest of each lane, kept in 256 sums by the first byte of record ids, so that a difference between two
-/// replicas can be located.
+/// The digest of each lane, as 256 sums by the first byte of the record id, so that a difference between two replicas
+/// can be located.
 final class Digests {
-  /// 256 sums a lane, lanes one behind the other.
+  /// 256 sums per lane, one lane after the other.
   private var sums: [Digest] = []
   private var totals: [Digest] = []
   private var isChanged: [Bool] = []
@@ -40,7 +40,7 @@ final class Digests {
       while try row.step() {
         guard let lane = Lane(rawValue: UInt8(truncatingIfNeeded: row.integer(0))),
           (0..<Int64(Self.bucketCount)).contains(row.integer(1)), let sum = Bytes32(row.bytes(2))
-        else { throw StoreError.damaged("a digest") }
+        else { throw StoreError.damaged("a digest is invalid") }
         sums[Self.first(lane) + Int(row.integer(1))] = Digest(sum: sum)
         totals[Int(lane.rawValue)].add(sum)
       }
@@ -73,7 +73,7 @@ final class Digests {
 
   private static func first(_ lane: Lane) -> Int { Int(lane.rawValue) * bucketCount }
 
-  /// Writes the sums that changed; part of the transaction that changed them.
+  /// Saves the sums that changed, in the transaction that changed them.
   func save() throws {
     try connection.with("INSERT OR REPLACE INTO digests(lane, bucket, sum) VALUES (?1, ?2, ?3)") { row in
       for index in sums.indices where isChanged[index] {

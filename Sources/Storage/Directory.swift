@@ -6,22 +6,22 @@ import SQLite
   import Darwin
 #endif
 
-/// The directories of the machine's disk.
+/// Directories on the machine's disk.
 package enum Directory {
-  /// Makes it durable which names the directory of a file holds.
+  /// Makes the entries of a file's directory durable.
   ///
-  /// - Returns: 0, or the system's error.
+  /// - Returns: 0, or the system's error code.
   package static func sync(of path: String) -> Int32 {
     let slash = path.lastIndex(of: "/")
     let directory = open(slash.map { String(path[...$0]) } ?? ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    // Where one may write and not look, nobody but the owner can do it.
+    // A directory that is writable but not readable can only be synced by its owner.
     guard directory >= 0 else { return errno == EACCES ? 0 : errno }
     defer { close(directory) }
-    // Some file systems have no such thing for directories.
+    // Some file systems do not support syncing directories.
     return fsync(directory) == 0 || errno == EINVAL ? 0 : errno
   }
 
-  /// The same for the files of a database.
+  /// As above, for the files of a database.
   static func syncNames(ofDatabase path: String) throws(SQLiteError) {
     let error = sync(of: path)
     guard error == 0 else { throw .directoryNotSynced(String(cString: strerror(error))) }

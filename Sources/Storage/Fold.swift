@@ -5,19 +5,46 @@ import Replication
 import SQLite
 import Wire
 
-/// Applies change sets to the record tables. It decides nothing: `Merge` does; and it needs to know no kind.
+// Folding: applying change sets to the record tables.
+//
+// Sets arrive in causal order, but concurrent ones in any order, and every order must give the same tables. For each
+// cell that an entry writes, `Merge` compares the new write with the one that shows (*held*):
+//
+//                         new stamp is higher           new stamp is lower
+//     new has seen held   new shows                     impossible: stamps ascend along causality (*)
+//     concurrent          new shows, held → sibling     held shows, new → sibling
+//
+// In every case, siblings that the new write has seen are removed: it supersedes them. (*) Only a whole record, which
+// is ordered by rank and not by stamp, may rank below a write that it has seen; it then becomes a sibling that
+// *follows* the winner.
+//
+// An example, one cell of one trip. Phone's set 8 and laptop's set 9 are concurrent, set 12 has seen both:
+//
+//     fold 8    name = "Roma" (8)
+//     fold 9    name = "Rome" (9)        sibling: "Roma" (8)      9 has the higher stamp; a conflict
+//     fold 12   name = "Roma" (12)       no siblings              12 has seen 8 and 9; resolved
+//
+// Had 9 arrived before 8, the second state would be the same: 8 loses and becomes a sibling at once.
+//
+// A batch is one transaction. Per entry, the fold updates the row, its stamps, siblings, and the digest of its lane
+// (the old record's hash is subtracted, the new one added). At the end, `finish` updates what depends on several
+// records: hidden writes, counts, sums of trips. Most entries are inserts of new records and take a path of their own
+// (`insert`) that reads nothing.
+
+/// Applies change sets to the record tables. `Merge` decides who wins; nothing here depends on particular kinds, so
+/// unknown kinds fold as well.
 final class Fold {
   let causality: Causality
   let digests: Digests
   private let connection: Connection
   let recordWrites: RecordWrites
   private let undos: Undos
-  private let rivals: Siblings
+  private let siblings: Siblings
   private let aggregates: Aggregates
   var dayIndex: DayIndex
   private var tables: [KindNumber: RecordTable] = [:]
   private var hashInput = RecordDigestInput()
-  /// What the newest fast insert packed; the next one most often has the same fields.
+  /// The stamps packed by the latest fast insert; the next one usually has the same fields.
   private var packed: (number: Int64, fields: [FieldNumber], stamps: [UInt8]) = (0, [], [])
 
   init(_ connection: Connection, _ logs: ChangeSetLogs) throws {
@@ -26,12 +53,12 @@ final class Fold {
     digests = try Digests(connection)
     recordWrites = try RecordWrites(connection)
     undos = try Undos(connection)
-    rivals = try Siblings(connection)
+    siblings = try Siblings(connection)
     aggregates = try Aggregates(connection)
     dayIndex = try DayIndex(connection)
   }
 
-  /// What is in memory and was not asked for.
+  /// In-memory state captured before a transaction, for rollback.
   struct RollbackState {
     fileprivate let digests: Digests.RollbackState
     fileprivate let aggregates: Aggregates.RollbackState
@@ -42,7 +69,7 @@ final class Fold {
     RollbackState(digests: digests.rollbackState, aggregates: aggregates.rollbackState, dayIndex: dayIndex)
   }
 
-  /// Goes back to what memory was before a transaction, without the disk: that may be what failed.
+  /// Restores the state before a transaction without reading the disk, which may be what failed.
   func restore(_ state: RollbackState) {
     causality.forget()
     packed = (0, [], [])
@@ -51,7 +78,7 @@ final class Fold {
     dayIndex = state.dayIndex
   }
 
-  /// Reads again from the tables what is kept in state.
+  /// Reloads the in-memory state from the tables.
   func reload() throws {
     causality.forget()
     packed = (0, [], [])
@@ -69,10 +96,10 @@ final class Fold {
 
   // MARK: Sets
 
-  /// How many sets were folded since the store was opened.
+  /// The number of sets folded since the store was opened.
   private(set) var foldedSets = 0
 
-  /// Folds a set that everything it stands on is folded for.
+  /// Folds a set. All its ancestors must be folded already, except excluded ones.
   func fold(_ set: VerifiedChangeSet, at place: SetPosition, into report: inout CommitReport) throws {
     foldedSets += 1
     causality.remember(place)
@@ -82,7 +109,7 @@ final class Fold {
     report.folded(set)
   }
 
-  /// Brings up to date what is derived from records, once at the end of a batch.
+  /// Updates what is derived from several records; call it once, at the end of a batch.
   func finish(_ report: inout CommitReport) throws {
     try aggregates.finish(self, &report)
     try digests.save()
@@ -105,7 +132,8 @@ final class Fold {
 
   // MARK: New records
 
-  /// The common case, without looking anything up: false if the record exists, or has something unusual.
+  /// The fast path: inserts a record without reading anything. Returns false, with nothing done, if the record exists
+  /// or anything about it is unusual.
   private func insert(_ entry: Entry, in body: ChangeSetBody, at origin: WriteOrigin) throws -> Bool {
     let table = try table(entry.key.kind)
     guard let kind = table.kind, entry.key != FixedRecords.none else { return false }
@@ -142,7 +170,7 @@ final class Fold {
     let old = try table.row(key.id)
     var row = old ?? StoredRow(life: nil, stamps: Stamps(common: number))
     if let old { try recordWrites.add(number, to: key, before: old.stamps) }
-    var contests = old == nil ? [:] : try rivals.contests(of: key)
+    var contests = old == nil ? [:] : try siblings.contests(of: key)
     for (field, content) in cells {
       try merge(content, into: field, of: key, at: place, &row, &contests[field])
     }
@@ -164,21 +192,21 @@ final class Fold {
     }
     let before = contest
     var after = Contest(
-      count: try before.map { try rivals.close(key, field, $0, seenBy: place, causality) } ?? 0)
+      count: try before.map { try siblings.close(key, field, $0, seenBy: place, causality) } ?? 0)
     if !outcome.newWins {
-      try rivals.add(key, field, place, content)
+      try siblings.add(key, field, place, content)
       after.count += 1
     }
     if outcome.heldBecomesSibling, let held {
-      try rivals.add(key, field, held, lost ?? [])
+      try siblings.add(key, field, held, lost ?? [])
       after.count += 1
     }
     guard before != nil || after.count > 0 else { return }
     contest = after.count > 0 ? after : nil
-    try rivals.note(key, field, after, winner: row.content(field))
+    try siblings.note(key, field, after, winner: row.content(field))
   }
 
-  /// Whether a write has seen the one that shows; there may be none.
+  /// Whether a write has seen the one that shows; false if none does.
   private func covers(_ place: SetPosition, _ held: WriteOrigin?) throws -> Bool {
     try held.map { try causality.covers(place.origin.number, $0.number) } ?? false
   }
@@ -195,26 +223,26 @@ final class Fold {
     }
     let edited = held.flatMap { $0.place.origin.number == 0 ? nil : $0 }
     let coversHeld = try covers(place, edited?.place.origin)
-    let before = try rivals.contests(of: key)[field]
+    let before = try siblings.contests(of: key)[field]
     let outcome = Merge.wholeRecord(
       new: WholeRecordRank(of: entry, in: body, stamp: place.origin.stamp),
       held: edited.map { (rank(of: $0.row, $0.place.origin), $0.place.origin) }, coversHeld: coversHeld,
-      isHeldFollowed: try before != nil && rivals.hasFollower(key))
+      isHeldFollowed: try before != nil && siblings.hasFollower(key))
     let new = wholeRow(entry, in: body, place.origin.number)
     let winner = outcome.newWins ? new : old ?? new
     var after = Contest(
-      count: try before.map { try rivals.close(key, field, $0, seenBy: place, causality) } ?? 0)
+      count: try before.map { try siblings.close(key, field, $0, seenBy: place, causality) } ?? 0)
     if outcome.newWins {
-      if before != nil { try rivals.forgetFollowers(key) }
+      if before != nil { try siblings.forgetFollowers(key) }
     } else {
-      try rivals.add(key, field, place, new.whole, follows: coversHeld)
+      try siblings.add(key, field, place, new.whole, follows: coversHeld)
       after.count += 1
     }
     if outcome.heldBecomesSibling, let edited {
-      try rivals.add(key, field, edited.place, edited.row.whole)
+      try siblings.add(key, field, edited.place, edited.row.whole)
       after.count += 1
     }
-    if before != nil || after.count > 0 { try rivals.note(key, field, after, winner: winner.whole) }
+    if before != nil || after.count > 0 { try siblings.note(key, field, after, winner: winner.whole) }
     try replace(key, old, by: winner, table)
   }
 
@@ -248,7 +276,7 @@ final class Fold {
     aggregates.changed(key, table.kind, from: old, to: row)
   }
 
-  /// What a record adds to its lane's digest. A whole record is one cell.
+  /// A record's contribution to the digest of its lane. A whole record counts as one cell.
   func hash(_ key: RecordKey, _ stamps: Stamps) throws -> Bytes32 {
     hashInput.begin(key)
     let isWhole = key.kind.mergeClass == .wholeRecord
@@ -258,10 +286,10 @@ final class Fold {
     return hashInput.hash
   }
 
-  /// The sets whose writes a record holds, winning or not, but for deletes.
+  /// The sets whose writes a record holds, as winners or siblings, without deletes.
   func writes(of key: RecordKey, _ row: StoredRow) throws -> [WriteOrigin] {
     var numbers = Set(row.stamps.cells.filter { $0.field != Fields.life || row.life == true }.map(\.number))
-    numbers.formUnion(try rivals.writers(of: key))
+    numbers.formUnion(try siblings.writers(of: key))
     return try numbers.sorted().map(causality.origin)
   }
 }

@@ -5,18 +5,38 @@ import Replication
 import SQLite
 import Wire
 
-/// The dead record that keeps a record out of sight, and the set that deleted it.
+// Hidden writes: edits that a concurrent deletion made invisible.
+//
+// A deletion wins over a concurrent edit, because an edit does not write the record's life; deleting a trip also
+// hides everything below it. So a person's work may disappear although neither side knew of the other. The table
+// `hidden_writes` lists such writes, so that they appear among the conflicts.
+//
+//     trip T      ✗ deleted by set 20 (laptop)
+//      └ lodging L
+//          set 15 (phone)   edits L; seen by set 20           deleted knowingly: not listed
+//          set 21 (phone)   edits L; concurrent with set 20   listed: hidden-by-parent
+//          set 25 (phone)   edits L; has seen set 20          edited knowingly: not listed
+//
+// What hides a record is the *nearest* dead record on the way up: the record itself (edit-lost-to-delete) or an
+// ancestor (hidden-by-parent). Only writes that the record still holds, winners and siblings, are considered; deletes
+// are not, since two deletions agree.
+//
+// The list of a record depends on its own cells, on the life of all records above it, and on who had seen whom. So it
+// is recomputed whenever one of these changes (`Aggregates` tracks that); an incremental update would make it depend
+// on the order of arrival.
+
+/// The dead record that hides a record, and the set that deleted it.
 struct Hiding {
   let record: RecordKey
   let deletion: Int64
 }
 
 extension Fold {
-  /// The nearest deleted record on the way up from a record that is written, itself included; nil if all live.
+  /// The nearest deleted record among a record and its ancestors; nil if all are alive, or if an ancestor is missing.
   func hiding(_ key: RecordKey, _ row: StoredRow) throws -> Hiding? {
     var key = key
     var row = row
-    // Kinds have no cycles: the way up ends at one that belongs to nothing.
+    // Parent kinds form no cycles, so the loop ends.
     while row.life == true {
       guard let parent = Registry.kind(key.kind)?.parent(of: row),
         let above = try table(parent.kind).row(parent.id)
@@ -28,9 +48,10 @@ extension Fold {
   }
 }
 
-/// Writes that a deletion hides and did not know of: of the record itself, or of one that it belongs to.
+/// Maintains the list of writes hidden by a deletion that was concurrent with them: a deletion of the record itself
+/// or of an ancestor.
 ///
-/// For each record they are a function of what is folded, so that they do not depend on the order of arrival.
+/// For each record, the list is a function of the folded sets, whatever the order in which they arrived.
 final class HiddenWrites {
   private let insert: Statement
   private let delete: Statement
@@ -41,9 +62,9 @@ final class HiddenWrites {
     delete = try connection.prepare("DELETE FROM hidden_writes WHERE kind = ?1 AND record = ?2")
   }
 
-  /// Finds the hidden writes of records anew.
+  /// Recomputes the hidden writes of some records.
   func update(_ keys: Set<RecordKey>, _ fold: Fold) throws {
-    // Most often all belong to the same few records.
+    // Usually they share a few parents.
     var parents: [RecordKey: Hiding?] = [:]
     for key in keys { try update(key, fold, &parents) }
   }
@@ -85,7 +106,7 @@ final class HiddenWrites {
     return found
   }
 
-  /// Which of a write and a deletion has seen the other.
+  /// Whether a write and a deletion have seen each other.
   private struct Seen {
     let byDeletion: Bool
     let deletion: Bool

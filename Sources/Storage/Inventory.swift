@@ -2,16 +2,17 @@ import Records
 package import Replication
 package import Wire
 
-/// What one device shows of its records: a hash of each, whoever wrote them.
+/// The visible records of one device, as a hash of each record's content; equal content gives equal hashes, whoever
+/// wrote it.
 package struct Inventory: Sendable {
   package private(set) var items: [RecordKey: Bytes32] = [:]
   package private(set) var profile: WholeRecordRank?
-  /// The hash of the folded heads that all of it is true for.
+  /// The hash of the folded heads for which the inventory holds.
   package let folded: Bytes32
 
   package init(folded: Bytes32) { self.folded = folded }
 
-  /// Pieces of large fields are parts of the records that list them.
+  /// Content records, the pieces of large fields, count as parts of the records that list them.
   package mutating func add(_ item: InventoryItem) {
     guard item.key.kind != Registry.content.number else { return }
     items[item.key] = item.hash
@@ -19,7 +20,7 @@ package struct Inventory: Sendable {
   }
 }
 
-/// How many records of a kind are where.
+/// The number of records of one kind, by where they are.
 package struct KindComparison: Hashable, Sendable {
   package fileprivate(set) var onlyHere = 0
   package fileprivate(set) var onlyThere = 0
@@ -27,13 +28,13 @@ package struct KindComparison: Hashable, Sendable {
   package fileprivate(set) var differing = 0
 }
 
-/// This device's records beside those of one or several peers.
+/// A comparison of this device's records with those of one or more peers.
 package struct InventoryComparison: Sendable {
   package private(set) var kinds: [KindNumber: KindComparison] = [:]
-  /// Records that are on both sides and say different things, in order.
+  /// Records that are on both sides with different content, in order.
   package private(set) var differing: [RecordKey] = []
 
-  /// A record is the same if it is on every peer that has it at all.
+  /// A record counts as the same if all peers that have it agree with this device.
   package init(own: Inventory, theirs: [Inventory]) {
     var isSame: [RecordKey: Bool] = [:]
     for peer in theirs {
@@ -63,14 +64,14 @@ package struct InventoryComparison: Sendable {
   }
 }
 
-/// Which of two profiles shows once they meet, and why.
+/// Which of two profiles will win when the devices sync, and why.
 package struct ProfileOutcome: Sendable {
   package enum Reason: String, Sendable {
     case updatedAt = "updated_at"
     case filledIn = "filled_in"
     case stamp
 
-    /// Why the higher of two ranks is higher.
+    /// The criterion by which two ranks differ.
     fileprivate init(_ one: WholeRecordRank, _ other: WholeRecordRank) {
       if one.updatedAt != other.updatedAt {
         self = .updatedAt
@@ -89,7 +90,7 @@ package struct ProfileOutcome: Sendable {
   }
 
   package let here: WholeRecordRank?
-  /// The one that ranks highest among the peers.
+  /// The highest-ranked profile among the peers.
   package let there: WholeRecordRank?
   package let isSame: Bool
 

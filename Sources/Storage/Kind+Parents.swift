@@ -3,7 +3,7 @@ package import Replication
 import Wire
 
 extension Kind {
-  /// The columns that name the record this one belongs to.
+  /// The columns that hold the reference to the parent.
   var parentColumns: (kind: String?, id: String)? {
     guard let parent, let field = field(parent) else { return nil }
     switch field.columns.count {
@@ -13,26 +13,27 @@ extension Kind {
     }
   }
 
-  /// SQL that is true for a row that belongs to the record of `parent` whose id is parameter 1; nil if none can.
+  /// An SQL condition: the row's parent is the record of kind `parent` with the id in parameter 1. Nil if records of
+  /// this kind can't belong to one of that kind.
   func belongs(to parent: KindNumber) -> String? {
     guard parentKinds.contains(parent), let columns = parentColumns else { return nil }
     return "\(columns.id) = ?1" + (columns.kind.map { " AND \($0) = \(parent.rawValue)" } ?? "")
   }
 
-  /// The kinds of records that belong to records of this kind.
+  /// The kinds whose records can be children of records of this kind.
   var childKinds: [Kind] { Registry.kinds.filter { $0.parentKinds.contains(number) } }
 
-  /// Whether a record of this kind can have records that belong to it.
+  /// Whether records of this kind can have children.
   var canHaveChildren: Bool { Self.parents.contains(number) }
 
-  /// The kinds of which some record can be the parent of another.
+  /// The kinds whose records can have children.
   static let parents = Set(Registry.kinds.flatMap(\.parentKinds))
 
-  /// The parent that a cell's content names; nil if it names none, or one that cannot be a parent.
+  /// The parent that a cell's content refers to; nil if it refers to none, or to a record that can't be a parent.
   package func parentKey(_ content: ArraySlice<UInt8>) -> RecordKey? {
     guard let parent, let type = field(parent)?.type else { return nil }
     if case .reference(let kind) = type {
-      // The common case, without building a value: sixteen bytes behind their one-byte head.
+      // The common case, without decoding a value: 16 bytes after their one-byte head.
       guard content.first == 0x50 else { return nil }
       return RecordID(bytes: content.dropFirst()).map { RecordKey(kind: kind, id: $0) }
     }
@@ -48,12 +49,12 @@ extension Kind {
     }
   }
 
-  /// The record that a stored one belongs to.
+  /// The parent of a stored record.
   func parent(of row: StoredRow) -> RecordKey? {
     parent.flatMap { row.contents[$0] }.flatMap { parentKey($0[...]) }
   }
 
-  /// SQL that is true for a row (named `alias`) that lives and whose parent is visible.
+  /// An SQL condition: the row, named `alias`, is alive and its parent is visible.
   func isVisible(_ alias: String) -> String {
     let lives = "\(alias).life = 1"
     guard let columns = parentColumns else { return lives }

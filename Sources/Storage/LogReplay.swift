@@ -4,22 +4,22 @@ import Replication
 import SQLite
 import Wire
 
-/// Fills the second store of a verification with the sets of the first one, in the order and under the numbers that
-/// they have there, and checks that these are possible.
+/// Fills the second store of a verification with the sets of the first one, in the same order and under the same
+/// numbers, and checks that these are possible.
 ///
-/// A commit can't do that. It decides with what has arrived so far and rebuilds the logs as soon as a cut concerns
-/// what is stored, which renumbers them. The first store became what it is over another history: a cut may have
-/// arrived after the sets that it excludes, or between two sets that depend on them. So the replay takes the numbers
-/// as given, appends without a decision, and judges at the end, with all cuts in effect:
+/// An ordinary commit can't do that. It decides with what has arrived so far, and rebuilds the logs as soon as a cut
+/// affects a stored set, which renumbers them. The first store may have reached its state in another order: a cut may
+/// have arrived after the sets that it excludes, or between two sets that depend on them. So the replay takes the
+/// numbers as given, appends without deciding, and judges at the end, with all cuts in effect:
 ///
 /// 1. Each set follows its predecessor, and each dependency comes before it or is excluded by a cut.
-/// 2. Folded is what the first store folded, where everything it depends on is folded too; what waits there for its
-///    time waits here. All else about a set's state follows from the cuts.
+/// 2. A set is folded if the first store has folded it and all its ancestors are folded here too; a set that is
+///    parked there is parked here. Its remaining state follows from the cuts.
 struct LogReplay {
   let store: Store
-  /// Sets that are folded in the first store and that wait here for another one, ascending.
+  /// Numbers of sets that are folded in the first store and wait here for another one, ascending.
   private var waiting: [Int64] = []
-  /// Dependencies that were not there when their set was appended, or not dated before it.
+  /// Dependencies that were missing when their set was appended, or whose clock is not before the set's.
   private var doubts: [Doubt] = []
 
   struct Row {
@@ -37,19 +37,19 @@ struct LogReplay {
 
   init(into store: Store) { self.store = store }
 
-  /// - Parameter cuts: those that the first store has applied; nil for a log that is open.
+  /// - Parameter cuts: the cuts that the first store has applied; nil for a log without cuts.
   func begin(_ cuts: @escaping (LogKey) -> Set<Set<ChangeSetID>>?) { store.logs.cutRule = cuts }
 
-  // MARK: Sets in order
+  // MARK: Replaying
 
-  /// Appends the next sets; stops at one that can't be where it is.
+  /// Appends the next sets. Stops at the first that can't be at its position.
   mutating func append(_ rows: [Row], _ report: inout DeepReport) throws {
     var (waiting, doubts) = (waiting, doubts)
     try store.atomically {
       var commit = CommitReport()
       for row in rows {
         guard try hasPlace(row.set) else {
-          report.note(.log, "change set \(row.number) builds on one that is not there")
+          report.note(.log, "change set \(row.number) depends on a missing change set")
           break
         }
         let isSettled = try noteDoubts(row, &doubts)
@@ -66,7 +66,7 @@ struct LogReplay {
     (self.waiting, self.doubts) = (waiting, doubts)
   }
 
-  /// Whether a set is new, and comes after its predecessor.
+  /// Whether a set is new and its predecessor is stored, with an earlier clock.
   private func hasPlace(_ set: VerifiedChangeSet) throws -> Bool {
     let header = set.header
     guard try store.logs.stored(set.id, header.log, header.sequence) == nil else { return false }
@@ -75,7 +75,7 @@ struct LogReplay {
     return found.map { $0.clock < header.clock } ?? false
   }
 
-  /// Keeps the dependencies of a set that only a cut can explain; true if there are none.
+  /// Collects the dependencies of a set that only a cut can explain. Returns true if there are none.
   private func noteDoubts(_ row: Row, _ doubts: inout [Doubt]) throws -> Bool {
     let header = row.set.header
     let known = doubts.count
@@ -88,17 +88,17 @@ struct LogReplay {
     return doubts.count == known
   }
 
-  // MARK: At the end
+  // MARK: Judging
 
-  /// Judges what only the whole log shows, and folds what depends on that.
+  /// Checks what depends on the whole log, and folds the sets that waited for it.
   mutating func finish(_ report: inout DeepReport) throws {
     for doubt in doubts {
       let (dependency, logs) = (doubt.dependency, store.logs)
       if try logs.excludes(dependency: dependency.id, doubt.log, dependency.sequence) { continue }
       if doubt.isStored {
-        report.note(.index, "change set \(doubt.number) is dated before one that it depends on")
+        report.note(.index, "the clock of change set \(doubt.number) is not after that of a dependency")
       } else {
-        report.note(.log, "change set \(doubt.number) builds on one that is not there")
+        report.note(.log, "change set \(doubt.number) depends on a missing change set")
       }
     }
     guard report.counts[.log] == nil else { return }
@@ -108,12 +108,12 @@ struct LogReplay {
     }
     for log in store.logs.all {
       if store.logs.foldsTooMuch(log) || store.hasUnkept(log) {
-        report.note(.index, "the log \(log.device) \(log.incarnation) goes beyond its cuts")
+        report.note(.index, "the log \(log.device) \(log.incarnation) holds more than its cuts allow")
       }
     }
   }
 
-  /// Sets may wait for one another across logs; each pass folds in order all that is ready.
+  /// Sets may wait for each other across logs; each pass folds, in order, all that are ready.
   private mutating func foldWaiting() throws {
     var commit = CommitReport()
     var count = -1

@@ -1,44 +1,44 @@
-/// Names of values that are stored in addition to the log and the records.
+/// Keys of the values stored in `meta`, in addition to the log and the records.
 package enum MetaKey {
   package static let incarnation = "incarnation"
-  /// The device that has begun all the incarnations it may, if it is this one.
+  /// The device whose incarnations are exhausted, if it is this one.
   package static let spent = "incarnations-spent"
-  /// Of own logs the newest set that may have been sent; see `UnsentLogs`.
+  /// The newest sets of our own logs that may have been sent; see `UnsentLogs`.
   package static let unsent = "unsent-logs"
-  /// The moment below which gate time never falls, in milliseconds, as text.
+  /// The lower bound of gate time, in milliseconds, as text.
   package static let gateFloor = "gate-floor"
-  /// Which devices are known to hold a revocation: its id and theirs in hexadecimal, a line each.
+  /// Which devices have acknowledged a revocation: its id and theirs in hexadecimal, one pair a line.
   package static let acknowledged = "heard-revocations"
-  /// How far the background check of the store has come; see `StoreCheck`.
+  /// The progress of the background check of the store; see `StoreCheck`.
   package static let storeCheck = "store-check"
 
-  // What a node keeps beside what its replicator does.
+  // Values of the node, not of its replicator.
 
-  /// One byte: whether the person wants records to sync.
+  /// One byte: whether the person has turned on the sync of records.
   package static let preference = "sync-preference"
-  /// Addresses the person gave, a line each.
+  /// Addresses that the person has added, one a line.
   package static let addresses = "peer-addresses"
-  /// Devices the person paused, in hexadecimal, a line each.
+  /// Devices that the person has paused, in hexadecimal, one a line.
   package static let paused = "paused-peers"
-  /// What operations of other devices deleted, as JSON.
+  /// Records deleted by operations of other devices, as JSON.
   package static let deletions = "deletions"
-  /// For each lane the newest set number when the device was last in sync.
+  /// For each lane, the number of the newest set when the device was last in sync.
   package static let seen = "seen-sets"
   /// When and where each peer was last connected.
   package static let peerContacts = "seen-peers"
-  /// The time in the last beacon that was believed of each device, each line a device and that time.
+  /// The time in the newest accepted beacon of each device: a device and a time a line.
   package static let beaconTimes = "beacon-times"
-  /// What the person calls other devices on this one, each line a device and its name.
+  /// Local names for other devices: a device and a name a line.
   package static let peerNames = "peer-names"
   /// The end of a mock purchase.
   package static let mockPurchase = "mock-purchase"
-  /// The keys of a restored store that wait for a circle to take them in; see `AwaitedAdmission`.
+  /// The keys of a restored store that wait for readmission to the circle; see `AwaitedAdmission`.
   package static let waiting = "awaited-admission"
   /// The id of the ticket with which this device joined.
   package static let joinedWith = "joined-with"
-  /// One byte: whether this very device completed onboarding.
+  /// One byte: whether onboarding was completed on this device.
   package static let completedOnboarding = "completed-onboarding"
 
-  /// The person's choices on this device, which a backup takes along.
+  /// The person's preferences on this device, which a backup includes.
   package static let choices = [preference, addresses, paused, completedOnboarding, peerNames]
 }

@@ -5,7 +5,7 @@ package import Replication
 import SQLite
 package import Wire
 
-/// Names an operation: another device may have used the same id, so the author belongs to the name.
+/// The name of an operation. It includes the author, because another device may have used the same id.
 package struct OperationKey: Hashable, Sendable {
   package let id: OperationID
   package let device: DeviceKey
@@ -16,16 +16,16 @@ package struct OperationKey: Hashable, Sendable {
   }
 }
 
-/// What a person did, as far as it is folded.
+/// An operation, as far as it is folded: what a person did in one command, import or undo.
 package struct Operation: Sendable {
   package let key: OperationKey
   package let verb: String
   /// The operation that this one undoes, if it does.
   package let target: OperationID?
-  /// Its sets in causal order, those of the settings lane among them; never empty.
+  /// Its sets of both lanes in causal order; never empty.
   package let sets: [SetPosition]
 
-  /// When it began.
+  /// The clock of its earliest set.
   package var clock: Clock { sets.map(\.origin.stamp.clock).min() ?? .zero }
   package var numbers: Set<Int64> { Set(sets.map(\.origin.number)) }
   package static let undoVerb = "undo"
@@ -59,7 +59,7 @@ extension Store {
     }
   }
 
-  /// One operation; nil if nothing of it is folded, or can be read.
+  /// Returns an operation; nil if none of its sets is folded and readable.
   package func operation(_ key: OperationKey) throws -> Operation? {
     let sql = """
       SELECT c.number FROM change_sets c JOIN branches b ON b.branch = c.branch
@@ -72,7 +72,7 @@ extension Store {
       while try row.step() { numbers.append(row.integer(0)) }
       return numbers
     }
-    // What is left of an operation may be told by any of its sets; one without an intact set is not told of.
+    // Any of its sets tells the verb; an operation without an intact set is not reported.
     for number in numbers {
       guard let body = try intactSet(cached: number)?.body else { continue }
       return Operation(
@@ -81,7 +81,7 @@ extension Store {
     return nil
   }
 
-  /// Whether sets of an operation are stored, also if they wait for what they stand on.
+  /// Whether sets of an operation are stored, even if they are parked.
   package func isWritten(_ key: OperationKey) throws -> Bool {
     let sql = """
       SELECT 1 FROM change_sets c JOIN branches b ON b.branch = c.branch
@@ -94,24 +94,24 @@ extension Store {
     }
   }
 
-  /// The operation that a folded set is part of.
+  /// The operation that a folded set belongs to.
   package func operationKey(of place: SetPosition) throws -> OperationKey {
     let sql = "SELECT operation FROM change_sets WHERE number = ?1"
     return try connection.with(sql) { row in
       try row.bind(1, place.origin.number)
       guard try row.step(), let id = OperationID(bytes: row.bytes(0)) else {
-        throw StoreError.damaged("change set \(place.origin.number) is not there")
+        throw StoreError.damaged("change set \(place.origin.number) is missing")
       }
       return OperationKey(id: id, device: place.log.device)
     }
   }
 
-  /// The folded operations of an id: one, unless another device has used the id as well.
+  /// The folded operations with an id: one, unless another device has used the id as well.
   package func operations(named id: OperationID) throws -> [Operation] {
     try operations(prefix: id.description, limit: Limits.devicesMax)
   }
 
-  /// Folded operations whose id begins with some hexadecimal digits, by id; at most `limit`.
+  /// Folded operations whose id begins with some hexadecimal digits, sorted by id; at most `limit`.
   package func operations(prefix: String, limit: Int) throws -> [Operation] {
     guard let (first, last) = Select.range(prefix) else { return [] }
     let sql = """
@@ -129,7 +129,7 @@ extension Store {
     return try keys.compactMap(operation)
   }
 
-  /// The operations that undo one: their target is its id.
+  /// The operations that undo an operation: their target is its id.
   package func undos(of operation: OperationID) throws -> [Operation] {
     let sql = "SELECT operation, device FROM undos WHERE target = ?1 ORDER BY operation, device"
     let keys = try connection.with(sql) { row in
@@ -143,13 +143,13 @@ extension Store {
 
   private static func operationKey(_ row: borrowing Statement, _ column: Int) throws -> OperationKey {
     guard let id = OperationID(bytes: row.bytes(column)), let device = DeviceKey(bytes: row.bytes(column + 1))
-    else { throw StoreError.damaged("the id of an operation") }
+    else { throw StoreError.damaged("the id of an operation is invalid") }
     return OperationKey(id: id, device: device)
   }
 
-  // MARK: What sets wrote
+  // MARK: Entries
 
-  /// Gives the entries of sets one by one, set by set in the order given; a damaged set has none.
+  /// Passes the entries of sets to `body`, set by set in the given order. Damaged sets are skipped.
   package func forEachEntry(
     of sets: [SetPosition], _ body: (Entry, ChangeSetBody, SetPosition) throws -> Void
   ) throws {
@@ -159,14 +159,14 @@ extension Store {
     }
   }
 
-  /// The records that some sets write to, in order.
+  /// The records that some sets write to, sorted.
   package func records(touchedBy sets: [SetPosition]) throws -> [RecordKey] {
     var records: Set<RecordKey> = []
     try forEachEntry(of: sets) { entry, _, _ in records.insert(entry.key) }
     return records.sorted()
   }
 
-  /// The folded sets of a lane that a cut does not hold, in causal order.
+  /// The folded sets of a lane beyond the given sequence of each log, in causal order.
   package func sets(_ lane: Lane, outside cut: [LogKey: UInt64]) throws -> [SetPosition] {
     var places: [SetPosition] = []
     let sql = """
@@ -182,23 +182,23 @@ extension Store {
     return places.sorted { $0.origin.number < $1.origin.number }
   }
 
-  /// Whether the causal past of one folded set covers another.
+  /// Whether the causal past of one folded set includes another.
   package func covers(_ later: SetPosition, _ earlier: SetPosition) throws -> Bool {
     try fold.causality.covers(later.origin.number, earlier.origin.number)
   }
 
-  /// The same as `intactSet(_:)`, decoded once for many questions.
+  /// Like `intactSet(_:)`, but keeps the decoded set for further questions.
   func intactSet(cached number: Int64) throws -> VerifiedChangeSet? {
     do { return try cachedSet(number) } catch StoreError.damagedSet { return nil }
   }
 
-  /// The newest set of a branch in the causal past of a folded set; 0 if none.
+  /// The sequence of the newest set of a branch in the causal past of a folded set; 0 if none.
   package func newestSeen(by place: SetPosition, of branch: Int64) throws -> Int64 {
     place.branch == branch
       ? place.sequence : try fold.causality.newestSeen(place.branch, sequence: place.sequence, of: branch)
   }
 
-  /// A set of one's own store, decoded once for many questions.
+  /// Returns a stored set and keeps it decoded for further questions.
   func cachedSet(_ number: Int64) throws -> VerifiedChangeSet {
     if let known = setCache.sets[number] { return known }
     let set = try storedSet(number)
@@ -207,7 +207,7 @@ extension Store {
   }
 }
 
-/// Gives folded operations one by one, newest first: of one device, or of all.
+/// Iterates over folded operations, newest first: of one device, or of all.
 package struct OperationWalk {
   private let store: Store
   private let device: DeviceKey?
@@ -229,7 +229,7 @@ package struct OperationWalk {
   }
 }
 
-/// Decoded sets: questions about an import ask the same few sets for each of its records.
+/// A cache of decoded sets: questions about an import ask for the same few sets for each of its records.
 struct SetCache {
   private(set) var sets: [Int64: VerifiedChangeSet] = [:]
   private var bytes = 0

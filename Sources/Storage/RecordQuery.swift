@@ -1,15 +1,15 @@
-// Protocol/store.md, "Reading"
+// Protocol/store.md, "Rows"
 
 package import Records
 package import Replication
 package import Wire
 
-/// Which records to read, and in what order.
+/// A query for records of one kind.
 package struct RecordQuery: Hashable, Sendable {
   package var kind: KindNumber
-  /// All of these must hold.
+  /// Combined with “and”.
   package var conditions: [Condition] = []
-  /// Hexadecimal digits, without hyphens, that the id begins with.
+  /// Hexadecimal digits, without hyphens, with which the id begins.
   package var idPrefix: String?
   package var order: [Order] = []
   package var visibleOnly = true
@@ -18,7 +18,7 @@ package struct RecordQuery: Hashable, Sendable {
 
   package init(_ kind: KindNumber) { self.kind = kind }
 
-  /// What people see of a kind, in the order of its lists.
+  /// The visible records of a kind, in the order in which lists show them.
   package init(listing kind: Kind) {
     self.init(kind.number)
     order = kind.order.map { order in
@@ -29,10 +29,10 @@ package struct RecordQuery: Hashable, Sendable {
     }
   }
 
-  /// What a record must be.
+  /// A condition on a record.
   package indirect enum Condition: Hashable, Sendable {
     case part(Part, Test)
-    /// Its id is one of these.
+    /// The id is one of these.
     case ids([RecordID])
     case all([Condition])
     case any([Condition])
@@ -43,14 +43,14 @@ package struct RecordQuery: Hashable, Sendable {
     }
   }
 
-  /// A component of a field; unknown fields and parts match nothing.
+  /// A component of a field. Unknown fields and components match nothing.
   package struct Part: Hashable, Sendable {
     package let field: FieldNumber
     package let index: Int
-    /// What it counts as where it is null; null where that is nothing.
+    /// The value that replaces null; null for no replacement.
     package let absent: ColumnValue
 
-    /// The id of the record itself, which is no field.
+    /// The id of the record itself, which is not a field.
     package static let id = Part(.max)
 
     package init(_ field: FieldNumber, _ index: Int = 0, absent: ColumnValue = .null) {
@@ -60,7 +60,7 @@ package struct RecordQuery: Hashable, Sendable {
     }
   }
 
-  /// What a component must be. Nothing is greater or less than what is null.
+  /// A test of a component. Comparisons with null never match.
   package enum Test: Hashable, Sendable {
     case equals(ColumnValue)
     case isOne(of: [ColumnValue])
@@ -68,18 +68,18 @@ package struct RecordQuery: Hashable, Sendable {
     case atMost(ColumnValue)
     case above(ColumnValue)
     case below(ColumnValue)
-    /// Text that begins so, whatever the case.
+    /// Text with this prefix, ignoring case.
     case begins(with: String)
-    /// Text that contains this, whatever the case.
+    /// Text that contains this, ignoring case.
     case contains(String)
     case isNull
   }
 
-  /// Nulls come last in either direction.
+  /// A sort order. Nulls come last in either direction.
   package enum Order: Hashable, Sendable {
     case ascending(FieldNumber, part: Int = 0)
     case descending(FieldNumber, part: Int = 0)
-    /// Trips by their own start, else by that of their first item; those without any come last.
+    /// Trips by their own start, or else by the start of their first item; trips without either come last.
     case tripStart
   }
 }

@@ -5,16 +5,16 @@ package import Replication
 import SQLite
 package import Wire
 
-/// A record as it is read.
+/// A record as read from the store.
 package struct RecordRow: Sendable {
   package let key: RecordKey
-  /// Nil if nothing wrote the record's life yet: it is not visible then.
+  /// Nil if the record's life was never written; it is not visible then.
   package let life: Bool?
-  /// Whether it lives and its parent is visible.
+  /// Whether it is alive and its parent is visible.
   package let isVisible: Bool
-  /// Written fields whose value is of the registered type, null among them; of an unknown kind all fields.
+  /// Written fields whose value has the registered type, nulls included; for an unknown kind, all fields.
   package let fields: [FieldNumber: Value]
-  /// Fields that this version does not know, or with values of another type: kept, and read as absent.
+  /// Unknown fields, and values of an unexpected type: they are kept, and read as absent.
   package let unread: [FieldNumber: Value]
   let stamps: Stamps
 
@@ -26,23 +26,23 @@ package struct RecordRow: Sendable {
 
   package var isAlive: Bool { life == true }
 
-  /// Every value it holds, including those that this version does not understand.
+  /// All values except nulls, including those that this version does not understand.
   package var allFields: [FieldNumber: Value] {
     fields.filter { $0.value != .null }.merging(unread) { known, _ in known }
   }
 
-  /// Whether no device has ever written it.
+  /// Whether it is a seed that no device has written.
   package var isUntouchedSeed: Bool { stamps.cells.allSatisfy { $0.number == 0 } }
 }
 
-/// Whether two values are the same content of a cell; null and an absent value are.
+/// Whether two values are the same content of a cell; null equals an absent value.
 package func isSame(_ left: Value, _ right: Value?) -> Bool {
   let right = right ?? .null
   return left == right && left.encoded == right.encoded
 }
 
 extension EntryDraft {
-  /// The entries that write fields: an insert if the record is new, and a restore with it if it is dead.
+  /// The entries that write fields: an insert if the record is new, with an added restore if it is dead.
   package static func putting(
     _ key: RecordKey, _ fields: [(field: FieldNumber, value: Value)], on held: RecordRow?
   ) -> [EntryDraft] {
@@ -53,7 +53,8 @@ extension EntryDraft {
 }
 
 extension RecordRow {
-  /// Reads the row under a statement that selects `RecordTable.fixedColumns`, the kind's columns, visibility.
+  /// Reads the current row of a statement that selects `RecordTable.fixedColumns`, the kind's columns, and
+  /// visibility.
   init(_ statement: borrowing Statement, _ number: KindNumber, _ kind: Kind?) throws {
     key = RecordKey(kind: number, id: try statement.recordID(0))
     life = statement.isNull(1) ? nil : statement.integer(1) != 0
@@ -80,9 +81,9 @@ extension RecordRow {
 }
 
 extension Statement {
-  /// The id of a record that a column holds.
+  /// The record id in a column.
   func recordID(_ column: Int) throws -> RecordID {
-    guard let (high, low) = words16(column) else { throw StoreError.damaged("the id of a record") }
+    guard let (high, low) = words16(column) else { throw StoreError.damaged("the id of a record is invalid") }
     return RecordID(Bytes16(high, low))
   }
 }

@@ -4,9 +4,9 @@ import Records
 package import Replication
 import Wire
 
-/// What a fold gives for one record: of all its writes, or of some of them only.
+/// The result of folding the writes of one record, either all of them or a selection.
 package struct RecordState: Sendable {
-  /// What a cell shows, and the set that wrote it.
+  /// The content of a cell and the set that wrote it.
   package struct Cell: Sendable {
     /// Canonical CBOR.
     package let content: [UInt8]
@@ -15,13 +15,13 @@ package struct RecordState: Sendable {
     package init(content: [UInt8], author: SetPosition) { (self.content, self.author) = (content, author) }
   }
 
-  /// Written cells, the life in field 0 among them.
+  /// Written cells, including the life (field 0).
   package var cells: [FieldNumber: Cell] = [:]
 
-  /// A record that nothing has written.
+  /// A record without any writes.
   package init() {}
 
-  /// Nil if nothing that counts has written it.
+  /// Nil if no counted set has written it.
   package var life: Bool? { cells[Fields.life].map { $0.content == StoredRow.alive } }
 
   /// The fields without the life.
@@ -35,9 +35,9 @@ package struct RecordWrite: Sendable {
   package let place: SetPosition
   package let operation: OperationKey
   package let verb: String
-  /// What it writes, fields ascending; a life is field 0. Cells that no write changes are left out.
+  /// The written cells, fields ascending; field 0 is the life. Fixed cells are left out.
   package let cells: [(field: FieldNumber, content: [UInt8])]
-  /// Where a whole record's write stands among the others; nil for other kinds.
+  /// The rank of a write to a whole record; nil for other kinds.
   package let rank: WholeRecordRank?
 
   package func content(_ field: FieldNumber) -> [UInt8]? { cells.first { $0.field == field }?.content }
@@ -50,7 +50,7 @@ extension Store {
     return try fold.recordWrites.numbers(of: record, row.stamps)
   }
 
-  /// The place of a folded set.
+  /// The position of a folded set.
   package func place(_ number: Int64) throws -> SetPosition { try fold.causality.place(number) }
 
   /// The set that wrote a record's life; nil if none did.
@@ -58,18 +58,18 @@ extension Store {
     try row.stamps[Fields.life].map { try fold.causality.place($0) }
   }
 
-  /// What a record is: the fold of all that is folded.
+  /// The present state of a record: all folded writes.
   package func state(of record: RecordKey) throws -> RecordState {
     guard let row = try fold.table(record.kind).row(record.id) else { return RecordState() }
     var state = RecordState()
     for (field, number) in row.stamps.cells {
-      guard let content = row.content(field) else { throw StoreError.damaged("a cell without content") }
+      guard let content = row.content(field) else { throw StoreError.damaged("a cell has no content") }
       state.cells[field] = RecordState.Cell(content: content, author: try fold.causality.place(number))
     }
     return state
   }
 
-  /// What a record would be if only some of the folded sets had been: seeds always count.
+  /// The state that a record would have with only some of the folded sets. Seeds always count.
   ///
   /// - Parameter counts: whether a set counts.
   package func state(
@@ -80,7 +80,7 @@ extension Store {
     return search.state
   }
 
-  /// What every store holds of a record from the start.
+  /// The seed of a record, if every store holds one.
   fileprivate static func seed(of record: RecordKey) -> RecordState {
     var state = RecordState()
     guard record == FixedRecords.none || record == FixedRecords.profile else { return state }
@@ -92,9 +92,10 @@ extension Store {
     return state
   }
 
-  /// What one folded set wrote to a record.
+  /// The writes of one folded set to a record.
   ///
-  /// - Throws: `StoreError.damagedSet` if its bytes were altered: without it, what a record was can't be told.
+  /// - Throws: `StoreError.damagedSet` if its bytes were altered, because the record's state can't be determined
+  ///   without it.
   package func write(of record: RecordKey, in number: Int64) throws -> RecordWrite {
     guard let write = try intactWrite(of: record, in: number) else {
       throw StoreError.damagedSet(number: number)
@@ -102,7 +103,7 @@ extension Store {
     return write
   }
 
-  /// The same; nil if the set is damaged.
+  /// As above, but nil if the set is damaged.
   package func intactWrite(of record: RecordKey, in number: Int64) throws -> RecordWrite? {
     guard let set = try intactSet(cached: number) else { return nil }
     let body = set.body
@@ -126,24 +127,24 @@ extension Store {
   }
 }
 
-/// Works out what a record would be if only some of the folded sets had been, one write at a time, so that a record of
-/// very many writes can be asked about in slices.
+/// Computes the state that a record would have with only some of the folded sets, one write at a time, so that a
+/// record with very many writes can be processed in slices.
 ///
-/// What a cell shows has the highest stamp of all its writes: where that one counts, no other is looked at.
+/// A cell shows the write with the highest stamp; if that one counts, no other write is read.
 package struct RecordStateSearch {
-  /// The answer, once `step` has returned false.
+  /// The result, once `step` has returned false.
   package private(set) var state: RecordState
   private let record: RecordKey
   private let store: Store
-  /// Sets that were not asked about yet.
+  /// Sets for which `counts` was not called yet.
   private var numbers: ArraySlice<Int64> = []
-  /// Those that count; from the newest on once all were asked about.
+  /// The sets that count; sorted from the newest on once all were checked.
   private var counted: [SetPosition] = []
   private var next = 0
   private var wanted: Set<FieldNumber> = []
   private var best: (write: RecordWrite, rank: WholeRecordRank)?
 
-  /// - Parameter counts: whether a set counts.
+  /// - Parameter counts: whether a set counts; must be the same for every `step`.
   package init(of record: RecordKey, in store: Store, counting counts: (SetPosition) throws -> Bool) throws {
     self.record = record
     self.store = store
@@ -160,9 +161,9 @@ package struct RecordStateSearch {
 
   private var isWhole: Bool { record.kind.mergeClass == .wholeRecord }
 
-  /// Looks at one more set; false if nothing is left to look at.
+  /// Processes one more set. Returns false when the result is complete.
   ///
-  /// - Parameter counts: as at the beginning.
+  /// - Parameter counts: as for `init`.
   package mutating func step(_ counts: (SetPosition) throws -> Bool) throws -> Bool {
     guard !wanted.isEmpty else { return false }
     if let number = numbers.popFirst() {
@@ -196,7 +197,7 @@ package struct RecordStateSearch {
 }
 
 extension ChangeSetBody {
-  /// The entries of one record; they stand together, in order.
+  /// The entries of one record, which are adjacent and in order.
   func entries(of record: RecordKey) -> ArraySlice<Entry> {
     var low = entries.startIndex
     var high = entries.endIndex

@@ -5,8 +5,7 @@ import Replication
 import SQLite
 import Wire
 
-/// The rows of one kind: a table of its own if this version knows the kind, else a part of the table for all
-/// others.
+/// The rows of one kind: in a table of its own for known kinds, or in the shared table `other_rows` for all others.
 final class RecordTable {
   let number: KindNumber
   let kind: Kind?
@@ -14,7 +13,7 @@ final class RecordTable {
   private let replace: Statement
   private let select: Statement
   private let places: [FieldColumns]
-  /// Reused between rows, so that a fold allocates nothing for it.
+  /// Reused between rows to avoid an allocation for each.
   private var columns: [ColumnValue] = []
 
   init(_ number: KindNumber, _ connection: Connection) throws {
@@ -39,13 +38,13 @@ final class RecordTable {
         + (isOther ? " AND kind = \(number.rawValue)" : ""))
   }
 
-  /// The columns that every table has; the kind's own follow.
+  /// The columns that every table starts with; the kind's own columns follow.
   static let fixedColumns = ["id", "life", "stamps", "extra"]
 
-  /// Inserts a record of which every field is of its registered type, straight from the set's bytes.
+  /// Inserts a record directly from the set's bytes, if every field is of its registered type.
   ///
-  /// False, and nothing done, if that is not so. Whether there was such a row already says
-  /// `Connection.changes`.
+  /// - Returns: false, with nothing done, if a field isn't. Whether the row existed already is told by
+  ///   `Connection.changes`.
   func insert(_ entry: Entry, in body: ChangeSetBody, stamps: [UInt8]) throws(SQLiteError) -> Bool {
     guard kind != nil else { return false }
     return try insertNew.run(borrowing: body.bytes) { statement, bytes throws(SQLiteError) in
@@ -53,7 +52,7 @@ final class RecordTable {
       try statement.bind(2, 1)
       try statement.bind(3, stamps)
       var binder = CellBinder(body.bytes)
-      // The life comes first; columns of fields that are not written stay unbound, which is NULL.
+      // The life comes first. Columns of absent fields stay unbound, which is NULL.
       var cell = entry.cells.lowerBound + 1
       for field in places {
         guard cell < entry.cells.upperBound else { break }
@@ -67,7 +66,7 @@ final class RecordTable {
     }
   }
 
-  /// The record that a new one belongs to; nil if it names none.
+  /// The parent of a new record; nil if it names none.
   func parent(of entry: Entry, in body: ChangeSetBody) -> RecordKey? {
     guard let kind, let field = kind.parent else { return nil }
     for cell in body.cells[entry.cells] where cell.field == field {
@@ -83,7 +82,7 @@ final class RecordTable {
     return try select.step() ? try Self.row(select, kind) : nil
   }
 
-  /// Reads the row under a statement that selects the columns of `fixedColumns` and the kind's own, in order.
+  /// Reads the current row of a statement that selects `fixedColumns` and then the kind's own columns, in order.
   static func row(_ statement: borrowing Statement, _ kind: Kind?) throws -> StoredRow {
     var row = StoredRow(
       life: statement.isNull(1) ? nil : statement.integer(1) != 0,
@@ -128,11 +127,11 @@ final class RecordTable {
   }
 }
 
-/// What binding a cell needs of its field: a whole `Field` would be held and let go once a row.
+/// The parts of a field that binding needs. A whole `Field` would be retained and released for each row.
 private struct FieldColumns {
   let number: FieldNumber
   let type: FieldType
-  /// Where its columns begin, as a parameter of the statements.
+  /// The statement parameter of its first column.
   let column: Int
 }
 

@@ -4,7 +4,7 @@ import Replication
 import SQLite
 import Wire
 
-/// Which sets wrote to a record, for records that more than one did.
+/// The sets that wrote to a record, for records with more than one.
 ///
 /// A record that was written once, as most are, has no row here: its stamps name its only set.
 final class RecordWrites {
@@ -18,9 +18,9 @@ final class RecordWrites {
       "INSERT INTO record_writes(kind, record, number) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING")
   }
 
-  /// Notes that a set writes to a record that exists already.
+  /// Notes that a set writes to an existing record.
   func add(_ number: Int64, to record: RecordKey, before stamps: Stamps) throws {
-    // Stamps of several sets are those of a record that was written again before: its sets are noted.
+    // If its stamps name several sets, the record was written again before, and those sets are in the table already.
     let known = Set(stamps.cells.map(\.number))
     if known.count == 1, let first = known.first, first != 0 { try add(first, to: record) }
     try add(number, to: record)
@@ -48,7 +48,7 @@ final class RecordWrites {
   }
 }
 
-/// Which operations undo which.
+/// Which operation undoes which.
 final class Undos {
   private let insert: Statement
 

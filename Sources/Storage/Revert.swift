@@ -5,20 +5,20 @@ package import Replication
 import SQLite
 package import Wire
 
-/// Which sets a forced direction takes back: those that were there when it was asked for, but for those of the
-/// wanted state. What comes later is neither, and merges as usual.
+/// The sets that an override reverts: those that existed when the person asked for it, except those of the wanted
+/// state. Later sets are in neither group, and merge as usual.
 package struct Revert: Hashable, Sendable {
-  /// The heads of what the wanted state is made of; the folded sequences count.
+  /// The heads of the sets that make up the wanted state, up to their folded sequences.
   package let wanted: [LogHead]
-  /// The heads of what there was besides.
+  /// The heads of the sets that existed otherwise, up to their folded sequences.
   package let present: [LogHead]
   package let scope: Scope
 
-  /// The records that a direction concerns.
+  /// The records that an override concerns.
   package struct Scope: Hashable, Sendable {
     /// Nil for all kinds.
     package var kind: KindNumber?
-    /// With all that belongs to it, at any depth; nil for all records.
+    /// A trip with all its descendants; nil for all records.
     package var trip: RecordKey?
 
     package init(kind: KindNumber? = nil, trip: RecordKey? = nil) {
@@ -34,16 +34,16 @@ package struct Revert: Hashable, Sendable {
   }
 }
 
-/// What a forced direction writes.
+/// The changes that an override writes.
 package struct RevertPlan: Sendable {
   package fileprivate(set) var changes: ChangePlan
   package fileprivate(set) var counts: [KindNumber: CommitReport.EntryCounts] = [:]
-  /// Records that were written after the direction was asked for, of each kind.
+  /// Records, by kind, that were written after the person asked for the override.
   package fileprivate(set) var later: [KindNumber: Int] = [:]
 }
 
 extension Store {
-  /// What brings the records from what they are to what they would be without the sets that are taken back.
+  /// Plans the changes that bring the records to the state that they would have without the reverted sets.
   package func plan(_ revert: Revert, now: Moment) throws -> RevertPlan {
     let reach = Reach(
       wanted: try reach(revert.wanted, countingUnknown: true),
@@ -54,8 +54,8 @@ extension Store {
     where try isConcerned(record, revert.scope, reach) {
       let held = try state(of: record)
       let wanted = try state(of: record) { !reach.takesBack($0) }
-      // To be rid of a record, deletion suffices: the trash keeps what was taken back. A whole record has no life
-      // to take, so it is emptied.
+      // Deleting a record is enough to remove it; its fields stay, for the trash. A whole record has no life, so it
+      // is emptied instead.
       let isAlive = wanted.life ?? false
       let isKept = !isAlive && record.kind.mergeClass == .fieldByField
       let target = WantedRecord(isAlive: isAlive, contents: isKept ? held.contents : wanted.contents)
@@ -69,8 +69,8 @@ extension Store {
     return plan
   }
 
-  /// Change sets that have to be folded before a direction can be planned, no more than can be counted: peers name
-  /// sequences as they like.
+  /// The number of change sets that have to be folded before an override can be planned. It saturates, because peers
+  /// may claim any sequence.
   package func missing(_ revert: Revert, isAdmitted: (LogKey) -> Bool) throws -> UInt64 {
     var missing: UInt64 = 0
     for head in Set(revert.wanted + revert.present) where isAdmitted(head.log) {
@@ -90,7 +90,7 @@ extension Store {
 
   // MARK: Sets
 
-  /// How far sets of each branch belong to the two sides of a direction.
+  /// For each branch, the newest sequence of the wanted and of the present sets.
   private struct Reach {
     let wanted: [Int64: UInt64]
     let present: [Int64: UInt64]
@@ -101,10 +101,10 @@ extension Store {
     }
   }
 
-  /// The newest sequence of each branch on the way to some heads.
+  /// For each branch, the newest sequence that leads to one of some heads.
   ///
-  /// - Parameter countingUnknown: whether all of a log counts of whose head nobody here knows what leads to it, since a
-  ///   cut kept it from coming; only what certainly is not wanted may be taken back.
+  /// - Parameter countingUnknown: whether a whole log counts if its head is unknown because a cut kept it out, so
+  ///   that nothing here tells what leads to it. Only what is certainly not wanted may be reverted.
   private func reach(_ heads: [LogHead], countingUnknown: Bool) throws -> [Int64: UInt64] {
     var reach: [Int64: UInt64] = [:]
     for head in heads {
@@ -143,14 +143,15 @@ extension Store {
   // MARK: Records
 
   private func isConcerned(_ record: RecordKey, _ scope: Revert.Scope, _ reach: Reach) throws -> Bool {
-    // The pieces of files are named by their content: others may hold the same, and nobody sees them alone.
+    // Content records, the pieces of files, are identified by their bytes: other records may share them, and they are
+    // never shown on their own.
     if record.kind == KindNumbers.content { return false }
     if let kind = scope.kind, record.kind != kind { return false }
     guard let trip = scope.trip else { return true }
     return try isUnder(trip, record) { [try state(of: $0), try state(of: $0) { !reach.takesBack($0) }] }
   }
 
-  /// Whether a record is a trip, or belongs to it in one of its states.
+  /// Whether a record is the trip, or a descendant of it in one of its states.
   private func isUnder(
     _ trip: RecordKey, _ record: RecordKey, _ states: (RecordKey) throws -> [RecordState]
   ) throws -> Bool {
@@ -162,7 +163,7 @@ extension Store {
     }
   }
 
-  /// Whether a record is a trip or belongs to it now.
+  /// Whether a record is the trip or, at present, a descendant of it.
   package func isUnder(_ trip: RecordKey, _ record: RecordKey) throws -> Bool {
     try isUnder(trip, record) { [try state(of: $0)] }
   }
@@ -182,10 +183,10 @@ extension CommitReport.EntryCounts {
 // MARK: Afterwards
 
 extension Store {
-  /// The records of an operation that sets wrote to which are concurrent with it.
+  /// The records of an operation that concurrent sets wrote to as well.
   ///
-  /// - Parameter looked: the number up to which sets have been looked at; comes back advanced. Sets that are
-  ///   parked are looked at when they are folded.
+  /// - Parameter looked: the number up to which sets were examined; advanced on return. Parked sets are examined once
+  ///   they are folded.
   package func overtaking(_ operation: Operation, _ looked: inout Int64) throws -> Set<RecordKey> {
     guard let first = operation.sets.first, let last = operation.sets.last else { return [] }
     let concurrent = try sets(after: looked).filter { try !covers($0, last) && !covers(first, $0) }
@@ -194,7 +195,7 @@ extension Store {
     return Set(try records(touchedBy: operation.sets)).intersection(try records(touchedBy: concurrent))
   }
 
-  /// The number up to which no set is parked.
+  /// The largest number up to which no set is parked.
   package func lastNumberBeforeParked() throws -> Int64 {
     try connection.with("SELECT min(number) FROM change_sets WHERE folded = 0") { row in
       try row.step() && !row.isNull(0) ? row.integer(0) - 1 : logs.lastNumber

@@ -3,11 +3,11 @@
 import Records
 import Replication
 
-/// The tables of the store, in numbered steps. A step never changes once it is released.
+/// The tables of the store, as numbered migrations. A migration never changes once it is released.
 enum Schema {
   static let version: Int64 = 4
 
-  /// What brings a store from the version before to this one.
+  /// The migration from the preceding version to this one.
   static func migration(to version: Int64) -> String {
     switch version {
     case 1: first
@@ -39,14 +39,14 @@ enum Schema {
     ) WITHOUT ROWID;
     """
 
-  /// History asks for operations, by their ids and by time.
+  /// For the history, which looks up operations by id and by time.
   private static let second = """
     CREATE INDEX change_sets_by_operation ON change_sets(operation);
     CREATE INDEX change_sets_by_clock ON change_sets(clock, number);
     """
 
-  /// Sets that a cut of their log has left without a place; they come back if the cut turns out to be void. And
-  /// logs of which stored sets have seen something that a cut has left out.
+  /// `set_aside` holds quarantined sets, see Store+Quarantine.swift. `excused` holds tolerated gaps: logs of which
+  /// stored sets have seen a set that a cut keeps out.
   private static let third = """
     CREATE TABLE set_aside(
       id BLOB PRIMARY KEY NOT NULL, clock INTEGER NOT NULL, header BLOB NOT NULL, signature BLOB NOT NULL,
@@ -58,12 +58,12 @@ enum Schema {
     ) WITHOUT ROWID;
     """
 
-  /// Which parked set is due first is asked after each commit, however many there are.
+  /// For the question which parked set is due first, which is asked after each commit, however many there are.
   private static let fourth = """
     CREATE INDEX change_sets_parked_by_clock ON change_sets(clock) WHERE folded = 0;
     """
 
-  /// Everything that folding the log again brings back.
+  /// The tables and views that folding the log fills.
   static var derived: String {
     derivedTables + Registry.kinds.map { table($0) + Views.sql($0) }.joined()
   }
@@ -111,7 +111,7 @@ enum Schema {
 
     """
 
-  /// The table of a kind, and the few indexes that its lists need.
+  /// The table of a kind and the indexes that its lists need.
   private static func table(_ kind: Kind) -> String {
     let columns = kind.fields.flatMap(\.columns).map { "\($0.name) \($0.type.rawValue)" }
     var sql = """
@@ -128,7 +128,7 @@ enum Schema {
     return sql
   }
 
-  /// The index by which the records that belong to another one are found; a habit's logs by day.
+  /// The index for finding the children of a record; for habit entries, sorted by day.
   static func parentIndex(_ kind: Kind) -> (name: String, sql: String)? {
     guard let parent = kind.parentColumns else { return nil }
     let name = "\(kind.table)_by_parent"
@@ -136,9 +136,10 @@ enum Schema {
     return (name, "CREATE INDEX \(name) ON \(kind.table)(\(parent.id)\(time));\n")
   }
 
-  /// Changes whenever the derived tables or what the fold writes into them would: then the log is folded again.
+  /// Changes whenever the derived tables, or what the fold writes into them, would change; the log is then folded
+  /// again.
   static var fingerprint: String { "fold \(foldVersion)\n" + derived }
 
-  /// Raised when the fold derives something else than before from the same log.
+  /// Must be raised when the fold derives something else from the same log.
   private static let foldVersion = 3
 }

@@ -26,7 +26,7 @@ struct Select {
   /// Kinds that this version does not know share a table.
   private var others: String { kind == nil ? "r.kind = \(number.rawValue) AND " : "" }
 
-  /// Nil if the query can match nothing.
+  /// Selects the records of a query; nil if it can't match anything.
   func sql(_ query: RecordQuery) -> (sql: String, arguments: [ColumnValue])? {
     guard let (condition, found) = condition(query) else { return nil }
     let arguments = found + [.integer(Int64(query.limit ?? -1)), .integer(Int64(query.offset))]
@@ -37,7 +37,7 @@ struct Select {
     )
   }
 
-  /// Reads how many there are; nil if the query can match nothing.
+  /// Counts the records of a query; nil if it can't match anything.
   func sql(counting query: RecordQuery) -> (sql: String, arguments: [ColumnValue])? {
     guard let (condition, found) = condition(query) else { return nil }
     let arguments = found + [.integer(Int64(query.limit ?? -1)), .integer(Int64(query.offset))]
@@ -63,7 +63,7 @@ struct Select {
     return (terms.isEmpty ? "1" : terms.joined(separator: " AND "), arguments)
   }
 
-  /// Nil if nothing can match.
+  /// Nil if nothing can match the condition.
   private func sql(_ condition: RecordQuery.Condition, _ arguments: inout [ColumnValue]) -> String? {
     switch condition {
     case .part(let part, let test): return sql(part, test, &arguments)
@@ -80,7 +80,7 @@ struct Select {
     case .any(let conditions):
       let terms = conditions.compactMap { sql($0, &arguments) }
       return terms.isEmpty ? nil : "(\(terms.joined(separator: " OR ")))"
-    // What compares with null is neither true nor false.
+    // A comparison with null is neither true nor false, nor is its negation.
     case .not(let condition): return sql(condition, &arguments).map { "NOT coalesce(\($0), 0)" } ?? "1"
     }
   }
@@ -112,7 +112,8 @@ struct Select {
     }
   }
 
-  /// Values, as arguments; of very many all but fractions stand in the text, without quotes, since arguments are limited.
+  /// A list of values, as arguments. In a very long list, all but floating-point numbers are written as literals,
+  /// because the number of arguments is limited.
   private func list(_ values: [ColumnValue], _ arguments: inout [ColumnValue]) -> String {
     let isLong = values.count > Self.argumentsMax
     return values.map { value in
@@ -130,7 +131,7 @@ struct Select {
   private static let argumentsMax = 1_000
 
   private func order(_ order: [RecordQuery.Order]) -> [String] {
-    // None stands for "no organization": it comes before all that are one.
+    // “None” means no organization, and comes before all others.
     let none = hexadecimal(FixedRecords.none.id.bytes)
     var terms = number == FixedRecords.none.kind ? ["r.id <> x'\(none)'"] : []
     for item in order {
@@ -147,7 +148,7 @@ struct Select {
     return terms + ["r.id"]
   }
 
-  /// Text regardless of case, and bytewise where only that differs.
+  /// Text sorts ignoring case; case decides only between texts that are equal otherwise.
   private func terms(_ field: FieldNumber, _ part: Int, _ direction: String) -> [String] {
     guard let column = column(field, part) else { return [] }
     let isText = kind?.field(field)?.columns[part].type == .text
@@ -161,7 +162,7 @@ struct Select {
     return "r.\(columns[part].name)"
   }
 
-  /// The ids that begin with some hexadecimal digits.
+  /// The range of ids that begin with some hexadecimal digits; nil for an invalid prefix.
   static func range(_ prefix: String) -> (first: [UInt8], last: [UInt8])? {
     let digits = Bytes16.count * 2
     guard prefix.utf8.count <= digits else { return nil }

@@ -5,16 +5,38 @@ import Replication
 import SQLite
 import Wire
 
-/// The rivals of one cell as a whole. Whether a single rival is listed as a conflict follows from it, so that a new
-/// winner never rewrites the rivals that are there.
+// Siblings: the concurrent writes that lost.
+//
+// A write is *maximal* while no later write of its cell has seen it. Of the maximal writes of a cell one shows; the
+// others are its siblings, stored with their content so that a person can choose them later. The tables still carry
+// the older names `rivals` and `contested_cells`.
+//
+//     phone     set 8    name = "Roma" ──╮
+//     laptop    set 9    name = "Rome" ──┴── set 12   name = "Rome"     has seen 8 and 9
+//     tablet    set 10   name = "Roma"                                  concurrent with all three
+//
+//     after 8, 9, 10    shown: 10    rivals: 8, 9    contested_cells: count 2, says = hash of 10's content
+//     after 12          shown: 12    rivals: 10      8 and 9 removed, because 12 has seen them
+//
+// Whether a sibling is listed as a conflict is not stored with it: the list joins `rivals.says`, the hash of the
+// sibling's content, with `contested_cells.says`, the hash of the winner's, and keeps the rows where they differ. In
+// the first state, 8 has the winner's content and only 9 is listed. A new winner thus changes one row of the cell
+// instead of every sibling: even if a member writes one cell concurrently 100,000 times, the next write stays cheap.
+//
+// Two exceptions. If the winner is a deletion, the losers are listed by `HiddenWrites` instead. A whole record wins
+// by rank, so a write may rank below a winner that it has seen: it *follows* the winner, which is then not maximal
+// itself, and there is a conflict only if the siblings differ among themselves.
+
+/// The siblings of one cell, as a count. Whether a sibling is a conflict is computed when conflicts are listed, so a
+/// new winner never rewrites existing siblings.
 struct Contest {
   var count: Int
 }
 
-/// Maximal writes that did not win, kept with their content until a later write follows them.
+/// The maximal writes that did not win, kept with their content until a later write has seen them.
 ///
-/// A member can write one cell concurrently any number of times, so the cost of a write must not grow with the rivals
-/// that exist: it inserts its own row, deletes those of the rivals that it has seen, and updates one row of the cell.
+/// A member can write one cell concurrently any number of times, so the cost of a write must not grow with the number
+/// of siblings: it inserts its own row, deletes the siblings that it has seen, and updates one row of the cell.
 final class Siblings {
   private let selectCells: Statement
   private let selectAll: Statement
@@ -27,7 +49,7 @@ final class Siblings {
   private let clearFollowers: Statement
   private let noteCell: Statement
   private let deleteCell: Statement
-  /// With fewer rivals each is asked about by itself.
+  /// Up to this number, siblings are checked one by one.
   private static let few = 8
 
   init(_ connection: Connection) throws {
@@ -62,9 +84,9 @@ final class Siblings {
     deleteCell = try connection.prepare("DELETE FROM contested_cells WHERE \(cell)")
   }
 
-  // MARK: Questions
+  // MARK: Lookups
 
-  /// The cells of a record that have rivals.
+  /// The cells of a record that have siblings.
   func contests(of record: RecordKey) throws -> [FieldNumber: Contest] {
     try bind(selectCells, record)
     defer { selectCells.reset() }
@@ -76,7 +98,7 @@ final class Siblings {
     return result
   }
 
-  /// The sets whose writes to a record are rivals, but for deletes.
+  /// The sets with sibling writes to a record, without deletes.
   func writers(of record: RecordKey) throws -> [Int64] {
     try bind(selectWriters, record, Fields.life)
     try selectWriters.bind(4, StoredRow.alive)
@@ -86,7 +108,7 @@ final class Siblings {
     return numbers
   }
 
-  /// Whether a rival of a whole record has seen the winner and ranks below it.
+  /// Whether a sibling of a whole record has seen the winner and ranks below it.
   func hasFollower(_ record: RecordKey) throws -> Bool {
     try bind(selectFollower, record, Fields.life)
     defer { selectFollower.reset() }
@@ -95,9 +117,9 @@ final class Siblings {
 
   // MARK: Changes
 
-  /// Takes away the rivals that a write has seen.
+  /// Removes the siblings that a write has seen.
   ///
-  /// - Returns: how many are left.
+  /// - Returns: the number of siblings left.
   func close(
     _ record: RecordKey, _ field: FieldNumber, _ contest: Contest, seenBy place: SetPosition,
     _ causality: Causality
@@ -144,10 +166,10 @@ final class Siblings {
     return rows
   }
 
-  /// Keeps a write that did not win, or no longer does.
+  /// Adds a write that did not win, or no longer wins.
   ///
   /// - Parameters:
-  ///   - follows: of a whole record: the write has seen the winner and ranks below it.
+  ///   - follows: for a whole record, whether the write has seen the winner and ranks below it.
   func add(
     _ record: RecordKey, _ field: FieldNumber, _ place: SetPosition, _ content: [UInt8], follows: Bool = false
   ) throws {
@@ -155,20 +177,20 @@ final class Siblings {
     try insert.bind(4, place.origin.number)
     try insert.bind(5, place.branch)
     try insert.bind(6, place.sequence)
-    try insert.bind(7, try Self.said(content, of: record))
+    try insert.bind(7, try Self.contentHash(content, of: record))
     try insert.bind(8, follows ? 1 : 0)
     try insert.bind(9, content)
     try insert.run()
   }
 
-  /// Another write of a whole record shows: no rival has seen it, for it is the newest to be folded.
+  /// Call when another write of a whole record wins. It is the newest folded set, so no sibling has seen it.
   func forgetFollowers(_ record: RecordKey) throws {
     try bind(clearFollowers, record, Fields.life)
     try clearFollowers.run()
   }
 
-  /// Notes what the rivals of a cell are compared with: those that say what the winner says are kept, but are no
-  /// conflict.
+  /// Updates the row of the cell: the number of siblings, and the hash of the winner with which theirs are compared.
+  /// Siblings with the winner's content are kept, but are not conflicts.
   func note(_ record: RecordKey, _ field: FieldNumber, _ contest: Contest, winner: [UInt8]?) throws {
     guard contest.count > 0 else {
       try bind(deleteCell, record, field)
@@ -176,17 +198,18 @@ final class Siblings {
     }
     try bind(noteCell, record, field)
     try noteCell.bind(4, contest.count)
-    try noteCell.bind(5, try winner.map { try Self.said($0, of: record) } ?? [])
+    try noteCell.bind(5, try winner.map { try Self.contentHash($0, of: record) } ?? [])
     try noteCell.bind(6, try isConflict(record, field, winner) ? 1 : 0)
     try noteCell.run()
   }
 
   private func isConflict(_ record: RecordKey, _ field: FieldNumber, _ winner: [UInt8]?) throws -> Bool {
     guard record.kind.mergeClass == .wholeRecord else {
-      // Where a delete has won, the writes it hides are listed as such: `HiddenWrites`.
+      // If a delete has won, the writes that it hides are listed by `HiddenWrites`.
       return !(field == Fields.life && winner == StoredRow.dead)
     }
-    // A winner that a rival has followed is not maximal: it is for the rivals to disagree with one another.
+    // If a sibling has seen the winner, the winner is not maximal: only siblings that differ from each other are a
+    // conflict.
     guard try hasFollower(record) else { return true }
     try bind(selectExtremes, record, field)
     defer { selectExtremes.reset() }
@@ -195,8 +218,9 @@ final class Siblings {
 
   private static let prefix = HashPrefix("waymark/rival/v1\0")
 
-  /// A hash that is equal exactly if two writes say the same; a whole record's own time of change does not count.
-  private static func said(_ content: [UInt8], of record: RecordKey) throws -> [UInt8] {
+  /// A hash that is equal for two writes exactly if their contents are. A whole record's own time of change does not
+  /// count.
+  private static func contentHash(_ content: [UInt8], of record: RecordKey) throws -> [UInt8] {
     guard record.kind.mergeClass == .wholeRecord else { return blake2b256(prefix, content).bytes }
     let fields = try decodedFields(content).filter { $0.key != Fields.wholeRecordUpdatedAt }
     return blake2b256(prefix, encodedFields(fields)).bytes

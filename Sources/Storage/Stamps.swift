@@ -3,14 +3,14 @@
 import Replication
 import Wire
 
-/// Which set wrote each cell of a record, packed into one blob of the row.
+/// The set that wrote each cell of a record, packed into one blob of the row.
 ///
-/// Most cells of most records come from one set: its number stands once, with a bit for each cell below field
-/// 63; only cells from other sets, or with higher numbers, are listed one by one.
+/// Most cells of most records come from one set. The number of that set is stored once, with a bit for each of its
+/// cells below field 63; only cells from other sets, or with higher field numbers, are listed one by one.
 struct Stamps: Hashable {
   private(set) var common: Int64
   private var mask: UInt64 = 0
-  /// Ascending fields.
+  /// Sorted by field.
   private var others: [Other] = []
 
   private struct Other: Hashable {
@@ -24,7 +24,7 @@ struct Stamps: Hashable {
 
   var isEmpty: Bool { mask == 0 && others.isEmpty }
 
-  /// The number of the set that wrote a cell; nil if nothing did. Seeds are of number 0.
+  /// The number of the set that wrote a cell; nil if none did. Seeds have number 0.
   subscript(field: FieldNumber) -> Int64? {
     if field < Self.maskFields, mask & (1 << UInt64(field)) != 0 { return common }
     return others.first { $0.field == field }?.number
@@ -48,7 +48,7 @@ struct Stamps: Hashable {
     }
   }
 
-  /// Every written cell, fields ascending.
+  /// All written cells, sorted by field.
   var cells: [(field: FieldNumber, number: Int64)] {
     var result: [(field: FieldNumber, number: Int64)] = []
     result.reserveCapacity(mask.nonzeroBitCount + others.count)
@@ -114,6 +114,6 @@ struct Stamps: Hashable {
       if byte < 0x80 { return value }
       shift += 7
     }
-    throw StoreError.damaged("stamps of a record")
+    throw StoreError.damaged("the stamps of a record are cut off")
   }
 }

@@ -6,7 +6,7 @@ import SQLite
 package import Wire
 
 extension Store {
-  /// What a question about a lane is answered with: to a peer, and to this device where it compares.
+  /// Answers a question about a lane, from a peer or from this device's own comparison.
   package func answer(_ lane: Lane, _ question: Question) throws -> Answer {
     let heads = heads(lane)
     let content: Answer.Content
@@ -24,12 +24,12 @@ extension Store {
     return Answer(lane: lane, folded: Heads(heads).foldedHash, isDone: isDone, content: content)
   }
 
-  /// As many items as an answer holds, and whether that is all.
+  /// The items of one answer, and whether they are all.
   private struct Page<Item> {
     var items: [Item] = []
     var isDone = true
 
-    /// False if there was no room.
+    /// Returns false if the page is full.
     mutating func add(_ item: Item) -> Bool {
       isDone = items.count < Limits.answerItemsMax
       if isDone { items.append(item) }
@@ -37,12 +37,12 @@ extension Store {
     }
   }
 
-  /// Every stored record of a bucket, visible or not, with what its stamps add to the digest.
+  /// All stored records of a bucket, visible or not, with their contributions to the digest.
   private func bucketPage(_ lane: Lane, _ bucket: UInt8, _ after: RecordKey?) throws -> Page<RecordHash> {
     var page = Page<RecordHash>()
     for (number, kind) in try kinds(lane, after) {
       let table = kind?.table ?? "other_rows"
-      // A place before the bucket, which a peer may name, is as good as none.
+      // A peer may name a start before the bucket; it is ignored.
       let start = after.flatMap { $0.kind == number && $0.id.bucket >= bucket ? $0.id : nil }
       let sql = """
         SELECT r.id, r.stamps FROM \(table) r WHERE \(Self.isOfKind(number, kind))
@@ -62,7 +62,8 @@ extension Store {
     return page
   }
 
-  /// What a record adds to the digest. One that can't be read is like no other, so that a comparison names it.
+  /// A record's contribution to the digest. An unreadable record gets a hash that no other has, so that a comparison
+  /// names it.
   private func digestHash(_ key: RecordKey, _ stamps: [UInt8]) throws -> Bytes32 {
     do {
       return try fold.hash(key, Stamps(packed: stamps))
@@ -71,7 +72,7 @@ extension Store {
     }
   }
 
-  /// Every visible record that is no untouched seed, with a hash of its fields.
+  /// All visible records except untouched seeds, with a hash of their fields.
   private func inventoryPage(_ lane: Lane, _ after: RecordKey?) throws -> Page<InventoryItem> {
     var page = Page<InventoryItem>()
     for (number, kind) in try kinds(lane, after) {
@@ -103,7 +104,7 @@ extension Store {
     return InventoryItem(key: key, hash: InventoryItem.hash(of: row.contents), rank: rank)
   }
 
-  /// The kinds of a lane of which there may be records, from that of a record on, ascending.
+  /// The kinds of a lane that may have records, ascending, starting with the kind of a record.
   private func kinds(_ lane: Lane, _ after: RecordKey?) throws -> [(number: KindNumber, kind: Kind?)] {
     var numbers = Set(Registry.kinds.map(\.number))
     try connection.with("SELECT DISTINCT kind FROM other_rows") { row in

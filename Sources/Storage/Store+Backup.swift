@@ -12,20 +12,20 @@ import Wire
   import Darwin
 #endif
 
-/// What a backup took in.
+/// The content of a finished backup.
 package struct BackupSummary: Hashable, Sendable {
   package let bytes: Int64
   package let changeSets: Int64
-  /// Change sets that the disk has altered: in the file as they are, for their positions.
+  /// Change sets that the disk has altered. They are in the file as they are, for their positions.
   package let damaged: [DamagedSet]
 }
 
-/// The store holds damaged change sets, and a backup of them was not wanted; nothing was written.
+/// The store holds damaged change sets, and the caller did not allow a backup of them. Nothing was written.
 package struct BackupDamageError: Error, Hashable, Sendable {
   package let damaged: [DamagedSet]
 }
 
-/// Where a backup goes did not take it; the number is the operating system's.
+/// The backup could not be written to its target; the number is the operating system's.
 package struct BackupTargetError: Error, Hashable, Sendable {
   package let errno: Int32
   package var isThereAlready: Bool { errno == EEXIST }
@@ -33,9 +33,9 @@ package struct BackupTargetError: Error, Hashable, Sendable {
 }
 
 extension Store {
-  /// Writes a backup of all that is committed now, and verifies each change set of it.
+  /// Writes a backup of everything committed so far, and verifies each of its change sets.
   ///
-  /// - Parameter allowsDamage: whether a backup is written though the disk has altered some of the change sets.
+  /// - Parameter allowsDamage: whether to write the backup even if the disk has altered some of the change sets.
   /// - Throws: `BackupTargetError`; `BackupDamageError`, which names the damaged sets.
   package func backup(
     to path: String, about: BackupAbout, overwrites: Bool = false, allowsDamage: Bool = true,
@@ -44,10 +44,10 @@ extension Store {
     try Self.backup(connection, to: path, about, overwrites, allowsDamage, progress)
   }
 
-  /// Writes a backup of the store in a file that another holds open, without disturbing it: for a node that has
-  /// other things to do meanwhile. What is committed later is not in it.
+  /// Writes a backup of a store file that may be open elsewhere, without disturbing its owner, so that a node can go
+  /// on working meanwhile. Later commits are not included.
   ///
-  /// - Throws: `StoreError.damaged` if it can't be read, `BackupTargetError`, `BackupDamageError`.
+  /// - Throws: `StoreError.damaged` if the store can't be read, `BackupTargetError`, `BackupDamageError`.
   package static func backup(
     storeAt store: String, to path: String, about: BackupAbout, overwrites: Bool = false,
     allowsDamage: Bool = true,
@@ -62,7 +62,7 @@ extension Store {
     }
   }
 
-  /// Where a backup is while this process writes it: a name that no other user can have made before.
+  /// The temporary path of a backup while this process writes it: a name that no other user can have created before.
   package static func partialBackup(of path: String) -> String { "\(path).\(partialMark).new" }
 
   private static let partialMark = hexadecimal(randomBytes(8))
@@ -87,7 +87,7 @@ extension Store {
     if overwrites {
       guard rename(temporary, path) == 0 else { throw BackupTargetError(errno: errno) }
     } else {
-      // A link fails where the name is taken; a rename would overwrite what is there.
+      // A link fails if the name is taken; a rename would overwrite the existing file.
       guard link(temporary, path) == 0 else { throw BackupTargetError(errno: errno) }
     }
     try syncDirectory(of: path)
@@ -142,7 +142,7 @@ extension Store {
     }
   }
 
-  /// Copies every set, and verifies it on the way: a damaged one is copied for its position, and named.
+  /// Copies and verifies every set. A damaged one is copied for its position, and reported.
   private static func copyChangeSets(
     _ source: Connection, _ target: Connection, _ progress: (Int64, Int64) -> Void
   ) throws -> CopiedSets {
@@ -172,8 +172,8 @@ extension Store {
     }
   }
 
-  /// What the tables say of a set whose bytes are not those that were signed; nil if they are. The id is compared too, for
-  /// a restored store makes it of the header.
+  /// Describes a set whose bytes do not match its signature, from the tables; nil for an intact set. The id is
+  /// compared too, because a restore computes it from the header.
   private static func damagedSet(_ raw: RawChangeSet, _ row: borrowing Statement) -> DamagedSet? {
     let id = ChangeSetID(bytes: row.bytes(3))
     if let id, raw.isIntact(as: id) { return nil }
@@ -194,7 +194,7 @@ extension Store {
     close(file)
   }
 
-  /// Makes a complete file durable and gives its size.
+  /// Makes a complete file durable and returns its size.
   private static func settle(_ path: String) throws -> Int64 {
     let file = open(path, O_RDONLY | O_CLOEXEC)
     guard file >= 0 else { throw BackupTargetError(errno: errno) }

@@ -3,7 +3,7 @@ import SQLite
 package import Wire
 
 extension Store {
-  /// Whether the author of a log has written another one since.
+  /// Whether the author of a log has since written in another incarnation.
   package func hasLeft(_ log: LogKey) -> Bool {
     let newest = logs[log].map(\.head.clock).max() ?? .zero
     return Lane.allCases.flatMap { logs.branches($0) }.contains {
@@ -11,7 +11,7 @@ extension Store {
     }
   }
 
-  /// The newest clock folded from any other device: what a node knows of time from its peers.
+  /// The newest clock folded from any other device: what a node knows about time from its peers.
   package func newestFoldedClock(otherThan device: DeviceKey) -> Clock {
     Lane.allCases.flatMap { logs.branches($0) }.filter { $0.log.device != device }
       .compactMap { $0.folded?.clock }.max() ?? .zero
@@ -29,12 +29,12 @@ extension Store {
       ?? .zero
   }
 
-  /// Under which incarnations a device has written what is stored.
+  /// The incarnations under which a device has written stored sets.
   package func incarnations(of device: DeviceKey) -> Set<Incarnation> {
     Set(logs.all.filter { $0.device == device }.map(\.incarnation))
   }
 
-  /// The logs of a device that hold sets with a clock above the horizon, each with its newest set that has none.
+  /// The logs of a device that hold sets with a clock above the horizon, each with its newest set at or below it.
   package func logsAhead(of device: DeviceKey, horizon: Clock) throws -> [EndedLog] {
     let ahead = logs.all.filter { log in
       log.device == device && logs[log].contains { $0.head.clock > horizon }
@@ -45,9 +45,9 @@ extension Store {
     }
   }
 
-  /// The newest set that a branch itself holds with a clock up to the horizon.
+  /// The newest set of a branch, without its parents, with a clock up to the horizon.
   private func newest(_ branch: Branch, upTo horizon: Clock) throws -> (head: LogHead, clock: Clock)? {
-    // Clocks are kept as signed numbers; the negative ones are the latest.
+    // Clocks are stored as signed numbers; negative ones are the latest.
     let sql = """
       SELECT sequence, id, clock FROM change_sets WHERE branch = ?1 AND clock BETWEEN 0 AND ?2
       ORDER BY sequence DESC LIMIT 1

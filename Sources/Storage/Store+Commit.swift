@@ -5,14 +5,14 @@ import SQLite
 package import Wire
 
 extension Store {
-  /// Stores sets that have their place, and folds those that are due, in one transaction.
+  /// Stores the sets that can be placed, and folds those that are due, in one transaction.
   ///
-  /// Sets that stand on one another must be given in causal order.
+  /// Sets that depend on each other must be given in causal order.
   ///
   /// - Parameters:
   ///   - horizon: the clock up to which sets fold now; later ones are parked.
-  ///   - noting: keeps what follows from the report, in the same transaction.
-  ///   - isTurnOver: asked after each set; where it says so, the rest is left out of the report and the store.
+  ///   - noting: stores what follows from the report, in the same transaction.
+  ///   - isTurnOver: asked after each set. Once it returns true, the remaining sets are neither stored nor reported.
   package func commit(
     _ sets: [VerifiedChangeSet], horizon: Clock, noting: (CommitReport) throws -> Void = { _ in },
     isTurnOver: () -> Bool = { false }
@@ -42,7 +42,7 @@ extension Store {
         placed.append(set.id)
         if folds { try fold.fold(set, at: place, into: &report) }
       }
-      // Also what had seen other branches: a kept tip tells of them that they are left out.
+      // Also folds sets that had seen other branches, which a newly arrived kept tip may show to be excluded.
       if moved.contains(where: logs.isCut) {
         try logs.settle(moved)
         try foldWaiting(horizon, &report, &moved)
@@ -53,7 +53,7 @@ extension Store {
       if try moved.contains(where: { hasUnkept($0) || logs.foldsTooMuch($0) }) || areAncestors(placed)
         || showsWhatWasSeen(placed, of: moved) || report.repaired.contains(where: \.isUnfolded)
       {
-        // What came with this batch is known now only; the rest is told anew.
+        // Placements, forks and repairs are known only from this batch; the rebuild reports everything else.
         let before = report
         report = try rebuildLogs(horizon)
         try noteAppliedCuts()
@@ -68,7 +68,7 @@ extension Store {
     }
   }
 
-  /// Folds the parked sets whose time has come, in one transaction.
+  /// Folds the parked sets that are due, in one transaction.
   package func foldParked(
     horizon: Clock, noting: (CommitReport) throws -> Void = { _ in }
   ) throws -> CommitReport {
@@ -82,13 +82,13 @@ extension Store {
     }
   }
 
-  /// - Parameter early: parked sets whose time is not asked after.
+  /// - Parameter early: parked sets that fold regardless of their clock.
   func foldWaiting(
     _ horizon: Clock, and early: [Int64] = [], _ report: inout CommitReport, _ moved: inout Set<LogKey>
   ) throws {
     var numbers = try parkedNumbers(through: horizon)
     if !early.isEmpty { numbers = (numbers + early).sorted() }
-    // Numbers are in causal order, so one pass folds all that can be folded.
+    // Numbers are in causal order, so one pass folds everything that can be folded.
     for number in numbers {
       let set = try intactSet(number)
       guard try logs.isReady(set?.header ?? positionHeader(number)) else { continue }
@@ -97,14 +97,14 @@ extension Store {
       if let set {
         try fold.fold(set, at: place, into: &report)
       } else {
-        // What builds on it folds all the same.
+        // Sets that depend on it fold nevertheless.
         try noteDamaged(number, isUnfolded: true)
       }
       moved.insert(place.log)
     }
   }
 
-  /// Two sets of each log that forked, but for logs of which that is known.
+  /// Two sets at the fork of each forked log, except for logs whose fork is known.
   package func forks(but known: Set<LogKey>) throws -> [Fork] {
     try logs.all.filter { logs.branchCount($0) > 1 && !known.contains($0) }.compactMap { log in
       for branch in logs[log].reversed() {
@@ -139,9 +139,10 @@ extension Store {
     report.nextParkedClock = try nextParkedClock
   }
 
-  /// Reads a set back.
+  /// Reads a stored set.
   ///
-  /// - Throws: `StoreError.damagedSet` if it is not what was verified when it was received; that is remembered.
+  /// - Throws: `StoreError.damagedSet` if it no longer matches what was verified when it was received. The damage is
+  ///   remembered.
   func storedSet(_ number: Int64) throws -> VerifiedChangeSet {
     do {
       return try Self.storedSet(number, connection)
@@ -156,7 +157,7 @@ extension Store {
     return try connection.with(sql) { row in
       try row.bind(1, number)
       guard try row.step(), let id = ChangeSetID(bytes: row.bytes(0)) else {
-        throw StoreError.damaged("change set \(number) is not there")
+        throw StoreError.damaged("change set \(number) is missing")
       }
       let raw = RawChangeSet(header: row.bytes(1), signature: row.bytes(2), body: row.bytes(3))
       do { return try VerifiedChangeSet(stored: raw, id: id) } catch {
@@ -165,17 +166,17 @@ extension Store {
     }
   }
 
-  // MARK: Where the log stands
+  // MARK: Heads and counts
 
-  /// The heads of a lane in order of logs, one a branch.
+  /// The heads of a lane, sorted by log, one for each branch.
   package func heads(_ lane: Lane) -> [LogHead] { Heads(logs.branches(lane).map(\.logHead)).sorted }
 
   package func digest(_ lane: Lane) -> Digest { fold.digests[lane] }
 
-  /// The digest in 256 parts, by the first byte of record ids.
+  /// The digest as 256 sums, by the first byte of the record id.
   package func digestBuckets(_ lane: Lane) -> [Digest] { fold.digests.buckets(lane) }
 
-  /// Stored change sets of a lane, parked ones among them.
+  /// The number of stored change sets of a lane, parked ones included.
   package func changeSetCount(_ lane: Lane) -> UInt64 {
     logs.branches(lane).reduce(0) { $0 + $1.count }
   }
@@ -190,7 +191,7 @@ extension Store {
     }
   }
 
-  /// What the next set of one's own log is built on.
+  /// The position from which the next set of one of our own logs continues.
   package func authorPosition(circle: CircleID, log: LogKey) throws -> AuthorPosition {
     let own = logs[log].first
     var position = AuthorPosition(

@@ -5,7 +5,7 @@ package import Replication
 import SQLite
 package import Wire
 
-/// Writes that did not know of one another and cannot both show. The same list on every device.
+/// Concurrent writes that can't both show. The list is the same on every device.
 package struct Conflict: Sendable {
   package enum Reason: String, Sendable {
     case field
@@ -14,7 +14,7 @@ package struct Conflict: Sendable {
     case hiddenByParent = "hidden-by-parent"
   }
 
-  /// One write: what it says, who wrote it, when.
+  /// One of the writes: its content, author and time.
   package struct Side: Sendable {
     package let content: Content
     package let stamp: Stamp
@@ -24,27 +24,27 @@ package struct Conflict: Sendable {
     case value(Value)
     /// A whole record.
     case fields([FieldNumber: Value])
-    /// What a set wrote to a record that a deletion hides, its life among it; `Side.stamp` names the set.
+    /// The fields that a set wrote to a record hidden by a deletion, including the life; `Side.stamp` names the set.
     case write([FieldNumber: Value])
-    /// Deleted: the record, or with `hiddenByParent` its parent.
+    /// The deletion of the record or, with `hiddenByParent`, of an ancestor.
     case deletion
   }
 
-  /// Hexadecimal digits that name the conflict on every device.
+  /// Hexadecimal digits, the same on every device.
   package let id: String
   package let record: RecordKey
-  /// Nil where the whole record is concerned.
+  /// Nil if the conflict concerns the whole record.
   package let field: FieldNumber?
   package let reason: Reason
   package let winner: Side
   /// Newest first.
   package let losers: [Side]
-  /// The deleted record, where the reason is a deletion.
+  /// The deleted record, if the reason is a deletion.
   package var hiddenBy: RecordKey?
 }
 
 extension Store {
-  /// How many conflicts wait.
+  /// The number of unresolved conflicts.
   package func conflictCount() throws -> Int {
     let sql = """
       SELECT (SELECT count(*) FROM contested_cells c WHERE c.is_conflict = 1
@@ -57,7 +57,7 @@ extension Store {
 
   private static let sameCell = "r.kind = c.kind AND r.record = c.record AND r.field = c.field"
 
-  /// Conflicts in order of kind, record, field; those with deletions last.
+  /// All conflicts, sorted by kind, record and field; those with deletions come last.
   package func conflicts() throws -> [Conflict] { try siblingConflicts() + hiddenConflicts() }
 
   // MARK: Fields and whole records
@@ -89,7 +89,7 @@ extension Store {
   private func conflict(_ losers: [Loser]) throws -> Conflict {
     guard let cell = losers.first?.cell, let row = try fold.table(cell.record.kind).row(cell.record.id),
       let number = row.stamps[cell.field]
-    else { throw StoreError.damaged("a rival without a record") }
+    else { throw StoreError.damaged("the record of a conflicting write is missing") }
     let isWhole = cell.record.kind.mergeClass == .wholeRecord
     let winner = isWhole ? row.whole : row.content(cell.field) ?? Value.null.encoded
     let sides = try losers.map { try side($0.content, $0.number, isWhole) }
@@ -136,7 +136,7 @@ extension Store {
       losers: losers.sorted { $0.stamp > $1.stamp }, hiddenBy: try deletedAncestors(key).first)
   }
 
-  /// The deleted records that keep a record out of sight, itself among them: the nearest first.
+  /// The deleted records that hide a record, itself included, nearest first.
   package func deletedAncestors(_ key: RecordKey) throws -> [RecordKey] {
     var result: [RecordKey] = []
     var next: RecordKey? = key
@@ -155,9 +155,9 @@ extension Store {
     let deletion: Int64
   }
 
-  // MARK: Help
+  // MARK: Helpers
 
-  /// Reads rows that stand in order of their cells, one array a cell.
+  /// Reads rows that are sorted by cell, and returns one array per cell.
   private func groups<Item>(
     _ sql: String, _ cell: (Item) -> Cell, _ read: (borrowing Statement) throws -> Item
   ) throws -> [[Item]] {
@@ -177,7 +177,7 @@ extension Store {
 
   private static func key(_ row: borrowing Statement) throws -> RecordKey {
     guard let kind = KindNumber(UInt64(bitPattern: row.integer(0))), let id = RecordID(bytes: row.bytes(1))
-    else { throw StoreError.damaged("a conflict's record") }
+    else { throw StoreError.damaged("a conflict names an invalid record") }
     return RecordKey(kind: kind, id: id)
   }
 
@@ -193,7 +193,7 @@ extension Store {
 }
 
 extension ChangeSetBody {
-  /// The fields that the entries of one record write, its life among them.
+  /// The fields that the entries of one record write, including the life.
   func written(to key: RecordKey) throws -> [FieldNumber: Value] {
     var fields: [FieldNumber: Value] = [:]
     for entry in entries where entry.key == key {

@@ -6,11 +6,42 @@ package import Replication
 import SQLite
 package import Wire
 
+// Rebuilding the logs.
+//
+// What is stored and folded must be a function of the known sets and cuts, never of the order in which they arrived.
+// When new cuts, a kept tip, a missing ancestor or the bytes of a damaged set change the outcome for sets already
+// stored, the logs are not patched: all sets are taken out and placed again, as if they had just arrived. One
+// transaction does it all:
+//
+//     change_sets + quarantine
+//             │ 1  take out: one table of sets; empty logs, no tolerated gaps, no records
+//             ▼
+//         taken_out ──── 2  put back, by clock, whatever has its ancestors ────▶ logs
+//             │                                                                   │
+//             │ 3  what never became ready                                        │ 4  prune what leads
+//             ▼                                                                   ▼    to no kept tip
+//         quarantine ◀────────────────────────────────────────────────────────────┘
+//
+//     5  if anything was pruned or came early: take out and put back once more
+//     6  settle: held or waiting, by the cuts;   7  fold what waits and is due;   8  heads, digests
+//
+// Step 2 prefers a set whose dependencies are all placed. Only when none is left does it accept one with a dependency
+// that a cut excludes but that is itself still taken out: a kept tip may come after sets that have seen the rest of
+// its log.
+//
+// Step 5 is needed because only with every set in place is it clear which ones lead to which tip, and by then the
+// pruned sets have shaped the branches. The second pass gives the branches of a store that never had them, and an
+// order in which each set can be placed on its own, as a backup and `verify --deep` require.
+//
+// Numbers change, so everything that remembers numbers is cleared (`forgetPast`). Two facts must be saved first,
+// because only the old rows know them: positions of sets with damaged headers, and our own sets that were folded
+// ahead of time.
+
 extension Store {
-  /// Takes over which sets the circle's statements admit. Where cuts change what is stored or folded, the logs are
-  /// laid out anew and folded from the beginning, so that the state never depends on when a cut was heard of.
+  /// Applies the cuts of the circle's statements. If they change what is stored or folded, the logs are rebuilt and
+  /// folded from the beginning, so that the state never depends on when a cut was received.
   ///
-  /// - Returns: whether anything stored or folded is different now.
+  /// - Returns: whether anything stored or folded has changed.
   package func admit(by admission: @escaping (LogKey) -> Admission, horizon: Clock) throws -> Bool {
     logs.cutRule = { log in if case .cut(let cuts) = admission(log) { cuts } else { nil } }
     logs.cuts = [:]
@@ -22,7 +53,7 @@ extension Store {
     try atomically {
       if matchesCuts { return try noteAppliedCuts(wanted) }
       _ = try rebuildLogs(horizon)
-      // What was put back may have seen something of logs that nobody knew here.
+      // Sets that were put back may depend on logs that were unknown here before.
       try noteAppliedCuts()
     }
     return !matchesCuts
@@ -36,42 +67,42 @@ extension Store {
     try Self.setMeta(AppliedCuts.key, .blob(cuts.bytes), connection)
   }
 
-  /// Keeps for which cuts the logs have just been laid out.
+  /// Stores the cuts for which the logs have just been rebuilt.
   func noteAppliedCuts() throws { try noteAppliedCuts(wantedCuts(try affectedLogs())) }
 
-  /// The logs whose cuts decide over sets that have no place, or that have one without all that they have seen.
+  /// The logs whose cuts decide about quarantined sets, or about stored sets with a tolerated gap.
   private func affectedLogs() throws -> Set<LogKey> { try logsAroundQuarantine().union(logs.toleratedGaps()) }
 
-  /// The logs that a set is the first here to be of, or to have seen, and that are cut.
+  /// The cut logs that appear for the first time with a set: its own log, or one that it depends on.
   func newlyCut(_ header: ChangeSetHeader) -> [LogKey] {
     let seen = header.dependencies.map { $0.log(lane: header.log.lane) }
     return ([header.log] + seen).filter { logs.isCut($0) && logs.branchCount($0) == 0 }
   }
 
-  /// Keeps the cuts of logs of which there was no trace when they were cut: the end of such a cut must not go
-  /// unnoticed either. What is kept of others stays, for they may have yet to be laid out.
+  /// Stores the cuts of logs that were unknown when they were cut, so that the end of such a cut is noticed as well.
+  /// Stored cuts of other logs stay as they are, because the rebuild for those may be pending.
   func noteCuts(of fresh: Set<LogKey>) throws {
     guard !fresh.isEmpty else { return }
     var kept = AppliedCuts(stored: try Self.metaBytes(AppliedCuts.key, connection))
     if kept.add(AppliedCuts(fresh, by: logs.cutRule)) { try noteAppliedCuts(kept) }
   }
 
-  /// Whether the sets of a log are stored and folded already as its cuts have it, if none of it was set aside.
+  /// Whether the sets of a log are stored and folded as its cuts require, provided that none is quarantined.
   private func matchesCuts(_ log: LogKey) -> Bool {
     logs[log].allSatisfy { branch in
       logs.newestAllowed(branch) == branch.sequence && branch.foldedSequence == branch.sequence
     }
   }
 
-  // MARK: Laying out anew
+  // MARK: Rebuilding
 
-  /// Lays out all logs again, with the sets that were set aside, and folds what counts.
+  /// Rebuilds all logs from the stored and the quarantined sets, and folds what the cuts allow.
   func rebuildLogs(_ horizon: Clock) throws -> CommitReport {
-    // Before the rows lose their positions, which is all that is left of a damaged header.
+    // Before the rows lose their positions, the only remains of a damaged header.
     let damagedHeaders = try damagedHeaders()
     let early = try ownFoldedEarly(horizon)
     try Derived.create(connection)
-    // One header can have two valid signatures: a set that came again after it was set aside is one set all the same.
+    // One header can have two valid signatures: a set that arrived again after it was quarantined is still one set.
     try takeOut(
       """
       SELECT \(Self.columns) FROM change_sets
@@ -79,12 +110,12 @@ extension Store {
       """)
     try connection.execute("DELETE FROM set_aside")
     let isInOrder = try putBackAll(damagedHeaders)
-    // Only with everything in its place it is clear what leads to which tip. Without the rest the branches are
-    // those of a store that never had it; what stays has its place, whatever it had seen of the rest.
+    // Only now, with every set in place, is it clear what leads to which tip. Without the pruned sets the branches
+    // must be those of a store that never had them; the remaining sets are placed even if they depend on pruned ones.
     let isPruned = try logs.all.reduce(false) { try prune($1) || $0 }
     if isPruned || !isInOrder {
       try takeOut("SELECT \(Self.columns) FROM change_sets")
-      // In such an order that each also finds its place by itself, where a backup is read or a store is verified.
+      // In an order in which each set can be placed on its own, as when a backup is read or a store is verified.
       while try putBackNext(damagedHeaders, isReady) {}
       try putBack(damagedHeaders) { _ in true }
       try connection.execute("DROP TABLE taken_out")
@@ -118,17 +149,20 @@ extension Store {
     forgetPast()
   }
 
-  /// Puts back what has its place; false if some of it came before what it has seen.
+  /// Puts back the sets that can be placed, and quarantines the rest. Returns false if some came before their
+  /// dependencies.
   private func putBackAll(_ damagedHeaders: [ChangeSetID: ChangeSetHeader]) throws -> Bool {
-    // A tip may come after what has seen the rest of its log: with it a cut is in effect, and that is no reason to wait.
-    // What is to come itself must come first, though, or it would not count as seen.
+    // A tip may come after sets that have seen the rest of its log. With the tip a cut is in effect that excludes
+    // that rest, so those sets need not wait for it. But a dependency that will be placed must come first, or it
+    // would not count as seen.
     var isInOrder = true
     while true {
       while try putBackNext(damagedHeaders, isReady) {}
       guard try putBackNext(damagedHeaders, logs.hasAncestors) else { break }
       isInOrder = false
     }
-    // The rest has seen what a cut had left out, and what must come first again now, or is dated no earlier.
+    // The remaining sets depend on sets that a cut had excluded and that are required again now, or have a clock no
+    // later than such a dependency.
     try connection.execute(
       """
       INSERT OR IGNORE INTO set_aside(\(Self.columns)) SELECT \(Self.columns) FROM taken_out;
@@ -137,7 +171,7 @@ extension Store {
     return isInOrder
   }
 
-  /// Puts back what may come next; false if there is nothing like that.
+  /// Puts back the sets that may come next. Returns false if there were none.
   private func putBackNext(
     _ damagedHeaders: [ChangeSetID: ChangeSetHeader], _ mayCome: (ChangeSetHeader) throws -> Bool
   ) throws -> Bool {
@@ -146,17 +180,17 @@ extension Store {
     return connection.changes > 0
   }
 
-  /// Only headers decide where sets belong: bodies are looked at when they are folded.
+  /// Headers alone decide on positions; bodies are checked when they are folded.
   private func putBack(
     _ damagedHeaders: [ChangeSetID: ChangeSetHeader], _ mayCome: (ChangeSetHeader) throws -> Bool
   ) throws {
-    // A clock is above those of all that its set stands on. Late clocks are kept as negative numbers.
+    // A set's clock is above those of all its ancestors. Late clocks are stored as negative numbers.
     let sql = "SELECT id, header, signature, body FROM taken_out ORDER BY clock < 0, clock, id"
     try connection.with(sql) { row in
       while try row.step() {
-        guard let id = ChangeSetID(bytes: row.bytes(0)) else { throw StoreError.damaged("a change set's id") }
+        guard let id = ChangeSetID(bytes: row.bytes(0)) else { throw StoreError.damaged("bad change set id") }
         let raw = RawChangeSet(header: row.bytes(1), signature: row.bytes(2), body: row.bytes(3))
-        // A quarantined set whose header is damaged stays quarantined.
+        // A quarantined set with a damaged header stays in quarantine.
         guard let header = damagedHeaders[id] ?? Self.header(raw.header, id), try mayCome(header) else {
           continue
         }
@@ -180,13 +214,14 @@ extension Store {
     }
   }
 
-  /// Whether sets of a log have no place any more: all kept tips are here, and they lead to none.
+  /// Whether a log holds sets that lead to no kept tip, with all kept tips in store.
   func hasUnkept(_ log: LogKey) -> Bool {
     logs.isCut(log) && logs[log].contains { logs.newestKept($0) < $0.sequence }
   }
 
-  /// Whether what sets here have seen is another than when they were stored: some of a log has come that a cut had left
-  /// out of their past, or a kept tip of a log that sets wait aside for.
+  /// Whether newly stored sets change what other sets have seen: an excluded part of a log has arrived on which
+  /// stored sets depend (a tolerated gap), or a kept tip of a log to which quarantined sets belong or on which they
+  /// depend.
   func showsWhatWasSeen(_ placed: [ChangeSetID], of moved: Set<LogKey>) throws -> Bool {
     let cut = moved.filter(logs.isEnded)
     guard !cut.isEmpty else { return false }
@@ -195,7 +230,7 @@ extension Store {
     return try !ended.isEmpty && !logsAroundQuarantine().isDisjoint(with: ended)
   }
 
-  /// Sets aside what leads to no tip of a log's cuts; false if there is nothing like that.
+  /// Quarantines the sets that lead to no tip of a log's cuts. Returns false if there are none.
   private func prune(_ log: LogKey) throws -> Bool {
     guard hasUnkept(log) else { return false }
     noteRemoval()

@@ -4,14 +4,14 @@ package import Replication
 import SQLite
 package import Wire
 
-/// What happens when the disk has altered a stored change set: it is remembered, left out of what is folded and sent,
-/// and replaced when a peer sends the same set again. Nothing else in the log depends on its bytes: its id, clock and
-/// position are columns of their own.
+/// Handling of change sets whose stored bytes the disk has altered. A damaged set is remembered, neither folded nor
+/// sent, and replaced when a peer sends the same set again. Nothing else in the log depends on its bytes: its id,
+/// clock and position are columns of their own.
 extension Store {
-  /// The damaged sets that are known, in order of logs.
+  /// The known damaged sets, sorted by log.
   package var damagedSets: [DamagedSet] { damage.sorted }
 
-  /// A set that is still what was verified when it was received; nil if it is damaged, which is then remembered.
+  /// A stored set; nil if it no longer matches what was verified when it was received. The damage is then remembered.
   func intactSet(_ number: Int64) throws -> VerifiedChangeSet? {
     do { return try storedSet(number) } catch StoreError.damagedSet { return nil }
   }
@@ -19,13 +19,13 @@ extension Store {
   /// Remembers that a set is damaged.
   func noteDamaged(_ number: Int64, isUnfolded: Bool = false) throws {
     damage.add(DamagedSet(try fold.causality.place(number), isUnfolded: isUnfolded))
-    // Part of the transaction that is under way. Without one, what finds no room now is found again by the next read.
+    // Saved with the current transaction. Outside of one, a failure is ignored: the next read finds the damage again.
     if !connection.isInTransaction { try? damage.save(connection) }
   }
 
   // MARK: Position without bytes
 
-  /// The header of a damaged set: its own if that is intact, else what the tables say of its position.
+  /// The header of a damaged set: its own if that is intact, otherwise one reconstructed from the tables.
   func positionHeader(_ number: Int64) throws -> ChangeSetHeader {
     let place = try fold.causality.place(number)
     let (bytes, operation) = try connection.with(
@@ -46,7 +46,7 @@ extension Store {
       bodyBytes: 0, bodyHash: .zero)
   }
 
-  /// Decodes a header if it is the one that an id was made of.
+  /// Decodes a header if it matches an id; nil otherwise.
   static func header(_ bytes: [UInt8], _ id: ChangeSetID) -> ChangeSetHeader? {
     ChangeSetID(header: bytes) == id ? try? ChangeSetHeader(decoding: bytes) : nil
   }
@@ -69,13 +69,13 @@ extension Store {
     }
   }
 
-  /// The position headers of all sets whose own headers are damaged, for a log that is about to be rebuilt. A row whose
-  /// signed bytes are whole under another id is one whose id was damaged: it gets the right one back.
+  /// The position headers of all sets whose own headers are damaged, for logs that are about to be rebuilt. If the
+  /// signed bytes of a row are intact but belong to another id, the id column was damaged: it is corrected.
   func damagedHeaders() throws -> [ChangeSetID: ChangeSetHeader] {
     let rows = try connection.with("SELECT number, id, header FROM change_sets") { row in
       var found: [(number: Int64, id: ChangeSetID)] = []
       while try row.step() {
-        guard let id = ChangeSetID(bytes: row.bytes(1)) else { throw StoreError.damaged("a change set's id") }
+        guard let id = ChangeSetID(bytes: row.bytes(1)) else { throw StoreError.damaged("bad change set id") }
         if ChangeSetID(header: row.bytes(2)) != id { found.append((row.integer(0), id)) }
       }
       return found
@@ -104,7 +104,7 @@ extension Store {
     }
   }
 
-  /// Forgets damaged sets that a rebuilt log has no position for.
+  /// Forgets damaged sets that have no position in the rebuilt logs.
   func forgetDamageInQuarantine() throws {
     for set in damage.sorted where try logs.stored(set.id, set.log, set.sequence) == nil {
       damage.remove(set.id)
@@ -113,7 +113,7 @@ extension Store {
 
   // MARK: Repair
 
-  /// Replaces the bytes of a damaged set by those of the same set that was received again.
+  /// Replaces the bytes of a damaged set with those of the same set received again.
   func replace(_ damaged: DamagedSet, by set: VerifiedChangeSet) throws {
     guard let branch = try logs.branch(of: set.id, damaged.log, damaged.sequence),
       let stretch = logs.path(branch.number, through: damaged.sequence).first,
@@ -131,8 +131,8 @@ extension Store {
     damage.remove(set.id)
   }
 
-  /// Stores the positions of sets that one builds on and that are not here: it tells their ids, logs and sequences. Those
-  /// whose predecessors are not here either stay away.
+  /// Stores the positions of missing sets that a set depends on, as far as its header tells their ids, logs and
+  /// sequences. Positions whose own predecessor is missing are not stored.
   package func keepAncestors(of header: ChangeSetHeader, horizon: Clock) throws {
     let missing = try logs.missingAncestors(of: header)
     if let previous = header.previous, missing.contains(previous) {
@@ -151,20 +151,20 @@ extension Store {
     guard sequence == 1 || previous != nil else { return }
     let header = ChangeSetHeader(
       circle: CircleID(.zero), log: log, sequence: sequence, previous: previous?.id,
-      // The earliest that it can have been, so that it is before all that has seen it.
+      // The earliest possible clock, so that it precedes all sets that have seen it.
       clock: previous?.clock.next ?? Clock(raw: 1), dependencies: [], operation: OperationID(.zero),
       bodyBytes: 0, bodyHash: .zero)
     _ = try keepDamaged(
       id, header, RawChangeSet(header: [], signature: [], body: []), horizon: horizon)
   }
 
-  /// Stores a set of which only the position is known: restored without its bytes, so that the sets that follow it keep
-  /// theirs. Peers are asked for it.
+  /// Stores a set of which only the position is known: one restored without its bytes, so that the sets that follow
+  /// it keep their positions. Peers are asked for the bytes.
   ///
   /// - Parameters:
-  ///   - header: what is known of it: signed itself, or made of what a signed set tells.
-  ///   - raw: what is left of its bytes.
-  /// - Returns: false if what it builds on is not stored either.
+  ///   - header: what is known of it: its own signed header, or one derived from other signed sets.
+  ///   - raw: the remains of its bytes.
+  /// - Returns: false if the set is stored already or its ancestors are not.
   package func keepDamaged(
     _ id: ChangeSetID, _ header: ChangeSetHeader, _ raw: RawChangeSet, horizon: Clock
   ) throws -> Bool {
@@ -184,15 +184,15 @@ extension Store {
 
   // MARK: Checking
 
-  /// How far a check of stored sets came.
+  /// The progress of a check of stored sets.
   package struct CheckedStretch: Sendable {
-    /// The number of the newest set that was checked; nil once there is none left.
+    /// The number of the last set that was checked; nil if no set was left to check.
     package var last: Int64?
     package var count = 0
     package var damaged = 0
   }
 
-  /// Verifies hashes and signature of the stored sets after a number, as many as are wanted; damaged ones are
+  /// Verifies the hashes and signatures of the stored sets after a number, up to the given limits. Damaged sets are
   /// remembered.
   package func check(after number: Int64, setsMax: Int, bytesMax: Int) throws -> CheckedStretch {
     let sql = """

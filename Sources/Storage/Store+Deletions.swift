@@ -3,11 +3,11 @@ package import Replication
 import SQLite
 package import Wire
 
-/// What the deletions of one operation took out of sight in one batch.
+/// The records that the deletions of one operation hid in one batch.
 package struct DeletedRecords: Sendable {
   package let operation: OperationKey
   package let clock: Clock
-  /// Records that were visible before, by kind: deleted ones, and those that only belonged to them.
+  /// Records that were visible before, by kind: the deleted ones and their descendants.
   package var records: [KindNumber: Int]
 
   package init(operation: OperationKey, clock: Clock, records: [KindNumber: Int] = [:]) {
@@ -18,15 +18,15 @@ package struct DeletedRecords: Sendable {
 }
 
 extension Store {
-  /// The number of the newest set in the store.
+  /// The number of the newest stored set.
   package var newestNumber: Int64 { logs.lastNumber }
 
-  /// What a batch took out of sight, by operation.
+  /// The records that a batch hid, by operation.
   ///
   /// - Parameters:
-  ///   - own: whose operations are left out.
-  ///   - seen: for each lane the newest set that a person at this device can have seen folded; what came later
-  ///     and was not written here counts for nothing.
+  ///   - own: the device whose operations are left out.
+  ///   - seen: for each lane, the newest set that a person at this device can have seen folded. Records from later
+  ///     sets don't count, unless they were written here.
   package func deletions(
     _ report: CommitReport, exceptBy own: DeviceKey, seen: [Lane: Int64]
   ) throws -> [DeletedRecords] {
@@ -54,7 +54,7 @@ extension Store {
     return try fold.causality.origin(death.since).stamp.device == own
   }
 
-  /// Whether all above it lived before the batch.
+  /// Whether all its ancestors were alive before the batch.
   private func wasVisible(_ record: RecordKey, _ deaths: [RecordKey: Death]) throws -> Bool {
     var next = try parent(of: record)
     while let above = next {
@@ -72,7 +72,7 @@ extension Store {
     return kind.parent(of: row)
   }
 
-  /// Counts what lives below a record, and is hidden with it.
+  /// Counts the living descendants of a record, which are hidden with it.
   private func addLiving(below record: RecordKey, to counts: inout [KindNumber: Int]) throws {
     for child in Registry.kind(record.kind)?.childKinds ?? [] {
       counts[child.number, default: 0] += try liveCount(below: record, child.number)
@@ -102,7 +102,7 @@ extension Store {
     try connection.with("SELECT operation FROM change_sets WHERE number = ?1") { row in
       try row.bind(1, number)
       guard try row.step(), let id = OperationID(bytes: row.bytes(0)) else {
-        throw StoreError.damaged("change set \(number) is not there")
+        throw StoreError.damaged("change set \(number) is missing")
       }
       return OperationKey(id: id, device: device)
     }

@@ -6,7 +6,7 @@ import SQLite
 package import Wire
 
 extension Store {
-  /// What each device was known to hold when that was last kept; lines that can't be read count as not known.
+  /// The stored knowledge of what each device holds. Unreadable lines count as unknown.
   package func holdings() throws -> [DeviceKey: Replica.Holding] {
     let sql = "SELECT key, value FROM meta WHERE key BETWEEN ?1 AND ?2"
     return try connection.with(sql) { row in
@@ -22,7 +22,7 @@ extension Store {
     }
   }
 
-  /// Keeps what a device is known to hold of the logs that are here; nil forgets it.
+  /// Stores what a device is known to hold of the logs in this store; nil forgets it.
   package func keep(_ holding: Replica.Holding?, of device: DeviceKey) throws {
     let key = String(Self.holdingsPrefix.dropFirst("node.".count)) + device.description
     let logs = Set(Lane.allCases.flatMap { heads($0) }.map(\.log))
@@ -81,14 +81,14 @@ extension LogHead {
 }
 
 extension Store {
-  /// Whether a head of any device is that of a set that is stored here.
+  /// Whether the set of a head is stored here.
   package func holds(_ head: LogHead) throws -> Bool {
     try logs.branch(of: head.id, head.log, head.sequence) != nil
   }
 
-  /// When the newest set of some heads was written, and what it is part of; nil if none of them is stored.
+  /// The clock and operation of the newest set among some heads; nil if none of them is stored.
   ///
-  /// There may be very many of one log that forked: only the newest is read.
+  /// A forked log may have very many heads, so only the newest set is read.
   package func newestOrigin(of heads: [LogHead]) throws -> (clock: Clock, operation: OperationKey)? {
     var newest: (clock: Clock, head: LogHead)?
     for head in heads {

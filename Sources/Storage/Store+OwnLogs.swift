@@ -1,17 +1,17 @@
-// Protocol/session.md, "Own log after a start"
+// Protocol/session.md, "Own logs after a start"
 
 package import Replication
 package import Wire
 
-/// How a set that comes from elsewhere stands to what is held of its log.
+/// How a received set of one of our own logs relates to what is stored of it.
 package enum LogMeeting: Hashable, Sendable {
-  /// It is here.
+  /// It is stored.
   case held
-  /// It goes on where the log ends here.
+  /// It continues the log beyond what is stored.
   case follows
-  /// It has the same predecessor as another set that is here.
+  /// It competes with a different stored set for its position.
   case diverges
-  /// What it stands on is not here.
+  /// Its predecessor is not stored.
   case apart
 }
 
@@ -26,7 +26,7 @@ extension Store {
     return isTaken ? .diverges : .follows
   }
 
-  /// The newest set of a log, by sequence; one with sequence 0 if there is none.
+  /// The head of a log with the highest sequence; sequence 0 if the log is empty.
   package func newestHead(of log: LogKey) -> LogHead {
     logs[log].map(\.logHead).max { $0.sequence < $1.sequence }
       ?? LogHead(log: log, sequence: 0, id: ChangeSetID(.zero), foldedSequence: 0)

@@ -4,16 +4,16 @@ package import Replication
 import SQLite
 import Wire
 
-/// Which sets are parked. Asked after each commit, nearly always of none at all; there may also be very many, for a
-/// member can send as much as it likes of what is to come.
+/// Lookups of parked sets. They run after each commit, usually with no set parked at all; but a member can send any
+/// number of sets with future clocks, so they must not scan.
 extension Store {
-  /// The clock of the parked set that is due first; nil if nothing is parked.
+  /// The clock of the parked set that is due first; nil if none is parked.
   package var nextParkedClock: Clock? {
     get throws { try earliestParked("clock >= ?1", 0) ?? earliestParked("clock < ?1", 0) }
   }
 
-  /// The clock of the parked set that is due first after a time up to which all has been folded that can be; nil if
-  /// nothing waits for its time. What is left below waits for other sets, and no timer brings those.
+  /// The clock of the parked set that is due first after a horizon up to which everything possible was folded; nil if
+  /// none waits for its time. Parked sets below the horizon wait for other sets, which no timer brings.
   package func nextParkedClock(after horizon: Clock) throws -> Clock? {
     if horizon.isLate { return try earliestParked("clock < 0 AND clock > ?1", horizon.stored) }
     return try earliestParked("clock > ?1", horizon.stored) ?? earliestParked("clock < ?1", 0)
@@ -30,7 +30,7 @@ extension Store {
     }
   }
 
-  /// The parked sets up to a clock, in order of their numbers.
+  /// The numbers of the parked sets up to a clock, ascending.
   func parkedNumbers(through horizon: Clock) throws -> [Int64] {
     let sql = """
       SELECT number FROM change_sets INDEXED BY change_sets_parked_by_clock
@@ -45,10 +45,10 @@ extension Store {
     }
   }
 
-  // MARK: Folded before their time
+  // MARK: Sets folded ahead of time
 
-  /// The own sets beyond a clock that are folded: they never wait for their time, however far the clock had run ahead
-  /// when they were written.
+  /// Our own folded sets beyond a clock: they are never parked, however far the clock was ahead when they were
+  /// written.
   func ownFoldedEarly(_ horizon: Clock) throws -> Set<ChangeSetID> {
     guard let device else { return [] }
     let sql = """
@@ -64,7 +64,7 @@ extension Store {
     }
   }
 
-  /// Where these sets are, if they are parked now.
+  /// The numbers of those of the given sets that are parked.
   func parkedNumbers(of ids: Set<ChangeSetID>, beyond horizon: Clock) throws -> [Int64] {
     guard !ids.isEmpty else { return [] }
     let sql = "SELECT number, id FROM change_sets WHERE folded = 0 AND \(horizon.isBefore)"
@@ -79,12 +79,12 @@ extension Store {
   }
 }
 
-/// Clocks are kept as signed numbers: the negative ones are the latest.
+/// Clocks are stored as signed numbers; negative ones are the latest.
 extension Clock {
   fileprivate var stored: Int64 { Int64(bitPattern: raw) }
 
   fileprivate var isLate: Bool { stored < 0 }
 
-  /// Whether a set's clock is beyond this one, which is bound as `?1`.
+  /// An SQL condition: the set's clock is beyond this one, which is bound as `?1`.
   fileprivate var isBefore: String { isLate ? "clock < 0 AND clock > ?1" : "(clock < 0 OR clock > ?1)" }
 }

@@ -4,7 +4,7 @@ package import Replication
 import SQLite
 package import Wire
 
-/// A change set as it is read for a peer.
+/// A change set read for sending to a peer.
 package struct StoredChangeSet: Sendable {
   package let log: LogKey
   package let sequence: UInt64
@@ -13,10 +13,10 @@ package struct StoredChangeSet: Sendable {
 }
 
 extension Store {
-  /// Those of a peer's tips that are not stored here, but for what cuts leave out as far as is known.
+  /// The tips of a peer that are not stored here, except those known to be excluded by cuts.
   ///
-  /// While a kept tip has not come, any set of its log may lead to it: who has some of them and who has none would
-  /// else never hold the same.
+  /// While a kept tip is missing, any set of its log may lead to it. If such sets were not requested, a device with
+  /// some of them and one with none would never converge.
   package func lacking(_ tips: [LogHead]) throws -> [LogHead] {
     let lacking = try tips.filter {
       try logs.branch(of: $0.id, $0.log, $0.sequence) == nil && !logs.excludes(new: $0.id, $0.log)
@@ -25,10 +25,10 @@ extension Store {
     return lacking
   }
 
-  /// Reads what a peer wants in causal order, up to a size, and says what of it is left.
+  /// Reads the sets that a peer wants, in causal order and up to the given limits, and returns the wants that remain.
   ///
-  /// At least one set is read if there is one; what is not in the store is left out of the rest. What several wants of
-  /// one log have in common is read once.
+  /// At least one set is read if there is one. Wants for sets that are not stored are dropped. Where several wants of
+  /// one log overlap, the common part is read once.
   package func read(
     _ lane: Lane, _ wants: [Want], bytesMax: Int, setsMax: Int
   ) throws -> (sets: [StoredChangeSet], rest: [Want]) {
@@ -36,12 +36,12 @@ extension Store {
     var cursors = try readCursors(served)
     var unread: [Int64: UInt64] = [:]
     for cursor in cursors { unread[cursor.branch] = cursor.next }
-    // The one that comes next is the last.
+    // Descending, so that the next cursor is the last element.
     cursors.sort { $0.number > $1.number }
     var sets: [StoredChangeSet] = []
     var bytes = 0
     while sets.count < setsMax, bytes < bytesMax, var cursor = cursors.popLast() {
-      // Up to the number where another branch goes on, all of this one may be read.
+      // Everything up to the number at which another branch continues can be read from this one.
       try read(
         &cursor, below: cursors.last?.number ?? .max, setsMax: setsMax, bytesMax: bytesMax, &sets, &bytes)
       unread[cursor.branch] = cursor.next
@@ -59,7 +59,7 @@ extension Store {
     let branch: Int64
   }
 
-  /// What is read of one branch, and how far it has been.
+  /// The range to read of one branch, and the position in it.
   private struct ReadCursor {
     let branch: Int64
     let log: LogKey
@@ -69,7 +69,7 @@ extension Store {
     var number: Int64 = 0
   }
 
-  /// Where a cursor goes among others that stand with the greatest number first.
+  /// The index at which to insert a cursor among others, sorted by number, descending.
   private func place(of number: Int64, in cursors: [ReadCursor]) -> Int {
     var (low, high) = (0, cursors.count)
     while low < high {
@@ -86,7 +86,7 @@ extension Store {
     return ServedWant(want: want, branch: branch.number)
   }
 
-  /// The stretches that lead to the tips of some wants, each once.
+  /// The stretches that lead to the tips of some wants, without overlap.
   private func readCursors(_ wants: [ServedWant]) throws -> [ReadCursor] {
     var found: [Int64: ReadCursor] = [:]
     // A branch that an earlier want has visited needs no second walk: that want began at or before this one.
@@ -112,7 +112,7 @@ extension Store {
     }
   }
 
-  /// What is left of a want, if anything is.
+  /// The unread part of a want; nil if all was read.
   private func rest(of served: ServedWant, _ unread: [Int64: UInt64]) -> Want? {
     let want = served.want
     var next: UInt64?
@@ -125,7 +125,7 @@ extension Store {
     return next.map { Want(log: want.log, from: $0, through: want.through, tip: want.tip) }
   }
 
-  /// Reads on until there is no room, or another branch comes first.
+  /// Reads from a cursor until a limit is reached or another branch comes first.
   private func read(
     _ cursor: inout ReadCursor, below end: Int64, setsMax: Int, bytesMax: Int,
     _ sets: inout [StoredChangeSet], _ bytes: inout Int
@@ -141,10 +141,10 @@ extension Store {
       while try row.step() {
         cursor.number = row.integer(0)
         guard cursor.number < end, sets.count < setsMax, bytes < bytesMax else { return }
-        guard let id = ChangeSetID(bytes: row.bytes(1)) else { throw StoreError.damaged("a change set's id") }
+        guard let id = ChangeSetID(bytes: row.bytes(1)) else { throw StoreError.damaged("bad change set id") }
         let raw = RawChangeSet(header: row.bytes(2), signature: row.bytes(3), body: row.bytes(4))
-        // The peer would take altered bytes for an attack, and this device for the attacker. What follows would have no
-        // place there: another peer is asked for it.
+        // The peer would take altered bytes for an attack by this device. The sets that follow could not be placed
+        // there either, so the peer must ask another one.
         guard raw.isIntact(as: id, sealed: seals[cursor.number]) else {
           try noteDamaged(cursor.number)
           cursor.next = cursor.last &+ 1
@@ -154,13 +154,13 @@ extension Store {
         bytes += raw.byteCount
         cursor.next += 1
       }
-      guard cursor.next > cursor.last else { throw StoreError.damaged("a gap in a log") }
+      guard cursor.next > cursor.last else { throw StoreError.damaged("a log has a gap") }
     }
   }
 }
 
-/// The signatures of sets that were verified lately, by their numbers: what was altered since is not sent, and what was
-/// not need not be verified again.
+/// The signatures of recently verified sets, by number. If a stored signature still matches, the set need not be
+/// verified again before it is sent; if not, it was altered and is not sent.
 struct Seals {
   private var byNumber: [Int64: Int] = [:]
 

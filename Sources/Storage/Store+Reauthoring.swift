@@ -1,4 +1,4 @@
-// Protocol/change-set.md, "Writing again"
+// Protocol/change-set.md, "Re-authoring"
 
 package import Membership
 import Records
@@ -6,10 +6,35 @@ package import Replication
 import SQLite
 package import Wire
 
-/// An own log that ends, and what was behind its end is written again in another log of one's own.
+// Re-authoring: writing the end of one of our own logs again, in a log of another incarnation.
+//
+// Two situations require it:
+//
+//                      restamp                                prevented fork
+//     situation        our clock ran ahead, and the sets      our data is an old copy: a peer sends another
+//                      have future clocks                     set for the position of a withheld one
+//     old sets         quarantined by a log cut               deleted; no other device has seen them
+//     new clocks       wall clock, ascending over both lanes  unchanged
+//     whole records    a future time of change becomes now    unchanged
+//
+//     before    old log    s1 ── s2 ── s3 ── s4        s3 and s4 have to move
+//     after     old log    s1 ── s2                     ends at the tip s2
+//               new log     n1 ── n2                    n1: body and operation of s3, n2: of s4
+//
+// The sets move in the order of their clocks, each newly signed with its operation, verb, target and entries. n1
+// declares as dependencies what s3 had seen (s2 among it), as far as that stays and is folded here; n2 declares what
+// s4 had seen beyond that. Thus concurrent writes stay concurrent, and re-authoring neither creates a conflict nor
+// hides one.
+//
+// The steps, all in one transaction: read the outgoing sets with what they had seen, while the old rows exist; apply
+// the cut or delete the sets; rebuild the logs; sign and fold the new sets; let the caller store the new incarnation.
+// If any of it fails, the transaction rolls back and the previous cut rule is restored. In separate transactions, a
+// crash in between could lose the sets or leave them twice.
+
+/// One of our own logs that ends; the sets after its end are re-authored in another log.
 package struct EndedLog: Hashable, Sendable {
   package let log: LogKey
-  /// The newest set that stays; nil if none does.
+  /// The newest set that remains; nil if none does.
   package let tip: LogHead?
 
   package init(log: LogKey, tip: LogHead?) {
@@ -18,12 +43,12 @@ package struct EndedLog: Hashable, Sendable {
   }
 }
 
-/// How own sets are written again.
+/// How to re-author our own sets.
 package struct Reauthoring {
   package enum Time: Sendable {
-    /// Nobody has seen them: they keep the clocks they were written with.
+    /// No other device has seen them: they keep their clocks.
     case asWritten
-    /// They were written by a clock that ran ahead: they are dated now.
+    /// They were written while the clock was ahead: they get the present time.
     case now(Moment)
   }
 
@@ -31,9 +56,10 @@ package struct Reauthoring {
   package let ended: [EndedLog]
   package let incarnation: Incarnation
   package let time: Time
-  /// What the circle's statements admit once the logs are cut; nil where the sets just go, unknown to anyone.
+  /// What the circle's statements admit once the logs are cut; nil if the old sets are deleted because no other
+  /// device has seen them.
   package let admission: ((LogKey) -> Admission)?
-  /// The clock up to which sets of others fold.
+  /// The clock up to which other devices' sets fold.
   package let horizon: Clock
 
   package init(
@@ -50,12 +76,12 @@ package struct Reauthoring {
 }
 
 extension Store {
-  /// Takes own sets out of logs that end, and writes what they hold again in the logs of an incarnation: the same
-  /// operations with the same entries, in the same order, and with the past that they had.
+  /// Ends some of our own logs, and re-authors the sets after their ends in the logs of another incarnation: the same
+  /// operations with the same entries, in the same order and with the same causal past.
   ///
   /// - Parameters:
-  ///   - author: signs in a log, from a position on.
-  ///   - noting: keeps what belongs to it, in the same transaction.
+  ///   - author: returns the author that signs in a log, given its position.
+  ///   - noting: stores accompanying values in the same transaction.
   package func reauthor(
     _ reauthoring: Reauthoring, by author: (AuthorPosition) -> Author, noting: (CommitReport) throws -> Void
   ) throws -> CommitReport {
@@ -84,15 +110,15 @@ extension Store {
     }
   }
 
-  /// What stands behind the ends of logs, by the number of sets.
+  /// The number of sets after the ends of logs.
   package func countBehind(_ ended: [EndedLog]) throws -> Int { try places(behind: ended).count }
 
-  // MARK: What goes
+  // MARK: Outgoing sets
 
   private struct Outgoing {
     let number: Int64
     let set: VerifiedChangeSet
-    /// What it had seen that its predecessors among the outgoing had not, of sets that stay.
+    /// What it had seen, of the sets that remain, beyond what earlier outgoing sets had.
     let seen: [Dependency]
   }
 
@@ -105,21 +131,22 @@ extension Store {
     let id: ChangeSetID
   }
 
-  /// The newest set of each branch of the ended logs that stays; 0 below all of them.
+  /// For each branch of the ended logs, the newest sequence that remains; the one before its first set if nothing
+  /// does.
   private func staying(_ ended: [EndedLog]) throws -> [Int64: UInt64] {
     var newest: [Int64: UInt64] = [:]
     for end in ended {
       for branch in logs[end.log] { newest[branch.number] = branch.first - 1 }
       guard let tip = end.tip else { continue }
       guard let branch = try logs.branch(of: tip.id, end.log, tip.sequence) else {
-        throw StoreError.damaged("the end of a log is not there")
+        throw StoreError.damaged("the set at which a log ends is missing")
       }
       for stretch in logs.path(branch.number, through: tip.sequence) { newest[stretch.branch] = stretch.last }
     }
     return newest
   }
 
-  /// In the order of clocks: what was written first is written first again.
+  /// Sorted by clock, so that the sets are re-authored in the order in which they were written.
   private func places(behind ended: [EndedLog]) throws -> [OutgoingPosition] {
     var found: [OutgoingPosition] = []
     for (branch, newest) in try staying(ended) {
@@ -130,7 +157,7 @@ extension Store {
         try row.bind(2, Int64(bitPattern: newest))
         while try row.step() {
           guard let id = ChangeSetID(bytes: row.bytes(3)) else {
-            throw StoreError.damaged("the id of a change set")
+            throw StoreError.damaged("the id of a change set is invalid")
           }
           found.append(
             OutgoingPosition(
@@ -146,7 +173,7 @@ extension Store {
     let staying = try staying(reauthoring.ended)
     var declared: [Int64: UInt64] = [:]
     return try places(behind: reauthoring.ended).compactMap { place in
-      // What can't be read can't be written again either.
+      // A damaged set can't be re-authored.
       guard let set = try intactSet(place.number) else { return nil }
       let below = try seenBelowCuts(set.header)
       var seen: [Dependency] = []
@@ -166,7 +193,7 @@ extension Store {
     }
   }
 
-  /// The id of the set that a branch itself holds at a sequence.
+  /// The id of the set at a sequence of a branch, without its parents.
   func id(_ branch: Int64, _ sequence: UInt64) throws -> ChangeSetID? {
     try connection.with("SELECT id FROM change_sets WHERE branch = ?1 AND sequence = ?2") { row in
       try row.bind(1, branch)
@@ -185,7 +212,7 @@ extension Store {
     }
   }
 
-  // MARK: What comes in its place
+  // MARK: New sets
 
   private func append(
     _ outgoing: [Outgoing], _ reauthoring: Reauthoring, _ author: (AuthorPosition) -> Author,
@@ -198,7 +225,7 @@ extension Store {
         return (lane, author(position(of: log, reauthoring.circle)))
       })
     var dates = WholeRecordDates(time: reauthoring.time, horizon: reauthoring.horizon)
-    // Across the lanes too, what came later is dated later.
+    // Clocks ascend across both lanes, as the originals did.
     var least = Clock.zero
     for item in outgoing {
       let set = item.set
@@ -206,7 +233,7 @@ extension Store {
       let operation = OperationDraft(id: set.header.operation, verb: set.body.verb, target: set.body.target)
       let dated = try dates.date(set, operation) { try heldTime($0) }
       let sets = try authors[log.lane]?.write(
-        again: dated.bodies, of: operation, seen: try grounds(item.seen, for: log),
+        again: dated.bodies, of: operation, seen: try dependencies(item.seen, for: log),
         least: max(dated.least, least))
       for set in sets ?? [] {
         try take(set, &report)
@@ -223,9 +250,9 @@ extension Store {
       unseen: [])
   }
 
-  /// What may be declared in the place of sets that were seen, each once: of a log that forked, two branches may have
-  /// nothing folded but what both stand on.
-  private func grounds(
+  /// The dependencies to declare for sets that were seen, without duplicates: two branches of a forked log may both
+  /// be folded only up to their common ancestor.
+  private func dependencies(
     _ seen: [Dependency], for log: LogKey
   ) throws -> [(dependency: Dependency, clock: Clock)] {
     var found: [Dependency: Clock] = [:]
@@ -235,7 +262,7 @@ extension Store {
     return found.sorted { $0.key < $1.key }.map { (dependency: $0.key, clock: $0.value) }
   }
 
-  /// The set that may be declared in the place of one that was seen: itself, or what is folded before it.
+  /// The dependency to declare for a set that was seen: the set itself, or its newest folded ancestor.
   private func ancestor(
     _ dependency: Dependency, for log: LogKey
   ) throws -> (dependency: Dependency, clock: Clock)? {
@@ -251,17 +278,17 @@ extension Store {
     return (before, folded.clock)
   }
 
-  /// One's own sets never wait for their time.
+  /// Our own sets are never parked.
   private func take(_ set: VerifiedChangeSet, _ report: inout CommitReport) throws {
     guard case .place(folds: true) = try Placement.of(set, in: logs, horizon: Clock(raw: .max)) else {
-      throw StoreError.damaged("a set that was written again has no place")
+      throw StoreError.damaged("a re-authored change set can't be placed")
     }
     let place = try logs.append(set, .folded)
     try noteDeclared(set, place)
     try fold.fold(set, at: place, into: &report)
   }
 
-  /// When a whole record was changed last, as merging reads it.
+  /// The time of change of a whole record, as merging reads it.
   private func heldTime(_ key: RecordKey) throws -> Moment {
     guard let held = try record(key) else { return 0 }
     let clock = try origins(of: held).values.map(\.clock).max() ?? .zero
@@ -270,7 +297,7 @@ extension Store {
   }
 }
 
-/// The times of change that whole records carry themselves: they come back to the present with their sets.
+/// Moves the times of change inside whole records to the present, along with their sets.
 private struct WholeRecordDates {
   let time: Reauthoring.Time
   let horizon: Clock
@@ -281,7 +308,7 @@ private struct WholeRecordDates {
     self.horizon = horizon
   }
 
-  /// The bodies of a set, and the least clock that it may have.
+  /// The bodies for a re-authored set, and the least clock that it may have.
   mutating func date(
     _ set: VerifiedChangeSet, _ operation: OperationDraft, held: (RecordKey) throws -> Moment
   ) throws -> (bodies: [[UInt8]], least: Clock) {

@@ -5,7 +5,7 @@ import SQLite
 import Wire
 
 extension Store {
-  /// Folds the whole log again into new record tables.
+  /// Rebuilds the record tables by folding the whole log again.
   @discardableResult
   package func rebuild() throws -> CommitReport {
     try atomically {
@@ -18,8 +18,8 @@ extension Store {
     }
   }
 
-  /// The tables of this version with everything that is folded, in one transaction: until it is complete, the tables
-  /// of the version before stay.
+  /// Creates the tables of this version and folds everything into them, in one transaction; until it commits, the
+  /// tables of the preceding version stay.
   static func newTables(_ connection: Connection, _ logs: ChangeSetLogs, _ damage: inout DamagedSets) throws -> Fold {
     try connection.transaction {
       try Derived.create(connection)
@@ -32,7 +32,7 @@ extension Store {
     }
   }
 
-  /// Folds every set that counts into empty tables. A damaged one is left out and remembered.
+  /// Folds all sets marked as folded into empty tables. Damaged ones are skipped and remembered.
   private static func refold(
     _ connection: Connection, _ fold: Fold, _ damage: inout DamagedSets, _ report: inout CommitReport
   ) throws {

@@ -1,4 +1,4 @@
-// Protocol/store.md, "Reading"
+// Protocol/store.md, "Rows"
 
 import Records
 package import Replication
@@ -8,7 +8,7 @@ package import Wire
 extension Store {
   // MARK: Records
 
-  /// A record, visible or not; nil if nothing wrote it.
+  /// A record, visible or not; nil if it was never written.
   package func record(_ key: RecordKey) throws -> RecordRow? {
     let sql = Select(key.kind).sql("r.id = ?1")
     return try connection.with(sql) { row in
@@ -23,7 +23,7 @@ extension Store {
     return rows
   }
 
-  /// How many records a query asks for.
+  /// The number of records that match a query.
   package func count(_ query: RecordQuery) throws -> Int {
     guard let (sql, arguments) = Select(query.kind).sql(counting: query) else { return 0 }
     return try connection.with(sql) { row in
@@ -32,7 +32,7 @@ extension Store {
     }
   }
 
-  /// Reads records one by one, so that not all need room at once; without an order, by id.
+  /// Reads records one by one, so that they need not fit in memory together. Without an order, they are sorted by id.
   package func forEach(_ query: RecordQuery, _ body: (RecordRow) throws -> Void) throws {
     let select = Select(query.kind)
     guard let (sql, arguments) = select.sql(query) else { return }
@@ -42,7 +42,7 @@ extension Store {
     }
   }
 
-  /// The visible records of a kind that belong to a record.
+  /// The visible children of a record, of one kind.
   package func children(of parent: RecordKey, _ kind: KindNumber) throws -> [RecordRow] {
     guard let known = Registry.kind(kind), let field = known.parent, let columns = known.parentColumns else {
       return []
@@ -58,13 +58,13 @@ extension Store {
     return try records(query)
   }
 
-  /// The record that a record belongs to, whether that one is there or not; nil if it belongs to none.
+  /// The parent that a record refers to, whether it exists or not; nil if it refers to none.
   package func parent(of record: RecordRow) -> RecordKey? {
     guard let kind = Registry.kind(record.key.kind), let parent = kind.parent else { return nil }
     return record[parent].flatMap { kind.parentKey($0.encoded[...]) }
   }
 
-  /// The records of all kinds that belong to a record and live, visible or not.
+  /// The living children of a record, of all kinds, visible or not.
   package func livingChildren(of parent: RecordKey) throws -> [RecordKey] {
     guard Kind.parents.contains(parent.kind) else { return [] }
     return try (Registry.kind(parent.kind)?.childKinds ?? []).flatMap { child in
@@ -82,7 +82,7 @@ extension Store {
     }
   }
 
-  /// Who wrote each cell, and when; seeds are left out.
+  /// The stamp of each cell. Seeds are left out.
   package func origins(of row: RecordRow) throws -> [FieldNumber: Stamp] {
     var result: [FieldNumber: Stamp] = [:]
     for (field, number) in row.stamps.cells where number != 0 {
@@ -91,7 +91,7 @@ extension Store {
     return result
   }
 
-  /// Visible records of each kind; seeds that nobody touched are left out.
+  /// The number of visible records by kind. Untouched seeds are left out.
   package func visibleCounts() throws -> [KindNumber: Int] {
     var counts: [KindNumber: Int] = [:]
     for kind in Registry.kinds {
@@ -128,7 +128,7 @@ extension Store {
 
   // MARK: Trips
 
-  /// What a trip comes to; zeros if it has no items.
+  /// The summary of a trip; all zeros if it has no items.
   package func tripSummary(_ trip: RecordID) throws -> TripSummary {
     let sql = """
       SELECT lodgings, transportations, activities, first_start, last_end, totals FROM trip_summaries
@@ -142,7 +142,7 @@ extension Store {
 }
 
 extension Store {
-  /// What each trip comes to that has items.
+  /// The summaries of all trips that have items.
   package func tripSummaries() throws -> [RecordID: TripSummary] {
     let sql = """
       SELECT lodgings, transportations, activities, first_start, last_end, totals, trip FROM trip_summaries

@@ -7,43 +7,45 @@ package import Wire
 
 /// The store of one node: the log of change sets, the records folded from it, and the circle's statements.
 ///
-/// Synchronous and not for sharing: the node's actor owns it. Whatever changes it is one transaction that is
-/// durable when the call returns, or has left nothing behind.
+/// Synchronous, and owned by the node's actor; not thread-safe. Each modification is one transaction: when the call
+/// returns, it is durable; if it throws, nothing has changed.
 package final class Store {
   let connection: Connection
   let logs: ChangeSetLogs
   let fold: Fold
-  /// Whose store it is: own sets never wait for their time. Nil where that makes no difference.
+  /// The device that owns the store; its own sets are never parked. Nil where that makes no difference.
   package var device: DeviceKey?
-  /// What this log has declared to have seen; kept for the log that asked last.
+  /// The sequences that a branch has declared as seen; cached for the branch that asked last.
   var declared: (branch: Int64, sequences: [Int64: Int64])?
-  /// Of sets that came in lately.
+  /// Signatures of recently stored sets.
   var seals = Seals()
-  /// Sets that questions about the past have decoded.
+  /// Sets decoded for questions about the past.
   var setCache = SetCache()
-  /// Stored sets that the disk has altered, as far as that is known.
+  /// The known damaged sets.
   var damage: DamagedSets
-  /// Of sets aside what they stand on and that is not here; nil until somebody asks.
+  /// The missing ancestors of quarantined sets; nil until they are computed.
   var lacking: [Set<ChangeSetID>]?
-  /// Held as long as the store is open; nil in state.
+  /// Held while the store is open; nil if the caller holds the lock, or there is no file on the machine's disk to
+  /// lock.
   private let lock: StoreLock?
 
-  /// Opens a store, or makes it where there is none. No other process can open it meanwhile.
+  /// Opens a store, or creates it if there is none. No other process can open it meanwhile.
   ///
   /// - Parameters:
-  ///   - refolds: makes the tables that follow from the log anew, as damaged as they may be.
-  ///   - isLocked: whether the caller has the store's lock, and keeps it longer than the store.
+  ///   - refolds: whether to rebuild the tables that follow from the log, however damaged they are.
+  ///   - isLocked: whether the caller holds the store's lock, and keeps it longer than the store.
   package convenience init(path: String, refolds: Bool = false, isLocked: Bool = false) throws {
     let lock = try isLocked ? nil : StoreLock(store: path)
     let connection = try Connection(.file(path))
     try connection.setUp()
-    // Before the log's first sync: SQLite syncs the directory with that and does not look at how it went, and an error
-    // is told only once. Then a loss of power would take the log with its name, and all that is committed from now on.
+    // This must precede the first sync of the write-ahead log. SQLite syncs the directory together with that and
+    // ignores errors, and the system reports an error only once. A power loss could then take the write-ahead log
+    // with its name, and with it everything committed from now on.
     try Directory.syncNames(ofDatabase: path)
     try self.init(connection, lock: lock, refolds: refolds)
   }
 
-  /// Opens a store, or makes it where there is none, on another file system than the machine's.
+  /// Opens a store, or creates it if there is none, on another file system than the machine's.
   package convenience init(on files: any VirtualFileSystem, path: String, refolds: Bool = false) throws {
     let connection = try Connection(on: files, path)
     try connection.setUp()
@@ -51,14 +53,14 @@ package final class Store {
     try self.init(connection, lock: nil, refolds: refolds)
   }
 
-  /// A store that is gone with the process: for tests and previews.
+  /// A store that exists only in this process, for tests and previews.
   package static func inMemory() throws -> Store {
     let connection = try Connection(.memory)
     try connection.setUp()
     return try Store(connection, lock: nil)
   }
 
-  /// A store in a file that goes away with its use: fast, and nothing of it survives a crash.
+  /// A temporary store in a file: fast, and not crash-safe.
   static func scratch(path: String) throws -> Store {
     let connection = try Connection(.file(path))
     try connection.setUpUnsafe()
@@ -70,7 +72,7 @@ package final class Store {
   ) throws {
     self.connection = connection
     self.lock = lock
-    // Whatever this shows may be sent to others.
+    // Anything that the store shows may be sent to other devices, so it must be durable first.
     try connection.syncLog()
     let isCurrent = try Self.migrate(connection, refolds: refolds)
     logs = try ChangeSetLogs(connection)
@@ -81,7 +83,7 @@ package final class Store {
 
   // MARK: Schema
 
-  /// Brings the tables to this version. False if the records must be folded again.
+  /// Migrates the tables to this version. Returns false if the records must be folded again.
   private static func migrate(_ connection: Connection, refolds: Bool) throws -> Bool {
     try connection.transaction {
       try connection.execute(
@@ -93,7 +95,7 @@ package final class Store {
       for version in found..<Schema.version {
         try connection.execute(Schema.migration(to: version + 1))
       }
-      // A store that is as it should be is opened without a write: that works on a full disk, too.
+      // A store of this version is opened without a write, so that opening works on a full disk too.
       if found < Schema.version { try setMeta("schema", .integer(Schema.version), connection) }
       guard found > 0 else {
         try Derived.create(connection)
@@ -105,7 +107,7 @@ package final class Store {
 
   // MARK: Transactions
 
-  /// Runs `body` as one transaction; if it throws, memory is as before too.
+  /// Runs `body` as one transaction. If it throws, the in-memory state is restored as well.
   func atomically<Result>(_ body: () throws -> Result) throws -> Result {
     let (logsBefore, foldBefore, damageBefore) = (logs.rollbackState, fold.rollbackState, damage)
     do {
@@ -124,20 +126,20 @@ package final class Store {
     }
   }
 
-  /// Runs what keeps several things as one transaction.
+  /// Runs several modifications as one transaction.
   package func atOnce(_ body: () throws -> Void) throws { try atomically(body) }
 
-  /// How often stored change sets were removed or numbered again: work in slices that remembers their numbers begins
-  /// again when this differs.
+  /// Counts how often stored change sets were removed or renumbered. Work in slices that remembers numbers must start
+  /// over when this has changed.
   package private(set) var removals = 0
 
-  /// Differs once records may have changed.
+  /// Changes whenever records may have changed.
   package var recordsVersion: Int { fold.foldedSets &+ removals }
 
-  /// Numbers of stored change sets are no longer what they were.
+  /// Call when the numbers of stored change sets are no longer valid.
   func noteRemoval() { removals += 1 }
 
-  /// Forgets what was kept in memory of sets and their past.
+  /// Clears the caches about sets and their past.
   func forgetPast() {
     noteRemoval()
     declared = nil
@@ -146,43 +148,43 @@ package final class Store {
     lacking = nil
   }
 
-  /// Pages in the write-ahead log that are not in the database yet.
+  /// The number of pages in the write-ahead log that are not in the database yet.
   package var pendingPages: Int { connection.walPages }
 
-  /// Does what was left for a quiet moment: indexes, and the write-ahead log.
+  /// Does the work deferred until the store is idle: rebuilds a dropped index, and checkpoints.
   package func rest() throws {
     try fold.dayIndex.bringBack()
     try checkpoint()
   }
 
-  /// Whether an index is away until the next quiet moment.
+  /// Whether an index is dropped until the store is next idle.
   package var lacksIndex: Bool { fold.dayIndex.isAway }
 
   /// Moves the write-ahead log into the database.
   ///
-  /// - Parameter isShrinking: gives the room of the write-ahead log back to the disk, unless somebody is reading it.
+  /// - Parameter isShrinking: whether to truncate the write-ahead log too, unless someone is reading it.
   package func checkpoint(isShrinking: Bool = false) throws {
     try connection.checkpoint(isShrinking: isShrinking)
     try connection.fitCache()
   }
 
-  /// Gives the write-ahead log its length before it is used, so that commits need not wait until it has grown.
+  /// Extends the write-ahead log in advance, so that commits need not wait for the file to grow.
   package func reserveLog(_ bytes: Int = ConnectionSettings().journalSizeLimitBytes) throws {
     try connection.reserveLog(bytes)
   }
 
-  /// Makes sure that what the store shows is on the disk, after a sync that failed.
+  /// Makes everything that the store shows durable, after a failed sync.
   package func rewriteLog() throws { try connection.rewriteLog() }
 
-  /// From now on closing the store writes nothing.
+  /// From now on, closing the store writes nothing.
   package func leaveLogOnClose() { connection.leaveLogOnClose() }
 
   // MARK: Meta
 
-  /// Bytes that the node keeps beside the log, by name.
+  /// A value of the node, by key.
   package func meta(_ key: String) throws -> [UInt8]? { try Self.metaBytes("node." + key, connection) }
 
-  /// Keeps bytes under a name; nil forgets them.
+  /// Stores a value of the node under a key; nil deletes it.
   package func setMeta(_ key: String, _ value: [UInt8]?) throws {
     guard let value else {
       try connection.with("DELETE FROM meta WHERE key = ?1") { row in
@@ -226,7 +228,7 @@ package final class Store {
 
   // MARK: Statements
 
-  /// The circle's signed statements as they were received, in order of their ids.
+  /// The circle's signed statements as received, sorted by id.
   package func statements() throws -> [[UInt8]] {
     try connection.with("SELECT bytes FROM statements ORDER BY id") { row in
       var result: [[UInt8]] = []
@@ -235,7 +237,7 @@ package final class Store {
     }
   }
 
-  /// Adds and removes statements in one transaction; what is there already stays.
+  /// Adds and removes statements in one transaction. Statements that exist already stay as they are.
   package func saveStatements(
     _ added: [(id: StatementID, bytes: [UInt8])], removed: [StatementID] = []
   ) throws {
@@ -250,7 +252,7 @@ package final class Store {
     }
   }
 
-  /// Keeps these statements and no others, in one transaction.
+  /// Replaces all statements, in one transaction.
   package func replaceStatements(_ all: [(id: StatementID, bytes: [UInt8])]) throws {
     let kept = Set(all.map(\.id))
     let held = try connection.with("SELECT id FROM statements") { row in
@@ -261,7 +263,7 @@ package final class Store {
     try saveStatements(all, removed: held.filter { !kept.contains($0) })
   }
 
-  /// Adds statements in the transaction that is under way.
+  /// Adds statements in the current transaction.
   package func addStatements(_ added: [(id: StatementID, bytes: [UInt8])]) throws {
     try connection.with("INSERT INTO statements(id, bytes) VALUES (?1, ?2) ON CONFLICT DO NOTHING") { row in
       for statement in added {

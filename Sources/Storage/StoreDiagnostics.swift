@@ -4,12 +4,13 @@ import SQLite
 package import Wire
 
 extension Store {
-  /// Whether statements and change sets of a store can be read to the last byte, whatever became of the rest of the file.
+  /// Whether the statements and change sets of a store can be read completely, whatever the state of the rest of the
+  /// file.
   package static func isSignedPartReadable(_ path: String) -> Bool {
     do {
       let connection = try Connection(.existingFileReadOnly(path))
       try connection.setUpReadOnly()
-      // The end of a value is found by way of all its pages.
+      // Reading the end of a value traverses all its pages.
       for sql in [
         "SELECT count(*) FROM change_sets WHERE substr(header, -1) = x'' OR substr(body, -1) = x''",
         "SELECT count(*) FROM statements WHERE substr(bytes, -1) = x''",
@@ -23,7 +24,8 @@ extension Store {
   }
 }
 
-/// What a store holds, seen without opening it for work: of one that is about to be replaced, and may be damaged.
+/// The content of a store, read without opening it for work: for a store that is about to be replaced and may be
+/// damaged.
 package struct StoreDiagnostics: Sendable {
   package let statements: [[UInt8]]
   package let changeSetIDs: Set<ChangeSetID>
@@ -40,7 +42,7 @@ package struct StoreDiagnostics: Sendable {
     changeSetIDs = try connection.with("SELECT id FROM change_sets") { row in
       var result: Set<ChangeSetID> = []
       while try row.step() {
-        guard let id = ChangeSetID(bytes: row.bytes(0)) else { throw StoreError.damaged("a change set's id") }
+        guard let id = ChangeSetID(bytes: row.bytes(0)) else { throw StoreError.damaged("bad change set id") }
         result.insert(id)
       }
       return result
@@ -52,6 +54,6 @@ package struct StoreDiagnostics: Sendable {
     }
   }
 
-  /// What the node keeps under a name.
+  /// A value of the node, by key.
   package func meta(_ key: String) -> [UInt8]? { values["node." + key] }
 }

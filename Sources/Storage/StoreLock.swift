@@ -6,31 +6,31 @@
 
 package import Wire
 
-/// Holds a store for one process: a lock on a file beside it that names the holder.
+/// Reserves a store for one process: a lock on a file next to the store that names the holder.
 ///
-/// The lock belongs to the open file, so it ends with the process however that ends; the file stays.
+/// The lock belongs to the open file, so it ends with the process, however that ends; the file stays.
 package struct StoreLock: ~Copyable {
   private let descriptor: Int32
 
-  /// Takes the lock of the store at a path, whether there is one or not.
+  /// Takes the lock of the store at a path, whether the store exists or not.
   package init(store: String) throws { try self.init(path: store + ".lock") }
 
   private init(path: String) throws {
     descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0 else { throw StoreError.lockFailed(errno: errno) }
-    // Whatever is thrown from here on, `deinit` closes the file. To close it here as well would, a moment later, close
-    // whatever another thread has opened in between.
+    // If anything is thrown from here on, `deinit` closes the file. Closing it here as well would close whatever
+    // another thread has opened under the same descriptor in between.
     let code = Self.take(descriptor)
     guard code == 0 else {
       let holder = Self.holder(descriptor)
       throw code == EWOULDBLOCK ? StoreError.storeIsHeld(by: holder) : StoreError.lockFailed(errno: code)
     }
-    try leaveName()
+    try writeHolder()
   }
 
-  /// Writes whose lock it is, over the name that is there: on a full disk there is no room for a first one, and the
-  /// lock is good without.
-  private borrowing func leaveName() throws(StoreError) {
+  /// Writes the process id over the existing one. On a full disk there may be no room for a first one; the lock works
+  /// without.
+  private borrowing func writeHolder() throws(StoreError) {
     let name = Array("\(getpid())\n".utf8)
     let isWritten = pwrite(descriptor, name, name.count, 0) == name.count
     guard isWritten || errno == ENOSPC || errno == EDQUOT else { throw .lockFailed(errno: errno) }
@@ -41,7 +41,7 @@ package struct StoreLock: ~Copyable {
 
   deinit { close(descriptor) }
 
-  /// The process that the lock file of a store names; nil if it names none.
+  /// The process named in the lock file of a store; nil if there is none.
   package static func holder(of store: String) -> Int32? {
     let descriptor = open(store + ".lock", O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
     guard descriptor >= 0 else { return nil }
@@ -49,10 +49,10 @@ package struct StoreLock: ~Copyable {
     return holder(descriptor)
   }
 
-  /// Takes the lock; 0, or the error.
+  /// Takes the lock. Returns 0 or the error code.
   ///
-  /// A program that this process starts holds what this process has open until it is on its own, a few
-  /// milliseconds later. So a lock that seems to be held here is tried for again.
+  /// A program that this process starts inherits its open files until it executes, a few milliseconds later. So a
+  /// lock that appears to be held by this very process is retried.
   private static func take(_ descriptor: Int32) -> Int32 {
     var code: Int32 = 0
     for _ in 0..<100 {
@@ -72,10 +72,10 @@ package struct StoreLock: ~Copyable {
   }
 }
 
-/// What ties an incarnation to one data directory, so that a copy of the directory begins one of its own.
+/// Ties an incarnation to one data directory, so that a copy of the directory starts an incarnation of its own.
 package protocol IncarnationStorage {
   /// Whether this directory is the one that writes the logs of an incarnation.
   func names(_ incarnation: Incarnation) -> Bool
-  /// Says so from now on, durably.
+  /// Records, durably, that this directory writes the logs of an incarnation.
   func write(_ incarnation: Incarnation) throws
 }

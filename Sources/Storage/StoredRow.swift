@@ -3,13 +3,13 @@
 import Replication
 import Wire
 
-/// A record as the fold changes it: life, stamps, and the canonical content of each field.
+/// A record as the fold modifies it: life, stamps, and the canonical content of each field.
 struct StoredRow {
   var life: Bool?
   var stamps: Stamps
   var contents: [FieldNumber: [UInt8]] = [:]
 
-  /// Content of a cell, life among them; nil if nothing wrote it.
+  /// The content of a cell, including the life; nil if it was never written.
   func content(_ field: FieldNumber) -> [UInt8]? {
     field == Fields.life ? life.map { $0 ? Self.alive : Self.dead } : contents[field]
   }
@@ -18,14 +18,14 @@ struct StoredRow {
     if field == Fields.life { life = content == Self.alive } else { contents[field] = content }
   }
 
-  /// The fields as one value: what a whole record's write is.
+  /// The fields as one value, as a whole record writes them.
   var whole: [UInt8] { encodedFields(contents) }
 
   static let alive: [UInt8] = [0xf5]
   static let dead: [UInt8] = [0xf4]
 }
 
-/// Fields as one CBOR map from number to content.
+/// Encodes fields as one CBOR map from number to content.
 func encodedFields(_ contents: [FieldNumber: [UInt8]]) -> [UInt8] {
   var writer = CBORWriter()
   writer.map(contents.count)

@@ -1,13 +1,13 @@
 package import Wire
 
-/// For each lane the newest set that was here when this device was last in sync: from there on, what disappears was there
-/// to be seen.
+/// For each lane, the newest set that was stored when this device was last in sync. Only records from sets up to
+/// there can have been seen by a person before they disappeared.
 ///
-/// While a device fetches the history of its circle, old deletions come after what they deleted, and nobody has lost
-/// anything.
+/// While a device fetches the history of its circle, old deletions arrive after what they deleted; nothing is lost by
+/// that.
 package struct SyncedSets: Sendable {
   package private(set) var newest: [Lane: Int64] = [:]
-  /// Whether the store has not got them yet.
+  /// Whether there are unsaved changes.
   package private(set) var isNews = false
 
   package init(_ store: Store) throws {
@@ -19,14 +19,14 @@ package struct SyncedSets: Sendable {
     }
   }
 
-  /// In these lanes all that is here now is what everyone has.
+  /// Notes that in these lanes this device has everything that its peers have.
   package mutating func note(_ lanes: [Lane], upTo number: Int64) {
     guard lanes.contains(where: { newest[$0] != number }) else { return }
     for lane in lanes { newest[lane] = number }
     isNews = true
   }
 
-  /// The sets have other numbers now: what was seen before, was here before.
+  /// Call when the sets have been renumbered: all that were seen before are among the stored ones.
   package mutating func renumber(upTo number: Int64) {
     for lane in newest.keys { newest[lane] = number }
     isNews = true

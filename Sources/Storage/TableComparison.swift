@@ -5,12 +5,12 @@ import Replication
 import SQLite
 import Wire
 
-/// Compares the tables of a store with those of one that was folded anew from the same log: both have numbered the
-/// sets alike, so that rows can be compared as they are.
+/// Compares the tables of a store with those of a second one, folded from the same log. Both number the sets alike,
+/// so rows can be compared directly.
 struct TableComparison {
   private let held: Connection
   private let right: Connection
-  /// Numbers of change sets that there are.
+  /// The numbers of existing change sets.
   private let numbers: ClosedRange<Int64>
 
   init(_ held: Connection, _ right: Connection, setCount: Int64) {
@@ -28,15 +28,15 @@ struct TableComparison {
 
   // MARK: Schema
 
-  /// Tables, indexes and views are those of this version; gives the tables that can be compared.
+  /// Checks that tables, indexes and views are those of this version. Returns the tables whose rows can be compared.
   private func compareSchema(_ report: inout DeepReport) throws -> Set<String> {
     let (mine, wanted) = (try schema(held), try schema(right))
     for (name, item) in wanted.sorted(by: { $0.key < $1.key }) where mine[name]?.sql != item.sql {
-      // It is away while very many logs come in.
+      // It is dropped while very many habit entries arrive.
       if name == DayIndex.index.name, mine[name] == nil { continue }
       let location: DeepFinding.Location = Self.logTables.contains(item.table) ? .index : .records
       report.note(
-        location, "the \(item.type) \(name) is \(mine[name] == nil ? "missing" : "not as it should be")")
+        location, "the \(item.type) \(name) is \(mine[name] == nil ? "missing" : "not defined as expected")")
     }
     return Set(wanted.keys.filter { mine[$0]?.sql == wanted[$0]?.sql })
   }
@@ -58,7 +58,7 @@ struct TableComparison {
 
   private func tables() throws -> [String] {
     try schema(right).filter { $0.value.type == "table" }.keys
-      // What a cut has set aside follows from no table, and nothing follows from it.
+      // Quarantined sets follow from no table, and nothing follows from them.
       .filter { !["meta", "statements", "set_aside"].contains($0) }.sorted()
   }
 
@@ -94,11 +94,11 @@ struct TableComparison {
   }
 }
 
-/// The columns of a table, and how a difference in them is told.
+/// The columns of a table, and how a difference in them is reported.
 struct TableLayout {
   let table: String
   let columns: [String]
-  /// Columns of the primary key, in order.
+  /// The columns of the primary key, in order.
   private let keys: [Int]
   private let kind: Kind?
 
@@ -108,11 +108,11 @@ struct TableLayout {
     var keys: [(rank: Int64, column: Int)] = []
     try connection.with("PRAGMA table_info(\(table))") { row in
       while try row.step() {
-        // What is signed has been verified; it is not compared once more.
+        // Signed columns have been verified and are not compared again.
         guard table != "change_sets" || !["header", "signature", "body"].contains(row.text(1)) else {
           continue
         }
-        // Where a rival's set stands follows from its number.
+        // The position of a sibling's set follows from its number.
         guard table != "rivals" || !["branch", "sequence"].contains(row.text(1)) else { continue }
         if row.integer(5) > 0 { keys.append((row.integer(5), columns.count)) }
         columns.append(row.text(1))
@@ -128,7 +128,7 @@ struct TableLayout {
       + keys.map { columns[$0] }.joined(separator: ", ")
   }
 
-  /// Sums and counts that came back to nothing may stay as rows, or never have been any.
+  /// Whether a row carries no information: sums and counts that returned to zero may or may not remain as rows.
   func isVoid(_ row: [ColumnValue]) -> Bool {
     switch table {
     case "child_counts": value("live", row) == .integer(0)
@@ -145,7 +145,7 @@ struct TableLayout {
     columns.firstIndex(of: column).map { row[$0] }
   }
 
-  /// Below zero if the first comes before the second or there is no second.
+  /// Below zero if the first row comes before the second, or there is no second.
   func order(_ a: [ColumnValue]?, _ b: [ColumnValue]?) -> Int {
     guard let a else { return 1 }
     guard let b else { return -1 }
@@ -170,23 +170,24 @@ struct TableLayout {
   }
 
   func missing(_ row: [ColumnValue], _ report: inout DeepReport) {
-    report.note(finding(row, "is in the log, but not in its table"))
+    report.note(finding(row, "is in the log but not in its table"))
   }
 
   func extra(_ row: [ColumnValue], _ numbers: ClosedRange<Int64>, _ report: inout DeepReport) {
-    var finding = finding(row, "is in its table, but not in the log")
+    var finding = finding(row, "is in its table but not in the log")
     noteLost(row, numbers, &finding)
     report.note(finding)
   }
 
-  /// A row may show what a set wrote of which nothing else is left: folding the log again would lose that.
+  /// Reports a row that refers to a missing set: it may hold the only remains of that set, which folding the log
+  /// again would lose.
   private func noteLost(
     _ row: [ColumnValue], _ numbers: ClosedRange<Int64>, _ finding: inout DeepFinding
   ) {
     guard let lost = namedSets(row).first(where: { !numbers.contains($0) }) else { return }
     finding.location = .log
     finding.fields = []
-    finding.text = "names change set \(lost), which is missing"
+    finding.text = "refers to missing change set \(lost)"
   }
 
   private func namedSets(_ row: [ColumnValue]) -> [Int64] {
@@ -197,7 +198,7 @@ struct TableLayout {
     return stamps.cells.map(\.number)
   }
 
-  /// Which cells have which set is what counts, not how it is packed.
+  /// Compares stamps by cell; how they are packed makes no difference.
   private func isSameStamps(_ column: Int, _ a: [ColumnValue], _ b: [ColumnValue]) -> Bool {
     guard columns[column] == "stamps", case .blob(let one) = a[column], case .blob(let other) = b[column],
       let left = try? Stamps(packed: one), let right = try? Stamps(packed: other)
@@ -238,7 +239,7 @@ struct TableLayout {
     return nil
   }
 
-  /// Names of fields, and of the parts of a row that are none.
+  /// The names of the fields that differ; a column that belongs to no field is named itself.
   private func fields(_ differing: [Int]) -> [String] {
     var names: [String] = []
     for column in differing {
@@ -256,24 +257,24 @@ struct TableLayout {
       return "?"
     }
     return switch table {
-    case "digests": "the digest, part \(number("bucket")),"
-    case "child_counts": "a count of children"
+    case "digests": "digest bucket \(number("bucket"))"
+    case "child_counts": "a child count"
     case "trip_summaries": "the summary of a trip"
-    case "rivals": "a write that lost"
-    case "contested_cells": "whether a cell is in conflict"
-    case "hidden_writes": "a write that a deletion hides"
-    case "record_writes": "the list of writes of a record"
-    case "undos": "what was undone"
+    case "rivals": "a write that lost a conflict"
+    case "contested_cells": "the conflict state of a cell"
+    case "hidden_writes": "a write hidden by a deletion"
+    case "record_writes": "the write list of a record"
+    case "undos": "the target of an undo"
     case "branches": "log \(number("branch"))"
-    case "change_sets": "what is noted of change set \(number("number"))"
-    case "dependencies": "what log \(number("branch")) had seen"
+    case "change_sets": "the index entry of change set \(number("number"))"
+    case "dependencies": "a dependency of log \(number("branch"))"
     default: "a row of \(table)"
     }
   }
 }
 
 extension ColumnValue {
-  /// SQLite's order of values.
+  /// The order of values in SQLite.
   fileprivate func order(_ other: ColumnValue) -> Int {
     switch (self, other) {
     case (.integer(let a), .integer(let b)): a < b ? -1 : a > b ? 1 : 0

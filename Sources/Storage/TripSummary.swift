@@ -4,7 +4,7 @@ import JSONDocument
 import SQLite
 import Wire
 
-/// What a trip's visible items come to.
+/// A summary of a trip's visible items.
 package struct TripSummary: Hashable, Sendable {
   package var lodgings = 0
   package var transportations = 0
@@ -12,11 +12,11 @@ package struct TripSummary: Hashable, Sendable {
   /// Milliseconds since 1970.
   package var firstStart: Int64?
   package var lastEnd: Int64?
-  /// One sum a currency, in order of codes; the sum without a code first.
+  /// One sum for each currency, sorted by code; the sum without a currency comes first.
   package var totals: [Total] = []
 
   package struct Total: Hashable, Sendable {
-    /// Exact decimal text; nil if the sum has more digits than there are.
+    /// Exact decimal text; nil if the sum has too many digits.
     package let amount: String?
     package let currency: String?
   }
@@ -33,15 +33,15 @@ package struct TripSummary: Hashable, Sendable {
   }
 }
 
-// MARK: As the store keeps them
+// MARK: Stored form
 
 extension [TripSummary.Total] {
-  /// JSON, so that whoever looks into the store with other tools can read it.
+  /// JSON, so that other tools can read it in the store.
   var text: String {
     JSON.array(map { ["amount": .text($0.amount), "currency": .text($0.currency)] }).text()
   }
 
-  /// Reads what `text` wrote.
+  /// Parses the output of `text`.
   init(text: [UInt8]) {
     var plain = PlainTotals(bytes: text)
     if let totals = try? plain.read() {
@@ -54,8 +54,8 @@ extension [TripSummary.Total] {
   }
 }
 
-/// Sums without an escape in their text, which is nearly all there are: to make a tree of each first would take a list
-/// of trips a fifth of its time.
+/// A parser for totals without escapes in their text, which nearly all are. Building a JSON tree for each would take
+/// a fifth of the time of listing trips.
 private struct PlainTotals {
   let bytes: [UInt8]
   private var index = 0
@@ -92,7 +92,7 @@ private struct PlainTotals {
     }
   }
 
-  /// A text in quotes, or null.
+  /// Reads a quoted text or null.
   private mutating func text() throws(NotPlain) -> String? {
     guard index < bytes.count, bytes[index] == UInt8(ascii: "\"") else {
       try pass(Self.null)

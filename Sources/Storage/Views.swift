@@ -1,9 +1,9 @@
-// Protocol/store.md, "Views"
+// Protocol/store.md, "Looking inside"
 
 import Records
 import Replication
 
-/// Views for people: what is visible, ids and times as text.
+/// Views for people who inspect the store: visible records, with ids and times as text.
 enum Views {
   static func sql(_ kind: Kind) -> String {
     guard let view = kind.view else { return "" }
@@ -36,7 +36,7 @@ enum Views {
     }
   }
 
-  /// Upper-case with hyphens, as exported files write it.
+  /// Upper case with hyphens, as in exported files.
   private static func uuid(_ column: String) -> String {
     let parts = [(1, 8), (9, 4), (13, 4), (17, 4), (21, 12)]
     let text = parts.map { "substr(hex(\(column)), \($0.0), \($0.1))" }.joined(separator: " || '-' || ")

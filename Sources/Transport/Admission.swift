@@ -1,13 +1,13 @@
 import Synchronization
 
-/// Counts accepted connections: all, those not yet judged, and those of each address.
+/// Counts accepted connections: in total, per address, and those that are not admitted yet.
 final class Admission: Sendable {
   private struct State {
     var total = 0
-    /// Those not judged yet, the oldest first.
-    var unjudged: [(slot: AdmissionSlot, since: Int64)] = []
+    /// Connections not admitted yet, oldest first.
+    var pending: [(slot: AdmissionSlot, since: Int64)] = []
     var perAddress: [String: Int] = [:]
-    var someoneWaits = false
+    var listenerWaits = false
     var whenFree: (@Sendable () -> Void)?
   }
 
@@ -16,19 +16,20 @@ final class Admission: Sendable {
 
   init(_ limits: ListenerLimits) { self.limits = limits }
 
-  /// Is called when there is room again after `hasRoom` was false.
+  /// Sets the callback for when there is room again after `hasRoom` was false.
   func whenFree(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.whenFree = body } }
 
-  /// Whether one more may be unjudged. They are gone within seconds, so the next can wait for that.
+  /// Whether one more connection may be unadmitted. Each one is admitted or closed within seconds, so a caller can
+  /// wait.
   var hasRoom: Bool {
     state.withLock { state in
-      let hasRoom = state.unjudged.count < limits.unauthenticatedMax
-      if !hasRoom { state.someoneWaits = true }
+      let hasRoom = state.pending.count < limits.unauthenticatedMax
+      if !hasRoom { state.listenerWaits = true }
       return hasRoom
     }
   }
 
-  /// A slot, or nil if there are too many in all or of this address.
+  /// A slot for a new connection, or nil if there are too many in total or from its address.
   func enter(_ address: SocketAddress, at now: Int64 = monotonicMilliseconds()) -> AdmissionSlot? {
     let host = address.neighbourhood
     return state.withLock { state in
@@ -38,17 +39,17 @@ final class Admission: Sendable {
       else { return nil }
       let slot = AdmissionSlot(self, host: host)
       state.total += 1
-      state.unjudged.append((slot, now))
+      state.pending.append((slot, now))
       state.perAddress[host] = ofAddress + 1
       return slot
     }
   }
 
-  /// Ends the connection that has been unjudged longest, if it has had its time; else in how many milliseconds it
-  /// will have had it. Nil when one was ended, or none is left to end.
+  /// Evicts the connection that has been unadmitted longest, if its guaranteed time has passed; otherwise returns
+  /// the milliseconds until then. Nil if one was evicted, or there is none to evict.
   func makeRoom(at now: Int64) -> Int64? {
     let (oldest, wait) = state.withLock { state -> (AdmissionSlot?, Int64?) in
-      guard let first = state.unjudged.first else { return (nil, nil) }
+      guard let first = state.pending.first else { return (nil, nil) }
       let wait = first.since + limits.sureMilliseconds - now
       return wait > 0 ? (nil, wait) : (first.slot, nil)
     }
@@ -56,33 +57,33 @@ final class Admission: Sendable {
     return wait
   }
 
-  fileprivate func admitted(_ slot: AdmissionSlot) { change { Self.judged(slot, &$0) } }
+  fileprivate func admitted(_ slot: AdmissionSlot) { change { Self.removePending(slot, &$0) } }
 
   fileprivate func left(_ slot: AdmissionSlot) {
     change { state in
       state.total -= 1
-      Self.judged(slot, &state)
+      Self.removePending(slot, &state)
       let left = state.perAddress[slot.host, default: 1] - 1
       state.perAddress[slot.host] = left == 0 ? nil : left
     }
   }
 
-  private static func judged(_ slot: AdmissionSlot, _ state: inout State) {
-    state.unjudged.removeAll { $0.slot === slot }
+  private static func removePending(_ slot: AdmissionSlot, _ state: inout State) {
+    state.pending.removeAll { $0.slot === slot }
   }
 
   private func change(_ body: (inout State) -> Void) {
     let wake = state.withLock { state -> (@Sendable () -> Void)? in
       body(&state)
-      guard state.someoneWaits else { return nil }
-      state.someoneWaits = false
+      guard state.listenerWaits else { return nil }
+      state.listenerWaits = false
       return state.whenFree
     }
     wake?()
   }
 }
 
-/// One accepted connection's place.
+/// The slot of one accepted connection.
 final class AdmissionSlot: Sendable {
   private struct State {
     var isAdmitted = false
@@ -99,12 +100,12 @@ final class AdmissionSlot: Sendable {
     self.host = host
   }
 
-  /// What ends the connection if its place is needed.
+  /// Sets what ends the connection when its slot is needed for another.
   func onEviction(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.evict = body } }
 
   fileprivate func evict() { state.withLock { $0.evict }?() }
 
-  /// Judged and welcome.
+  /// Marks the connection as admitted: it is no longer a candidate for eviction.
   func admitted() {
     let isFirst = state.withLock { state in
       defer { state.isAdmitted = true }

@@ -8,9 +8,9 @@
 
 package import Wire
 
-/// Where beacons can be sent from: an address of an interface, and where on that network everybody hears them.
+/// An interface's address to send beacons from, and the broadcast or multicast address to send them to.
 package struct BeaconInterface: Hashable, Sendable {
-  /// The interface, as the system calls it.
+  /// The system's name of the interface.
   package let interface: String
   let index: UInt32
   let from: SocketAddress
@@ -19,12 +19,13 @@ package struct BeaconInterface: Hashable, Sendable {
   /// The address that receivers see.
   package var host: Bytes16? { from.hostBytes }
 
-  /// A place that hears every IPv6 node of a link.
+  /// The multicast group of every Waymark node on an IPv6 link.
   static let group = "ff12::5741:594d"
 
-  /// Where this machine can send beacons now, in a steady order.
+  /// The interfaces that this machine can send beacons from now, in a stable order.
   ///
-  /// - Parameter listening: the address that a node listens on: it can be dialled nowhere else.
+  /// - Parameter listening: the address that a node listens on. Interfaces whose address does not reach it are left
+  ///   out.
   package static func all(
     listening: SocketAddress, port: UInt16, of interfaces: [NetworkInterface] = NetworkInterface.all ?? []
   ) -> [BeaconInterface] {
@@ -37,7 +38,7 @@ package struct BeaconInterface: Hashable, Sendable {
     return found.filter(\.isLoopback).compactMap { $0.place(port: port) }.filter { $0.canReach(listening) }
   }
 
-  /// Whether who dials this place's address comes to a listener there.
+  /// Whether dialling this interface's address reaches a listener on `listening`.
   private func canReach(_ listening: SocketAddress) -> Bool {
     guard listening.isUnspecified else { return listening.host == from.host }
     return listening.family != AF_INET || from.family == AF_INET
@@ -59,7 +60,7 @@ extension NetworkInterface {
     return BeaconInterface(interface: name, index: index, from: from, to: target)
   }
 
-  /// All host bits one. (Loopback has no such address of its own; all of 127 is one network.)
+  /// The address with all host bits set. Loopback reports no broadcast address; all of 127.0.0.0/8 is one network.
   private var broadcast: String? {
     guard let own = address.hostBytes?.bytes.suffix(4) else { return nil }
     let mask = mask?.hostBytes?.bytes.suffix(4) ?? [255, 0, 0, 0]

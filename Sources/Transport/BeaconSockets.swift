@@ -2,9 +2,10 @@
 
 import Dispatch
 
-/// The UDP port on which beacons come in, of both families, and the way out.
+/// The UDP sockets for beacons, one per address family: receives them on a port, and sends them.
 ///
-/// Nothing that comes is answered here. Of a flood only so much is read; the rest the system drops.
+/// Nothing received is answered here. In a flood, only as many datagrams are read as the limits allow; the system
+/// drops the rest.
 package actor BeaconSockets {
   private nonisolated let executor: QueueExecutor
   private nonisolated let received: @Sendable ([UInt8], SocketAddress) -> Void
@@ -16,9 +17,9 @@ package actor BeaconSockets {
 
   package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-  /// Binds at once; one family that the machine lacks is left out.
+  /// Binds immediately; skips a family that the machine lacks.
   ///
-  /// - Parameter received: is called on a queue of these sockets, never more often than the limits say.
+  /// - Parameter received: called on this actor's queue, at most as often as the limits allow.
   package init(
     port: UInt16, received: @escaping @Sendable ([UInt8], SocketAddress) -> Void
   ) throws(SystemError) {
@@ -32,7 +33,7 @@ package actor BeaconSockets {
         if !error.isMissingFamily { failure = error }
       }
     }
-    // One family without the other would find some and miss others, and nobody would know why.
+    // With one family alone some peers would be found and others missed, with no visible cause.
     if let failure {
       for socket in bound { socket.closeDescriptor() }
       throw failure
@@ -47,17 +48,17 @@ package actor BeaconSockets {
 
   package nonisolated func close() { enqueue { $0.end() } }
 
-  /// Hears what is sent to all on the interfaces of these places, too.
+  /// Also receives what is sent to the multicast group on these interfaces.
   package nonisolated func join(_ places: [BeaconInterface]) {
     for socket in bound where socket.localAddress?.isIPv6 == true {
       for place in places where place.from.isIPv6 { socket.join(place.to, index: place.index) }
     }
   }
 
-  /// Sends one datagram from a place; false if the system did not take it.
+  /// Sends one datagram from an interface; false if the system did not accept it.
   @discardableResult
   package static func send(_ datagram: [UInt8], from place: BeaconInterface) -> Bool {
-    // A socket for each: it is bound to an address that may be gone by the next round.
+    // One socket per datagram: the address that it is bound to may be gone by the next round.
     guard let socket = try? Socket.datagrams(on: place.from, isShared: false) else { return false }
     defer { socket.closeDescriptor() }
     return socket.sendDatagram(datagram, to: place.to, index: place.index)
@@ -106,6 +107,6 @@ package actor BeaconSockets {
     }
   }
 
-  /// More than any beacon has: what is longer is seen to be.
+  /// More than any beacon has, so that a longer datagram is recognized as too long.
   private static let datagramBytesMax = 1_024
 }

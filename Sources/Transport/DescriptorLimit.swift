@@ -6,14 +6,14 @@ import Wire
   import Glibc
 #endif
 
-/// How many files this process may have open at once.
+/// The limit on file descriptors that this process may have open.
 package enum DescriptorLimit {
-  /// Nil if the system does not say.
+  /// The present limit; nil if the system does not report it.
   static var current: Int? { read().map { Int(clamping: UInt64($0.rlim_cur)) } }
 
-  /// Takes as many as the system allows, up to what a node can use.
+  /// Raises the limit as far as the system allows, up to what a node can use.
   ///
-  /// - Returns: how many there are now; nil if the system does not say.
+  /// - Returns: the limit afterwards; nil if the system does not report it.
   package static func raise() -> Int? {
     guard var limit = read() else { return nil }
     let wanted = min(limit.rlim_max, rlim_t(Limits.descriptorsUseful))

@@ -1,8 +1,8 @@
-/// What has come over a link and nobody has taken yet, in order.
+/// Messages received over a link and not taken yet, in order.
 ///
-/// A link reads no further while it is full, so that who takes slowly slows the other end down.
+/// A link stops reading while its inbox is full, so a slow consumer slows the sender down.
 package struct Inbox<Message: Sendable>: Sendable {
-  /// A message with what it counts for.
+  /// A message and the number of bytes that it is accounted with.
   package typealias Item = (message: Message, bytes: Int)
 
   private var items: [Item] = []
@@ -15,7 +15,7 @@ package struct Inbox<Message: Sendable>: Sendable {
 
   package var count: Int { items.count }
 
-  /// True if there was nothing: then somebody has to come for it.
+  /// Adds messages. True if the inbox was empty: then the owner has to be told to take them.
   package mutating func add(_ batch: [Item]) -> Bool {
     let wasEmpty = items.isEmpty
     items += batch
@@ -23,7 +23,8 @@ package struct Inbox<Message: Sendable>: Sendable {
     return wasEmpty
   }
 
-  /// The oldest messages, one at least, up to so many bytes; whether more are left, and whether it is full no longer.
+  /// Takes the oldest messages, at least one, up to `most` bytes. `isMore`: messages are left; `hasRoomAgain`: the
+  /// inbox was full and no longer is.
   package mutating func take(atMost most: Int) -> (messages: [Message], isMore: Bool, hasRoomAgain: Bool) {
     let wasFull = isFull
     var taken = 0
@@ -32,7 +33,7 @@ package struct Inbox<Message: Sendable>: Sendable {
       taken += items[count].bytes
       count += 1
     }
-    // A key path of a generic type would be resolved anew each time.
+    // A closure, because a key path of a generic type would be resolved again on each call.
     let messages = items.prefix(count).map { $0.message }
     items.removeFirst(count)
     bytes -= taken

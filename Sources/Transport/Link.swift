@@ -1,31 +1,31 @@
-// Protocol/channel.md; the shell around SecureChannel's `Channel`.
+// Protocol/channel.md; the I/O around SecureChannel's `Channel`.
 
 import Dispatch
 package import SecureChannel
 import Synchronization
 import Wire
 
-/// One connection: dials or is accepted, shakes hands, then carries messages until it ends, once.
+/// One connection: dialled or accepted, then the handshake, then messages, until it ends once.
 ///
-/// Everything happens on the link's own queue, decoding included; what others call from anywhere goes through
-/// `shared`. A responder's link reads nothing after the handshake until its owner has judged the other end and
-/// calls `admit()`; that too has a deadline. A link keeps itself alive until it has ended.
+/// Everything runs on the link's own queue, including decoding; calls from other threads go through `shared`. After
+/// the handshake an accepted link reads nothing until its owner has checked the peer and calls `admit()`; this too
+/// has a deadline. A link keeps itself alive until it has ended.
 package actor Link<Message: Sendable> {
   enum Stage: Hashable {
     case new
     case connecting
     case handshaking
     case open
-    /// Saying the last word, for `lingerMilliseconds` at most.
+    /// Sending the close or a version mismatch, for at most `lingerMilliseconds`.
     case closing(LinkEnd)
     case ended
   }
 
-  /// What threads other than the queue's may touch.
+  /// State that threads other than the queue's may access.
   struct Shared {
     var outbox: [[UInt8]] = []
     var queuedBytes = 0
-    /// Taken from the outbox and not yet with the system.
+    /// Bytes taken from the outbox and not yet accepted by the system.
     var unwrittenBytes = 0
     var wasAboveLowWater = false
     var flushIsScheduled = false
@@ -45,17 +45,17 @@ package actor Link<Message: Sendable> {
   var channel: Channel
   var stage = Stage.new
   var socket: WatchedSocket?
-  /// Of `channel.output`, what the system has taken.
+  /// How many bytes of `channel.output` the system has accepted.
   var written = 0
   var lastWriteProgress: Int64 = 0
-  /// The end of the phase under way: connecting, shaking hands, being admitted, closing.
+  /// The deadline of the current phase: connecting, handshake, admission or closing.
   var deadline: Int64 = 0
   var isAdmitted: Bool
   var closeIsWanted = false
-  /// When the message that is half here began, and the count of bytes then.
+  /// When the message that is partially received began, and `bytesIn` at that time.
   var half: (since: Int64, bytesIn: Int)?
   var dial: Dial?
-  /// When the deadlines are looked at next, and how often that was put off or brought forward.
+  /// When the deadlines are checked next; the number invalidates timers that were rescheduled.
   var tick: (at: Int64, number: UInt64) = (0, 0)
   private let accepted: Socket?
   let slot: AdmissionSlot?
@@ -64,9 +64,9 @@ package actor Link<Message: Sendable> {
 
   package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-  // MARK: Making one
+  // MARK: Creation
 
-  /// A link that will dial: nothing happens until `start()`.
+  /// A link that dials; nothing happens until `start()`.
   package init(
     dialing endpoint: Endpoint, role: ChannelRole, settings: LinkSettings<Message>,
     handlers: LinkHandlers<Message>
@@ -96,12 +96,12 @@ package actor Link<Message: Sendable> {
     shared = Mutex(Shared(inbox: Inbox(settings.limits), remoteAddress: address))
   }
 
-  // MARK: From any thread
+  // MARK: Calls from any thread
 
   package nonisolated func start() { enqueue { $0.begin() } }
 
-  /// Queues one message. False if the link is closing or ended, or if this one overflowed its buffer: then
-  /// it ends.
+  /// Queues one message. False if the link is closing or has ended, or if this message overflows the send buffer,
+  /// which ends the link.
   @discardableResult
   package nonisolated func send(_ message: [UInt8]) -> Bool {
     precondition(message.count <= Limits.messageBytesMax, "a message of \(message.count) bytes")
@@ -131,26 +131,26 @@ package actor Link<Message: Sendable> {
     }
   }
 
-  /// All messages that have come since the last call, in order. Works after the end too.
+  /// Takes all messages received since the last call, in order. Also works after the end.
   package nonisolated func takeInbox() -> [Message] { takeInbox(atMost: .max).messages }
 
-  /// The oldest messages that have come, one at least, and whether more are left: then the caller comes again.
+  /// Takes the oldest messages, at least one; `isMore` tells whether to call again.
   package nonisolated func takeInbox(atMost bytesMax: Int) -> (messages: [Message], isMore: Bool) {
     let taken = shared.withLock { $0.inbox.take(atMost: bytesMax) }
     if taken.hasRoomAgain { enqueue { $0.resumeReading() } }
     return (taken.messages, taken.isMore)
   }
 
-  /// The owner has judged the other end of an accepted link: from now on it is read.
+  /// Admits the peer of an accepted link: from now on its messages are read.
   package nonisolated func admit() { enqueue { $0.becomeAdmitted() } }
 
-  /// Sends what is queued, then the end of the channel, and closes.
+  /// Sends what is queued, then the channel's close, and ends.
   package nonisolated func close() {
     shared.withLock { $0.takesMessages = false }
     enqueue { $0.beginClosing() }
   }
 
-  /// Closes without what is queued, but for the newest message: whoever is there has lost its claim to the rest.
+  /// Closes and sends only the newest of the queued messages: the peer is no longer entitled to the rest.
   package nonisolated func closeAtOnce() {
     shared.withLock { shared in
       shared.takesMessages = false
@@ -161,15 +161,15 @@ package actor Link<Message: Sendable> {
     enqueue { $0.beginClosing() }
   }
 
-  /// Bytes that have come and were not taken yet.
+  /// Bytes received and not taken yet.
   package nonisolated var inboxBytes: Int { shared.withLock { $0.inbox.bytes } }
 
-  /// Bytes queued and not yet with the system.
+  /// Bytes queued and not yet accepted by the system.
   package nonisolated var outboundBytes: Int {
     shared.withLock { $0.queuedBytes + $0.unwrittenBytes }
   }
 
-  /// Bytes on the wire so far.
+  /// Bytes received and sent on the wire so far.
   package nonisolated var byteCounts: (received: Int, sent: Int) {
     shared.withLock { ($0.bytesIn, $0.bytesOut) }
   }
@@ -188,10 +188,10 @@ package actor Link<Message: Sendable> {
     executor.async { self.assumeIsolated(body) }
   }
 
-  /// Ends at once, without a word: nobody is there to hear it.
+  /// Ends immediately, without sending a close: the peer is gone.
   package nonisolated func abandon() { enqueue { $0.end(.timeout) } }
 
-  /// Ends at once if the address at this end is none of these: no answer can come back to it.
+  /// Ends immediately if the local address is not one of these: no answer can reach it.
   package nonisolated func leave(unlessOn hosts: Set<String>) {
     enqueue { link in
       guard let host = link.socket?.socket.localAddress?.host, !hosts.contains(host) else { return }
@@ -199,7 +199,7 @@ package actor Link<Message: Sendable> {
     }
   }
 
-  // MARK: Life
+  // MARK: Lifecycle
 
   private func begin() {
     guard stage == .new else { return }
@@ -255,7 +255,7 @@ package actor Link<Message: Sendable> {
     }
   }
 
-  /// Ends with a last word where the channel has left one.
+  /// Ends the link; first sends what the channel has left to say, which is its version after a mismatch.
   func fail(_ error: ChannelError) {
     let reason = LinkEnd(error)
     guard case .versionMismatch = error, written < channel.output.count else { return end(reason) }
@@ -265,8 +265,8 @@ package actor Link<Message: Sendable> {
     flush()
   }
 
-  /// From here on what comes is read and thrown away: closing with unread bytes would reset the connection,
-  /// and the other end might never see the last word.
+  /// From here on received bytes are read and discarded: closing a socket with unread bytes resets the connection,
+  /// and the peer might never see our close.
   func beginLastWord(_ reason: LinkEnd) {
     stage = .closing(reason)
     channel.frames = FrameReader(capacity: Limits.handshakeBytesMax)
@@ -290,7 +290,7 @@ package actor Link<Message: Sendable> {
     handlers.closed(self, reason)
   }
 
-  /// Whether bytes may still come and go.
+  /// Whether bytes may still be received or sent.
   var isActive: Bool {
     switch stage {
     case .handshaking, .open, .closing: true
@@ -301,7 +301,7 @@ package actor Link<Message: Sendable> {
 
 private enum SendOutcome {
   case refused, overflow, queued
-  /// The first since the last flush: someone has to ask for the next.
+  /// The first since the last flush: the caller has to start the next one.
   case queuedFirst
 }
 

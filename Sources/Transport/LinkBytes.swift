@@ -2,15 +2,15 @@ import SecureChannel
 import Synchronization
 import Wire
 
-// The bytes of a link: what comes in, and what goes out.
+// The bytes of a link: receiving and sending.
 
 extension Link {
-  /// Passes of one call: then others on this machine get their turn.
+  /// Reads per call, so that other work on this machine gets its turn.
   private static var passesMax: Int { 8 }
-  /// How much is sealed ahead of the system: one write for many frames.
+  /// How many bytes are sealed before the system accepts them: one write for many frames.
   private static var sealAheadBytes: Int { 256 * 1024 }
 
-  // MARK: In
+  // MARK: Receiving
 
   func readable() {
     for _ in 0..<Self.passesMax {
@@ -28,9 +28,9 @@ extension Link {
     enqueue { $0.readable() }
   }
 
-  /// On the thread that watches all sockets: a small message is handled at once, and the rest on the link's queue.
+  /// Runs on the poller thread: handles a small message at once, and leaves the rest to the link's queue.
   func readPromptly() {
-    // A handshake takes long, and whoever is not known yet must not hold up others.
+    // A handshake takes long, and a peer that is not admitted yet must not delay others.
     guard stage == .open, isAdmitted, mayRead, let socket else { return enqueue { $0.readable() } }
     let room = channel.frames.makeRoom().prefix(Limits.promptBytesMax)
     let transfer = channel.frames.storage.withUnsafeMutableBytes { storage in
@@ -46,7 +46,7 @@ extension Link {
     if isActive, mayRead { self.socket?.awaitReadable() }
   }
 
-  /// A link that closes reads on, to the other end's last byte, but does not look.
+  /// A closing link reads to the peer's last byte, but discards what it reads.
   private var mayRead: Bool {
     switch stage {
     case .open: isAdmitted && !shared.withLock { $0.inbox.isFull }
@@ -70,7 +70,7 @@ extension Link {
     hastenTick()
   }
 
-  /// Takes all events out of the bytes here. True if a whole message was among them.
+  /// Processes all events in the bytes received so far. True if they included a whole message.
   @discardableResult
   private func process() -> Bool {
     var batch: [Inbox<Message>.Item] = []
@@ -80,7 +80,7 @@ extension Link {
         switch event {
         case .opened(let opening): becomeOpen(opening)
         case .message(let message):
-          // A small message takes more room than its bytes.
+          // A small message takes more memory than its bytes.
           batch.append((try settings.decode(message), message.count + Limits.messageBytesLeast))
         case .closed:
           deliver(batch)
@@ -104,7 +104,7 @@ extension Link {
     if shared.withLock({ $0.inbox.add(batch) }) { handlers.received(self) }
   }
 
-  /// After a pause: what waits in memory first, then the socket.
+  /// After a pause, processes what is buffered in memory first, then the socket.
   func resumeReading() {
     guard isActive else { return }
     let now = monotonicMilliseconds()
@@ -126,14 +126,14 @@ extension Link {
     }
   }
 
-  // MARK: Out
+  // MARK: Sending
 
   func writable() {
     if stage == .connecting { return connected() }
     flush()
   }
 
-  /// Seals and writes until nothing is left or the system takes no more.
+  /// Seals and writes until nothing is left or the system accepts no more.
   func flush() {
     shared.withLock { $0.flushIsScheduled = false }
     while isActive, let socket {
@@ -163,7 +163,7 @@ extension Link {
     shared.withLock { $0.bytesOut += count }
   }
 
-  /// Moves messages from the outbox into `channel.output`; at its end, the channel's close.
+  /// Seals messages of the outbox into `channel.output`; once the outbox is empty and a close is wanted, the close.
   private func sealAhead() {
     compactOutput()
     guard stage == .open, channel.output.count - written < Self.sealAheadBytes else { return }
@@ -200,7 +200,7 @@ extension Link {
 
   private func compactOutput() {
     if written == channel.output.count {
-      // A burst must not hold its memory for ever.
+      // Memory of a burst must not be kept forever.
       channel.output.removeAll(keepingCapacity: channel.output.capacity <= 4 * Self.sealAheadBytes)
       written = 0
     } else if written > Self.sealAheadBytes {
@@ -222,7 +222,7 @@ extension Link {
     if drained, stage == .open { handlers.drained(self) }
   }
 
-  /// The other end may have said why before it hung up.
+  /// The peer may have sent a reason before it hung up.
   private func writeFailed() {
     readable()
     if isActive { receivedEnd() }

@@ -4,10 +4,10 @@ import SecureChannel
 import Synchronization
 
 extension Link {
-  /// Looks at the deadlines again when one may have passed.
+  /// Schedules the next check of the deadlines.
   ///
-  /// That is every `tickMilliseconds` while something is under way. A link at rest has one deadline alone, far away:
-  /// a node with eight quiet peers is not to wake the machine all the time.
+  /// While something is in progress that is every `tickMilliseconds`. An idle link has only one deadline, far in
+  /// the future: a node with eight quiet peers must not wake the machine all the time.
   func scheduleTick() {
     let now = monotonicMilliseconds()
     let wait = max(settings.limits.tickMilliseconds, isAtRest ? idleDeadline - now : 0)
@@ -17,12 +17,12 @@ extension Link {
     }
   }
 
-  /// Something has begun that may not take long: the next look comes no later than `tickMilliseconds` from now.
+  /// Brings the next check forward to `tickMilliseconds` from now, because something with a deadline has begun.
   func hastenTick() {
     if tick.at > monotonicMilliseconds() + settings.limits.tickMilliseconds { scheduleTick() }
   }
 
-  /// Open, with nothing half done in either direction.
+  /// Open, with nothing in progress in either direction.
   private var isAtRest: Bool {
     stage == .open && isAdmitted && !closeIsWanted && half == nil && written == channel.output.count
   }
@@ -56,7 +56,7 @@ extension Link {
     }
   }
 
-  /// A message must not take for ever: less than the least speed over the window ends the link.
+  /// Ends the link if a message arrives more slowly than the least speed over the window.
   private func checkSpeed(at now: Int64) {
     guard let half, now - half.since >= settings.limits.slowMilliseconds else { return }
     let bytesIn = shared.withLock { $0.bytesIn }

@@ -1,17 +1,17 @@
 import Dispatch
 import Synchronization
 
-/// An attempt to reach an endpoint: its addresses are tried one after the other.
+/// A dial of an endpoint; its addresses are tried one after the other.
 struct Dial {
   let endpoint: Endpoint
   var candidates: [SocketAddress] = []
-  /// Of all addresses together.
+  /// The deadline for all addresses together.
   var deadline: Int64 = 0
   /// Why the last address failed.
   var lastFailure = LinkEnd.unresolved
 }
 
-/// Where names are looked up: that blocks for as long as it likes.
+/// Resolves names, which may block for any length of time.
 private let resolverQueue = DispatchQueue(label: "waymark.resolver", attributes: .concurrent)
 
 extension Link {
@@ -36,7 +36,7 @@ extension Link {
     connectNext()
   }
 
-  /// Tries the next address, with its share of the time that is left.
+  /// Tries the next address, with its share of the remaining time.
   private func connectNext() {
     socket?.end()
     socket = nil
@@ -57,11 +57,11 @@ extension Link {
     }
   }
 
-  /// The socket can be written: connected, or not to be.
+  /// Called when the socket is writable: the connection has been established or has failed.
   func connected() {
     guard let socket else { return }
     if let error = socket.socket.connectError { return connectFailed(error) }
-    // A late word about the socket before this one: go on waiting.
+    // A late event of the previous socket: keep waiting.
     guard socket.socket.isConnected else { return socket.awaitWritable() }
     dial = nil
     beginHandshake()

@@ -3,36 +3,36 @@ import Wire
 
 /// Why a link ended.
 package enum LinkEnd: Hashable, Sendable {
-  // Before there was a connection.
-  /// Nobody listens there.
+  // Before the connection.
+  /// Nothing listens there.
   case refused
   /// No answer, or no complete handshake, in time.
   case timeout
   case noRoute
   /// The name has no address.
   case unresolved
-  /// The system would not give us a socket.
+  /// The system did not provide a socket.
   case failed(SystemError)
 
   // During the handshake.
-  /// Neither side proved anything, or the other end hung up.
+  /// A side failed to prove its keys, or the peer hung up.
   case handshakeFailed
   case versionMismatch(theirs: UInt8)
-  /// We would not talk to that key, or know no such ticket.
+  /// We do not accept that key, or do not know that ticket.
   case notAuthorized
 
-  // After it.
-  /// The other end closed in good order.
+  // After the handshake.
+  /// The peer closed the channel.
   case closedByPeer
-  /// The connection broke, or the other end hung up without a word.
+  /// The connection broke, or the peer hung up without a close.
   case truncated
-  /// Bytes or frames that no honest end sends.
+  /// Bytes or frames that no correct peer sends.
   case violation
-  /// A message that `decode` refused.
+  /// A message that `decode` rejected.
   case invalidMessage
-  /// The other end sends or takes so slowly that it holds us up.
+  /// The peer sends or receives too slowly.
   case slow
-  /// Nothing came for too long.
+  /// Nothing was received for too long.
   case idle
   /// More to send than `LinkLimits.sendBufferBytesMax`.
   case bufferOverflow
@@ -40,7 +40,7 @@ package enum LinkEnd: Hashable, Sendable {
   case closedHere
 }
 
-/// The numbers of a link; all from `Limits` unless a test wants others.
+/// The limits of a link; all from `Limits` unless a test sets others.
 package struct LinkLimits: Sendable {
   package var connectMilliseconds = Limits.handshakeMillisecondsMax
   package var handshakeMilliseconds = Limits.handshakeMillisecondsMax
@@ -49,14 +49,14 @@ package struct LinkLimits: Sendable {
   package var slowBytesPerSecond = Limits.slowBytesPerSecondMin
   package var sendBufferBytesMax = Limits.sendBufferBytesMax
   package var receiveBufferBytesMax = Limits.receiveBufferBytesMax
-  /// Below this the outbound buffer asks for more.
+  /// Once the outbound buffer drains to this size, the owner is asked for more.
   package var sendBufferLowWater = Limits.sendBufferBytesMax / 8
-  /// How long a closing link tries to say so.
+  /// How long a closing link tries to send its close.
   package var lingerMilliseconds: Int64 = 2_000
 
   package init() {}
 
-  /// How often the deadlines are looked at while something is under way.
+  /// The interval at which deadlines are checked while something is in progress.
   var tickMilliseconds: Int64 {
     let shortest = min(
       connectMilliseconds, handshakeMilliseconds, idleMilliseconds, slowMilliseconds, lingerMilliseconds)
@@ -64,9 +64,9 @@ package struct LinkLimits: Sendable {
   }
 }
 
-/// What all links of a node have in common. `Message` is what a raw message becomes on the link's own queue.
+/// Settings shared by all links of a node. `Message` is what a raw message is decoded to on the link's own queue.
 package struct LinkSettings<Message: Sendable>: Sendable {
-  /// The static key and an ephemeral one that is new at each call.
+  /// Creates the channel's keys: the static key, and an ephemeral one that is new for each call.
   package let makeKeys: @Sendable () throws -> ChannelKeys
   /// Parses and verifies one raw message, off the node's actor; throwing ends the link.
   package let decode: @Sendable ([UInt8]) throws -> Message
@@ -82,13 +82,13 @@ package struct LinkSettings<Message: Sendable>: Sendable {
   }
 }
 
-/// What a link tells. All are called on its queue, in this order: `opened` once, then any of the middle two,
-/// then `closed` once (without `opened` if it never was).
+/// Callbacks of a link, all on its queue: `opened` once, then `received` and `drained` any number of times, then
+/// `closed` once (also if `opened` never was).
 package struct LinkHandlers<Message: Sendable>: Sendable {
   package var opened: @Sendable (Link<Message>, ChannelOpening) -> Void
-  /// The inbox was empty and is not any more: take it.
+  /// The inbox was empty and has messages now.
   package var received: @Sendable (Link<Message>) -> Void
-  /// The outbound buffer was above the low-water mark and is below it again.
+  /// The outbound buffer was above the low-water mark and has drained to it.
   package var drained: @Sendable (Link<Message>) -> Void
   package var closed: @Sendable (Link<Message>, LinkEnd) -> Void
 
@@ -105,10 +105,10 @@ package struct LinkHandlers<Message: Sendable>: Sendable {
   }
 }
 
-/// What has gone over a link.
+/// Bytes of a link so far.
 package struct LinkCounters: Hashable, Sendable {
   package var bytesIn: Int = 0
   package var bytesOut: Int = 0
-  /// Milliseconds since the last byte came; since the link began if none has.
+  /// Milliseconds since the last byte was received; since the link was created if none was.
   package var quietMilliseconds: Int64 = 0
 }

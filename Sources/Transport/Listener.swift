@@ -6,18 +6,18 @@ import Wire
 /// Why a node can't listen.
 package enum ListenError: Error, Hashable, Sendable {
   case addressInUse(Endpoint)
-  /// The address is none of this machine's, or the name has none.
+  /// The address does not belong to this machine, or the name does not resolve.
   case notHere(Endpoint)
   case failed(Endpoint, SystemError)
 }
 
-/// The numbers of a listener; all from `Limits` unless a test wants others.
+/// The limits of a listener; all from `Limits` unless a test sets others.
 package struct ListenerLimits: Sendable {
   package var connectionsMax = Limits.connectionsMax
   package var unauthenticatedMax = Limits.unauthenticatedMax
   /// Loopback is exempt.
   package var connectionsPerAddressMax = Limits.connectionsPerAddressMax
-  /// How long a connection may shake hands although others wait for its place.
+  /// How long a connection may take to be admitted although others wait for its slot.
   package var sureMilliseconds = Limits.unauthenticatedSureMilliseconds
 
   package init() {}
@@ -25,9 +25,9 @@ package struct ListenerLimits: Sendable {
 
 /// Accepts connections and starts a responding link for each.
 ///
-/// The system's queue is the waiting room: while too many are unjudged, or there are no descriptors, nothing is
-/// accepted, and the listener looks again by itself. If someone waits there, the connection that has been unjudged
-/// longest gives way once it has had its time.
+/// The system's accept queue is the waiting room: while too many connections are unadmitted, or descriptors run
+/// out, nothing is accepted, and the listener retries by itself. If a connection waits there, the one that has been
+/// unadmitted longest is evicted once its guaranteed time has passed.
 package actor Listener<Message: Sendable> {
   /// The address in use, with the port that the system chose if that was 0.
   package nonisolated let address: SocketAddress
@@ -43,9 +43,9 @@ package actor Listener<Message: Sendable> {
 
   package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-  private var isLookingAgain = false
+  private var isRetryScheduled = false
 
-  /// Binds at once; accepts from `start()` on, until `close()`. Pairing asks `presharedKey` for a ticket's key.
+  /// Binds immediately; accepts from `start()` until `close()`. Pairing asks `presharedKey` for a ticket's key.
   package init(
     on endpoint: Endpoint, role: ChannelRole, limits: ListenerLimits = ListenerLimits(),
     settings: LinkSettings<Message>, handlers: LinkHandlers<Message>
@@ -54,7 +54,7 @@ package actor Listener<Message: Sendable> {
       on: endpoint, roleFor: { _ in role }, limits: limits, settings: settings, handlers: handlers)
   }
 
-  /// - Parameter roleFor: what to answer a caller at that address.
+  /// - Parameter roleFor: the channel role for a caller at that address.
   package init(
     on endpoint: Endpoint, roleFor: @escaping @Sendable (SocketAddress) -> ChannelRole,
     limits: ListenerLimits = ListenerLimits(), settings: LinkSettings<Message>,
@@ -83,7 +83,7 @@ package actor Listener<Message: Sendable> {
     acceptable()
   }
 
-  /// Accepts no more; links that exist go on.
+  /// Stops accepting; existing links continue.
   package nonisolated func close() {
     enqueue { $0.end() }
   }
@@ -118,23 +118,23 @@ package actor Listener<Message: Sendable> {
     enqueue { $0.acceptable() }
   }
 
-  /// All places are taken by connections that nobody has judged. Whoever has had its time gives way to one that
-  /// waits; when that has left, the listener is told.
+  /// All slots are taken by unadmitted connections. Evicts the oldest of them once its guaranteed time has passed,
+  /// if another connection waits; the listener is notified when the slot is free.
   private func makeRoom() {
-    guard let socket, !isLookingAgain else { return }
+    guard let socket, !isRetryScheduled else { return }
     guard socket.socket.isReadable else { return socket.awaitReadable() }
     guard let wait = admission.makeRoom(at: monotonicMilliseconds()) else { return }
-    isLookingAgain = true
+    isRetryScheduled = true
     executor.after(milliseconds: wait) { [weak self] in
       self?.assumeIsolated {
-        $0.isLookingAgain = false
+        $0.isRetryScheduled = false
         $0.acceptable()
       }
     }
   }
 
-  /// Out of descriptors, or so few are left that the node's own files and its commands need them: the connection
-  /// stays readable, so waiting for it would spin.
+  /// Descriptors have run out, or the few that are left are reserved for the node's own files and its commands. The
+  /// connection stays readable, so waiting for readability would spin.
   private func acceptLater() {
     executor.after(milliseconds: 200) { [weak self] in
       self?.assumeIsolated { $0.acceptable() }
@@ -158,7 +158,7 @@ package actor Listener<Message: Sendable> {
 
 private func boundSocket(_ endpoint: Endpoint) throws(ListenError) -> (Socket, SocketAddress) {
   var failure: ListenError = .notHere(endpoint)
-  // Where a machine has no IPv6, "every address" is that of IPv4.
+  // On a machine without IPv6, "every address" means every IPv4 address.
   let unspecified = endpoint.host == "::" ? [Endpoint(host: "0.0.0.0", port: endpoint.port)] : []
   for place in [endpoint] + unspecified {
     for address in SocketAddress.resolve(place, numericOnly: false) {

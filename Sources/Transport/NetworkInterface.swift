@@ -4,7 +4,7 @@
   import Glibc
 #endif
 
-/// One address of an interface of this machine.
+/// One address of a network interface of this machine.
 package struct NetworkInterface: Hashable, Sendable {
   let name: String
   let flags: UInt32
@@ -18,7 +18,7 @@ package struct NetworkInterface: Hashable, Sendable {
   /// The address as numeric text.
   package var host: String { address.host }
 
-  /// Of every interface, those that are down among them; nil if the system can't tell now.
+  /// Every address of every interface, including those that are down; nil if the system can't list them now.
   package static var all: [NetworkInterface]? {
     var list: UnsafeMutablePointer<ifaddrs>?
     guard getifaddrs(&list) == 0 else { return nil }

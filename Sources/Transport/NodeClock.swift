@@ -1,21 +1,20 @@
 package import Dispatch
 
-/// The time of a node: what its wall clock says, the clock by which things wait, and who calls back later. Given
-/// when the node is opened, and asked for nowhere else.
+/// The clocks and timers of a node. Passed in when the node is opened; nothing reads the time elsewhere.
 package protocol NodeClock: Sendable {
   /// Milliseconds since 1970.
   func wall() -> Int64
-  /// Milliseconds of a clock that never goes back and that nobody sets.
+  /// Milliseconds of a monotonic clock, which nobody can set.
   func steady() -> Int64
-  /// Calls back once on the queue, so many milliseconds of the steady clock from now.
+  /// Calls `body` once on the queue, after `milliseconds` of the steady clock.
   func after(
     milliseconds: Int64, on queue: DispatchQueue, _ body: @escaping @Sendable () -> Void
   ) -> any NodeTimer
 }
 
-/// What is to happen later.
+/// A callback that is scheduled.
 package protocol NodeTimer: AnyObject {
-  /// It does not happen any more, unless it is under way.
+  /// Cancels the callback, unless it is running already.
   func cancel()
 }
 

@@ -1,3 +1,29 @@
+// One thread that polls all sockets of the process and notifies each socket's queue.
+//
+//   poller thread                                   queue of a link or listener (QueueExecutor)
+//   1  isWaiting = true; list the requests
+//   2  poll(wake pipe, listed descriptors)
+//                                          <──────  wantRead(token): request reading; wake the thread
+//   3  isWaiting = false
+//   4  for each ready socket: clear its request, then
+//        only one is readable, and has `promptly`:
+//          executor.now(promptly)                   runs on the poller thread, if that queue is idle
+//        otherwise:
+//          executor.async(readable)        ──────>  reads, then asks again: wantRead(token)
+//
+// Each request gives one notification. `poll` is level-triggered: if step 4 did not clear the request, the thread would
+// spin until the queue had read.
+//
+// A wait is interrupted once: the first request made while `isWaiting` clears the flag and writes one byte to the pipe;
+// later ones need no other byte. If the thread does not wait, the next list includes the request.
+//
+// Entries are keyed by a token that is never used again, not by the descriptor. The system gives the number of a closed
+// socket to the next one; an event of the old socket that was already under way finds no entry, and is dropped.
+//
+// Dispatch sources do the same, but on Linux they lose a descriptor number that is reused soon after it was closed, and
+// drop one whose peer hangs up (swift-corelibs-libdispatch 833, 477, 949), and a flood of connections does just that.
+// `poll` keeps no state between calls that could be wrong, and a node has few sockets.
+
 import Dispatch
 import Synchronization
 
@@ -7,11 +33,7 @@ import Synchronization
   import Glibc
 #endif
 
-/// One thread that waits for all sockets of the process and tells each one's queue once.
-///
-/// Not dispatch sources: on Linux these lose a descriptor number that is used again soon after it was closed,
-/// and drop one that hangs up (swift-corelibs-libdispatch 833, 477, 949), and a node under a flood of
-/// connections does nothing else. `poll` has no memory that could be wrong, and the sockets are few.
+/// Waits for events on all sockets of the process, and calls each handler once per request.
 final class Poller: Sendable {
   static let shared = Poller()
 
@@ -28,9 +50,9 @@ final class Poller: Sendable {
   private struct State {
     var entries: [UInt64: Entry] = [:]
     var nextToken: UInt64 = 0
-    /// Whether the thread waits, or is about to, for what was wanted before.
+    /// Whether the thread is in `poll`, or about to be, with a list that lacks newer requests.
     var isWaiting = false
-    /// What wakes the thread; nil until there were descriptors for it.
+    /// The pipe that wakes the thread; nil until descriptors for it are available.
     var wakes: (reader: Int32, writer: Int32)?
   }
 
@@ -40,7 +62,7 @@ final class Poller: Sendable {
     DispatchQueue(label: "waymark.poller").async { while true { self.wait() } }
   }
 
-  /// Begins to know a descriptor; nothing is watched until it is wanted.
+  /// Registers a descriptor; it is not watched until `wantRead` or `wantWrite`.
   func add(
     _ descriptor: Int32, _ executor: QueueExecutor, _ handlers: WatchedSocket.Handlers
   ) -> UInt64 {
@@ -51,12 +73,12 @@ final class Poller: Sendable {
     }
   }
 
-  /// Asks to be told once when the descriptor can be read (or has ended).
+  /// Requests one notification when the descriptor is readable or has ended.
   func wantRead(_ token: UInt64) { change(token) { $0.wantsRead = true } }
 
   func wantWrite(_ token: UInt64) { change(token) { $0.wantsWrite = true } }
 
-  /// Forgets a descriptor; after this the caller may close it.
+  /// Removes a descriptor; after this the caller may close it.
   func remove(_ token: UInt64) {
     let wake = state.withLock { state in
       state.entries.removeValue(forKey: token).map { $0.events != 0 && takeWaiting(&state) } ?? false
@@ -75,7 +97,7 @@ final class Poller: Sendable {
     if wake { signal() }
   }
 
-  /// True once for each time that the thread has to be woken.
+  /// Whether the thread has to be woken; true once for each time that it waits.
   private func takeWaiting(_ state: inout State) -> Bool {
     defer { state.isWaiting = false }
     return state.isWaiting
@@ -112,8 +134,8 @@ final class Poller: Sendable {
       }
       return state.wakes?.reader
     }
-    // A process without descriptors may come to its first socket: nobody can wake this thread then, so it looks
-    // again by itself until there are some.
+    // In a process that has run out of descriptors there may be no pipe. Then nothing can wake this thread, so it
+    // retries every 20 ms until there is one.
     guard poll(&watched, nfds_t(watched.count), reader == nil ? 20 : -1) > 0 else { return }
     if let reader, watched[0].revents != 0 { drainWakes(reader) }
     let ready = zip(tokens, watched).dropFirst().filter { $1.revents != 0 }
@@ -121,7 +143,7 @@ final class Poller: Sendable {
       state.isWaiting = false
       return ready.compactMap { deliver(Int32($1.revents), to: $0, &state) }
     }
-    // One alone need not wait until another thread is awake.
+    // A single event need not wait until another thread has woken.
     if readable.count == 1, let entry = readable.first, let promptly = entry.handlers.promptly,
       entry.executor.now(promptly)
     {
@@ -130,7 +152,7 @@ final class Poller: Sendable {
     for entry in readable { entry.executor.async(entry.handlers.readable) }
   }
 
-  /// Gives the entry if it can be read.
+  /// Notifies a writer, and returns the entry if it is readable.
   private func deliver(_ events: Int32, to token: UInt64, _ state: inout State) -> Entry? {
     guard var entry = state.entries[token] else { return nil }
     defer { state.entries[token] = entry }
@@ -150,12 +172,12 @@ final class Poller: Sendable {
   }
 }
 
-/// A socket that is watched. Closes it when ended.
+/// A socket that the poller watches; closes it at the end.
 final class WatchedSocket: Sendable {
-  /// What is called on the owner's executor.
+  /// Handlers, called on the owner's executor.
   struct Handlers: Sendable {
     let readable: @Sendable () -> Void
-    /// In place of `readable`, on the thread that watches all sockets: must not take long. Nil if it may.
+    /// Called instead of `readable`, on the poller thread; must be short. Nil if the handler may take long.
     var promptly: (@Sendable () -> Void)?
     var writable: @Sendable () -> Void = {}
   }
@@ -171,13 +193,13 @@ final class WatchedSocket: Sendable {
 
   deinit { end() }
 
-  /// Asks for one call of `readable`.
+  /// Requests one call of `readable`.
   func awaitReadable() { Poller.shared.wantRead(token) }
 
-  /// Asks for one call of `writable`.
+  /// Requests one call of `writable`.
   func awaitWritable() { Poller.shared.wantWrite(token) }
 
-  /// Stops watching and closes.
+  /// Stops watching and closes the socket.
   func end() {
     guard !isEnded.exchange(true, ordering: .acquiringAndReleasing) else { return }
     Poller.shared.remove(token)

@@ -1,18 +1,42 @@
+// An actor's executor on a dispatch queue, with a shortcut for work that is too small to change threads.
+//
+// A node, each link, each listener and the beacon sockets are actors that run on a serial queue of their own, not on
+// Swift's shared pool. The poller, timers and callers on other threads put blocks on that queue and enter the actor
+// with `assumeIsolated`; no task is created, and an actor that blocks on a disk delays no other.
+//
+//   await actor.f()   enqueue(job) ─> queue.async    Swift's own way in
+//   async { … }       begun + 1    ─> queue.async    runs after everything queued before it
+//   now { … }         begun 0 → 1  ─> queue.sync     runs on the caller's thread, only if the queue is idle
+//   timers            counted { … }                  increment `begun` when they fire
+//
+// `now` exists because waking another thread costs more than most blocks do: a small message goes from the poller's
+// `recv` through the link to the node on one thread.
+//
+// `queue.sync` deadlocks if two queues wait for each other, or one for itself. `begun`, the number of blocks that wait
+// or run, prevents both: `now` changes it from 0 to 1 atomically and otherwise returns false, so no thread waits for a
+// queue that had work when it asked.
+//
+//   thread 1 runs on A (begun 1)          thread 2 runs on B (begun 1)
+//   B.now { … } = false, B.async { … }    A.now { … } = false, A.async { … }
+//
+// Therefore every block on the queue must be counted. A timer that called `body` uncounted could reach `now` of its own
+// executor while `begun` is 0, and `queue.sync` on its own queue would never return.
+//
+// In `queue.sync` Swift does not know that the thread has entered the actor: `assumeIsolated` asks `checkIsolated`, and
+// dispatch confirms that the thread runs on the queue.
+
 package import Dispatch
 import Synchronization
 
-/// Runs an actor on a dispatch queue of its own, so that its sources need no hop and nothing blocks the shared
-/// pool. (`DispatchSerialQueue`, which would be this, does not exist on Linux.)
-///
-/// Waking another thread costs more than most pieces of work do: `now` does one on the caller's thread where the
-/// queue is idle. For that the executor counts what is under way.
+/// Runs an actor on a serial dispatch queue. (`DispatchSerialQueue`, which conforms to `SerialExecutor` itself,
+/// does not exist on Linux.)
 package final class QueueExecutor: SerialExecutor {
   package let queue: DispatchQueue
-  /// Pieces of work that run or wait.
+  /// The number of blocks that wait or run.
   private let begun = Atomic(0)
 
-  /// - Parameter isShared: whether it runs on the threads that all shared ones have together, one a core, instead
-  ///   of one of its own. For many queues at a time, of which none blocks.
+  /// - Parameter isShared: whether the queue runs on the pool that all shared queues have in common, about one
+  ///   thread per core, instead of a thread of its own. For large numbers of queues that never block.
   package init(label: String, isShared: Bool = false) {
     queue = DispatchQueue(label: label, target: isShared ? .global() : nil)
   }
@@ -26,9 +50,9 @@ package final class QueueExecutor: SerialExecutor {
 
   package func checkIsolated() { dispatchPrecondition(condition: .onQueue(queue)) }
 
-  // MARK: Work
+  // MARK: Blocks
 
-  /// Runs a piece of work behind all that waits.
+  /// Runs a block after everything queued before it.
   package func async(_ body: @escaping @Sendable () -> Void) {
     begun.add(1, ordering: .relaxed)
     queue.async {
@@ -37,16 +61,16 @@ package final class QueueExecutor: SerialExecutor {
     }
   }
 
-  /// Whether the queue takes up a piece of work within so many milliseconds.
+  /// Whether the queue starts a new block within this time, that is, does not hang.
   package func answers(within milliseconds: Int) -> Bool {
     let answered = DispatchSemaphore(value: 0)
     async { answered.signal() }
     return answered.wait(timeout: .now() + .milliseconds(milliseconds)) == .success
   }
 
-  /// Runs a piece of work at once, on this thread; false, and nothing is done, if some is under way or waits.
+  /// Runs a block at once, on this thread. Returns false and does nothing if the queue is not idle.
   ///
-  /// Never waits for another executor that waits for this one: it is only begun where nothing had begun.
+  /// Can't deadlock: it waits only for an executor on which nothing had begun. (See the top of this file.)
   package func now(_ body: () -> Void) -> Bool {
     guard begun.compareExchange(expected: 0, desired: 1, ordering: .acquiringAndReleasing).exchanged else {
       return false
@@ -56,8 +80,8 @@ package final class QueueExecutor: SerialExecutor {
     return true
   }
 
-  /// A piece of work that something else puts on the queue, as a timer does. What runs there uncounted would wait for
-  /// itself in `now`.
+  /// Wraps a block that something else puts on the queue, such as a timer. An uncounted block would wait for itself
+  /// in `now`.
   package func counted(_ body: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
     {
       self.begun.add(1, ordering: .acquiring)
@@ -66,13 +90,13 @@ package final class QueueExecutor: SerialExecutor {
     }
   }
 
-  /// Runs a piece of work so many milliseconds from now.
+  /// Runs a block after this many milliseconds.
   package func after(milliseconds: Int64, _ body: @escaping @Sendable () -> Void) {
     queue.asyncAfter(deadline: .now() + .milliseconds(Int(clamping: milliseconds)), execute: counted(body))
   }
 }
 
-/// Milliseconds of a clock that never goes back.
+/// Milliseconds of a monotonic clock.
 package func monotonicMilliseconds() -> Int64 {
   Int64(DispatchTime.now().uptimeNanoseconds / 1_000_000)
 }

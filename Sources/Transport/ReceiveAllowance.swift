@@ -2,14 +2,14 @@
 
 import Wire
 
-/// How many datagrams may be read: so many at once, so many a second in the long run, whoever sends them.
+/// A token bucket for received datagrams: a burst at once, a steady rate in the long run, whoever sends them.
 struct ReceiveAllowance: Sendable {
   private var left = Limits.beaconsBurst
   private var since: Int64
 
   init(now: Int64) { since = now }
 
-  /// Takes one; nil if there was one left, else in how many milliseconds there will be.
+  /// Takes a token. Nil if there was one; otherwise the milliseconds until the next.
   mutating func take(now: Int64) -> Int64? {
     let perReading = 1_000 / Int64(Limits.beaconsPerSecond)
     let back = (now - since) / perReading

@@ -1,4 +1,4 @@
-// The one file that knows how the systems' sockets differ.
+// The only file that knows how the systems' socket interfaces differ.
 
 import Wire
 
@@ -8,7 +8,7 @@ import Wire
   import Glibc
 #endif
 
-/// A system call that failed, and how.
+/// A system call that failed, and its error code.
 package struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
   package let call: String
   package let code: Int32
@@ -33,18 +33,18 @@ extension LinkEnd {
   }
 }
 
-/// What one read or write did.
+/// The result of one read or write.
 enum Transfer {
   case bytes(Int)
   case wouldBlock
   case failed(SystemError)
 }
 
-/// A non-blocking socket, of TCP or for datagrams. A plain value: whoever made it closes it, once.
+/// A non-blocking TCP or UDP socket. A plain value: its creator closes it, once.
 struct Socket: Sendable {
   let descriptor: Int32
 
-  // MARK: Making one
+  // MARK: Creation
 
   private init(descriptor: Int32) { self.descriptor = descriptor }
 
@@ -65,7 +65,7 @@ struct Socket: Sendable {
     }
   }
 
-  /// Begins to connect. `isConnected` if that was done at once; else it is when the socket can be written.
+  /// Starts a connection. If `isConnected` is false, it is established or has failed once the socket is writable.
   static func connecting(
     to address: SocketAddress
   ) throws(SystemError) -> (socket: Socket, isConnected: Bool) {
@@ -117,18 +117,18 @@ struct Socket: Sendable {
     return (socket, address)
   }
 
-  /// A socket for datagrams at an address, one of several of this machine on that port if `isShared`.
+  /// A UDP socket bound to an address; with `isShared`, other processes of this machine may bind the same port.
   static func datagrams(on address: SocketAddress, isShared: Bool) throws(SystemError) -> Socket {
     let socket = try Socket(family: address.family, isForDatagrams: true)
     do throws(SystemError) {
       if isShared {
-        // On Linux this is what hands each of them a copy; there, the other one would want them all of one user.
+        // On Linux this option gives each of them a copy; SO_REUSEPORT there requires that all belong to one user.
         #if canImport(Darwin)
           try socket.set(SOL_SOCKET, SO_REUSEPORT, 1)
         #else
           try socket.set(SOL_SOCKET, SO_REUSEADDR, 1)
         #endif
-        // A flood must not leave a queue behind that is read for seconds.
+        // A flood must not leave a queue that takes seconds to read.
         try socket.set(SOL_SOCKET, SO_RCVBUF, Int32(Limits.beaconQueueBytesMax))
       }
       if address.family == AF_INET6 { try socket.set(ipv6Level, IPV6_V6ONLY, 1) }
@@ -161,22 +161,22 @@ struct Socket: Sendable {
     guard setsockopt(descriptor, level, option, &value, size) == 0 else { throw .last("setsockopt") }
   }
 
-  // MARK: Asking
+  // MARK: State
 
-  /// Whether this process may open some more files beside this socket. (A new descriptor has the lowest number that
-  /// is free.) Who floods a node with connections must not keep its owner from asking it what is the matter.
+  /// Whether this process may open some more files besides this socket. (A new descriptor has the lowest free
+  /// number.) A flood of connections must not prevent the owner from asking the node what is wrong.
   var leavesDescriptors: Bool {
     guard let limit = DescriptorLimit.current else { return true }
     return Int(descriptor) + Limits.reservedDescriptors < limit
   }
 
-  /// Whether reading, or accepting, would find something at once.
+  /// Whether a read or an accept would succeed at once.
   var isReadable: Bool {
     var watched = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     return retrying { poll(&watched, 1, 0) } > 0
   }
 
-  /// How connecting ended; nil if it succeeded.
+  /// The error of a connection attempt; nil if it succeeded.
   var connectError: SystemError? {
     var code: Int32 = 0
     var size = socklen_t(MemoryLayout<Int32>.size)
@@ -194,7 +194,7 @@ struct Socket: Sendable {
 
   // MARK: Bytes
 
-  /// Zero bytes read is the end.
+  /// Zero bytes read means the end of the stream.
   func read(into buffer: UnsafeMutableRawBufferPointer) -> Transfer {
     transfer("recv", retrying { recv(descriptor, buffer.baseAddress, buffer.count, 0) })
   }
@@ -216,7 +216,7 @@ struct Socket: Sendable {
 
   // MARK: Datagrams
 
-  /// Sends to everybody on one network, and not beyond its routers.
+  /// Broadcasts or multicasts on one network, not beyond its routers.
   func sendDatagram(_ datagram: [UInt8], to address: SocketAddress, index: UInt32) -> Bool {
     do throws(SystemError) {
       if address.family == AF_INET6 {
@@ -235,7 +235,7 @@ struct Socket: Sendable {
     return sent == datagram.count
   }
 
-  /// The next datagram that waits, cut off after so many bytes; nil if none does.
+  /// The next datagram that is available, truncated to `bytesMax`; nil if there is none.
   func receive(atMost bytesMax: Int) -> (datagram: [UInt8], source: SocketAddress)? {
     var bytes = [UInt8](repeating: 0, count: bytesMax)
     var count = -1
@@ -247,7 +247,7 @@ struct Socket: Sendable {
     return (Array(bytes.prefix(count)), source)
   }
 
-  /// Hears a group on an interface; where it does already, that is all right.
+  /// Joins a multicast group on an interface; no effect if it has joined already.
   func join(_ group: SocketAddress, index: UInt32) {
     guard let host = group.hostBytes?.bytes else { return }
     var request = ipv6_mreq()
@@ -257,13 +257,13 @@ struct Socket: Sendable {
     _ = setsockopt(descriptor, ipv6Level, IPV6_JOIN_GROUP, &request, size)
   }
 
-  /// Says that nothing more is written; what the other end sends can still be read.
+  /// Ends the sending direction; the peer's remaining data can still be read.
   func finishWriting() { _ = shutdown(descriptor, Int32(SHUT_WR)) }
 
   func closeDescriptor() { _ = close(descriptor) }
 }
 
-/// Repeats a call that a signal interrupted.
+/// Repeats a call that was interrupted by a signal.
 private func retrying<Number: SignedInteger>(_ call: () -> Number) -> Number {
   while true {
     let result = call()

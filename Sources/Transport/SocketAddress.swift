@@ -6,7 +6,7 @@
 
 package import Wire
 
-/// A place to connect to or listen on, as people write it: `192.168.1.4:7433`, `[::1]:7433`, `nas.local:7433`.
+/// A host and port to dial or listen on, as people write them: `192.168.1.4:7433`, `[::1]:7433`, `nas.local:7433`.
 package struct Endpoint: Hashable, Sendable, CustomStringConvertible {
   package let host: String
   package let port: UInt16
@@ -16,7 +16,7 @@ package struct Endpoint: Hashable, Sendable, CustomStringConvertible {
     self.port = port
   }
 
-  /// Nil unless it is a host and a port; an IPv6 address needs its brackets.
+  /// Nil unless the text is a host and a port; an IPv6 address needs brackets.
   package init?(_ text: String) {
     guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
       return nil
@@ -37,11 +37,11 @@ package struct Endpoint: Hashable, Sendable, CustomStringConvertible {
 
 /// One numeric address and port.
 package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
-  /// Numeric text; an IPv4 address that came over an IPv6 socket reads as what it is.
+  /// The address as numeric text; an IPv4-mapped IPv6 address is given as IPv4.
   package let host: String
   package let port: UInt16
   let family: Int32
-  /// The system's structure.
+  /// The system's `sockaddr` structure.
   private let raw: [UInt8]
 
   package var endpoint: Endpoint { Endpoint(host: host, port: port) }
@@ -49,8 +49,8 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
 
   package var isLoopback: Bool { host == "::1" || host.hasPrefix("127.") }
 
-  /// Whom limits count together: one address, or of IPv6 the network that a household has to itself. (Of local
-  /// links all share one, so there it is the address.)
+  /// The key by which limits count addresses: an IPv4 address, or the /64 network of an IPv6 address, which one
+  /// household controls. A link-local address counts alone, since all of these share one network.
   package var neighbourhood: String {
     guard host.contains(":"), !host.hasPrefix("fe80:"), raw.count >= 16 else { return host }
     return raw[8..<16].map { String($0, radix: 16) }.joined(separator: ":") + "/64"
@@ -66,12 +66,13 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
     return host.hasPrefix("ff")
   }
 
-  /// Whether an address that a member announces of itself is dialled.
+  /// Whether an address that a member announces for itself may be dialled.
   ///
-  /// Otherwise one member could make all others connect to services that only they can reach, or look up names of its
-  /// choice. So: addresses in digits only, and none that means another machine to each reader.
+  /// Without this check one member could make all others connect to services that only they can reach, or resolve
+  /// names of its choice. So only numeric addresses are allowed, and none that means a different machine to each
+  /// reader.
   ///
-  /// - Parameter isLocal: the own node is reachable from its machine alone; then loopback is where its peers are.
+  /// - Parameter isLocal: whether this node is reachable only from its own machine; then its peers are on loopback.
   package static func mayAnnounce(_ text: String, isLocal: Bool) -> Bool {
     guard let endpoint = Endpoint(text), endpoint.port > 0,
       let address = numeric(endpoint.host, port: endpoint.port)
@@ -90,7 +91,7 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
     hasher.combine(port)
   }
 
-  // MARK: To and from the system
+  // MARK: Conversion to and from the system
 
   private init?(_ address: UnsafePointer<sockaddr>, _ length: socklen_t) {
     var host = [CChar](repeating: 0, count: Int(NI_MAXHOST))
@@ -107,7 +108,7 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
     raw = Array(UnsafeRawBufferPointer(start: address, count: Int(length)))
   }
 
-  /// The address that a call fills in; nil if the call says that it did not.
+  /// The address that a system call fills in; nil if the call returns false.
   static func filled(
     _ call: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Bool
   ) -> SocketAddress? {
@@ -128,7 +129,7 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// The address alone, of IPv4 as `::ffff:a.b.c.d`, of IPv6 without its zone.
+  /// The address without port: IPv4 as `::ffff:a.b.c.d`, IPv6 without its zone.
   package var hostBytes: Bytes16? {
     if family == AF_INET, raw.count >= 8 {
       return Bytes16([UInt8](repeating: 0, count: 10) + [255, 255] + raw[4..<8])
@@ -140,7 +141,7 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
 
   package var isLinkLocal: Bool { host.hasPrefix("fe80:") }
 
-  /// An address of an interface; nil if it is none of these families'.
+  /// The address of an interface; nil unless it is IPv4 or IPv6.
   init?(interface address: UnsafeMutablePointer<sockaddr>?) {
     guard let address else { return nil }
     switch Int32(address.pointee.sa_family) {
@@ -150,12 +151,12 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// An address that is written in digits.
+  /// An address from numeric text.
   package static func numeric(_ host: String, port: UInt16) -> SocketAddress? {
     resolve(Endpoint(host: host, port: port), numericOnly: true).first
   }
 
-  // MARK: Names
+  // MARK: Name resolution
 
   /// The addresses of an endpoint, in the system's order of preference. Blocks unless `numericOnly`.
   static func resolve(_ endpoint: Endpoint, numericOnly: Bool) -> [SocketAddress] {
@@ -182,7 +183,8 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
     return result
   }
 
-  /// The addresses of this machine that others may reach it at: up, and neither loopback nor link-local.
+  /// The addresses at which other machines may reach this one: of interfaces that are up, neither loopback nor
+  /// link-local.
   package static func ofThisMachine(port: UInt16) -> [SocketAddress] {
     var hosts: [String] = []
     for interface in NetworkInterface.all ?? [] where interface.isUp && !hosts.contains(interface.host) {

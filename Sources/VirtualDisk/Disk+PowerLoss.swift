@@ -1,29 +1,29 @@
 // Protocol/store.md, "Durability"
 
-/// What a power loss leaves of the changes that were not synced.
+/// Describes which unsynced changes survive a power loss.
 package struct Survival: Sendable, CustomStringConvertible {
   package enum Part: Sendable {
     case nothing
     case everything
-    /// Each change by itself, so many of a thousand.
+    /// Each change independently, with this probability.
     case some(perThousand: Int)
-    /// All before a random one, which is torn.
+    /// All changes before a random one, which is torn.
     case beginning
   }
 
   package var part: Part
-  /// Pieces of a write that are kept or lost by themselves, in bytes: what devices write in one go.
+  /// The size in bytes of the blocks of a write that survive independently, as on real devices; nil for whole writes.
   package var piece: Int?
-  /// Changes reach the disk in another order than they were made in.
+  /// Whether changes are applied in random order.
   package var isReordered = false
-  /// Where a file has grown, what was not written is what lay there before, not zeros.
+  /// Whether lost pieces of a file that has grown hold garbage instead of zeros.
   package var leavesGarbage = false
 
   package init(_ part: Part, piece: Int? = nil, isReordered: Bool = false, leavesGarbage: Bool = false) {
     (self.part, self.piece, self.isReordered, self.leavesGarbage) = (part, piece, isReordered, leavesGarbage)
   }
 
-  /// The kinds of damage that images of crashes come in.
+  /// The variants that crash images are made with.
   package static let variants = [
     Survival(.nothing),
     Survival(.everything),
@@ -42,7 +42,7 @@ package struct Survival: Sendable, CustomStringConvertible {
 }
 
 extension Disk {
-  /// Power fails: of what was not synced, some survives. Processes must be gone, or be cut off, before.
+  /// Simulates a power loss with a random variant. Processes must have ended or been cut off before.
   package func powerLoss(_ random: inout some RandomNumberGenerator) {
     powerLoss(Survival.variants[random.below(Survival.variants.count)], &random)
   }
@@ -59,7 +59,7 @@ extension Disk {
     restart()
   }
 
-  /// What the disk would hold if power failed now.
+  /// The disk as a power loss now would leave it.
   package func afterPowerLoss(_ survival: Survival, _ random: inout some RandomNumberGenerator) -> Disk {
     let image = Disk(seed: random.next())
     for name in Set(files.keys).union(unsyncedNames.keys).sorted() {
@@ -77,7 +77,7 @@ extension Disk {
 }
 
 extension Survival {
-  /// Which of several states of a name in its directory survives.
+  /// The index of the state of a name that survives.
   fileprivate func choose(_ count: Int, _ random: inout some RandomNumberGenerator) -> Int {
     switch part {
     case .nothing: 0
@@ -110,7 +110,7 @@ extension DiskFile {
     return result
   }
 
-  /// Applies a change, or of a write those pieces that chance keeps.
+  /// Applies a change, or random pieces of a write.
   private func put(
     _ change: FileChange, into result: inout [UInt8], keeping share: Int, _ survival: Survival, _ image: Disk,
     _ random: inout some RandomNumberGenerator

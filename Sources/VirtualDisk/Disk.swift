@@ -3,30 +3,54 @@
 import Sodium
 import Wire
 
-/// A disk in memory that knows what of it is durable, and does as badly as it is told to.
-///
-/// Per file it keeps the content that programs see, the content as of the last sync, and the changes since: any part
-/// of these may survive when power fails (Disk+PowerLoss.swift). Which names there are is durable as of the last sync
-/// of the directory: SQLite syncs it with the first sync of a new journal or write-ahead log, and after deleting one.
-/// Until then a new file may be gone after a power loss, and a deleted one be back.
-///
-/// What ends only a process loses nothing: `Volume.cut()` for that, then a new volume on the same disk.
+// The virtual disk: what a crash leaves
+//
+// For each file the disk keeps the content that programs see, the content that is durable for certain, and the changes
+// since the last sync, of which any part may be durable. In this example each write appends one letter:
+//
+//                         write A    sync     write B   write C ← now
+//   content               A          A        AB        ABC
+//   durable               -          A        A         A
+//   changes since         A          -        B         B, C
+//
+// A kill now (`Volume.cut()`, then a new volume on the same disk) loses nothing: the next process reads ABC. A power
+// loss leaves `durable` plus what a `Survival` says (Disk+PowerLoss.swift):
+//
+//   nothing               A
+//   everything            ABC
+//   some                  A, AB, A·C or ABC: each change survives or not, by chance; at · the file holds zeros
+//   some, in pieces       as above for each 512 or 4,096 bytes of a write: torn writes, with old bytes, zeros or
+//                         garbage in the gaps
+//   beginning             AB plus pieces of C, or A plus pieces of B: all changes before a random one, which is torn
+//
+// Names are separate from contents. A created or deleted name is durable after a sync of its directory; SQLite does one
+// with the first sync of a new journal or write-ahead log, and after deleting one. Until then a power loss may lose a
+// new file, however well its content was synced, or bring a deleted one back.
+//
+// A sync that fails with an I/O error drops the pending changes: `content` still has them, they never become durable,
+// and the next sync succeeds without them. That is what Linux does, and why the store rewrites its log after such an
+// error. `liesAboutSyncs` makes every sync succeed without effect.
+//
+// Disks that only lost the last writes would not do: a store that relies on the order of unsynced writes, or that does
+// not sync a directory, would pass every test.
+
+/// A disk in memory that tracks what is durable and fails on request.
 package final class Disk {
-  /// What goes wrong from now on.
+  /// The faults of all operations from now on.
   package var faults = DiskFaults()
   package internal(set) var counters = DiskCounters()
-  /// Is told of each change before it is done: for images of each moment.
+  /// Is called before each change, to take crash images of every moment.
   package var observer: ((DiskOperation) -> Void)?
-  /// What programs see.
+  /// The files that programs see, by name.
   var files: [String: DiskFile] = [:]
-  /// What a name has stood for since the directory was synced, the durable state first; nil for nothing.
+  /// The files that a name has referred to since its directory was last synced, the durable one first; nil for none.
   var unsyncedNames: [String: [DiskFile?]] = [:]
   var random: SplitMix
 
-  /// - Parameter seed: decides which operations fail, where faults come at random.
+  /// - Parameter seed: determines which operations fail when faults are random.
   package init(seed: UInt64 = 0) { random = SplitMix(seed: seed) }
 
-  /// The same content on a disk of its own: a clone of a data directory, with what is not durable yet.
+  /// A separate copy of the disk, including changes that are not durable yet.
   package func copy() -> Disk {
     let other = Disk(seed: random.next())
     var copies: [ObjectIdentifier: DiskFile] = [:]
@@ -41,9 +65,9 @@ package final class Disk {
     return other
   }
 
-  // MARK: What SQLite uses
+  // MARK: Operations of SQLite
 
-  /// Opens a file; without a name, one that nobody else sees and that ends with its use.
+  /// Opens a file; without a name, a private temporary one.
   func open(_ name: String?, creates: Bool) throws(FileFault) -> DiskFile {
     guard let name else { return DiskFile(on: self) }
     if let file = files[name] { return file }
@@ -60,10 +84,10 @@ package final class Disk {
     link(name, nil)
   }
 
-  /// Bytes in a file; nil if there is none.
+  /// The size of a file in bytes; nil if it does not exist.
   package func size(of name: String) -> Int? { files[name]?.size }
 
-  /// Makes it durable which names the directory of a file holds.
+  /// Makes the names in the directory of a file durable.
   package func syncDirectory(of name: String) throws(FileFault) {
     try begin(.syncDirectory)
     guard !lies() else { return }
@@ -80,7 +104,7 @@ package final class Disk {
     name.lastIndex(of: "/").map { name[..<$0] } ?? ""
   }
 
-  // MARK: Files that a node keeps beside its store
+  // MARK: Other files of a node
 
   package var names: [String] { files.keys.sorted() }
 
@@ -88,8 +112,8 @@ package final class Disk {
 
   /// Writes a whole file.
   ///
-  /// - Parameter synced: puts it in place of the old one in one step that is durable when this returns; else it is
-  ///   written over the old one, and its bytes and its name are as safe as the next syncs make them.
+  /// - Parameter synced: whether to replace the old file atomically and durably. Otherwise the old file is overwritten,
+  ///   and content and name become durable with the next syncs.
   package func write(_ name: String, _ bytes: [UInt8], synced: Bool) throws(FileFault) {
     try begin(.write)
     if let capacity = faults.capacity, used - (files[name]?.size ?? 0) + bytes.count > capacity {
@@ -125,7 +149,7 @@ package final class Disk {
 
   // MARK: Damage
 
-  /// Turns one bit round, where programs see it and for good. False if there is no such byte.
+  /// Flips one bit in the visible and the durable content. False if there is no such byte.
   package func flipBit(in name: String, byte: Int, bit: Int) -> Bool {
     guard let file = files[name], byte >= 0, byte < file.content.count else { return false }
     file.content[byte] ^= 1 << UInt8(bit & 7)
@@ -134,7 +158,7 @@ package final class Disk {
     return true
   }
 
-  /// Cuts off the end of a file.
+  /// Truncates a file durably, as damage.
   package func cutShort(_ name: String, to size: Int) {
     guard let file = files[name], size < file.content.count else { return }
     file.content.removeLast(file.content.count - size)

@@ -1,28 +1,28 @@
-/// Why a disk did not do what it was told.
+/// The reason why a disk operation failed.
 package enum FileFault: Error, Hashable, Sendable {
   case missing
   case inputOutput
   case noRoom
-  /// The process or the machine that the file belongs to is gone: nothing it does has any effect from here on.
+  /// The process or machine has ended; none of its operations has any effect.
   case stopped
 }
 
-/// What programs do to a disk.
+/// The kinds of operations on a disk.
 package enum DiskOperation: Int, CaseIterable, Sendable {
   case read, write, truncate, sync, create, delete, syncDirectory
 
   package var isChange: Bool { self != .read }
 }
 
-/// What goes wrong on a disk.
+/// The faults of a disk.
 package struct DiskFaults: Sendable {
-  /// One fault that comes at a certain operation.
+  /// A planned failure of certain operations.
   package struct Failure: Sendable {
     package var operations: Set<DiskOperation>
-    /// How many of these operations still succeed.
+    /// The number of these operations that succeed first.
     package var after: Int
     package var fault: FileFault
-    /// Whether all of them fail from then on, until this is taken away.
+    /// Whether all of them fail from then on; otherwise only one fails.
     package var lasts: Bool
 
     package init(_ fault: FileFault, at operations: Set<DiskOperation>, after: Int, lasts: Bool) {
@@ -31,25 +31,25 @@ package struct DiskFaults: Sendable {
   }
 
   package var failure: Failure?
-  /// Bytes that files may have in all.
+  /// The maximum size of all files together; nil for no limit.
   package var capacity: Int?
-  /// How many operations of a million fail.
+  /// The rates of random failures, per million operations.
   package var readErrorsPerMillion = 0
   package var writeErrorsPerMillion = 0
   package var syncErrorsPerMillion = 0
-  /// How many reads of a million give less than there is.
+  /// The rate of reads that return too few bytes, per million.
   package var shortReadsPerMillion = 0
-  /// A sync says that it is done, and nothing is durable.
+  /// Whether syncs succeed without making anything durable.
   package var liesAboutSyncs = false
-  /// After a failed sync, what it was about never becomes durable unless it is written again.
+  /// Whether a failed sync drops the pending changes, so that they never become durable unless written again.
   package var syncErrorsLoseChanges = true
-  /// After so many more changes the process ends in the midst of what it does: see `Disk.hasStopped`.
+  /// The number of changes until the process is killed in the middle of its work; see `Disk.hasStopped`.
   package var changesUntilStop: Int?
 
   package init() {}
 }
 
-/// What has happened on a disk: how much of it was used, and how often each fault was really felt.
+/// Counts of operations and of faults that took effect.
 package struct DiskCounters: Sendable, Hashable {
   package var operations = [Int](repeating: 0, count: DiskOperation.allCases.count)
   package var bytesWritten = 0
@@ -68,23 +68,23 @@ package struct DiskCounters: Sendable, Hashable {
 
   package init() {}
 
-  /// Operations that failed.
+  /// The number of failed operations.
   package var errors: Int { inputOutputErrors + syncErrors + outOfRoom }
 
-  /// Writes, syncs, truncations, creations and deletions, failed ones among them.
+  /// The number of writes, syncs, truncations, creations and deletions, including failed ones.
   package var changes: Int { operations.dropFirst().reduce(0, +) }
 }
 
 extension Disk {
-  /// Whether the process that used the disk has been ended by `changesUntilStop`: nothing works until `restart()`.
+  /// Whether `changesUntilStop` has killed the process that used the disk: everything fails until `restart()`.
   package var hasStopped: Bool { faults.changesUntilStop.map { $0 < 0 } ?? false }
 
   package func restart() { faults.changesUntilStop = nil }
 
-  /// Bytes of all files that have a name.
+  /// The size of all named files together.
   package var used: Int { files.values.reduce(0) { $0 + $1.size } }
 
-  /// Counts an operation, and fails it if a fault says so.
+  /// Counts an operation, and throws if a fault applies to it.
   func begin(_ operation: DiskOperation) throws(FileFault) {
     guard !hasStopped else { throw .stopped }
     if operation.isChange {
@@ -145,7 +145,7 @@ extension Disk {
     return faults.liesAboutSyncs
   }
 
-  /// Takes room for a file that grows.
+  /// Checks that a file may grow by this many bytes.
   func reserve(_ growth: Int) throws(FileFault) {
     guard let capacity = faults.capacity, used + growth > capacity else { return }
     throw outOfRoom()

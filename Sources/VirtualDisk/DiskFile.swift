@@ -1,12 +1,13 @@
-/// The bytes of a file, wherever its name has gone.
+/// The content of a file, independent of its name.
 final class DiskFile {
   private unowned let disk: Disk
-  /// What programs read.
+  /// The content that programs see.
   var content: [UInt8] = []
-  /// What is there for certain after a power loss, but for the changes since.
+  /// The content as of the last sync, to which a power loss applies some of the changes.
   var durable: [UInt8] = []
+  /// The changes since the last sync, in order.
   private(set) var changes: [FileChange] = []
-  /// The bytes of the changes, one after the other: no memory is asked for at each write.
+  /// The bytes of all changes in one array, to avoid an allocation per write.
   private(set) var written: [UInt8] = []
 
   init(on disk: Disk) { self.disk = disk }
@@ -22,14 +23,14 @@ final class DiskFile {
 
   var size: Int { content.count }
 
-  /// Fills as much of the buffer as there are bytes, and says how many.
+  /// Reads into the buffer and returns the number of bytes, which may be fewer than the buffer holds.
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(FileFault) -> Int {
     try disk.begin(.read)
     var count = min(buffer.count, max(0, content.count - offset))
     if count > 0, disk.readsShort() { count = disk.random.below(count) }
     guard count > 0 else { return 0 }
     content.withUnsafeBytes { bytes in
-      // `count` bytes from `offset` lie within the content, and the buffer is as long at least.
+      // Safe: `count` bytes from `offset` are within the content, and the buffer has at least that size.
       buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + count]))
     }
     return count
@@ -59,7 +60,7 @@ final class DiskFile {
     do throws(FileFault) {
       try disk.begin(.sync)
     } catch {
-      // Linux takes what it could not write for written: the next sync succeeds without it.
+      // As on Linux, which marks pages that it failed to write as clean: the next sync succeeds without them.
       if error != .stopped, disk.faults.syncErrorsLoseChanges { forgetChanges() }
       throw error
     }
@@ -73,7 +74,7 @@ final class DiskFile {
     written.removeAll(keepingCapacity: true)
   }
 
-  /// Replaces all of the content, without a word on when it is durable.
+  /// Replaces the whole content, not durably.
   func overwrite(_ bytes: [UInt8]) {
     content = bytes
     changes.append(FileChange(offset: 0, bytes: nil))
@@ -82,11 +83,11 @@ final class DiskFile {
   }
 }
 
-/// A change of a file that has not been synced: bytes from an offset on, or a new size.
+/// An unsynced change of a file: bytes at an offset, or a new size.
 struct FileChange {
-  /// Where the bytes go; without bytes, the size.
+  /// The offset of the bytes; without bytes, the new size.
   let offset: Int
-  /// Which of the file's written bytes.
+  /// The range in the file's `written` bytes; nil for a change of size.
   let bytes: Range<Int>?
 }
 
@@ -97,7 +98,7 @@ extension [UInt8] {
     written.withUnsafeBytes { put(UnsafeRawBufferPointer(rebasing: $0[range]), at: change.offset) }
   }
 
-  /// Copies bytes over those that are there.
+  /// Overwrites bytes within the existing content.
   mutating func put(_ bytes: UnsafeRawBufferPointer, at offset: Int) {
     precondition(
       offset >= 0 && offset + bytes.count <= count, "\(bytes.count) bytes at \(offset) of \(count)")

@@ -1,6 +1,6 @@
 import CSQLite
 
-/// Extended result codes of sqlite3.h, whose macros do not reach Swift.
+/// Extended result codes of sqlite3.h, whose macros are not imported into Swift.
 enum FailureCode {
   static let read = of(1)
   static let shortRead = of(2)

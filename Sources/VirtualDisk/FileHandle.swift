@@ -1,16 +1,16 @@
 import CSQLite
 
-/// One opening of a file by SQLite.
+/// A file opened by SQLite.
 final class FileHandle {
   private let file: DiskFile
   private let name: String?
   private let volume: Volume
-  /// What connections on the same database share; nil for other files.
+  /// The locks and memory shared by connections to the same database; nil for other files.
   var walIndex: WALIndex?
-  /// Whether the first sync makes the new file's name durable too.
+  /// Whether the first sync also syncs the directory, to make the file's name durable.
   var syncsDirectory = false
   var deletes = false
-  /// How much of the file's lock this holds.
+  /// The level of the file lock that this handle holds.
   private var lock = SQLITE_LOCK_NONE
 
   init(_ file: DiskFile, name: String?, volume: Volume) {
@@ -27,7 +27,7 @@ final class FileHandle {
       count = try file.read(into: buffer, at: offset)
     }
     guard code == SQLITE_OK, count < buffer.count else { return code }
-    // SQLite relies on zeros where the file has nothing.
+    // SQLite requires that the rest of the buffer be zeroed after a short read.
     UnsafeMutableRawBufferPointer(rebasing: buffer[count...]).initializeMemory(as: UInt8.self, repeating: 0)
     return FailureCode.shortRead
   }
@@ -43,7 +43,7 @@ final class FileHandle {
   func sync() -> Int32 {
     let code = volume.run(FailureCode.sync) { () throws(FileFault) in try file.sync() }
     guard code == SQLITE_OK, syncsDirectory, let name else { return code }
-    // On Unix SQLite does not look at how this went.
+    // SQLite on Unix ignores the result of this sync.
     _ = volume.run(FailureCode.syncDirectory) { () throws(FileFault) in
       try volume.disk.syncDirectory(of: name)
     }
@@ -59,7 +59,7 @@ final class FileHandle {
     if deletes, let name { _ = volume.delete(name, syncsDirectory: false) }
   }
 
-  // MARK: Lock of the file
+  // MARK: File lock
 
   func lock(to level: Int32) -> Int32 {
     guard let walIndex, level > lock else { return SQLITE_OK }
@@ -73,15 +73,15 @@ final class FileHandle {
     lock = level
   }
 
-  // MARK: What SQLite calls
+  // MARK: Callbacks of SQLite
 
-  /// Keeps this alive for as long as SQLite has the file open.
+  /// Retains this handle for as long as SQLite has the file open.
   func attach(to file: UnsafeMutablePointer<sqlite3_file>, _ methods: UnsafePointer<sqlite3_io_methods>) {
     Self.slot(file).pointee.handle = Unmanaged.passRetained(self).toOpaque()
     file.pointee.pMethods = methods
   }
 
-  /// SQLite has allocated as much for each file as `szOsFile` said, so this is what lies there.
+  /// SQLite allocates `szOsFile` bytes for each file, so the memory is a `waymark_file`.
   private static func slot(_ file: UnsafeMutablePointer<sqlite3_file>) -> UnsafeMutablePointer<waymark_file> {
     UnsafeMutableRawPointer(file).assumingMemoryBound(to: waymark_file.self)
   }
@@ -159,7 +159,7 @@ final class FileHandle {
       }
       return index.take(handle, slots, isShared: flags & SQLITE_SHM_SHARED != 0) ? SQLITE_OK : SQLITE_BUSY
     }
-    // All connections are on one thread.
+    // No barrier is needed: all connections are used on one thread.
     methods.xShmBarrier = { _ in }
     methods.xShmUnmap = { file, _ in
       if let handle = FileHandle.of(file) { handle.walIndex?.leaveMemory(handle) }

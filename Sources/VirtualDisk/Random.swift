@@ -1,8 +1,8 @@
-// The standard library may map draws to numbers in another way in its next version; these stay.
+// The standard library may change how it maps random draws to numbers. These functions don't, so seeds stay valid.
 extension RandomNumberGenerator {
-  /// A number from 0 up to, not including, the bound.
+  /// A random number from 0 to below the bound.
   package mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
 
-  /// True in so many of a thousand cases.
+  /// True with a probability in thousandths.
   package mutating func happens(perThousand: Int) -> Bool { below(1_000) < perThousand }
 }

@@ -5,7 +5,7 @@ extension Volume {
     vfs?.pointee.pAppData.map { Unmanaged<Volume>.fromOpaque($0).takeUnretainedValue() }
   }
 
-  /// What SQLite calls for files by name. Time stands still, and nobody is waited for.
+  /// SQLite's callbacks for files by name. Time never passes, and sleeping returns at once.
   static func vfs() -> sqlite3_vfs {
     var vfs = sqlite3_vfs()
     vfs.iVersion = 2

@@ -1,16 +1,15 @@
 import CSQLite
 package import SQLite
 
-/// A disk as one process sees it: SQLite's way to its files, with the locks and the memory that connections
-/// on the same file share.
+/// A disk as one process sees it: a virtual file system for SQLite, with the locks and memory that connections to the
+/// same file share.
 ///
-/// Registered with SQLite by a name of its own for as long as it lives; connections keep it alive. What it tells
-/// SQLite of the device, and when it makes directories durable, is what SQLite's own code for Unix does.
+/// It is registered with SQLite under a unique name while it exists; connections keep it alive. The characteristics it
+/// reports and the moments at which it syncs directories are those of SQLite's own code for Unix.
 package final class Volume: VirtualFileSystem {
   let disk: Disk
   package let name: String
-  /// Whether the process that this stands for has ended: then nothing reaches the files any more, and connections
-  /// can be dropped without a trace.
+  /// Whether the process has ended: nothing reaches the files any more, so connections can be closed without effect.
   package private(set) var isCut = false
   private let vfs: UnsafeMutablePointer<sqlite3_vfs>
   let methods: UnsafeMutablePointer<sqlite3_io_methods>
@@ -22,7 +21,7 @@ package final class Volume: VirtualFileSystem {
     self.disk = disk
     vfs = .allocate(capacity: 1)
     methods = .allocate(capacity: 1)
-    // A name is taken as long as the object is there, and so is its address.
+    // The address is unique while the object exists, and so the name is too.
     name = "waymark-\(UInt(bitPattern: vfs))"
     nameBytes = .allocate(capacity: name.utf8.count + 1)
     _ = nameBytes.initialize(from: name.utf8CString)
@@ -40,10 +39,10 @@ package final class Volume: VirtualFileSystem {
     nameBytes.deallocate()
   }
 
-  /// Ends the process that this stands for, as kill -9 does.
+  /// Ends the process, as `kill -9` does.
   package func cut() { isCut = true }
 
-  /// Makes it durable which names the directory of a file holds.
+  /// Makes the names in the directory of a file durable.
   package func syncDirectory(of name: String) throws(SQLiteError) {
     let code = run(FailureCode.syncDirectory) { () throws(FileFault) in
       try disk.syncDirectory(of: name)
@@ -53,7 +52,7 @@ package final class Volume: VirtualFileSystem {
 
   // MARK: Files
 
-  /// Does something with the files and gives SQLite's code for how it went.
+  /// Runs an operation and translates its result into a code of SQLite.
   func run(_ failure: Int32, _ body: () throws(FileFault) -> Void) -> Int32 {
     guard !isCut else { return failure }
     do throws(FileFault) {
@@ -77,7 +76,7 @@ package final class Volume: VirtualFileSystem {
       let file = try disk.open(name, creates: creates)
       let opened = FileHandle(file, name: name, volume: self)
       let isJournal = flags & (SQLITE_OPEN_WAL | SQLITE_OPEN_MAIN_JOURNAL | SQLITE_OPEN_SUPER_JOURNAL) != 0
-      // As SQLite does by itself: whether or not the file is there, nobody knows if its name is durable.
+      // As SQLite on Unix does, even for an existing file: its name may not be durable yet.
       opened.syncsDirectory = creates && isJournal
       opened.deletes = flags & SQLITE_OPEN_DELETEONCLOSE != 0
       if flags & SQLITE_OPEN_MAIN_DB != 0, let name { opened.walIndex = walIndex(name) }
@@ -100,12 +99,12 @@ package final class Volume: VirtualFileSystem {
     return run(FailureCode.syncDirectory) { () throws(FileFault) in try disk.syncDirectory(of: name) }
   }
 
-  /// As SQLite on Unix has it, an empty file counts as none.
+  /// Whether a file exists and is not empty, which is what SQLite on Unix checks.
   func exists(_ name: String) -> Bool { (disk.size(of: name) ?? 0) > 0 }
 
-  // MARK: Chance
+  // MARK: Randomness
 
-  /// The same bytes in every run.
+  /// Fills a buffer with pseudo-random bytes, the same in every run.
   func fill(_ buffer: UnsafeMutableRawBufferPointer) {
     for index in buffer.indices {
       randomState = randomState &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407

@@ -1,13 +1,13 @@
 import CSQLite
 
-/// What the connections of one process share about one database: its lock, and the memory that a write-ahead log
-/// is indexed in, with locks of its own. sqlite.org/walformat.html, section 2; the rules are those of os_unix.c.
+/// The state that connections of one process share about a database: the file lock, and the WAL index in shared memory
+/// with its own locks. See sqlite.org/walformat.html, section 2; the rules are those of os_unix.c.
 final class WALIndex {
   private var readers: Set<ObjectIdentifier> = []
-  /// Who holds the lock to write, and how far it has got.
+  /// The holder of the write lock and its level.
   private var writer: (handle: ObjectIdentifier, level: Int32)?
   private var regions: [UnsafeMutableRawBufferPointer] = []
-  /// Who uses the memory; the last to leave takes it away, and whoever comes then begins with recovery.
+  /// The handles that use the memory. The last one to leave frees it, so that the next connection runs recovery.
   private var sharers: Set<ObjectIdentifier> = []
   private var slots = [Slot](repeating: Slot(), count: Int(SQLITE_SHM_NLOCK))
 
@@ -18,11 +18,11 @@ final class WALIndex {
 
   deinit { for region in regions { region.deallocate() } }
 
-  // MARK: Lock of the file
+  // MARK: File lock
 
   var isReserved: Bool { writer != nil }
 
-  /// Goes towards a level as far as others allow, and says how far that is.
+  /// Raises a lock towards a level as far as other holders allow, and returns the level reached.
   func lock(_ handle: FileHandle, from held: Int32, to level: Int32) -> Int32 {
     let me = ObjectIdentifier(handle)
     let other = writer.flatMap { $0.handle == me ? nil : $0 }
@@ -36,7 +36,7 @@ final class WALIndex {
       writer = (me, level)
       return level
     }
-    // New readers are kept out while the old ones leave.
+    // A pending lock blocks new readers until the existing ones have finished.
     writer = (me, SQLITE_LOCK_PENDING)
     return SQLITE_LOCK_PENDING
   }

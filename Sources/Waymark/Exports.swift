@@ -1,6 +1,5 @@
-// The values that cross the library's boundary live with the bytes and files they are made of: ids and JSON; homes,
-// passphrases, errors; records and queries; history; formats of files; backups, and what founding, joining and
-// restoring answer.
+// Modules whose public types appear in this library's API: ids and JSON; homes, passphrases and errors; records and
+// queries; history; file formats; backups and the results of founding, joining and restoring.
 @_exported public import ChangeHistory
 @_exported public import Enrolment
 @_exported public import Home

@@ -1,7 +1,7 @@
 import Control
 import Waymark
 
-/// `version`: which version this is.
+/// `version`: the version of this program, and its build traits.
 struct ShowVersion: TerminalCommand {
   var isReadOnly: Bool { true }
 
@@ -11,9 +11,9 @@ struct ShowVersion: TerminalCommand {
   }
 
   static let syntax = CommandSpec(
-    words: ["version"], summary: "which version this is", exampleArguments: "")
+    words: ["version"], summary: "show the version of this program", exampleArguments: "")
 
-  func run(_ run: CommandRun) async throws -> Answer {
+  func run(_ run: CommandContext) async throws -> Answer {
     Answer(version: WaymarkVersion.text, traits: WaymarkVersion.traits)
   }
 
@@ -23,7 +23,7 @@ struct ShowVersion: TerminalCommand {
   }
 }
 
-/// `paths`: where the files of this node are.
+/// `paths`: the locations of this node's files.
 struct ShowPaths: TerminalCommand {
   var isReadOnly: Bool { true }
 
@@ -32,7 +32,7 @@ struct ShowPaths: TerminalCommand {
     let store: String
     let keys: String
     let deviceKey: String
-    /// Nil if it is not here.
+    /// Nil if this device does not have the root key.
     let rootKey: String?
     let passphrases: KeyStates
     let settings: String
@@ -41,9 +41,9 @@ struct ShowPaths: TerminalCommand {
   }
 
   static let syntax = CommandSpec(
-    words: ["paths"], summary: "where the files of this node are", exampleArguments: "")
+    words: ["paths"], summary: "show where the files of this node are", exampleArguments: "")
 
-  func run(_ run: CommandRun) async throws -> Answer {
+  func run(_ run: CommandContext) async throws -> Answer {
     let (home, states) = (run.home, run.home.keyStates)
     return Answer(
       home: home.path, store: home.store, keys: home.keys, deviceKey: home.deviceKey,
@@ -74,7 +74,7 @@ struct ShowPaths: TerminalCommand {
   }
 }
 
-/// `completions`: what a shell needs to complete commands.
+/// `completions`: the completion script of a shell.
 struct PrintCompletions: TerminalCommand {
   var shell: String
   var isReadOnly: Bool { true }
@@ -85,16 +85,16 @@ struct PrintCompletions: TerminalCommand {
   }
 
   static let syntax = CommandSpec(
-    words: ["completions"], summary: "print what a shell needs to complete commands of waymark",
+    words: ["completions"], summary: "print a completion script for a shell",
     operands: [.init(placeholder: "SHELL", key: "shell", type: .words(Completions.shells))],
     details: """
-      SHELL is bash, zsh or fish. `make install` puts them where the shells look. By hand:
+      SHELL is bash, zsh or fish. `make install` installs all three scripts. To install one by hand:
         waymark completions bash > ~/.local/share/bash-completion/completions/waymark
         waymark completions zsh > DIR/_waymark, with DIR one of $fpath
         waymark completions fish > ~/.config/fish/completions/waymark.fish
       """, exampleArguments: "bash")
 
-  func run(_ run: CommandRun) async throws -> Answer {
+  func run(_ run: CommandContext) async throws -> Answer {
     Answer(shell: shell, text: Completions().script(for: shell))
   }
 
@@ -110,9 +110,9 @@ struct PrintManual: TerminalCommand {
   }
 
   static let syntax = CommandSpec(
-    words: ["manual"], summary: "print the manual page, for man -l -", exampleArguments: "")
+    words: ["manual"], summary: "print the manual page (waymark manual | man -l -)", exampleArguments: "")
 
-  func run(_ run: CommandRun) async throws -> Answer { Answer(text: ManualPage.text) }
+  func run(_ run: CommandContext) async throws -> Answer { Answer(text: ManualPage.text) }
 
   func render(_ answer: Answer, into rendering: inout Rendering) { rendering.data.text(answer.text) }
 }

@@ -1,18 +1,18 @@
 import Foundation
 import Waymark
 
-/// One run of the program: understands what was typed, has it done, and shows the answer.
+/// One run of the program: parses the command line, performs the command and shows its answer.
 struct Application: Sendable {
   let arguments: [String]
   let environment: [String: String]
 
-  /// Does it all and gives what the process ends with.
+  /// Runs the command and returns the exit code of the process.
   func run() async -> Int32 {
     signal(SIGPIPE, SIG_IGN)
     let terminal = Terminal(noColor: arguments.contains("--no-color"), environment: environment)
     do {
       let invocation = try CommandParser(directory: try? workingDirectory()).parse(arguments)
-      // Before what comes in is laid down for a moment.
+      // Before standard input is copied to a temporary file, which the signal handlers remove.
       Interrupts.endWith(ExitCode.interrupted)
       let streams = try StandardStreams(invocation)
       defer { streams.end() }
@@ -22,7 +22,7 @@ struct Application: Sendable {
     }
   }
 
-  /// One sentence, and what to type next.
+  /// Prints the error and the next step, and returns the exit code.
   static func report(_ error: any Error, on terminal: Terminal, as format: LogFormat = .text) -> Int32 {
     let failure = failure(error)
     if let line = format.line(failure) {
@@ -38,7 +38,7 @@ struct Application: Sendable {
     return failure.exitCode
   }
 
-  /// Any error as one that a person can act on; the name of a Swift type never reaches them.
+  /// Converts any error to one that a person can act on; names of Swift types are never shown.
   static func failure(_ error: any Error) -> WaymarkError {
     switch error {
     case let failure as WaymarkError: failure
@@ -48,7 +48,7 @@ struct Application: Sendable {
         next: .waymark("doctor"))
     default:
       WaymarkError(
-        exitCode: ExitCode.failed, code: .unexpected, message: "It failed: \(error).",
+        exitCode: ExitCode.failed, code: .unexpected, message: "Unexpected error: \(error).",
         next: .waymark("doctor"))
     }
   }

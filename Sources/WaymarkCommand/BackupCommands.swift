@@ -5,12 +5,12 @@ extension WriteBackup: TerminalCommand {
   static let isStream = true
 
   static let syntax = CommandSpec(
-    words: ["backup"], summary: "write all of the circle that this device holds to one file, without keys",
+    words: ["backup"], summary: "back up the store of this device to one file, without keys",
     operands: [.init(placeholder: "FILE", key: "file", type: .path)],
     details: """
-      A running node goes on with its work meanwhile. Every change set is verified on the way; where the disk
-      has damaged some, the backup needs --yes. --yes also overwrites a file that is there. Keep the keys
-      folder (waymark paths) apart from it: with them the backup comes back as the same device.
+      A running node keeps working during the backup. Every change set is verified; if the disk has damaged
+      some, the backup needs --yes. --yes also overwrites an existing file. Keep a copy of the keys folder
+      too (waymark paths): with the keys, a restored backup is the same device as before.
       """,
     exampleArguments: "laptop.waymark")
 
@@ -22,7 +22,7 @@ extension WriteBackup: TerminalCommand {
         + byteText(Int64(answer.bytes)))
     if let text = answer.text { rendering.notes.paragraph(printable(text), .careful) }
     rendering.notes.paragraph(
-      "It holds no keys. Keep a copy of them too: \(waymark: "paths") says where they are.")
+      "The backup contains no keys. Keep a copy of them too: \(waymark: "paths") shows where they are.")
   }
 }
 
@@ -30,33 +30,33 @@ extension RestoreBackup: TerminalCommand {
   static let isStream = true
 
   static let syntax = CommandSpec(
-    words: ["restore"], summary: "put a backup in the place of the store that is here",
+    words: ["restore"], summary: "replace the store of this device with a backup",
     operands: [.init(placeholder: "FILE", key: "file", type: .path)],
     options: [
-      .init(flag: "--name", placeholder: "NAME", summary: "what this device is called if it is a new one"),
-      CommandTable.rootKey("take this device into the circle at once"),
-      .init(flag: "--new-circle", placeholder: nil, summary: "write the records again in a new circle"),
+      .init(flag: "--name", placeholder: "NAME", summary: "name of this device, if it becomes a new one"),
+      CommandTable.rootKey("admit this device to the circle at once"),
+      .init(flag: "--new-circle", placeholder: nil, summary: "re-create the records in a new circle"),
       .init(
         flag: "--partial", placeholder: nil,
-        summary: "restore what is intact of a damaged backup, and say what is missing"),
-      CommandTable.preview("verify and count only, change nothing"),
+        summary: "restore the intact part of a damaged backup, and report what is missing"),
+      CommandTable.preview("only verify and count; change nothing"),
     ],
     details: """
-      Stop the node first. Every signature is verified before anything changes, and the present store is kept
-      among the backups (of such folders the newest five stay). With the keys that were here the device is the same one; without them it can be read
-      at once and joins the circle with a ticket, or with the root key. Changes that other devices have made
-      since the backup come back from them.
+      Stop the node first. Every signature is verified before anything changes. The current store is moved to
+      the backups folder, which keeps the newest five such stores. If the keys of the backed-up device are here,
+      this is the same device as before. Without them the data can be read at once, and the device joins the
+      circle with a ticket or with the root key. Changes that other devices made since the backup arrive by sync.
       """,
     exampleArguments: "laptop.waymark --preview")
 
-  func run(_ run: CommandRun) async throws -> RestoreSummary {
+  func run(_ run: CommandContext) async throws -> RestoreSummary {
     var request = RestoreOperation.Request(file: file, name: try ownName(name, of: run.home) ?? hostName)
     request.rootKey = rootKey
     request.foundsCircle = newCircle == true
     request.isPartial = partial == true
     if request.rootKey != nil, request.foundsCircle {
       throw WaymarkError.usage(
-        "--root-key is for the circle of the backup, --new-circle leaves it: give one.",
+        "--root-key rejoins the circle of the backup and --new-circle leaves it: use only one of them.",
         next: .waymark("help restore"))
     }
     let restoring = RestoreOperation(home: run.home, request: request)
@@ -71,7 +71,7 @@ extension RestoreBackup: TerminalCommand {
     let changeSets = counted(Int64(answer.changeSets), "change set")
     rendering.data.paragraph(
       "\(answer.isPreview ? "Would restore" : "Restored") \(records) from \(changeSets): backup of "
-        + "\(printable(answer.from)) of \(rendering.time.full(answer.created))")
+        + "\(printable(answer.from)), taken \(rendering.time.full(answer.created))")
     let device = answer.device.map { "\($0)\(answer.hasNewKeys ? " (new keys)" : "")" } ?? "new keys"
     rendering.data.pairs([
       ("circle", answer.circle.description + (answer.isNewCircle ? " (new)" : "")), ("device", device),
@@ -79,20 +79,20 @@ extension RestoreBackup: TerminalCommand {
     if let text = answer.text { rendering.notes.paragraph(printable(text), .careful) }
     if let kept = answer.keptAt {
       rendering.notes.paragraph(
-        "The store that was here is in \(printable(kept))"
-          + (answer.keptBackup != nil ? "; store.waymark there can be restored in its turn." : "."))
+        "The previous store is in \(printable(kept))"
+          + (answer.keptBackup != nil ? "; to go back to it, restore store.waymark from there." : "."))
     }
     if answer.missing > 0 {
       rendering.notes.paragraph(
-        "\(counted(Int64(answer.missing), "change set")) of the backup \(answer.missing == 1 ? "is" : "are") damaged and missing here. waymark "
-          + "status names what peers are asked for.", .careful)
+        "\(counted(Int64(answer.missing), "change set")) of the backup \(answer.missing == 1 ? "is" : "are") "
+          + "damaged and missing here. waymark status shows what is requested from peers.", .careful)
     }
     if answer.isPreview {
       return rendering.notes.paragraph("Nothing was changed. Next: \(waymark: "restore") without --preview")
     }
     if !answer.isAdmitted {
       rendering.notes.paragraph(
-        "This device is not in the circle yet: what it holds can be read, not written.", .careful)
+        "This device is not in the circle yet: its data can be read, but not changed.", .careful)
     }
     rendering.notes.next(answer.next)
   }

@@ -3,16 +3,16 @@ import Foundation
 import JSONDocument
 import Waymark
 
-/// Where a node serves if nothing else is said.
+/// The address that a node listens on by default.
 let defaultListen = "[::]:7433"
 
-/// Why a node that was serving ends.
+/// Why a serving node ends.
 private enum ServingEnd {
   case signal(Int32)
   case broken(WaymarkError)
 }
 
-/// `run`: the command during which this process is the node.
+/// `run`: the command that makes this process the node.
 extension CommandRun {
   /// `run`: serves until SIGINT or SIGTERM.
   func serve() async throws -> Int32 {
@@ -31,7 +31,7 @@ extension CommandRun {
     try ProcessGuard.takeDescriptors()
     let log = try log(format)
     notifier.status("Opening the store")
-    // This may take long, and leaves nothing half done: signals end the process at once.
+    // Opening may take long and can be interrupted safely, so signals end the process at once.
     Interrupts.endWith(ExitCode.interrupted)
     try await SuspectStore.check(home)
     let (ends, stream) = AsyncStream<ServingEnd>.makeStream()
@@ -65,7 +65,7 @@ extension CommandRun {
       return Self.exitCode(after: number)
     case .broken(let failure):
       notifier.stopping(failure.message)
-      // Who waits for an answer gets it. The store is not closed: that would write.
+      // Clients that wait for an answer get it first. The store is not closed: closing would write to it.
       try await Task.sleep(for: .milliseconds(300))
       exit(Application.report(failure, on: terminal, as: format))
     }
@@ -73,9 +73,9 @@ extension CommandRun {
 
   private static func exitCode(after signal: Int32) -> Int32 { signal == SIGINT ? ExitCode.interrupted : 0 }
 
-  /// Ends the process some seconds after a signal, if the node has not ended it by then: what runs may be one long
-  /// transaction, or the store may still be opening. The store tolerates an end at any moment: a transaction that is under
-  /// way is rolled back at the next start.
+  /// Ends the process some seconds after a signal if the node has not done so: it may be in one long transaction, or
+  /// still opening the store. The store may be killed at any moment: an open transaction is rolled back at the next
+  /// start.
   private func endAnyway(on signal: Int32, _ format: LogFormat) {
     let terminal = terminal
     Thread.detachNewThread {
@@ -83,8 +83,8 @@ extension CommandRun {
       terminal.note(
         format.line(
           .warning, "node",
-          "work that was under way did not end within \(Int(Self.endSeconds)) seconds; ending without it: "
-            + "changes that were not acknowledged are rolled back",
+          "work in progress did not end within \(Int(Self.endSeconds)) seconds; exiting anyway: "
+            + "unacknowledged changes are rolled back",
           now: systemWall(), isTerminal: terminal.error.isTerminal))
       TemporaryFiles.remove()
       _exit(Self.exitCode(after: signal))
@@ -99,7 +99,7 @@ extension CommandRun {
     return document.text(.line)
   }
 
-  /// What the node says while it runs, one line each; `WAYMARK_LOG` names the least level.
+  /// The log of the running node, on standard error; `WAYMARK_LOG` names the lowest level that is shown.
   private func log(_ format: LogFormat) throws -> NodeLog {
     let terminal = terminal
     return NodeLog(least: try leastLevel) { level, area, message in
@@ -114,7 +114,7 @@ extension CommandRun {
       let levels = NodeLog.Level.allCases
       if let level = levels.first(where: { "\($0)" == name.lowercased() }) { return level }
       throw WaymarkError.usage(
-        "WAYMARK_LOG can't be “\(printable(name))”: it is one of "
+        "Invalid WAYMARK_LOG “\(printable(name))”: expected one of "
           + levels.map { "\($0)" }.joined(separator: ", ") + ".", next: .waymark("help run"))
     }
   }

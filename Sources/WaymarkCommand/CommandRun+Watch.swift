@@ -4,7 +4,7 @@ import JSONDocument
 import Synchronization
 import Waymark
 
-/// `status --watch`: the same again and again, in place on a terminal, else as JSON lines.
+/// `status --watch`: redraws the status in place on a terminal, and else prints each change as a line of JSON.
 extension CommandRun {
   func watch() async throws -> Int32 {
     let screen = Screen(terminal, isShown: terminal.output.isTerminal && !invocation.options.json)
@@ -25,10 +25,10 @@ extension CommandRun {
       } else if let line = watched.news() {
         terminal.data(line)
       }
-      // Not one long sleep: the person may press Ctrl-C or pull at the window.
+      // Many short sleeps: Ctrl-C and a resized window need a quick response.
       let began = ContinuousClock.now
-      // Where no node runs, each look opens the store, and keeps others out meanwhile: so only when something is new in
-      // it. Until then what was seen is shown with the time that passes.
+      // Without a running node each look opens the store and locks others out, so it happens only after the store's
+      // files have changed. Until then the last status is drawn again with its ages brought up to date.
       while ContinuousClock.now - began < (watched.isRunning ? .seconds(1) : .seconds(600)) {
         guard !signals.isEnded else {
           screen.leave()
@@ -54,7 +54,7 @@ extension CommandRun {
         ShowHistory(limit: "\(Self.operationsShown)"), home: home)
       watched.take(status, history.operations)
     } catch let failure as WaymarkError where [.hungUp, .storeHeld].contains(failure.code) {
-      // The node is on its way up or down; what was seen last stands until it is there again.
+      // The node is starting or stopping; the last status stays until it answers again.
       guard watched.hasFailed < 20, watched.status != nil || failure.code == .hungUp else { throw failure }
       watched.hasFailed += 1
     }
@@ -74,16 +74,16 @@ extension CommandRun {
     return isLast || whole.count <= size.rows ? whole : Self.cut(lines(true), to: size.rows)
   }
 
-  /// As much as fits, with what waits for somebody before who is there, and the head first of all.
+  /// The lines that fit; the short form begins with the head and what needs attention, so that these are kept.
   static func cut(_ lines: [String], to rows: Int) -> [String] {
     guard lines.count > rows else { return lines }
-    return lines.prefix(rows - 1) + ["… and \(lines.count - rows + 1) more lines: make the window higher"]
+    return lines.prefix(rows - 1) + ["… and \(lines.count - rows + 1) more lines: enlarge the window"]
   }
 
   static let operationsShown = 5
 }
 
-/// By what can be seen, without opening a store, that somebody has written to it.
+/// Sizes and modification times of the store's files, which reveal a write without opening the store.
 private struct StoreTrace: Hashable {
   private struct Mark: Hashable {
     let size: Int?
@@ -100,19 +100,19 @@ private struct StoreTrace: Hashable {
   }
 }
 
-/// What `status --watch` has seen.
+/// What `status --watch` has collected: the last status, and how large each backlog was.
 struct Watched {
   private(set) var status: NodeStatus?
   private(set) var operations: [History.Operation] = []
-  /// How often in a row the node gave no answer.
+  /// How many times in a row the node did not answer.
   var hasFailed = 0
-  /// For each peer and direction the most change sets since it last was even, and when that began.
+  /// For each peer and direction, the largest backlog in change sets since it was last empty, and when it began.
   private(set) var peaks: [Way: (count: Int, since: ContinuousClock.Instant)] = [:]
-  private var said: JSON = .null
+  private var printed: JSON = .null
 
   var isRunning: Bool { status?.isServing == true }
 
-  /// From a peer, or to it.
+  /// Whether this device lacks change sets of a peer (`behind`), or the peer lacks some of this device (`ahead`).
   enum Direction: CaseIterable { case behind, ahead }
 
   struct Way: Hashable {
@@ -139,7 +139,7 @@ struct Watched {
     }
   }
 
-  /// What is still to come from a peer, or to go to it, and of how many.
+  /// How much of a backlog is done, of how many change sets, since when; nil if there is none.
   func catchUp(_ peer: Peer, _ direction: Direction, at now: ContinuousClock.Instant = .now)
     -> (done: Int64, total: Int64, seconds: Double)?
   {
@@ -148,12 +148,12 @@ struct Watched {
     return (Int64(peak.count - count), Int64(peak.count), (now - peak.since) / .seconds(1))
   }
 
-  /// A line of JSON, if something is different from the last one, the mere passing of time left out.
+  /// The status as a line of JSON; nil if only times have changed since the last line.
   mutating func news() -> String? {
     guard let status, let json = try? AnswerCoding.document(status) else { return nil }
     let lasting = Self.lasting(json)
-    guard lasting != said else { return nil }
-    said = lasting
+    guard lasting != printed else { return nil }
+    printed = lasting
     let head = [JSON.Member("type", "status"), JSON.Member("schema", "waymark.status/1")]
     return JSON.object(head + (json.members ?? [])).text(.line)
   }
@@ -179,7 +179,7 @@ extension Peer {
   }
 }
 
-/// What the person does meanwhile.
+/// Signals from the terminal: interrupts and changes of its size.
 private final class WatchSignals: Sendable {
   private let state = Mutex((isEnded: false, isResized: false))
 
@@ -188,7 +188,7 @@ private final class WatchSignals: Sendable {
     }
     Interrupts.handle([SIGWINCH]) { [weak self] _ in self?.state.withLock { $0.isResized = true } }
     guard screen.isShown else { return }
-    // Whoever stops the program gets the terminal back as it was, and the picture again later.
+    // Ctrl-Z restores the terminal before the process stops; after `fg` the status is drawn again.
     Interrupts.handle([SIGTSTP]) { [weak self] _ in
       screen.leave()
       kill(getpid(), SIGSTOP)
@@ -207,7 +207,7 @@ private final class WatchSignals: Sendable {
   }
 }
 
-/// A picture on the terminal that is drawn anew in place; what was on the terminal before comes back.
+/// The alternate screen of a terminal, redrawn in place; leaving it brings back what was on the terminal before.
 final class Screen: Sendable {
   let isShown: Bool
   private let terminal: Terminal
@@ -219,7 +219,7 @@ final class Screen: Sendable {
     enter()
   }
 
-  /// The other screen, without a cursor, and with lines that end where the terminal does.
+  /// Switches to the alternate screen, hides the cursor and turns line wrapping off.
   func enter() {
     guard isShown else { return }
     isThere.withLock { isThere in
@@ -228,7 +228,7 @@ final class Screen: Sendable {
     }
   }
 
-  /// A second time does nothing.
+  /// Switches back; calling it again has no effect.
   func leave() {
     isThere.withLock { isThere in
       if isThere { terminal.raw("\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l") }
@@ -236,7 +236,7 @@ final class Screen: Sendable {
     }
   }
 
-  /// Writes over what is there, line by line: nothing flickers.
+  /// Overwrites the screen line by line instead of clearing it, which would flicker.
   func draw(_ lines: [String]) {
     isThere.withLock { isThere in
       guard isThere else { return }

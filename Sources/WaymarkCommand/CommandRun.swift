@@ -3,7 +3,7 @@ import Foundation
 import JSONDocument
 import Waymark
 
-/// One understood command, from request to answer.
+/// One parsed command, from request to answer.
 struct CommandRun: Sendable {
   let invocation: Invocation
   private let streams: StandardStreams
@@ -11,14 +11,14 @@ struct CommandRun: Sendable {
   let home: Home
   let environment: [String: String]
 
-  /// - Throws: `WaymarkError` if nothing says where the home is.
+  /// - Throws: `WaymarkError` if the home can't be determined.
   init(_ streams: StandardStreams, _ terminal: Terminal, _ environment: [String: String]) throws {
     self.streams = streams
     invocation = streams.invocation
     self.terminal = terminal
     self.terminal.endsUnread = invocation.words != ["run"]
     self.environment = environment
-    // With `set` the flag is about the new passphrase, not about the present one.
+    // For `set` the flag names the file of the new passphrase, not of the current one.
     let file = invocation.words == ["keys", "passphrase", "remove"] ? invocation["file"] : nil
     let passphrases = TerminalPassphrases(terminal, file: file)
     do {
@@ -29,12 +29,12 @@ struct CommandRun: Sendable {
     }
   }
 
-  /// Commands that look at no home, and work where there can be none.
+  /// Commands that need no home and work where none can be determined.
   private static let withoutHome: Set<[String]> = [
     ["help"], ["version"], ["completions"], ["manual"], ["issuer", "init"],
   ]
 
-  /// - Throws: `WaymarkError` with a next step that can be typed as it stands.
+  /// - Throws: `WaymarkError` with a next step that can be typed as it is.
   func run() async throws -> Int32 {
     do {
       return try await perform()
@@ -62,7 +62,7 @@ struct CommandRun: Sendable {
     var progress = terminal
     progress.dropsUnwritten = true
     let events = EventPrinter(progress, printsJSON: invocation.options.json && Asked.isStream)
-    let run = CommandRun(
+    let run = CommandContext(
       home: home, terminal: terminal, environment: environment, events: events,
       printsJSON: invocation.options.json)
     let (command, answer): (Asked, Asked.Answer)
@@ -89,7 +89,7 @@ struct CommandRun: Sendable {
     return command.exitCode(for: answer)
   }
 
-  /// The request, with what the node can't know: the zone of the person who typed it.
+  /// The request, with what only this process knows: the user's time zone, and whether it can ask.
   func request(_ invocation: Invocation) throws -> ControlRequest {
     var request = invocation.request
     if invocation.words == ["sync", "on"], terminal.canAsk { request.arguments["interactive"] = true }
@@ -100,7 +100,7 @@ struct CommandRun: Sendable {
     return request
   }
 
-  /// A running node has another working directory than the person who typed a path.
+  /// Makes a typed path absolute: a running node has another working directory.
   private func absolutePath(in field: JSON, _ group: String) throws -> JSON {
     let pathField = ["attachment": "file", "profile": "avatar"][group]
     guard let name = field[0]?.string, name == pathField, let path = field[1]?.string,
@@ -111,7 +111,7 @@ struct CommandRun: Sendable {
 
   // MARK: Asking
 
-  /// Does what needs a yes only after one: from `--yes`, or from the person at the terminal.
+  /// Runs the body. If that fails because it needs confirmation, asks at the terminal and runs it again with `yes`.
   private func confirmed<Answer>(_ body: (Invocation) async throws -> Answer) async throws -> Answer {
     do {
       return try await body(invocation)
@@ -126,7 +126,7 @@ struct CommandRun: Sendable {
       if invocation.words == ["sync", "on"] { try await showPreview() }
       guard terminal.confirms(printable(failure.message)) else {
         throw WaymarkError(
-          exitCode: failure.exitCode, code: .declined, message: "That was no yes, so nothing was changed.",
+          exitCode: failure.exitCode, code: .declined, message: "Not confirmed; nothing was changed.",
           next: failure.next)
       }
       var agreed = invocation
@@ -135,7 +135,7 @@ struct CommandRun: Sendable {
     }
   }
 
-  /// What the question is about, beside what is data.
+  /// Shows on standard error what the question is about.
   private func showPreview() async throws {
     var preview = TurnSyncOn()
     preview.preview = true

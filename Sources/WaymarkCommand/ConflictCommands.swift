@@ -4,7 +4,7 @@ import Waymark
 
 extension ListConflicts: TerminalCommand {
   static let syntax = CommandSpec(
-    words: ["conflicts", "list"], summary: "what was changed on two devices at the same time",
+    words: ["conflicts", "list"], summary: "list changes made on two devices at the same time",
     impliesLastWord: true, exampleArguments: "")
 
   func render(_ answer: Answer, into rendering: inout Rendering) {
@@ -12,14 +12,14 @@ extension ListConflicts: TerminalCommand {
     let ids = distinctPrefixes(answer.conflicts.map(\.id))
     for conflict in answer.conflicts { rendering.sides(conflict, id: ids[conflict.id] ?? "") }
     rendering.notes.paragraph(
-      "Decide one: \(waymark: "conflicts show ID"), \(waymark: "conflicts resolve ID --take winner|loser|DEVICE")"
+      "To resolve one: \(waymark: "conflicts show ID"), \(waymark: "conflicts resolve ID --take winner|loser|DEVICE")"
     )
   }
 }
 
 extension ShowConflict: TerminalCommand {
   static let syntax = CommandSpec(
-    words: ["conflicts", "show"], summary: "all that both sides wrote, and what can be done",
+    words: ["conflicts", "show"], summary: "show what each side wrote, and how to resolve it",
     operands: [.init(placeholder: "ID", key: "id")], exampleArguments: "3fa91c22")
 
   func render(_ answer: Answer, into rendering: inout Rendering) {
@@ -42,17 +42,17 @@ extension ShowConflict: TerminalCommand {
 
 extension ResolveConflicts: TerminalCommand {
   static let syntax = CommandSpec(
-    words: ["conflicts", "resolve"], summary: "decide for one side, on all devices",
+    words: ["conflicts", "resolve"], summary: "resolve a conflict for all devices",
     operands: [.init(placeholder: "ID", key: "id", isOptional: true)],
     options: [
       .init(
         flag: "--take", placeholder: "winner|loser|DEVICE",
-        summary: "what shows now, the other side, or what that device wrote"),
-      .init(flag: "--all", placeholder: nil, summary: "every conflict; with --take winner only"),
+        summary: "keep the value that shows, take the other one, or that of DEVICE"),
+      .init(flag: "--all", placeholder: nil, summary: "resolve every conflict; only with --take winner"),
     ],
     details: """
-      A decision is an ordinary change: it reaches every device, both values stay in the history, and
-      waymark undo takes it back. Where a delete hides changes, winner deletes again and loser restores.
+      Resolving a conflict is an ordinary change: it syncs to every device, both values stay in the history,
+      and waymark undo reverts it. If a delete hides changes, winner deletes again and loser restores.
       """,
     exampleArguments: "3fa91c22 --take winner")
 
@@ -64,7 +64,7 @@ extension ResolveConflicts: TerminalCommand {
 extension Rendering {
   /// One line per conflict and one per write.
   ///
-  /// - Parameter isWhole: shows long values in several lines, instead of their beginning.
+  /// - Parameter isWhole: whether long values are wrapped; else they are cut.
   fileprivate mutating func sides(_ conflict: Conflict, id: String, isWhole: Bool = false) {
     data.gap()
     let what = [conflict.kind.rawValue, conflict.name, conflict.field].compactMap(\.self).map(printable)
@@ -75,7 +75,7 @@ extension Rendering {
     table.rows = writes.map { write($0, $1, $2) }
     if isWhole {
       table = TextTable([.init(""), .init(""), .init(""), .init(""), .init("", widthMin: 20)])
-      // The value last, where there is room for more lines.
+      // The value comes last, in the column that wraps.
       table.rows = writes.map { write($0, $1, $2) }.map { Array($0[..<2] + $0[3...] + $0[2..<3]) }
       table.wrapsLast = true
     }

@@ -6,16 +6,16 @@ import Waymark
 
 extension FoundCircle: TerminalCommand {
   static let syntax = CommandSpec(
-    words: ["init"], summary: "found a new circle with this device",
+    words: ["init"], summary: "create a new circle with this device",
     options: [
-      .init(flag: "--name", placeholder: "NAME", summary: "what this device is called"),
+      .init(flag: "--name", placeholder: "NAME", summary: "name of this device"),
       .init(
-        flag: "--issuer", placeholder: "FILE.pub", summary: "whose entitlements the circle accepts",
+        flag: "--issuer", placeholder: "FILE.pub", summary: "issuer whose entitlements the circle accepts",
         type: .path),
     ],
     exampleArguments: "--name laptop")
 
-  func run(_ run: CommandRun) throws -> Answer {
+  func run(_ run: CommandContext) throws -> Answer {
     let issuers = try issuer.map { [try Issuer.readPublicKey($0)] } ?? []
     return Answer(
       try Node.initialize(home: run.home, name: try ownName(name, of: run.home) ?? hostName, issuers: issuers)
@@ -27,11 +27,11 @@ extension FoundCircle: TerminalCommand {
     rendering.rewritten(answer.rewritten)
     if let aside = answer.keysAside {
       rendering.notes.paragraph(
-        "The keys that were here without a store are in \(printable(aside)) now. With a backup of that store, and the "
-          + "keys back in their place: \(waymark: "restore FILE")")
+        "Keys without a store were found here; they are now in \(printable(aside)). If you have a backup of their "
+          + "store, move the keys back, then: \(waymark: "restore FILE")")
     }
     rendering.notes.paragraph(
-      "Next: \(waymark: "service install"), or \(waymark: "run") in another terminal; then \(waymark: "invite"), for your next device"
+      "Next: \(waymark: "service install"), or \(waymark: "run") in another terminal; then \(waymark: "invite") for your next device"
     )
   }
 }
@@ -40,23 +40,23 @@ extension FoundCircle: TerminalCommand {
 
 extension JoinCircle: TerminalCommand {
   static let syntax = CommandSpec(
-    words: ["join"], summary: "join the circle that a ticket comes from",
+    words: ["join"], summary: "join a circle with a ticket",
     operands: [.init(placeholder: "TICKET|-", key: "ticket", isOptional: true)],
     options: [
-      .init(flag: "--name", placeholder: "NAME", summary: "what this device is called"),
-      CommandTable.rootKey("in place of a ticket: the root key of the circle that this store is of"),
+      .init(flag: "--name", placeholder: "NAME", summary: "name of this device"),
+      CommandTable.rootKey("instead of a ticket: the root key of the circle that this store belongs to"),
     ],
     details: """
-      Without TICKET it asks for one at the terminal, with - it reads standard input; on the
-      command line other users of this machine can see it for a moment. Data that is here already
-      comes along: it is shown, backed up, and written again in the new circle. A device that is a
-      member already is left alone, unless --yes; one that was revoked keeps its store and name,
-      and gets new keys. If the join is interrupted, run it again: it continues with the same key.
-      With --root-key this device becomes an admin without an inviter.
+      Without TICKET the command asks for one at the terminal; with - it reads standard input. A ticket on
+      the command line is briefly visible to other users of this machine. If this device has data already,
+      the command lists it, backs it up and re-creates it in the new circle. A device that is already a
+      member is left unchanged unless you add --yes; a revoked device keeps its store and name and gets new
+      keys. If the join is interrupted, run it again: it continues with the same key. With --root-key this
+      device becomes an admin without an invitation.
       """,
     exampleArguments: "--name phone")
 
-  func run(_ run: CommandRun) async throws -> Answer {
+  func run(_ run: CommandContext) async throws -> Answer {
     let home = run.home
     if let rootKey {
       guard ticket == nil else {
@@ -76,9 +76,9 @@ extension JoinCircle: TerminalCommand {
     return Answer(try await joining.join(isConfirmed: yes == true), brought: preview, askedName: wanted)
   }
 
-  /// What was typed, else the first line of standard input; without either, the ticket of an interrupted join, or the
-  /// answer of the person at the terminal.
-  private func readTicket(_ run: CommandRun) throws -> String {
+  /// The ticket that was typed, or for `-` the first line of standard input; without an argument, the ticket of an
+  /// interrupted join or one that is typed at a prompt.
+  private func readTicket(_ run: CommandContext) throws -> String {
     let found =
       switch ticket {
       case "-": Self.line
@@ -88,7 +88,7 @@ extension JoinCircle: TerminalCommand {
     guard let found = found?.trimmingCharacters(in: .whitespacesAndNewlines), !found.isEmpty else {
       throw ticket == "-"
         ? WaymarkError.usage(
-          "No ticket came in on standard input.", next: "\(waymark: "invite") | \(waymark: "join -")")
+          "There was no ticket on standard input.", next: "\(waymark: "invite") | \(waymark: "join -")")
         : WaymarkError.usage(
           "`waymark join` needs a ticket.",
           next:
@@ -98,13 +98,13 @@ extension JoinCircle: TerminalCommand {
     return found
   }
 
-  private func interrupted(_ run: CommandRun) -> String? {
+  private func interrupted(_ run: CommandContext) -> String? {
     guard let ticket = JoinOperation.pendingTicket(in: run.home) else { return nil }
-    run.terminal.note("Continuing the join that was interrupted.")
+    run.terminal.note("Continuing the interrupted join.")
     return ticket
   }
 
-  /// Asks once: after a yes the command runs a second time, and needs the same ticket.
+  /// Prompts only once: after a confirmation the command runs a second time, with the same ticket.
   private func asked(_ terminal: Terminal) -> String? {
     let isFirst = Self.hasAsked.withLock { asked in
       defer { asked = true }
@@ -116,7 +116,7 @@ extension JoinCircle: TerminalCommand {
 
   private static let hasAsked = Mutex(false)
 
-  /// The first line of standard input: after a yes the command runs a second time, and the line does not come twice.
+  /// The first line of standard input, kept because after a confirmation the command runs a second time.
   private static let line = readLine()
 
   private func needsYes(_ preview: JoinPreview, _ home: Home) -> WaymarkError {
@@ -124,8 +124,8 @@ extension JoinCircle: TerminalCommand {
       .joined(separator: ", ")
     return WaymarkError(
       exitCode: ExitCode.needsYes, code: .needsYes,
-      message: "This device has data of its own: \(counts). It comes along into the new circle, and a backup "
-        + "of the store as it is goes to \(home.backups).",
+      message: "This device has data of its own: \(counts). It will be re-created in the new circle, after a "
+        + "backup of the current store to \(home.backups).",
       next: .waymark("join --yes"))
   }
 
@@ -134,19 +134,19 @@ extension JoinCircle: TerminalCommand {
     rendering.membership(answer.circle, answer.device, answer.name)
     if answer.byTicket?.wasMember == true {
       return rendering.notes.paragraph(
-        "This device (\(name)) has joined with this ticket already; nothing was done. Next: \(waymark: "status")"
+        "This device (\(name)) has already joined with this ticket; nothing was changed. Next: \(waymark: "status")"
       )
     }
     if let asked = answer.byTicket?.askedName, asked != answer.name {
       rendering.notes.paragraph(
         name.hasPrefix(printable(asked))
           ? "Another device is called “\(printable(asked))”, so this one is called “\(name)”."
-          : "The circle knows this device as “\(name)” already.")
+          : "The circle already knows this device as “\(name)”.")
     }
     if let former = answer.byTicket?.formerMember {
       rendering.notes.paragraph(
-        "“\(printable(former.name))” stays in the circle with the keys from before. "
-          + "To take it out: \(waymark: "revoke \(former.device.description.prefix(16))", on: "an admin device")"
+        "“\(printable(former.name))” is still in the circle with its former keys. "
+          + "To revoke it: \(waymark: "revoke \(former.device.description.prefix(16))", on: "an admin device")"
       )
     }
     rendering.rewritten(answer.rewritten)
@@ -155,7 +155,7 @@ extension JoinCircle: TerminalCommand {
 }
 
 extension Rendering {
-  /// What this device is in its circle.
+  /// The circle, and the key and name of this device in it.
   fileprivate mutating func membership(_ circle: CircleID, _ device: DeviceKey, _ name: String) {
     data.pairs([
       ("circle", circle.description), ("device", device.description), ("name", printable(name)),
@@ -165,17 +165,17 @@ extension Rendering {
   fileprivate mutating func rewritten(_ count: Int) {
     guard count > 0 else { return }
     notes.paragraph(
-      "\(counted(Int64(count), "record")) that the revocation had left out \(count == 1 ? "is" : "are") written "
-        + "again: \(waymark: "history")")
+      "\(counted(Int64(count), "record")) that the revocation had excluded \(count == 1 ? "was" : "were") "
+        + "re-created: \(waymark: "history")")
   }
 }
 
-/// What this device is to be called: what was typed, else what its configuration says.
+/// The name for this device: the typed one, else the configured one; nil if there is neither.
 func ownName(_ typed: String?, of home: Home) throws -> String? {
   try typed ?? Configuration(home: home).name
 }
 
-/// What a device is called if nobody says: the machine's name, without its domain.
+/// The default name of a device: the host name without its domain.
 var hostName: String {
   let name = ProcessInfo.processInfo.hostName.prefix { $0 != "." }
   return name.isEmpty ? "device" : String(name.prefix(32))
@@ -188,23 +188,23 @@ extension Invite: TerminalCommand {
     words: ["invite"], summary: "print a ticket that lets one device join",
     options: [
       .init(
-        flag: "--role", placeholder: "admin|member", summary: "what the new device may do",
+        flag: "--role", placeholder: "admin|member", summary: "role of the new device; default member",
         type: .words(["admin", "member"])),
       .init(
-        flag: "--expires", placeholder: "10m", summary: "how long the ticket is good", type: .duration),
-      CommandTable.rootKey("sign with the circle's root key, on a device that is no admin"),
+        flag: "--expires", placeholder: "10m", summary: "how long the ticket is valid", type: .duration),
+      CommandTable.rootKey("sign with the circle's root key, on a device that is not an admin"),
     ],
     details: """
-      A running node serves the ticket in the background; else this command waits for the joiner.
-      Without being typed: waymark invite | ssh box waymark join -
+      A running node serves the ticket in the background; otherwise this command waits until the new device
+      has joined. To pass a ticket on without typing it: waymark invite | ssh box waymark join -
       """,
     exampleArguments: "--expires 1h")
 
-  /// The event `ticket` is all that goes to standard output.
+  /// Only the event `ticket` goes to standard output.
   static let isShownByEvents = true
 
   /// A running node serves the ticket; else this process does, until a device has joined.
-  func run(_ run: CommandRun) async throws -> Answer {
+  func run(_ run: CommandContext) async throws -> Answer {
     let show: @Sendable (CommandEvent) -> Void = { event in
       guard case .ticket(let ticket, let expires) = event else { return }
       guard run.printsJSON else { return run.terminal.data(ticket) }
@@ -219,7 +219,7 @@ extension Invite: TerminalCommand {
     do {
       try await serveAnywhere(node)
       try await node.serveControl()
-      run.terminal.note("Waiting here until the new device has joined; Ctrl-C gives up.")
+      run.terminal.note("Waiting for the new device to join; Ctrl-C cancels.")
       var invite = self
       invite.wait = true
       let reader = watchReader(node, run.terminal)
@@ -233,7 +233,7 @@ extension Invite: TerminalCommand {
     }
   }
 
-  /// The usual port if it is free, else any.
+  /// Listens at the usual address, or if that is in use at any free port.
   private func serveAnywhere(_ node: Node) async throws {
     do {
       try await node.serve(listen: try Configuration(home: node.home).listen ?? defaultListen)
@@ -242,14 +242,15 @@ extension Invite: TerminalCommand {
     }
   }
 
-  /// `waymark invite | waymark join -`: if the joiner gives up, nobody else has the ticket, and waiting on would
-  /// leave a person with a terminal that says nothing.
+  /// Ends the process when the reader of the ticket is gone and no device has joined.
+  ///
+  /// In `waymark invite | waymark join -` no other program has the ticket, so further waiting would be in vain.
   private func watchReader(_ node: Node, _ terminal: Terminal) -> Task<Void, Never> {
     Task {
       while !Task.isCancelled {
         try? await Task.sleep(for: .milliseconds(500))
         guard readerOfOutputIsGone() else { continue }
-        // A joiner hangs up after it has succeeded, too.
+        // The reader also ends after a successful join; then this task is cancelled in the meantime.
         try? await Task.sleep(for: .seconds(10))
         guard !Task.isCancelled else { return }
         await node.close()
@@ -257,7 +258,7 @@ extension Invite: TerminalCommand {
           Application.report(
             WaymarkError(
               exitCode: ExitCode.failed, code: .readerGone,
-              message: "Whoever read the ticket is gone, and no device has joined.",
+              message: "The program that read the ticket has ended, and no device has joined.",
               next: .waymark("invite")), on: terminal))
       }
     }
@@ -269,7 +270,7 @@ extension Invite: TerminalCommand {
   }
 }
 
-/// Whether standard output is a pipe that nobody reads any more.
+/// Whether standard output is a pipe whose reader is gone.
 private func readerOfOutputIsGone() -> Bool {
   var output = pollfd(fd: 1, events: 0, revents: 0)
   return poll(&output, 1, 0) > 0 && output.revents & Int16(POLLERR) != 0

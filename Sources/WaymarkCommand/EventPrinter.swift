@@ -3,7 +3,7 @@ import JSONDocument
 import Synchronization
 import Waymark
 
-/// Shows what a long command says while it works: as JSON lines, or as a bar and as notes.
+/// Shows the events of a long command: as JSON lines, or as a progress bar and notes.
 final class EventPrinter: Sendable {
   private let terminal: Terminal
   private let printsJSON: Bool
@@ -14,7 +14,7 @@ final class EventPrinter: Sendable {
     var skipped = 0
   }
 
-  /// More rows than this are counted and not listed; `--json` lists all.
+  /// Further skipped rows are counted, not listed; `--json` lists all.
   private static let skippedShownMax = 20
 
   init(_ terminal: Terminal, printsJSON: Bool) {
@@ -39,13 +39,13 @@ final class EventPrinter: Sendable {
         state.progress.clear()
         let parts = [file, place, reason].map(fileName)
         terminal.note("skipped: \(printable(parts.joined(separator: ": ")))")
-      // The answer lists warnings once more.
+      // Warnings are shown with the answer, which repeats them.
       case .warning, .ticket: break
       }
     }
   }
 
-  /// Takes the bar away before the answer is shown.
+  /// Removes the progress bar before the answer is shown.
   func finish() {
     state.withLock { state in
       state.progress.clear()

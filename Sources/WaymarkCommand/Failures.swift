@@ -1,7 +1,7 @@
 import Waymark
 
 extension Invocation {
-  /// The failure with a next step, and one that means the home that was typed.
+  /// The failure with a next step if it had none; commands in the step name the home that was typed.
   func completing(_ failure: WaymarkError) -> WaymarkError {
     var next = failure.next
     if next == nil, failure.code == .ambiguous { next = .waymark("help ids") }

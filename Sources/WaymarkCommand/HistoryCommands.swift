@@ -6,13 +6,13 @@ import Waymark
 
 extension ShowHistory: TerminalCommand {
   static let syntax = CommandSpec(
-    words: ["history"], summary: "what was done, or what was written to one record",
+    words: ["history"], summary: "list operations, or all changes to one record",
     operands: [.init(placeholder: "RECORD", key: "record", isOptional: true)],
     options: [.init(flag: "--limit", placeholder: "N", summary: "show the newest N; default 20")],
     details: """
-      Newest first. A record is named by its id or name, deleted ones too; `profile` is the
-      profile. Every write is shown with what it replaced; one that lost to another device's is
-      marked, and kept.
+      Newest first. RECORD is the id or the name of a record, also of a deleted one, or `profile`. Every
+      change is shown with the value that it replaced. A change that lost to one made on another device at
+      the same time is kept, and marked.
       """,
     exampleArguments: "Rome")
 
@@ -22,18 +22,18 @@ extension ShowHistory: TerminalCommand {
     } else {
       rendering.operations(answer.operations)
     }
-    if answer.hasMore { rendering.notes.paragraph("There is more: \(waymark: "history --limit N")") }
+    if answer.hasMore { rendering.notes.paragraph("There are more: \(waymark: "history --limit N")") }
   }
 }
 
 extension Undo: TerminalCommand {
   static let syntax = CommandSpec(
-    words: ["undo"], summary: "take back an operation",
+    words: ["undo"], summary: "undo an operation",
     operands: [.init(placeholder: "OPERATION", key: "operation", isOptional: true)],
-    options: [.init(flag: "--preview", placeholder: nil, summary: "say what it would do, write nothing")],
+    options: [.init(flag: "--preview", placeholder: nil, summary: "show what it would do; change nothing")],
     details: """
-      Without OPERATION the newest one of this device. What was changed since, and records that
-      others have added to, are listed and left alone; with --yes they are taken back too. An undo
+      Without OPERATION, the newest operation of this device. Values that were changed since, and records
+      that others have added to, are listed and left unchanged; with --yes they are reverted too. An undo
       can be undone.
       """,
     exampleArguments: "--preview")
@@ -51,20 +51,20 @@ extension Undo: TerminalCommand {
         + (changes.isEmpty ? "nothing would change" : changes) + ".")
     rendering.leftAlone(answer.left)
     if answer.isPreview {
-      rendering.notes.paragraph("Nothing was written. Next: \(waymark: "undo \(id)")")
+      rendering.notes.paragraph("Nothing was changed. Next: \(waymark: "undo \(id)")")
     } else if let undo = answer.undo {
-      rendering.notes.paragraph("To take that back: \(waymark: "undo \(shortID(undo.description))")")
+      rendering.notes.paragraph("To reverse that: \(waymark: "undo \(shortID(undo.description))")")
     }
   }
 }
 
 extension Explain: TerminalCommand {
   static let syntax = CommandSpec(
-    words: ["why"], summary: "say why a device is not in sync, or where a record's values are from",
+    words: ["why"], summary: "explain why a peer is not in sync, or a record's values",
     operands: [.init(placeholder: "PEER|RECORD", key: "subject")],
     details: """
-      Of a device: what keeps it from being in sync, what that is because of, and what to do. Of a
-      record: for each value who wrote it, when, on which device, and what it won against.
+      For a peer: what keeps it from being in sync, the cause of that, and what to do. For a record: when,
+      on which device and by which command each value was written, and what it replaced or won against.
       """,
     exampleArguments: "phone")
 
@@ -80,7 +80,7 @@ extension Explain: TerminalCommand {
 
 extension Rendering {
   fileprivate mutating func operations(_ operations: [History.Operation]) {
-    guard !operations.isEmpty else { return notes.paragraph("Nothing was done yet.") }
+    guard !operations.isEmpty else { return notes.paragraph("No operations yet.") }
     let ids = distinctPrefixes(operations.map(\.id.description))
     var table = TextTable([
       .init("OPERATION"), .init("WHEN"), .init("DEVICE", widthMin: 8), .init("WHAT", widthMin: 24),
@@ -108,7 +108,7 @@ extension Rendering {
     return parts.filter { !$0.isEmpty }.joined(separator: " · ")
   }
 
-  /// The verb as it is typed, and what it takes back.
+  /// The command as it is typed, and the operation that it undoes.
   fileprivate func verb(_ verb: String, _ undoes: OperationID?) -> String {
     let words = printable(verb).replacing(".", with: " ")
     return undoes.map { "\(words) of \(shortID($0.description))" } ?? words
@@ -140,7 +140,7 @@ extension Rendering {
     let note =
       switch record.state {
       case .visible: ""
-      case .hidden: "  hidden with what it belongs to"
+      case .hidden: "  hidden with its parent"
       case .deleted: "  deleted"
       }
     data.line(
@@ -154,7 +154,7 @@ extension Rendering {
         ids[write.id.description] ?? "",
       ]
       if let undo = write.undoneBy { head.append("undone by \(shortID(undo.description))") }
-      if write.isHidden { head.append("did not know of the deletion") }
+      if write.isHidden { head.append("made without knowing of the deletion") }
       data.paragraph(head.map(printable).joined(separator: "  "), indent: 2)
       fields(write.fields)
     }
@@ -169,7 +169,7 @@ extension Rendering {
       if field.before != .none { text = "\(field.before.plainText) → \(text)" }
       if field.state == .lost {
         let winner = field.lostTo?.deviceName ?? "another device"
-        text += "  (lost to \(winner), at the same time; kept)"
+        text += "  (lost to a concurrent change on \(winner); kept)"
       }
       let stress: Stress =
         switch field.state {
@@ -186,7 +186,7 @@ extension Rendering {
 
   fileprivate mutating func leftAlone(_ left: [UndoSummary.LeftAlone]) {
     guard !left.isEmpty else { return }
-    data.paragraph("Left alone, unless you say --yes:")
+    data.paragraph("Left unchanged, unless you add --yes:")
     var table = TextTable([.init(""), .init("", widthMin: 16), .init("", widthMin: 24)])
     table.hasHead = false
     table.wrapsLast = true
@@ -203,7 +203,7 @@ extension Rendering {
     switch item.reason {
     case .changedSince:
       let fields = item.fields.joined(separator: ", ")
-      return "\(fields) changed since, by \(item.byName ?? "") \(time.full(item.time))"
+      return "\(fields) changed since by \(item.byName ?? ""), \(time.full(item.time))"
     case .inUse:
       let names = item.users.prefix(3).map { "\($0.kind) \(name($0.kind, $0.name))" }
       let rest = item.users.count > 3 ? " and \(grouped(Int64(item.users.count - 3))) more" : ""
@@ -219,7 +219,7 @@ extension Rendering {
         + "  \(record.id.uuidString)"
         + (record.state == .visible ? "" : "  \(record.state.rawValue)"))
     guard !values.isEmpty else {
-      return data.paragraph("Nobody has written to it: it is as in every new circle.")
+      return data.paragraph("Never changed: its values are those of every new circle.")
     }
     var table = TextTable([
       .init("FIELD", widthMin: 8), .init("WHEN"), .init("DEVICE", widthMin: 8), .init("BY"),

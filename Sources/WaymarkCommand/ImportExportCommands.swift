@@ -5,21 +5,21 @@ extension ImportFiles: TerminalCommand {
   static let isStream = true
 
   static let syntax = CommandSpec(
-    words: ["import"], summary: "take over an export of another application",
+    words: ["import"], summary: "import exports of other applications",
     operands: [.init(placeholder: "FILE", key: "files", type: .path, isRepeated: true)],
     options: [
       .init(
         flag: "--format", placeholder: "F",
-        summary: "see waymark help formats; recognised by the content if not named",
+        summary: "see waymark help formats; detected from the content by default",
         type: .words(ImportFormat.allCases.map(\.rawValue))),
-      CommandTable.preview("count only, write nothing"),
+      CommandTable.preview("only count; change nothing"),
     ],
     details: """
       Reads exports of Ritualist, Traveling Snails, Loop Habit Tracker (the unpacked folder of its archive, or
-      a database backup), HabitBull, Surmai (trip.json), and calendars (.ics), those of TripIt among them. One
-      import is one operation: waymark undo takes it back. The same file again changes nothing; an edited one
-      updates what it brought before. What is left out, and what can't be held, is listed with its place. A
-      FILE of - is standard input.
+      a database backup), HabitBull, Surmai (trip.json), and calendars (.ics), including TripIt feeds. One
+      import is one operation, which waymark undo reverts. Importing the same file again changes nothing; an
+      edited file updates the records of its earlier import. Rows that are skipped and values that can't be
+      stored are listed with their place in the file. If FILE is -, standard input is read.
       """, exampleArguments: "export.json --preview")
 
   func render(_ answer: ImportSummary, into rendering: inout Rendering) {
@@ -35,17 +35,17 @@ extension ImportFiles: TerminalCommand {
 
 extension ExportRecords: TerminalCommand {
   static let syntax = CommandSpec(
-    words: ["export"], summary: "write an export that the other application reads",
+    words: ["export"], summary: "export records in a format of another application",
     options: [
       .init(
         flag: "--format", placeholder: "F", summary: "see waymark help formats",
         type: .words(ExportFormat.allCases.map(\.rawValue))),
-      .init(flag: "--trip", placeholder: "T", summary: "only this trip"),
-      .init(flag: "--output", placeholder: "FILE", summary: "instead of standard output", type: .path),
+      .init(flag: "--trip", placeholder: "T", summary: "export only this trip"),
+      .init(flag: "--output", placeholder: "FILE", summary: "write to FILE, not to standard output", type: .path),
     ], exampleArguments: "--format ics --trip Rome --output rome.ics")
 
-  /// A pipe or a device is written by this process: the node can't open it.
-  func run(_ run: CommandRun) async throws -> Answer {
+  /// Pipes and devices are written by this process: the node can't open them.
+  func run(_ run: CommandContext) async throws -> Answer {
     var request = self
     let pipe = output.flatMap { PipedFile.isNeeded(for: $0) ? $0 : nil }
     if pipe != nil { request.output = nil }
@@ -69,7 +69,7 @@ extension ExportRecords: TerminalCommand {
 }
 
 extension Rendering {
-  /// More than these are counted and not listed.
+  /// Further warnings are counted, not listed.
   private static let warningsShownMax = 20
 
   fileprivate mutating func warnings(_ warnings: [String]) {

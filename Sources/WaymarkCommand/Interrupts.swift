@@ -2,14 +2,14 @@ import Foundation
 import Synchronization
 import Waymark
 
-/// What Ctrl-C and a request to end do.
+/// Handlers for Ctrl-C and other signals that end the process.
 ///
-/// Not dispatch sources: on Linux these take a signal off the main thread, which waits for any, by raising it again for
-/// another one, and now and then it is lost on the way. A node that does not hear SIGTERM is killed in the end.
+/// Not dispatch sources: on Linux the main thread, which waits for any signal, passes it on by raising it again for
+/// another thread, and now and then it is lost on the way. A node that misses SIGTERM is killed in the end.
 enum Interrupts {
   private static let handlers = Mutex<[Int32: @Sendable (Int32) -> Void]>([:])
 
-  /// Ends the process at once on a signal, with this code on SIGINT; the store is safe at any moment.
+  /// Makes SIGINT, SIGTERM and SIGHUP end the process at once, SIGINT with this exit code. The store is always safe.
   static func endWith(_ code: Int32) {
     handle([SIGINT]) { _ in
       TemporaryFiles.remove()
@@ -18,7 +18,7 @@ enum Interrupts {
     handle([SIGTERM, SIGHUP].filter { !isIgnored($0) }, end)
   }
 
-  /// Whether this process was started so that a signal does nothing, as by `nohup`.
+  /// Whether this process was started with the signal ignored, as by `nohup`.
   private static func isIgnored(_ number: Int32) -> Bool {
     let before = signal(number, SIG_IGN)
     guard address(of: before) != address(of: SIG_IGN) else { return true }
@@ -26,21 +26,21 @@ enum Interrupts {
     return false
   }
 
-  /// Functions can't be compared, and this one is no function.
+  /// The bits of a handler: functions can't be compared, and `SIG_IGN` is not a real one.
   private static func address<Handler>(of handler: Handler) -> [UInt8] {
     withUnsafeBytes(of: handler) { Array($0) }
   }
 
-  /// Lets a signal do what it does by itself.
+  /// Ends the process by the signal's default action.
   @Sendable private static func end(_ number: Int32) {
     TemporaryFiles.remove()
     signal(number, SIG_DFL)
     kill(getpid(), number)
   }
 
-  /// Calls the handler on SIGINT and SIGTERM, instead of ending the process.
+  /// Calls the handler on these signals, in place of their default action.
   static func handle(_ signals: [Int32], _ handler: @escaping @Sendable (Int32) -> Void) {
-    // Without a pipe the signals do what they do by default: they end the process at once.
+    // Without a pipe the signals keep their default action, which ends the process at once.
     guard listens else { return }
     handlers.withLock { handlers in
       for number in signals { handlers[number] = handler }
@@ -55,8 +55,8 @@ enum Interrupts {
     }
   }
 
-  /// Does something during which a signal that ends the process is preceded by a clean-up; afterwards signals do what
-  /// they did before.
+  /// Runs the body; a signal that ends the process meanwhile runs the clean-up first. Afterwards the signals have their
+  /// former handlers.
   static func cleaningUp<Result>(
     _ cleanUp: @escaping @Sendable () -> Void, during body: () throws -> Result
   ) rethrows -> Result {
@@ -81,12 +81,12 @@ enum Interrupts {
     return try body()
   }
 
-  /// The thread that hears of signals; made once. False if there is no pipe for it.
+  /// Starts the thread that receives signals, once. False if its pipe can't be created.
   private static let listens: Bool = {
     var ends: [Int32] = [-1, -1]
     guard pipe(&ends) == 0 else { return false }
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-    // A handler must not wait, however many signals come.
+    // A signal handler must not block, however many signals arrive.
     _ = fcntl(ends[1], F_SETFL, fcntl(ends[1], F_GETFL) | O_NONBLOCK)
     signalWriter = ends[1]
     let reader = ends[0]
@@ -108,5 +108,5 @@ enum Interrupts {
   }
 }
 
-/// Where the handler of a signal writes, which may do hardly anything else. Set once, before there is a handler.
+/// The pipe that signal handlers write to: they may do hardly anything else. Set once, before the first handler.
 nonisolated(unsafe) private var signalWriter: Int32 = -1

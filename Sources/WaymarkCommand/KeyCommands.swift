@@ -15,42 +15,42 @@ struct SetPassphrase: TerminalCommand {
     options: [
       .init(
         flag: "--file", placeholder: "F",
-        summary: "the new passphrase is its first line; - for standard input", type: .path),
+        summary: "read the new passphrase from its first line; - for standard input", type: .path),
       keyOption,
     ],
     details: """
-      Seals the device's key, and the root key if it is here. The passphrase is typed twice, or it
-      is the first line of --file or of the file that WAYMARK_PASSPHRASE_FILE names. That of keys
-      which are sealed already is asked for. A running node goes on; its next start asks
-      (waymark help keys). A forgotten passphrase can't be recovered.
+      Seals the device key, and the root key if this device has it. You type the passphrase twice, or it is
+      read from the first line of --file or of the file that WAYMARK_PASSPHRASE_FILE names. If the keys are
+      already sealed you are asked for the current passphrase. A running node is not affected; its next start
+      asks for the passphrase (waymark help keys). A forgotten passphrase can't be recovered.
       """, exampleArguments: "")
 
-  func run(_ run: CommandRun) async throws -> KeyProtection {
+  func run(_ run: CommandContext) async throws -> KeyProtection {
     try KeyPassphrases(run.home, file: key).set { try TerminalPassphrases(run.terminal, file: file).new() }
   }
 
   func render(_ answer: KeyProtection, into rendering: inout Rendering) { rendering.keys(answer) }
 }
 
-/// `keys passphrase remove`: keeps the keys without a passphrase again.
+/// `keys passphrase remove`: stores the keys without a passphrase again.
 struct RemovePassphrase: TerminalCommand {
   typealias Answer = KeyProtection
 
-  /// The file that the present passphrase is read from.
+  /// The file that the current passphrase is read from.
   var file: String?
   /// The key file; nil for those of this device.
   var key: String?
 
   static let syntax = CommandSpec(
-    words: ["keys", "passphrase", "remove"], summary: "keep the keys without a passphrase again",
+    words: ["keys", "passphrase", "remove"], summary: "remove the passphrase from the keys",
     options: [
       .init(
-        flag: "--file", placeholder: "F", summary: "the passphrase is its first line; - for standard input",
-        type: .path),
+        flag: "--file", placeholder: "F",
+        summary: "read the passphrase from its first line; - for standard input", type: .path),
       keyOption,
     ], exampleArguments: "")
 
-  func run(_ run: CommandRun) async throws -> KeyProtection {
+  func run(_ run: CommandContext) async throws -> KeyProtection {
     try KeyPassphrases(run.home, file: key).remove()
   }
 
@@ -58,18 +58,18 @@ struct RemovePassphrase: TerminalCommand {
 }
 
 private let keyOption = CommandSpec.Option(
-  flag: "--key", placeholder: "FILE", summary: "this key file instead of those of this device", type: .path)
+  flag: "--key", placeholder: "FILE", summary: "use this key file, not the keys of this device", type: .path)
 
 extension Rendering {
   fileprivate mutating func keys(_ protection: KeyProtection) {
     for key in protection.keys {
       let state = key.isSealed ? "sealed" : "without a passphrase"
-      let already = key.isChanged ? "" : " (it was so already)"
+      let already = key.isChanged ? "" : " (unchanged)"
       data.line("\(key.kind) key \(state)\(already): \(printable(key.file))")
     }
     guard !protection.unsealedCopies.isEmpty else { return }
     notes.paragraph(
-      "Copies of keys that were set aside are not sealed. Seal them with --key, or remove them:")
+      "Old copies of keys in the backups folder are not sealed. Seal them with --key, or delete them:")
     for copy in protection.unsealedCopies { notes.line("  \(printable(copy))") }
   }
 }

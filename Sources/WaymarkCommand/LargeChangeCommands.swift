@@ -4,35 +4,35 @@ import Waymark
 
 extension Mirror: TerminalCommand {
   static let syntax = CommandSpec(
-    words: ["mirror"], summary: "make the records here, and so everywhere, those of another device",
+    words: ["mirror"], summary: "replace the records on all devices with those of a peer",
     options: [
-      .init(flag: "--from", placeholder: "PEER", summary: "the device whose records are wanted"), only,
+      .init(flag: "--from", placeholder: "PEER", summary: "the device whose records are kept"), only,
       trip,
-      CommandTable.preview("say what would change, and change nothing"),
+      CommandTable.preview("show what would change; change nothing"),
     ],
     details: """
-      What only this device holds is taken back in one operation; what that device holds comes by
-      sync, which is turned on. A device that was away brings nothing back, unless somebody changed
-      something there meanwhile: that merges as usual, and waymark status says so.
+      Reverts in one operation the changes that only this device has; those of the other device arrive by
+      sync, which is turned on. A device that was away brings nothing back, except changes that were made
+      there in the meantime: they merge as usual, and waymark status reports them.
       """, exampleArguments: "--from laptop --preview")
 
   fileprivate static let only = CommandSpec.Option(
     flag: "--only", placeholder: "KIND", summary: "only records of this kind")
 
   fileprivate static let trip = CommandSpec.Option(
-    flag: "--trip", placeholder: "T", summary: "only this trip and all that belongs to it")
+    flag: "--trip", placeholder: "T", summary: "only this trip and everything in it")
 
   func render(_ answer: OverrideSummary, into rendering: inout Rendering) { rendering.direction(answer) }
 }
 
 extension AssertRecords: TerminalCommand {
   static let syntax = CommandSpec(
-    words: ["assert"], summary: "make the records everywhere those of this device",
-    options: [Mirror.only, Mirror.trip, CommandTable.preview("say what would change, and change nothing")],
+    words: ["assert"], summary: "replace the records on all devices with those of this one",
+    options: [Mirror.only, Mirror.trip, CommandTable.preview("show what would change; change nothing")],
     details: """
-      What the connected devices hold and this one does not is taken back in one operation.
-      After waymark restore, to make the restored state win: waymark sync off, waymark run, and when
-      the others are there waymark assert, which turns sync on again.
+      Reverts in one operation the changes that the connected devices have and this one does not. To make a
+      restored state win after waymark restore: use waymark sync off, start the node, and when the other
+      devices are connected use waymark assert, which turns sync on again.
       """, exampleArguments: "--preview")
 
   func render(_ answer: OverrideSummary, into rendering: inout Rendering) { rendering.direction(answer) }
@@ -40,21 +40,20 @@ extension AssertRecords: TerminalCommand {
 
 extension CleanUp: TerminalCommand {
   static let syntax = CommandSpec(
-    words: ["cleanup"], summary: "take away trips that tests left behind",
-    options: [CommandTable.preview("show them only")],
+    words: ["cleanup"], summary: "delete trips that tests left behind",
+    options: [CommandTable.preview("list the trips; delete nothing")],
     details: """
-      Looks for such words as “test trip”, “debug”, “sample” or “demo” in the names of trips, shows
-      the trips, and deletes them only after a yes. A backup is taken first, and waymark undo brings
-      them back.
+      Looks for words such as “test trip”, “debug”, “sample” or “demo” in the names of trips, lists the
+      trips, and deletes them after you confirm. A backup is taken first, and waymark undo restores them.
       """, exampleArguments: "--preview")
 
   func render(_ answer: CleanupSummary, into rendering: inout Rendering) {
     guard !answer.trips.isEmpty else {
-      return rendering.notes.paragraph("No trip looks as if a test had left it behind.")
+      return rendering.notes.paragraph("No trip looks like one that a test left behind.")
     }
     let ids = distinctPrefixes(answer.trips.map(\.id.uuidString))
     var table = TextTable([
-      .init("ID"), .init("NAME", widthMin: 16), .init("ITEMS", isRight: true), .init("BECAUSE OF"),
+      .init("ID"), .init("NAME", widthMin: 16), .init("ITEMS", isRight: true), .init("MATCH"),
     ])
     for trip in answer.trips {
       let id = trip.id.uuidString
@@ -65,7 +64,7 @@ extension CleanUp: TerminalCommand {
     }
     rendering.data.table(table)
     guard !answer.isPreview else {
-      return rendering.notes.paragraph("Nothing is deleted. Next: \(waymark: "cleanup")")
+      return rendering.notes.paragraph("Nothing was deleted. Next: \(waymark: "cleanup")")
     }
     rendering.notes.paragraph("Deleted \(counted(Int64(answer.deleted), "trip")).")
     rendering.wayBack(answer.backup, answer.operation)
@@ -74,26 +73,26 @@ extension CleanUp: TerminalCommand {
 
 extension Restamp: TerminalCommand {
   static let syntax = CommandSpec(
-    words: ["restamp"], summary: "date anew what was written while this machine's clock ran ahead",
-    options: [CommandTable.preview("say what is dated ahead, and change nothing")],
+    words: ["restamp"], summary: "re-timestamp changes made while the clock was ahead",
+    options: [CommandTable.preview("show what is dated ahead; change nothing")],
     details: """
-      Set the machine's clock first. Changes dated more than ten minutes ahead wait on all other devices
-      until that time has come. This device ends its log before them and writes them again with the
-      present time, in the same order: history and undo stay. Works with or without other devices. A backup
-      is taken first. Where the connected devices have another time than this machine, nothing is done.
+      Set the machine's clock first. Other devices park changes dated more than ten minutes ahead until that
+      time comes. This device ends its log before them and re-signs them with the current time, in the same
+      order; history and undo are kept. Other devices need not be connected. A backup is taken first. If the
+      connected devices disagree with this machine about the time, nothing is changed.
       """, exampleArguments: "--preview")
 
   func render(_ answer: RestampSummary, into rendering: inout Rendering) {
     guard answer.changeSets > 0, let newest = answer.newest else {
-      return rendering.notes.paragraph("Nothing that this device wrote is dated ahead.")
+      return rendering.notes.paragraph("No change of this device is dated ahead.")
     }
     let ahead = "\(counted(Int64(answer.changeSets), "change set")) dated ahead, up to \(text(newest))"
     guard !answer.isPreview else {
       return rendering.notes.paragraph(
-        "\(ahead); this machine's clock says \(text(answer.now)). Nothing is changed. Next: \(waymark: "restamp")"
+        "\(ahead); this machine's clock says \(text(answer.now)). Nothing was changed. Next: \(waymark: "restamp")"
       )
     }
-    rendering.notes.paragraph("\(ahead), written again with the present time.")
+    rendering.notes.paragraph("\(ahead), re-signed with the current time.")
     rendering.wayBack(answer.backup, nil)
   }
 
@@ -106,26 +105,26 @@ extension Rendering {
     if summary.kinds.isEmpty {
       notes.paragraph(
         isPreview || summary.backup == nil
-          ? "Nothing differs: all records are so already." : "Nothing that is visible has changed.")
+          ? "Nothing to do: the records are already the same." : "No visible record has changed.")
     } else {
       data.table(changes(summary.kinds))
     }
     if isPreview, summary.unknown > 0 {
       notes.paragraph(
-        "Besides, what belongs to the trip of \(counted(Int64(summary.unknown), "record")) that this device has "
-          + "never seen.")
+        "Also, of \(counted(Int64(summary.unknown), "record")) unknown to this device, those that belong to the "
+          + "trip.")
     }
     if !summary.notAsked.isEmpty {
       let away = summary.notAsked.map { printable($0.name) }.joined(separator: ", ")
-      notes.paragraph("Not there: \(away). What only they hold merges as usual when they come.")
+      notes.paragraph("Not connected: \(away). Changes that only they have merge as usual when they connect.")
     }
     if summary.turnsSyncOn {
       notes.paragraph(isPreview ? "Sync of records would be turned on." : "Sync of records is on now.")
     }
-    if isPreview { return notes.paragraph("Nothing is written.") }
+    if isPreview { return notes.paragraph("Nothing was changed.") }
     for item in summary.elsewhere {
       let records = counted(Int64(item.records), item.kind.rawValue, item.plural)
-      notes.paragraph("Changed on other devices meanwhile, and merged as usual: \(printable(records)).")
+      notes.paragraph("Changed on other devices in the meantime, and merged as usual: \(printable(records)).")
     }
     wayBack(summary.backup, summary.operation)
   }
@@ -141,11 +140,11 @@ extension Rendering {
     return table
   }
 
-  /// The backup that was taken, and the undo.
+  /// The backup that was taken, and the command that undoes the change.
   fileprivate mutating func wayBack(_ backup: String?, _ operation: OperationID?) {
     if let backup { notes.paragraph("Backup: \(printable(backup))") }
     if let operation {
-      notes.paragraph("To take it back: \(waymark: "undo \(shortID(operation.description))")")
+      notes.paragraph("To undo this: \(waymark: "undo \(shortID(operation.description))")")
     }
   }
 }

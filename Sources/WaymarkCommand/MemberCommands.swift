@@ -3,7 +3,7 @@ import Waymark
 
 extension ListMembers: TerminalCommand {
   static let syntax = CommandSpec(
-    words: ["members", "list"], summary: "list the devices of the circle, and who was revoked",
+    words: ["members", "list"], summary: "list the devices of the circle, also revoked ones",
     impliesLastWord: true, exampleArguments: "")
 
   func render(_ answer: Answer, into rendering: inout Rendering) {
@@ -31,7 +31,7 @@ extension ListMembers: TerminalCommand {
       separator: ", ")
     var parts = ["\(member.isOwn ? "this device, revoked" : "revoked") \(by)"]
     if !member.notHeard.isEmpty {
-      parts.append("not heard yet: \(member.notHeard.map(\.name).joined(separator: ", "))")
+      parts.append("not yet known to: \(member.notHeard.map(\.name).joined(separator: ", "))")
     }
     return .init(parts.joined(separator: " · "), .bad)
   }
@@ -39,20 +39,20 @@ extension ListMembers: TerminalCommand {
 
 extension Revoke: TerminalCommand {
   static let syntax = CommandSpec(
-    words: ["revoke"], summary: "take a device out of the circle for good",
+    words: ["revoke"], summary: "remove a device from the circle permanently",
     operands: [.init(placeholder: "DEVICE", key: "device", isRepeated: true)],
     options: [
-      .init(flag: "--with-invited", placeholder: nil, summary: "and the devices that it let in"),
+      .init(flag: "--with-invited", placeholder: nil, summary: "also revoke the devices that it invited"),
       .init(
         flag: "--undo-revocations", placeholder: nil,
-        summary: "take in again the devices that it had revoked"),
+        summary: "re-admit the devices that it had revoked"),
       CommandTable.rootKey("sign with the circle's root key, which no admin can undo"),
-      .init(flag: "--preview", placeholder: nil, summary: "say what it would do, write nothing"),
+      .init(flag: "--preview", placeholder: nil, summary: "show what it would do; change nothing"),
     ],
     details: """
-      For a device that was lost, stolen or given away. What it wrote and is here stays; everything else of
-      it is left out on every device, from the moment that one hears of it. It can't come back with its
-      keys: to take it in again, waymark invite and join. See waymark help revoking.
+      For a device that was lost, stolen or given away. Its changes that this device has are kept; all others
+      are rejected on every device, as soon as that one learns of the revocation. The device can't return with
+      its keys: to re-admit it, use waymark invite and waymark join. See waymark help revoking.
       """,
     exampleArguments: "phone --preview")
 

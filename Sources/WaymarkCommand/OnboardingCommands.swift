@@ -3,7 +3,7 @@ import Waymark
 
 extension ShowOnboarding: TerminalCommand {
   static let syntax = CommandSpec(
-    words: ["onboarding", "show"], summary: "say who this device takes you for", impliesLastWord: true,
+    words: ["onboarding", "show"], summary: "show the onboarding state of this device", impliesLastWord: true,
     exampleArguments: "")
 
   func render(_ answer: Answer, into rendering: inout Rendering) { rendering.onboarding(answer) }
@@ -11,7 +11,7 @@ extension ShowOnboarding: TerminalCommand {
 
 extension CompleteOnboarding: TerminalCommand {
   static let syntax = CommandSpec(
-    words: ["onboarding", "complete"], summary: "note that the introduction is over", exampleArguments: "")
+    words: ["onboarding", "complete"], summary: "mark the introduction as completed", exampleArguments: "")
 
   func render(_ answer: ShowOnboarding.Answer, into rendering: inout Rendering) {
     rendering.onboarding(answer)
@@ -20,7 +20,7 @@ extension CompleteOnboarding: TerminalCommand {
 
 extension ResetOnboarding: TerminalCommand {
   static let syntax = CommandSpec(
-    words: ["onboarding", "reset"], summary: "show the introduction again",
+    words: ["onboarding", "reset"], summary: "bring the introduction back",
     options: [.init(flag: "--everywhere", placeholder: nil, summary: "on all devices")],
     exampleArguments: "--everywhere")
 
@@ -32,10 +32,10 @@ extension ResetOnboarding: TerminalCommand {
 extension Rendering {
   fileprivate mutating func onboarding(_ answer: ShowOnboarding.Answer) {
     switch answer.flow {
-    case .completedHere: data.line("completed here: the introduction is over on this device")
+    case .completedHere: data.line("completed here: the introduction was completed on this device")
     case .newUser: data.line("new user: show the introduction")
     case .returningUser:
-      data.line("returning user: your data has come from another device")
+      data.line("returning user: your data has arrived from another device")
       guard let user = answer.summary else { return }
       let missing = user.missing.map(\.rawValue).joined(separator: ", ")
       data.pairs(

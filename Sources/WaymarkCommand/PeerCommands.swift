@@ -10,7 +10,7 @@ extension ListPeers: TerminalCommand {
       return rendering.notes.paragraph("No other device yet. Next: \(waymark: "invite")")
     }
     rendering.data.table(rendering.peerTable(answer.peers, showsPlaces: true))
-    // What concerns several, or this device itself, is said once.
+    // Causes that concern several peers, or this device itself, are listed once.
     for cause in answer.reasons where cause.peer == nil && !cause.consequences.isEmpty {
       let next = cause.next.map { ": \(rendering.words($0))" } ?? "."
       rendering.notes.paragraph(printable(cause.text).capitalizedFirst + next)
@@ -20,39 +20,39 @@ extension ListPeers: TerminalCommand {
 
 extension AddPeer: TerminalCommand {
   static let syntax = CommandSpec(
-    words: ["peers", "add"], summary: "dial an address from now on",
+    words: ["peers", "add"], summary: "add an address to dial",
     operands: [.init(placeholder: "ADDR:PORT", key: "address")], exampleArguments: "192.168.1.20:7433")
 
   func render(_ answer: Answer, into rendering: inout Rendering) {
-    rendering.notes.paragraph("Dialled from now on: \(printable(answer.address))")
+    rendering.notes.paragraph("This device now also dials \(printable(answer.address)).")
   }
 }
 
 extension PausePeer: TerminalCommand {
   static let syntax = CommandSpec(
-    words: ["peers", "pause"], summary: "exchange nothing with a peer",
+    words: ["peers", "pause"], summary: "pause the exchange with a peer",
     operands: [.init(placeholder: "PEER", key: "peer")], exampleArguments: "phone")
 
   func render(_ answer: PausedPeer, into rendering: inout Rendering) {
     let name = printable(answer.name)
-    rendering.notes.paragraph("Paused: nothing is exchanged with \(name) any more.")
-    rendering.notes.paragraph("Next: \(waymark: "peers resume \(shellWord(name))"), when it should be again")
+    rendering.notes.paragraph("Paused: this device exchanges nothing with \(name).")
+    rendering.notes.paragraph("To resume: \(waymark: "peers resume \(shellWord(name))")")
   }
 }
 
 extension ResumePeer: TerminalCommand {
   static let syntax = CommandSpec(
-    words: ["peers", "resume"], summary: "exchange again",
+    words: ["peers", "resume"], summary: "resume the exchange with a peer",
     operands: [.init(placeholder: "PEER", key: "peer")], exampleArguments: "phone")
 
   func render(_ answer: PausedPeer, into rendering: inout Rendering) {
-    rendering.notes.paragraph("Data is exchanged with \(printable(answer.name)) again.")
+    rendering.notes.paragraph("Resumed: this device exchanges data with \(printable(answer.name)) again.")
   }
 }
 
 extension PingPeer: TerminalCommand {
   static let syntax = CommandSpec(
-    words: ["peers", "ping"], summary: "measure the way to a connected peer and back",
+    words: ["peers", "ping"], summary: "measure the round trip to a connected peer",
     operands: [.init(placeholder: "PEER", key: "peer")],
     options: [.init(flag: "--count", placeholder: "N", summary: "how many times; default 3")],
     exampleArguments: "phone --count 5")
@@ -66,17 +66,17 @@ extension PingPeer: TerminalCommand {
 
 extension RenamePeer: TerminalCommand {
   static let syntax = CommandSpec(
-    words: ["peers", "rename"], summary: "call a peer by another name on this device",
+    words: ["peers", "rename"], summary: "set the name of a peer on this device",
     operands: [
       .init(placeholder: "PEER", key: "peer"), .init(placeholder: "NAME", key: "name", isOptional: true),
     ],
-    details: "Without NAME by its own name again. Other devices go on using that.",
+    details: "Without NAME the peer gets its own name again. Other devices always use its own name.",
     exampleArguments: "phone 'old phone'")
 
   func render(_ answer: Answer, into rendering: inout Rendering) {
     rendering.notes.paragraph(
       answer.name == answer.ownName
-        ? "\(printable(answer.ownName)) is called by its own name here."
-        : "\(printable(answer.ownName)) is called \(printable(answer.name)) on this device from now on.")
+        ? "\(printable(answer.ownName)) has its own name on this device."
+        : "\(printable(answer.ownName)) is now called \(printable(answer.name)) on this device.")
   }
 }

@@ -4,7 +4,7 @@ import Waymark
 
 extension ShowPremium: TerminalCommand {
   static let syntax = CommandSpec(
-    words: ["entitlement", "show"], summary: "say whether there is premium, and until when",
+    words: ["entitlement", "show"], summary: "show whether you have premium, and until when",
     exampleArguments: "")
 
   func render(_ answer: PremiumSummary, into rendering: inout Rendering) { rendering.premium(answer) }
@@ -22,7 +22,7 @@ extension BuyMockPremium: TerminalCommand {
   static let syntax = CommandSpec(
     words: ["entitlement", "buy"], summary: "make a mock purchase of premium",
     options: [
-      mockOption, .init(flag: "--until", placeholder: "TIME", summary: "good until this date or time"),
+      mockOption, .init(flag: "--until", placeholder: "TIME", summary: "valid until this date or time"),
     ], exampleArguments: "--mock --until 2027-12-31")
 
   func render(_ answer: PremiumSummary, into rendering: inout Rendering) { rendering.premium(answer) }
@@ -30,18 +30,19 @@ extension BuyMockPremium: TerminalCommand {
 
 extension CancelMockPremium: TerminalCommand {
   static let syntax = CommandSpec(
-    words: ["entitlement", "cancel"], summary: "take the mock purchase back", options: [mockOption],
+    words: ["entitlement", "cancel"], summary: "cancel the mock purchase", options: [mockOption],
     exampleArguments: "--mock")
 
   func render(_ answer: PremiumSummary, into rendering: inout Rendering) { rendering.premium(answer) }
 }
 
-private let mockOption = CommandSpec.Option(flag: "--mock", placeholder: nil, summary: "no money moves")
+private let mockOption = CommandSpec.Option(
+  flag: "--mock", placeholder: nil, summary: "required: it is not a real purchase")
 
 extension Rendering {
   fileprivate mutating func premium(_ summary: PremiumSummary) {
     if let text = summary.text {
-      data.line(data.paint("out of the circle", .bad))
+      data.line(data.paint("not in the circle", .bad))
       data.paragraph(printable(text))
       notes.next(summary.next)
     } else {
@@ -72,7 +73,7 @@ extension Rendering {
   }
 }
 
-/// `issuer init`: makes an issuer's key, in a file of its own.
+/// `issuer init`: creates an issuer's key pair, in files of its own.
 struct CreateIssuer: TerminalCommand {
   var file: String
 
@@ -83,10 +84,10 @@ struct CreateIssuer: TerminalCommand {
   }
 
   static let syntax = CommandSpec(
-    words: ["issuer", "init"], summary: "make an issuer's key: FILE and FILE.pub",
+    words: ["issuer", "init"], summary: "create an issuer's key pair: FILE and FILE.pub",
     operands: [.init(placeholder: "FILE", key: "file", type: .path)], exampleArguments: "issuer")
 
-  func run(_ run: CommandRun) async throws -> Answer {
+  func run(_ run: CommandContext) async throws -> Answer {
     Answer(key: file, public: file + ".pub", issuer: try Issuer.create(file))
   }
 
@@ -124,17 +125,17 @@ struct IssueEntitlement: TerminalCommand {
   static let syntax = CommandSpec(
     words: ["issuer", "issue"], summary: "sign an entitlement",
     options: [
-      .init(flag: "--key", placeholder: "FILE", summary: "the issuer's key", type: .path),
-      .init(flag: "--circle", placeholder: "ID", summary: "for this circle"),
+      .init(flag: "--key", placeholder: "FILE", summary: "the issuer's key (required)", type: .path),
+      .init(flag: "--circle", placeholder: "ID", summary: "the circle that gets premium (required)"),
       .init(
-        flag: "--device", placeholder: "ID", summary: "only for this device; may be repeated",
+        flag: "--device", placeholder: "ID", summary: "only for this device; can be repeated",
         isRepeated: true),
-      .init(flag: "--until", placeholder: "TIME", summary: "good until this date or time"),
-      .init(flag: "--from", placeholder: "TIME", summary: "good from then on; default now"),
-      .init(flag: "--output", placeholder: "FILE", summary: "instead of standard output", type: .path),
+      .init(flag: "--until", placeholder: "TIME", summary: "valid until this date or time (required)"),
+      .init(flag: "--from", placeholder: "TIME", summary: "valid from this date or time; default now"),
+      .init(flag: "--output", placeholder: "FILE", summary: "write to FILE, not to standard output", type: .path),
     ], exampleArguments: "--key issuer --circle ID --until 2027-12-31 --output entitlement")
 
-  func run(_ run: CommandRun) async throws -> Answer {
+  func run(_ run: CommandContext) async throws -> Answer {
     let request = Issuer.EntitlementRequest(
       keyFile: try required(key, "--key"), circle: try required(circle, "--circle"), devices: device ?? [],
       until: try required(until, "--until"), from: from)
@@ -154,7 +155,7 @@ struct IssueEntitlement: TerminalCommand {
     return value
   }
 
-  /// What it prints is the certificate, which `run` has written.
+  /// Nothing to add: `run` has already written the certificate.
   func render(_ answer: Answer, into rendering: inout Rendering) {}
 }
 
@@ -163,7 +164,7 @@ extension TrustIssuer: TerminalCommand {
     words: ["issuer", "trust"], summary: "accept an issuer's entitlements in this circle",
     operands: [.init(placeholder: "FILE.pub", key: "file", type: .path)],
     options: [
-      .init(flag: "--key", placeholder: "FILE", summary: "the root key, if it is kept elsewhere", type: .path)
+      .init(flag: "--key", placeholder: "FILE", summary: "the root key, if it is stored elsewhere", type: .path)
     ], exampleArguments: "issuer.pub")
 
   func render(_ answer: Answer, into rendering: inout Rendering) {

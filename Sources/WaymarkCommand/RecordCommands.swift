@@ -3,7 +3,7 @@ import JSONDocument
 import Records
 import Waymark
 
-/// A command that is typed in the same way for every listed kind.
+/// A command with the same syntax for every listed kind.
 protocol KindTerminalCommand: KindCommand, TerminalCommand {
   static func syntax(of kind: Kind) -> CommandSpec
 }
@@ -27,7 +27,7 @@ extension ListRecords: KindTerminalCommand {
     CommandSpec(
       words: [kind.name, "list"], summary: "list \(kind.plural)",
       options: filters(kind) + [
-        .init(flag: "--deleted", placeholder: nil, summary: "what is in the trash instead")
+        .init(flag: "--deleted", placeholder: nil, summary: "list what is in the trash instead")
       ], exampleArguments: "")
   }
 
@@ -38,7 +38,7 @@ extension ListRecords: KindTerminalCommand {
     }
     guard kind.fields.contains(where: { $0.type == .datedInstant }) else { return parents }
     return parents + [
-      .init(flag: "--date", placeholder: "DAY", summary: "only of this day"),
+      .init(flag: "--date", placeholder: "DAY", summary: "only on this day"),
       .init(flag: "--from", placeholder: "DAY", summary: "from this day on"),
       .init(flag: "--to", placeholder: "DAY", summary: "up to this day"),
     ]
@@ -73,7 +73,7 @@ extension ListRecords: KindTerminalCommand {
       ])
     }
     rendering.data.table(table)
-    rendering.notes.paragraph("To bring one back: \(waymark: "\(kind) restore ID")")
+    rendering.notes.paragraph("To restore one: \(waymark: "\(kind) restore ID")")
   }
 
   private func text(_ content: ListColumn.Content, of record: ShownRecord) -> String {
@@ -94,7 +94,7 @@ extension ListRecords: KindTerminalCommand {
 extension ShowRecord: KindTerminalCommand {
   static func syntax(of kind: Kind) -> CommandSpec {
     CommandSpec(
-      words: [kind.name, "show"], summary: "show all of \(kind.phrase)", operands: [recordOperand],
+      words: [kind.name, "show"], summary: "show \(kind.phrase)", operands: [recordOperand],
       options: kind.fields.contains { $0.type == .blob }
         ? [
           .init(
@@ -132,7 +132,7 @@ extension DeleteRecord: KindTerminalCommand {
     CommandSpec(
       words: [kind.name, "delete"], summary: "delete \(kind.phrase)", operands: [recordOperand],
       options: kind == Registry.organization
-        ? [.init(flag: "--force", placeholder: nil, summary: "even if it is in use")] : [],
+        ? [.init(flag: "--force", placeholder: nil, summary: "delete it even if it is in use")] : [],
       exampleArguments: kind.listing?.example.id)
   }
 
@@ -144,7 +144,7 @@ extension DeleteRecord: KindTerminalCommand {
 extension RestoreRecord: KindTerminalCommand {
   static func syntax(of kind: Kind) -> CommandSpec {
     CommandSpec(
-      words: [kind.name, "restore"], summary: "bring a deleted \(kind.name) back, with all its changes",
+      words: [kind.name, "restore"], summary: "restore a deleted \(kind.name), with all its changes",
       operands: [recordOperand], exampleArguments: kind.listing?.example.id)
   }
 
@@ -153,14 +153,14 @@ extension RestoreRecord: KindTerminalCommand {
     guard let above = answer.hiddenBy else { return }
     let kind = printable(above.kind)
     rendering.notes.paragraph(
-      "It shows again when \(kind) “\(above.shownName)” does: \(waymark: "\(kind) restore \(shortID(above.id))")"
+      "Hidden until \(kind) “\(above.shownName)” is restored: \(waymark: "\(kind) restore \(shortID(above.id))")"
     )
   }
 }
 
 extension ShowTimeline: TerminalCommand {
   static let syntax = CommandSpec(
-    words: ["trip", "timeline"], summary: "everything of a trip in the order of time",
+    words: ["trip", "timeline"], summary: "show everything in a trip in chronological order",
     operands: [.init(placeholder: "TRIP", key: "id")], exampleArguments: "Rome")
 
   func render(_ answer: Answer, into rendering: inout Rendering) {
@@ -181,7 +181,7 @@ extension ShowTimeline: TerminalCommand {
 }
 
 extension ShownReference {
-  /// The name, else the beginning of the id.
+  /// The name, or if it has none the beginning of the id.
   fileprivate var shownName: String { name.map(printable) ?? shortID(id) }
 }
 
@@ -190,12 +190,12 @@ private func minute(_ value: JSON?) -> String {
 }
 
 extension JSON {
-  /// Text and numbers as they stand in a cell; nil for what says nothing there.
+  /// Strings and numbers as the text of a cell; nil for all other values.
   fileprivate var cellText: String? { string ?? number }
 }
 
 extension Rendering {
-  /// Every field that has a value, structured ones as they are typed.
+  /// Every field that has a value; structured values in the form in which they are typed.
   mutating func show(_ record: ShownRecord, _ kind: String) {
     let members = record.members.filter { !$0.value.isNull && $0.value != [] }
     if members.isEmpty { notes.paragraph("Nothing yet.") }
@@ -206,8 +206,8 @@ extension Rendering {
       })
   }
 
-  /// A write that may have found everything so already.
+  /// Whether a write changed anything.
   mutating func changed(_ isChanged: Bool) {
-    notes.paragraph(isChanged ? "Changed." : "Nothing to change: it is so already.")
+    notes.paragraph(isChanged ? "Changed." : "No change: it already has this value.")
   }
 }

@@ -2,9 +2,9 @@ import Control
 import Foundation
 import Waymark
 
-/// `service install`: has the system start the node of a home, and start it again.
+/// `service install`: makes the system start the node of a home at every login, and restart it.
 struct InstallService: TerminalCommand {
-  /// Prints what this manager would be given, and writes nothing.
+  /// Prints the service file for this manager, and writes nothing.
   var print: String?
 
   struct Answer: Codable {
@@ -12,12 +12,12 @@ struct InstallService: TerminalCommand {
     let unit: String
     let home: String
     let program: String
-    /// The command that shows what the node has said.
+    /// The command that shows the node's log.
     let log: String
     let text: String
-    /// Nil if it was only printed.
+    /// The service file; nil if it was only printed.
     let written: String?
-    /// Whether it runs while nobody is logged in; nil where that is not known.
+    /// Whether it runs while the user is logged out; nil if unknown.
     let lingers: Bool?
 
     func encode(to encoder: any Encoder) throws {
@@ -34,19 +34,19 @@ struct InstallService: TerminalCommand {
   }
 
   static let syntax = CommandSpec(
-    words: ["service", "install"], summary: "have the system run this node, from now on and at every login",
+    words: ["service", "install"], summary: "run this node as a service, now and at every login",
     options: [
       .init(
         flag: "--print", placeholder: "systemd|launchd",
-        summary: "print what would be written, write nothing",
+        summary: "print the service file; install nothing",
         type: .words(Service.Manager.allCases.map(\.rawValue)))
     ],
     details: """
-      Writes a unit for systemd, or a property list for launchd on a Mac, for this user and this home, and
-      starts it. Again after an update or a move of the program. More: waymark help service
+      Writes a systemd unit, or a launchd property list on a Mac, for this user and this home, and starts it.
+      Run it again after you update or move the program. See waymark help service.
       """, exampleArguments: "")
 
-  func run(_ run: CommandRun) async throws -> Answer {
+  func run(_ run: CommandContext) async throws -> Answer {
     let printed = print.flatMap(Service.Manager.init(rawValue:))
     let service = Service(run, manager: printed ?? .here)
     try service.checkPaths()
@@ -66,65 +66,65 @@ struct InstallService: TerminalCommand {
       lingers: written.flatMap { _ in ServiceManager.lingers() })
   }
 
-  /// What would make the service fail at once.
+  /// Refuses an installation that would fail at once.
   private func check(_ service: Service, _ manager: ServiceManager, _ home: Home) throws {
     guard home.hasStore else {
       throw WaymarkError(
         exitCode: ExitCode.noStore, code: .noStore,
-        message: "There is no Waymark store in \(home.path) that a service could serve.",
+        message: "There is no Waymark store in \(home.path), so a service would have nothing to run.",
         next: "\(waymark: "init"), or \(waymark: "join TICKET")")
     }
     if home.keyStates.device == .sealed, service.passphraseFile == nil {
       throw WaymarkError(
         exitCode: ExitCode.badKey, code: .passphraseNeeded,
         message:
-          "The key of this device is sealed with a passphrase, and a service has nobody to ask for it.",
+          "The key of this device is sealed with a passphrase, and a service can't ask for it.",
         next: "WAYMARK_PASSPHRASE_FILE=FILE \(waymark: "service install")")
     }
     let isOurs = manager.state.active == "active"
     guard isOurs || !ControlClient.isRunning(home) else {
       throw WaymarkError(
         exitCode: ExitCode.storeHeld, code: .alreadyRunning,
-        message: "The node of \(home.path) runs already, and not as a service.",
-        next: "end it with Ctrl-C where it runs, then \(waymark: "service install")")
+        message: "The node of \(home.path) is already running, but not as a service.",
+        next: "stop it with Ctrl-C in its terminal, then \(waymark: "service install")")
     }
   }
 
   func render(_ answer: Answer, into rendering: inout Rendering) {
     guard let file = answer.written else { return rendering.data.text(answer.text) }
     rendering.data.line(
-      "\(printable(answer.unit)) is installed and runs, now and after every login.", .good)
+      "\(printable(answer.unit)) is installed and running, and starts at every login.", .good)
     rendering.data.pairs([("file", printable(file)), ("log", answer.log)])
     if answer.program.contains("/.build") {
       rendering.notes.paragraph(
-        "The program lies in a build folder. After `make install`, install the service again from there.",
+        "The program is in a build folder. After `make install`, install the service again with the installed program.",
         .careful)
     }
     if answer.lingers == false {
       rendering.notes.paragraph(
-        "Next: loginctl enable-linger, to have it run also while nobody is logged in")
+        "Next: loginctl enable-linger, to keep it running while you are logged out")
     }
   }
 }
 
-/// `service uninstall`: ends the service.
+/// `service uninstall`: stops and removes the service.
 struct UninstallService: TerminalCommand {
   struct Answer: Codable {
     let manager: String
     let unit: String
     let home: String
     let program: String
-    /// The command that shows what the node has said.
+    /// The command that shows the node's log.
     let log: String
-    /// The file that was there; nil if there was none.
+    /// The service file that was removed; nil if there was none.
     let removed: String?
   }
 
   static let syntax = CommandSpec(
-    words: ["service", "uninstall"], summary: "end the service, and have it start no more",
-    details: "The store and the keys stay as they are.", exampleArguments: "")
+    words: ["service", "uninstall"], summary: "stop the service and remove it",
+    details: "The store and the keys are not changed.", exampleArguments: "")
 
-  func run(_ run: CommandRun) async throws -> Answer {
+  func run(_ run: CommandContext) async throws -> Answer {
     let service = Service(run)
     let file = service.file(environment: run.environment)
     let isThere = FileManager.default.fileExists(atPath: file)
@@ -136,12 +136,12 @@ struct UninstallService: TerminalCommand {
 
   func render(_ answer: Answer, into rendering: inout Rendering) {
     rendering.notes.paragraph(
-      answer.removed.map { "Removed \(printable($0)). The store and the keys are as they were." }
-        ?? "There is no service of this home.")
+      answer.removed.map { "Removed \(printable($0)). The store and the keys were not changed." }
+        ?? "No service is installed for this home.")
   }
 }
 
-/// `service status`: whether the system runs the node.
+/// `service status`: whether the node runs as a service.
 struct ShowService: TerminalCommand {
   var isReadOnly: Bool { true }
 
@@ -150,23 +150,23 @@ struct ShowService: TerminalCommand {
     let unit: String
     let home: String
     let program: String
-    /// The command that shows what the node has said.
+    /// The command that shows the node's log.
     let log: String
-    /// What the manager reads; nil if nothing is installed.
+    /// The service file; nil if none is installed.
     let file: String?
     let active: String?
     let enabled: String?
-    /// What the node says of itself.
+    /// The status that the node last reported to the manager.
     let text: String?
     let running: Bool
     let next: Step
   }
 
   static let syntax = CommandSpec(
-    words: ["service", "status"], summary: "say whether the system runs this node", impliesLastWord: true,
+    words: ["service", "status"], summary: "show whether this node runs as a service", impliesLastWord: true,
     exampleArguments: "")
 
-  func run(_ run: CommandRun) async throws -> Answer {
+  func run(_ run: CommandContext) async throws -> Answer {
     let service = Service(run)
     let file = service.file(environment: run.environment)
     let isInstalled = FileManager.default.fileExists(atPath: file)
@@ -185,7 +185,7 @@ struct ShowService: TerminalCommand {
 
   func render(_ answer: Answer, into rendering: inout Rendering) {
     guard let file = answer.file else {
-      rendering.data.line("no service · the node \(answer.running ? "runs all the same" : "does not run")")
+      rendering.data.line("no service · the node is \(answer.running ? "running without one" : "not running")")
       return rendering.notes.paragraph("Next: \(waymark: "service install")")
     }
     let active = answer.active ?? "unknown"
@@ -193,15 +193,15 @@ struct ShowService: TerminalCommand {
     rendering.data.line(
       "\(printable(answer.unit))  \(printable(active))\(enabled)", active == "active" ? .good : .careful)
     var pairs = [("file", printable(file)), ("home", printable(answer.home)), ("log", answer.log)]
-    if let text = answer.text, !text.isEmpty { pairs.insert(("says", printable(text)), at: 0) }
+    if let text = answer.text, !text.isEmpty { pairs.insert(("status", printable(text)), at: 0) }
     rendering.data.pairs(pairs)
     if active != "active" { rendering.notes.paragraph("Next: \(answer.next)") }
   }
 }
 
 extension Service {
-  /// The service of the home that is meant.
-  init(_ run: CommandRun, manager: Manager = .here) {
+  /// The service of the home of this command.
+  init(_ run: CommandContext, manager: Manager = .here) {
     let usual = try? Home.resolve(
       flag: nil, environment: run.environment.filter { $0.key != "WAYMARK_HOME" })
     self.init(
@@ -212,19 +212,19 @@ extension Service {
     }
   }
 
-  /// A unit's line ends where a line does, whatever is quoted in it.
+  /// Refuses paths with control characters: even quoted, a line break would end the line of a unit.
   fileprivate func checkPaths() throws {
     for path in [program, home, passphraseFile ?? ""]
     where path.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) {
       throw WaymarkError.usage(
-        "A service can't have “\(printable(path))” in it: a path of one line.", next: .waymark("help service")
+        "A service can't use “\(printable(path))”: the path has a control character.", next: .waymark("help service")
       )
     }
   }
 }
 
 extension Service {
-  /// What shows what the node has said.
+  /// The command that shows the node's log.
   var logCommand: String {
     switch manager {
     case .systemd: "journalctl --user -u \(shellWord(name))"
@@ -246,7 +246,7 @@ struct ServiceManager {
 
   init(_ service: Service) { self.service = service }
 
-  /// As far as the manager says.
+  /// The state of the service, as far as the manager reports it.
   struct State {
     var active: String?
     var enabled: String?
@@ -259,19 +259,19 @@ struct ServiceManager {
       try FileManager.default.createDirectory(atPath: "/" + folder, withIntermediateDirectories: true)
     } catch {
       throw WaymarkError(
-        exitCode: ExitCode.failed, code: .file, message: "The folder /\(folder) can't be made.",
+        exitCode: ExitCode.failed, code: .file, message: "The folder /\(folder) can't be created.",
         next: "ls -ld /\(folder)")
     }
     try TextFile.replace(file, text)
   }
 
-  /// Has the manager read the file, start the service now, and at every login.
+  /// Makes the manager read the file, and start the service now and at every login.
   func start(_ file: String) throws {
     switch service.manager {
     case .systemd:
       try demand(["systemctl", "--user", "daemon-reload"], file)
       try demand(["systemctl", "--user", "enable", service.unit], file)
-      // One that runs already gets the new file.
+      // `restart`, so that a running service gets the new file.
       try demand(["systemctl", "--user", "restart", service.unit], file)
     case .launchd:
       _ = Helper.run(["launchctl", "bootout", domain + "/" + service.unit])
@@ -289,7 +289,7 @@ struct ServiceManager {
         exitCode: ExitCode.failed, code: .file, message: "\(file) can't be removed.", next: "ls -l \(file)")
     }
     guard service.manager == .systemd else { return }
-    // One that had failed would be listed for ever.
+    // Otherwise a unit that has failed stays listed.
     _ = Helper.run(["systemctl", "--user", "reset-failed", service.unit])
     _ = Helper.run(["systemctl", "--user", "daemon-reload"])
   }
@@ -303,7 +303,7 @@ struct ServiceManager {
     let outcome = Helper.run(["systemctl", "--user", "show", "-p", properties, service.unit])
     guard outcome.code == 0 else { return State() }
     var values: [String: String] = [:]
-    for line in outcome.said.split(separator: "\n") {
+    for line in outcome.output.split(separator: "\n") {
       let parts = line.split(separator: "=", maxSplits: 1)
       if parts.count == 2 { values[String(parts[0])] = String(parts[1]) }
     }
@@ -311,11 +311,11 @@ struct ServiceManager {
       active: values["ActiveState"], enabled: values["UnitFileState"], text: values["StatusText"])
   }
 
-  /// Whether services of this user run when they are not logged in; nil where nobody says.
+  /// Whether services of this user run while the user is logged out; nil if the system does not report it.
   static func lingers() -> Bool? {
     let outcome = Helper.run(["loginctl", "show-user", "-p", "Linger", "\(geteuid())"])
     guard outcome.code == 0 else { return nil }
-    return outcome.said.contains("Linger=yes")
+    return outcome.output.contains("Linger=yes")
   }
 
   private var domain: String { "gui/\(geteuid())" }
@@ -324,18 +324,18 @@ struct ServiceManager {
     let outcome = Helper.run(words)
     guard outcome.code != 0 else { return }
     let typed = words.joined(separator: " ")
-    let said = outcome.said.split(separator: "\n").first.map { ": \(printable(String($0)))" } ?? ""
+    let detail = outcome.output.split(separator: "\n").first.map { ": \(printable(String($0)))" } ?? ""
     guard outcome.code == nil else {
       throw WaymarkError(
         exitCode: ExitCode.failed, code: .serviceManager,
-        message: "\(file) is written, but `\(typed)` failed\(said).",
+        message: "\(file) is written, but `\(typed)` failed\(detail).",
         next: words.contains("restart")
           ? Step(service.logCommand) : "log in as yourself, then \(waymark: "service install")")
     }
     throw WaymarkError(
       exitCode: ExitCode.failed, code: .serviceManager,
       message:
-        "\(file) is written, but there is no \(words[0]) to read it: this system starts services otherwise.",
+        "\(file) is written, but there is no \(words[0]) to read it: this system starts services in another way.",
       next: "have it run \(service.program) --home \(shellWord(service.home)) run")
   }
 }

@@ -20,7 +20,7 @@ extension ListSettings: TerminalCommand {
 
 extension GetSetting: TerminalCommand {
   static let syntax = CommandSpec(
-    words: ["settings", "get"], summary: "print one setting",
+    words: ["settings", "get"], summary: "print a setting",
     operands: [.init(placeholder: "KEY", key: "key")], exampleArguments: "colorScheme")
 
   func render(_ answer: ResolvedPreference, into rendering: inout Rendering) {
@@ -39,14 +39,14 @@ extension SetSetting: TerminalCommand {
 
 extension UnsetSetting: TerminalCommand {
   static let syntax = CommandSpec(
-    words: ["settings", "unset"], summary: "go back to the default",
+    words: ["settings", "unset"], summary: "reset a setting to its default on all devices",
     operands: [.init(placeholder: "KEY", key: "key")], exampleArguments: "colorScheme")
 
   func render(_ answer: Answer, into rendering: inout Rendering) { rendering.changed(answer.changed) }
 }
 
 extension JSON {
-  /// The value alone, as it can be typed back.
+  /// The value alone, in the form in which it can be typed.
   fileprivate var rawText: String {
     switch self {
     case .string(let text): printable(text)

@@ -1,13 +1,13 @@
 import JSONDocument
 import Waymark
 
-/// `-` in place of a file, and files that only this process can open: pipes and devices.
+/// Handles `-` in place of a file, and files that only this process can open: pipes and devices.
 struct StandardStreams {
-  /// What is left for the node, or for this process, to do with files.
+  /// The command line with `-` resolved, and with temporary copies in place of piped files.
   private(set) var invocation: Invocation
   private var piped: [String: PipedFile] = [:]
 
-  /// - Throws: `WaymarkError` for a `-` that means nothing.
+  /// - Throws: `WaymarkError` for a `-` where none is allowed.
   init(_ typed: Invocation) throws {
     invocation = typed
     switch typed.words {
@@ -20,10 +20,10 @@ struct StandardStreams {
     try refuseDashes()
   }
 
-  /// Takes away what was put down for the node.
+  /// Removes the temporary copies.
   func end() { for file in piped.values { file.remove() } }
 
-  /// The failure as of what the person named.
+  /// The failure with the names that the user typed in place of temporary paths.
   func naming(_ failure: WaymarkError) -> WaymarkError {
     func named(_ text: String, _ dash: String = "standard input") -> String {
       piped.reduce(text) { $0.replacing($1.value.path, with: $1.key == "-" ? dash : $1.key) }
@@ -56,7 +56,7 @@ struct StandardStreams {
     for (name, key) in operands + options where invocation[key] == "-" {
       throw WaymarkError(
         exitCode: ExitCode.usage, code: .usage,
-        message: "\(name) can't be “-” here: name a file.", next: .waymark("help \(spec.name)"))
+        message: "\(name) can't be “-” here: it must be a file.", next: .waymark("help \(spec.name)"))
     }
   }
 }

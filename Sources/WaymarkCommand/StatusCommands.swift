@@ -3,15 +3,15 @@ import Waymark
 
 extension ShowStatus: TerminalCommand {
   static let syntax = CommandSpec(
-    words: ["status"], summary: "say how things are, and what waits",
+    words: ["status"], summary: "show node and sync status, and what needs attention",
     options: [
       .init(
         flag: "--watch", placeholder: nil,
-        summary: "go on showing it until Ctrl-C; JSON lines if it is not a terminal"),
-      .init(flag: "--check", placeholder: nil, summary: "exit 5 if not in sync, 6 if conflicts wait"),
+        summary: "keep showing it until Ctrl-C; as JSON lines if not on a terminal"),
+      .init(flag: "--check", placeholder: nil, summary: "exit with 5 if not in sync, with 6 if there are conflicts"),
       .init(
         flag: "--acknowledge", placeholder: nil,
-        summary: "take note of what other devices deleted; it is not said again"),
+        summary: "acknowledge mass deletions by other devices, to hide their notice"),
     ], exampleArguments: "--watch")
 
   func render(_ answer: NodeStatus, into rendering: inout Rendering) { rendering.status(answer) }
@@ -25,19 +25,19 @@ extension ShowStatus: TerminalCommand {
 
 extension ShowMetrics: TerminalCommand {
   static let syntax = CommandSpec(
-    words: ["metrics"], summary: "print numbers for Prometheus",
+    words: ["metrics"], summary: "print metrics for Prometheus",
     options: [
       .init(
         flag: "--write", placeholder: "FILE",
-        summary: "put them in a file, in one step: for the textfile collector (FILE.prom)", type: .path)
+        summary: "write them to a file, atomically, for the textfile collector (FILE.prom)", type: .path)
     ],
     details: """
-      Opens no port. To have them collected, run this every minute:
+      This opens no port. To have the metrics collected, run this every minute:
         waymark metrics --write /var/lib/prometheus/node-exporter/waymark.prom
       """, exampleArguments: "--write /var/lib/prometheus/node-exporter/waymark.prom")
 
-  /// With `--write` into a file that others may read, whole at every moment.
-  func run(_ run: CommandRun) async throws -> Answer {
+  /// With `--write`, replaces the file atomically; other users may read it.
+  func run(_ run: CommandContext) async throws -> Answer {
     var answer = try await ControlClient.perform(self, home: run.home) { run.events.handle($0) }
     guard let write else { return answer }
     try TextFile.write(answer.text, to: write, besides: run.home)
@@ -53,13 +53,13 @@ extension ShowMetrics: TerminalCommand {
 
 extension LoggingLevel: TerminalCommand {
   static let syntax = CommandSpec(
-    words: ["log", "level"], summary: "say or set how much the running node logs",
+    words: ["logging", "level"], summary: "show or set the log level of the running node",
     operands: [
       .init(
         placeholder: "LEVEL", key: "level", type: .words(NodeLog.Level.allCases.map { "\($0)" }),
         isOptional: true)
     ],
-    details: "LEVEL is debug, info, warning or error, and holds until the node ends.",
+    details: "LEVEL is debug, info, warning or error. It applies until the node ends.",
     exampleArguments: "debug")
 
   func render(_ answer: Answer, into rendering: inout Rendering) { rendering.data.line(answer.level) }
@@ -70,17 +70,17 @@ extension WaitUntilInSync: TerminalCommand {
     words: ["wait"], summary: "wait until in sync with the connected peers",
     options: [
       .init(
-        flag: "--lane", placeholder: "records|settings|all", summary: "what has to be in sync",
+        flag: "--lane", placeholder: "records|settings|all", summary: "the lanes to wait for; default all",
         type: .words(["records", "settings", "all"])),
-      .init(flag: "--peer", placeholder: "P", summary: "with this peer only"),
-      .init(flag: "--timeout", placeholder: "30s", summary: "give up after this", type: .duration),
+      .init(flag: "--peer", placeholder: "P", summary: "wait for this peer only"),
+      .init(flag: "--timeout", placeholder: "30s", summary: "give up after this time; default 30s", type: .duration),
     ], exampleArguments: "--timeout 30s")
 
-  /// It prints nothing but the verdict.
+  /// Prints only the verdict.
   func render(_ answer: Answer, into rendering: inout Rendering) { rendering.data.line("in sync") }
 }
 
-/// `doctor`: looks for whatever is wrong with a home.
+/// `doctor`: checks a home for problems.
 struct ExamineHome: TerminalCommand {
   typealias Answer = Diagnosis
 
@@ -90,19 +90,19 @@ struct ExamineHome: TerminalCommand {
   var isReadOnly: Bool { report == nil }
 
   static let syntax = CommandSpec(
-    words: ["doctor"], summary: "look for whatever is wrong, and say what to do about it",
+    words: ["doctor"], summary: "check this node for problems, and say how to fix them",
     options: [
       .init(
         flag: "--report", placeholder: "FILE",
-        summary: "write what was found to a file that can be given to others", type: .path)
+        summary: "write the findings to a file that you can share", type: .path)
     ],
     details: """
-      Looks at the configuration, permissions, keys, store, clock, disk, port and the other devices.
-      Ends with 1 if anything is broken. The report names devices and addresses; it holds nothing of
+      Checks the configuration, permissions, keys, store, clock, disk, port and the other devices. The exit
+      code is 1 if anything is broken. The report contains names of devices and addresses, but nothing of
       trips, habits, settings or the profile.
       """, exampleArguments: "--report report.json")
 
-  func run(_ run: CommandRun) async throws -> Diagnosis {
+  func run(_ run: CommandContext) async throws -> Diagnosis {
     try await Doctor.examine(run.home, report: report, overwrites: yes == true)
   }
 
@@ -118,7 +118,7 @@ extension Rendering {
     let errors = diagnosis.findings.count { $0.severity == .error }
     let warnings = diagnosis.findings.count { $0.severity == .warning }
     if errors + warnings == 0 {
-      data.line("All is well.", .good)
+      data.line("No problems found.", .good)
     } else {
       data.line(
         "\(counted(Int64(errors), "error")), \(counted(Int64(warnings), "warning")).",
@@ -126,7 +126,7 @@ extension Rendering {
     }
     if let report = diagnosis.report {
       notes.paragraph(
-        "Wrote \(printable(report)): names of devices and addresses are in it, nothing of trips or habits.")
+        "Wrote \(printable(report)). It contains names of devices and addresses, but nothing of trips or habits.")
     }
   }
 

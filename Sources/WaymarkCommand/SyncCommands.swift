@@ -3,7 +3,7 @@ import Waymark
 
 extension ShowSync: TerminalCommand {
   static let syntax = CommandSpec(
-    words: ["sync", "status"], summary: "say whether records sync, and why", impliesLastWord: true,
+    words: ["sync", "status"], summary: "show whether records sync, and if not, why", impliesLastWord: true,
     exampleArguments: "")
 
   func render(_ answer: SyncState, into rendering: inout Rendering) { rendering.sync(answer) }
@@ -11,15 +11,15 @@ extension ShowSync: TerminalCommand {
 
 extension TurnSyncOn: TerminalCommand {
   static let syntax = CommandSpec(
-    words: ["sync", "on"], summary: "sync records too (premium)",
+    words: ["sync", "on"], summary: "turn on sync of records (premium)",
     options: [
       .init(
         flag: "--preview", placeholder: nil,
-        summary: "ask the other devices what would come together; write nothing")
+        summary: "compare the records with those of other devices; change nothing")
     ],
     details: """
-      Where records here and elsewhere differ, a person at a terminal sees that first and is asked. A script
-      needs --yes where two sets of records meet for the first time.
+      If the records here and on other devices differ, you see the differences first and are asked for
+      confirmation. A script needs --yes if two sets of records meet for the first time.
       """, exampleArguments: "--preview")
 
   func render(_ answer: Answer, into rendering: inout Rendering) {
@@ -32,14 +32,14 @@ extension TurnSyncOn: TerminalCommand {
 
 extension TurnSyncOff: TerminalCommand {
   static let syntax = CommandSpec(
-    words: ["sync", "off"], summary: "keep records on this device; nothing is deleted", exampleArguments: "")
+    words: ["sync", "off"], summary: "turn off sync of records; nothing is deleted", exampleArguments: "")
 
   func render(_ answer: SyncState, into rendering: inout Rendering) { rendering.sync(answer) }
 }
 
 extension SyncNow: TerminalCommand {
   static let syntax = CommandSpec(
-    words: ["sync", "now"], summary: "ask every peer at once", exampleArguments: "")
+    words: ["sync", "now"], summary: "sync with every peer now", exampleArguments: "")
 
   func render(_ answer: Answer, into rendering: inout Rendering) {}
 }

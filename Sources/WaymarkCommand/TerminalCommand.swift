@@ -2,19 +2,18 @@ import Control
 import JSONDocument
 import Waymark
 
-/// What the terminal adds to a command: how it is typed and explained, how its answer looks, and what the process ends
-/// with.
+/// The terminal's side of a command: its syntax and help, how its answer is shown, and the exit code.
 protocol TerminalCommand: Command {
-  /// How it is typed.
+  /// The syntax and the help of the command.
   static var syntax: CommandSpec { get }
-  /// The same for each kind, where kinds share a command.
+  /// The syntax for each kind, where kinds share a command.
   static var syntaxes: [CommandSpec] { get }
   /// Whether `--json` prints events as lines, of which the answer is the last.
   static var isStream: Bool { get }
   /// Whether its events have shown all of the answer that goes to standard output.
   static var isShownByEvents: Bool { get }
 
-  func run(_ run: CommandRun) async throws -> Answer
+  func run(_ run: CommandContext) async throws -> Answer
   /// The document of `--json`.
   func document(_ answer: Answer, home: String?) throws -> JSON
   func render(_ answer: Answer, into rendering: inout Rendering)
@@ -38,13 +37,13 @@ extension TerminalCommand {
 }
 
 extension TerminalCommand where Self: NodeCommand {
-  func run(_ run: CommandRun) async throws -> Answer {
+  func run(_ run: CommandContext) async throws -> Answer {
     try await ControlClient.perform(self, home: run.home) { run.events.handle($0) }
   }
 }
 
-/// Where a command runs: the home that is meant, the terminal, and who is told what happens meanwhile.
-struct CommandRun: Sendable {
+/// What a command runs with: the home, the terminal, and the printer of its events.
+struct CommandContext: Sendable {
   let home: Home
   let terminal: Terminal
   let environment: [String: String]

@@ -2,18 +2,18 @@ import Foundation
 import Synchronization
 import Waymark
 
-/// Where this program has passphrases from: the environment, else the person at the terminal, who is asked once for
-/// all files that the same words open.
+/// The source of passphrases: the file that the environment names, else the person at the terminal. A passphrase that
+/// was typed is tried for further key files before asking again.
 final class TerminalPassphrases: Sendable {
   private let terminal: Terminal
   private let state = Mutex(State())
-  /// A flag of the command names the file instead of the environment.
+  /// The file that a flag of the command names, else the one that the environment names.
   private let file: String?
 
   private struct State {
-    /// The last one that was given.
+    /// The last passphrase that was given.
     var known: Passphrase?
-    /// How often the person was asked about the file that is being opened.
+    /// How many times the person was asked about the file that is being opened.
     var asked = 0
   }
 
@@ -40,7 +40,7 @@ final class TerminalPassphrases: Sendable {
       return state.asked
     }
     guard terminal.canAsk, asked <= Self.attemptsMax else { return nil }
-    if asked > 1 { terminal.note("That is not it. Try again.") }
+    if asked > 1 { terminal.note("Wrong passphrase. Try again.") }
     return keep(try terminal.passphrase("Passphrase of \(printable(path)): "))
   }
 
@@ -55,30 +55,30 @@ final class TerminalPassphrases: Sendable {
     guard terminal.canAsk else {
       throw WaymarkError(
         exitCode: ExitCode.needsYes, code: .needsTerminal,
-        message: "There is nobody to ask for a new passphrase.",
+        message: "There is no terminal to ask for a new passphrase.",
         next:
           "name a file that holds it: \(waymark: "keys passphrase set --file FILE"), or - for standard input")
     }
     let first = try terminal.passphrase("New passphrase: ")
-    guard try terminal.passphrase("Once more: ") == first else {
+    guard try terminal.passphrase("Repeat it: ") == first else {
       throw WaymarkError(
         exitCode: ExitCode.usage, code: .passphrasesDiffer,
-        message: "The two are not the same; nothing was changed.", next: .waymark("keys passphrase set"))
+        message: "The passphrases differ; nothing was changed.", next: .waymark("keys passphrase set"))
     }
     return first
   }
 }
 
 extension Terminal {
-  /// Asks for a passphrase, of which nothing shows.
+  /// Asks for a passphrase without showing it.
   ///
-  /// Keys come one by one, signals too, so that whatever ends the asking leaves the terminal as it was.
+  /// Reads key by key, Ctrl-C included, so that the terminal is restored however the prompt ends.
   func passphrase(_ question: String) throws -> Passphrase {
     var before = termios()
     guard tcgetattr(STDIN_FILENO, &before) == 0 else {
       throw WaymarkError(
-        exitCode: ExitCode.failed, code: .terminal, message: "The terminal can't be asked.",
-        next: "WAYMARK_PASSPHRASE_FILE=FILE before the same; \(waymark: "help keys")")
+        exitCode: ExitCode.failed, code: .terminal, message: "The terminal can't be used to ask for a passphrase.",
+        next: "run it again with WAYMARK_PASSPHRASE_FILE=FILE; \(waymark: "help keys")")
     }
     var silent = before
     silent.c_lflag &= ~tcflag_t(ECHO | ECHONL | ICANON | ISIG)
@@ -109,15 +109,15 @@ extension Terminal {
       case .givenUp:
         throw WaymarkError(
           exitCode: ExitCode.interrupted, code: .interrupted, message: "No passphrase was given.",
-          next: "the same again; \(waymark: "help keys")")
+          next: "run it again; \(waymark: "help keys")")
       }
     }
   }
 }
 
-/// A line as it is typed, with the keys that mend it.
+/// A line as it is typed, with the keys that correct it.
 struct TypedLine {
-  /// Whoever takes them wipes them.
+  /// The caller that uses them wipes them.
   var bytes: [UInt8] = []
 
   enum Progress: Equatable {
@@ -128,7 +128,7 @@ struct TypedLine {
 
   static let bytesMax = 4_096
 
-  /// With room from the start: growing would leave copies behind.
+  /// Reserves all room at the start: growing would leave copies in memory.
   init() { bytes.reserveCapacity(Self.bytesMax) }
 
   mutating func take(_ key: UInt8) -> Progress {

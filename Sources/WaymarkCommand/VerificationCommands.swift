@@ -4,20 +4,20 @@ import Waymark
 
 extension Verify: TerminalCommand {
   static let syntax = CommandSpec(
-    words: ["verify"], summary: "compare what is stored here with the connected peers",
+    words: ["verify"], summary: "compare the data here with that of connected peers",
     operands: [.init(placeholder: "PEER", key: "peer", isOptional: true)],
     options: [
       .init(
         flag: "--deep", placeholder: nil,
-        summary: "instead this device alone: every signature, and every row against the log"),
+        summary: "check only this device: every signature, and every row against the log"),
       .init(
         flag: "--repair", placeholder: nil,
-        summary: "and make damaged tables anew from the log, after a backup"),
+        summary: "also rebuild damaged tables from the log, after a backup"),
     ],
     details: """
-      Ends with 0 if all is equal, 5 if change sets are still on their way, 1 if the same change sets gave
-      other data; then it names the records that differ. With --deep nobody is asked: it ends with 1 if
-      anything is not as the signed log says.
+      The exit code is 0 if everything is equal, 5 if change sets are still on their way, and 1 if the same
+      change sets produced different data; then the records that differ are listed. With --deep no peer is
+      asked, and the exit code is 1 if anything does not match the signed log.
       """, exampleArguments: "--deep")
 
   func exitCode(for answer: Answer) -> Int32 {
@@ -43,14 +43,14 @@ extension Verify: TerminalCommand {
 extension Rendering {
   // MARK: With peers
 
-  /// Nothing but the verdict on a peer.
+  /// The verdict on one peer.
   fileprivate mutating func comparison(_ peer: PeerVerification.Peer) {
     let name = printable(peer.name)
     let lanes = [("settings", peer.lanes.settings), ("records", peer.lanes.records)]
     data.paragraph("\(name): " + lanes.map { "\($0) \(text(of: $1))" }.joined(separator: " · "))
     for case (_, .differs(let difference)) in lanes { show(difference, name) }
     if !peer.certificatesEqual {
-      data.paragraph("  the certificates of the circle are still on their way", indent: 2)
+      data.paragraph("  the certificates of the circle have not all arrived yet", indent: 2)
     }
     notes.next(peer.next)
   }
@@ -74,12 +74,12 @@ extension Rendering {
     let digests = [("here", difference.digestWrongHere), ("on \(peer)", difference.digestWrongThere)]
     for (place, ranges) in digests where !ranges.isEmpty {
       data.paragraph(
-        "  the digest kept \(place) is not that of the records whose ids begin with "
+        "  the digest stored \(place) does not match the records whose ids begin with "
           + ranges.joined(separator: ", "), indent: 2)
     }
   }
 
-  // MARK: With the own log
+  // MARK: Against the log
 
   /// The verdict, and what differs.
   fileprivate mutating func verification(_ verification: StoreVerification) {
@@ -91,7 +91,7 @@ extension Rendering {
     let more = verification.found - shown.count
     if more > 0 { notes.paragraph("… and \(grouped(Int64(more))) more") }
     if let backup = verification.backup {
-      notes.paragraph("A backup was taken before: \(printable(backup))")
+      notes.paragraph("A backup was taken first: \(printable(backup))")
     }
     notes.next(verification.next)
   }
@@ -100,10 +100,10 @@ extension Rendering {
   private func line(_ finding: StoreVerification.Finding) -> String {
     let text = printable(finding.text)
     let fields = finding.fields.map(printable)
-    let said = fields.isEmpty ? text : "\(text) in \(fields.joined(separator: ", "))"
-    guard let kind = finding.kind else { return said }
+    let detail = fields.isEmpty ? text : "\(text) in \(fields.joined(separator: ", "))"
+    guard let kind = finding.kind else { return detail }
     let name = finding.name.map { " “\(printable($0))”" } ?? ""
-    return "\(printable(kind.rawValue))\(name) (\(shortID(finding.id?.uuidString))): \(said)"
+    return "\(printable(kind.rawValue))\(name) (\(shortID(finding.id?.uuidString))): \(detail)"
   }
 
   private static let findingsShown = 20

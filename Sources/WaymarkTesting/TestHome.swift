@@ -1,12 +1,12 @@
 import Foundation
 public import Waymark
 
-/// A directory of its own for the node of one test; it goes with the value.
+/// A temporary directory for the node of one test, removed when the value is released.
 public final class TestHome: Sendable {
-  /// The home in the directory; the directory is not made yet.
+  /// The home in the directory, which is not created yet.
   public let home: Home
 
-  /// A place that nobody has had before.
+  /// Chooses a unique directory.
   public init() throws {
     RealData.putOutOfBounds()
     let folder = FileManager.default.temporaryDirectory.appending(path: "waymark-tests")
@@ -17,10 +17,11 @@ public final class TestHome: Sendable {
   deinit { try? FileManager.default.removeItem(atPath: home.path) }
 }
 
-/// The guard in front of the data that the person who runs the tests really has.
+/// A guard that keeps tests away from the real data of the user who runs them.
 public enum RealData {
-  /// From here on, what looks for the default directory in this process finds one that can't be made, so the
-  /// test that reaches for it fails. Called by everything in this module.
+  /// Points the default directory of this process to one that can't be created, so that a test that uses it fails.
+  ///
+  /// Everything in this module calls it.
   public static func putOutOfBounds() { _ = redirected }
 
   private static let redirected: Void = {
@@ -29,12 +30,13 @@ public enum RealData {
     }
   }()
 
-  /// Below something that is no directory.
+  /// A path below a file that is not a directory.
   private static let outOfBounds = "/dev/null/tests-never-touch-real-data"
 }
 
-/// What is wrong with the ground a test stands on.
+/// An error in the environment of a test: devices that don't settle or differ, a store that is not empty, or wrong use
+/// of the clock.
 public struct TestGroundError: Error, CustomStringConvertible {
-  /// A sentence for whoever reads the report of the test.
+  /// What went wrong, for the report of the test.
   public let description: String
 }

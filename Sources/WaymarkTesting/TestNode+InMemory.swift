@@ -2,7 +2,7 @@ import Transport
 public import Waymark
 
 extension Node {
-  /// A complete node in memory whose time a test moves, and that nobody can reach.
+  /// Creates a complete node in memory that no other node can reach, on a clock that the test advances.
   ///
   /// ```swift
   /// let clock = VirtualClock()
@@ -11,10 +11,10 @@ extension Node {
   /// ```
   ///
   /// - Parameters:
-  ///   - name: what the device is called: 1 to 64 bytes without control characters.
-  ///   - clock: its time.
-  ///   - log: hears what the node does.
-  /// - Throws: `WaymarkError` if the name can't be one.
+  ///   - name: the name of the device, 1 to 64 bytes without control characters.
+  ///   - clock: the clock of the node.
+  ///   - log: receives the node's log.
+  /// - Throws: `WaymarkError` if the name is invalid.
   public static func inMemory(
     name: String = "memory", clock: VirtualClock, log: NodeLog = .silent
   ) throws -> Node {

@@ -1,6 +1,6 @@
 public import Waymark
 
-/// A node with a directory of its own, for one test.
+/// A node for one test, with its own directory.
 ///
 /// ```swift
 /// let alice = try await TestNode.founder("alice")
@@ -19,12 +19,12 @@ package final class TestNode: Sendable {
   /// Its directory.
   package var home: Home { directory.home }
 
-  /// The founder of a new circle, whose store starts empty.
+  /// Creates the founder of a new circle, with an empty store.
   ///
   /// - Parameters:
-  ///   - name: what the device is called.
-  ///   - issuers: issuers whose entitlements the circle accepts.
-  ///   - wall: the clock, in milliseconds since 1970.
+  ///   - name: the name of the device.
+  ///   - issuers: the issuers whose entitlements the circle accepts.
+  ///   - wall: the wall clock, in milliseconds since 1970.
   package static func founder(
     _ name: String = "laptop", issuers: [DeviceKey] = [],
     wall: @escaping @Sendable () -> Int64 = { TestNode.morning }
@@ -36,7 +36,7 @@ package final class TestNode: Sendable {
     return node
   }
 
-  /// Throws unless nothing is visible in the store.
+  /// Throws unless the store is empty.
   package func checkEmpty() async throws { try await node.checkEmpty() }
 
   /// Closes the node.
@@ -47,13 +47,13 @@ package final class TestNode: Sendable {
 }
 
 extension Node {
-  /// Sees that a test stands on its own ground: nothing is visible in the store.
+  /// Checks that the store is empty, so that a test does not depend on existing data.
   ///
-  /// - Throws: ``TestGroundError`` that names what is there.
+  /// - Throws: ``TestGroundError`` that names the first kind with visible records, and how many.
   public func checkEmpty() async throws {
     for (kind, count) in try NodeDiagnostics.counts(of: self) where count != 0 {
       throw TestGroundError(
-        description: "a test's store does not start empty: \(kind) \(count)")
+        description: "the store of a test is not empty at the start: \(kind) \(count)")
     }
   }
 }

@@ -1,30 +1,30 @@
-// Protocol/encoding.md: deterministic CBOR, read. Anything else is refused.
+// Protocol/encoding.md: reading deterministic CBOR. Anything else is rejected.
 
-/// What was wrong with bytes from outside; the offset counts from the start of the buffer read.
+/// Why received bytes could not be decoded. Offsets count from the start of the buffer.
 package enum WireError: Error, Hashable, Sendable {
-  /// The bytes end inside an item, or a declared length is longer than what is left.
+  /// The bytes end inside an item, or a declared length exceeds the remaining bytes.
   case truncated(offset: Int)
-  /// Valid CBOR perhaps, but not the one deterministic form: a longer integer than needed, an indefinite
-  /// length, a tag, a short float, keys out of order or twice.
+  /// Not the deterministic form: an integer longer than needed, an indefinite length, a tag, a short float, or keys
+  /// that are duplicated or out of order. May be valid CBOR.
   case notCanonical(offset: Int)
-  /// Another type than the format has here.
+  /// Not the type that the format requires here.
   case unexpected(offset: Int)
   /// Text that is not UTF-8.
   case invalidText(offset: Int)
-  /// Bytes behind the last item.
+  /// Bytes after the last item.
   case trailing(offset: Int)
-  /// Over a number of `Limits`.
+  /// A value exceeds one of `Limits`.
   case limit(offset: Int)
 }
 
-/// A cursor over deterministic CBOR. Never traps on input, never allocates by a declared length.
+/// A cursor over deterministic CBOR. It never traps on input and never allocates by a declared length.
 package struct CBORReader: Sendable {
   package let buffer: [UInt8]
   package private(set) var offset: Int
   private let limit: Int
   private var itemsLeft: Int
 
-  /// Reads `buffer[range]`; offsets are those of the buffer.
+  /// Reads `buffer[range]`. Offsets refer to the buffer.
   package init(_ buffer: [UInt8], in range: Range<Int>, itemsMax: Int = Limits.setItemsMax) {
     precondition(range.lowerBound >= 0 && range.upperBound <= buffer.count, "range outside the buffer")
     self.buffer = buffer
@@ -53,7 +53,7 @@ package struct CBORReader: Sendable {
     guard try simple() == 22 else { throw .unexpected(offset: offset) }
   }
 
-  /// True and past it if the next item is null; otherwise nothing is read.
+  /// Reads the next item if it is null, and returns whether it is.
   package mutating func nullIfPresent() throws(WireError) -> Bool {
     guard try peek() == 0xf6 else { return false }
     try null()
@@ -75,7 +75,7 @@ package struct CBORReader: Sendable {
     return value
   }
 
-  /// An unsigned integer that is at most `max`: for lengths, counts and enumerations.
+  /// Reads an unsigned integer of at most `max`: a length, a count or an enumeration.
   package mutating func unsigned(max: Int) throws(WireError) -> Int {
     let start = offset
     let value = try unsigned()
@@ -100,7 +100,7 @@ package struct CBORReader: Sendable {
     return value
   }
 
-  /// The range in the buffer of valid UTF-8 text of at most `max` bytes.
+  /// Reads UTF-8 text of at most `max` bytes and returns its range in the buffer.
   package mutating func textRange(max: Int = Limits.textBytesMax) throws(WireError) -> Range<Int> {
     let range = try contentRange(major: 3, max: max)
     guard isValidUTF8(buffer, range) else { throw .invalidText(offset: range.lowerBound) }
@@ -111,7 +111,7 @@ package struct CBORReader: Sendable {
     String(decoding: buffer[try textRange(max: max)], as: UTF8.self)
   }
 
-  /// The range in the buffer of a byte string of at most `max` bytes.
+  /// Reads a byte string of at most `max` bytes and returns its range in the buffer.
   package mutating func byteStringRange(max: Int = Limits.blobBytesMax) throws(WireError) -> Range<Int> {
     try contentRange(major: 2, max: max)
   }
@@ -132,23 +132,23 @@ package struct CBORReader: Sendable {
     return value
   }
 
-  /// The count of an array's items, at most `max`; the items follow.
+  /// Reads the start of an array and returns its count of items, at most `max`. The items follow.
   package mutating func array(max: Int) throws(WireError) -> Int {
     try containerCount(major: 4, max: max, bytesPerItem: 1)
   }
 
-  /// An array of exactly `count` items.
+  /// Reads the start of an array of exactly `count` items.
   package mutating func array(exactly count: Int) throws(WireError) {
     let start = offset
     guard try array(max: count) == count else { throw .unexpected(offset: start) }
   }
 
-  /// The count of a map's pairs, at most `max`; keys are then read through `nextKey(after:)`.
+  /// Reads the start of a map and returns its count of pairs, at most `max`. Read the keys with `nextKey(after:)`.
   package mutating func map(max: Int) throws(WireError) -> Int {
     try containerCount(major: 5, max: max, bytesPerItem: 2)
   }
 
-  /// An unsigned integer key, greater than the one before it.
+  /// Reads an unsigned integer key, which must be greater than the one before it.
   package mutating func nextKey(after previous: UInt64?) throws(WireError) -> UInt64 {
     let start = offset
     let key = try unsigned()
@@ -158,7 +158,7 @@ package struct CBORReader: Sendable {
 
   // MARK: Any value
 
-  /// A field value of any allowed type.
+  /// Reads a field value of any allowed type.
   package mutating func value(depth: Int = 1) throws(WireError) -> Value {
     let start = offset
     let first = try peek()
@@ -183,7 +183,7 @@ package struct CBORReader: Sendable {
     }
   }
 
-  /// Checks a field value of any allowed type and gives the range of its encoding, without building it.
+  /// Checks a field value of any allowed type and returns the range of its encoding, without building the value.
   package mutating func skipValue(depth: Int = 1) throws(WireError) -> Range<Int> {
     let start = offset
     let first = try peek()
@@ -208,7 +208,7 @@ package struct CBORReader: Sendable {
     return start..<offset
   }
 
-  /// The first byte of the next item, not read.
+  /// Returns the first byte of the next item without consuming it.
   package func peek() throws(WireError) -> UInt8 {
     guard offset < limit else { throw .truncated(offset: offset) }
     return buffer[offset]

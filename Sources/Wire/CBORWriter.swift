@@ -1,8 +1,8 @@
-// Protocol/encoding.md: deterministic CBOR, written.
+// Protocol/encoding.md: writing deterministic CBOR.
 
 /// Appends deterministic CBOR items to a byte array.
 ///
-/// The caller writes map keys in ascending order; the reader of the result refuses anything else.
+/// The caller must write map keys in ascending order; readers reject anything else.
 package struct CBORWriter: Sendable {
   package var bytes: [UInt8] = []
 
@@ -18,7 +18,7 @@ package struct CBORWriter: Sendable {
 
   /// Always 64 bits wide; the value must be finite and not −0.0.
   package mutating func float(_ value: Double) {
-    precondition(Value.float(value).isWritable, "not a wire float: \(value)")
+    precondition(Value.float(value).isWritable, "a float that is infinite, NaN or -0.0: \(value)")
     bytes.append(0xfb)
     appendBigEndian(value.bitPattern, to: &bytes)
   }
@@ -31,7 +31,7 @@ package struct CBORWriter: Sendable {
     }
   }
 
-  /// UTF-8 that has been checked already.
+  /// Writes text from UTF-8 that has been checked already.
   package mutating func text(utf8 value: some Collection<UInt8>) {
     head(major: 3, UInt64(value.count))
     bytes.append(contentsOf: value)
@@ -58,7 +58,7 @@ package struct CBORWriter: Sendable {
   /// Begins a map; `count` pairs of key and value follow, keys ascending.
   package mutating func map(_ count: Int) { head(major: 5, UInt64(count)) }
 
-  /// Items that are encoded already.
+  /// Writes items that are encoded already.
   package mutating func raw(_ encoded: some Collection<UInt8>) { bytes.append(contentsOf: encoded) }
 
   package mutating func value(_ value: Value) {

@@ -1,6 +1,6 @@
-/// Thirty-two bytes held inline: hashes, public keys, ids. Ordered as bytes.
+/// 32 bytes stored inline: a hash, public key or id. Ordered as bytes.
 ///
-/// Four big-endian words, so that comparing words in order is comparing bytes in order.
+/// Four big-endian words, so that comparing the words in order compares the bytes in order.
 @frozen
 package struct Bytes32: Hashable, Sendable {
   package let word0: UInt64
@@ -43,7 +43,7 @@ package struct Bytes32: Hashable, Sendable {
     return result
   }
 
-  /// The sum modulo 2²⁵⁶ of two numbers written big-endian: the digest's addition.
+  /// The sum modulo 2²⁵⁶ of two big-endian numbers: adds a record to a digest.
   package static func &+ (left: Bytes32, right: Bytes32) -> Bytes32 {
     let (sum3, carry3) = left.word3.addingReportingOverflow(right.word3)
     let (sum2, carry2) = added(left.word2, right.word2, carry3)
@@ -52,7 +52,7 @@ package struct Bytes32: Hashable, Sendable {
     return Bytes32(sum0, sum1, sum2, sum3)
   }
 
-  /// The difference modulo 2²⁵⁶: takes a record back out of a digest.
+  /// The difference modulo 2²⁵⁶: removes a record from a digest.
   package static func &- (left: Bytes32, right: Bytes32) -> Bytes32 {
     let negated = Bytes32(~right.word0, ~right.word1, ~right.word2, ~right.word3) &+ Bytes32(0, 0, 0, 1)
     return left &+ negated
@@ -74,7 +74,7 @@ extension Bytes32: Comparable {
   }
 }
 
-/// Sixteen bytes held inline: record, operation and incarnation ids. Ordered as bytes.
+/// 16 bytes stored inline: a record, operation or incarnation id. Ordered as bytes.
 @frozen
 package struct Bytes16: Hashable, Sendable {
   package let word0: UInt64
@@ -116,7 +116,7 @@ extension Bytes16: Comparable {
   }
 }
 
-/// The eight bytes from `index` as one big-endian number; the caller has checked that they are there.
+/// Eight bytes, from `index`, as a big-endian number. The caller must have checked that there are so many.
 package func bigEndianWord(_ bytes: ArraySlice<UInt8>, at index: Int) -> UInt64 {
   var word: UInt64 = 0
   for offset in 0..<8 { word = word << 8 | UInt64(bytes[index + offset]) }
@@ -124,6 +124,6 @@ package func bigEndianWord(_ bytes: ArraySlice<UInt8>, at index: Int) -> UInt64 
 }
 
 package func appendBigEndian(_ word: UInt64, to bytes: inout [UInt8]) {
-  // Eight bytes at once: byte by byte, this was a tenth of the time that folding takes.
+  // Eight bytes at once: appending them one by one took a tenth of the time of folding.
   unsafe withUnsafeBytes(of: word.bigEndian) { unsafe bytes.append(contentsOf: $0) }
 }

@@ -1,20 +1,20 @@
-// The names of things, as distinct types: Protocol/README.md, "Glossary".
+// Identifiers as distinct types: Protocol/README.md, "Glossary".
 
-/// Something named by so many bytes, which people see as hexadecimal digits.
+/// An identifier of a fixed number of bytes, shown to people as hexadecimal digits.
 package protocol Identifier: Hashable, Comparable, Sendable, CustomStringConvertible {
   static var bytesCount: Int { get }
   var bytes: [UInt8] { get }
-  /// Nil unless there are exactly so many bytes.
+  /// Nil unless there are exactly `bytesCount` bytes.
   init?(bytes: ArraySlice<UInt8>)
 }
 
-/// Something named by 32 bytes: a public key or a hash.
+/// An identifier of 32 bytes: a public key or a hash.
 package protocol Identifier32: Identifier {
   var raw: Bytes32 { get }
   init(_ raw: Bytes32)
 }
 
-/// Something named by 16 bytes.
+/// An identifier of 16 bytes.
 package protocol Identifier16: Identifier {
   var raw: Bytes16 { get }
   init(_ raw: Bytes16)
@@ -40,61 +40,61 @@ extension Identifier16 {
   }
 }
 
-/// BLAKE2b-256 of the genesis: names a circle.
+/// Identifies a circle: the BLAKE2b-256 hash of its genesis.
 public struct CircleID: Identifier32 {
   package let raw: Bytes32
   package init(_ raw: Bytes32) { self.raw = raw }
 }
 
-/// An Ed25519 public key: names a device, the circle's root, or an issuer.
+/// Identifies a device, a circle's root or an issuer: an Ed25519 public key.
 public struct DeviceKey: Identifier32 {
   package let raw: Bytes32
   package init(_ raw: Bytes32) { self.raw = raw }
 }
 
-/// An X25519 public key: the Noise static key of a device.
+/// The Noise static key of a device: an X25519 public key.
 package struct TransportKey: Identifier32 {
   package let raw: Bytes32
   package init(_ raw: Bytes32) { self.raw = raw }
 }
 
-/// BLAKE2b-256 of a change set's header.
+/// Identifies a change set: the BLAKE2b-256 hash of its header.
 package struct ChangeSetID: Identifier32 {
   package let raw: Bytes32
   package init(_ raw: Bytes32) { self.raw = raw }
 }
 
-/// BLAKE2b-256 of a signed statement's kind and body.
+/// Identifies a statement: the BLAKE2b-256 hash of its kind and body.
 package struct StatementID: Identifier32 {
   package let raw: Bytes32
   package init(_ raw: Bytes32) { self.raw = raw }
 }
 
-/// Random bytes that name one data directory of a device.
+/// Identifies one data directory of a device: random bytes.
 package struct Incarnation: Identifier16 {
   package let raw: Bytes16
   package init(_ raw: Bytes16) { self.raw = raw }
 }
 
-/// Names what a person did: one command, one import, one undo.
+/// Identifies an operation of a person: one command, one import, one undo.
 public struct OperationID: Identifier16 {
   package let raw: Bytes16
   package init(_ raw: Bytes16) { self.raw = raw }
 }
 
-/// Names a record within its kind.
+/// Identifies a record within its kind.
 package struct RecordID: Identifier16 {
   package let raw: Bytes16
   package init(_ raw: Bytes16) { self.raw = raw }
 }
 
-// Those that an application meets are read from text and kept as text.
+// The identifiers in the public API, which are read from text and encoded as text.
 extension DeviceKey: Codable, LosslessStringConvertible {}
 extension CircleID: Codable, LosslessStringConvertible {}
 extension OperationID: Codable, LosslessStringConvertible {}
 
 extension Identifier {
-  /// Lower-case hexadecimal, two digits for each byte.
+  /// Lower-case hexadecimal, two digits per byte.
   public var description: String { hexadecimal(bytes) }
 
   package init?(bytes: [UInt8]) { self.init(bytes: bytes[...]) }
@@ -104,7 +104,7 @@ extension Identifier {
     self.init(bytes: bytes)
   }
 
-  /// Reads hexadecimal digits of either case; nil for anything else.
+  /// Parses hexadecimal digits of either case; nil for anything else.
   public init?(_ description: String) { self.init(hex: description) }
 
   public init(from decoder: any Decoder) throws {
@@ -112,7 +112,7 @@ extension Identifier {
     let text = try container.decode(String.self)
     guard let id = Self(hex: text) else {
       throw DecodingError.dataCorruptedError(
-        in: container, debugDescription: "not \(2 * Self.bytesCount) hexadecimal digits")
+        in: container, debugDescription: "expected \(2 * Self.bytesCount) hexadecimal digits")
     }
     self = id
   }
@@ -123,7 +123,7 @@ extension Identifier {
   }
 }
 
-/// Eight bytes that name a ticket without giving its secret away.
+/// Identifies a ticket by eight bytes that do not reveal its secret.
 package struct TicketID: Hashable, Sendable {
   package static let count = 8
 
@@ -147,15 +147,15 @@ package struct TicketID: Hashable, Sendable {
 
 /// One of the two streams of change sets.
 public enum Lane: UInt8, CaseIterable, Sendable, Comparable {
-  /// Key-value settings, the onboarding flag among them: syncs for every user.
+  /// Key-value settings, such as the onboarding flag. Syncs for every user.
   case settings = 0
-  /// Trips, habits, profile: premium only.
+  /// Trips, habits, profile. Syncs with premium only.
   case records = 1
 
   public static func < (left: Lane, right: Lane) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// Lower-case hexadecimal text.
+/// Encodes bytes as lower-case hexadecimal text.
 package func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
   let digits = Array("0123456789abcdef".utf8)
   var text: [UInt8] = []
@@ -166,9 +166,9 @@ package func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
   return String(decoding: text, as: UTF8.self)
 }
 
-/// The text that `write` makes of ASCII characters.
+/// Builds a string from the ASCII characters that `write` appends.
 ///
-/// - Parameter countMax: how many it writes at most.
+/// - Parameter countMax: the most characters that it appends.
 package func asciiText(_ countMax: Int, _ write: (inout OutputSpan<UInt8>) -> Void) -> String {
   unsafe String(unsafeUninitializedCapacity: countMax) { buffer in
     var text = unsafe OutputSpan(buffer: buffer, initializedCount: 0)
@@ -177,7 +177,7 @@ package func asciiText(_ countMax: Int, _ write: (inout OutputSpan<UInt8>) -> Vo
   }
 }
 
-/// The bytes that hexadecimal text of either case stands for; nil if it is not that.
+/// Decodes hexadecimal text of either case; nil for anything else.
 package func bytesFromHexadecimal(_ text: some StringProtocol) -> [UInt8]? {
   let digits = Array(text.utf8)
   guard digits.count.isMultiple(of: 2) else { return nil }
@@ -199,11 +199,11 @@ private func nibble(_ digit: UInt8) -> UInt8? {
   }
 }
 
-/// A device by its key, and what it is called on this one.
+/// A device and its name on this device.
 public struct DeviceReference: Hashable, Sendable, Codable, Identifiable {
-  /// The key that names it.
+  /// The key of the device.
   public let device: DeviceKey
-  /// What it is called here.
+  /// The name of the device, as shown on this device.
   public let name: String
 
   public var id: DeviceKey { device }

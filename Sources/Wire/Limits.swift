@@ -1,8 +1,8 @@
 // Protocol/limits.md lists the same numbers; a test compares them.
 
-/// Every maximum of the program, in one place. Sizes in bytes, times in milliseconds.
+/// All limits of the program. Sizes in bytes; the unit of a time is in its name.
 package enum Limits {
-  // MARK: Format: beyond these a change set is invalid for everyone.
+  // MARK: Format: a change set beyond these is invalid everywhere.
   package static let setBytesMax = 256 * 1024
   package static let setEntriesMax = 1_000
   package static let setItemsMax = 20_000
@@ -55,7 +55,7 @@ package enum Limits {
   package static let penaltyMillisecondsMax: Int64 = 24 * 3_600_000
   package static let penalisedMilliseconds: Int64 = 100
 
-  // MARK: Files open at once
+  // MARK: Open files
   package static let descriptorsMin = 32
   package static let descriptorsUseful = 1_024
   package static let reservedDescriptors = 8
@@ -83,7 +83,7 @@ package enum Limits {
   package static let addressesMax = 16
   package static let introductionBytesMax = 6 * 1024
   package static let introductionEntitlementsMax = 4
-  /// What the 48 bits of a clock hold.
+  /// The greatest time that fits the 48 bits of a clock.
   package static let timeMillisecondsMax: Int64 = 281_474_976_710_655
 
   // MARK: Gossip
@@ -131,7 +131,7 @@ package enum Limits {
   package static let controlBytesMax = 1024 * 1024
   package static let controlRequestMillisecondsMax: Int64 = 10_000
   package static let controlSendMillisecondsMax: Int64 = 30_000
-  /// How often a client that waits for an answer is looked at, whether it is still there.
+  /// How often a client that waits for an answer is checked for still being connected.
   package static let controlLookMilliseconds = 100
   package static let controlLifeMilliseconds: Int64 = 1_000
   package static let controlSilenceMillisecondsMax: Int64 = 3_000

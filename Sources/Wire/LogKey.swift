@@ -1,4 +1,4 @@
-/// The log of one (device, incarnation, lane). After a fork its branches share this key.
+/// Identifies the log of one (device, incarnation, lane). The branches of a forked log share this key.
 package struct LogKey: Hashable, Comparable, Sendable {
   package let device: DeviceKey
   package let incarnation: Incarnation

@@ -1,5 +1,5 @@
-/// A small deterministic generator (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014)
-/// whose mapping to ranges is our own, so that a seed means the same with every toolchain.
+/// A small deterministic generator (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014). Its
+/// mapping to ranges does not use the standard library, so that a seed gives the same numbers with every toolchain.
 package struct SplitMix: RandomNumberGenerator, Sendable {
   private var state: UInt64
 
@@ -13,6 +13,6 @@ package struct SplitMix: RandomNumberGenerator, Sendable {
     return mixed ^ (mixed >> 31)
   }
 
-  /// A number below `bound`, which is positive.
+  /// A random number below `bound`, which must be positive.
   package mutating func below(_ bound: UInt64) -> UInt64 { next().multipliedFullWidth(by: bound).high }
 }

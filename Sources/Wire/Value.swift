@@ -1,25 +1,25 @@
 // Protocol/encoding.md, "Field values".
 
-/// The value of a field: what one cell holds.
+/// The value of a field: the content of one cell.
 package enum Value: Hashable, Sendable {
   case null
   case bool(Bool)
   case integer(Int64)
   /// Finite and not −0.0.
   case float(Double)
-  /// Compared as text by Swift; replicas compare the encoded bytes (`encoded`), never this.
+  /// Swift compares strings by canonical equivalence. Replicas compare the encoded bytes (`encoded`) instead.
   case text(String)
   case bytes([UInt8])
   case array([Value])
 
-  /// Deterministic CBOR: two values are the same cell content exactly if these bytes are.
+  /// Deterministic CBOR. Two values are the same cell content if and only if these bytes are equal.
   package var encoded: [UInt8] {
     var writer = CBORWriter()
     writer.value(self)
     return writer.bytes
   }
 
-  /// Empty is null, empty text, empty bytes, empty array.
+  /// Whether the value is null or an empty text, byte string or array.
   package var isEmpty: Bool {
     switch self {
     case .null: true
@@ -30,7 +30,7 @@ package enum Value: Hashable, Sendable {
     }
   }
 
-  /// Whether the value can be written at all: its floats are finite and none is −0.0.
+  /// Whether the value can be encoded: all its floats are finite and none is −0.0.
   package var isWritable: Bool {
     switch self {
     case .float(let number): number.isFinite && !(number == 0 && number.sign == .minus)
@@ -39,7 +39,7 @@ package enum Value: Hashable, Sendable {
     }
   }
 
-  /// Reads one encoded value that has nothing behind it.
+  /// Decodes exactly one value.
   package init(encoded: ArraySlice<UInt8>) throws(WireError) {
     var reader = CBORReader(encoded)
     self = try reader.value()

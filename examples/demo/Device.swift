@@ -180,7 +180,7 @@ struct Status {
   var circle: String { document["circle"]?.string ?? "" }
 
   static let recordKinds = [
-    "trips", "lodging", "transportation", "activities", "organizations", "habits", "categories", "habitLogs",
+    "trips", "lodging", "transportation", "activities", "organizations", "habits", "categories", "habitEntries",
   ]
 
   var records: Int64 { Self.recordKinds.reduce(0) { $0 + count($1) } }

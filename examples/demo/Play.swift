@@ -154,7 +154,7 @@ struct Play {
     try phone.text("wait", "--peer", "laptop", "--timeout", "60s", seconds: 70)
     let seconds = story.seconds - began
     let (mine, theirs) = try equalDigests()
-    for kind in ["habits", "habitLogs", "trips", "lodging", "transportation", "activities"] {
+    for kind in ["habits", "habitEntries", "trips", "lodging", "transportation", "activities"] {
       let sum = before.count(kind) + (phoneBefore?.count(kind) ?? 0)
       try expect(mine.count(kind) == sum, "\(sum) \(kind) together, but \(mine.count(kind)) here")
       try expect(theirs.count(kind) == sum, "\(sum) \(kind) together, but \(theirs.count(kind)) on phone")
@@ -162,7 +162,7 @@ struct Play {
     story.tick("both", "hold the same \(grouped(mine.records)) records", String(format: "%.1f s", seconds))
     let items = ["lodging", "transportation", "activities"].reduce(0) { $0 + mine.count($1) }
     story.detail(
-      "\(mine.count("habits")) habits · \(grouped(mine.count("habitLogs"))) habit logs · "
+      "\(mine.count("habits")) habits · \(grouped(mine.count("habitEntries"))) habit logs · "
         + "\(mine.count("trips")) trips with \(grouped(items)) items")
     story.tick("both", "records digest \(short(mine.digest("records")))", "equal, byte for byte")
     for device in [laptop, phone] {

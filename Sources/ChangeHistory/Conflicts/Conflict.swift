@@ -5,94 +5,94 @@ public import Records
 import Replication
 public import Wire
 
-/// Changes that were made on several devices at once, none of them knowing of the others: one of them shows, and the
-/// others are kept until somebody decides, on any device.
+/// Concurrent changes from several devices, none of which had received the others. One of them shows; the others
+/// are kept until the conflict is resolved, on any device.
 public struct Conflict: Hashable, Sendable, Codable, Identifiable {
   public let id: String
   /// The kind of the record.
   public let kind: RecordKind
   /// The id of the record.
   public let record: UUID
-  /// What the record is called.
+  /// The name of the record.
   public let name: String?
-  /// The field; nil where it is about the whole record.
+  /// The field; nil if the conflict is about the whole record.
   public let field: String?
-  /// What sort of conflict it is.
+  /// The type of conflict.
   public let reason: Reason
-  /// Whether people can see the record now.
+  /// Whether the record is visible now.
   public let isVisible: Bool
   /// The deleted record that hides this one.
   public let hiddenBy: HidingRecord?
-  /// What shows.
+  /// The write that shows.
   public let winner: Side
-  /// What was written at the same time and does not show.
+  /// The concurrent writes that do not show.
   public let losers: [Side]
 
-  /// What sort of conflict it is.
+  /// Types of conflicts.
   public enum Reason: String, Hashable, Sendable, Codable {
-    /// One field was given several values.
+    /// Several values for one field.
     case field
-    /// The profile, which is one value, was written several times.
+    /// Several versions of the profile, which is written as a whole.
     case profile
-    /// A record was deleted, and edited at the same time.
+    /// A record was deleted on one device and edited on another.
     case editLostToDelete = "edit-lost-to-delete"
-    /// A record was deleted, and something was added to it or edited in it at the same time.
+    /// A record was deleted on one device; on another, something was added to it or changed in it.
     case hiddenByParent = "hidden-by-parent"
   }
 
-  /// One of the writes.
+  /// One of the concurrent writes.
   public struct Side: Hashable, Sendable {
-    /// What it wrote; of a deletion, `deleted`.
+    /// The value that was written; `deleted` for a deletion.
     public let value: ShownValue
-    /// Who wrote it.
+    /// The device that wrote it.
     public let device: DeviceKey
-    /// What that device is called here.
+    /// The local name of that device.
     public let deviceName: String
-    /// When, by the clock of who wrote it.
+    /// The time, by the clock of the writing device.
     public let time: Date
-    /// What an edit wrote, by field, where the conflict is about a deletion; else nil.
+    /// The fields that an edit wrote, if the conflict is about a deletion; otherwise nil.
     public let fields: [ShownValue.Part]?
   }
 
-  /// A record that was deleted.
+  /// A deleted record that hides another.
   public struct HidingRecord: Hashable, Sendable, Codable {
     /// The kind of the record.
     public let kind: RecordKind
     /// The id of the record.
     public let record: UUID
-    /// What it is called.
+    /// The name of the record.
     public let name: String?
   }
 
-  /// Which side is to show.
+  /// The side of a conflict to keep.
   public enum Choice: Hashable, Sendable {
-    /// What shows now; where something was deleted, it stays deleted.
+    /// The side that shows; if a record was deleted, it stays deleted.
     case winner
-    /// What does not show; where something was deleted, it comes back. Only where there is one loser.
+    /// The side that does not show; if a record was deleted, it is restored. Only if there is exactly one loser.
     case loser
-    /// What a device wrote.
+    /// The side that a device wrote.
     case device(DeviceKey)
   }
 
-  /// What a decision came to.
+  /// The result of resolving conflicts.
   public struct Resolution: Hashable, Sendable, Codable {
-    /// The operation that says it, to undo it; nil if there was nothing to decide.
+    /// The operation that was written, which can be undone; nil if there was nothing to resolve.
     public let operation: OperationID?
-    /// The conflicts that it closed: a decision about a record closes others about the same.
+    /// The conflicts that were closed. Resolving one conflict can close others of the same record.
     public let resolved: [Conflict.ID]
-    /// How many still wait.
+    /// The number of conflicts that remain.
     public let remaining: Int
-    /// A sentence for people.
+    /// The result, as a sentence.
     public let text: String
-    /// The command of `waymark` that helps with the rest.
+    /// The next step, as a `waymark` command.
     public let next: Step?
   }
 
-  /// A decision that is possible.
+  /// A possible resolution.
   package struct Option: Codable, Sendable {
-    /// The side, as it is typed.
+    /// The value for `--take`.
     package let take: String
-    /// The effect, as the end of a sentence: `keep what shows now`.
+    /// The effect, as the end of a sentence: `keep the current value`.
     package let effect: String
     package let command: String
   }

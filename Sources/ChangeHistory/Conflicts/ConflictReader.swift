@@ -7,7 +7,7 @@ import Replication
 package import Storage
 import Wire
 
-/// Shows the conflicts that the store has found, with names and values as people read them.
+/// Presents the store's conflicts with names and readable values.
 package struct ConflictReader {
   let store: Store
   private let history: HistoryReader
@@ -19,7 +19,7 @@ package struct ConflictReader {
     values = ShownValues(store: history.store)
   }
 
-  /// The conflict whose id begins with a text.
+  /// The conflict whose id begins with a prefix.
   package func find(_ prefix: String) throws -> StoredConflict {
     let conflicts = try store.conflicts()
     let found = prefix.isEmpty ? [] : conflicts.filter { $0.id.hasPrefix(prefix.lowercased()) }
@@ -80,7 +80,7 @@ package struct ConflictReader {
     }
   }
 
-  /// The fields that a write holds; with `all` those of the kind that it lacks too.
+  /// The fields that a write holds; with `all`, also the other fields of the kind, as null.
   private mutating func written(
     _ fields: [FieldNumber: Value], _ key: RecordKey, all: Bool = false
   ) throws -> [ShownValue.Part] {
@@ -96,7 +96,7 @@ package struct ConflictReader {
     return parts
   }
 
-  // MARK: Words
+  // MARK: Text
 
   /// `trip · Rome · name`
   func title(_ conflict: StoredConflict) throws -> String {
@@ -115,14 +115,14 @@ package struct ConflictReader {
     try store.deletedAncestors(conflict.record)
   }
 
-  /// One line for a side that could be meant.
+  /// One line that describes a side, for a list of candidates.
   mutating func line(_ side: StoredConflict.Side, _ conflict: StoredConflict) throws -> String {
     let time = CivilTime.text(side.stamp.clock.milliseconds)
     return "\(author(side))  \(side.stamp.device.description.prefix(8))  \(time)  "
       + shortened(try value(side.content, conflict).json.text())
   }
 
-  /// The decisions that are possible, and what each does.
+  /// The possible resolutions of a conflict, and the effect of each.
   package func options(_ conflict: StoredConflict) throws -> [Conflict.Option] {
     func option(_ take: String, _ effect: String) -> Conflict.Option {
       Conflict.Option(
@@ -131,28 +131,28 @@ package struct ConflictReader {
     }
     switch conflict.reason {
     case .field, .profile:
-      let keep = option("winner", "keep what shows now")
-      guard conflict.losers.count != 1 else { return [keep, option("loser", "take the other")] }
+      let keep = option("winner", "keep the current value")
+      guard conflict.losers.count != 1 else { return [keep, option("loser", "take the other value")] }
       let devices = Set(conflict.losers.map(author)).sorted()
-      return [keep] + devices.map { option($0, "take what \($0) wrote") }
+      return [keep] + devices.map { option($0, "take the value from \($0)") }
     case .editLostToDelete, .hiddenByParent:
       guard let hiding = conflict.hiddenBy else { return [] }
       let above = try ancestors(of: conflict).map(phrase)
       return [
-        option("winner", "delete \(try phrase(hiding)) again, in view of these changes"),
-        option("loser", "restore \(above.joined(separator: " and ")), with these changes"),
+        option("winner", "delete \(try phrase(hiding)) again, overriding these changes"),
+        option("loser", "restore \(above.joined(separator: " and ")), including these changes"),
       ]
     }
   }
 
-  /// What was decided, for a person.
+  /// The sentence that reports what was decided.
   func summary(_ decisions: [ConflictDecision]) throws -> String {
     guard decisions.count == 1, let decision = decisions.first else {
-      return "Kept what shows in \(decisions.count) conflicts."
+      return "Kept the current state in \(decisions.count) conflicts."
     }
     let conflict = decision.conflict
     switch decision.side.content {
-    case .value, .fields: return "\(try title(conflict)): took what \(author(decision.side)) wrote."
+    case .value, .fields: return "\(try title(conflict)): took the value from \(author(decision.side))."
     case .deletion: return "Deleted again: \(try phrase(conflict.hiddenBy ?? conflict.record))."
     case .write:
       return "Restored \(try ancestors(of: conflict).map(phrase).joined(separator: " and "))."
@@ -172,5 +172,5 @@ extension Conflict.Reason {
   }
 }
 
-/// A conflict as the store finds it; `Conflict` is what applications see.
+/// A conflict as the store finds it; `Conflict` is the public type.
 package typealias StoredConflict = Storage.Conflict

@@ -7,13 +7,13 @@ package import Replication
 import Storage
 package import Wire
 
-/// A conflict, and the side of it that is to show.
+/// A conflict, and the side of it to keep.
 package struct ConflictDecision {
   let conflict: StoredConflict
   let side: StoredConflict.Side
 }
 
-/// Finds the side of a conflict that a person means.
+/// Finds the side of a conflict that the user means, and writes the resolution.
 package struct ConflictResolver {
   private var reader: ConflictReader
   private let store: Store
@@ -44,12 +44,12 @@ package struct ConflictResolver {
     }
   }
 
-  /// Keeps what shows, in all conflicts.
+  /// Decides all conflicts for the side that shows.
   package func winners() throws -> [ConflictDecision] {
     try store.conflicts().map { ConflictDecision(conflict: $0, side: $0.winner) }
   }
 
-  /// The sides written by a device: its whole name, else the beginning of its id or name.
+  /// The sides written by a device, given by its full name, or else by the beginning of its id or name.
   private func named(_ text: String, _ sides: [StoredConflict.Side]) -> [StoredConflict.Side] {
     let exact = sides.filter { reader.author($0) == text }
     guard exact.isEmpty, !text.isEmpty else { return exact }
@@ -62,20 +62,20 @@ package struct ConflictResolver {
   private mutating func only(
     _ sides: [StoredConflict.Side], of conflict: StoredConflict, _ take: String
   ) throws -> StoredConflict.Side {
-    // All that a deletion hides comes back together: the changes of one record are one side.
+    // A deletion hides all changes below it together, so the changes of one record count as one side.
     let isDeletion = sides.contains { $0.content == .deletion }
     let isOne = sides.count == 1 || (conflict.hiddenBy != nil && !isDeletion)
     guard isOne, let side = sides.first else {
       throw WaymarkError(
         exitCode: ExitCode.usage, code: .ambiguous,
-        message: "“\(shortened(take))” could be more than one side of this conflict. Name the device.",
+        message: "“\(shortened(take))” matches more than one side of this conflict. Name the device.",
         next: .waymark("conflicts show \(conflict.id.prefix(8))"),
         candidates: try sides.map { try reader.line($0, conflict) })
     }
     return side
   }
 
-  /// Writes one ordinary operation that follows all sides, and so settles the conflicts everywhere.
+  /// Writes one ordinary operation that causally follows all sides, which resolves the conflicts on every device.
   package func resolve(
     _ decisions: [ConflictDecision], now: Moment,
     write: (_ drafts: [EntryDraft], _ leastClock: Clock) throws -> OperationID
@@ -90,7 +90,7 @@ package struct ConflictResolver {
     let operation = try write(drafts.drafts, drafts.leastClock)
     let closed = before.subtracting(try store.conflicts().map(\.id))
     let others = closed.subtracting(decisions.map(\.conflict.id)).count
-    let also = others == 0 ? "" : " This settled \(others) other conflict\(others == 1 ? "" : "s") too."
+    let also = others == 0 ? "" : " This also resolved \(others) other conflict\(others == 1 ? "" : "s")."
     return resolution(operation, closed.sorted(), try store.conflictCount(), summary + also)
   }
 
@@ -103,11 +103,11 @@ package struct ConflictResolver {
   }
 }
 
-/// What decisions about conflicts write, in one operation.
+/// The entries that resolve conflicts, as one operation.
 private struct ResolvingDrafts {
   let store: Store
   let now: Moment
-  /// The clock of the set must not be before a profile's new time of change.
+  /// The profile's new time of change; the clock of the change set must not precede it.
   private(set) var leastClock = Clock.zero
   private var fields: [RecordKey: [FieldNumber: Value]] = [:]
   private var lives: [RecordKey: EntryType] = [:]
@@ -122,7 +122,7 @@ private struct ResolvingDrafts {
       + lives.map { EntryDraft($0.value, $0.key) }
   }
 
-  /// Writes again what one side says, so that it follows the others.
+  /// Re-authors the value of one side, so that it follows the others.
   mutating func settle(_ conflict: StoredConflict, _ side: StoredConflict.Side) throws {
     switch side.content {
     case .value(.bool(let isAlive)) where conflict.field == Fields.life:
@@ -131,7 +131,7 @@ private struct ResolvingDrafts {
     case .fields(let whole): try settle(conflict.record, whole)
     case .deletion: lives[conflict.hiddenBy ?? conflict.record] = .delete
     case .write:
-      // What was written shows only if nothing above is deleted either.
+      // An edited record shows only if nothing that it belongs to is deleted either.
       for key in try store.deletedAncestors(conflict.record) { lives[key] = .restore }
     }
   }

@@ -5,17 +5,17 @@ public import Records
 import Replication
 public import Wire
 
-/// A large deletion by another device that nobody has undone or acknowledged.
+/// A large deletion by another device that has been neither undone nor acknowledged.
 public struct MassDeletion: Hashable, Sendable, Identifiable {
-  /// Undoes it with ``Node/undo(_:isForced:)``.
+  /// The operation, which ``Node/undo(_:isForced:)`` undoes.
   public let operation: OperationID
-  /// Who deleted.
+  /// The device that deleted.
   public let device: DeviceKey
-  /// What that device is called here.
+  /// The local name of that device.
   public let deviceName: String
-  /// When, by the clock of who deleted.
+  /// The time, by the clock of the deleting device.
   public let time: Date
-  /// The kinds that lost much, the largest first.
+  /// The kinds with a large deletion, the largest first.
   public let kinds: [KindCount]
 
   public var id: OperationID { operation }
@@ -28,13 +28,13 @@ public struct MassDeletion: Hashable, Sendable, Identifiable {
     (self.time, self.kinds) = (time, kinds)
   }
 
-  /// What was deleted of one kind.
+  /// The deleted records of one kind.
   public struct KindCount: Hashable, Sendable, Codable {
     /// The kind of the records.
     public let kind: RecordKind
-    /// How many were deleted.
+    /// The number of deleted records.
     public let deleted: Int
-    /// How many there were.
+    /// The number of records before.
     public let before: Int
 
     private enum CodingKeys: String, CodingKey {

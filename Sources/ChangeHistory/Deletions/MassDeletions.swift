@@ -5,22 +5,22 @@ import Replication
 package import Storage
 package import Wire
 
-/// Deletions by other devices, counted by operation, so that a large one is said until someone takes note.
+/// Counts deletions by other devices per operation, so that a large one is reported until it is acknowledged.
 ///
-/// An operation may come in several batches and across restarts, so the counts are kept in the store, in the
+/// An operation may arrive in several batches and across restarts. Therefore the counts are stored, in the
 /// transaction of the batch.
 package struct MassDeletions: Sendable {
-  /// What one operation took out of sight so far.
+  /// The records that one operation has removed from view so far.
   struct Tally: Hashable, Sendable {
     let operation: OperationID
     let device: DeviceKey
     let time: Moment
-    /// By number of kind.
+    /// Counts by kind number.
     var counts: [KindNumber: Count] = [:]
 
     struct Count: Hashable, Sendable {
       var deleted: Int
-      /// How many were visible before.
+      /// The number of visible records before.
       var before: Int
 
       var isLarge: Bool { deleted >= MassDeletions.least && deleted * 4 > before }
@@ -28,7 +28,7 @@ package struct MassDeletions: Sendable {
 
     var isLarge: Bool { counts.values.contains(where: \.isLarge) }
 
-    /// The kinds that lost much, largest first.
+    /// The kinds with a large deletion, the largest first.
     var large: [(kind: KindNumber, count: Count)] {
       counts.filter(\.value.isLarge).map { (kind: $0.key, count: $0.value) }
         .sorted { ($1.count.deleted, $0.kind) < ($0.count.deleted, $1.kind) }
@@ -37,14 +37,14 @@ package struct MassDeletions: Sendable {
 
   private(set) var tallies: [Tally] = []
 
-  /// Fewer than these are never much.
+  /// Fewer deletions than these are never reported.
   static let least = 20
-  /// Operations that may go on in a later batch.
+  /// How many small operations are remembered, in case a later batch continues them.
   private static let openMax = 32
 
   var large: [Tally] { tallies.filter(\.isLarge) }
 
-  /// Adds what a batch took out of sight.
+  /// Adds the records that a batch removed from view.
   ///
   /// - Parameter visible: how many records of each kind are left.
   mutating func add(_ deletions: [DeletedRecords], visible: [KindNumber: Int]) {
@@ -82,11 +82,11 @@ package struct MassDeletions: Sendable {
     }
   }
 
-  /// Forgets those that were said; small ones may still grow.
+  /// Removes the large deletions; small ones may still grow.
   mutating func acknowledge() { tallies.removeAll(where: \.isLarge) }
 }
 
-// MARK: As it is kept
+// MARK: Storage
 
 extension MassDeletions {
   init(_ store: Store) throws {
@@ -126,7 +126,7 @@ extension MassDeletions.Tally {
 }
 
 extension MassDeletions {
-  /// Counts what a batch of other devices' sets took out of sight, inside its transaction.
+  /// Counts what a batch of other devices' sets removed from view, inside the batch's transaction.
   package static func note(
     _ report: CommitReport, in store: Store, exceptBy own: DeviceKey, seen: SyncedSets
   ) throws {
@@ -137,7 +137,7 @@ extension MassDeletions {
     try deletes.save(to: store)
   }
 
-  /// Forgets the large ones: a person has taken note of them.
+  /// Removes the large deletions, which the user has acknowledged.
   package static func acknowledge(in store: Store) throws {
     var deletes = try MassDeletions(store)
     deletes.acknowledge()
@@ -146,7 +146,7 @@ extension MassDeletions {
 }
 
 extension HistoryReader {
-  /// Large deletions that nobody has undone or acknowledged.
+  /// Large deletions that have been neither undone nor acknowledged.
   package func massDeletions() throws -> [MassDeletion] {
     try MassDeletions(store).large.filter { try store.undos(of: $0.operation).isEmpty }
       .map { MassDeletion($0, deviceName: deviceName($0.device)) }

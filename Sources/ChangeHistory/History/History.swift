@@ -5,30 +5,30 @@ import Replication
 import Storage
 public import Wire
 
-/// What was done in the circle, and to one record.
+/// The history of the circle, and of single records.
 public enum History {
-  /// Something that a person did: one change of an app, one import, one undo.
+  /// One action of a user: a change in an app, an import, an undo.
   public struct Operation: Hashable, Sendable, Codable, Identifiable {
     public let id: OperationID
-    /// What it was, as `trip.add`, `import`, `undo`.
+    /// The name of the action, such as `trip.add`, `import`, `undo`.
     public let verb: String
-    /// When, by the clock of who did it.
+    /// The time, by the clock of the acting device.
     public let time: Date
-    /// Who did it.
+    /// The device that did it.
     public let device: DeviceKey
-    /// What that device is called here.
+    /// The local name of that device.
     public let deviceName: String
-    /// Whether this device did it.
+    /// Whether it was this device.
     public let isOwn: Bool
     /// The operation that this one undid.
     public let undoes: OperationID?
-    /// The operation by which this one is undone now; nil if it counts.
+    /// The operation that undoes this one; nil if this one is in effect.
     public let undoneBy: OperationID?
     /// How many records of each kind were written.
     public let counts: [RecordCounts]
-    /// The only record that was written; nil if there were several.
+    /// The record that was written; nil if there were several.
     public let record: RecordReference?
-    /// The fields of the only record, where not all of it was written.
+    /// The fields that were written, if only part of a single record was.
     public let fields: [String]
 
     private enum CodingKeys: String, CodingKey {
@@ -46,11 +46,11 @@ public enum History {
     }
   }
 
-  /// What was written to one record, newest first.
+  /// The writes to one record, newest first.
   public struct OfRecord: Hashable, Sendable, Codable {
     /// The record.
     public let record: Record
-    /// What was written to it, newest first.
+    /// The writes, newest first.
     public let writes: [Write]
     /// Whether there are older writes.
     public let hasMore: Bool
@@ -62,23 +62,23 @@ public enum History {
     }
   }
 
-  /// The record that a history is of.
+  /// The record of a history.
   public struct Record: Hashable, Sendable, Codable, Identifiable {
     /// Its kind.
     public let kind: RecordKind
     public let id: UUID
-    /// What it is called.
+    /// The name of the record.
     public let name: String?
-    /// Whether people can see it.
+    /// Whether the record is visible.
     public let state: State
 
-    /// Whether people can see a record.
+    /// Whether a record is visible.
     public enum State: String, Hashable, Sendable, Codable {
-      /// People can see it.
+      /// Visible.
       case visible
-      /// It belongs to a record that is deleted.
+      /// Hidden, because it belongs to a deleted record.
       case hidden
-      /// It was deleted, and can be brought back.
+      /// Deleted; can be restored.
       case deleted
     }
   }
@@ -87,23 +87,23 @@ public enum History {
   public struct Write: Hashable, Sendable, Codable {
     /// The operation that wrote it.
     public let id: OperationID
-    /// What it was, as `trip.edit`.
+    /// The name of the action, such as `trip.edit`.
     public let verb: String
-    /// When, by the clock of who did it.
+    /// The time, by the clock of the writing device.
     public let time: Date
-    /// Who did it.
+    /// The device that wrote it.
     public let device: DeviceKey
-    /// What that device is called here.
+    /// The local name of that device.
     public let deviceName: String
     /// Whether it was this device.
     public let isOwn: Bool
     /// The operation that this one undid.
     public let undoes: OperationID?
-    /// The operation by which it is undone now; nil if it counts.
+    /// The operation that undoes this one; nil if this one is in effect.
     public let undoneBy: OperationID?
-    /// Whether a deletion that did not know of it keeps it from being seen.
+    /// Whether a concurrent deletion hides this write.
     public let isHidden: Bool
-    /// What it did to each field.
+    /// The effect on each field.
     public let fields: [Field]
 
     private enum CodingKeys: String, CodingKey {
@@ -120,40 +120,40 @@ public enum History {
     }
   }
 
-  /// What a write did to one field; `life` is whether the record is there: `alive` or `deleted`.
+  /// The effect of a write on one field. The field `life` is `alive` or `deleted`.
   public struct Field: Hashable, Sendable, Codable {
     /// The name of the field.
     public let field: String
-    /// What was written.
+    /// The value that was written.
     public let value: ShownValue
-    /// What its author saw there.
+    /// The value that the author saw before.
     public let before: ShownValue
-    /// What became of it.
+    /// Whether the value shows.
     public let state: State
-    /// The write that won over it without knowing of it.
+    /// The concurrent write that won over this one.
     public let lostTo: Author?
 
-    /// What became of a write to a field.
+    /// The state of a write to a field.
     public enum State: String, Hashable, Sendable, Codable {
-      /// It is what people see.
+      /// The value shows.
       case shows
-      /// A later write that knew of it has taken its place.
+      /// A later write, made with knowledge of this one, replaced it.
       case replaced
-      /// A write that did not know of it has won.
+      /// A concurrent write won.
       case lost
     }
   }
 
-  /// Which operation, and who did it when.
+  /// An operation, and the device and time of it.
   public struct Author: Hashable, Sendable, Codable, Identifiable {
     public let id: OperationID
-    /// What it was, as `trip.edit`.
+    /// The name of the action, such as `trip.edit`.
     public let verb: String
-    /// When, by the clock of who did it.
+    /// The time, by the clock of the acting device.
     public let time: Date
-    /// Who did it.
+    /// The device that did it.
     public let device: DeviceKey
-    /// What that device is called here.
+    /// The local name of that device.
     public let deviceName: String
     /// Whether it was this device.
     public let isOwn: Bool

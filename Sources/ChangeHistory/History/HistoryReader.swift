@@ -6,7 +6,7 @@ import Replication
 package import Storage
 package import Wire
 
-/// Reads what was done in the circle, and to one record, from the change history.
+/// Reads the history of the circle, and of single records.
 package struct HistoryReader {
   let store: Store
   let own: DeviceKey
@@ -20,7 +20,7 @@ package struct HistoryReader {
 
   /// The newest operations, and whether there are more.
   ///
-  /// - Parameter limit: from 1 on.
+  /// - Parameter limit: at least 1.
   package func operations(
     _ limit: Int, _ pace: Pace
   ) async throws -> (newest: [History.Operation], hasMore: Bool) {
@@ -34,17 +34,17 @@ package struct HistoryReader {
     return (found, try walk.next() != nil)
   }
 
-  /// The newest operations, few enough to need no break.
+  /// The newest operations; for limits that need no break.
   package func operations(_ limit: Int) throws -> [History.Operation] {
     try Self.check(limit)
     return try store.operations(limit: limit).map { try operation($0) }
   }
 
   private static func check(_ limit: Int) throws {
-    guard limit > 0 else { throw WaymarkError.badValue("limit", "\(limit)", allowed: "it is from 1 on") }
+    guard limit > 0 else { throw WaymarkError.badValue("limit", "\(limit)", allowed: "it is at least 1") }
   }
 
-  /// - Parameter content: what it did, where that is known already.
+  /// - Parameter content: what the operation did, if that is known already.
   package func operation(_ operation: Storage.Operation, _ content: OperationContent? = nil) throws
     -> History.Operation
   {
@@ -70,7 +70,7 @@ package struct HistoryReader {
 
   /// The newest writes to a record.
   ///
-  /// - Parameter limit: from 1 on.
+  /// - Parameter limit: at least 1.
   package func history(of row: RecordRow, _ limit: Int, _ pace: Pace) async throws -> History.OfRecord {
     try Self.check(limit)
     let history = try await RecordHistory(of: row.key, in: store, pace)
@@ -112,9 +112,9 @@ package struct HistoryReader {
       deviceName: deviceName(key.device), isOwn: key.device == own)
   }
 
-  // MARK: Where values came from
+  // MARK: Provenance of values
 
-  /// Who wrote each value of a record, and what it won against.
+  /// For each value of a record: who wrote it, and what it won against.
   package func explanation(of row: RecordRow, _ pace: Pace) async throws -> RecordExplanation {
     let history = try await RecordHistory(of: row.key, in: store, pace)
     var writes: [FieldNumber: [FieldWrite]] = [:]
@@ -133,14 +133,14 @@ package struct HistoryReader {
 
   private typealias FieldWrite = (write: RecordWrite, cell: RecordHistory.Cell)
 
-  /// Who wrote what a field shows, and what it won against: concurrent writes, and those that it replaced.
+  /// Who wrote the value that a field shows, and what it won against: concurrent writes, and earlier ones.
   ///
   /// - Parameter writes: newest first.
   private func provenance(
     _ field: FieldNumber, of record: RecordKey, _ writes: [FieldWrite], _ values: inout ShownValues,
     _ pace: Pace
   ) async throws -> RecordExplanation.Provenance? {
-    // Of a whole record a write lists what it changed: the rest is from the write before.
+    // A write of a whole record lists only the fields that it changed; the others come from an earlier write.
     guard
       let shown = writes.first(where: { $0.cell.state == .shows })
         ?? writes.first(where: { $0.cell.state != .lost })

@@ -4,9 +4,9 @@ import Replication
 package import Storage
 import Wire
 
-/// What an operation did, in numbers, or to which record.
+/// What an operation did: counts by kind, or the single record that it wrote.
 package struct OperationContent {
-  /// How many records of one kind were written, and how.
+  /// How many records of one kind were added, changed, deleted and restored.
   struct Count: Hashable {
     var added = 0
     var changed = 0
@@ -24,9 +24,9 @@ package struct OperationContent {
   }
 
   private(set) var counts: [KindNumber: Count] = [:]
-  /// The only record, if there is one only.
+  /// The record, if the operation wrote only one.
   private(set) var single: RecordKey?
-  /// What of the only record was written, if that is not all of it.
+  /// The fields that were written, if only part of the single record was.
   private(set) var fieldNames: [String] = []
 
   package init(_ operation: Operation, _ store: Store) throws {
@@ -59,13 +59,13 @@ package struct OperationContent {
     close(&run)
   }
 
-  /// Entries of one kind that follow one another: a hundred thousand are counted without a look at a table.
+  /// Consecutive entries of one kind: counts large operations without a dictionary lookup for each entry.
   private struct Run {
     var key: RecordKey?
     var count = Count()
 
     mutating func count(_ record: RecordKey, _ type: EntryType, isInsert: Bool) {
-      // A life entry stands behind the put of the same record: both are one change.
+      // A life entry follows the put of the same record; both are one change.
       if key == record { count.changed -= 1 }
       key = record
       switch type {
@@ -82,7 +82,7 @@ package struct OperationContent {
     run = Run()
   }
 
-  /// By number of kind; without kinds of which nothing remains.
+  /// By kind number; kinds without a change are left out.
   var recordCounts: [RecordCounts] {
     counts.sorted { $0.key < $1.key }.filter { $0.value.total > 0 }.map { number, count in
       RecordCounts(
@@ -91,6 +91,6 @@ package struct OperationContent {
     }
   }
 
-  /// Records that people know only as parts of others.
+  /// Kinds whose records users see only as parts of others.
   private static let hidden: Set<KindNumber> = [KindNumbers.content, KindNumbers.address]
 }

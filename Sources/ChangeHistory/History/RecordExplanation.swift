@@ -2,35 +2,35 @@ public import Model
 
 /// Where each value of a record came from.
 public struct RecordExplanation: Hashable, Sendable, Codable {
-  /// The record it is about.
+  /// The record.
   public let record: History.Record
-  /// Its fields, one after the other.
+  /// Its fields.
   public let values: [Provenance]
 
-  /// Who wrote what a field shows, and what that won against.
+  /// The author of the value that a field shows, and what that value won against.
   public struct Provenance: Hashable, Sendable, Codable {
-    /// The name of the field; `life` for whether the record is there.
+    /// The name of the field; `life` for whether the record exists.
     public let field: String
-    /// What the field shows.
+    /// The value that shows.
     public let written: Written
-    /// Earlier values, and those that others wrote without knowing of it.
+    /// Earlier values, and those of concurrent writes.
     public let wonAgainst: [Written]
   }
 
-  /// A value, and who wrote it.
+  /// A value and its author.
   public struct Written: Hashable, Sendable, Codable {
-    /// What was written.
+    /// The value.
     public let value: ShownValue
-    /// The operation that wrote it, and whose it was.
+    /// The operation that wrote it.
     public let author: History.Author
-    /// How it lost; nil for the value that shows.
+    /// Why the value does not show; nil for the one that does.
     public let how: Defeat?
 
-    /// How a value lost.
+    /// Why a value does not show.
     public enum Defeat: String, Hashable, Sendable, Codable {
-      /// It was replaced by somebody who knew of it.
+      /// A later write, made with knowledge of it, replaced it.
       case earlier
-      /// It was written at the same time.
+      /// A concurrent write won.
       case concurrent
     }
 

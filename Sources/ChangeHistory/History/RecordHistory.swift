@@ -5,22 +5,22 @@ import Replication
 import Storage
 import Wire
 
-/// What was written to one record, what each write replaced, and what became of it.
+/// The writes to one record, what each of them replaced, and whether it shows.
 struct RecordHistory {
   struct Item {
     let write: RecordWrite
     let cells: [Cell]
-    /// A deletion that neither saw this write nor was seen by it hides the record.
+    /// Whether a concurrent deletion hides the record, and this write with it.
     let isHidden: Bool
   }
 
   struct Cell {
     let field: FieldNumber
     let content: [UInt8]
-    /// What the author saw there; nil if nothing.
+    /// The content that the author saw before; nil if there was none.
     let before: [UInt8]?
     let state: History.Field.State
-    /// The write that did not know of this one and won over it.
+    /// The concurrent write that won over this one.
     let lostTo: RecordWrite?
   }
 
@@ -28,11 +28,11 @@ struct RecordHistory {
   private let isWhole: Bool
   private let held: RecordState
   private let seeds: RecordState
-  /// In the order in which they win.
+  /// In the order of precedence; the last one wins.
   private let writes: [RecordWrite]
-  /// What each write of a whole record says, without its time of change.
+  /// The content of each write of a whole record, without its time of change.
   private var wholes: [[FieldNumber: [UInt8]]] = []
-  /// By field; of a whole record under the field of its life.
+  /// By field; a whole record is kept under its life field.
   private var cells: [FieldNumber: CellWrites] = [:]
 
   init(of record: RecordKey, in store: Store, _ pace: Pace) async throws {
@@ -77,7 +77,7 @@ struct RecordHistory {
 
   var count: Int { writes.count }
 
-  /// The newest writes as indexes for `item`, newest first.
+  /// Indexes for `item` of the newest writes, newest first.
   func newest(_ limit: Int) -> [Int] {
     let sorted =
       isWhole
@@ -86,7 +86,7 @@ struct RecordHistory {
     return Array(sorted.prefix(limit))
   }
 
-  /// One write, and what became of it.
+  /// One write, and its state.
   func item(_ index: Int) throws -> Item {
     Item(
       write: writes[index], cells: try isWhole ? wholeCells(index) : fieldCells(index),
@@ -106,7 +106,7 @@ struct RecordHistory {
     }
   }
 
-  /// A whole record is one cell; of its fields those are listed that the write changed.
+  /// A whole record is one cell; only the fields that the write changed are listed.
   private func wholeCells(_ index: Int) throws -> [Cell] {
     let others = cells[Fields.life]
     let lostTo = try others?.winner(over: index).map { writes[$0] }
@@ -132,7 +132,7 @@ struct RecordHistory {
   }
 }
 
-/// Numbers for contents, so that comparing two is comparing numbers.
+/// Numbers equal contents alike, so that comparisons are cheap.
 private struct ContentNumbers<Content: Hashable> {
   private var numbers: [Content: Int] = [:]
 

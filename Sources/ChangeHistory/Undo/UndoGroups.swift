@@ -5,8 +5,8 @@ import Replication
 package import Storage
 import Wire
 
-/// Operations together with those that undid them, those that undid these, and so on: a group says no more than
-/// whether its first operation counts.
+/// Operations grouped with the undos of them, the undos of these, and so on. All that a group decides is whether
+/// its first operation is in effect. (See the top of UndoPlan.swift.)
 final class UndoGroups {
   private let store: Store
   private var known: [OperationKey: Set<Int64>] = [:]
@@ -14,7 +14,7 @@ final class UndoGroups {
 
   init(_ store: Store) { self.store = store }
 
-  /// The sets of an operation and of all that grew from it.
+  /// The sets of an operation's group.
   func sets(of operation: Operation) throws -> Set<Int64> {
     if let known = known[operation.key] { return known }
     var seen: Set<OperationKey> = [operation.key]
@@ -30,8 +30,7 @@ final class UndoGroups {
     return numbers
   }
 
-  /// The groups that a set is in and that count for nothing, because their first operation is undone; the widest
-  /// first.
+  /// The groups with no effect that a set belongs to, because their first operation is undone; the widest first.
   func void(around place: SetPosition) throws -> [Set<Int64>] {
     guard place.origin.number != 0 else { return [] }
     let key = try store.operationKey(of: place)
@@ -51,12 +50,12 @@ final class UndoGroups {
 }
 
 extension Operation {
-  /// What it undoes, if that is what it is for.
+  /// The operation that this one undoes; nil if it is not an undo.
   var undone: OperationID? { verb == Operation.undoVerb ? target : nil }
 
-  /// The operation by which this one is undone now; nil if it counts.
+  /// The operation that undoes this one now; nil if this one is in effect.
   ///
-  /// A depth-first search with a stack of its own: a member can write a chain of undos of any length.
+  /// A depth-first search with an explicit stack, because a member can write a chain of undos of any length.
   package func undo(in store: Store) throws -> Operation? {
     var visited: Set<OperationKey> = [key]
     var path = [(operation: self, undos: try store.undos(of: key.id)[...])]
@@ -65,7 +64,7 @@ extension Operation {
         guard visited.insert(undo.key).inserted else { continue }
         path.append((undo, try store.undos(of: undo.key.id)[...]))
       } else {
-        // Nothing undoes the last operation of the path, so it counts and the one before it does not.
+        // No operation undoes the last one of the path, so it is in effect and the one before it is not.
         let undo = path.removeLast().operation
         guard !path.isEmpty else { return nil }
         path.removeLast()
@@ -75,14 +74,14 @@ extension Operation {
   }
 }
 
-/// What a record would be without some operations, cell by cell.
+/// The state of a record without some operations, cell by cell.
 final class RecordStates {
   private let record: RecordKey
   private let held: RecordState
   private let store: Store
   private let pace: Pace
   private var known: [Set<Int64>: RecordState] = [:]
-  /// The sets that wrote to the record, newest first; read when first asked for.
+  /// The sets that wrote to the record, newest first; read on first use.
   private var places: [SetPosition]?
 
   init(_ record: RecordKey, _ held: RecordState, _ store: Store, _ pace: Pace) {
@@ -92,16 +91,15 @@ final class RecordStates {
     self.pace = pace
   }
 
-  /// What the record would be without a group, if the group makes a cell show what it shows; nil if another
-  /// write does. Of a record that is merged field by field only the cell asked about is given.
+  /// The state of the record without a group, if the group's write is the one that a cell shows; nil if another
+  /// write is. For a record that is merged field by field, the state has only the given cell.
   ///
-  /// Above the group's write there may be others that were undone: they don't stand in its way as long as the
-  /// cell shows the same without them.
+  /// Undone writes above the group's do not count, as long as the cell shows the same without them.
   func without(_ group: Set<Int64>, _ field: FieldNumber, _ groups: UndoGroups) async throws -> RecordState? {
     isWhole ? try await whole(without: group, groups) : try await cell(field, without: group, groups)
   }
 
-  /// Goes down the writes of the cell: each is looked at once, however many were undone.
+  /// Goes down the writes of the cell; each is read once, however many were undone.
   private func cell(
     _ field: FieldNumber, without group: Set<Int64>, _ groups: UndoGroups
   ) async throws -> RecordState? {
@@ -123,8 +121,8 @@ final class RecordStates {
     return nil
   }
 
-  /// What a cell would show if the writes above a position did not count, nor some below it; and where in `places` the
-  /// write of that is.
+  /// The state of a cell without the writes above a position and those that `isLeft` names; and the position in
+  /// `places` of the write that it shows.
   private func below(
     _ position: Int, _ field: FieldNumber, leaving isLeft: (Int64) -> Bool
   ) async throws -> (state: RecordState, position: Int) {
@@ -170,7 +168,7 @@ final class RecordStates {
     return nil
   }
 
-  /// Whether a cell shows now what it showed before.
+  /// Whether a cell shows the same now as before.
   func showsSame(before: RecordState, _ field: FieldNumber) -> Bool { isSame(held, before, field) }
 
   private var isWhole: Bool { record.kind.mergeClass == .wholeRecord }
@@ -188,7 +186,7 @@ final class RecordStates {
     return left.cells[field]?.content ?? nothing == right.cells[field]?.content ?? nothing
   }
 
-  /// A whole record without its time of change.
+  /// The content of a whole record without its time of change.
   private static func shown(_ state: RecordState) -> [FieldNumber: [UInt8]] {
     let null = Value.null.encoded
     return state.contents.filter { $0.key != Fields.wholeRecordUpdatedAt && $0.value != null }
@@ -196,7 +194,7 @@ final class RecordStates {
 }
 
 extension Store {
-  /// As `state(of:counting:)`, giving way between slices.
+  /// Like `state(of:counting:)`, with breaks between slices.
   func state(
     of record: RecordKey, _ pace: Pace, counting counts: (SetPosition) throws -> Bool
   ) async throws -> RecordState {

@@ -1,4 +1,36 @@
 // Protocol/merge.md, "Operations and undo"
+//
+// Undoing an operation O sets every cell that O wrote to the value it would have if O had never been made. The group of
+// an operation is the operation itself, the undos of it, the undos of these, and so on. An operation is in effect
+// unless an undo that is in effect targets it.
+//
+// For each cell that O wrote, except fixed cells, the write that the cell shows decides:
+//
+//   the cell shows a write …                       then
+//   1  of the group of O                           the cell gets its value without that group
+//   2  of the group of an operation that is        ignore the writes of that group and look again
+//      undone, and shows the same without it
+//   3  of anything else                            changed since. If the cell has the value from before O,
+//                                                  nothing to do; otherwise it is left alone and reported,
+//                                                  or, if forced, set to that value
+//
+// Example: writes of one cell, oldest first. B is undone although C was written and undone after it:
+//
+//   A "Rome"    B "Roma"    C "Paris"    undo of C "Roma"
+//
+//   undo B:  the cell shows the undo of C. Its group, C and the undo of C, has no effect, and without it the cell
+//            still shows "Roma" (rule 2). Now it shows B (rule 1): without B it is "Rome".
+//   undo B, if C were still in effect:  the cell shows C, so it was changed since (rule 3).
+//
+// Rule 2 lets a user go back step by step, past changes that were made and undone in the meantime.
+//
+// Then each record as a whole: one that O created goes to the trash and keeps its fields there. It is kept alive and
+// reported, unless forced, if others need it: a living record belongs to it, or (organizations and categories) a visible
+// record refers to it, that O did not write and that does not go as well. The parents of a kept record are kept too
+// (`inUse`).
+//
+// The differences between what the records hold and the result are written as one operation `undo` with O as its
+// target. Devices that know nothing of undo fold it like any other.
 
 import Model
 import Records
@@ -6,20 +38,20 @@ import Replication
 import Storage
 import Wire
 
-/// What undoing an operation would write, and what of it is left alone.
+/// The entries that undo an operation, and the changes that it leaves alone.
 struct UndoPlan {
   private(set) var change: ChangePlan
   private(set) var left: [LeftAlone] = []
 
-  /// Whether there is nothing to take back, and nothing that could be.
+  /// Whether there is nothing to undo, not even if forced.
   var isEmpty: Bool { change.drafts.isEmpty && left.isEmpty }
 
-  /// Something that undoing would take from somebody else.
+  /// A change that is not undone because others changed or use the record.
   struct LeftAlone {
     enum Reason {
-      /// Another write shows now; the fields are those of the operation that do not.
+      /// Another write shows now; the fields are those of the operation that do not show.
       case changedSince([FieldNumber], by: SetPosition)
-      /// Records that others gave to one that the operation created, or that refer to it.
+      /// Other records belong to this one, which the operation created, or refer to it.
       case usedBy([RecordKey])
     }
 
@@ -28,8 +60,8 @@ struct UndoPlan {
   }
 
   /// - Parameters:
-  ///   - isForced: takes back also what was changed since, and what others gave children to.
-  ///   - pace: when to give way; if the store changes in a break, the plan is out of date.
+  ///   - isForced: also undoes what was changed since, and records that others use.
+  ///   - pace: when to yield. If the store changes in a break, the plan is out of date.
   init(
     of operation: Operation, in store: Store, isForced: Bool, now: Moment, _ pace: Pace
   ) async throws {
@@ -45,7 +77,7 @@ struct UndoPlan {
     }
     let goers = Set(records.filter { $0.held.life == true && !$0.wanted.isAlive }.map(\.key))
     let kept = isForced ? [:] : try await undoing.inUse(goers, written: Set(records.map(\.key)))
-    // Of what goes whole nothing is left alone.
+    // For a record that goes to the trash, nothing is left alone.
     left.removeAll { goers.contains($0.record) && kept[$0.record] == nil }
     for (record, held, wanted) in records {
       if let users = kept[record] {
@@ -59,7 +91,7 @@ struct UndoPlan {
   }
 }
 
-/// Works out, record by record, what there would be without an operation.
+/// Computes, record by record, the state without an operation.
 private struct Undoing {
   private let store: Store
   private let operation: Operation
@@ -77,7 +109,7 @@ private struct Undoing {
     group = try groups.sets(of: operation)
   }
 
-  /// The fields that the operation wrote, record by record; those that no write changes are left out.
+  /// The fields that the operation wrote, by record; fixed fields are left out.
   func writtenFields() async throws -> [(RecordKey, Set<FieldNumber>)] {
     var written: [RecordKey: Set<FieldNumber>] = [:]
     for set in operation.sets {
@@ -121,8 +153,8 @@ private struct Undoing {
     return (wanted, UndoPlan.LeftAlone(record: record, reason: .changedSince(changed, by: author)))
   }
 
-  /// A record that nothing else has inserted keeps its fields in the trash. The bytes of a file do not go: other
-  /// records may have come to share them.
+  /// The state that a record should get. If nothing else has inserted it, it keeps its fields in the trash. Content
+  /// records stay alive, because other records may share their bytes.
   private func wanted(
     _ record: RecordKey, _ held: RecordState, _ cells: [FieldNumber: RecordState.Cell]
   ) -> WantedRecord {
@@ -146,7 +178,7 @@ private struct Undoing {
     }
   }
 
-  /// What the author of the operation saw when writing it.
+  /// The state that the author of the operation saw.
   private func stateBefore(_ record: RecordKey) async throws -> RecordState {
     let places = try store.writeNumbers(of: record).filter(own.contains).map(store.place)
     guard let place = places.min(by: { $0.origin.stamp < $1.origin.stamp }) else {
@@ -159,10 +191,10 @@ private struct Undoing {
 
   private static let alive = Value.bool(true).encoded
 
-  // MARK: Children and users
+  // MARK: Records in use
 
-  /// Which of the records that would go have living children, or are referred to, by records that neither go with
-  /// them nor were written by the operation.
+  /// Those of the records to be deleted that have living children, or are referred to, by records that are not
+  /// deleted with them and were not written by the operation; with these users.
   func inUse(_ goers: Set<RecordKey>, written: Set<RecordKey>) async throws -> [RecordKey: [RecordKey]] {
     var users: [RecordKey: [RecordKey]] = try references(to: goers, written)
     var parents: [RecordKey: [RecordKey]] = [:]
@@ -176,7 +208,7 @@ private struct Undoing {
       }
       try await pace.step()
     }
-    // What stays keeps what it belongs to.
+    // A record that stays keeps its parents.
     var waiting = Array(users.keys)
     while let stays = waiting.popLast() {
       for parent in parents[stays] ?? [] {
@@ -187,7 +219,7 @@ private struct Undoing {
     return users.mapValues { $0.sorted() }
   }
 
-  /// Visible records of others that refer to organizations and categories that would go.
+  /// Visible records of others that refer to organizations and categories to be deleted.
   private func references(
     to goers: Set<RecordKey>, _ written: Set<RecordKey>
   ) throws -> [RecordKey: [RecordKey]] {

@@ -5,17 +5,17 @@ import Replication
 import Storage
 public import Wire
 
-/// What undoing an operation would do or has done.
+/// The result of undoing an operation, or its preview.
 public struct UndoSummary: Hashable, Sendable, Codable {
-  /// The operation that undoes it, which can be undone in turn; nil in a preview.
+  /// The undo operation, which can be undone in turn; nil in a preview.
   public let undo: OperationID?
-  /// Whether nothing was written.
+  /// Whether this is a preview, so that nothing was written.
   public let isPreview: Bool
-  /// The operation that is undone.
+  /// The operation to undo.
   public let operation: History.Operation
-  /// What it writes, by kind.
+  /// The records that are written, by kind.
   public let changes: [RecordCounts]
-  /// What it leaves alone.
+  /// The records that are left alone.
   public let left: [LeftAlone]
 
   private enum CodingKeys: String, CodingKey {
@@ -26,31 +26,31 @@ public struct UndoSummary: Hashable, Sendable, Codable {
     case left
   }
 
-  /// A record of the operation that undoing leaves as it is, because that would take something from somebody.
+  /// A record that undoing leaves as it is, because others have changed or use it.
   public struct LeftAlone: Hashable, Sendable, Codable, Identifiable {
     /// The kind of the record.
     public let kind: RecordKind
     public let id: UUID
-    /// What it is called.
+    /// The name of the record.
     public let name: String?
     /// Why it is left alone.
     public let reason: Reason
     /// The fields that were changed since.
     public let fields: [String]
-    /// The records that use it, or belong to it.
+    /// The records that belong to it or refer to it.
     public let users: [RecordReference]
-    /// Who changed it since.
+    /// The device that changed it since.
     public let by: DeviceKey?
-    /// What that device is called here.
+    /// The local name of that device.
     public let byName: String?
-    /// When it was changed.
+    /// The time of that change.
     public let time: Date?
 
     /// Why a record is left alone.
     public enum Reason: String, Hashable, Sendable, Codable {
-      /// Somebody has changed it since.
+      /// It was changed since.
       case changedSince = "changed_since"
-      /// Others have come to use it, or gave it what belongs to it.
+      /// Other records belong to it or refer to it.
       case inUse = "in_use"
     }
   }

@@ -6,15 +6,15 @@ package import Replication
 import Storage
 package import Wire
 
-/// The operation that is to be undone.
+/// The operation to undo.
 package enum UndoTarget: Sendable {
-  /// The newest one of this device that counts and is no undo itself.
+  /// The newest operation of this device that is in effect and is not an undo.
   case newest
-  /// The one whose id begins with a text.
+  /// The operation whose id begins with a prefix.
   case operation(String)
 }
 
-/// Finds the operation that a person means, plans its undo, and says what came of it.
+/// Finds the operation that the user means, plans its undo, and reports the result.
 package struct Undoer {
   let history: HistoryReader
   let isForced: Bool
@@ -26,9 +26,9 @@ package struct Undoer {
 
   private var store: Store { history.store }
 
-  /// Undoes the operation, or says what that would do.
+  /// Undoes the operation, or previews that.
   ///
-  /// - Parameter write: writes the entries as one operation that undoes the one with an id.
+  /// - Parameter write: writes the entries as one operation that undoes the given one.
   package func undo(
     _ target: UndoTarget, isPreview: Bool, _ pace: Pace,
     write: (_ undone: OperationID, _ drafts: [EntryDraft], _ leastClock: Clock) throws -> OperationID
@@ -40,8 +40,8 @@ package struct Undoer {
     return try summary(operation, plan, undo: undo, isPreview: isPreview)
   }
 
-  /// The plan for the store as it is now: if records change while it is made, it is made again, and the last time
-  /// without a break.
+  /// Plans the undo for the present state of the store. If records change during planning, it starts over; the last
+  /// attempt takes no breaks.
   private func plan(_ target: UndoTarget, _ pace: Pace) async throws -> (Storage.Operation, UndoPlan) {
     for _ in 0..<3 {
       let version = store.recordsVersion
@@ -82,10 +82,11 @@ package struct Undoer {
       + "\(history.deviceName(operation.key.device))  \(operation.verb.replacing(".", with: " "))"
   }
 
-  /// The newest operation of this device that is no undo and counts.
+  /// The newest operation of this device that is in effect and is not an undo.
   private func newestUndoable(_ pace: Pace) async throws -> Storage.Operation {
     var walk = OperationWalk(store, of: history.own)
-    // One that changed nothing, as a decision for what shows anyway, does not block those before it.
+    // An operation without an effect, such as a decision for the side that shows anyway, must not block earlier
+    // ones.
     while let operation = try walk.next() {
       try await pace.step()
       guard operation.verb != Storage.Operation.undoVerb, try operation.undo(in: store) == nil else {
@@ -95,11 +96,11 @@ package struct Undoer {
       if !plan.isEmpty { return operation }
     }
     throw WaymarkError.failed(
-      .nothingToUndo, "There is nothing to undo: nothing that this device did still counts.",
+      .nothingToUndo, "There is nothing to undo: no operation of this device is still in effect.",
       next: "\(waymark: "history"), then \(waymark: "undo OPERATION")")
   }
 
-  // MARK: The outcome
+  // MARK: Result
 
   private func summary(
     _ operation: Storage.Operation, _ plan: UndoPlan, undo: OperationID?, isPreview: Bool
@@ -132,15 +133,15 @@ package struct Undoer {
     guard plan.left.isEmpty else {
       return WaymarkError(
         exitCode: ExitCode.needsYes, code: .needsYes,
-        message: "All that \(short) wrote was changed since, or is in use; nothing was undone.",
+        message: "Everything that \(short) wrote was changed since, or is in use; nothing was undone.",
         next: .waymark("undo \(short) --yes"), candidates: NameResolver.shown(try plan.left.map(sentence)))
     }
     let undo = try operation.undo(in: store)
     return WaymarkError.failed(
       .nothingToUndo,
       undo.map {
-        "\(short) is undone already, by \(Self.short($0.key.id)) on \(history.deviceName($0.key.device))."
-      } ?? "Taking \(short) back would change nothing: nothing of it shows.",
+        "\(short) was already undone by \(Self.short($0.key.id)) on \(history.deviceName($0.key.device))."
+      } ?? "Undoing \(short) would have no effect: all of its values have been superseded.",
       next: undo.map { "\(waymark: "undo \(Self.short($0.key.id))") brings it back" } ?? .waymark("history"))
   }
 
@@ -160,6 +161,6 @@ package struct Undoer {
     return field == Fields.life ? "life" : kind?.field(field)?.name ?? "field \(field)"
   }
 
-  /// Enough of an operation's id to type.
+  /// The prefix of an operation's id for messages and commands.
   private static func short(_ id: OperationID) -> String { String(id.description.prefix(8)) }
 }

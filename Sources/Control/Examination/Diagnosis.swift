@@ -1,20 +1,20 @@
 public import Home
-/// What an examination of a home found; see ``Node/examine(writingTo:)``.
+/// The findings of an examination of a home; see ``Node/examine(writingTo:)``.
 public struct Diagnosis: Hashable, Sendable, Codable {
   /// Whether nothing is broken.
   public let isSound: Bool
-  /// Everything that was looked at, with what was found.
+  /// One finding or more for each check.
   public let findings: [Finding]
-  /// The file that the report was written to; nil if none was wanted.
+  /// The file that the report was written to; nil if none was requested.
   public let report: String?
 
-  /// One thing that was looked at.
+  /// The result of a check.
   public struct Finding: Hashable, Sendable, Codable {
-    /// What was looked at.
+    /// What was checked.
     public let check: Check
-    /// How bad it is.
+    /// How severe the finding is.
     public let severity: Severity
-    /// What programs go by; `ok` where nothing is wrong.
+    /// The code for programs; `ok` if nothing is wrong.
     public let code: Reason
     /// A sentence for people.
     public let text: String
@@ -22,39 +22,39 @@ public struct Diagnosis: Hashable, Sendable, Codable {
     public let next: Step?
   }
 
-  /// What was looked at.
+  /// The subject of a check.
   public enum Check: String, Hashable, Sendable, Codable {
     /// Whether the node answers.
     case node
     /// The configuration file of the command line.
     case configuration
-    /// Who may read the files.
+    /// The permissions and owners of files.
     case permissions
     /// The key files.
     case keys
-    /// The store, and what nodes say of it.
+    /// The store, and the problems that nodes report about it.
     case store
-    /// The room on the disk.
+    /// The free space on the disk.
     case disk
-    /// This machine's clock, compared with that of peers.
+    /// This machine's clock, compared with those of peers.
     case clock
-    /// The port at which the node listens.
+    /// The port that the node listens on.
     case port
     /// The other devices.
     case peers
     /// The gate, conflicts, and large changes.
     case sync
-    /// Whether other devices hold what is here.
+    /// Whether other devices hold copies of the data.
     case safety
   }
 
-  /// How bad it is.
+  /// How severe a finding is.
   public enum Severity: String, Hashable, Sendable, Codable {
-    /// As it should be.
+    /// No problem.
     case ok
-    /// A state, nothing to do.
+    /// A state to know about; nothing to do.
     case info
-    /// Something waits, or will not happen by itself.
+    /// Something needs attention.
     case warning
     /// Something is broken.
     case error

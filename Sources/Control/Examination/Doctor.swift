@@ -22,16 +22,16 @@ extension Diagnosis.Finding {
   init(_ check: Diagnosis.Check, _ error: any Error) {
     let failure = error as? WaymarkError
     self.init(
-      check, .error, failure?.code ?? .unexpected, failure?.message ?? "It failed: \(error)",
+      check, .error, failure?.code ?? .unexpected, failure?.message ?? "Unexpected error: \(error).",
       next: failure?.next)
   }
 }
 
-/// `doctor`: looks at everything that a node needs, and goes on where something is wrong. It changes nothing.
+/// `doctor`: checks everything that a node needs, and continues after a problem. It changes nothing.
 package struct Doctor {
   private let home: Home
   private var findings: [Finding] = []
-  /// What the node itself says; nil if it can't be asked.
+  /// What the node itself reports; nil if it does not answer.
   private var status: NodeStatus?
   private var metrics: [Metrics.Family]?
 
@@ -39,10 +39,10 @@ package struct Doctor {
 
   private init(_ home: Home) { self.home = home }
 
-  /// Examines a home and writes the report, if one is wanted.
+  /// Examines a home and writes the report if one is requested.
   ///
   /// - Parameters:
-  ///   - overwrites: whether a report that is there already may be replaced.
+  ///   - overwrites: whether an existing report may be replaced.
   ///   - ask: asks the node of the home.
   /// - Throws: `WaymarkError` if the report can't be written, or there is no store at all.
   package static func examine(
@@ -77,14 +77,14 @@ package struct Doctor {
         findings.append(
           Finding(
             .configuration, .error, .badAddress,
-            "“\(shortened(bad))” is no address and port, as 192.168.1.20:7433.",
-            next: "mend \(home.configuration), or WAYMARK_LISTEN and WAYMARK_PEERS"))
+            "Invalid address “\(shortened(bad))”: expected ADDR:PORT, such as 192.168.1.20:7433.",
+            next: "correct \(home.configuration), or WAYMARK_LISTEN and WAYMARK_PEERS"))
       } else {
         let isThere = Files.exists(home.configuration)
         findings.append(
           Finding(
             .configuration, .ok, .ok,
-            isThere ? "\(home.configuration) is in order." : "No config.json: all as by default."))
+            isThere ? "\(home.configuration) is valid." : "No config.json: the defaults apply."))
       }
     } catch {
       findings.append(Finding(.configuration, error))
@@ -105,13 +105,13 @@ package struct Doctor {
         let mode = status.st_mode & S_IFMT == S_IFDIR ? "700" : "600"
         found.append(
           Finding(
-            .permissions, .error, .wrongMode, "\(path) is open to other users.",
+            .permissions, .error, .wrongMode, "\(path) is accessible to other users.",
             next: "chmod \(mode) \(shellWord(path))"))
       }
     }
     findings +=
       found.isEmpty
-      ? [Finding(.permissions, .ok, .ok, "\(home.path) and the keys are this user's alone.")] : found
+      ? [Finding(.permissions, .ok, .ok, "Only this user has access to \(home.path) and the keys.")] : found
   }
 
   private mutating func checkKeys() {
@@ -121,23 +121,23 @@ package struct Doctor {
       let isSealed = states.device == .sealed
       findings.append(
         Finding(
-          .keys, .ok, .ok, "The key of this device is there\(isSealed ? ", sealed with a passphrase" : "").")
+          .keys, .ok, .ok, "The key of this device is present\(isSealed ? ", sealed with a passphrase" : "").")
       )
     case .unreadable:
       findings.append(
         Finding(
           .keys, .error, .keyDamaged, "The key of this device, \(home.deviceKey), can't be read.",
-          next: "put a copy of it back, or join the circle anew: \(waymark: "help keys")"))
+          next: "put a copy of it back, or join the circle again: \(waymark: "help keys")"))
     case nil:
       findings.append(
         Finding(
-          .keys, .error, .keyMissing, "The key of this device, \(home.deviceKey), is not there.",
-          next: "put a copy of it back, or join the circle anew: \(waymark: "help keys")"))
+          .keys, .error, .keyMissing, "The key of this device, \(home.deviceKey), is missing.",
+          next: "put a copy of it back, or join the circle again: \(waymark: "help keys")"))
     }
     if states.root != nil {
       findings.append(
         Finding(
-          .keys, .info, .rootKeyHere, "The root key of the circle lies on this device.",
+          .keys, .info, .rootKeyHere, "The root key of the circle is on this device.",
           next: "keep a copy elsewhere: \(waymark: "help revoking")"))
     }
   }
@@ -153,12 +153,12 @@ package struct Doctor {
         findings.insert(Finding(.node, error), at: 0)
         return
       }
-      // A key or a mode that was found already is not said again.
+      // A problem with keys or permissions that was already found is not repeated.
       let finding = Finding(.store, error)
-      let isSaid = findings.contains {
+      let isReported = findings.contains {
         $0.severity == .error && ($0.check == .keys || $0.check == .permissions)
       }
-      if !isSaid
+      if !isReported
         || ![.keyMissing, .keyDamaged, .keyExposed, .wrongMode, .wrongOwner].contains(finding.code)
       {
         findings.append(finding)
@@ -173,19 +173,19 @@ package struct Doctor {
     findings.append(
       Finding(
         .store, .ok, .ok,
-        "The store opens: \(plural(sets, "change set")), \(size) KiB. \(checkText)To check every signature "
+        "The store can be opened: \(plural(sets, "change set")), \(size) KiB. \(checkText)To check every signature "
           + "and row: waymark verify --deep"))
   }
 
-  /// How far the quiet check of the running node has come.
+  /// The progress of the background check of the running node.
   private var checkText: String {
     guard let check = status?.storeCheck, check.total > 0 else { return "" }
     let completed = check.completed.map { CivilTime.text($0.milliseconds) }
     let (done, total) = (check.checked, check.total)
-    guard completed != nil || done > 0 else { return "The background check has not begun. " }
-    let last = completed.map { "The background check verified all of it last at \($0)" }
-    let now = done > 0 ? "it is at \(done) of \(total) now" : nil
-    return ([last ?? "The background check has not verified all of it yet", now].compactMap(\.self))
+    guard completed != nil || done > 0 else { return "The background check has not started. " }
+    let last = completed.map { "The background check last verified everything at \($0)" }
+    let now = done > 0 ? "the present one is at \(done) of \(total)" : nil
+    return ([last ?? "The background check has not verified everything yet", now].compactMap(\.self))
       .joined(separator: "; ") + ". "
   }
 
@@ -200,7 +200,7 @@ package struct Doctor {
       findings.append(
         Finding(
           .disk, free < Self.freeBytesMin / 8 ? .error : .warning, .littleRoom, text,
-          next: "make room on it: df -h \(shellWord(home.path))"))
+          next: "free some space: df -h \(shellWord(home.path))"))
     } else {
       findings.append(Finding(.disk, .ok, .ok, text))
     }
@@ -212,8 +212,8 @@ package struct Doctor {
     findings.append(
       Finding(
         .clock, .ok, .ok,
-        most.map { "The clocks of this machine and of connected devices differ by \($0 / 1_000) s at most." }
-          ?? "No device is connected to compare clocks with."))
+        most.map { "The clocks of this machine and of connected devices differ by at most \($0 / 1_000) s." }
+          ?? "No device is connected, so clocks can't be compared."))
   }
 
   private mutating func checkPort() {
@@ -223,9 +223,9 @@ package struct Doctor {
         Finding(
           .port, isLocal ? .info : .ok, isLocal ? .loopbackOnly : .ok,
           isLocal
-            ? "The node listens at \(listen): only this machine can reach it."
-            : "The node listens at \(listen).",
-          next: isLocal ? "\(waymark: "run --listen [::]:7433"), if other machines should" : nil))
+            ? "The node listens on \(listen): only this machine can reach it."
+            : "The node listens on \(listen).",
+          next: isLocal ? "\(waymark: "run --listen [::]:7433"), so that other machines can" : nil))
       return
     }
     guard let listen = try? Configuration(home: home).listen ?? "[::]:7433", let endpoint = Endpoint(listen),
@@ -235,7 +235,7 @@ package struct Doctor {
       findings.append(
         Finding(
           .port, .warning, .portTaken,
-          "Port \(endpoint.port), at which the node would listen, is in use by another program.",
+          "Port \(endpoint.port), which the node would listen on, is in use by another program.",
           next: .waymark("run --listen [::]:0")))
     } else {
       findings.append(Finding(.port, .ok, .ok, "Port \(endpoint.port) is free."))
@@ -261,7 +261,7 @@ package struct Doctor {
 
   // MARK: Reasons
 
-  /// The same that `status` says, each root once.
+  /// The causes that `status` reports, each once.
   private mutating func checkReasons() {
     guard let status else { return }
     for cause in status.causes {
@@ -279,7 +279,7 @@ package struct Doctor {
     }
   }
 
-  /// Names keep their letters.
+  /// A device name at the beginning is not capitalized.
   private static func sentence(_ cause: NodeStatus.Cause) -> String {
     let text = cause.text + "."
     return (cause.peer?.name).map(text.hasPrefix) == true ? text : text.capitalizedFirst
@@ -298,32 +298,32 @@ package struct Doctor {
   }
 
   private mutating func checkSafety() {
-    guard let loss = status?.loss else { return }
-    if loss.devices.isEmpty {
+    guard let risk = status?.replicationRisk else { return }
+    if risk.devices.isEmpty {
       findings.append(
         Finding(
-          .safety, .info, .onlyDevice, "No other device holds a copy of what is here.",
+          .safety, .info, .onlyDevice, "No other device has a copy of the data on this one.",
           next: "\(waymark: "invite"), or \(waymark: "backup FILE")"))
-    } else if loss.changeSets > 0 {
+    } else if risk.changeSets > 0 {
       findings.append(
         Finding(
           .safety, .warning, .unreplicated,
-          "\(plural(loss.changeSets, "change set")) would be lost if this disk died now.",
+          "\(plural(risk.changeSets, "change set")) would be lost if this disk died now.",
           next: .waymark("status")))
-    } else if loss.devices.allSatisfy({ $0.lacking == nil }) {
-      findings.append(Finding(.safety, .ok, .ok, "There is nothing here that could be lost."))
+    } else if risk.devices.allSatisfy({ $0.lacking == nil }) {
+      findings.append(Finding(.safety, .ok, .ok, "There is no data here that could be lost."))
     } else {
-      findings.append(Finding(.safety, .ok, .ok, "Other devices hold everything that is here."))
+      findings.append(Finding(.safety, .ok, .ok, "Other devices have copies of everything here."))
     }
   }
 
   // MARK: Report
 
-  /// Only what is named here goes in: nothing that people wrote into trips, habits, settings or the profile.
+  /// Contains only what is listed here: nothing of trips, habits, settings or the profile.
   private func reportBytes() throws -> [UInt8] {
     let report = Report(
       made: Date(milliseconds: systemWall()), version: WaymarkVersion.text, traits: WaymarkVersion.traits,
-      system: Self.system, home: home.path, findings: findings, status: status.map(Report.Said.init),
+      system: Self.system, home: home.path, findings: findings, status: status.map(Report.SharedStatus.init),
       metrics: metrics)
     return try AnswerCoding.document(report).bytes(.pretty)
   }
@@ -336,11 +336,11 @@ package struct Doctor {
     let system: String
     let home: String
     let findings: [Finding]
-    let status: Said?
+    let status: SharedStatus?
     let metrics: [Metrics.Family]?
 
-    /// What of a status is told to others.
-    struct Said: Encodable {
+    /// The part of a status that may be shared.
+    struct SharedStatus: Encodable {
       let status: NodeStatus
 
       enum CodingKeys: CodingKey { case unreplicatedChangeSets }
@@ -348,7 +348,7 @@ package struct Doctor {
       func encode(to encoder: any Encoder) throws {
         try status.encodeForOthers(to: encoder)
         var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(status.loss.changeSets, forKey: .unreplicatedChangeSets)
+        try container.encode(status.replicationRisk.changeSets, forKey: .unreplicatedChangeSets)
       }
     }
   }

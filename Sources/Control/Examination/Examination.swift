@@ -2,11 +2,11 @@ public import Foundation
 public import Waymark
 
 extension Home {
-  /// Looks at everything that a node needs, and goes on where something is wrong. It changes nothing.
+  /// Checks everything that a node needs, and continues after a problem. It changes nothing.
   ///
   /// For a home that this process has open, ask the node: ``Node/examine(writingTo:)``.
   ///
-  /// - Parameter report: a file for whoever helps; nothing that people wrote into records or settings goes in.
+  /// - Parameter report: a file to share with others for support; it contains nothing of records or settings.
   /// - Throws: `WaymarkError` if there is no store at all, or the report can't be written.
   public func examine(writingTo report: URL? = nil) async throws -> Diagnosis {
     try await Doctor.examine(self, report: report?.path(percentEncoded: false), overwrites: true)
@@ -14,9 +14,9 @@ extension Home {
 }
 
 extension Node {
-  /// Looks at everything that this node needs, and at how it is; see ``Home/examine(writingTo:)``.
+  /// Checks everything that this node needs, and its state; see ``Home/examine(writingTo:)``.
   ///
-  /// - Parameter report: a file for whoever helps; nothing that people wrote into records or settings goes in.
+  /// - Parameter report: a file to share with others for support; it contains nothing of records or settings.
   /// - Throws: `WaymarkError` if the report can't be written, or for a node in memory.
   public func examine(writingTo report: URL? = nil) async throws -> Diagnosis {
     try await Doctor.examine(home, report: report?.path(percentEncoded: false), overwrites: true) { [self] in
@@ -26,7 +26,7 @@ extension Node {
 }
 
 extension Doctor {
-  /// Examines a home; its node is asked through the control socket, or opened for it.
+  /// Examines a home. Asks its node through the control socket, or opens one if none is running.
   package static func examine(_ home: Home, report: String?, overwrites: Bool) async throws -> Diagnosis {
     try await examine(home, report: report, overwrites: overwrites) {
       let status = try await ControlClient.perform(ShowStatus(), home: home)

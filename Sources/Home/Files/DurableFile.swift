@@ -6,20 +6,20 @@ import Storage
   import Darwin
 #endif
 
-/// Puts whole files in their places: written beside it first, made durable, then moved there in one step. A process
-/// that is killed at any moment leaves the old file or the new one, never half of one.
+/// Writes whole files atomically and durably: to a temporary file in the same folder, which is synced and then moved into
+/// place. A process that is killed at any moment leaves the old file or the new one, never a part.
 enum DurableFile {
-  /// The system's error number.
+  /// A failed system call, with its error number.
   struct Trouble: Error, Hashable { let code: Int32 }
 
   enum Placement {
-    /// Nothing may be there yet.
+    /// Fails if the file exists.
     case new
-    /// Takes the place of what is there.
+    /// Replaces an existing file.
     case replacing
   }
 
-  /// - Throws: `Trouble`; then what was at `path` is as it was.
+  /// - Throws: `Trouble`. Unless the last sync of the folder failed, the file at `path` is then unchanged.
   static func put(
     _ path: String, mode: mode_t, _ placement: Placement, _ bytes: UnsafeRawBufferPointer
   ) throws(Trouble) {
@@ -29,7 +29,7 @@ enum DurableFile {
     defer { close(file) }
     do throws(Trouble) {
       try writeAll(bytes) { write(file, $0, $1) }
-      // Not by way of `open`: the umask of this program is strict, and what is for others has to be readable.
+      // `open` would apply this process's strict umask, and files for other users must be readable by them.
       try check(fchmod(file, mode & ~ProcessGuard.userMask))
       try check(fsync(file))
       try place(temporary, path, placement)
@@ -46,15 +46,15 @@ enum DurableFile {
     switch placement {
     case .replacing: try check(rename(temporary, path))
     case .new:
-      // A link fails where the name is taken; a rename would overwrite.
+      // A link fails if the name is taken; a rename would overwrite.
       try check(link(temporary, path))
       unlink(temporary)
     }
   }
 
-  /// Writes everything, however little the system takes at a time.
+  /// Writes all bytes, in as many calls as needed.
   ///
-  /// - Parameter write: as the system's: gives how much it took, or a negative number and sets `errno`.
+  /// - Parameter write: like the system call: returns the number of bytes written, or a negative number and sets `errno`.
   static func writeAll(
     _ bytes: UnsafeRawBufferPointer, with write: (UnsafeRawPointer, Int) -> Int
   ) throws(Trouble) {
@@ -67,9 +67,9 @@ enum DurableFile {
     }
   }
 
-  /// Reads to the end of the file, or until the room is full.
+  /// Reads to the end of the file, or until the buffer is full.
   ///
-  /// - Parameter read: as the system's.
+  /// - Parameter read: like the system call.
   static func readAll(
     _ room: UnsafeMutableRawBufferPointer, with read: (UnsafeMutableRawPointer, Int) -> Int
   ) throws(Trouble) -> Int {
@@ -84,17 +84,17 @@ enum DurableFile {
     return filled
   }
 
-  /// Makes durable that a name in the folder of `path` has come or gone.
+  /// Makes changes of names in the folder of `path` durable.
   static func syncDirectory(of path: String) throws(Trouble) {
     let code = Directory.sync(of: path)
     guard code == 0 else { throw Trouble(code: code) }
   }
 
-  // MARK: What an end in between leaves
+  // MARK: Leftovers of killed writers
 
   private static let temporaryMark = ".new-"
 
-  /// Removes what writers that were killed have left in a folder. Nobody may be writing there.
+  /// Removes temporary files that killed writers left in a folder. No writer may be active there.
   static func sweep(_ folder: String) {
     guard let directory = opendir(folder) else { return }
     defer { closedir(directory) }
@@ -106,7 +106,7 @@ enum DurableFile {
     }
   }
 
-  /// `device.key.new-0123456789abcdef`
+  /// Whether a name is one of a temporary file: `device.key.new-0123456789abcdef`.
   static func isTemporary(_ name: String) -> Bool {
     let digits = name.utf8.suffix(16)
     return name.utf8.dropLast(16).elementsSuffix(temporaryMark.utf8)

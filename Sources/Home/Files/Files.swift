@@ -1,8 +1,8 @@
 import Foundation
 
-/// Reading and writing whole files of a bounded size, with failures that a person can act on.
+/// Reads and writes whole files of bounded size, with errors that a user can act on.
 package enum Files {
-  /// The whole file; refuses what is larger than `bytesMax`, and what is no file: a pipe would be waited for.
+  /// Reads a whole file; rejects files larger than `bytesMax`, and pipes and devices, which could block.
   package static func read(_ path: String, bytesMax: Int, what: String = "file") throws -> [UInt8] {
     let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
     guard descriptor >= 0 else { throw failure("read", path, errno) }
@@ -15,7 +15,7 @@ package enum Files {
     return try readAll(descriptor, path, bytesMax, what, expecting: Int(status.st_size))
   }
 
-  /// What comes out of a pipe or a device until it ends; `-` is standard input.
+  /// Reads a pipe or a device to its end; `-` is standard input.
   static func readPipe(_ path: String, bytesMax: Int, what: String) throws -> [UInt8] {
     let descriptor = path == "-" ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_NOCTTY | O_CLOEXEC)
     guard descriptor >= 0 else { throw failure("read", path, errno) }
@@ -39,8 +39,7 @@ package enum Files {
     }
   }
 
-  /// Writes a new file beside the old one, makes it durable and puts it in its place: a reader sees the old
-  /// content or the new, never half of it.
+  /// Replaces a file atomically and durably: a reader sees the old content or the new, never a part.
   package static func replace(_ path: String, with bytes: [UInt8], mode: UInt16 = 0o600) throws {
     try write(path, bytes, mode_t(mode), .replacing)
   }
@@ -50,7 +49,7 @@ package enum Files {
     try write(path, bytes, mode, .new)
   }
 
-  /// Makes a folder that nobody else can look into, unless there is one.
+  /// Creates a folder that only this user can access, unless it exists.
   static func makeFolder(_ path: String) throws {
     if mkdir(path, 0o700) == 0 { return }
     let code = errno
@@ -58,7 +57,7 @@ package enum Files {
     throw failure("write", path, code == EEXIST ? ENOTDIR : code)
   }
 
-  /// Moves a file, over what is there, and makes that durable.
+  /// Moves a file durably, replacing any file at the target.
   static func move(_ path: String, to target: String) throws {
     if rename(path, target) != 0 {
       guard errno == EXDEV else { throw failure("write", target, errno) }
@@ -67,7 +66,7 @@ package enum Files {
     for place in [target, path] { try syncFolder(of: place) }
   }
 
-  /// Makes durable that a name in a folder has come or gone.
+  /// Makes changes of names in a file's folder durable.
   package static func syncFolder(of path: String) throws {
     do {
       try DurableFile.syncDirectory(of: path)
@@ -86,19 +85,19 @@ package enum Files {
     }
   }
 
-  /// What shows why a file can't be had: the folder, where it is not there at all.
+  /// The next step after a failed access to a file: a command that shows the cause.
   package static func look(_ path: String, _ code: Int32 = errno) -> Step {
     switch code {
-    case ENOSPC, EDQUOT: "make room on the disk: df -h \(shellWord(parentFolder(of: path)))"
-    case ENOENT, ENOTDIR: "see what is there: ls \(shellWord(parentFolder(of: path)))"
-    case EIO: "see what is wrong with the disk (dmesg), or name a place on another one"
-    default: "see whose it is: ls -ld \(shellWord(path))"
+    case ENOSPC, EDQUOT: "free up space on the disk: df -h \(shellWord(parentFolder(of: path)))"
+    case ENOENT, ENOTDIR: "check what is there: ls \(shellWord(parentFolder(of: path)))"
+    case EIO: "check the disk (dmesg), or use a path on another one"
+    default: "check its owner and mode: ls -ld \(shellWord(path))"
     }
   }
 
   package static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
-  /// Whether a name is taken, if only by a link that leads nowhere.
+  /// Whether a name is taken, even by a dangling link.
   static func isTaken(_ path: String) -> Bool {
     var status = stat()
     return lstat(path, &status) == 0
@@ -109,14 +108,14 @@ package enum Files {
     return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
   }
 
-  /// The last part of a path.
+  /// The last component of a path.
   package static func name(of path: String) -> String {
     path.split(separator: "/").last.map(String.init) ?? path
   }
 
-  /// Writes to a device or a pipe as it is.
+  /// Writes to a device or a pipe directly.
   ///
-  /// - Parameter waits: whether the process may wait for whoever reads it.
+  /// - Parameter waits: whether to wait for a reader of the pipe.
   static func send(_ bytes: [UInt8], to device: String, waits: Bool) throws {
     let descriptor = open(device, O_WRONLY | O_NOCTTY | O_CLOEXEC | (waits ? 0 : O_NONBLOCK))
     guard descriptor >= 0 else { throw failure("write", device, errno) }
@@ -137,15 +136,15 @@ package enum Files {
 
   package static func notAFile(_ path: String) -> WaymarkError {
     .failed(
-      .file, "Can't read \(path): it is a pipe or a device, and no file.",
-      next: "put what comes out of it into a file, and name that")
+      .file, "Can't read \(path): it is a pipe or a device, not a regular file.",
+      next: "write its output to a file, and use that")
   }
 
   private static func tooLarge(_ path: String, _ what: String, _ bytesMax: Int) -> WaymarkError {
     let size = bytesMax < 1024 * 1024 ? "\(bytesMax / 1024) KiB" : "\(bytesMax / (1024 * 1024)) MiB"
     return .failed(
-      .tooLarge, "\(path) is too large for a \(what): at most \(size).",
-      next: "see whether it is the right one: ls -l \(shellWord(path))")
+      .tooLarge, "\(path) is too large for a \(what): the limit is \(size).",
+      next: "check whether it is the right one: ls -l \(shellWord(path))")
   }
 
   static func failure(_ verb: String, _ path: String, _ code: Int32) -> WaymarkError {
@@ -163,28 +162,28 @@ extension Files {
   }
 }
 
-/// The folder that a file is in, or would be.
+/// The folder of a path, whether or not the file exists.
 package func parentFolder(of path: String) -> String {
   guard let slash = path.lastIndex(of: "/") else { return "." }
   return slash == path.startIndex ? "/" : String(path[..<slash])
 }
 
-/// Text for other programs to read.
+/// Writes text files for other programs.
 package enum TextFile {
-  /// Puts the text in place of what is there, in one step.
+  /// Replaces the file with the text, atomically.
   ///
-  /// - Throws: `WaymarkError` if that is not possible.
+  /// - Throws: `WaymarkError` if the file can't be written.
   package static func replace(_ path: String, _ text: String) throws {
     try Files.replace(path, with: Array(text.utf8), mode: 0o644)
   }
 
-  /// Writes the text to a device or a pipe, and waits for whoever reads it.
+  /// Writes the text to a device or a pipe, and waits for a reader.
   package static func send(_ text: String, to path: String) throws {
     try Files.send(Array(text.utf8), to: path, waits: true)
   }
 
-  /// Replaces a file that a person named for collectors, which others may read; it may be none that the node of a home
-  /// depends on.
+  /// Replaces a file that the user has specified for collectors and that other users may read; rejects files that the
+  /// node of a home depends on.
   package static func write(_ text: String, to path: String, besides home: Home) throws {
     try OutputFile(path, in: home, overwrites: true).write(Array(text.utf8), mode: 0o644)
   }

@@ -1,11 +1,11 @@
 import Foundation
 
-/// Writing several files as one folder.
+/// Writes several files as one folder.
 package enum Folders {
-  /// Makes a folder that is not there yet, or fills an empty one of this user: all of it, or nothing.
+  /// Creates a folder with all files or none; an existing folder must be empty and belong to this user.
   ///
-  /// Everything is first written into a new folder of a random name, by way of its descriptor. No other user can have
-  /// made that, open it, or put another one in its place.
+  /// Everything is written to a new folder with a random name first, through its descriptor, so that no other user can
+  /// have created it, open it, or replace it.
   package static func create(_ named: String, with files: [(path: String, bytes: [UInt8])]) throws {
     let path = OutputFile.withoutTrailingSlashes(named)
     let name = Files.name(of: path)
@@ -32,12 +32,12 @@ package enum Folders {
   }
 }
 
-/// An open folder: what is in it is reached through its descriptor, even if its name leads elsewhere since. Links in it
-/// are never followed.
+/// An open folder whose content is accessed through its descriptor, so that a later change of its name has no effect.
+/// Links in it are never followed.
 private final class OpenFolder {
   private let descriptor: Int32
   private let path: String
-  /// The files and folders that were made through this.
+  /// The files and folders created through this object.
   private var files: [String] = []
   private var folders: [String: OpenFolder] = [:]
 
@@ -55,7 +55,7 @@ private final class OpenFolder {
 
   deinit { close(descriptor) }
 
-  /// The folder of a name if it is there, and empty, and this user's; nil if there is nothing.
+  /// Opens a folder, which must be empty and belong to this user; nil if there is nothing with the name.
   func emptyFolder(_ name: String) throws -> OpenFolder? {
     var status = stat()
     guard fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return nil }
@@ -65,14 +65,14 @@ private final class OpenFolder {
     guard fstat(folder.descriptor, &status) == 0, status.st_uid == geteuid() else {
       throw WaymarkError.failed(
         .file, "\(path) belongs to another user; nothing was written.",
-        next: "name a folder that is not there yet: --output FOLDER")
+        next: "use a folder that does not exist yet: --output FOLDER")
     }
     guard try folder.isEmpty() else { throw Self.taken(path) }
     return folder
   }
 
   private func isEmpty() throws -> Bool {
-    // The stream takes the descriptor over.
+    // The stream takes ownership of the descriptor.
     guard let stream = fdopendir(fcntl(descriptor, F_DUPFD_CLOEXEC, 0)) else {
       throw Files.failure("read", path, errno)
     }
@@ -84,11 +84,11 @@ private final class OpenFolder {
 
   private static func taken(_ path: String) -> WaymarkError {
     .failed(
-      .file, "\(path) is there already and is no empty folder.",
-      next: "name a folder that is not there yet: --output FOLDER")
+      .file, "\(path) already exists and is not an empty folder.",
+      next: "use a folder that does not exist yet: --output FOLDER")
   }
 
-  /// Makes a folder that must not be there yet, for this user only.
+  /// Creates a folder that only this user can access; fails if the name is taken.
   func makeFolder(_ name: String) throws -> OpenFolder {
     guard mkdirat(descriptor, name, 0o700) == 0 else {
       throw Files.failure("write", "\(path)/\(name)", errno)
@@ -100,7 +100,7 @@ private final class OpenFolder {
     return folder
   }
 
-  /// Makes a file that must not be there yet, for this user only, and the folders on the way to it.
+  /// Creates a file that only this user can access, and the folders on its path; fails if the name is taken.
   func create(_ name: String, _ bytes: [UInt8]) throws {
     if let slash = name.firstIndex(of: "/") {
       let first = String(name[..<slash])
@@ -120,10 +120,10 @@ private final class OpenFolder {
     guard fsync(file) == 0 else { throw Files.failure("write", "\(path)/\(name)", errno) }
   }
 
-  /// Makes durable which names this and the folders in it hold.
+  /// Makes the names in this folder and in those below it durable.
   func sync() throws {
     for folder in folders.values { try folder.sync() }
-    // Some file systems have no such thing for directories.
+    // Some file systems don't support this for directories.
     guard fsync(descriptor) == 0 || errno == EINVAL else { throw Files.failure("write", path, errno) }
   }
 
@@ -134,7 +134,7 @@ private final class OpenFolder {
     }
   }
 
-  /// Moves what was made here to an empty folder; takes it back if that fails half way.
+  /// Moves everything created here to an empty folder; moves it back if that fails.
   func moveAll(to target: OpenFolder) throws {
     var moved: [String] = []
     for name in files + folders.keys.sorted() {
@@ -147,7 +147,7 @@ private final class OpenFolder {
     }
   }
 
-  /// Removes what was made through this.
+  /// Removes everything created through this object.
   func removeAll() {
     for name in files { unlinkat(descriptor, name, 0) }
     for (name, folder) in folders {

@@ -1,21 +1,21 @@
 import Foundation
 
-/// A file that a person named for output, by one rule for every command.
+/// An output file that the user has specified, with the same rules for every command.
 ///
-/// A file that is there is replaced only with a yes; a directory, a link and a pipe are refused; what a node depends on is
-/// never written over. The content appears whole under the name, or not at all.
+/// An existing file is replaced only with confirmation. Directories, links and pipes are rejected, and files that a node
+/// depends on are never overwritten. The whole content appears under the name, or nothing does.
 package struct OutputFile: Sendable {
-  /// Where the content goes, with its folder by its one name.
+  /// The path to write to, with its folder resolved.
   package let path: String
   private let named: String
   private let isDevice: Bool
   private let overwrites: Bool
 
   /// - Parameters:
-  ///   - home: nothing that it keeps is written over; nil where none is known.
-  ///   - folder: the one in the home that is meant for such files.
-  ///   - overwrites: whether the person has agreed to replace a file that is there.
-  /// - Throws: `WaymarkError` if what is there must not be written to, with the code `needs_yes` if it may be with a yes.
+  ///   - home: the home whose files must not be overwritten; nil if unknown.
+  ///   - folder: the folder in the home that is meant for such files.
+  ///   - overwrites: whether the user has agreed to replace an existing file.
+  /// - Throws: `WaymarkError` if the file must not be written; with code `needs_yes` if confirmation is enough.
   package init(_ named: String, in home: Home?, except folder: String? = nil, overwrites: Bool) throws {
     self.named = named
     self.overwrites = overwrites
@@ -32,31 +32,31 @@ package struct OutputFile: Sendable {
     guard overwrites else { throw Self.isThere(named) }
   }
 
-  /// Puts the content in place of a file in one step; a device takes it as it is.
+  /// Writes the content as a whole file; to a device, directly.
   ///
-  /// - Parameter mode: what others may do with the file; by default nothing.
+  /// - Parameter mode: the access rights of others; none by default.
   package func write(_ bytes: [UInt8], mode: UInt16 = 0o600) throws {
     if isDevice { return try Files.send(bytes, to: path, waits: false) }
     if overwrites { return try Files.replace(path, with: bytes, mode: mode) }
     do {
       try Files.create(path, bytes, mode: mode_t(mode))
     } catch {
-      // Another process has made it since.
+      // Another process may have created the file since the check.
       throw Files.isTaken(path) ? Self.isThere(named) : error
     }
   }
 
-  /// Refuses a name that can't be one of a file: of a directory, or of a link, which could lead anywhere.
+  /// Rejects names that can't be a file: directories, and links, whose target could be anything.
   package static func checkName(_ named: String) throws {
     if named.hasSuffix("/") || Files.isDirectory(named) {
       throw WaymarkError.failed(
-        .file, "\(named) is a directory, and this writes one file; nothing was written.",
-        next: "name a file in it: \(shellWord(withoutTrailingSlashes(named) + "/NAME"))")
+        .file, "\(named) is a directory, but the output is one file; nothing was written.",
+        next: "use a file in it: \(shellWord(withoutTrailingSlashes(named) + "/NAME"))")
     }
     try checkIsNoLink(named)
   }
 
-  /// Refuses a folder that would be made where a home keeps what is its own, and one behind a link.
+  /// Rejects a folder that a home uses itself, and one behind a link.
   package static func checkFolder(_ named: String, in home: Home) throws {
     let named = withoutTrailingSlashes(named)
     try checkIsNoLink(named)
@@ -72,21 +72,21 @@ package struct OutputFile: Sendable {
   private static func checkIsNoLink(_ named: String) throws {
     var status = stat()
     guard lstat(named, &status) == 0, status.st_mode & S_IFMT == S_IFLNK else { return }
-    // As /dev/stdout: it is only another name of a device.
+    // A link to a device, such as /dev/stdout, is accepted.
     if stat(named, &status) == 0, status.st_mode & S_IFMT == S_IFCHR { return }
     let target = try? FileManager.default.destinationOfSymbolicLink(atPath: named)
     throw WaymarkError.failed(
       .file,
       "\(named) is a link\(target.map { " to \($0)" } ?? ""), and output is not written through links; nothing was written.",
-      next: "name the file itself, or another one")
+      next: "use the file itself, or another name")
   }
 
   private static func isThere(_ named: String) -> WaymarkError {
     .needsYes(
-      "Overwrite \(named)? It is there already.", next: "the same command with --yes, or another name")
+      "Overwrite \(named)? It already exists.", next: "repeat the command with --yes, or use another name")
   }
 
-  /// The path in a folder by its one name.
+  /// The path with its folder resolved.
   private static func destination(of named: String) -> String {
     "\(realPath(parentFolder(of: named)))/\(Files.name(of: named))"
   }
@@ -97,8 +97,8 @@ package struct OutputFile: Sendable {
     guard home.keeps(path) else { return }
     if let folder, path.hasPrefix(realPath(folder) + "/") { return }
     throw WaymarkError.failed(
-      .inHome, "\(named) is what the node in \(home.path) lives by; nothing was written.",
-      next: "name a file elsewhere")
+      .inHome, "\(named) belongs to the node in \(home.path); nothing was written.",
+      next: "use a path elsewhere")
   }
 
   private static func checkIsDispensable(_ path: String, _ named: String) throws {
@@ -108,25 +108,26 @@ package struct OutputFile: Sendable {
     let titles = KeyPurpose.allCases.flatMap { [$0.title, $0.sealedTitle] }
     if titles.contains(where: { head.starts(with: Data("\($0)\n".utf8)) }) {
       throw WaymarkError.failed(
-        .isKey, "\(named) holds a key, which is never written over; nothing was written.",
-        next: "name another file")
+        .isKey, "\(named) holds a key, which is never overwritten; nothing was written.",
+        next: "use another file")
     }
-    // A store that is, or was, in use has its lock next to it; a backup has none.
+    // A store that is or was in use has a lock file next to it; a backup has none.
     if head.starts(with: Data("SQLite format 3\0".utf8)), Files.exists(path + ".lock") {
       throw WaymarkError.failed(
-        .isStore, "\(named) is the store of a node, which is never written over; nothing was written.",
-        next: "name another file")
+        .isStore, "\(named) is the store of a node, which is never overwritten; nothing was written.",
+        next: "use another file")
     }
   }
 
   private static func noFile(_ named: String) -> WaymarkError {
     .failed(
-      .file, "Can't write \(named): it is a pipe, a socket or a disk, and no file.", next: "name a file")
+      .file, "Can't write \(named): it is a pipe, a socket or a disk, not a regular file.",
+      next: "use a regular file")
   }
 }
 
 extension Home {
-  /// Whether a path without links is of what a node keeps in its home, or would be.
+  /// Whether a resolved path is that of a file or folder that a node keeps in its home, or may create there.
   fileprivate func keeps(_ path: String) -> Bool {
     let inside = realPath(self.path) + "/"
     guard path.hasPrefix(inside), let name = path.dropFirst(inside.count).split(separator: "/").first else {
@@ -141,20 +142,21 @@ extension Home {
   ]
 }
 
-/// The one name of a file or folder that is there, without links; else what was given.
+/// The path of an existing file or folder with all links resolved; otherwise the path as given.
 package func realPath(_ path: String) -> String {
   guard let resolved = realpath(path, nil) else { return path }
   defer { free(resolved) }
   return String(cString: resolved)
 }
 
-/// The directory that relative paths begin in.
+/// The current directory.
 ///
-/// - Throws: `WaymarkError` if it was removed: a relative path would then mean one in the root directory.
+/// - Throws: `WaymarkError` if it was removed: a relative path would then be resolved in the root directory.
 package func workingDirectory() throws -> String {
   guard let path = getcwd(nil, 0) else {
     throw WaymarkError.failed(
-      .noDirectory, "The current directory is gone.", next: "cd to one that exists, then try again")
+      .noDirectory, "The current directory no longer exists.",
+      next: "cd to one that exists, then try again")
   }
   defer { free(path) }
   return String(cString: path)

@@ -1,25 +1,24 @@
 import Foundation
 import Wire
 
-/// What comes out of a pipe or a device, as a file that a running node can read: it has other standard streams than the
-/// person who typed a command.
+/// A temporary file with the content of a pipe or a device, for a running node, whose standard streams differ from those
+/// of the command.
 package struct PipedFile: Sendable {
-  /// The file.
   package let path: String
   private let folder: String
 
-  /// Whether only the process that was given a path can open it.
+  /// Whether only this process can open a path, since the path means something else in the node.
   package static func isNeeded(for path: String) -> Bool {
     guard path != "-", !own.contains(where: path.hasPrefix) else { return true }
     return Files.exists(path) && !Files.isDirectory(path) && !Files.isRegular(path)
   }
 
-  /// They mean something else in every process.
+  /// Paths that differ in each process.
   private static let own = ["/dev/std", "/dev/fd/", "/proc/self/", "/proc/thread-self/"]
 
-  /// Reads to the end; `-` is standard input.
+  /// Reads the source to its end; `-` is standard input.
   ///
-  /// - Throws: `WaymarkError` if it can't be read, or is larger than what may be imported.
+  /// - Throws: `WaymarkError` if it can't be read, or is larger than the limit for imports.
   package init(_ source: String) throws {
     let bytes = try Files.readPipe(source, bytesMax: Limits.importBytesMax, what: "file to import")
     folder = FileManager.default.temporaryDirectory.path + "/waymark-\(UUID().uuidString)"
@@ -27,7 +26,7 @@ package struct PipedFile: Sendable {
     TemporaryFiles.add(folder)
     guard mkdir(folder, 0o700) == 0 else {
       throw WaymarkError.failed(
-        .file, "Can't keep what came in: \(reason().lowercased()).", next: Files.look(folder))
+        .file, "Can't store the input in a temporary folder: \(reason().lowercased()).", next: Files.look(folder))
     }
     do {
       try Files.create(path, bytes, mode: 0o600)

@@ -1,20 +1,20 @@
 import Foundation
 import Synchronization
 
-/// What this process has put on the disk for the time of a command: a signal that ends the process takes it along.
+/// Files that this process creates for the duration of a command, and that are removed if a signal ends it.
 package enum TemporaryFiles {
   private static let paths = Mutex<Set<String>>([])
 
-  /// Notes a file or a folder before it is there.
+  /// Registers a file or a folder before it is created.
   static func add(_ path: String) { paths.withLock { _ = $0.insert(path) } }
 
-  /// It is gone, or is to stay.
+  /// Unregisters a path that was removed, or that is to stay.
   static func forget(_ path: String) { paths.withLock { _ = $0.remove(path) } }
 
-  /// For a process that ends now.
+  /// Removes all registered files; for a process that ends now.
   package static func remove() {
     for path in paths.withLock({ $0 }) {
-      // Another thread may be writing there: once the folder is gone, it can't any more.
+      // Another thread may still be writing; it can't once the folder is gone.
       for _ in 0..<attemptsMax where Files.exists(path) { try? FileManager.default.removeItem(atPath: path) }
     }
   }

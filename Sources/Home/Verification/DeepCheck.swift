@@ -3,10 +3,10 @@
 package import Storage
 import Wire
 
-/// The deep verification of a home, away from the node: it takes a while.
+/// The deep verification of a home, which takes long and runs off the node.
 package struct DeepCheck: Sendable {
   private let home: Home
-  /// The log is folded again in here.
+  /// A scratch home, into which the log is folded for comparison.
   private var scratch: Home { Home(path: home.scratch) }
 
   package init(_ home: Home) { self.home = home }
@@ -28,22 +28,22 @@ package struct DeepCheck: Sendable {
     } catch  where isNoRoom(error) {
       throw WaymarkError.failed(
         .diskFull,
-        "The disk of \(home.path) has no room for folding the log a second time; nothing was changed.",
-        next: "make room on it (df -h \(shellWord(home.path))), then try again")
+        "The disk of \(home.path) has no room for a second copy of the tables; nothing was changed.",
+        next: "free up space on it (df -h \(shellWord(home.path))), then try again")
     } catch {
       throw WaymarkError.reading(home, error)
     }
   }
 }
 
-/// What a deep verification came to, before and after a repair.
+/// The result of a deep verification, before and after a repair.
 package struct DeepOutcome: Sendable {
   package let found: DeepReport
   package var after: DeepReport?
   package var backup: String?
-  /// Whether there is another device that may have what is damaged here.
+  /// Whether another device may have the data that is damaged here.
   package var hasPeers = false
-  /// Whether the store was verified without being opened, which it may not be able to be.
+  /// Whether the store was verified without opening it, which may not be possible.
   private let isClosed: Bool
   private let home: Home
   private let wall: Int64
@@ -58,24 +58,24 @@ package struct DeepOutcome: Sendable {
   package var text: String {
     if found.isClean {
       return "\(found.changeSets) change sets and \(found.statements) statements verified, "
-        + "\(found.rows) rows equal to the log"
+        + "\(found.rows) rows match the log"
     }
     let count = found.count
     guard let after else {
       return count == 1 ? "1 difference from the signed log" : "\(count) differences from the signed log"
     }
-    if after.isClean { return "mended: the tables were made anew from the log (\(count) found before)" }
-    return "not all is mended: \(after.count) of \(count) remain"
+    if after.isClean { return "repaired: the tables were rebuilt from the log (differences found before: \(count))" }
+    return "not fully repaired: differences remain (\(after.count) of \(count))"
   }
 
-  /// What helps, by the worst that was found.
+  /// The next step for the worst finding.
   package var next: Step? {
     let report = after ?? found
     if let count = report.counts[.log] {
       let restoring = home.restoreAdvice(now: wall)
-      // Other devices send again what is damaged; what is missing or forged they can't.
+      // Other devices can resend damaged sets, but not missing or forged ones.
       return hasPeers && count == report.damagedSets.count
-        ? "\(waymark: "run"), until a device that has the damaged change sets connects; if none does, "
+        ? "\(waymark: "run") until a device that has the damaged change sets connects; if none does, "
           + restoring
         : restoring
     }
@@ -84,7 +84,7 @@ package struct DeepOutcome: Sendable {
     }
     if report.counts[.index] != nil || after != nil && !report.isClean {
       return
-        "\(waymark: "backup FILE"), then \(waymark: "restore FILE"): that builds everything from what is signed"
+        "\(waymark: "backup FILE"), then \(waymark: "restore FILE"): this rebuilds everything from the signed log"
     }
     return report.isClean ? nil : .waymark("verify --deep --repair")
   }

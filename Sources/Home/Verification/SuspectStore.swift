@@ -4,14 +4,13 @@ import Foundation
 import Storage
 import Wire
 
-/// A store that is to be verified before anything else is done with it, because the disk failed it.
+/// A store whose disk failed, and which must be verified before any other use.
 package enum SuspectStore {
   /// Rewrites its write-ahead log and verifies the store if it is suspect; otherwise does nothing.
   ///
   /// - Parameters:
-  ///   - forBackup: passes as long as everything signed is whole: a backup holds nothing else, and restoring it is
-  ///     the repair.
-  ///   - progress: called on some thread.
+  ///   - forBackup: whether intact signed data is enough: a backup contains nothing else, and restoring it is the repair.
+  ///   - progress: called on any thread.
   /// - Throws: `WaymarkError` if anything differs from the signed log; the store stays suspect.
   package static func check(
     _ home: Home, forBackup: Bool = false, progress: @escaping @Sendable (WorkProgress) -> Void = { _ in }
@@ -35,7 +34,7 @@ package enum SuspectStore {
       next: outcome.next ?? .waymark("verify --deep"))
   }
 
-  /// What the system takes for written since a sync failed, the disk may not have.
+  /// Rewrites the write-ahead log: after a failed sync the system may believe data to be on disk that is not.
   private static func rewriteLog(_ home: Home) throws {
     // Opening it takes the lock of the home.
     try Store(path: home.store).rewriteLog()

@@ -5,7 +5,7 @@ package import Replication
 package import Storage
 package import Wire
 
-/// A file that becomes an attachment.
+/// A file to be saved as an attachment.
 struct AttachmentInput {
   package let bytes: [UInt8]
   private let name: String
@@ -17,15 +17,15 @@ struct AttachmentInput {
     name = Files.name(of: path)
   }
 
-  /// A file that is in memory.
+  /// A file in memory.
   init(name: String, bytes: [UInt8]) throws {
     guard bytes.count <= Limits.attachmentBytesMax else {
-      throw WaymarkError.badValue("file", name, allowed: "it has at most 16 MiB")
+      throw WaymarkError.badValue("file", name, allowed: "it can have at most 16 MiB")
     }
     (self.name, self.bytes) = (name, bytes)
   }
 
-  /// What the file says of itself.
+  /// The fields that follow from the file: its name, size and type.
   func fields(now: Moment, isNew: Bool) -> [(field: FieldNumber, value: Value)] {
     let kind = Registry.attachment
     let type = name.contains(".") ? name.split(separator: ".").last.map { $0.lowercased() } ?? "" : ""
@@ -38,7 +38,7 @@ struct AttachmentInput {
     return fields.map { (field: $0.0, value: $0.1) }
   }
 
-  /// `lodging=Casa` stands for `parentType=lodging parentId=Casa`.
+  /// Expands `lodging=Casa` to `parentType=lodging parentId=Casa`.
   static func expandingParent(_ pairs: [(name: String, value: String)]) -> [(name: String, value: String)] {
     pairs.flatMap { pair -> [(name: String, value: String)] in
       guard let kind = Registry.owners.first(where: { $0.name == pair.name }) else { return [pair] }
@@ -62,7 +62,7 @@ package struct StoredContents {
 
   package init(store: Store) { self.store = store }
 
-  /// The bytes that a `blob` field stands for.
+  /// The bytes of a `blob` field.
   package func bytes(of value: Value) throws -> [UInt8] {
     let joined = try Contents.join(value) { id in
       try store.record(RecordKey(kind: KindNumbers.content, id: id)).flatMap { record in
@@ -73,12 +73,12 @@ package struct StoredContents {
     guard let joined else {
       throw WaymarkError.failed(
         .noContent, "Not all of the content has arrived on this device yet.",
-        next: "\(waymark: "wait"), then the same again")
+        next: "\(waymark: "wait"), then try again")
     }
     return joined
   }
 
-  /// The entries for the Content records that the store does not have alive; each is written once.
+  /// The entries for those Content records that are not alive in the store; each is written once.
   package func missing(_ records: [RecordDraft]) throws -> [EntryDraft] {
     var seen: Set<RecordID> = []
     return try records.filter { seen.insert($0.key.id).inserted }.flatMap { draft in
@@ -91,13 +91,13 @@ package struct StoredContents {
 }
 
 extension StoredContents {
-  /// A file of an item of a trip.
+  /// Attaches a file to an item of a trip.
   package func attaching(
     _ data: Data, named name: String, to parent: Attachment.Parent, now: Moment
   ) throws -> (id: UUID, change: PreparedChange) {
     guard try store.record(parent.key)?.isVisible == true else {
       throw WaymarkError.failed(
-        .notFound, "What “\(shortened(name))” is to be attached to is not there.",
+        .notFound, "The item that “\(shortened(name))” belongs to does not exist.",
         next: .waymark("trip list"))
     }
     let id = RecordID(milliseconds: now, random: random16())
@@ -126,13 +126,13 @@ extension StoredContents {
     return Data(try bytes(of: value))
   }
 
-  /// The picture of the profile; nil if it has none.
+  /// The profile picture; nil if there is none.
   package func avatar() throws -> Data? {
     guard let value = try store.heldProfile()[ProfileWrite.avatar], !value.isEmpty else { return nil }
     return Data(try bytes(of: value))
   }
 
-  /// Gives the profile a picture; nil takes it away.
+  /// Sets the profile picture; nil removes it.
   package func settingAvatar(_ data: Data?, now: Moment) throws -> PreparedChange {
     let cut = data.map { Contents.cut(Array($0)) }
     let value = cut?.value ?? .null

@@ -4,7 +4,7 @@ import Replication
 import Storage
 import Wire
 
-/// Several changes that go together: one operation, which others see as a whole and a person can undo as a whole.
+/// Several changes as one operation: other devices apply it as a whole, and a user can undo it as a whole.
 ///
 /// ```swift
 /// try await node.change("new trip") { changes in
@@ -25,14 +25,16 @@ public struct Changes: Sendable {
 
   package init() {}
 
-  /// Makes a record, or writes what was changed since it was read; a deleted one comes back.
+  /// Creates a record, or writes what was changed since it was read; a deleted record is restored.
   ///
-  /// To edit the record again afterwards, read it again: the value that is passed still counts from its own read.
+  /// To edit the record again afterwards, read it again: changes are computed against the state at the time of the
+  /// read.
   public mutating func save(_ record: some Record) { steps.append(.save(SavedRecord(record))) }
 
-  /// Reads a record when the change is carried out, and writes what the edit has changed: nothing is written in between.
+  /// Reads a record and writes what the edit changes, as one step when the change is carried out: nothing is
+  /// written in between.
   ///
-  /// The change is refused with `not_found` if people can't see such a record then.
+  /// The change fails with `not_found` if there is no such visible record then.
   public mutating func update<Owner: Record>(
     _ type: Owner.Type, _ id: UUID, _ edit: @escaping @Sendable (inout Owner) -> Void
   ) {
@@ -44,7 +46,7 @@ public struct Changes: Sendable {
       })
   }
 
-  /// Makes or changes several records.
+  /// Creates or changes several records.
   public mutating func save(_ records: [some Record]) {
     for record in records { save(record) }
   }
@@ -52,28 +54,28 @@ public struct Changes: Sendable {
   /// Deletes a record; what belongs to it is hidden with it.
   ///
   /// - Parameters:
-  ///   - record: of which only the id counts.
-  ///   - force: also an organization that is in use; its users read as None then.
+  ///   - record: the record; only its id matters.
+  ///   - force: whether to delete an organization even if items refer to it; these then read as None.
   public mutating func delete(_ record: some Record, force: Bool = false) {
     steps.append(.delete(record.key, force: force))
   }
 
-  /// Deletes a record of which only the id is at hand.
+  /// Deletes a record by its id.
   public mutating func delete<Owner: Record>(_ type: Owner.Type, _ id: UUID, force: Bool = false) {
     steps.append(.delete(RecordKey(kind: type.kind.number, id: RecordID(id)), force: force))
   }
 
-  /// Brings a deleted record back.
+  /// Restores a deleted record.
   public mutating func restore<Owner: Record>(_ type: Owner.Type, _ id: UUID) {
     steps.append(.restore(RecordKey(kind: type.kind.number, id: RecordID(id))))
   }
 }
 
-/// A record on its way into the store.
+/// A record to be saved.
 struct SavedRecord: Sendable {
   let kind: Kind
   let id: RecordID
-  /// What was changed since it was read; all that it says if it was made here.
+  /// The fields that were changed since the record was read; for a new record, all fields with a value.
   let changes: [FieldNumber: Value]
 
   init<Owner: Record>(_ record: Owner) {

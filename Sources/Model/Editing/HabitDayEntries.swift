@@ -5,14 +5,15 @@ package import Replication
 package import Storage
 import Wire
 
-/// The entries of one habit that count for one day, and how entries of that day are written.
+/// The entries of one habit that count for one day, and the changes to them.
 ///
-/// One rule for applications and the command line: an entry counts on the day that the profile says, see ``DayCount``.
+/// Applications and the command line use the same rule: an entry counts on the day that the profile determines, see
+/// ``DayCount``.
 package struct HabitDayEntries {
-  /// When something was done.
+  /// The time at which a habit was done.
   package enum Time: Hashable, Sendable {
     case now
-    /// Now if that is today, else noon.
+    /// The present time if the day is today, otherwise noon.
     case day(Day)
     case moment(Date)
   }
@@ -22,12 +23,12 @@ package struct HabitDayEntries {
   package let day: Day
   private let count: DayCount
   private let now: Moment
-  /// Where an entry is written.
+  /// The time that new entries get.
   private let moment: Moment
   private let zone: String
 
   /// - Parameters:
-  ///   - zone: where the person is, and what it is called in entries.
+  ///   - zone: the user's time zone, and the name that entries get for it.
   init(
     _ store: Store, habit: RecordRow, _ time: Time, _ zone: (value: TimeZone, name: String), now: Moment
   ) throws {
@@ -46,11 +47,11 @@ package struct HabitDayEntries {
       date = wanted == Day(present, in: counted) ? present : wanted.noon(in: counted)
     }
     moment = date.milliseconds
-    // In the zone of the person, unless the entry would count on another day there.
+    // The user's zone, unless the entry would count on another day there.
     self.zone = Day(date, in: zone.value) == day ? zone.name : counted.identifier
   }
 
-  /// - Parameter day: today if nil.
+  /// - Parameter day: nil for today.
   package init(_ store: Store, of habit: UUID, _ day: Day?, _ zone: TimeZone, now: Moment) throws {
     guard let habit = try store.visible(Registry.habit, RecordID(habit)) else {
       throw WaymarkError.notFound("habit", habit.uuidString, next: .waymark("habit list"))
@@ -58,18 +59,18 @@ package struct HabitDayEntries {
     try self.init(store, habit: habit, day.map { .day($0) } ?? .now, (zone, zone.identifier), now: now)
   }
 
-  /// Whether the habit is done or not, and counts nothing.
+  /// Whether the habit is binary, that is, does not count anything.
   package var isBinary: Bool { habit.text(Registry.habit.number("kind")) != HabitKind.numeric.rawValue }
 
   // MARK: Reading
 
-  /// What a day comes to.
+  /// The summary of a day.
   package struct Summary: Hashable, Sendable, Codable {
     package let habit: String
     package let name: String?
     package let day: String
     package let done: Bool
-    /// The sum of the entries; nil for a habit that is done or not.
+    /// The sum of the entries; nil for a binary habit.
     package let value: Double?
     package let entries: [String]
   }
@@ -83,7 +84,7 @@ package struct HabitDayEntries {
       done: !entries.isEmpty, value: isBinary ? nil : sum.value, entries: entries.map(\.key.id.uuid))
   }
 
-  /// The visible entries of the day, by id.
+  /// The visible entries of the day, in the order of their ids.
   private func entries() throws -> [RecordRow] {
     try store.children(of: habit.key, KindNumbers.habitEntry).filter { count.day(of: HabitEntry($0)) == day }
       .sorted { $0.key < $1.key }
@@ -91,7 +92,7 @@ package struct HabitDayEntries {
 
   // MARK: Writing
 
-  /// One more entry: two devices that each add one make two.
+  /// Adds an entry. If two devices add one each, both count.
   package func adding(_ value: Double) throws -> PreparedChange { try adding(value).change }
 
   package func adding(_ value: Double) throws -> (id: UUID, change: PreparedChange) {
@@ -103,12 +104,12 @@ package struct HabitDayEntries {
     )
   }
 
-  /// No entry of those that are seen here.
+  /// Deletes the entries of the day that this device holds.
   package func clearing() throws -> PreparedChange {
     PreparedChange(verb: "habit.untick", entries: try entries().map { EntryDraft(.delete, $0.key) })
   }
 
-  /// One entry with the value, whatever there was; none for 0 of a habit that is done or not.
+  /// Replaces the entries of the day with one of this value; with none for 0 of a binary habit.
   package func setting(_ value: Double) throws -> PreparedChange {
     let value = try checked(value)
     let entries = try entries()
@@ -118,14 +119,14 @@ package struct HabitDayEntries {
     return PreparedChange(verb: "habit.set", entries: drafts)
   }
 
-  /// Writes the value on the lowest entry seen, else on the one that derives from habit and day, and deletes the others
-  /// seen.
+  /// Writes the value to the held entry with the lowest id, or else to the one derived from habit and day, and
+  /// deletes the other held entries.
   private func setting(_ value: Double, _ entries: [RecordRow]) throws -> [EntryDraft] {
     guard let first = entries.first else {
       let id = HabitDay.entryID(habit: habit.key.id, day: day.description)
       let key = RecordKey(kind: KindNumbers.habitEntry, id: id)
       let held = try store.record(key)
-      // It has been moved to another day.
+      // That entry exists and was moved to another day.
       guard held?.isAlive != true else { return EntryDraft.putting(newKey(), fields(value), on: nil) }
       return EntryDraft.putting(key, fields(value), on: held)
     }
@@ -161,24 +162,24 @@ package struct HabitDayEntries {
 }
 
 extension WaymarkError {
-  /// A value for a day of a habit that counts nothing.
+  /// The error for a value that a binary habit can't have.
   package static func notDoneOrNot(_ typed: String) -> WaymarkError {
-    .badValue("the value", typed, allowed: "this habit is done or not: 1 or 0")
+    .badValue("the value", typed, allowed: "this habit is either done or not, 1 or 0")
   }
 }
 
 extension TypedRecords {
-  /// The day of a habit that a person means.
+  /// The entries of a habit on the day that the user means.
   ///
-  /// - Parameter date: a day or a time; now if nil.
+  /// - Parameter date: a day or a time; nil for the present time.
   package func day(ofHabit name: String, _ date: String?) throws -> HabitDayEntries {
     let habit = try NameResolver(store: store).resolve(Registry.habit, name)
     guard CivilTime.isZone(zone), let known = TimeZone(identifier: zone) else {
-      throw WaymarkError.badValue("--zone", zone, allowed: "it is a time zone such as Europe/Rome")
+      throw WaymarkError.badValue("--zone", zone, allowed: "use a time zone such as Europe/Rome")
     }
     guard let time = time(date) else {
       throw WaymarkError.badValue(
-        "--date", date ?? "", allowed: "write a day (2026-05-03) or a time (2026-05-03T15:00)")
+        "--date", date ?? "", allowed: "use a day (2026-05-03) or a time (2026-05-03T15:00)")
     }
     return try HabitDayEntries(store, habit: habit, time, (known, zone), now: now)
   }

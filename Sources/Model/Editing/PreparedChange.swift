@@ -1,11 +1,11 @@
 package import Replication
 import Storage
 
-/// The entries of one operation, checked and not written yet.
+/// The entries of one operation, checked and not yet written.
 package struct PreparedChange {
   package let verb: String
   package let entries: [EntryDraft]
-  /// Raises the first clock of the records lane.
+  /// A lower bound for the clock of the first change set in the records lane.
   package var leastClock = Clock.zero
 
   /// Whether there is nothing to write.

@@ -4,11 +4,11 @@ import Replication
 import Storage
 import Wire
 
-/// Turns typed fields into the entries of one change of one record, after all checks.
+/// Checks typed fields and turns them into the entries that change one record.
 struct RecordEditing {
   let store: Store
   let kind: Kind
-  /// What is edited; nil for a new record.
+  /// The record to edit; nil for a new record.
   let held: RecordRow?
   let now: Moment
   let ownZone: String
@@ -31,17 +31,17 @@ struct RecordEditing {
     let key = try newKey(&given.fields)
     let existing = try store.record(key)
     if let existing, existing.isAlive {
-      throw WaymarkError.usage("There is a \(kind.name) with this id already.")
+      throw WaymarkError.usage("A \(kind.name) with this id already exists.")
     }
     try check(given.fields, isNew: true)
-    // An empty list is a value that files have, and a file may be empty; whatever else is need not be written.
+    // An empty list is a value that files can have, and a file can be empty; other empty values are not written.
     let fields = given.fields.filter { !$0.value.isEmpty || [.array([]), .bytes([])].contains($0.value) }
     return (
       key, given.others + EntryDraft.putting(key, fields + left(of: existing, by: fields), on: existing)
     )
   }
 
-  /// A new record has nothing of a deleted one of the same id but what is typed again.
+  /// Empties the fields of a deleted record with the same id, except those that are typed again.
   private func left(
     of existing: RecordRow?, by fields: [(field: FieldNumber, value: Value)]
   ) -> [(field: FieldNumber, value: Value)] {
@@ -50,7 +50,7 @@ struct RecordEditing {
       .map { ($0, .null) }
   }
 
-  /// The entries that change a record; none if it says all that already.
+  /// The entries that change a record; empty if it has these values already.
   func edit(_ pairs: [(name: String, value: String)]) throws -> [EntryDraft] {
     guard let held else { return [] }
     let given = try split(pairs, into: held)
@@ -58,7 +58,7 @@ struct RecordEditing {
     return given.others + (changed.isEmpty ? [] : EntryDraft.putting(held.key, changed, on: held))
   }
 
-  /// The fields that differ from what is held.
+  /// The fields that differ from those held.
   func changes(_ pairs: [(name: String, value: String)]) throws -> [(field: FieldNumber, value: Value)] {
     try checked(try split(pairs, into: held))
   }
@@ -68,7 +68,7 @@ struct RecordEditing {
     return given.fields.filter { !isSame($0.value, held?[$0.field]) }
   }
 
-  /// Fields of the record itself, and entries of other records that come with it.
+  /// The fields of the record itself, and entries of other records that are written with it.
   private struct Given {
     var fields: [(field: FieldNumber, value: Value)]
     var others: [EntryDraft] = []
@@ -95,13 +95,13 @@ struct RecordEditing {
       own.removeAll { pair in address.contains { $0.name == pair.name } }
       if !address.isEmpty { try self.address(address, held, &extra, &given.others) }
     }
-    // What was typed comes before what a file says of itself.
+    // Typed values take precedence over what follows from a file.
     let typed = try values(kind, held, own)
     given.fields = typed + extra.filter { pair in !typed.contains { $0.field == pair.field } }
     return given
   }
 
-  /// An organization's address is a record of its own, but typed as if it were part of it.
+  /// An organization's address is a record of its own, but is typed as part of the organization.
   private func address(
     _ pairs: [(name: String, value: String)], _ held: RecordRow?,
     _ extra: inout [(field: FieldNumber, value: Value)], _ others: inout [EntryDraft]
@@ -138,7 +138,7 @@ struct RecordEditing {
     }
   }
 
-  /// The end of something is most often where it began: a local end time without a zone is in that of the start.
+  /// Things usually end where they began: a local end time without a zone is in the zone of the start.
   private func zoned(
     _ pairs: [(name: String, value: String)], _ kind: Kind, _ held: RecordRow?
   ) -> [(name: String, value: String)] {
@@ -151,7 +151,7 @@ struct RecordEditing {
     return pairs + [(end.parts[1], zone)]
   }
 
-  /// What a new record gets where nothing was typed.
+  /// Fills in the defaults of a new record.
   private func fillIn(_ fields: inout [(field: FieldNumber, value: Value)]) {
     let given = Dictionary(fields.map { ($0.field, $0.value) }, uniquingKeysWith: { first, _ in first })
     var defaults = kind.defaults(now: now, for: given)
@@ -166,7 +166,7 @@ struct RecordEditing {
 
   // MARK: Ids
 
-  /// A category is named by its key, everything else by a new id.
+  /// The id of a new record: derived from the key for a category, new for all others.
   private func newKey(_ fields: inout [(field: FieldNumber, value: Value)]) throws -> RecordKey {
     guard kind.number == KindNumbers.category, let keyField = kind.field(named: "key"),
       let nameField = kind.nameField
@@ -201,20 +201,21 @@ struct RecordEditing {
     if held?.key == FixedRecords.none {
       guard name == .text("None") else {
         throw WaymarkError.usage(
-          "The organization None stands for “no organization” and can't be renamed.")
+          "The organization None means “no organization” and can't be renamed.")
       }
     } else if name == .text("None") {
       throw WaymarkError.badValue(
-        "name", "None", allowed: "that name stands for “no organization” and exists exactly once")
+        "name", "None", allowed: "that name is reserved for “no organization”")
     }
   }
 }
 
 extension Store {
-  /// The key that a category gets from its name, the same wherever it is free; nil if others have all that it could get.
+  /// The key of a new category, derived from its name, equal on every device if it is free; nil if no derived key
+  /// is free.
   func categoryKey(named name: String) throws -> String? {
     let slug = name.lowercased().split { !$0.isASCII || !($0.isLetter || $0.isNumber) }.joined(separator: "-")
-    // Names that differ in signs alone are different categories.
+    // Names that differ only in punctuation are different categories.
     return try [slug, name.lowercased()].first { key in
       guard !key.isEmpty else { return false }
       let id = RecordID(kind: Registry.category, key: key)
@@ -227,7 +228,7 @@ extension Store {
 }
 
 extension WaymarkError {
-  /// A value that the rules of a field refuse.
+  /// The error for a value that the rules of a field reject.
   init(refused error: FieldError, kind: Kind) {
     if let value = error.value {
       self = .badValue(error.field, value, allowed: error.allowed)

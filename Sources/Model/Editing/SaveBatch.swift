@@ -6,10 +6,10 @@ package import Storage
 import Wire
 
 extension Changes {
-  /// Changes that are checked, and not written yet.
+  /// Changes that are checked and not yet written.
   package struct Prepared {
     package let change: PreparedChange
-    /// The keys of records that got another one when they were saved.
+    /// The new keys of records whose key changed when they were saved.
     private let keys: [RecordKey: RecordKey]
     private let store: Store
 
@@ -18,7 +18,7 @@ extension Changes {
       (keys, store) = (batch.keys, batch.store)
     }
 
-    /// A saved record as the store has it now.
+    /// A saved record as the store holds it now.
     package func stored<Owner: Record>(_ record: Owner) throws -> Owner {
       try store.record(keys[record.key] ?? record.key).map { Owner($0) } ?? record
     }
@@ -26,10 +26,10 @@ extension Changes {
 
   /// Checks all changes and turns them into the entries of one operation.
   ///
-  /// - Parameter verb: what the history calls it; 1 to 32 bytes.
+  /// - Parameter verb: the name of the operation in the history; 1 to 32 bytes.
   package func prepared(_ verb: String, in store: Store, now: Moment) throws -> Prepared {
     guard (1...ChangeSetBody.verbBytesMax).contains(verb.utf8.count) else {
-      throw WaymarkError.badValue("label", verb, allowed: "it has 1 to \(ChangeSetBody.verbBytesMax) bytes")
+      throw WaymarkError.badValue("label", verb, allowed: "use 1 to \(ChangeSetBody.verbBytesMax) bytes")
     }
     var batch = SaveBatch(store: store, now: now)
     for step in steps {
@@ -46,7 +46,7 @@ extension Changes {
 }
 
 extension Store {
-  /// The record that an update edits; the profile also where it was never written.
+  /// The record that an update edits. The profile exists even if it was never written.
   package func editable<Owner: Record>(_ type: Owner.Type, _ id: UUID) throws -> Owner {
     Owner(try editable(type.kind, RecordID(id)))
   }
@@ -58,15 +58,15 @@ extension Store {
   }
 }
 
-/// Turns changed records into the entries of one operation, after all checks.
+/// Checks changed records and turns them into the entries of one operation.
 private struct SaveBatch {
   let store: Store
   let now: Moment
   private(set) var drafts: [EntryDraft] = []
   private(set) var leastClock = Clock.zero
-  /// What is written here: it may refer to one another.
+  /// The records written by this change, which may refer to one another.
   private var written: Set<RecordKey> = []
-  /// The keys of categories that were named when they were saved, by those that they came with.
+  /// The new keys of categories that were named when they were saved, by their previous keys.
   private(set) var keys: [RecordKey: RecordKey] = [:]
   private var parents: [(child: Kind, key: RecordKey)] = []
 
@@ -93,7 +93,7 @@ private struct SaveBatch {
     drafts += EntryDraft.putting(key, fields, on: held)
   }
 
-  /// A new category without a key gets one from its name, and its id follows from that.
+  /// Gives a new category without a key one derived from its name; its id follows from the key.
   private mutating func named(_ record: SavedRecord) throws -> SavedRecord {
     let key = RecordKey(kind: record.kind.number, id: record.id)
     let field = Registry.category.number("key")
@@ -113,7 +113,7 @@ private struct SaveBatch {
   ) throws -> [(field: FieldNumber, value: Value)] {
     var values = record.changes
     if held == nil {
-      // A new habit is binary until someone says otherwise, which a unit or a target does.
+      // A new habit is binary by default; a unit or a target makes it numeric.
       if record.kind == Registry.habit, values[Registry.habit.number("kind")] == HabitKind.binary.value {
         values[Registry.habit.number("kind")] = nil
       }
@@ -127,16 +127,16 @@ private struct SaveBatch {
     try RecordEditing(store: store, kind: record.kind, held: held, now: now, ownZone: "UTC")
       .check(fields, isNew: held == nil)
     if held == nil, record.kind.number == KindNumbers.category {
-      // What names it decides its id.
+      // The id of a record that is named by a key is derived from the key.
       let key = values[Registry.category.number("key")]?.asText ?? ""
       guard RecordID(kind: record.kind, key: key) == record.id else {
-        throw WaymarkError.badValue("id", record.id.uuid, allowed: "a category's id follows from its key")
+        throw WaymarkError.badValue("id", record.id.uuid, allowed: "a category's id is derived from its key")
       }
     }
     return fields
   }
 
-  /// An empty list is a value that files have; whatever else is empty need not be written.
+  /// An empty list is a value that files can have; other empty values are not written.
   private static func says(_ value: Value) -> Bool { !value.isEmpty || value == .array([]) }
 
   /// The profile is written as a whole.
@@ -164,13 +164,13 @@ private struct SaveBatch {
     drafts.append(EntryDraft(.restore, key))
   }
 
-  /// What belongs to something that is not there would never be seen.
+  /// A record whose parent does not exist would never be visible.
   func checkParents() throws {
     for (child, key) in parents where !written.contains(key) {
       guard try store.record(key)?.isAlive != true else { continue }
       let kind = Registry.kind(key.kind)?.name ?? "record"
       throw WaymarkError.failed(
-        .notFound, "A \(child.name) belongs to a \(kind) that is not there: \(key.id.uuid).",
+        .notFound, "The \(kind) of a \(child.name) does not exist: \(key.id.uuid).",
         next: "save the \(kind) first, or in the same change")
     }
   }

@@ -5,14 +5,14 @@ package import Replication
 package import Storage
 package import Wire
 
-/// Records as people type them on the command line: names for ids, text for values.
+/// Records as typed on the command line: names instead of ids, text instead of values.
 ///
-/// What it returns for writing is checked and not written yet; see ``Node/write(_:)``.
+/// The changes that it returns are checked and not yet written; see ``Node/write(_:)``.
 package struct TypedRecords {
   let store: Store
   let home: Home
   let now: Moment
-  /// The zone of the person who typed; this process's own if none was given.
+  /// The user's time zone; this process's if none was given.
   let zone: String
   let deviceName: (DeviceKey) -> String
 
@@ -31,9 +31,9 @@ package struct TypedRecords {
 
   // MARK: Reading
 
-  /// The visible records of a kind in the order of its lists.
+  /// The visible records of a kind in list order.
   ///
-  /// - Parameter filter: what was typed for a filter; see `Kind.parentKinds`.
+  /// - Parameter filter: the typed value of a filter; see `Kind.parentKinds`.
   package func list(_ kind: Kind, _ filter: (String) -> String?) throws -> [ShownRecord] {
     let summaries = kind == Registry.trip ? try store.tripSummaries() : [:]
     var writer = RecordDocument(store: store)
@@ -44,7 +44,7 @@ package struct TypedRecords {
     }
   }
 
-  /// One record, and where its content was written to if a file is named.
+  /// One record. If an output file is given, writes the content there and adds its path.
   package func show(_ kind: Kind, _ name: String, output: String?, overwrites: Bool) throws -> ShownRecord {
     let record = try names.resolve(kind, name)
     var writer = RecordDocument(store: store)
@@ -61,7 +61,7 @@ package struct TypedRecords {
   /// The id of the trip that a name means.
   package func trip(_ name: String) throws -> RecordID { try names.resolve(Registry.trip, name).key.id }
 
-  /// Everything of a trip in the order of time.
+  /// All items of a trip, in chronological order.
   package func timeline(_ name: String) throws -> (
     trip: ShownReference, items: [(kind: String, record: ShownRecord)]
   ) {
@@ -79,14 +79,14 @@ package struct TypedRecords {
 
   // MARK: Writing
 
-  /// A new record.
+  /// Adds a record.
   package func adding(_ kind: Kind, _ pairs: Pairs) throws -> (id: String, change: PreparedChange) {
     let editing = RecordEditing(store: store, kind: kind, held: nil, now: now, ownZone: zone)
     let (key, drafts) = try editing.add(pairs)
     return (key.id.uuid, PreparedChange(verb: "\(kind.name).add", entries: drafts))
   }
 
-  /// New values for fields of a record.
+  /// Changes fields of a record.
   package func editing(_ kind: Kind, _ name: String, _ pairs: Pairs) throws -> (
     id: String, change: PreparedChange
   ) {
@@ -103,7 +103,7 @@ package struct TypedRecords {
     throw WaymarkError.usage("Nothing to change: give at least one `field=value`.")
   }
 
-  /// - Parameter force: also an organization that is in use.
+  /// - Parameter force: whether to delete an organization even if it is in use.
   package func deleting(_ kind: Kind, _ name: String, force: Bool) throws -> (
     record: ShownReference, change: PreparedChange
   ) {
@@ -117,7 +117,7 @@ package struct TypedRecords {
 
   // MARK: Trash
 
-  /// What is deleted of a kind, or hidden with what it belongs to, the last deleted first.
+  /// Records of a kind that are deleted, or hidden with what they belong to; the last deleted first.
   package func deleted(_ kind: Kind) throws -> [(record: ShownRecord, deletion: ShownDeletion)] {
     var writer = RecordDocument(store: store)
     return try Trash(store: store).records(kind).map { record, deletion in
@@ -134,7 +134,7 @@ package struct TypedRecords {
     }
   }
 
-  /// Brings a deleted record back.
+  /// Restores a deleted record.
   package func restoring(_ kind: Kind, _ name: String) throws -> (
     record: ShownReference, change: PreparedChange
   ) {
@@ -146,7 +146,7 @@ package struct TypedRecords {
     )
   }
 
-  /// Whether a record can be seen, and if not, which deleted one hides it.
+  /// Whether a record is visible, and if not, the deleted record that hides it.
   package func visibility(_ kind: Kind, _ id: String) throws -> (isVisible: Bool, hiddenBy: ShownReference?) {
     guard let id = RecordID(uuid: id), let record = try store.record(RecordKey(kind: kind.number, id: id)),
       !record.isVisible
@@ -154,7 +154,8 @@ package struct TypedRecords {
     return (false, try store.deletion(hiding: record).map { try store.shownReference($0.record) })
   }
 
-  /// What a name means among what is not visible; if there is nothing, a word on what is.
+  /// The record that a name means among those that are not visible. Without one, the error says whether a visible
+  /// record has this name.
   private func deleted(_ kind: Kind, _ name: String) throws -> RecordRow {
     let trash = NameResolver(store: store, scope: .gone)
     if try trash.find(kind, name).isEmpty, let visible = try names.find(kind, name).first {
@@ -165,13 +166,13 @@ package struct TypedRecords {
     return try trash.resolve(kind, name)
   }
 
-  /// A record that lives comes back with what it belongs to.
+  /// The error for restoring a record that is not deleted itself but hidden with a deleted parent.
   private func hidden(_ kind: Kind, _ record: RecordRow) throws -> WaymarkError {
     let title = kind.title(of: record) ?? record.key.id.uuid
     guard let above = try store.deletion(hiding: record)?.record, let aboveKind = Registry.kind(above.kind)
     else {
       return .failed(
-        .hidden, "The \(kind.name) “\(title)” is not deleted; it belongs to a record that is not here.",
+        .hidden, "The \(kind.name) “\(title)” is not deleted; the record that it belongs to is missing.",
         next: .waymark("history \(shellWord(title))"))
     }
     let name = try store.title(above) ?? above.id.uuid
@@ -183,7 +184,7 @@ package struct TypedRecords {
 
   // MARK: Profile
 
-  /// The profile, and where its picture was written to if a file is named.
+  /// The profile. If an output file is given, writes the picture there and adds its path.
   package func profile(output: String?, overwrites: Bool) throws -> ShownRecord {
     var writer = RecordDocument(store: store)
     let held = try store.heldProfile()
@@ -196,11 +197,11 @@ package struct TypedRecords {
     return try shown.written(contents.bytes(of: picture), to: output, in: home, overwrites: overwrites)
   }
 
-  /// New values for fields of the profile, and its time of change; nil if it says all that already.
+  /// Changes fields of the profile and its time of change; nil if it has these values already.
   package func editingProfile(_ pairs: Pairs) throws -> (updatedAt: String, change: PreparedChange)? {
     try Self.checkSomething(pairs)
     if pairs.contains(where: { $0.name == "updatedAt" }) {
-      throw WaymarkError.usage("`updatedAt` is set by every change and can't be typed.")
+      throw WaymarkError.usage("`updatedAt` is set automatically and can't be changed.")
     }
     let held = try store.heldProfile()
     var pairs = pairs
@@ -220,7 +221,7 @@ package struct TypedRecords {
     )
   }
 
-  /// `avatar=PATH`: the picture in a file; without a path the picture is taken away.
+  /// Handles `avatar=PATH`, the picture in a file; an empty path removes the picture.
   private func takePicture(_ pairs: inout Pairs) throws -> (value: Value, contents: [EntryDraft])? {
     guard let index = pairs.firstIndex(where: { $0.name == "avatar" }) else { return nil }
     let path = pairs.remove(at: index).value
@@ -230,19 +231,19 @@ package struct TypedRecords {
   }
 }
 
-/// Who deleted a record, or what hides it.
+/// The deletion of a record, or the one that hides it.
 package struct ShownDeletion: Hashable, Sendable, Codable {
   /// Whether the record itself was deleted.
   package let deleted: Bool
   package let deletedAt: String
   package let deletedBy: DeviceKey
   package let deletedByName: String
-  /// What it belongs to, if that was deleted in its place.
+  /// The parent, if that was deleted instead.
   package let hiddenBy: ShownReference?
 }
 
 extension ShownRecord {
-  /// Writes what belongs to the record to a file, and notes that.
+  /// Writes the content of the record to a file, and adds its path.
   fileprivate func written(
     _ bytes: [UInt8], to path: String, in home: Home, overwrites: Bool
   ) throws -> ShownRecord {
@@ -252,7 +253,7 @@ extension ShownRecord {
 }
 
 extension TripSummary {
-  /// What `trip show` and `trip list` add to the fields.
+  /// The members that `trip show` and `trip list` add to the fields.
   fileprivate var members: [JSON.Member] {
     let totals = totals.map {
       JSON.object([.init("amount", .text($0.amount)), .init("currency", .text($0.currency))])
@@ -270,10 +271,10 @@ extension Store {
     ShownReference(kind: RecordKind(key.kind).rawValue, id: key.id.uuid, name: try title(key))
   }
 
-  /// Refuses None, and without force what is in use.
+  /// Rejects None, and without force an organization that is in use.
   func checkDeletable(organization record: RecordRow, force: Bool) throws {
     guard record.key != FixedRecords.none else {
-      throw WaymarkError.usage("The organization None stands for “no organization” and can't be deleted.")
+      throw WaymarkError.usage("The organization None means “no organization” and can't be deleted.")
     }
     let users = try RecordList(store: self, names: NameResolver(store: self))
       .users(ofOrganization: record.key.id)
@@ -282,7 +283,7 @@ extension Store {
       throw WaymarkError(
         exitCode: ExitCode.needsYes, code: .inUse,
         message: "“\(name)” is used by \(users.count) \(users.count == 1 ? "item" : "items"); "
-          + "with --force they read as None.",
+          + "with --force their organization becomes None.",
         next: .waymark("organization delete \(shellWord(name)) --force"), candidates: users)
     }
   }

@@ -5,19 +5,19 @@ import Replication
 package import Storage
 package import Wire
 
-/// Finds the one record that a name or an id, or the beginning of one, means.
+/// Finds the record that a name, an id or the beginning of either means.
 package struct NameResolver {
   let store: Store
   var scope = Scope.visible
 
   package init(store: Store, scope: Scope = .visible) { (self.store, self.scope) = (store, scope) }
 
-  /// Which records a name can mean.
+  /// The records that a name can mean.
   package enum Scope {
     case visible
-    /// What is deleted, or hidden with what it belongs to.
+    /// Records that are deleted, or hidden with what they belong to.
     case gone
-    /// Also what nobody has inserted yet: its fields have come before it.
+    /// Also records that have not been inserted yet, because other fields of them arrived first.
     case all
 
     func holds(_ record: RecordRow) -> Bool {
@@ -29,12 +29,12 @@ package struct NameResolver {
     }
   }
 
-  /// Exact id, exact name, the same in other letters' case, then the beginning of an id or name.
+  /// Tries an exact id, an exact name, a name regardless of case, and then the beginning of an id or name.
   package func resolve(_ kind: Kind, _ text: String) throws -> RecordRow {
     try only(kind, text, try find(kind, text))
   }
 
-  /// All records that a text can mean: those of the first way of reading it that finds any.
+  /// All records that a text can mean: those of the first interpretation that finds any.
   package func find(_ kind: Kind, _ text: String) throws -> [RecordRow] {
     if let id = RecordText.id(text), let record = try store.record(RecordKey(kind: kind.number, id: id)),
       scope.holds(record)
@@ -52,7 +52,7 @@ package struct NameResolver {
     return records.filter { begins(with: text, kind, $0) }
   }
 
-  /// The records that a name can mean, by id.
+  /// The records that a name can mean, in the order of their ids.
   package func forEach(_ kind: Kind, _ body: (RecordRow) throws -> Void) throws {
     var query = RecordQuery(kind.number)
     query.visibleOnly = scope == .visible
@@ -93,7 +93,7 @@ package struct NameResolver {
     return first
   }
 
-  /// The first of many candidates, and how many more there are.
+  /// The first candidates, and how many more there are.
   package static func shown(_ candidates: [String]) -> [String] {
     let rest = candidates.count - candidatesMax
     return candidates.prefix(candidatesMax) + (rest > 0 ? ["and \(rest) more"] : [])
@@ -113,20 +113,20 @@ package struct NameResolver {
 }
 
 extension Kind {
-  /// The field by which people name a record of this kind.
+  /// The field with the name of a record.
   var nameField: FieldNumber? { (field(named: "name") ?? field(named: "fileName"))?.number }
 
-  /// What a record may be called.
+  /// All names of a record.
   package func names(of record: RecordRow) -> [String] {
     Self.namingFields.compactMap { name in field(named: name).flatMap { record.text($0.number) } }
   }
 
-  /// Whether records of this kind have names at all; entries of habits don't.
+  /// Whether records of this kind have names; entries of habits have none.
   var hasNames: Bool { Self.namingFields.contains { field(named: $0) != nil } }
 
   private static let namingFields = ["name", "fileName", "displayName", "key"]
 
-  /// What a record is called in messages and lists.
+  /// The name of a record in messages and lists.
   package func title(of record: RecordRow) -> String? {
     if number == KindNumbers.category, let field = field(named: "displayName"),
       let name = record.text(field.number), !name.isEmpty
@@ -147,7 +147,7 @@ extension NameResolver: ReferenceResolver {
 }
 
 extension NameResolver {
-  /// The record of any kind that a name or id means, whether people can see it or not: `profile` is the profile.
+  /// The record of any kind that a name or id means, visible or not; `profile` means the profile.
   package func anyRecord(_ text: String) throws -> RecordRow {
     if text.lowercased() == Registry.profile.name, let profile = try store.record(FixedRecords.profile) {
       return profile
@@ -155,7 +155,7 @@ extension NameResolver {
     var resolver = self
     resolver.scope = .all
     let found = try Registry.kinds.flatMap { kind in try resolver.find(kind, text).map { (kind, $0) } }
-    // What people can see is meant before what they can't.
+    // Visible records take precedence over others.
     let visible = found.filter { $0.1.isVisible }
     let meant = visible.isEmpty ? found : visible
     guard let first = meant.first else {
@@ -168,7 +168,7 @@ extension NameResolver {
     return first.1
   }
 
-  /// What a message calls the record of any kind that a text means, or those that it can mean; empty for none.
+  /// The label of the record of any kind that a text means, or of those that it can mean; empty if there is none.
   package func anyRecordLabels(_ text: String) throws -> [String] {
     do {
       let record = try anyRecord(text)
@@ -179,9 +179,9 @@ extension NameResolver {
     }
   }
 
-  /// The record with an id, whether people can see it or not.
+  /// The record with an id, visible or not.
   ///
-  /// - Parameter kind: nil for whatever has the id.
+  /// - Parameter kind: nil for any kind.
   package func record(_ id: UUID, _ kind: RecordKind?) throws -> RecordRow {
     let text = RecordID(id).uuid
     guard let kind else { return try anyRecord(text) }

@@ -4,7 +4,7 @@ import Replication
 import Storage
 import Wire
 
-/// Writes records as documents: all fields, and next to each reference the name of what it refers to.
+/// Presents records as documents: all fields, and next to each reference the name of its target.
 struct RecordDocument {
   private var values: ShownValues
 

@@ -4,16 +4,16 @@ import Replication
 package import Storage
 package import Wire
 
-/// Finds the records that a list shows: the same query as an application's, narrowed by what was typed.
+/// Finds the records of a list: the same query as an application's, restricted by the typed filters.
 package struct RecordList {
   let store: Store
   let names: NameResolver
 
   package init(store: Store, names: NameResolver) { (self.store, self.names) = (store, names) }
 
-  /// The visible records of a kind in the order of its lists.
+  /// The visible records of a kind in list order.
   ///
-  /// - Parameter filter: the text of a filter by its name: a parent's kind, `date`, `from`, `to`.
+  /// - Parameter filter: the value of a filter by its name: a parent's kind, `date`, `from`, `to`.
   package func records(_ kind: Kind, _ filter: (String) -> String? = { _ in nil }) throws -> [RecordRow] {
     var query = RecordQuery(listing: kind)
     query.conditions = try ofParent(kind, filter) + ofDays(kind, filter)
@@ -42,7 +42,7 @@ package struct RecordList {
     return try tests.compactMap { name, test in
       guard let text = filter(name) else { return nil }
       guard let day = CalendarDay(text) else {
-        throw WaymarkError.badValue("--\(name)", text, allowed: "write a day such as 2026-05-03")
+        throw WaymarkError.badValue("--\(name)", text, allowed: "use a day such as 2026-05-03")
       }
       return .init(field, part: 2, test(.text(day.description)))
     }

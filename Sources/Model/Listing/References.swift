@@ -5,12 +5,12 @@ package import Replication
 package import Storage
 import Wire
 
-/// A record by its kind and id, with its name, whether people can see it or not.
+/// A record by kind and id, with its name, visible or not.
 public struct RecordReference: Hashable, Sendable, Codable, Identifiable {
   /// The kind of the record.
   public let kind: RecordKind
   public let id: UUID
-  /// Nil if it has none.
+  /// The name; nil if the record has none.
   public let name: String?
 
   package init(kind: RecordKind, id: UUID, name: String?) {
@@ -19,7 +19,7 @@ public struct RecordReference: Hashable, Sendable, Codable, Identifiable {
 }
 
 extension RecordReference {
-  /// A record as it is in a store; a damaged one can't be read, and has no name.
+  /// A reference to a record of a store; without a name if the record is damaged and can't be read.
   package init(_ key: RecordKey, in store: Store) {
     let row = try? store.record(key)
     self.init(
@@ -28,17 +28,17 @@ extension RecordReference {
   }
 }
 
-/// How many records of one kind were written, or would be, and how.
+/// How many records of one kind were written, or would be.
 public struct RecordCounts: Hashable, Sendable, Codable {
   /// The kind of the records.
   public let kind: RecordKind
-  /// Records that are new.
+  /// New records.
   public let added: Int
-  /// Records of which fields were written.
+  /// Records with changed fields.
   public let changed: Int
-  /// Records that were deleted.
+  /// Deleted records.
   public let deleted: Int
-  /// Records that were brought back.
+  /// Restored records.
   public let restored: Int
 
   package init(kind: RecordKind, added: Int, changed: Int, deleted: Int, restored: Int) {
@@ -47,11 +47,11 @@ public struct RecordCounts: Hashable, Sendable, Codable {
   }
 }
 
-/// The value of a field, of any type, for showing it; also of fields that this version does not know.
+/// The value of a field of any type, for display; also for fields that this version does not know.
 ///
-/// Keeps the order of what it consists of, and the digits of numbers.
+/// Keeps the order of parts, and the digits of numbers.
 public enum ShownValue: Hashable, Sendable, CustomStringConvertible {
-  /// Nothing, or no value yet.
+  /// No value.
   case none
   /// True or false.
   case flag(Bool)
@@ -59,18 +59,18 @@ public enum ShownValue: Hashable, Sendable, CustomStringConvertible {
   case integer(Int64)
   /// Any other number.
   case number(Double)
-  /// Text, and what is written as text: days, times, ids.
+  /// Text, and values written as text: days, times, ids.
   case text(String)
   /// Several values in order.
   case list([ShownValue])
-  /// A value of several parts, as an amount with its currency.
+  /// A value of several parts, such as an amount with its currency.
   case parts([Part])
 
   /// A named part of a value, or a field of a record.
   public struct Part: Hashable, Sendable {
-    /// What it is called.
+    /// The name of the part.
     public let name: String
-    /// What it holds.
+    /// The value of the part.
     public let value: ShownValue
 
     package init(_ name: String, _ value: ShownValue) {
@@ -129,7 +129,7 @@ extension ShownValue: Codable {
 }
 
 extension [ShownValue.Part] {
-  /// Reads the members of an object.
+  /// Decodes parts from the members of an object.
   package init(fieldsFrom decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: DocumentKey.self)
     self = try container.allKeys.map {
@@ -137,7 +137,7 @@ extension [ShownValue.Part] {
     }
   }
 
-  /// Writes them as the members of an object.
+  /// Encodes the parts as members of an object.
   package func encodeFields(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: DocumentKey.self)
     for part in self { try container.encode(part.value, forKey: DocumentKey(part.name)) }

@@ -4,10 +4,10 @@ import Replication
 package import Storage
 package import Wire
 
-/// Shows the values of fields as people read them, next to each reference the name of what it refers to.
+/// Presents field values for display, and next to each reference the name of its target.
 package struct ShownValues {
   let store: Store
-  /// Names found so far: a list refers to the same few records again and again.
+  /// Names found so far: a list refers to the same few records repeatedly.
   private var titles: [RecordKey: String?] = [:]
 
   package init(store: Store) { self.store = store }
@@ -20,27 +20,27 @@ package struct ShownValues {
     return parts
   }
 
-  /// The value of one field; of a field with several parts, all of these.
+  /// The value of one field; a field with several parts gives all of them.
   package mutating func value(_ field: Field, _ value: Value) throws -> ShownValue {
     var parts: [ShownValue.Part] = []
     append(field.members(of: value, zones: CivilTime.offsets), to: &parts)
     return parts.count == 1 ? parts[0].value : .parts(parts)
   }
 
-  /// The value as it is stored in a change set; `life` is `alive` or `deleted`.
+  /// A value in the encoding of change sets; `life` is `alive` or `deleted`.
   ///
-  /// - Parameter field: nil for one that this version does not know.
+  /// - Parameter field: nil for a field that this version does not know.
   package mutating func value(_ content: [UInt8], of field: Field?, isLife: Bool) throws -> ShownValue {
     let value = try Value(encoded: content[...])
     if isLife { return .text(value == .bool(true) ? "alive" : "deleted") }
-    // Content of another type than the field's is kept, and shown as it is.
+    // Content of another type than the field's is kept, and shown as stored.
     guard let field, value == .null || field.type.accepts(content) else {
       return ShownValue(value.documentJSON)
     }
     return try self.value(field, value)
   }
 
-  /// Appends one field, and the name of what it refers to.
+  /// Appends one field, and the name of its target if it is a reference.
   package mutating func append(_ field: Field, _ value: Value, to parts: inout [ShownValue.Part]) throws {
     switch field.type {
     case .reference(FixedRecords.organization): parts += try organization(field, value)
@@ -56,7 +56,7 @@ package struct ShownValues {
     for member in members { parts.append(.init(member.key, ShownValue(member.value))) }
   }
 
-  /// The name of what a field refers to; nil if it is no reference.
+  /// The name of a field's target; nil if the field is not a reference.
   private mutating func name(_ field: Field, _ value: Value) throws -> ShownValue.Part? {
     switch field.type {
     case .reference(let kind):
@@ -81,7 +81,7 @@ package struct ShownValues {
     return RecordKey(kind: kind.number, id: id)
   }
 
-  /// What refers to no organization that is visible reads as None.
+  /// A reference to an organization that is not visible reads as None.
   private mutating func organization(_ field: Field, _ value: Value) throws -> [ShownValue.Part] {
     guard let id = value.asRecordID else {
       return [.init(field.name, .none), .init("organizationName", .text("None"))]
@@ -91,7 +91,7 @@ package struct ShownValues {
     return [.init(field.name, .text(shown.uuid)), .init("organizationName", .text(title ?? "None"))]
   }
 
-  /// An address is shown in place, because it has no life of its own for people.
+  /// An address is shown inline, because users do not see it as a record of its own.
   private mutating func address(_ field: Field, _ value: Value) throws -> ShownValue.Part {
     guard let id = value.asRecordID, let record = try store.visible(Registry.address, id) else {
       return .init(field.name, .none)
@@ -109,13 +109,13 @@ package struct ShownValues {
     return found
   }
 
-  /// `trip` has `tripName`, `habitID` has `habitName`.
+  /// The key for a target's name: `tripName` for `trip`, `habitName` for `habitID`.
   private static func nameKey(_ field: Field) -> String {
     for suffix in ["ID", "Id"] where field.name.hasSuffix(suffix) { return field.name.dropLast(2) + "Name" }
     return field.name + "Name"
   }
 
-  /// The size of a file in place of its content.
+  /// The size of a file instead of its content.
   private static func size(_ value: Value) -> ShownValue {
     switch value {
     case .bytes(let bytes):
@@ -141,7 +141,7 @@ extension ShownValue {
     }
   }
 
-  /// The value as documents have it.
+  /// The value as in documents.
   package var json: JSON {
     switch self {
     case .none: .null

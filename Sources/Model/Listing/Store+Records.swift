@@ -6,15 +6,15 @@ package import Storage
 package import Wire
 
 extension Store {
-  /// A record that people can see; nil if there is none.
+  /// The record with an id if it is visible.
   package func visible(_ kind: Kind, _ id: RecordID) throws -> RecordRow? {
     try record(RecordKey(kind: kind.number, id: id)).flatMap { $0.isVisible ? $0 : nil }
   }
 
-  /// All records of a kind that people can see, by id.
+  /// All visible records of a kind, in the order of their ids.
   package func visible(_ kind: Kind) throws -> [RecordRow] { try records(RecordQuery(kind.number)) }
 
-  /// All that people can see of a trip in the order of time, of one time by kind; what has no time comes last.
+  /// All visible items of a trip in chronological order, at the same time by kind; items without a time come last.
   package func timeline(of trip: RecordKey) throws -> [(kind: Kind, record: RecordRow)] {
     let items = try Registry.owners.flatMap { kind in
       let start = kind.number("start")
@@ -28,12 +28,12 @@ extension Store {
     .map { ($0.kind, $0.record) }
   }
 
-  /// A record by kind, id and name; the name also of one that is deleted.
+  /// A record by kind, id and name; also for a deleted record.
   package func reference(_ key: RecordKey) throws -> RecordReference {
     RecordReference(kind: RecordKind(key.kind), id: UUID(key.id), name: try title(key))
   }
 
-  /// What people call a record, whether they can see it or not.
+  /// The name of a record, visible or not.
   package func title(_ key: RecordKey) throws -> String? {
     guard let kind = Registry.kind(key.kind), let record = try record(key) else { return nil }
     if kind.number == KindNumbers.setting { return record.text(kind.number("key")) }
@@ -55,10 +55,10 @@ extension RecordRow {
 }
 
 extension Store {
-  /// The one profile.
+  /// The profile record.
   package func heldProfile() throws -> RecordRow {
     guard let profile = try record(FixedRecords.profile) else {
-      throw WaymarkError.failed(.store, "The store has lost its profile record.", next: .waymark("status"))
+      throw WaymarkError.failed(.store, "The store has no profile record.", next: .waymark("status"))
     }
     return profile
   }

@@ -5,27 +5,27 @@ import Replication
 package import Storage
 public import Wire
 
-/// A record that is deleted, or hidden with one that is. It is kept, and comes back with ``Node/restore(_:_:)``.
+/// A record that is deleted, or hidden with one that is. It is kept, and ``Node/restore(_:_:)`` restores it.
 public struct Deleted<Owner: Record>: Hashable, Sendable, Identifiable {
-  /// The record as it was.
+  /// The record before the deletion.
   public let record: Owner
   /// The deleted record that hides it; nil if it was deleted itself.
   public let hiddenBy: RecordReference?
-  /// When, by the clock of who deleted it.
+  /// The time of the deletion, by the clock of the deleting device.
   public let deletedAt: Date
-  /// Who deleted it.
+  /// The device that deleted it.
   public let deletedBy: DeviceReference
 
   public var id: UUID { record.id }
 }
 
-/// What was deleted is kept: all records of a kind that are not visible for that reason.
+/// The deleted records of a store, and those hidden with them; all are kept.
 package struct Trash {
   let store: Store
 
   package init(store: Store) { self.store = store }
 
-  /// The records of a kind that are deleted, or hidden with what they belong to, the last deleted first.
+  /// The records of a kind that are deleted, or hidden with what they belong to; the last deleted first.
   func records(_ kind: Kind) throws -> [(record: RecordRow, deletion: Deletion)] {
     var parents: [RecordKey: Deletion?] = [:]
     var found: [(record: RecordRow, deletion: Deletion)] = []
@@ -37,7 +37,7 @@ package struct Trash {
     }
   }
 
-  /// Many records of the trash belong to the same few others.
+  /// Caches parents, because many records in the trash belong to the same few others.
   private func deletion(hiding record: RecordRow, _ parents: inout [RecordKey: Deletion?]) throws -> Deletion?
   {
     guard record.life != false, let parent = store.parent(of: record) else {
@@ -51,7 +51,7 @@ package struct Trash {
 }
 
 extension Trash {
-  /// The deleted records of a kind as applications see them.
+  /// The deleted records of a kind, for applications.
   package func deleted<Owner: Record>(
     _ type: Owner.Type, deviceName: (DeviceKey) -> String
   ) throws -> [Deleted<Owner>] {
@@ -65,17 +65,17 @@ extension Trash {
   }
 }
 
-/// The record that was deleted, and the set that did it.
+/// A deleted record, and the change set that deleted it.
 struct Deletion {
   let record: RecordKey
   package let author: SetPosition
 }
 
 extension Store {
-  /// The deletion that keeps a record from being seen: its own, or that of what it belongs to; nil if there is none.
+  /// The deletion that hides a record: its own or that of an ancestor; nil if there is none.
   func deletion(hiding record: RecordRow) throws -> Deletion? {
     var next: RecordRow? = record
-    // Parents of parents: an attachment belongs to an item, and that to a trip.
+    // Parents can be nested: an attachment belongs to an item, which belongs to a trip.
     for _ in 0..<4 {
       guard let record = next else { return nil }
       if record.life == false {

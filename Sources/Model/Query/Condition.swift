@@ -1,11 +1,11 @@
 public import Foundation
 import Storage
 
-/// What records of a ``Query`` must be: written with operators on key paths.
+/// A condition on the records of a ``Query``, written with operators on key paths.
 ///
-/// `\.name == "Rome"`, `\.startDate >= .now`, `\.endDate == nil`, joined with `&&`, `||` and `!`. Nothing is greater
-/// or less than a value that is nil. ``QueryTime/now`` is the time at which the query is read, not the time at which
-/// it was written down.
+/// `\.name == "Rome"`, `\.startDate >= .now`, `\.endDate == nil`, joined with `&&`, `||` and `!`. A nil value is
+/// neither greater nor less than anything. ``QueryTime/now`` is the time at which the query is read, not the time
+/// at which it was written.
 public struct Condition<Owner: Record>: Hashable, Sendable {
   let term: QueryTerm
 
@@ -19,57 +19,57 @@ public struct Condition<Owner: Record>: Hashable, Sendable {
     term = Owner.fields.part(property).map { .now($0, test) } ?? .unsupported("\(property)")
   }
 
-  /// A text that contains another, whatever the case.
+  /// Whether a text contains another, regardless of case.
   public static func contains(_ property: KeyPath<Owner, String>, _ text: String) -> Condition {
     Condition(property, .contains(text))
   }
 
-  /// A text that begins with another, whatever the case.
+  /// Whether a text begins with another, regardless of case.
   public static func begins(_ property: KeyPath<Owner, String>, with text: String) -> Condition {
     Condition(property, .begins(with: text))
   }
 
-  /// A property that is one of these.
+  /// Whether a property is one of these values.
   public static func isOne<Property: QueryValue>(
     of values: some Sequence<Property>, _ property: KeyPath<Owner, Property>
   ) -> Condition {
     Condition(property, .isOne(of: values.map(\.queryOperand.column)))
   }
 
-  /// Records with these ids.
+  /// Whether the record has one of these ids.
   public static func ids(_ ids: some Sequence<UUID>) -> Condition {
     Condition(.fixed(.ids(ids.map { .init($0) })))
   }
 
-  /// What meets both.
+  /// Whether both conditions hold.
   public static func && (left: Condition, right: Condition) -> Condition {
     Condition(.all([left.term, right.term]))
   }
 
-  /// What meets one of them, or both.
+  /// Whether at least one of the conditions holds.
   public static func || (left: Condition, right: Condition) -> Condition {
     Condition(.any([left.term, right.term]))
   }
 
-  /// What does not meet it.
+  /// Whether the condition does not hold.
   public static prefix func ! (condition: Condition) -> Condition { Condition(.not(condition.term)) }
 }
 
-/// A property that has this value; nil is a value too.
+/// Whether a property equals a value; nil is a value too.
 public func == <Owner: Record, Property: QueryValue>(
   property: KeyPath<Owner, Property>, value: Property
 ) -> Condition<Owner> {
   Condition(property, .equals(value.queryOperand.column))
 }
 
-/// A property that has another value.
+/// Whether a property differs from a value.
 public func != <Owner: Record, Property: QueryValue>(
   property: KeyPath<Owner, Property>, value: Property
 ) -> Condition<Owner> {
   !(property == value)
 }
 
-/// A property that is greater or the same.
+/// Whether a property is greater than or equal to a value.
 @_disfavoredOverload
 public func >= <Owner: Record, Property: QueryValue>(
   property: KeyPath<Owner, Property>, value: Property
@@ -77,7 +77,7 @@ public func >= <Owner: Record, Property: QueryValue>(
   Condition(property, .atLeast(value.queryOperand.column))
 }
 
-/// A property that is less or the same.
+/// Whether a property is less than or equal to a value.
 @_disfavoredOverload
 public func <= <Owner: Record, Property: QueryValue>(
   property: KeyPath<Owner, Property>, value: Property
@@ -85,7 +85,7 @@ public func <= <Owner: Record, Property: QueryValue>(
   Condition(property, .atMost(value.queryOperand.column))
 }
 
-/// A property that is greater.
+/// Whether a property is greater than a value.
 @_disfavoredOverload
 public func > <Owner: Record, Property: QueryValue>(
   property: KeyPath<Owner, Property>, value: Property
@@ -93,7 +93,7 @@ public func > <Owner: Record, Property: QueryValue>(
   Condition(property, .above(value.queryOperand.column))
 }
 
-/// A property that is less.
+/// Whether a property is less than a value.
 @_disfavoredOverload
 public func < <Owner: Record, Property: QueryValue>(
   property: KeyPath<Owner, Property>, value: Property

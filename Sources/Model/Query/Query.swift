@@ -3,10 +3,10 @@ import Records
 import Replication
 import Storage
 
-/// Which records of a kind to read, in what order, and how many.
+/// Selects records of a kind, their order and their number.
 ///
-/// A query is a value: it reads nothing by itself. ``Node/records(_:)`` reads it once, ``Node/watch(_:)->Watch<[Owner]>`` again
-/// after each change.
+/// A query is a value and reads nothing by itself. ``Node/records(_:)`` reads it once,
+/// ``Node/watch(_:)->Watch<[Owner]>`` again after each change.
 ///
 /// ```swift
 /// let soon = Trip.all.filter(\.startDate >= .now && \.isProtected == false)
@@ -14,30 +14,31 @@ import Storage
 /// for await trips in node.watch(soon) { … }
 /// ```
 ///
-/// Properties are named by key paths to what a record has itself: its id, texts, numbers, flags, dates, ids, words. A key
-/// path to a part of one, as `\.name.count`, compiles, and reading the query fails with `unsupported_property`. Filters always come first, then the order, then the
-/// page, whatever was called first. Without a sort order, records come as people read them: trips and items by time,
-/// organizations with None first and then by name, habits and categories in their own order.
+/// Properties are named by key paths to values that a record has itself: its id, texts, numbers, flags, dates, ids,
+/// words. A key path to a part of a value, such as `\.name.count`, compiles, but reading the query fails with
+/// `unsupported_property`. Filters are applied first, then the order, then the page, in whatever order they were
+/// called. Without a sort order, records come in list order: trips and items by time, organizations with None first
+/// and then by name, habits and categories in their own order.
 public struct Query<Owner: Record>: Hashable, Sendable {
   private var terms: [QueryTerm] = []
   private var order: [RecordQuery.Order]?
-  /// The first property that it can't be sorted by.
+  /// The first property that can't be used to sort.
   private var unsupported: String?
   private var limit: Int?
   private var offset = 0
 
   init() {}
 
-  /// Only records of which this holds too.
+  /// Only records that also meet a condition.
   public func filter(_ condition: Condition<Owner>) -> Query {
     var query = self
     query.terms.append(condition.term)
     return query
   }
 
-  /// Sorted by this property, in place of the usual order or after what was named before; those without a value last.
+  /// Sorts by a property, after those named in earlier calls; records without a value come last.
   ///
-  /// Text comes in the order of the alphabet, regardless of case.
+  /// Replaces the list order. Text is sorted alphabetically, regardless of case.
   public func sorted<Property: QueryValue>(
     by property: KeyPath<Owner, Property>, order direction: SortOrder = .forward
   ) -> Query {
@@ -53,14 +54,14 @@ public struct Query<Owner: Record>: Hashable, Sendable {
     return query
   }
 
-  /// At most so many records.
+  /// At most this many records.
   public func prefix(_ count: Int) -> Query {
     var query = self
     query.limit = max(0, min(count, limit ?? .max))
     return query
   }
 
-  /// Without the first ones: with ``prefix(_:)`` after it, a page.
+  /// Skips the first records; followed by ``prefix(_:)``, gives a page.
   public func dropFirst(_ count: Int) -> Query {
     var query = self
     query.offset += max(0, count)
@@ -68,7 +69,7 @@ public struct Query<Owner: Record>: Hashable, Sendable {
     return query
   }
 
-  /// What the store is asked for.
+  /// The query for the store.
   ///
   /// - Throws: ``WaymarkError`` for a key path that is not a stored property.
   func stored(_ now: Moment) throws -> RecordQuery {
@@ -83,11 +84,11 @@ public struct Query<Owner: Record>: Hashable, Sendable {
 }
 
 extension Query {
-  /// All comparisons with now.
+  /// All comparisons with the present time.
   var comparisons: [(part: RecordQuery.Part, test: NowTest)] { terms.flatMap(\.comparisons) }
 }
 
 extension Record {
-  /// All records of the kind that people can see.
+  /// All visible records of the kind.
   public static var all: Query<Self> { Query() }
 }

@@ -14,42 +14,42 @@ public struct QueryTime: Hashable, Sendable {
   private init() {}
 }
 
-/// A property that can be compared with ``QueryTime/now``: a date, or a date that may be nil.
+/// A property that can be compared with ``QueryTime/now``: a date or an optional date.
 public protocol QueryDate: QueryValue {}
 
 extension Date: QueryDate {}
 
 extension Optional: QueryDate where Wrapped == Date {}
 
-/// A property that is now or later.
+/// Whether a property is now or later.
 public func >= <Owner: Record, Property: QueryDate>(
   property: KeyPath<Owner, Property>, time: QueryTime
 ) -> Condition<Owner> {
   Condition(property, .atLeast)
 }
 
-/// A property that is now or earlier.
+/// Whether a property is now or earlier.
 public func <= <Owner: Record, Property: QueryDate>(
   property: KeyPath<Owner, Property>, time: QueryTime
 ) -> Condition<Owner> {
   Condition(property, .atMost)
 }
 
-/// A property that is later than now.
+/// Whether a property is later than now.
 public func > <Owner: Record, Property: QueryDate>(
   property: KeyPath<Owner, Property>, time: QueryTime
 ) -> Condition<Owner> {
   Condition(property, .above)
 }
 
-/// A property that is earlier than now.
+/// Whether a property is earlier than now.
 public func < <Owner: Record, Property: QueryDate>(
   property: KeyPath<Owner, Property>, time: QueryTime
 ) -> Condition<Owner> {
   Condition(property, .below)
 }
 
-/// How a property compares with now.
+/// A comparison of a property with the present time.
 enum NowTest: Hashable, Sendable {
   case atLeast
   case atMost
@@ -65,7 +65,8 @@ enum NowTest: Hashable, Sendable {
     }
   }
 
-  /// How long after a value is reached the outcome changes: what is at least now is so for the whole millisecond.
+  /// How long after the time reaches a value the result changes, in milliseconds: `>= now` still holds during the
+  /// whole millisecond.
   var delay: Moment {
     switch self {
     case .atLeast, .below: 1
@@ -96,7 +97,7 @@ indirect enum QueryTerm: Hashable, Sendable {
     }
   }
 
-  /// All comparisons with now.
+  /// All comparisons with the present time.
   var comparisons: [(part: RecordQuery.Part, test: NowTest)] {
     switch self {
     case .now(let part, let test): [(part, test)]

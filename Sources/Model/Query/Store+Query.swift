@@ -5,7 +5,7 @@ package import Storage
 import Wire
 
 extension Store {
-  /// The records of a query; notes when the time will change the outcome.
+  /// The records of a query; notes when the result will change over time.
   package func records<Owner>(_ query: Query<Owner>, _ time: inout EvaluationTime) throws -> [Owner] {
     var found: [Owner] = []
     try forEach(try query.stored(time.now)) { found.append(Owner($0)) }
@@ -13,18 +13,18 @@ extension Store {
     return found
   }
 
-  /// How many records a query asks for.
+  /// The number of records of a query.
   package func count<Owner>(_ query: Query<Owner>, _ time: inout EvaluationTime) throws -> Int {
     try noteComparisons(of: query, &time)
     return try count(try query.stored(time.now))
   }
 
-  /// The record with an id; nil if people can't see one.
+  /// The record with an id; nil if it is not visible.
   package func record<Owner: Record>(_ type: Owner.Type, _ id: UUID) throws -> Owner? {
     try visible(type.kind, RecordID(id)).map { Owner($0) }
   }
 
-  /// The outcome may change when the time reaches the next value of a property that is compared with now.
+  /// Notes when the time reaches the next value of a property that is compared with it.
   private func noteComparisons<Owner>(of query: Query<Owner>, _ time: inout EvaluationTime) throws {
     for (part, test) in query.comparisons {
       var next = RecordQuery(Owner.kind.number)

@@ -4,34 +4,34 @@ import Replication
 import Storage
 import Wire
 
-/// A file that belongs to an item of a trip: what it is called and what it is, without its bytes.
+/// A file that belongs to an item of a trip: its name and type, without its bytes.
 ///
-/// ``Node/attach(_:named:to:)`` makes one, ``Node/data(of:)`` reads its bytes.
+/// ``Node/attach(_:named:to:)`` creates one, ``Node/data(of:)`` reads its bytes.
 public struct Attachment: Record {
-  /// What an attachment belongs to; it is hidden while that is.
+  /// The record that an attachment belongs to; the attachment is hidden while it is.
   public enum Parent: Hashable, Sendable {
     /// A place to stay.
     case lodging(Lodging.ID)
-    /// A way from one place to another.
+    /// A journey from one place to another.
     case transportation(Transportation.ID)
     /// Something to do.
     case activity(Activity.ID)
   }
 
   public let id: UUID
-  /// The item that it belongs to; always there in a record that was read.
+  /// The item that it belongs to; never nil in a record that was read.
   public var parent: Parent?
   /// At most 1,000 characters; never empty.
   public var fileName = ""
-  /// The name that the file had where it came from.
+  /// The original name of the file.
   public var originalFileName = ""
   /// In bytes; at most 16 MiB.
   public var fileSize = 0
-  /// What kind of file it is: `application/pdf`.
+  /// The MIME type: `application/pdf`.
   public var mimeType = ""
-  /// The ending of the name without its point: `pdf`.
+  /// The file name extension without the dot: `pdf`.
   public var fileExtension = ""
-  /// When it was added; saving fills it in.
+  /// When it was added; set when it is saved.
   public var createdDate: Date?
   /// At most 10,000 characters.
   public var fileDescription = ""
@@ -76,7 +76,7 @@ extension Attachment.Parent: FieldContent {
 }
 
 extension Query<Attachment> {
-  /// Those of one item.
+  /// The attachments of one item.
   public static func of(_ parent: Attachment.Parent) -> Self {
     let field = Registry.attachment.number("parent")
     return Self().filter(

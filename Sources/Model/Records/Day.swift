@@ -3,7 +3,7 @@ import Home
 import Records
 import Storage
 
-/// A day of the calendar, whatever the zone: `2026-05-03`, in the years 1 to 9999.
+/// A calendar day without a time zone: `2026-05-03`, in the years 1 to 9999.
 public struct Day: Hashable, Comparable, Sendable, CustomStringConvertible {
   let calendar: CalendarDay
 
@@ -15,23 +15,23 @@ public struct Day: Hashable, Comparable, Sendable, CustomStringConvertible {
     self.calendar = calendar
   }
 
-  /// Reads `2026-05-03`; nil for anything else.
+  /// Parses `2026-05-03`; nil for any other form.
   public init?(_ text: String) {
     guard let calendar = CalendarDay(text) else { return nil }
     self.calendar = calendar
   }
 
-  /// The day that a calendar in a zone shows at a time.
+  /// The calendar day in a zone at a time.
   public init(_ date: Date, in zone: TimeZone) {
     let wall = date.milliseconds + Int64(zone.secondsFromGMT(for: date)) * 1_000
     calendar = CalendarDay(daysSince1970: floorDivision(wall, 86_400_000))
   }
 
-  /// When the day ends that a calendar in a zone shows at a time: the first millisecond of the next one, in milliseconds
-  /// since 1970.
+  /// The end of the current day in a zone: the first millisecond of the next day, in milliseconds since 1970.
   package static func end(after now: Int64, in zone: TimeZone) -> Int64 {
     let today = Day(Date(milliseconds: now), in: zone)
-    // A zone may skip midnight, or a day, or repeat an hour: looking for the change is right for all of them.
+    // A zone may skip midnight or a whole day, or repeat an hour; a binary search for the change is right for all
+    // of them.
     var (before, after) = (now, now.clampedToCalendar + 2 * 86_400_000)
     while after - before > 1 {
       let middle = before + (after - before) / 2
@@ -50,16 +50,16 @@ public struct Day: Hashable, Comparable, Sendable, CustomStringConvertible {
   /// 1 = Monday … 7 = Sunday (ISO 8601).
   public var weekday: Int { Int((calendar.daysSince1970 + 3) % 7 + 7) % 7 + 1 }
 
-  /// The day so many days later; earlier if negative.
+  /// The day after this number of days; before, if negative.
   public func adding(days: Int) -> Day {
     let (sum, overflow) = calendar.daysSince1970.addingReportingOverflow(Int64(days))
     return Day(CalendarDay(daysSince1970: overflow ? (days < 0 ? .min : .max) : sum))
   }
 
-  /// How many days later another day is.
+  /// The number of days from this day to another.
   public func days(until other: Day) -> Int { Int(other.calendar.daysSince1970 - calendar.daysSince1970) }
 
-  /// Noon of the day in a zone, which is the same day in most other zones too.
+  /// Noon of the day in a zone, which falls on the same day in most other zones.
   public func noon(in zone: TimeZone) -> Date {
     let wall = calendar.daysSince1970 * 86_400_000 + 12 * 3_600_000
     let near = wall - Int64(zone.secondsFromGMT(for: Date(milliseconds: wall))) * 1_000

@@ -5,21 +5,21 @@ import Replication
 import Storage
 import Wire
 
-/// What a property of a record holds, as the value of a field.
+/// The type of a property, convertible to and from the value of a field.
 protocol FieldContent: Sendable {
-  /// Nil for nothing, and for what is not of this type.
+  /// Nil for no value, and for a value of another type.
   init?(_ value: Value)
-  /// Null where there is nothing to say.
+  /// Null if there is no value.
   var value: Value { get }
 }
 
-/// A value that properties of records can be compared with in a ``Query``.
+/// A value that a property of a record can be compared with in a ``Query``.
 public protocol QueryValue: Sendable {
-  /// The value as the store compares it.
+  /// The value in the form that the store compares.
   var queryOperand: QueryOperand { get }
 }
 
-/// What the store compares a property with; made by the types that conform to ``QueryValue``.
+/// The store's form of a value that a property is compared with; created by types that conform to ``QueryValue``.
 public struct QueryOperand: Hashable, Sendable {
   let column: ColumnValue
 }
@@ -94,7 +94,7 @@ extension Optional: QueryValue where Wrapped: QueryValue {
   public var queryOperand: QueryOperand { self?.queryOperand ?? QueryOperand(column: .null) }
 }
 
-/// A word out of a fixed list; a word that this version does not know reads as absent and is kept.
+/// A word from a fixed list. A word that this version does not know reads as absent and is kept.
 protocol FieldWord: FieldContent, QueryValue, RawRepresentable where RawValue == String {}
 
 extension FieldWord {
@@ -110,7 +110,7 @@ extension QueryValue where Self: RawRepresentable, RawValue == String {
   public var queryOperand: QueryOperand { QueryOperand(column: .text(rawValue)) }
 }
 
-/// One of several things that a field lists; what is none is left out when the list is read.
+/// An item of a list field; invalid items are skipped when the list is read.
 protocol FieldItem: Sendable {
   init?(_ item: Value)
   var item: Value { get }

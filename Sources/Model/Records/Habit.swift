@@ -3,9 +3,9 @@ import Records
 import Storage
 import Wire
 
-/// Something to do again and again.
+/// A recurring activity.
 ///
-/// What was done is a ``HabitEntry`` each time; see ``HabitProgress`` for days, streaks and completion.
+/// Each time it is done is a ``HabitEntry``; see ``HabitProgress`` for days, streaks and completion.
 public struct Habit: Record {
   public let id: UUID
   /// At most 200 characters; never empty.
@@ -18,41 +18,41 @@ public struct Habit: Record {
   public var kind = HabitKind.binary
   /// What a numeric habit counts: glasses, pages; at most 50 characters.
   public var unitLabel = ""
-  /// How many of them a day; 0.01 to 1,000,000.
+  /// The daily target; 0.01 to 1,000,000.
   public var dailyTarget: Double?
-  /// The days on which it is due.
+  /// The days on which the habit is due.
   public var schedule = HabitSchedule.daily
   /// At most 24.
   public var reminders: [HabitReminder] = []
-  /// Saving a new habit fills it in.
+  /// The first day; set when a new habit is saved.
   public var startDate: Date?
-  /// The last day; nil if it goes on.
+  /// The last day; nil for no end.
   public var endDate: Date?
-  /// Whether it is offered at all.
+  /// Whether the app offers it.
   public var isActive = true
-  /// Where it stands in the list; 0 to 100,000.
+  /// The position in the list; 0 to 100,000.
   public var displayOrder = 0
   /// The key of its ``HabitCategory``.
   public var categoryKey: String?
-  /// The suggestion of the app that it was made from.
+  /// The app's suggestion that it was created from.
   public var suggestionID: String?
-  /// Whether it stands on top of the list.
+  /// Whether it is pinned to the top of the list.
   public var isPinned = false
   /// At most 10,000 characters.
   public var notes = ""
-  /// When it was last done, as the app notes it.
+  /// When it was last done, as recorded by the app.
   public var lastCompletedDate: Date?
-  /// When it was put away; nil if it was not.
+  /// When it was archived; nil if it is not.
   public var archivedDate: Date?
-  /// 1 low, 2, 3 high.
+  /// 1 (low), 2, 3 (high).
   public var priorityLevel: Int?
-  /// Where it reminds, if `place.location` is set.
+  /// The place of its reminder, if `place.location` is set.
   public var place = HabitLocation()
   public var origin = RecordOrigin()
 
   public init(id: UUID) { self.id = id }
 
-  /// A new habit that is done or not.
+  /// A new binary habit.
   public init(
     name: String, emoji: String = "", schedule: HabitSchedule = .daily, categoryKey: String? = nil,
     id: UUID = .record()
@@ -64,7 +64,7 @@ public struct Habit: Record {
     self.categoryKey = categoryKey
   }
 
-  /// A new habit that counts something.
+  /// A new numeric habit.
   public init(
     name: String, counting unit: String, dailyTarget: Double?, emoji: String = "",
     schedule: HabitSchedule = .daily, categoryKey: String? = nil, id: UUID = .record()
@@ -96,11 +96,11 @@ public struct Habit: Record {
     ])
 }
 
-/// What habits are filed under.
+/// A category of habits.
 public struct HabitCategory: Record {
-  /// Follows from the key.
+  /// Derived from the key.
   public let id: UUID
-  /// What names it, in files and in ``Habit/categoryKey``: `health`. Fixed.
+  /// The key, in files and in ``Habit/categoryKey``: `health`. Never changes.
   public private(set) var key = ""
   /// At most 100 characters; never empty.
   public var name = ""
@@ -108,22 +108,22 @@ public struct HabitCategory: Record {
   public var displayName = ""
   /// At most 10 characters.
   public var emoji = ""
-  /// Where it stands in the list; 0 to 10,000.
+  /// The position in the list; 0 to 10,000.
   public var order = 0
-  /// Whether it is offered at all.
+  /// Whether the app offers it.
   public var isActive = true
-  /// Whether the app brought it along.
+  /// Whether the app provides it.
   public var isPredefined = false
-  /// How much it says of each trait of a person.
+  /// The weight of each personality trait.
   public var personalityWeights: [String: Double] = [:]
   public var origin = RecordOrigin()
 
   public init(id: UUID) { self.id = id }
 
-  /// A new category that gets its key, and with it its id, from its name when it is saved: `Health & Body` becomes
-  /// `health-body`.
+  /// A new category. When it is saved its key is derived from its name, and its id from the key: `Health & Body`
+  /// becomes `health-body`.
   ///
-  /// Go on with the value that saving returns.
+  /// Continue with the value that saving returns.
   public init(name: String, emoji: String = "", order: Int = 0) {
     id = .record()
     self.name = name
@@ -131,13 +131,13 @@ public struct HabitCategory: Record {
     self.order = order
   }
 
-  /// A new category.
+  /// A new category with a key.
   ///
   /// - Parameters:
-  ///   - key: at most 1,000 characters, not empty; two devices that make the same key make one category.
+  ///   - key: at most 1,000 characters, not empty; the same key on two devices makes one category.
   ///   - name: at most 100 characters, not empty.
   ///   - emoji: at most 10 characters.
-  ///   - order: where it stands in the list.
+  ///   - order: the position in the list.
   public init(key: String, name: String, emoji: String = "", order: Int = 0) {
     id = UUID(RecordID(kind: Registry.category, key: key))
     self.key = key

@@ -5,13 +5,13 @@ import Replication
 import Storage
 import Wire
 
-/// One entry: something was done, at a time, on the day that a calendar showed there and then.
+/// One entry of a habit: when it was done, and the calendar day at that time and place.
 ///
-/// A day's value is the sum of its entries, so two devices that each add one glass make two. ``Node/log(_:_:on:zone:)``
-/// and its kin write entries as people mean them.
+/// A day's value is the sum of its entries, so if two devices add a glass each, the day has two.
+/// ``Node/log(_:_:on:zone:)`` and related calls write entries by day.
 public struct HabitEntry: Record {
   public let id: UUID
-  /// The habit that it belongs to; it is hidden while that is deleted.
+  /// The habit that it belongs to; the entry is hidden while that is deleted.
   public private(set) var habitID: UUID
   /// When it was done.
   public private(set) var date = Date(milliseconds: 0)
@@ -19,7 +19,7 @@ public struct HabitEntry: Record {
   public private(set) var zone: String?
   /// The day in that zone.
   public private(set) var day = Day(CalendarDay(daysSince1970: 0))
-  /// How much: −1,000,000 to 1,000,000; nil counts as 1. A binary habit is done with any entry.
+  /// The amount: −1,000,000 to 1,000,000; nil counts as 1. A binary habit is done with any entry.
   public var value: Double?
   public var origin = RecordOrigin()
 
@@ -38,7 +38,7 @@ public struct HabitEntry: Record {
     move(to: date, zone: zone)
   }
 
-  /// Moves the entry to another time, and so perhaps to another day.
+  /// Moves the entry to another time, which can change its day.
   public mutating func move(to date: Date, zone: TimeZone = .current) {
     self.date = Date(milliseconds: date.milliseconds)
     self.zone = zone.identifier

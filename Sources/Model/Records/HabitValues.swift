@@ -2,22 +2,22 @@ public import Foundation
 import Records
 import Wire
 
-/// How a habit is kept.
+/// How a habit is measured.
 public enum HabitKind: String, CaseIterable, QueryValue, FieldWord {
   /// Done or not.
   case binary
-  /// So many a day.
+  /// An amount per day.
   case numeric
 }
 
-/// On which days a habit is due.
+/// The days on which a habit is due.
 public enum HabitSchedule: Hashable, Sendable {
   /// Every day.
   case daily
   /// 1 = Monday … 7 = Sunday.
   case days(Set<Int>)
 
-  /// Whether it is due on a day of the week, 1 = Monday … 7 = Sunday.
+  /// Whether it is due on a weekday, 1 = Monday … 7 = Sunday.
   public func isDue(onWeekday weekday: Int) -> Bool {
     switch self {
     case .daily: true
@@ -26,7 +26,7 @@ public enum HabitSchedule: Hashable, Sendable {
   }
 }
 
-/// When a habit reminds, by the clock of where the person is.
+/// The time of day of a reminder, in the user's local time.
 public struct HabitReminder: Hashable, Sendable {
   /// 0 to 23.
   public var hour: Int
@@ -40,46 +40,46 @@ public struct HabitReminder: Hashable, Sendable {
   }
 }
 
-/// Where a habit reminds.
+/// The place of a reminder.
 public struct HabitLocation: Hashable, Sendable {
-  /// The middle of the place; nil if there is none.
+  /// The centre of the place; nil if there is none.
   public var location: Coordinate?
   /// In metres; 50 to 500.
   public var radius: Double?
-  /// What happens there that reminds.
+  /// The event that triggers the reminder.
   public var trigger: HabitTrigger?
-  /// How often it reminds.
+  /// How often the reminder is triggered.
   public var frequency: HabitTriggerFrequency?
-  /// Whether it reminds at all.
+  /// Whether the reminder is enabled.
   public var isEnabled = false
   /// At most 100 characters.
   public var label = ""
-  /// When it last reminded.
+  /// When the reminder was last triggered.
   public var lastTriggerDate: Date?
-  /// When coming there last reminded.
+  /// When arriving last triggered the reminder.
   public var lastEntryTriggerDate: Date?
-  /// When leaving last reminded.
+  /// When leaving last triggered the reminder.
   public var lastExitTriggerDate: Date?
 
   /// No place.
   public init() {}
 }
 
-/// What at a place reminds.
+/// The event at a place that triggers a reminder.
 public enum HabitTrigger: String, CaseIterable, QueryValue, FieldWord {
-  /// Coming there.
+  /// Arriving.
   case entry
   /// Leaving.
   case exit
-  /// Coming there and leaving.
+  /// Arriving and leaving.
   case both
 }
 
-/// How often a place reminds.
+/// How often a place triggers a reminder.
 public enum HabitTriggerFrequency: Hashable, Sendable {
   /// Once a day.
   case oncePerDay
-  /// Every time, but not before so many minutes have gone by; 1 to 1,440.
+  /// Every time, but not before this many minutes have passed; 1 to 1,440.
   case everyEntry(cooldownMinutes: Int)
 }
 

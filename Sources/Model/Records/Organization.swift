@@ -3,23 +3,23 @@ import Records
 import Replication
 import Storage
 
-/// Who provides lodging, transportation or activities.
+/// A provider of lodging, transportation or activities.
 ///
-/// ``none`` stands for "no organization": it exists exactly once, comes first in every list, and can't be renamed or
-/// deleted. An organization in use is deleted only by force; then those who used it read as None.
+/// ``none`` means "no organization": it exists exactly once, comes first in every list, and can't be renamed or
+/// deleted. An organization in use is deleted only with force; the items that refer to it then read as None.
 public struct Organization: Record {
   public let id: UUID
   /// At most 1,000 characters; never empty, and never `None`.
   public var name = ""
-  /// As one dials it.
+  /// The phone number.
   public var phone = ""
-  /// Its mail address.
+  /// The email address.
   public var email = ""
-  /// Its address on the web.
+  /// The URL of its website.
   public var website = ""
-  /// Where its picture is on the web.
+  /// The URL of its logo.
   public var logoURL = ""
-  /// The file in which the app keeps that picture.
+  /// The file in which the app caches the logo.
   public var cachedLogoFilename = ""
   /// Its ``Address``, a record of its own.
   public var addressID: UUID?
@@ -34,7 +34,7 @@ public struct Organization: Record {
     self.addressID = addressID
   }
 
-  /// The id of the organization that stands for "no organization", the same on all devices of all people.
+  /// The id of the organization that means "no organization", the same on all devices of all users.
   public static let none = UUID(Registry.noneID)
 
   public static let fields = RecordFields<Organization>(
@@ -46,7 +46,7 @@ public struct Organization: Record {
     ])
 }
 
-/// Where an organization is.
+/// The address of an organization.
 public struct Address: Record {
   public let id: UUID
   /// Street and number.
@@ -55,13 +55,13 @@ public struct Address: Record {
   public var city = ""
   /// State, province or region.
   public var state = ""
-  /// As one writes it.
+  /// The country, as written in an address.
   public var country = ""
-  /// As one writes it there.
+  /// The postal code.
   public var postalCode = ""
-  /// Where it is on the globe.
+  /// The coordinates.
   public var location: Coordinate?
-  /// The whole address as one writes it there.
+  /// The whole address as written in its country.
   public var formattedAddress = ""
   public var origin = RecordOrigin()
 

@@ -2,15 +2,14 @@ public import Foundation
 import Records
 import Wire
 
-/// The person's one profile.
+/// The user's only profile.
 ///
-/// Read it by ``Node/profile()``, change it, save it. It is written as a whole: of two devices that change it, the later
-/// one wins. Its picture is read by
-/// ``Node/avatar()`` and set by ``Node/setAvatar(_:)``.
+/// Read it with ``Node/profile()``, change it and save it. It is written as a whole: if two devices change it, the
+/// later change wins. ``Node/avatar()`` reads its picture, ``Node/setAvatar(_:)`` sets it.
 public struct Profile: Record {
-  /// How the app looks.
+  /// The appearance of the app.
   public enum Appearance: String, CaseIterable, QueryValue, FieldWord {
-    /// As the device is set.
+    /// The system's appearance.
     case system
     /// Dark on light.
     case light
@@ -18,13 +17,13 @@ public struct Profile: Record {
     case dark
   }
 
-  /// A change of the zone that the person is in.
+  /// A change of the user's time zone.
   public struct ZoneChange: Hashable, Sendable {
-    /// IANA names.
+    /// The IANA name of the previous zone.
     public var from: String
-    /// The IANA name of the new one.
+    /// The IANA name of the new zone.
     public var to: String
-    /// When it changed.
+    /// The time of the change.
     public var date: Date
 
     /// A change from one zone to another.
@@ -35,34 +34,34 @@ public struct Profile: Record {
     }
   }
 
-  /// Always the same.
+  /// Always the same id.
   public let id: UUID
   /// At most 200 characters.
   public var name = ""
-  /// How the app looks; nil if the person has not said.
+  /// The appearance of the app; nil if not set.
   public var appearance: Appearance?
-  /// The IANA name of the zone that the person is in.
+  /// The IANA name of the user's current time zone.
   public var currentTimezone = ""
-  /// The IANA name of the zone that the person lives in.
+  /// The IANA name of the user's home time zone.
   public var homeTimezone = ""
-  /// Which zone days are counted in.
+  /// The zone in which days are counted.
   public var displayZone = DisplayZone.current
-  /// At most 1,000.
+  /// Past zone changes; at most 1,000.
   public var zoneChanges: [ZoneChange] = []
-  /// When it was made.
+  /// When the profile was created.
   public var createdDate: Date?
-  /// When it was last changed; saving sets it.
+  /// When it was last changed; set when it is saved.
   public private(set) var updatedDate: Date?
-  /// What the habit tracker names it by.
+  /// The habit tracker's id for it.
   public var profileID: UUID?
-  /// When the app last synced, as it notes it.
+  /// When the app last synced, as recorded by the app.
   public var lastSynced: Date?
   public var origin = RecordOrigin()
 
-  /// The one profile, without content; whatever id is given, it is this one.
+  /// The profile without content; the given id is ignored.
   public init(id: UUID = Profile.only) { self.id = Profile.only }
 
-  /// The id of the profile, the same on all devices of all people.
+  /// The id of the profile, the same on all devices of all users.
   public static let only = UUID(Registry.profileID)
 
   public static let fields = RecordFields<Profile>(
@@ -76,13 +75,13 @@ public struct Profile: Record {
     ])
 }
 
-/// The zone in which a person's days are counted.
+/// The time zone in which a user's days are counted.
 public enum DisplayZone: Hashable, Sendable {
-  /// Where the person is.
+  /// The current time zone.
   case current
-  /// Where the person lives.
+  /// The home time zone.
   case home
-  /// One that the person has chosen, by its IANA name.
+  /// A fixed zone, by its IANA name.
   case custom(String)
 }
 
@@ -117,7 +116,7 @@ extension Profile.ZoneChange: FieldItem {
 }
 
 extension Profile {
-  /// The zone in which this person's days are counted; that of this machine if the profile names none that it knows.
+  /// The zone in which this user's days are counted; this machine's if the profile names none that is known.
   public var displayTimeZone: TimeZone {
     let name =
       switch displayZone {

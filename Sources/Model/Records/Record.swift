@@ -10,11 +10,10 @@ package import Wire
 ///
 /// Each kind of record is a plain struct: ``Trip``, ``Lodging``, ``Transportation``, ``Activity``,
 /// ``Organization``, ``Address``, ``Attachment``, ``Habit``, ``HabitCategory``, ``HabitEntry``, ``Profile``. Records
-/// refer to one another by id, never by reference, so that a value can be kept, compared and handed to any thread.
+/// refer to one another by id, so that a value can be kept, compared and passed to any thread.
 ///
-/// Saving writes the fields that were changed since the value was read, and no others: what another device has
-/// changed in other fields stays. Go on with the value that saving returns, or edit in one step with
-/// ``Node/update(_:_:_:)``:
+/// Saving writes only the fields that were changed since the value was read, so changes of other devices to other
+/// fields are kept. Continue with the value that saving returns, or edit in one step with ``Node/update(_:_:_:)``:
 ///
 /// ```swift
 /// var trip = Trip(name: "Rome")
@@ -24,22 +23,22 @@ package import Wire
 /// try await node.update(Trip.self, trip.id) { $0.isProtected = true }
 /// ```
 public protocol Record: Identifiable, Hashable, Sendable where ID == UUID {
-  /// Makes a record with an id and nothing else.
+  /// Creates a record with only an id.
   init(id: UUID)
-  /// What the record was read as.
+  /// The state in which the record was read.
   var origin: RecordOrigin { get set }
-  /// How the properties stand in the store.
+  /// Maps the properties to fields of the store.
   static var fields: RecordFields<Self> { get }
 }
 
-/// What a record was read as: by this, saving knows what has been changed since.
+/// The state in which a record was read; saving compares with it to find what was changed.
 ///
-/// It is no part of what a record says: any two are equal.
+/// It is not part of the record's value: any two origins are equal.
 public struct RecordOrigin: Hashable, Sendable {
-  /// What the store held; nil for a record that was made here.
+  /// The values that the store held; nil for a record created here.
   var values: [FieldNumber: Value]?
 
-  /// The origin of a record that no store has held yet.
+  /// The origin of a new record.
   public init() {}
 
   init(_ values: [FieldNumber: Value]) { self.values = values }
@@ -50,7 +49,7 @@ public struct RecordOrigin: Hashable, Sendable {
 }
 
 extension Record {
-  /// The record that a row holds.
+  /// The record in a row.
   package init(_ row: RecordRow) {
     self.init(id: UUID(row.key.id))
     for field in Self.fields.all { field.read(row.fields[field.number] ?? .null, &self) }
@@ -61,15 +60,16 @@ extension Record {
 
   package var key: RecordKey { RecordKey(kind: Self.kind.number, id: RecordID(id)) }
 
-  /// What each field shall hold.
+  /// The values of all fields.
   var values: [FieldNumber: Value] {
     Dictionary(uniqueKeysWithValues: Self.fields.all.map { ($0.number, $0.write(self)) })
   }
 
-  /// The fields that were changed since the record was read, and what they shall hold; all that say something if it
-  /// was made here.
+  /// The fields that were changed since the record was read, with their values; for a new record, all fields with a
+  /// value.
   ///
-  /// What reading has cut short (a time beyond the calendar, a word of a newer version) is no change.
+  /// Values that reading can't represent (a time beyond the calendar, a word of a newer version) do not count as
+  /// changed.
   var changes: [FieldNumber: Value] {
     var before = Self(id: id)
     for field in Self.fields.all { field.read(origin.values?[field.number] ?? .null, &before) }
@@ -81,7 +81,7 @@ extension Record {
 }
 
 extension UUID {
-  /// An id for a new record: version 7 (RFC 9562), so that records made one after the other lie side by side.
+  /// An id for a new record: version 7 (RFC 9562), so that records created one after the other are stored together.
   public static func record() -> UUID {
     UUID(RecordID(milliseconds: Date.now.milliseconds, random: random16()))
   }

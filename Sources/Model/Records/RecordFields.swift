@@ -4,9 +4,9 @@ import Replication
 import Storage
 import Wire
 
-/// How the properties of a record stand in the store.
+/// Maps the properties of a record to fields of the store.
 ///
-/// ``Record`` asks for one; nobody else has to look inside.
+/// ``Record`` requires one; applications need not look inside.
 public struct RecordFields<Owner: Record>: Sendable {
   let kind: Kind
   let all: [RecordField<Owner>]
@@ -22,7 +22,7 @@ public struct RecordFields<Owner: Record>: Sendable {
     }
   }
 
-  /// The component of a field that a property shows; nil for what is not a single stored value.
+  /// The component of a field that a property shows; nil if it is not a single stored value.
   func part(_ path: PartialKeyPath<Owner>) -> RecordQuery.Part? {
     if path == id { return .id }
     for field in all {
@@ -33,7 +33,7 @@ public struct RecordFields<Owner: Record>: Sendable {
   }
 }
 
-/// One field of a kind and the properties that show it.
+/// One field of a kind, and the properties that show it.
 struct RecordField<Owner: Record>: Sendable {
   typealias Path<Property> = any WritableKeyPath<Owner, Property> & Sendable
 
@@ -41,7 +41,7 @@ struct RecordField<Owner: Record>: Sendable {
   struct Part {
     let path: any PartialKeyPath<Owner> & Sendable
     var index = 0
-    /// What the property shows where there is nothing.
+    /// The value of the property if the field is null.
     var absent = ColumnValue.null
   }
 
@@ -53,14 +53,14 @@ struct RecordField<Owner: Record>: Sendable {
 }
 
 extension RecordField {
-  /// A property that is nil where the field holds nothing.
+  /// A property that is nil if the field is null.
   static func field<Content: FieldContent>(_ name: String, _ path: Path<Content?>) -> RecordField {
     RecordField(
       name: name, read: { $1[keyPath: path] = Content($0) }, write: { $0[keyPath: path]?.value ?? .null },
       parts: [Part(path: path)])
   }
 
-  /// A property that has a value also where the field holds nothing.
+  /// A property that has a default if the field is null.
   static func field<Content: FieldContent>(
     _ name: String, _ path: Path<Content>, absent: Content
   ) -> RecordField {
@@ -70,17 +70,17 @@ extension RecordField {
       parts: [Part(path: path, absent: operand)])
   }
 
-  /// Text, which is empty where the field holds nothing.
+  /// Text, which is empty if the field is null.
   static func text(_ name: String, _ path: Path<String>) -> RecordField { field(name, path, absent: "") }
 
-  /// An id that the record always has.
+  /// An id that is always present.
   static func id(_ name: String, _ path: Path<UUID>) -> RecordField {
     RecordField(
       name: name, read: { $1[keyPath: path] = UUID($0) ?? zeroID }, write: { $0[keyPath: path].value },
       parts: [Part(path: path)])
   }
 
-  /// A time and the zone that it is meant in: one field, because neither means anything without the other.
+  /// A time and its zone: one field, because neither means anything without the other.
   static func time(_ name: String, _ path: Path<Date?>, zone: Path<String?>) -> RecordField {
     RecordField(
       name: name,

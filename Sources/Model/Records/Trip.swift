@@ -2,22 +2,22 @@ public import Foundation
 import Records
 import Storage
 
-/// A journey: what lodging, transportation and activities belong to.
+/// A journey, which has lodging, transportation and activities.
 ///
-/// Its totals, dates and timeline follow from what belongs to it: see ``TripOverview`` and ``TimelineItem``.
+/// Its totals, dates and timeline are derived from these items: see ``TripOverview`` and ``TimelineItem``.
 public struct Trip: Record {
   public let id: UUID
   /// At most 1,000 characters; never empty.
   public var name = ""
   /// At most 10,000 characters.
   public var notes = ""
-  /// When it was made; saving a new trip fills it in.
+  /// When it was created; set when a new trip is saved.
   public var createdDate: Date?
-  /// When it begins; nil if that is open.
+  /// When it begins; nil if not decided.
   public var startDate: Date?
-  /// When it ends; nil if that is open.
+  /// When it ends; nil if not decided.
   public var endDate: Date?
-  /// Whether the app asks for a face or a finger before it shows the trip.
+  /// Whether the app requires biometric authentication to show the trip.
   public var isProtected = false
   public var origin = RecordOrigin()
 

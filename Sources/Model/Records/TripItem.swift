@@ -2,58 +2,58 @@ public import Foundation
 import Records
 import Storage
 
-/// What belongs to a trip and has a place in its timeline: ``Lodging``, ``Transportation``, ``Activity``.
+/// An item of a trip's timeline: ``Lodging``, ``Transportation``, ``Activity``.
 public protocol TripItem: Record {
   /// The trip that it belongs to.
   var tripID: UUID { get set }
-  /// What it is called.
+  /// The name.
   var name: String { get set }
   /// When it begins.
   var start: Date? { get set }
-  /// The zone in which it begins.
+  /// The IANA name of the zone in which it begins.
   var startZone: String? { get set }
   /// When it ends.
   var end: Date? { get set }
-  /// The zone in which it ends.
+  /// The IANA name of the zone in which it ends.
   var endZone: String? { get set }
-  /// What it costs.
+  /// The cost.
   var cost: Money? { get set }
-  /// Whether it is paid for.
+  /// Whether it has been paid.
   var paid: Payment { get set }
-  /// Anything else.
+  /// Notes.
   var notes: String { get set }
-  /// Who provides it.
+  /// The organization that provides it.
   var organizationID: UUID? { get set }
 }
 
 /// A place to stay during a trip.
 public struct Lodging: TripItem {
   public let id: UUID
-  /// The trip that it belongs to; it is hidden while that is deleted.
+  /// The trip that it belongs to; it is hidden while the trip is deleted.
   public var tripID: UUID
   /// At most 1,000 characters; never empty.
   public var name = ""
-  /// When it begins, meant in `startZone`.
+  /// When it begins, in `startZone`.
   public var start: Date?
-  /// The IANA name of the zone in which it begins; nil if nobody said, and without `start`.
+  /// The IANA name of the zone in which it begins; nil if not given, and without `start`.
   public var startZone: String?
-  /// When it ends, meant in `endZone`.
+  /// When it ends, in `endZone`.
   public var end: Date?
-  /// The IANA name of the zone in which it ends; nil if nobody said, and without `end`.
+  /// The IANA name of the zone in which it ends; nil if not given, and without `end`.
   public var endZone: String?
-  /// What it costs; nil if nobody said.
+  /// The cost; nil if not given.
   public var cost: Money?
-  /// Whether it is paid for.
+  /// Whether it has been paid.
   public var paid = Payment.none
   /// At most 10,000 characters.
   public var notes = ""
-  /// Who provides it; nil, and what is not there any more, stands for ``Organization/none``.
+  /// The organization that provides it; nil, or an id that no longer exists, means ``Organization/none``.
   public var organizationID: UUID?
-  /// The number of the reservation.
+  /// The reservation number.
   public var reservation = ""
-  /// What the place is called, if not by its organization's address.
+  /// The name of the place, if not that of its organization's address.
   public var customLocationName = ""
-  /// Whether the app leaves the place off its maps.
+  /// Whether the app hides the place on its maps.
   public var hideLocation = false
   public var origin = RecordOrigin()
 
@@ -89,32 +89,32 @@ public struct Lodging: TripItem {
     ])
 }
 
-/// A way from one place to another during a trip.
+/// A journey from one place to another during a trip.
 public struct Transportation: TripItem {
   public let id: UUID
-  /// The trip that it belongs to; it is hidden while that is deleted.
+  /// The trip that it belongs to; it is hidden while the trip is deleted.
   public var tripID: UUID
   /// At most 1,000 characters; never empty.
   public var name = ""
-  /// When it begins, meant in `startZone`.
+  /// When it begins, in `startZone`.
   public var start: Date?
-  /// The IANA name of the zone in which it begins; nil if nobody said, and without `start`.
+  /// The IANA name of the zone in which it begins; nil if not given, and without `start`.
   public var startZone: String?
-  /// When it ends, meant in `endZone`.
+  /// When it ends, in `endZone`.
   public var end: Date?
-  /// The IANA name of the zone in which it ends; nil if nobody said, and without `end`.
+  /// The IANA name of the zone in which it ends; nil if not given, and without `end`.
   public var endZone: String?
-  /// What it costs; nil if nobody said.
+  /// The cost; nil if not given.
   public var cost: Money?
-  /// Whether it is paid for.
+  /// Whether it has been paid.
   public var paid = Payment.none
   /// At most 10,000 characters.
   public var notes = ""
-  /// Who provides it; nil, and what is not there any more, stands for ``Organization/none``.
+  /// The organization that provides it; nil, or an id that no longer exists, means ``Organization/none``.
   public var organizationID: UUID?
-  /// The number of the booking.
+  /// The booking number.
   public var confirmation = ""
-  /// By what one travels; nil if nobody said.
+  /// The means of transport; nil if not given.
   public var type: TransportationType?
   public var origin = RecordOrigin()
 
@@ -150,34 +150,34 @@ public struct Transportation: TripItem {
     ])
 }
 
-/// Something to do during a trip.
+/// An activity during a trip.
 public struct Activity: TripItem {
   public let id: UUID
-  /// The trip that it belongs to; it is hidden while that is deleted.
+  /// The trip that it belongs to; it is hidden while the trip is deleted.
   public var tripID: UUID
   /// At most 1,000 characters; never empty.
   public var name = ""
-  /// When it begins, meant in `startZone`.
+  /// When it begins, in `startZone`.
   public var start: Date?
-  /// The IANA name of the zone in which it begins; nil if nobody said, and without `start`.
+  /// The IANA name of the zone in which it begins; nil if not given, and without `start`.
   public var startZone: String?
-  /// When it ends, meant in `endZone`.
+  /// When it ends, in `endZone`.
   public var end: Date?
-  /// The IANA name of the zone in which it ends; nil if nobody said, and without `end`.
+  /// The IANA name of the zone in which it ends; nil if not given, and without `end`.
   public var endZone: String?
-  /// What it costs; nil if nobody said.
+  /// The cost; nil if not given.
   public var cost: Money?
-  /// Whether it is paid for.
+  /// Whether it has been paid.
   public var paid = Payment.none
   /// At most 10,000 characters.
   public var notes = ""
-  /// Who provides it; nil, and what is not there any more, stands for ``Organization/none``.
+  /// The organization that provides it; nil, or an id that no longer exists, means ``Organization/none``.
   public var organizationID: UUID?
-  /// The number of the reservation.
+  /// The reservation number.
   public var reservation = ""
-  /// What the place is called, if not by its organization's address.
+  /// The name of the place, if not that of its organization's address.
   public var customLocationName = ""
-  /// Whether the app leaves the place off its maps.
+  /// Whether the app hides the place on its maps.
   public var hideLocation = false
   public var origin = RecordOrigin()
 
@@ -186,7 +186,7 @@ public struct Activity: TripItem {
     tripID = zeroID
   }
 
-  /// A new thing to do.
+  /// A new activity.
   public init(
     name: String, tripID: Trip.ID, start: Date? = nil, end: Date? = nil, zone: String? = nil,
     cost: Money? = nil, id: UUID = .record()

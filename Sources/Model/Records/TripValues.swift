@@ -2,23 +2,22 @@ public import Foundation
 import Records
 import Wire
 
-/// An amount, exact to the last digit, and its currency.
+/// An exact amount and its currency.
 public struct Money: Hashable, Sendable {
-  /// At most 34 digits, 30 of them after the point.
+  /// At most 34 digits, of which 30 after the decimal point.
   public var amount: Decimal
-  /// An ISO 4217 code, such as `EUR`; nil if nobody said.
+  /// An ISO 4217 code, such as `EUR`; nil if not given.
   public var currency: String?
 
   /// An amount in a currency.
   ///
-  /// A literal such as `33.33` goes through a binary float on its way into a `Decimal` and is not exact then; a text
-  /// is.
+  /// A literal such as `33.33` is converted to `Decimal` by way of a binary float and is not exact; text is.
   public init(_ amount: Decimal, _ currency: String? = nil) {
     self.amount = amount
     self.currency = currency
   }
 
-  /// An amount as one writes it, `"33.33"`, in a currency; nil if it is no number.
+  /// An amount from text such as `"33.33"`; nil if it is not a number.
   public init?(_ amount: String, _ currency: String? = nil) {
     guard let exact = ExactDecimal(amount).flatMap({ Decimal(string: $0.description) }) else { return nil }
     self.init(exact, currency)
@@ -34,17 +33,17 @@ extension Money: FieldContent {
   var value: Value { .array([.text(amount.description), currency?.value ?? .null]) }
 }
 
-/// Whether something is paid for.
+/// How much of the cost has been paid.
 public enum Payment: String, CaseIterable, QueryValue, FieldWord {
-  /// Nothing is.
+  /// Nothing.
   case none
-  /// A part is.
+  /// A deposit.
   case deposit
-  /// All is.
+  /// Everything.
   case inFull = "infull"
 }
 
-/// By what somebody travels.
+/// A means of transport.
 public enum TransportationType: String, CaseIterable, QueryValue, FieldWord {
   /// On rails.
   case train
@@ -60,7 +59,7 @@ public enum TransportationType: String, CaseIterable, QueryValue, FieldWord {
   case walking
 }
 
-/// A place on the globe, in degrees.
+/// Geographic coordinates in degrees.
 public struct Coordinate: Hashable, Sendable {
   /// −90 to 90.
   public var latitude: Double

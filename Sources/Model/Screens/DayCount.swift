@@ -1,17 +1,17 @@
 public import Foundation
 
-/// On which day an entry counts: by the zone that the profile says days are shown in.
+/// The day on which an entry counts, by the profile's display zone.
 ///
-/// Somebody who travels and counts days where they are keeps the days as they were lived: each entry has the day of
-/// the zone in which it was made. Somebody who counts in a fixed zone, at home or a chosen one, sees every entry on the
-/// day that it was there.
+/// If the profile counts days in the current zone, days stay as the user experienced them while travelling: each
+/// entry has the day of the zone in which it was made. If it counts in a fixed zone, home or another, each entry
+/// has the day that it was there.
 public struct DayCount: Hashable, Sendable {
-  /// The zone that entries are counted in; nil for the zone of each entry.
+  /// The zone in which entries are counted; nil for the zone of each entry.
   public let fixed: TimeZone?
-  /// The zone of today.
+  /// The zone that determines today.
   public let zone: TimeZone
 
-  /// Counts as a profile says.
+  /// Counts by a profile's settings.
   public init(_ profile: Profile) {
     zone = profile.displayTimeZone
     fixed = profile.displayZone == .current ? nil : zone
@@ -20,7 +20,7 @@ public struct DayCount: Hashable, Sendable {
   /// Counts in one zone.
   public init(in zone: TimeZone) { (fixed, self.zone) = (zone, zone) }
 
-  /// The day of an entry.
+  /// The day on which an entry counts.
   public func day(of log: HabitEntry) -> Day { fixed.map { Day(log.date, in: $0) } ?? log.day }
 
   /// Today, or the day of another time.

@@ -4,31 +4,31 @@ import Records
 import Replication
 import Storage
 
-/// A habit and what was done for it: values of days, completion, streaks.
+/// A habit and its progress: values by day, completion, streaks.
 ///
-/// A day is due if the schedule names its weekday and the habit runs then: from its start, or its first entry if that is
-/// earlier, to its end; it is done if a binary habit has an entry,
-/// or the entries of a numeric one reach its daily target (any entry above zero if there is none).
+/// A day is due if the schedule includes its weekday and the habit is active then: from its start, or its first
+/// entry if that is earlier, to its end. It is done if a binary habit has an entry, or if the entries of a numeric
+/// habit reach its daily target (any entry above zero if there is none).
 public struct HabitProgress: Identifiable, Hashable, Sendable {
   public var id: Habit.ID { habit.id }
   /// The habit.
   public let habit: Habit
-  /// Today, as the days are counted.
+  /// Today, by the way days are counted.
   public let today: Day
-  /// The sum of the entries of each day that has any.
+  /// The sum of entries for each day that has any.
   public let values: [Day: Double]
-  /// Before the first entry there is no streak.
+  /// The day of the first entry; there is no streak before it.
   private let earliest: Day?
   private let first: Day?
   private let last: Day?
 
-  /// Works out what was done.
+  /// Computes the progress.
   ///
   /// - Parameters:
   ///   - habit: the habit.
   ///   - logs: all entries of the habit, in any order.
-  ///   - count: on which day an entry counts.
-  ///   - now: decides what day today is.
+  ///   - count: the rule for the day of an entry.
+  ///   - now: the time that determines today.
   public init(_ habit: Habit, _ logs: [HabitEntry], count: DayCount, now: Date = .now) {
     self.habit = habit
     today = count.day(at: now)
@@ -37,7 +37,7 @@ public struct HabitProgress: Identifiable, Hashable, Sendable {
     values = sums.mapValues(\.value)
     let earliest = values.keys.min()
     self.earliest = earliest
-    // What was done before a habit began counts from then on: applications let people fill in the past.
+    // Entries before the start extend the habit to the past, because applications let users fill in earlier days.
     first = habit.startDate.map { count.day(at: $0) }.map { min($0, earliest ?? $0) }
     last = [habit.endDate, habit.archivedDate].compactMap { $0.map { count.day(at: $0) } }.min()
   }
@@ -45,26 +45,27 @@ public struct HabitProgress: Identifiable, Hashable, Sendable {
   /// The sum of a day's entries.
   public func value(on day: Day) -> Double { values[day] ?? 0 }
 
-  /// Whether what was to do that day is done.
+  /// Whether the habit is done on a day.
   public func isDone(on day: Day) -> Bool {
     guard let value = values[day] else { return false }
     guard habit.kind == .numeric else { return true }
     return habit.dailyTarget.map { value >= $0 } ?? (value > 0)
   }
 
-  /// Whether the habit is to be done that day.
+  /// Whether the habit is due on a day.
   public func isDue(on day: Day) -> Bool {
     habit.schedule.isDue(onWeekday: day.weekday) && (first.map { day >= $0 } ?? true)
       && (last.map { day <= $0 } ?? true)
   }
 
-  /// How much of what was due was done, 0 to 1; nil if nothing was due.
+  /// The fraction of due days that are done, 0 to 1; nil if none was due.
   public func completion(in days: ClosedRange<Day>) -> Double? {
     let due = dueDays(in: days)
     return due.isEmpty ? nil : Double(due.count { isDone(on: $0) }) / Double(due.count)
   }
 
-  /// How many due days up to today were done without a gap. Today breaks no streak before it is over.
+  /// The number of consecutive due days up to today that are done. Today does not break the streak before it is
+  /// over.
   public var currentStreak: Int {
     guard let earliest else { return 0 }
     var streak = 0
@@ -74,14 +75,14 @@ public struct HabitProgress: Identifiable, Hashable, Sendable {
         guard isDone(on: day) || day == today else { break }
         if isDone(on: day) { streak += 1 }
       }
-      // There is no day before the first of the calendar.
+      // The calendar has no day before its first.
       guard day > earliest else { break }
       day = day.adding(days: -1)
     }
     return streak
   }
 
-  /// The longest streak there ever was.
+  /// The longest streak.
   public var bestStreak: Int {
     guard let earliest, earliest <= today else { return 0 }
     var (best, streak) = (0, 0)
@@ -99,9 +100,9 @@ public struct HabitProgress: Identifiable, Hashable, Sendable {
 }
 
 extension Store {
-  /// Habits and what was done for them, counted as the profile says; the value is read again when today ends.
+  /// Habits and their progress, counted by the profile's settings; the result changes when today ends.
   ///
-  /// - Parameter now: decides what day today is; the time of the read without it.
+  /// - Parameter now: the time that determines today; nil for the time of the read.
   package func progress(
     of habits: Query<Habit>, since: Day?, now: Date?, _ time: inout EvaluationTime
   ) throws -> [HabitProgress] {
@@ -111,7 +112,7 @@ extension Store {
     }
   }
 
-  /// One habit and what was done for it; nil if people can't see it.
+  /// One habit and its progress; nil if it is not visible.
   package func progress(
     of habit: Habit.ID, since: Day?, now: Date?, _ time: inout EvaluationTime
   ) throws -> HabitProgress? {
@@ -121,7 +122,7 @@ extension Store {
     }
   }
 
-  /// How days are counted; the value is read again when today ends.
+  /// How days are counted; the result changes when today ends.
   private func dayCount(_ time: inout EvaluationTime, isNow: Bool) throws -> DayCount {
     let count = DayCount(Profile(try heldProfile()))
     if isNow { time.changes(at: Day.end(after: time.now, in: count.zone)) }
@@ -132,7 +133,7 @@ extension Store {
     of habit: Habit, _ count: DayCount, since: Day?, _ now: Date
   ) throws -> HabitProgress {
     var logs = HabitEntry.all.filter(\.habitID == habit.id)
-    // Two days of the calendar are the furthest that zones lie apart.
+    // The days of two zones differ by at most two.
     if let since { logs = logs.filter(\.date >= since.adding(days: -2).noon(in: .gmt)) }
     var found: [HabitEntry] = []
     try forEach(try logs.stored(now.milliseconds)) { row in

@@ -4,16 +4,16 @@ import Replication
 import Storage
 import Wire
 
-/// One thing of a trip's timeline.
+/// One item of a trip's timeline.
 public enum TimelineItem: Identifiable, Hashable, Sendable {
   /// A place to stay.
   case lodging(Lodging)
-  /// A way from one place to another.
+  /// A journey from one place to another.
   case transportation(Transportation)
-  /// Something to do.
+  /// An activity.
   case activity(Activity)
 
-  /// What all of them have: name, times with their zones, cost.
+  /// The properties that all items share: name, times with their zones, cost.
   public var item: any TripItem {
     switch self {
     case .lodging(let lodging): lodging
@@ -41,7 +41,7 @@ public enum TimelineItem: Identifiable, Hashable, Sendable {
 }
 
 extension Store {
-  /// All lodging, transportation and activities of a trip in the order of time; those without a time last.
+  /// All items of a trip in chronological order; those without a time come last.
   package func timeline(of trip: Trip.ID) throws -> [TimelineItem] {
     try timeline(of: RecordKey(kind: KindNumbers.trip, id: RecordID(trip)))
       .compactMap { TimelineItem($0.record) }

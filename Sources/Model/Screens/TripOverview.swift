@@ -5,7 +5,8 @@ import Replication
 import Storage
 import Wire
 
-/// A trip and what its visible items come to: kept by the store, never added up over all of them.
+/// A trip and the totals of its visible items. The store maintains the totals; reading them does not add them up
+/// again.
 public struct TripOverview: Identifiable, Hashable, Sendable {
   /// A sum of costs in one currency.
   public struct Total: Hashable, Sendable {
@@ -18,20 +19,20 @@ public struct TripOverview: Identifiable, Hashable, Sendable {
   public var id: Trip.ID { trip.id }
   /// The trip.
   public let trip: Trip
-  /// How many places to stay it has.
+  /// The number of lodgings.
   public let lodgings: Int
-  /// How many ways.
+  /// The number of transportations.
   public let transportations: Int
-  /// How many things to do.
+  /// The number of activities.
   public let activities: Int
-  /// When the first item begins and the last one ends.
+  /// When the first item begins.
   public let firstStart: Date?
   /// When the last item ends.
   public let lastEnd: Date?
-  /// One for each currency, in the order of their codes; costs without one come first.
+  /// One total per currency, in the order of their codes; costs without a currency come first.
   public let totals: [Total]
 
-  /// Lodgings, transportations and activities together.
+  /// The number of all items.
   public var items: Int { lodgings + transportations + activities }
 
   init(_ trip: Trip, _ summary: TripSummary) {
@@ -51,7 +52,7 @@ extension Store {
   /// Trips with their totals.
   package func overviews(of trips: Query<Trip>, _ time: inout EvaluationTime) throws -> [TripOverview] {
     let found = try records(trips, &time)
-    // A few are looked up one by one, many at once.
+    // A few are looked up one by one, many in one query.
     guard found.count > 50 else {
       return try found.map { TripOverview($0, try tripSummary(RecordID($0.id))) }
     }
@@ -59,7 +60,7 @@ extension Store {
     return found.map { TripOverview($0, summaries[RecordID($0.id)] ?? TripSummary()) }
   }
 
-  /// A trip with its totals; nil if people can't see one.
+  /// A trip with its totals; nil if it is not visible.
   package func overview(of trip: Trip.ID) throws -> TripOverview? {
     try record(Trip.self, trip).map { TripOverview($0, try tripSummary(RecordID(trip))) }
   }

@@ -1,20 +1,20 @@
-/// Which way a person is welcomed on this device.
+/// The onboarding flow for this device.
 package enum OnboardingFlow: String, Sendable, Codable {
   case newUser = "new_user"
   case returningUser = "returning_user"
   case completedHere = "completed_here"
 }
 
-/// What the flow is decided by.
+/// The facts that determine the onboarding flow.
 package struct OnboardingFacts: Hashable, Sendable {
   /// The synced flag.
   package var isFlagSet: Bool
   /// Whether the flag's value was written by another device.
   package var isFlagFromElsewhere: Bool
-  /// Whether this very device completed onboarding.
+  /// Whether this device itself completed onboarding.
   package var isCompletedHere: Bool
   package var isPremium: Bool
-  /// Whether there is anything of another device in the records lane.
+  /// Whether the records lane has change sets of another device.
   package var haveRecordsArrived: Bool
 
   package init(
@@ -28,7 +28,7 @@ package struct OnboardingFacts: Hashable, Sendable {
     self.haveRecordsArrived = haveRecordsArrived
   }
 
-  /// A returning user is one whose data is here already; a free user never is, because records stay away.
+  /// A returning user is one whose records have arrived. A free user never is, because records do not sync.
   package var flow: OnboardingFlow {
     if isCompletedHere { return .completedHere }
     let isReturning = isPremium && isFlagSet && isFlagFromElsewhere && haveRecordsArrived

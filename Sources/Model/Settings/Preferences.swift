@@ -3,11 +3,11 @@ package import JSONDocument
 import Records
 package import Wire
 
-/// A preference that this version knows: what it holds and what holds without it.
+/// A preference that this version knows, with its type and default.
 package struct KnownPreference: Sendable {
   package let key: String
   let defaultValue: Value
-  /// For people: what the value may be.
+  /// The allowed values, as a clause.
   package let allowed: String
   private let parse: @Sendable (String) -> Value?
   private let accepts: @Sendable (Value) -> Bool
@@ -24,12 +24,12 @@ package struct KnownPreference: Sendable {
   }
 
   static let colorScheme = KnownPreference(
-    "colorScheme", default: .text("system"), allowed: "it is system, light or dark",
+    "colorScheme", default: .text("system"), allowed: "use system, light or dark",
     parse: { .text($0) },
     accepts: { [.text("system"), .text("light"), .text("dark")].contains($0) })
 
   static let biometricTimeoutMinutes = KnownPreference(
-    "biometricTimeoutMinutes", default: .integer(5), allowed: "it is a whole number of minutes, 0 to 1440",
+    "biometricTimeoutMinutes", default: .integer(5), allowed: "use a whole number of minutes, 0 to 1440",
     parse: { Int64($0).map(Value.integer) },
     accepts: {
       guard case .integer(let minutes) = $0 else { return false }
@@ -37,7 +37,7 @@ package struct KnownPreference: Sendable {
     })
 
   package static let hasCompletedOnboarding = KnownPreference(
-    "hasCompletedOnboarding", default: .bool(false), allowed: "it is true or false",
+    "hasCompletedOnboarding", default: .bool(false), allowed: "use true or false",
     parse: { ["true": .bool(true), "false": .bool(false)][$0.lowercased()] },
     accepts: { $0 == .bool(true) || $0 == .bool(false) })
 
@@ -45,16 +45,16 @@ package struct KnownPreference: Sendable {
 
   package static func named(_ key: String) -> KnownPreference? { all.first { $0.key == key } }
 
-  /// The value if it is one of this preference; a value of another type or range counts as absent.
+  /// The value if it is valid for this preference; a value of another type or range counts as absent.
   package func checked(_ value: Value?) -> Value? { value.flatMap { accepts($0) ? $0 : nil } }
 
-  /// The value that typed text stands for.
+  /// The value of typed text.
   func read(_ text: String) -> Value? { checked(parse(text)) }
 }
 
-/// A preference as it is read: its value and where that comes from.
+/// The value of a preference, and its source.
 package struct ResolvedPreference: Hashable, Sendable {
-  /// In the order in which they are asked.
+  /// In the order of precedence.
   package enum Source: String, Sendable, Codable {
     case settings
     case copy
@@ -65,7 +65,7 @@ package struct ResolvedPreference: Hashable, Sendable {
   package let value: Value
   package let source: Source
 
-  /// The value as documents have it.
+  /// The value as in documents.
   package var shown: JSON { value.documentJSON }
 
   init(key: String, value: Value, source: Source) {
@@ -107,9 +107,9 @@ extension Preferences {
   }
 }
 
-/// The reading order, apart from where the values are kept.
+/// The precedence of sources, independent of where the values are stored.
 package enum Preferences {
-  /// The first of the settings lane, the local copy and the default that holds a value of the right type.
+  /// The first valid value of: the settings lane, the local copy, the default.
   static func read(_ key: String, settings: Value?, copy: Value?) -> ResolvedPreference? {
     let known = KnownPreference.named(key)
     let candidates: [(Value?, ResolvedPreference.Source)] = [
@@ -123,7 +123,7 @@ package enum Preferences {
     return nil
   }
 
-  /// The value that typed text stands for; text that is no known preference's stays text.
+  /// The value of typed text; text for an unknown preference is kept as text.
   package static func value(of text: String, for key: String) throws -> Value {
     guard let known = KnownPreference.named(key) else { return .text(text) }
     guard let value = known.read(text) else {
@@ -132,7 +132,7 @@ package enum Preferences {
     return value
   }
 
-  /// What one preference counts towards the limit of all.
+  /// The bytes that one preference adds to the total that is limited.
   package static func byteCount(key: String, value: Value) -> Int {
     key.utf8.count + value.encoded.count
   }

@@ -4,10 +4,10 @@ import Replication
 import Storage
 package import Wire
 
-/// A preference by its key, with what holds where nothing else does.
+/// A setting by its key, with its default value.
 ///
-/// Settings reach all devices of all users, premium or not. They are read from the settings lane, else from the local
-/// copy beside the store, else the default holds; a value that is of another type counts as absent.
+/// Settings sync to all devices of all users, premium or not. They are read from the settings lane, or else from
+/// the local copy next to the store, or else the default applies; a value of another type counts as absent.
 ///
 /// ```swift
 /// extension Setting where Value == Bool {
@@ -19,7 +19,7 @@ package import Wire
 public struct Setting<Value: SettingValue>: Hashable, Sendable {
   /// 1 to 200 characters, the same on all devices.
   public let key: String
-  /// What holds where the setting has no value.
+  /// The value if the setting is not set.
   public let defaultValue: Value
 
   /// A setting by its key; the same key is the same setting on all devices.
@@ -29,15 +29,15 @@ public struct Setting<Value: SettingValue>: Hashable, Sendable {
   }
 }
 
-/// What a setting can hold: `Bool`, `Int`, `Double`, `String`, and enums of these.
+/// A type that a setting can have: `Bool`, `Int`, `Double`, `String`, and enums of these.
 public protocol SettingValue: Hashable, Sendable {
-  /// Reads what is stored; nil if it is of another type, which counts as absent.
+  /// Converts the stored value; nil if it is of another type, which counts as absent.
   init?(stored: StoredSetting)
-  /// What is stored for the value.
+  /// The value in stored form.
   var stored: StoredSetting { get }
 }
 
-/// The value of a setting as it is stored.
+/// The stored form of a setting's value.
 public enum StoredSetting: Hashable, Sendable {
   /// True or false.
   case flag(Bool)
@@ -45,13 +45,13 @@ public enum StoredSetting: Hashable, Sendable {
   case integer(Int64)
   /// A finite number.
   case number(Double)
-  /// Text of any length up to 64 KiB.
+  /// Text of at most 64 KiB.
   case text(String)
 }
 
-/// Whether an application follows the system's light or dark look, or has its own.
+/// Whether an application follows the system's appearance or has its own.
 public enum ColorSchemePreference: String, SettingValue, CaseIterable {
-  /// As the system.
+  /// The system's appearance.
   case system
   /// Always light.
   case light
@@ -60,12 +60,12 @@ public enum ColorSchemePreference: String, SettingValue, CaseIterable {
 }
 
 extension Setting where Value == ColorSchemePreference {
-  /// By default `system`.
+  /// The color scheme; `system` by default.
   public static var colorScheme: Self { Setting("colorScheme", default: .system) }
 }
 
 extension Setting where Value == Int {
-  /// After how many minutes in the background an application asks who is there: 0 to 1,440, by default 5.
+  /// The minutes in the background after which an application asks for authentication: 0 to 1,440, 5 by default.
   public static var biometricTimeoutMinutes: Self { Setting("biometricTimeoutMinutes", default: 5) }
 }
 
@@ -75,7 +75,7 @@ extension Bool: SettingValue {
   public init?(stored: StoredSetting) {
     switch stored {
     case .flag(let flag): self = flag
-    // What a person typed on a command line is text.
+    // Values typed on the command line are text.
     case .text(let text): if let flag = Bool(text) { self = flag } else { return nil }
     case .integer, .number: return nil
     }
@@ -113,7 +113,7 @@ extension Double: SettingValue {
     self = number
   }
 
-  /// A number that can't be stored, as infinity, is refused when it is set.
+  /// A number that can't be stored, such as infinity, is rejected when it is set.
   public var stored: StoredSetting { .number(self == 0 ? 0 : self) }
 }
 
@@ -138,7 +138,8 @@ extension SettingValue where Self: RawRepresentable, RawValue: SettingValue {
 // MARK: Reading and writing
 
 extension Home {
-  /// What a setting was when it last changed on this device, else its default: readable without opening the store.
+  /// The value of a setting as last changed on this device, or else its default; readable without opening the
+  /// store.
   public func value<Value>(of setting: Setting<Value>) -> Value {
     let copy = storage.preferences.read().first { $0.key == setting.key }?.value
     return setting.read(copy) ?? setting.defaultValue
@@ -146,7 +147,7 @@ extension Home {
 }
 
 extension Setting {
-  /// The value if it is one of this setting.
+  /// The value if it is valid for this setting.
   package func read(_ value: Wire.Value?) -> Value? {
     let known = KnownPreference.named(key)
     guard let value, known == nil || known?.checked(value) != nil else { return nil }
@@ -155,7 +156,7 @@ extension Setting {
 }
 
 extension StoredSetting {
-  /// Nil for bytes and lists, which no setting of a face holds.
+  /// Nil for bytes and lists, which no public setting holds.
   package init?(_ value: Value) {
     switch value {
     case .bool(let flag): self = .flag(flag)

@@ -4,14 +4,14 @@ package import Replication
 package import Storage
 package import Wire
 
-/// The settings that sync, and their copy beside the store.
+/// The settings that sync, and their copy next to the store.
 package struct StoredSettings {
   let store: Store
   package let copy: any PreferencesCopy
 
   package init(store: Store, copy: any PreferencesCopy) { (self.store, self.copy) = (store, copy) }
 
-  /// All settings that have a value from anywhere, by key, and how much of the limits those that sync use.
+  /// All settings with a value from any source, by key, and how much of the limits the synced ones use.
   package struct Summary: Sendable {
     package let readings: [ResolvedPreference]
     package let count: Int
@@ -32,7 +32,7 @@ package struct StoredSettings {
       isOverLimit: Preferences.isOverLimit(settings))
   }
 
-  /// The setting in the reading order; nil if nothing holds it.
+  /// The value of a setting from the first source that has one; nil if none does.
   package func reading(_ key: String) throws -> ResolvedPreference? {
     let record = try store.record(Self.recordKey(key))
     let value = record.flatMap { $0.isAlive ? $0[Self.valueField] : nil }
@@ -41,9 +41,9 @@ package struct StoredSettings {
 
   // MARK: Writing
 
-  /// The entries that give a setting a value; none if it has it.
+  /// The entries that set a value; empty if the setting has it already.
   ///
-  /// - Throws: `WaymarkError` for what is beyond the limits.
+  /// - Throws: `WaymarkError` if a limit is exceeded.
   package func draft(_ key: String, _ value: Value) throws -> [EntryDraft] {
     let held = try store.record(Self.recordKey(key))
     if let held, held.isAlive, isSame(value, held[Self.valueField]) { return [] }
@@ -55,14 +55,14 @@ package struct StoredSettings {
     guard !Preferences.isOverLimit(after) else {
       throw WaymarkError.failed(
         .tooManySettings,
-        "There is no room for “\(shortened(key))”: at most \(Limits.settingsKeysMax) settings and 1 MiB in all.",
+        "Can't add “\(shortened(key))”: the limit is \(Limits.settingsKeysMax) settings and 1 MiB.",
         next: .waymark("settings list"))
     }
-    // Its life goes with each value: what is set later than it was unset elsewhere, unaware, is set.
+    // The life is written with each value, so that setting a value wins over a concurrent earlier removal.
     return [EntryDraft(.put, Self.recordKey(key), [(Fields.life, .bool(true))] + fields)]
   }
 
-  /// The entries that take a setting back; none if it is not set.
+  /// The entries that remove a setting; empty if it is not set.
   package func removal(_ key: String) throws -> [EntryDraft] {
     guard let record = try store.record(Self.recordKey(key)), record.isAlive else { return [] }
     return [EntryDraft(.delete, record.key)]
@@ -70,7 +70,7 @@ package struct StoredSettings {
 
   private func check(_ key: String, _ value: Value) throws {
     guard !key.isEmpty else {
-      throw WaymarkError.badValue("the name of a setting", key, allowed: "it has at least one character")
+      throw WaymarkError.badValue("the name of a setting", key, allowed: "use at least one character")
     }
     let fields = [Self.keyField: Value.text(key), Self.valueField: value]
     do throws(FieldError) {
@@ -80,7 +80,7 @@ package struct StoredSettings {
       throw WaymarkError(refused: error, kind: Registry.setting)
     }
     guard value.encoded.count <= Limits.textBytesMax else {
-      throw WaymarkError.badValue("the value", "…", allowed: "it has at most \(Limits.textBytesMax) bytes")
+      throw WaymarkError.badValue("the value", "…", allowed: "use at most \(Limits.textBytesMax) bytes")
     }
   }
 

@@ -1,6 +1,6 @@
 // Protocol/merge.md, Protocol/store.md: equal sets show equal records
 
-/// All that a store keeps of the records of a lane, in an order and with names that mean the same everywhere.
+/// Everything a store keeps of a lane's records, in a form that is comparable between stores.
 struct Dump {
   let node: String
   let records: [DumpedRecord]
@@ -15,23 +15,23 @@ struct Dump {
     digests = try StoreReader.digests(view.connection)[lane]
   }
 
-  /// What the two do not have in common, as a sentence that speaks of the other as "it"; nil if they are the same.
+  /// The first difference, as a sentence that refers to the other node as "it"; nil if the two are equal.
   func difference(from other: Dump, _ library: SetLibrary) -> String? {
     for (left, right) in zip(records, other.records) where left != right {
       return "\(node) holds \(left.line(library)) where it holds \(right.line(library))"
     }
     if records.count != other.records.count {
-      return "\(node) holds \(records.count) records, it \(other.records.count)"
+      return "\(node) holds \(records.count) records, and it holds \(other.records.count)"
     }
     for (bucket, sums) in zip(digests, other.digests).enumerated() where sums.0 != sums.1 {
-      return "\(node) has the digest \(sums.0) in bucket \(bucket), it \(sums.1)"
+      return "\(node) has digest \(sums.0) in bucket \(bucket), and it has \(sums.1)"
     }
     return nil
   }
 }
 
-/// A record as a store keeps it. Sets have their place in the judge's library, where a store has numbers of its own;
-/// nil stands for what no set wrote.
+/// A record as a store keeps it. Sets are identified by their index in the judge's library, because set numbers differ
+/// between stores; nil stands for a value that no set wrote.
 struct DumpedRecord: Equatable {
   let key: PlainKey
   let life: Int64?

@@ -2,7 +2,7 @@
 
 import SQLite
 
-/// The living children of one kind that a record has; of kinds that belong to nothing, all that live.
+/// The live records of one kind that belong to one parent, or all live records of a kind without parents.
 private struct ChildGroup: Hashable {
   let parent: PlainKey?
   let kind: Int
@@ -18,7 +18,7 @@ private struct TripSums: Hashable {
 }
 
 extension Judge {
-  /// What is kept so that nobody has to count or sum is what counting and summing gives.
+  /// Compares stored counts and trip summaries with counts and sums computed from the records.
   func checkAggregates(_ keys: Set<PlainKey>, _ expected: Expectations) throws {
     var counts: [ChildGroup: Int] = [:]
     var items: [PlainKey: [PlainKey]] = [:]
@@ -27,7 +27,7 @@ extension Judge {
         continue
       }
       let parent = expected.parent(of: expected[key])
-      // What has no parent though its kind needs one never shows, and is counted nowhere.
+      // A record without the parent that its kind needs is never visible, and is not counted.
       guard (kind.parent == nil) == (parent == nil) else { continue }
       counts[ChildGroup(parent: parent, kind: key.kind), default: 0] += 1
       if let parent, parent.kind == 1 { items[parent, default: []].append(key) }
@@ -50,8 +50,8 @@ extension Judge {
     for group in Set(stored.keys).union(wanted.keys) where stored[group] != wanted[group] {
       throw Violation(
         .state, view.name,
-        "it counts \(stored[group] ?? 0) of kind \(group.kind) in \(group.parent.map { "\($0)" } ?? "all");"
-          + " \(wanted[group] ?? 0) live there")
+        "child_counts has \(stored[group] ?? 0) of kind \(group.kind) in \(group.parent.map { "\($0)" } ?? "total");"
+          + " the folded sets give \(wanted[group] ?? 0)")
     }
   }
 
@@ -73,11 +73,11 @@ extension Judge {
     }
     for trip in Set(stored.keys).union(items.keys).sorted() {
       let wanted = sums(items[trip] ?? [], expected)
-      // A trip that nothing ever belonged to has no row.
+      // A trip that never had items has no row.
       guard stored[trip] ?? TripSums() != wanted else { continue }
       throw Violation(
-        .state, view.name, "\(trip) is said to come to \(stored[trip] ?? TripSums()); its items are \(wanted)"
-      )
+        .state, view.name,
+        "trip_summaries has \(stored[trip] ?? TripSums()) for \(trip); its items give \(wanted)")
     }
   }
 
@@ -105,7 +105,7 @@ extension Judge {
     return sums
   }
 
-  /// The columns of a field; nil if it holds nothing of its type.
+  /// The columns of a field; nil if it holds no value of its type.
   private func column(_ field: Int, of key: PlainKey, _ expected: Expectations) -> [PlainColumn]? {
     guard let cell = expected[key].cells[field],
       let type = PlainKinds.byNumber[key.kind]?.fields.first(where: { $0.number == field })?.type
@@ -114,12 +114,12 @@ extension Judge {
   }
 }
 
-/// An amount of money of few digits: nobody in a run writes more.
+/// An amount of money with few digits, as all amounts in a run have.
 private struct PlainAmount: CustomStringConvertible {
   private let hundredths: Int
   private let places: Int
 
-  /// Of an amount that is well formed.
+  /// Parses a well-formed amount.
   init(_ text: [UInt8]) {
     let digits = text.filter { (0x30...0x39).contains($0) }.reduce(0) { $0 * 10 + Int($1 - 0x30) }
     places = text.firstIndex(of: 0x2e).map { text.count - $0 - 1 } ?? 0

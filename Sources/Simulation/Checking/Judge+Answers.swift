@@ -1,17 +1,17 @@
 // Protocol/session.md, "Questions"
 
 extension Judge {
-  /// A node tells a peer of itself: only if it was asked, on the same connection.
+  /// Records an answer for the check after the step. A node may only answer a question asked on the same connection.
   func noteAnswer(
     _ answer: PlainAnswer, from: String, to: String, link: UInt64, _ ledger: NodeLedger
   ) throws {
     guard let question = ledger.questions[link]?[answer.token] else {
-      throw Violation(.falseMisbehaviour, from, "it sent \(to) an answer to nothing that it was asked")
+      throw Violation(.falseMisbehaviour, from, "it sent \(to) an answer to a question that was not asked")
     }
     ledger.answers.append((to, question, answer))
   }
 
-  /// What a node answers is what its folded sets make of the lane, unless it went on within the step.
+  /// Compares answers with what the folded sets give. Answers for an earlier state of the same step are skipped.
   func checkAnswers(_ view: NodeView, _ ledger: NodeLedger) throws {
     guard !ledger.answers.isEmpty else { return }
     let heads = view.heads ?? ViewHeads(view, library)
@@ -24,7 +24,7 @@ extension Judge {
       }
       throw Violation(
         .state, view.name,
-        "asked for its \(question.form) of lane \(question.lane), it told \(to) what its folded sets do not say"
+        "its answer to \(to) about \(question.form) of lane \(question.lane) differs from what its folded sets give"
       )
     }
   }
@@ -64,7 +64,7 @@ extension Judge {
     }
   }
 
-  /// Of all fields but the life that hold anything.
+  /// The hash of all fields that are not empty, without the life.
   private func contentsHash(_ record: PlainRecord) -> Name32 {
     var fields: [Int: [UInt8]] = record.key == PlainKinds.none ? [1: [0x64] + Array("None".utf8)] : [:]
     for (field, cell) in record.cells {

@@ -3,7 +3,7 @@
 import SQLite
 
 extension Judge {
-  /// Compares the rivals of a record with the maximal writes that did not win.
+  /// Compares the stored siblings of a record with the maximal writes that did not win.
   func checkSiblings(_ record: PlainRecord, _ view: NodeView) throws {
     var wanted: [SiblingKey: PlainCellWrite] = [:]
     for (field, cell) in record.cells {
@@ -15,26 +15,26 @@ extension Judge {
       guard let set, let rival = wanted.removeValue(forKey: SiblingKey(field: row.field, set: set)) else {
         throw Violation(
           .journal, view.name,
-          "field \(row.field) of \(record.key) lists set number \(row.number), which is no rival of its winner"
+          "field \(row.field) of \(record.key) lists set number \(row.number), which is not a sibling of its winner"
         )
       }
       guard isContent(row.content, of: rival) else {
         throw Violation(
           .journal, view.name,
-          "a rival in field \(row.field) of \(record.key) does not hold what set \(library.sets[set].id) wrote"
+          "a sibling in field \(row.field) of \(record.key) differs from what set \(library.sets[set].id) wrote"
         )
       }
       guard row.differs == record.differs(rival, in: row.field, library) else {
         throw Violation(
           .journal, view.name,
-          "set \(library.sets[set].id) is \(row.differs ? "" : "not ")listed as a conflict in field \(row.field)"
+          "set \(library.sets[set].id) is \(row.differs ? "wrongly" : "not") listed as a conflict in field \(row.field)"
             + " of \(record.key)")
       }
     }
     guard let missing = wanted.keys.min(by: { ($0.field, $0.set) < ($1.field, $1.set) }) else { return }
     throw Violation(
       .journal, view.name,
-      "set \(library.sets[missing.set].id) is not listed as a rival in field \(missing.field) of \(record.key)"
+      "set \(library.sets[missing.set].id) is missing from the siblings of field \(missing.field) of \(record.key)"
     )
   }
 
@@ -48,16 +48,16 @@ extension Judge {
     return StoreReader.fields(stored).filter { $0.key != 0 } == library.fields(rival)
   }
 
-  /// Which sets wrote to a record is kept where more than one did, or where it was there from the start.
+  /// Compares the sets listed as writers of a record. A record with a single writer may have no list.
   func checkWriters(_ record: PlainRecord, _ view: NodeView) throws {
     let stored = Set(try StoreReader.writers(record.key, view.connection).compactMap { view.set(number: $0) })
     let wanted = Set(record.writers)
     if stored == wanted || stored.isEmpty && wanted.count == 1 { return }
     throw Violation(
-      .state, view.name, "\(record.key) names \(stored.count) sets that wrote to it; \(wanted.count) did")
+      .state, view.name, "\(record.key) lists \(stored.count) sets that wrote to it; \(wanted.count) did")
   }
 
-  /// Compares the writes that a deletion hides and did not know of.
+  /// Compares the stored hidden writes of a record: writes concurrent with the deletion that hides them.
   func checkHidden(_ key: PlainKey, _ expected: Expectations) throws {
     let view = expected.view
     let stored = try StoreReader.hiddenWrites(key, view.connection)
@@ -65,7 +65,7 @@ extension Judge {
     guard stored != wanted else { return }
     throw Violation(
       .journal, view.name,
-      "\(key) lists \(stored.count) writes that a deletion hides and did not know of; \(wanted.count) there are"
+      "\(key) lists \(stored.count) writes hidden by a concurrent deletion; its folded sets give \(wanted.count)"
     )
   }
 

@@ -1,17 +1,17 @@
-// Protocol/change-set.md, "Writing again"; Protocol/session.md, "Own log after a start"
+// Protocol/change-set.md, "Re-authoring"; Protocol/session.md, "Own logs after a start"
 
 import SQLite
 
 extension Judge {
-  /// A node has told a person that it keeps what they wrote, in these sets.
+  /// A node has acknowledged a user's write, stored as these sets.
   ///
-  /// - Parameter wall: what its clock showed; nil if the world does not tell.
+  /// - Parameter wall: the node's wall clock at the write; nil if unknown.
   package func acknowledged(_ node: String, _ ids: [[UInt8]], wall: Int64? = nil) throws {
     let view = view(node)
     for id in ids.compactMap({ Name32($0) }) {
       if !isStored(id, view) { try readNews(node) }
       guard isStored(id, view) else {
-        throw Violation(.lostWrite, node, "set \(id) was acknowledged and is not stored")
+        throw Violation(.lostWrite, node, "set \(id) was acknowledged but is not stored")
       }
       ledgers[node]?.acknowledged.insert(id)
     }
@@ -21,7 +21,7 @@ extension Judge {
     try checkWritten(written, view, wall: wall)
   }
 
-  /// Who writes has seen all that is folded where it is written, and declares it: change-set.md, "Writing a set".
+  /// Checks that new sets declare everything that was folded when they were written: change-set.md, "Writing a set".
   private func checkSeen(_ written: Set<Int>, _ view: NodeView) throws {
     var newest: [Int: Int] = [:]
     for set in view.numbers where view[set] == .folded && !written.contains(set) {
@@ -34,7 +34,7 @@ extension Judge {
         guard other.lane == log.lane, other != log, !view.covers(set, seen, library) else { continue }
         throw Violation(
           .unauthorised, view.name,
-          "set \(library.sets[set].id) does not declare \(library.sets[seen].id) of \(other), which its author saw"
+          "set \(library.sets[set].id) does not declare \(library.sets[seen].id) of \(other), which its author had folded"
         )
       }
     }
@@ -48,9 +48,11 @@ extension Judge {
     try StoreReader.quarantinedIDs(view.connection).contains(id)
   }
 
-  /// What a store held is there, or something the chapters name has taken it out.
+  /// Checks that every set that was stored still is, unless the protocol allows its removal.
   ///
-  /// - Parameter folded: which of it was folded.
+  /// - Parameters:
+  ///   - before: the sets that were stored at the last look.
+  ///   - folded: those of them that were folded.
   func checkDroppedSets(_ before: Set<Int>, folded: Set<Int>, _ view: NodeView) throws {
     guard let ledger = ledgers[view.name] else { return }
     if view.mayHaveLost {
@@ -71,30 +73,30 @@ extension Judge {
     let id = library.sets[set].id
     let isCut = !isAllowed(set, view)
     let isOwn = log.device == view.device
-    // Another's cut, or a revocation, takes out what its author may have promised.
+    // A cut of another device's log removes its sets, and a revocation removes own sets, even acknowledged ones.
     if isCut, !isOwn || view.circle?.counted[log.device] != nil { return }
-    // Of two copies of one device each ends logs by what it holds itself: what the other wrote is set quarantined, not lost.
+    // Each copy of a device cuts its logs at the sets that it holds: those of the other copy are quarantined, not lost.
     if isCut, ledger.hasTwin, try isQuarantined(id, view) { return }
-    // A cut has ended that left out what it has seen: that must come first again.
+    // A cut that excluded its ancestors was voided: they have to be stored before it again.
     if !isCut || isKept(set, view), lacksAncestors(set, view), try isQuarantined(id, view) { return }
     guard isOwn else {
-      throw Violation(.wentBack, view.name, "set \(id) of \(log) was stored and is not any more")
+      throw Violation(.wentBack, view.name, "set \(id) of \(log) was stored and no longer is")
     }
     guard isCut || !ledger.knowsSent.contains(id) else {
-      throw Violation(.lostWrite, view.name, "its own set \(id) is gone though it was sent to somebody")
+      throw Violation(.lostWrite, view.name, "its own set \(id) is gone although it had been sent to a peer")
     }
     let others = try writtenAgain(set, view)
     guard isWhole(set, in: others) else {
       let isQuarantined = try isQuarantined(id, view)
       throw Violation(
         .lostWrite, view.name,
-        "its own set \(id), sequence \(library.sets[set].header.sequence) of \(log), is gone and was not written again; "
-          + "a cut leaves it out: \(isCut), it is quarantined: \(isQuarantined)")
+        "its own set \(id), sequence \(library.sets[set].header.sequence) of \(log), is gone and was not re-authored; "
+          + "excluded by a cut: \(isCut), quarantined: \(isQuarantined)")
     }
     if let unseen = unseen(by: others.filter { !before.contains($0) }, in: set, folded, view) {
       throw Violation(
         .state, view.name,
-        "its own set \(id) was written again as if it had not seen set \(library.sets[unseen].id) of \(library.sets[unseen].header.log)"
+        "its own set \(id) was re-authored without declaring \(library.sets[unseen].id) of \(library.sets[unseen].header.log), which it saw"
       )
     }
     if ledger.acknowledged.remove(id) != nil {
@@ -102,9 +104,9 @@ extension Judge {
     }
   }
 
-  /// What a cut had left out, or what had lost its ground, comes back as soon as nothing keeps it away.
+  /// Checks that quarantined sets return to the log as soon as no cut excludes them and their ancestors are stored.
   func checkQuarantine(_ view: NodeView) throws {
-    // On a disk that is full a cut takes effect as soon as there is room.
+    // On a full disk, changes of cuts take effect only when there is room again.
     guard ledgers[view.name]?.hasRoom != false else { return }
     for id in try StoreReader.quarantinedIDs(view.connection).sorted() {
       guard let set = library.index(of: id), view[set] == .absent,
@@ -112,19 +114,20 @@ extension Judge {
       else { continue }
       throw Violation(
         .state, view.name,
-        "set \(id) of \(library.sets[set].header.log) stays quarantined though no cut leaves it out and all that it stands on is here"
+        "set \(id) of \(library.sets[set].header.log) stays quarantined although no cut excludes it and its ancestors are stored"
       )
     }
   }
 
-  /// Whether a set leads to a tip of every cut, though the tip may be set quarantined like it.
+  /// Whether a set is an ancestor of a tip of every cut. The tip itself may be quarantined too.
   private func isKept(_ set: Int, _ view: NodeView) -> Bool {
     (cuts(of: library.sets[set].header.log, view) ?? []).allSatisfy { tips in
       tips.contains { tip in library.index(of: tip).map { library.isOnPath(set, to: $0) } ?? false }
     }
   }
 
-  /// Whether something is not here that a set stands on, and that no cut in effect leaves out; or is not dated before it.
+  /// Whether a set lacks its predecessor, or a dependency that no cut in effect excludes, or has a clock not above that
+  /// of one.
   private func lacksAncestors(_ set: Int, _ view: NodeView) -> Bool {
     if let previous = library.predecessors[set], view[previous] == .absent { return true }
     let header = library.sets[set].header
@@ -136,8 +139,8 @@ extension Judge {
     }
   }
 
-  /// Other sets of the same operation and device: in another log, or in the same one where what nobody was sent of
-  /// two logs was brought into one. They are stored here, or wait for what they have seen, as above.
+  /// The sets that may have replaced a set: other sets of its operation and device, in another log, or in the same one
+  /// when unsent sets of two logs were re-authored into one. They are stored, or quarantined for lack of ancestors.
   private func writtenAgain(_ set: Int, _ view: NodeView) throws -> [Int] {
     let header = library.sets[set].header
     let others = (library.operations[header.operation] ?? []).filter {
@@ -151,20 +154,19 @@ extension Judge {
     }
   }
 
-  /// A set of somebody else that one of the own had seen, and that what it has just been written again in does not say
-  /// so of.
+  /// A set of another device that a set had seen, and that the sets re-authored from it don't declare as seen.
   private func unseen(by others: [Int], in set: Int, _ folded: Set<Int>, _ view: NodeView) -> Int? {
     let (device, lane) = (library.sets[set].header.log.device, library.sets[set].header.log.lane)
-    let heirs = others.filter { other in
+    let successors = others.filter { other in
       view[other] != .absent && library.sets[set].entries.contains { isWritten($0, of: set, in: other) }
     }
-    guard !heirs.isEmpty else { return nil }
+    guard !successors.isEmpty else { return nil }
     let sights = view.sightsOfOutgoing(set, library)
     return folded.sorted().first { seen in
       let log = library.sets[seen].header.log
       return log.device != device && log.lane == lane && view[seen] == .folded
         && library.covers(set, seen, by: sights)
-        && !heirs.contains { library.covers($0, seen, by: library.sights[$0]) }
+        && !successors.contains { library.covers($0, seen, by: library.sights[$0]) }
     }
   }
 
@@ -182,7 +184,7 @@ extension Judge {
     }
     return zip(left.cells, right.cells).allSatisfy { one, two in
       if one.field != two.field { return false }
-      // A time of change that was ahead is dated anew.
+      // Re-authoring may replace a modification time that was ahead.
       if PlainKinds.isWhole(left.key.kind), one.field == 1 { return true }
       return library.sets[set].content(one.content) == library.sets[other].content(two.content)
     }

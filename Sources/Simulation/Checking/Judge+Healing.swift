@@ -3,13 +3,13 @@
 import SQLite
 
 extension Judge {
-  /// All faults are over, everybody could talk to everybody for long enough: now they must be the same.
+  /// All faults are over and all members could exchange everything: checks that they have converged.
   ///
   /// - Parameters:
   ///   - nodes: members that are connected, directly or through one another.
-  ///   - premium: those of them among which the records lane is open.
-  ///   - excused: those that keep to themselves what they wrote, because they may begin no other log; nil if the
-  ///     world does not tell who else is premium.
+  ///   - premium: those of them between which the records lane is open.
+  ///   - excused: those with unsent sets that they can't send, because they may begin no further log; nil to skip the
+  ///     check that all others with an open gate are in `premium`.
   package func healed(_ nodes: [String], premium: [String], excused: [String]? = nil) throws {
     for node in nodes { try readWhole(node, isStart: false) }
     for (lane, group) in [(0, nodes), (1, premium)] {
@@ -34,12 +34,12 @@ extension Judge {
     if let excused { try checkPremium(nodes, premium, excused: excused) }
   }
 
-  /// The statements of a node but for addresses, which may be on their way again at any time.
+  /// The statements of a node without addresses, which may be replaced at any time.
   private func heldIDs(_ view: NodeView) -> Set<Name32> {
     Set(view.statements.values.filter { $0.kind != 8 }.map(\.id))
   }
 
-  /// - Parameter dump: of the first node; made when it is needed, and kept for the next.
+  /// - Parameter dump: the dump of the first node; created on demand and reused.
   private func checkEqual(_ one: NodeView, _ other: NodeView, _ lane: Int, _ dump: inout Dump?) throws {
     let sets = one.storedSets.symmetricDifference(other.storedSets).filter { isOf(lane, $0) }
     if let set = sets.min() {
@@ -49,13 +49,13 @@ extension Judge {
       )
     }
     let differing = one.numbers.filter { isOf(lane, $0) && one[$0] != other[$0] }
-    // An author's own set does not wait for its time; what waits here does so by right.
+    // Authors fold their own sets at once, others may hold them parked: that is no difference.
     if let set = differing.first(where: { one[$0] != .waits && other[$0] != .waits }) {
       throw Violation(
         .notConverged, other.name,
         "set \(library.sets[set].id) is \(other[set]) here and \(one[set]) on \(one.name)")
     }
-    // The same sets are stored and folded: then the same must show, to the byte.
+    // The same sets are stored and folded, so all derived data must be equal, byte for byte.
     guard differing.isEmpty else { return }
     let first = try dump ?? Dump(one, lane)
     dump = first
@@ -65,7 +65,7 @@ extension Judge {
 
   private func isOf(_ lane: Int, _ set: Int) -> Bool { library.sets[set].header.log.lane == lane }
 
-  /// What is due and stands on nothing that waits is folded.
+  /// Checks that every parked set that is due, and does not depend on a parked one, has been folded.
   private func checkNothingWaits(_ view: NodeView, _ lane: Int) throws {
     let wall = ledgers[view.name]?.wall ?? 0
     for set in view.numbers where isOf(lane, set) && view[set] == .waits {
@@ -79,14 +79,15 @@ extension Judge {
       guard header.dependencies.allSatisfy({ isSatisfied($0, of: header, view) }) else { continue }
       throw Violation(
         .notConverged, view.name,
-        "set \(library.sets[set].id) waits though its time has come and nothing it needs waits")
+        "set \(library.sets[set].id) is still parked although it is due and everything that it depends on is folded"
+      )
     }
   }
 
-  /// A timer that folds what is due may come this much later.
+  /// The maximum delay of the timer that folds parked sets when they are due.
   private static var foldingMilliseconds: Int64 { 60_000 }
 
-  /// Wherever two sets share a place, everybody has the proof.
+  /// Checks that every node has a proof of each fork that its store shows.
   private func checkProofs(_ view: NodeView) throws {
     var seen: Set<SetLibrary.Position> = []
     for set in view.numbers {
@@ -96,7 +97,7 @@ extension Judge {
       if isFirst || view.circle?.forkProofs[header.log] != nil { continue }
       throw Violation(
         .equivocation, view.name,
-        "it holds two sets for sequence \(header.sequence) of \(header.log) and no proof of the fork")
+        "it holds two sets of sequence \(header.sequence) of \(header.log) but no proof of the fork")
     }
   }
 }

@@ -1,30 +1,30 @@
 // Protocol/session.md, "Gate", "Messages"; Protocol/circle.md, "The gate"
 
-/// One end of a connection: who is there, and of which connection.
+/// One end of a connection.
 struct LinkKey: Hashable {
   let link: UInt64
   let node: String
 }
 
-/// What one end of a connection has heard of the other.
+/// What one end of a connection knows about the other.
 struct LinkView {
   let peer: String
-  /// The reason that the peer's newest summary gives for its records lane; nil before the first.
+  /// The state of the records lane in the peer's newest summary, 0 for open; nil before the first summary.
   var announced: Int?
-  /// Whether it was open at some time since the last look: what is handled first may not know better yet.
+  /// Whether it was open at any time since the last look: messages handled before the newest summary still saw it open.
   var wasOpen = false
-  /// Whether it has just opened: a node may have looked at the other lane before it heard so.
+  /// Whether it has opened since the last look: a claim of sync may have been made before, for the settings lane only.
   var hasOpened = false
 }
 
 extension Judge {
-  /// Names a device that takes part without being honest, so that what is sent to it can be judged.
+  /// Registers an adversary, so that messages sent to it can be judged.
   package func introduced(_ name: String, device: [UInt8]) { strangers[name] = Name32(device) }
 
-  /// A node hands a message to a connection. Told before the node's step is looked at.
+  /// A node sends a message. Called before the look at the step that sent it.
   ///
   /// - Parameters:
-  ///   - link: a number of the connection, the same at both ends and never used again.
+  ///   - link: the number of the connection, the same at both ends and never reused.
   ///   - wall: the sender's wall clock.
   package func sent(_ from: String, to: String, link: UInt64, _ bytes: [UInt8], wall: Int64) throws {
     count { $0.messages += 1 }
@@ -34,7 +34,7 @@ extension Judge {
     do {
       message = try PlainMessage(bytes)
     } catch {
-      throw Violation(.falseMisbehaviour, from, "it sent a message to \(to) that is none: \(error)")
+      throw Violation(.falseMisbehaviour, from, "it sent an invalid message to \(to): \(error)")
     }
     if !message.isForAnybody { noteOutsider(to, view, ledger) }
     switch message {
@@ -45,7 +45,7 @@ extension Judge {
     case .state(let hash, let token, _):
       guard let hashes = hash.map({ [$0] }) ?? ledger.heardStates[link]?[token] else {
         throw Violation(
-          .falseMisbehaviour, from, "it agrees with \(to) on a state that it was not asked about")
+          .falseMisbehaviour, from, "it confirmed to \(to) a state that it was not asked about")
       }
       try note(.oneOf(hashes), to, view, ledger)
     case .sets(let lane, let sets):
@@ -65,10 +65,10 @@ extension Judge {
     }
   }
 
-  /// Keeps what a node said of itself, and which statements it had by then: in one step it may learn some often.
+  /// Records what a node said about its state, and which statements it had then: they may change within a step.
   private func note(_ said: SaidState, _ to: String, _ view: NodeView, _ ledger: NodeLedger) throws {
-    // What it learns while its disk is full it holds in memory until there is room. It may have ended, and have lost
-    // that again, when the other hears what it said.
+    // With a full disk it keeps new statements in memory only, and may end and lose them before the peer receives what
+    // it said.
     guard ledger.hasRoom else { return ledger.saidWithoutRoom.formUnion(said.hashes) }
     ledger.said.append((to, try certificates(view), said))
   }
@@ -79,7 +79,7 @@ extension Judge {
     }
   }
 
-  /// A message has come out of a connection and is about to be handled.
+  /// A node is about to handle a received message.
   package func arrived(_ from: String, to: String, link: UInt64, _ bytes: [UInt8], wall: Int64) {
     guard let view = views[to], let ledger = ledgers[to] else { return }
     ledger.wall = wall
@@ -99,8 +99,8 @@ extension Judge {
       }
       links[key, default: LinkView(peer: from)].announced = records.reason
     case .query(let question): ledger.questions[link, default: [:]][question.token] = question
-    // An answer comes with the token that this side gave to a question of its own. And of two questions in one
-    // millisecond "the same" may answer either: the side that asked goes by neither.
+    // Only echo requests count: an answer carries the receiver's own token. Two requests may share a token, as tokens
+    // are milliseconds; an answer without a hash may then confirm either.
     case .state(let hash?, let token, true):
       ledger.heardStates[link, default: [:]][token, default: []].insert(hash)
     case .sets(1, let sets):
@@ -129,7 +129,7 @@ extension Judge {
     for ledger in ledgers.values { ledger.promised[link] = nil }
   }
 
-  /// What a node had heard is gone with it; the other ends of its links may not have noticed yet.
+  /// Forgets what an ended node knew of its links; the other ends may not have noticed yet.
   func dropLinks(of node: String) { links = links.filter { $0.key.node != node } }
 
   // MARK: The gate
@@ -137,14 +137,14 @@ extension Judge {
   func device(_ name: String) -> Name32? { views[name]?.device ?? strangers[name] }
 
   private func gateTime(_ view: NodeView) -> UInt64 {
-    // What the node has seen end stays so, whatever is done to its clock since.
+    // An expiry that the node has seen is final, even if its clock is set back.
     let floor = (try? StoreReader.gateFloor(view.connection)) ?? 0
     let wall = max(floor, UInt64(clamping: ledgers[view.name]?.wall ?? 0))
     return view.circle?.gateTime(wall: wall, foreign: view.newestForeignClock >> 16, extra: extraIssuer)
       ?? wall
   }
 
-  /// Whether a node's own gate is open: premium, and wanted.
+  /// Whether a node's own gate is open: it has premium, and its user wants sync.
   func isOwnGateOpen(_ view: NodeView) -> Bool {
     guard let ledger = ledgers[view.name], ledger.prefersSync else { return false }
     return ledger.isPremiumHere
@@ -156,7 +156,7 @@ extension Judge {
     return view.circle?.isPremium(device, at: gateTime(view), extra: extraIssuer) == true
   }
 
-  /// Whether the records lane is open between a node and a peer, by all that the node can know.
+  /// Whether the records lane is open between a node and a peer, by everything the node can know.
   func isOpen(_ view: NodeView, _ peer: String, _ link: UInt64) -> Bool {
     guard isOwnGateOpen(view), isPeerPremium(view, peer) else { return false }
     guard ledgers[view.name]?.admitted != nil else { return true }
@@ -165,7 +165,7 @@ extension Judge {
   }
 
   private func checkOpen(_ view: NodeView, _ to: String, _ link: UInt64, _ what: String) throws {
-    // While its disk is full, its store does not show which entitlements it knows.
+    // With a full disk, the store does not show which entitlements the node knows.
     if isOpen(view, to, link) || ledgers[view.name]?.hasRoom == false { return }
     ledgers[view.name]?.doubts.append(Doubt(to: to, link: link, what: what, isAnswer: false))
   }
@@ -176,7 +176,7 @@ extension Judge {
     ledgers[view.name]?.doubts.append(Doubt(to: to, link: 0, what: what, isAnswer: true))
   }
 
-  /// What came before the world told what arrives was taken in by right.
+  /// Starts to track admitted sets. Everything stored before the first reported message counts as admitted.
   private func startAdmitting(_ view: NodeView, _ ledger: NodeLedger) {
     var known = Set(view.numbers.map { library.sets[$0].id })
     known.formUnion((try? StoreReader.quarantinedIDs(view.connection)) ?? [])
@@ -185,22 +185,23 @@ extension Judge {
 
   // MARK: At the end of a step
 
-  /// Nothing of the records lane is taken in but what came while it was open.
+  /// Checks that sets of the records lane were received only while the lane was open.
   func checkAdmitted(_ stored: [Int], _ view: NodeView) throws {
     guard let ledger = ledgers[view.name], let admitted = ledger.admitted else { return }
     for set in stored {
       let header = library.sets[set].header
       let id = library.sets[set].id
       guard header.log.lane == 1, header.log.device != view.device, !admitted.contains(id) else { continue }
-      // What the node learnt in the same step may have opened the lane.
+      // A statement received in the same step may have opened the lane.
       if let (from, link) = ledger.turnedAway[id], isOpen(view, from, link) { continue }
-      throw Violation(.gate, view.name, "it took in set \(id) of the records lane while the lane was closed")
+      throw Violation(
+        .gate, view.name, "it stored set \(id) of the records lane, received while the lane was closed")
     }
   }
 
-  /// What a node said and sent in its step fits what its store shows after it.
+  /// Checks what a node said and sent in a step against its store before, during and after the step.
   ///
-  /// - Parameter before: where it stood when the step began.
+  /// - Parameter before: its state when the step began.
   func checkSaid(_ view: NodeView, before: NodeState?) throws {
     guard let ledger = ledgers[view.name] else { return }
     defer {
@@ -223,15 +224,15 @@ extension Judge {
     try checkAnswers(view, ledger)
     for (id, to, wasHeld) in ledger.unseen {
       guard let set = library.index(of: id) else {
-        throw Violation(.sentUnstored, view.name, "it sent set \(id) to \(to), which nobody holds")
+        throw Violation(.sentUnstored, view.name, "it sent set \(id), which no node holds, to \(to)")
       }
-      // The kept tip of a cut may have come in the same step, and what leads to none has gone; or the end of a cut, and
-      // what has seen more than is here waits aside.
+      // The set may have left the log in the same step, after it was sent: excluded by a cut whose tip arrived, or
+      // quarantined for lack of ancestors because a cut ended.
       guard try view[set] != .absent || wasHeld && (!isAllowed(set, view) || isQuarantined(id, view)) else {
         throw Violation(
           .sentUnstored, view.name,
           "it sent set \(id) of \(library.sets[set].header.log) to \(to) and does not hold it; "
-            + "it held it before: \(wasHeld), a cut leaves it out: \(!isAllowed(set, view))")
+            + "held before: \(wasHeld), excluded by a cut: \(!isAllowed(set, view))")
       }
       guard library.sets[set].header.log.device == view.device else { continue }
       ledger.sent.insert(id)
@@ -245,7 +246,7 @@ extension Judge {
       for state in states { ledger.remember(NodeState(certificates: certificates, lanes: state.lanes)) }
       let isOutside = view.circle?.members.contains(view.device) != true
       guard let lie = said.lie(certificates: certificates, states, isOutside: isOutside) else { continue }
-      throw Violation(.falseSync, view.name, "what it told \(to) of its \(lie) is not what its store holds")
+      throw Violation(.falseSync, view.name, "what it told \(to) about its \(lie) does not match its store")
     }
     for state in states { ledger.remember(state) }
     for (peers, certificates, openLink) in ledger.claims where !peers.isEmpty {
@@ -254,9 +255,11 @@ extension Judge {
     }
   }
 
-  /// A node says that it is in sync with one of these, two copies of one device perhaps.
+  /// A node claims to be in sync with a device. Checked after the step.
   ///
-  /// - Parameter openLink: the connection that it speaks of, if it holds the records lane for open there.
+  /// - Parameters:
+  ///   - peers: the device, or both of its copies: the claim must hold for one of them.
+  ///   - openLink: the connection that the claim is about, if the node holds the records lane to be open on it.
   package func claimedInSync(_ node: String, withOneOf peers: [String], openLink: UInt64?) throws {
     guard let view = views[node] else { return }
     guard let ledger = ledgers[node], ledger.hasRoom else { return }
@@ -276,17 +279,17 @@ extension Judge {
       if !mine.isDisjoint(with: ledger.saidWithoutRoom) { return }
     }
     throw Violation(
-      .falseSync, view.name, "it says that it is in sync with \(peers[0]), whose store never was the same")
+      .falseSync, view.name, "it claims to be in sync with \(peers[0]), whose state never was the same")
   }
 
-  /// Whether a node has heard over a connection that the peer's records lane is open.
+  /// Whether a node knew, when it made a claim in this step, that the peer's records lane is open.
   private func isTold(_ view: NodeView, _ link: UInt64) -> Bool {
     guard let heard = links[LinkKey(link: link, node: view.name)] else { return false }
     return heard.announced == 0 && !heard.hasOpened
   }
 }
 
-/// Something sent that may have been of a closed lane: decided when the step is over.
+/// A message that may have been sent on a closed lane. Decided after the step, when all statements are known.
 struct Doubt {
   let to: String
   let link: UInt64

@@ -1,13 +1,13 @@
 // Protocol/merge.md, "Overrides"
 
-/// Heads that somebody has told, which may be those of sets that nobody has written.
+/// A head that a node was told, perhaps of a set that does not exist.
 package struct ToldHead {
   let log: PlainLog
   let sequence: UInt64
   let id: Name32
   let foldedSequence: UInt64
 
-  /// Of the records lane; nil if the bytes are no names.
+  /// Creates a head of the records lane; nil if an identifier has the wrong length.
   package init?(
     device: [UInt8], incarnation: [UInt8], sequence: UInt64, id: [UInt8], foldedSequence: UInt64
   ) {
@@ -19,13 +19,13 @@ package struct ToldHead {
   }
 }
 
-/// A forced direction as it was asked for.
+/// An override as it was requested.
 package struct RequestedOverride {
   let wanted: [ToldHead]
   let present: [ToldHead]
-  /// The kind that it concerns; nil for all.
+  /// The kind that it is limited to; nil for all kinds.
   let kind: Int?
-  /// It concerns one trip alone: which records belong to it is not asked.
+  /// Whether it is limited to one trip. The judge does not check which records belong to a trip.
   let isOfTrip: Bool
 
   package init(wanted: [ToldHead], present: [ToldHead], kind: Int?, isOfTrip: Bool) {
@@ -34,20 +34,20 @@ package struct RequestedOverride {
 }
 
 extension Judge {
-  /// A node has carried out a forced direction, just now, in these sets; in none if nothing differed.
+  /// A node has just applied an override, written as these sets; none if nothing differed.
   ///
-  /// - Returns: how many records were compared; nil if what it wrote waits for what its own log has before it.
+  /// - Returns: the number of compared records; nil if the written sets are parked.
   @discardableResult
   package func directed(_ node: String, _ told: RequestedOverride, _ ids: [[UInt8]]) throws -> Int? {
     let view = view(node)
     if let head = lacking(told, view) {
       throw Violation(
-        .override, node, "it carried out a direction before it had set \(head.id) of \(head.log)")
+        .override, node, "it applied an override before it had folded set \(head.id) of \(head.log)")
     }
     let written = Set(ids.compactMap { Name32($0).flatMap { library.index(of: $0) } })
     let marks = marks(told, view, without: written)
     try checkUntouched(written, marks, told, view)
-    // Another copy of the device, or its clock, may have dated a set ahead on which its own now stand.
+    // They may depend on an own set with a clock that is ahead, by another copy of the device or a wrong clock.
     guard written.allSatisfy({ view[$0] == .folded }) else { return nil }
     guard !told.isOfTrip else { return 0 }
     var touched: Set<PlainKey> = []
@@ -58,14 +58,15 @@ extension Judge {
     return keys.count
   }
 
-  /// A node has gone on waiting though nothing more is on its way to it: then something must be missing.
+  /// A node still waits to apply an override although nothing more can arrive: checks that something is missing.
   package func waits(_ node: String, for told: RequestedOverride) throws {
     let view = view(node)
     guard ledgers[node]?.hasRoom == true, lacking(told, view) == nil else { return }
-    throw Violation(.override, node, "a direction waits though all that it needs is folded")
+    throw Violation(
+      .override, node, "an override is still pending although everything that it needs is folded")
   }
 
-  /// The first of the heads that are not folded as far as they were told; of logs that are cut none is waited for.
+  /// The first head that is not yet folded as far as the request needs; nil if none. Heads of cut logs are not needed.
   private func lacking(_ told: RequestedOverride, _ view: NodeView) -> ToldHead? {
     (told.wanted + told.present).first { head in
       guard view.circle?.isKnown(head.log.device) == true, cuts(of: head.log, view) == nil else {
@@ -76,14 +77,14 @@ extension Judge {
     }
   }
 
-  /// The set that a head names, if there is such a set in that place.
+  /// The set that a head names; nil if no known set has that id, log and sequence.
   private func set(of head: ToldHead) -> Int? {
     guard let set = library.index(of: head.id) else { return nil }
     let header = library.sets[set].header
     return header.log == head.log && header.sequence == head.sequence ? set : nil
   }
 
-  /// The sets of a log from its first to one, as far as a sequence.
+  /// A set and its ancestors in its log, up to a sequence.
   private func path(to tip: Int, through last: UInt64) -> [Int] {
     var found: [Int] = []
     var next: Int? = tip
@@ -94,9 +95,9 @@ extension Judge {
     return found
   }
 
-  // MARK: What is taken back
+  // MARK: Sets to revert
 
-  /// Folded sets of the records lane that a direction takes back for certain, and such of which nobody here can know.
+  /// Folded sets of the records lane that an override reverts for certain, and those that it may revert.
   private struct Marks {
     var back: Set<Int> = []
     var unsure: Set<Int> = []
@@ -119,11 +120,11 @@ extension Judge {
     return marks
   }
 
-  /// The sets that lie on the way to heads, and those that may: where a cut kept a head from coming, only others know
-  /// where it leads, and where nobody has it, nobody does.
+  /// The sets that are ancestors of heads for certain, and those that may be. If a cut prevented a head from arriving,
+  /// this node can't know its ancestors, and if the head does not exist, no node can.
   ///
-  /// - Parameter countingAbsent: whether what leads to a tip that is not here counts all the same: what is wanted stays
-  ///   wanted, but what a node can't know to be taken back need not be.
+  /// - Parameter countingAbsent: whether ancestors of a head that is not stored here count as certain. Wanted sets must
+  ///   be kept in any case, but a node need not revert what it can't know to be reverted.
   private func reach(
     _ heads: [ToldHead], _ view: NodeView, countingAbsent: Bool
   ) -> (surely: Set<Int>, perhaps: Set<Int>) {
@@ -143,10 +144,10 @@ extension Judge {
     return (surely, perhaps.union(surely))
   }
 
-  // MARK: What must show
+  // MARK: Results
 
-  /// A direction writes to no record of which nothing is taken back, to none that it does not concern, and to no
-  /// pieces of files.
+  /// Checks that an override writes only to records in its scope of which something is reverted, and to no contents of
+  /// files.
   private func checkUntouched(
     _ written: Set<Int>, _ marks: Marks, _ told: RequestedOverride, _ view: NodeView
   ) throws {
@@ -160,7 +161,7 @@ extension Judge {
         let isConcerned = entry.key.kind != Self.contentKind && told.kind ?? entry.key.kind == entry.key.kind
         if isConcerned, touched.contains(entry.key) { continue }
         throw Violation(
-          .override, view.name, "a direction wrote to \(entry.key), of which it takes nothing back")
+          .override, view.name, "an override wrote to \(entry.key), of which it reverts nothing")
       }
     }
   }
@@ -175,15 +176,15 @@ extension Judge {
       view.covers($0, $1, library)
     }
     func refuse(_ what: String) -> Violation {
-      Violation(.override, view.name, "\(key) \(what) after a direction")
+      Violation(.override, view.name, "\(key) \(what) after an override")
     }
-    let (lives, shallLive) = (shown.life ?? false, wanted.life ?? false)
-    if lives != shallLive { throw refuse(lives ? "lives" : "does not live") }
-    // The trash keeps what was taken back.
-    guard shallLive else {
+    let (lives, shouldLive) = (shown.life ?? false, wanted.life ?? false)
+    if lives != shouldLive { throw refuse(lives ? "is alive" : "is dead") }
+    // Deleted records keep their contents, so that they can be restored from the trash.
+    guard shouldLive else {
       for set in written.sorted() {
         let entries = library.sets[set].entries.filter { $0.key == key }
-        if entries.contains(where: { $0.act == .put }) { throw refuse("was emptied and not only deleted") }
+        if entries.contains(where: { $0.act == .put }) { throw refuse("was emptied, not only deleted,") }
       }
       return
     }
@@ -191,10 +192,10 @@ extension Judge {
     guard held != target else { return }
     let field = Set(held.keys).union(target.keys).filter { held[$0] != target[$0] }.min() ?? 0
     throw refuse(
-      "shows \(plainHex(held[field] ?? [])) in field \(field), and not \(plainHex(target[field] ?? [])),")
+      "has \(plainHex(held[field] ?? [])) in field \(field) instead of \(plainHex(target[field] ?? []))")
   }
 
-  /// What a record says, without its life, its own time of change, and what holds nothing.
+  /// The fields of a record that are not empty, without its life and modification time.
   private func contents(_ record: PlainRecord) -> [Int: [UInt8]] {
     var found: [Int: [UInt8]] = [:]
     for (field, cell) in record.cells {
@@ -207,6 +208,6 @@ extension Judge {
     return found.filter { $0.value != [0xf6] }
   }
 
-  /// Pieces of files are named by their content: others may hold the same.
+  /// Contents of files are excluded from overrides: their ids are hashes, and other records may share them.
   private static var contentKind: Int { 8 }
 }

@@ -1,19 +1,19 @@
 // Protocol/session.md, "Hashes"
 
 extension Judge {
-  /// A node's store changes more than once within a step, and the node may speak in between: this is where it stands
-  /// now. Whether it may stand there is judged at the end of the step.
+  /// Records an intermediate state: a store may change more than once within a step, and the node may send its state in
+  /// between. Whether the state is valid is judged at the end of the step.
   package func passed(_ node: String) throws {
     guard let view = views[node], let ledger = ledgers[node] else { return }
-    let glimpse = NodeView(node, device: view.device, connection: view.connection)
+    let snapshot = NodeView(node, device: view.device, connection: view.connection)
     for row in try StoreReader.logRows(after: 0, view.connection) {
-      // What is not valid is found at the end of the step.
+      // An invalid set is reported at the end of the step.
       guard let set = try? library.add(header: row.header, signature: row.signature, body: row.body) else {
         return
       }
-      glimpse.append(set, row.folded == 1 ? .folded : row.folded == 2 ? .held : .waits)
+      snapshot.append(set, row.folded == 1 ? .folded : row.folded == 2 ? .held : .waits)
     }
-    let heads = ViewHeads(glimpse, library)
+    let heads = ViewHeads(snapshot, library)
     let sums = try StoreReader.digests(view.connection)
     ledger.passed.append(
       (0...1).map {

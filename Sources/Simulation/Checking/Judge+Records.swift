@@ -2,7 +2,7 @@
 
 import SQLite
 
-/// Records as they must be in one store, each computed once a look.
+/// The records that one store must have, each computed at most once per look.
 final class Expectations {
   let view: NodeView
   let library: SetLibrary
@@ -20,7 +20,7 @@ final class Expectations {
     return record
   }
 
-  /// What the record belongs to, as far as its kind is known and its field says so.
+  /// The parent of a record; nil if its kind is unknown or has none, or if the field holds no valid reference.
   func parent(of record: PlainRecord) -> PlainKey? {
     guard let kind = PlainKinds.byNumber[record.key.kind], let parent = kind.parent,
       let cell = record.cells[parent.field],
@@ -39,7 +39,7 @@ final class Expectations {
     key == PlainKinds.none || key == PlainKinds.profile || !self[key].cells.isEmpty
   }
 
-  /// The nearest dead record on the way up, itself included.
+  /// The nearest dead record among the record and its ancestors; nil if all are alive.
   func hiding(_ key: PlainKey) -> PlainRecord? {
     var record = self[key]
     while let alive = record.life {
@@ -59,7 +59,7 @@ final class Expectations {
 }
 
 extension Judge {
-  /// Looks at every record that newly folded sets wrote to, and at what a changed life hides or shows.
+  /// Checks all records that newly folded sets wrote to, and the hidden writes of their descendants.
   func checkRecords(touchedBy sets: [Int], _ view: NodeView) throws {
     guard !sets.isEmpty else { return }
     let expected = Expectations(view, library)
@@ -93,10 +93,10 @@ extension Judge {
     guard stored != expected else { return }
     throw Violation(
       .state, view.name,
-      "the digest of lane \(key.lane) is \(stored) in part \(key.bucket); its folded sets give \(expected)")
+      "the digest of lane \(key.lane) is \(stored) in bucket \(key.bucket); its folded sets give \(expected)")
   }
 
-  /// The records that stand below one, at any depth, as the store has them.
+  /// The descendants of a record at any depth, according to the store.
   private func family(of key: PlainKey, _ view: NodeView) throws -> [PlainKey] {
     var found: [PlainKey] = []
     for kind in PlainKinds.children(of: key.kind) {
@@ -116,7 +116,7 @@ extension Judge {
 
   // MARK: One record
 
-  /// Compares all that a store keeps of a record with what its folded sets make of it.
+  /// Compares everything that a store keeps of a record with what the folded sets give.
   func checkRecord(_ key: PlainKey, _ expected: Expectations) throws {
     let view = expected.view
     let record = expected[key]
@@ -125,7 +125,7 @@ extension Judge {
     let stored = try StoreReader.row(key, view.connection)
     guard expected.exists(key) else {
       if stored == nil { return }
-      throw Violation(.state, view.name, "\(key) is stored though no folded set wrote to it")
+      throw Violation(.state, view.name, "\(key) is stored although no folded set wrote to it")
     }
     guard let stored else { throw missing(record, view, "\(key) is not stored") }
     try checkLife(record, stored, view)
@@ -140,20 +140,21 @@ extension Judge {
     guard stored.life != record.life.map({ $0 ? 1 : 0 }) else { return }
     let by = record.cells[0].map { "\(library.sets[$0.winner.set].stamp)" } ?? "nothing"
     if record.life != true, stored.life == 1 {
-      throw Violation(.resurrection, view.name, "\(record.key) lives though \(by) decides that it does not")
+      throw Violation(
+        .resurrection, view.name, "\(record.key) is alive although \(by) decides that it is dead")
     }
     throw missing(
-      record, view, "\(record.key) has life \(stored.life.map(String.init) ?? "NULL") against \(by)")
+      record, view, "\(record.key) has life \(stored.life.map(String.init) ?? "NULL"), contrary to \(by)")
   }
 
   private func checkStamps(_ record: PlainRecord, _ stored: StoredRecordRow, _ view: NodeView) throws {
     let isWhole = PlainKinds.isWhole(record.key.kind)
     var shown: [Int: Int] = [:]
     for (field, number) in stored.stamps where !isWhole || field == 0 {
-      // Seeds are of number 0, and stand below every set.
+      // Seeds have number 0 and lose to every set.
       if number == 0, PlainKinds.isFixed(record.key, field) || record.key == PlainKinds.profile { continue }
       guard let set = view.set(number: number) else {
-        throw Violation(.state, view.name, "\(record.key) names set \(number), which is not there")
+        throw Violation(.state, view.name, "\(record.key) names set number \(number), which does not exist")
       }
       shown[field] = set
     }
@@ -162,7 +163,7 @@ extension Judge {
     let field = Set(shown.keys).union(wanted.keys).filter { shown[$0] != wanted[$0] }.min() ?? 0
     throw missing(
       record, view,
-      "field \(field) of \(record.key) shows \(name(shown[field])) where \(name(wanted[field])) wins")
+      "field \(field) of \(record.key) is by \(name(shown[field])), but \(name(wanted[field])) wins")
   }
 
   private func name(_ set: Int?) -> String { set.map { "set \(library.sets[$0].id)" } ?? "nothing" }
@@ -190,11 +191,12 @@ extension Judge {
       }
     }
     guard contents == stored.extra else {
-      throw missing(record, view, "\(record.key) does not keep beside its columns what does not fit them")
+      throw missing(record, view, "\(record.key) has wrong values in its column extra")
     }
   }
 
-  /// What a difference of a record is: part of a set, if other records of the set that should show here show it.
+  /// The violation for a wrong record. If other records already have the set that is missing here, the set was folded
+  /// only in part.
   private func missing(_ record: PlainRecord, _ view: NodeView, _ sentence: String) -> Violation {
     for cell in record.cells.values {
       let number = view.number(of: cell.winner.set)
@@ -205,7 +207,7 @@ extension Judge {
         {
           return Violation(
             .partialSet, view.name,
-            "\(sentence); set \(library.sets[cell.winner.set].id) shows in \(entry.key) and not here")
+            "\(sentence); set \(library.sets[cell.winner.set].id) is folded in \(entry.key) but not here")
         }
       }
     }

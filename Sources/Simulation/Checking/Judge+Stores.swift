@@ -2,14 +2,14 @@
 
 import SQLite
 
-/// What a step has brought into a store.
+/// The sets that a step added to a store.
 struct StoreNews {
   var folded: [Int] = []
   var stored: [Int] = []
 }
 
 extension Judge {
-  /// Reads what has come since the last look, and judges it.
+  /// Reads and checks what was added to a store since the last look.
   func readNews(_ node: String) throws {
     let view = view(node)
     guard try view.hasChanged() else { return }
@@ -20,10 +20,10 @@ extension Judge {
       }
       if hasNewCuts { return try readWhole(node, isStart: false) }
     }
-    // Cuts that were heard of on a full disk take effect later than their statements are read.
+    // Cuts learned on a full disk take effect later than their statements show: the log may have been rebuilt now.
     let isRebuilt = ledgers[node]?.passed.isEmpty == false
     guard try !isRebuilt && isContinued(view) else { return try readWhole(node, isStart: false) }
-    // What has just come may have seen what a cut leaves out.
+    // New sets may depend on sets that a cut excludes.
     view.hasGaps = try StoreReader.hasToleratedGap(view.connection)
     var news = StoreNews()
     for row in try StoreReader.logRows(after: Int64(view.numbers.count), view.connection) {
@@ -54,7 +54,7 @@ extension Judge {
     view.unjudged = []
   }
 
-  /// The kept tip of a cut has come: what leads to it is held no more.
+  /// Updates held sets. They must be released when the kept tip of a cut arrives that they lead to.
   private func takeReleased(_ view: NodeView, _ news: inout StoreNews) throws {
     for number in view.held.sorted() {
       let state = try StoreReader.folded(at: number, view.connection)
@@ -63,7 +63,7 @@ extension Judge {
         if news.stored.isEmpty || !isAllowed(set, view) || ledgers[view.name]?.hasRoom == false { continue }
         throw Violation(
           .revocation, view.name,
-          "change set \(library.sets[set].id) is held though the kept tip of its log is here")
+          "change set \(library.sets[set].id) is held although the kept tip of its log is stored")
       }
       view.held.remove(number)
       view[set] = state == 1 ? .folded : .waits
@@ -72,7 +72,7 @@ extension Judge {
     }
   }
 
-  /// Whether a set that has just been stored waits without need. A minute is left for a clock that moves meanwhile.
+  /// Checks that a set that was just stored is not parked needlessly. Allows a minute for a moving clock.
   private func checkWaits(_ set: Int, _ view: NodeView) throws {
     let header = library.sets[set].header
     guard view[set] == .waits, let wall = ledgers[view.name]?.wall,
@@ -84,10 +84,10 @@ extension Judge {
     }
     throw Violation(
       .state, view.name,
-      "change set \(library.sets[set].id) waits, though it is dated less than ten minutes ahead")
+      "change set \(library.sets[set].id) is parked although its clock is less than ten minutes ahead")
   }
 
-  /// When the kept tip of a cut comes, what leads to it is folded at once.
+  /// Checks that sets are folded at once when the kept tip arrives that they lead to.
   private func checkReleased(by stored: [Int], _ view: NodeView) throws {
     let logs = Set(stored.map { library.sets[$0].header.log }.filter { cuts(of: $0, view) != nil })
     guard !logs.isEmpty, let ledger = ledgers[view.name], ledger.hasRoom else { return }
@@ -97,11 +97,11 @@ extension Judge {
       else { continue }
       throw Violation(
         .revocation, view.name,
-        "change set \(library.sets[set].id) waits though the kept tip of its log has come")
+        "change set \(library.sets[set].id) is parked although the kept tip of its log has arrived")
     }
   }
 
-  /// With the last kept tip a cut is in effect: what it leaves out is folded no more.
+  /// Checks that excluded sets are no longer folded when the last kept tip arrives, which puts a cut into effect.
   private func checkEnded(by stored: [Int], _ view: NodeView) throws {
     let logs = Set(stored.map { library.sets[$0].header.log }.filter { cuts(of: $0, view) != nil })
     guard !logs.isEmpty, ledgers[view.name]?.hasRoom == true else { return }
@@ -109,14 +109,14 @@ extension Judge {
       if isAllowed(set, view) { continue }
       throw Violation(
         .revocation, view.name,
-        "change set \(library.sets[set].id) is folded though the tips of a cut are here that leaves it out")
+        "change set \(library.sets[set].id) is folded although a cut in effect excludes it")
     }
   }
 
-  /// Nothing that could be folded waits for long: a timer rings after a minute at most.
+  /// Checks that no parked set that could be folded stays parked for long: a timer fires within a minute.
   func checkRateLimits(_ node: String) throws {
     guard let view = views[node], let ledger = ledgers[node], let steady else { return }
-    // A process that was stopped has heard no timer.
+    // A suspended process got no timer.
     let hasRested = steady - ledger.lookedAt > 25_000
     ledger.lookedAt = steady
     guard ledger.hasRoom, !hasRested, !view.waiting.isEmpty else { return ledger.dueSince = [:] }
@@ -131,10 +131,11 @@ extension Judge {
     guard let late = due.filter({ steady - $0.value > 90_000 }).keys.min() else { return }
     throw Violation(
       .state, node,
-      "change set \(library.sets[late].id) has waited for a minute and a half with nothing in its way")
+      "change set \(library.sets[late].id) has been parked for a minute and a half although it could be folded"
+    )
   }
 
-  /// Whether a set that waits could be folded: its time has come, no cut leaves it out, what it has seen is folded.
+  /// Whether a parked set could be folded: it is due, no cut excludes it, and what it depends on is folded.
   private func isReady(_ set: Int, _ view: NodeView, by time: Int64) -> Bool {
     let header = library.sets[set].header
     guard Int64(header.clock >> 16) <= time, isAllowed(set, view) else { return false }
@@ -148,7 +149,7 @@ extension Judge {
     return try StoreReader.id(at: Int64(view.numbers.count), view.connection) == library.sets[last].id
   }
 
-  /// Reads the whole store, and judges all that follows from its log.
+  /// Reads the whole store and checks everything that is derived from its log.
   func readWhole(_ node: String, isStart: Bool) throws {
     let view = view(node)
     count { $0.wholeLooks += 1 }
@@ -163,7 +164,7 @@ extension Judge {
     var news = StoreNews()
     for row in try StoreReader.logRows(after: 0, view.connection) { try take(row, view, &news) }
     view.waiting = try StoreReader.waiting(view.connection)
-    // A node that starts may have folded what was due at some time before.
+    // At a start, it is unknown when a set was folded, and so whether it was due then.
     for set in news.folded {
       try checkFolds(set, view, isNew: !isStart && !foldedBefore.contains(set))
     }
@@ -211,7 +212,7 @@ extension Judge {
 
   // MARK: Statements
 
-  /// Reads new statements and forgets those that are gone; true if anything differs.
+  /// Reads new statements and drops those that are gone; true if anything changed.
   private func readStatements(_ view: NodeView) throws -> Bool {
     let ids = try StoreReader.statementIDs(view.connection)
     guard ids.count != view.statements.count || ids.contains(where: { view.statements[$0] == nil }) else {
@@ -219,7 +220,7 @@ extension Judge {
     }
     let present = Set(ids)
     for (id, statement) in view.statements where !present.contains(id) {
-      // Only an older word of the same device about its addresses ever leaves.
+      // Only an address statement may disappear, replaced by a newer one of the same device.
       guard statement.kind == 8 else {
         throw Violation(.wentBack, view.name, "statement \(id) of kind \(statement.kind) is gone")
       }
@@ -231,7 +232,7 @@ extension Judge {
     do {
       view.circle = try PlainCircle(ids.compactMap { view.statements[$0] })
     } catch {
-      throw Violation(.unauthorised, view.name, "its statements are no circle: \(error)")
+      throw Violation(.unauthorised, view.name, "its statements do not form a circle: \(error)")
     }
     view.heads = nil
     return true
@@ -242,7 +243,7 @@ extension Judge {
     if let known = statements[id], known.bytes == bytes { return known.statement }
     do {
       let statement = try PlainStatement(bytes)
-      guard statement.id == id else { throw PlainRefusal("statement", "another id than its row's") }
+      guard statement.id == id else { throw PlainRefusal("statement", "an id that differs from its row's") }
       statements[id] = (bytes, statement)
       return statement
     } catch {

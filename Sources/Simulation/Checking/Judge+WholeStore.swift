@@ -3,7 +3,7 @@
 import SQLite
 
 extension Judge {
-  /// Computes everything that follows from the log again and compares it with what the store keeps.
+  /// Computes everything that is derived from the log and compares it with the store.
   func checkWholeStore(_ view: NodeView) throws {
     let expected = Expectations(view, library)
     var keys: Set<PlainKey> = [PlainKinds.none, PlainKinds.profile]
@@ -23,12 +23,12 @@ extension Judge {
     try checkUndos(view)
   }
 
-  /// No row of a table belongs to a record that no folded set wrote to.
+  /// Checks that no table has a row for a record that no folded set wrote to.
   private func checkNothingElse(_ keys: Set<PlainKey>, _ expected: Expectations) throws {
     let view = expected.view
     for kind in PlainKinds.all.map(Optional.some) + [nil] {
       for key in try StoreReader.keys(kind, view.connection) where !keys.contains(key) {
-        throw Violation(.state, view.name, "\(key) is stored though no folded set wrote to it")
+        throw Violation(.state, view.name, "\(key) is stored although no folded set wrote to it")
       }
     }
     for (table, rule) in [
@@ -43,12 +43,12 @@ extension Judge {
         return found
       }
       for key in found where !keys.contains(key) {
-        throw Violation(rule, view.name, "\(table) speaks of \(key), which no folded set wrote to")
+        throw Violation(rule, view.name, "\(table) has a row for \(key), which no folded set wrote to")
       }
     }
   }
 
-  /// The views show exactly what lives and belongs to something that shows.
+  /// Checks that the views show exactly the live records whose parents are visible.
   private func checkVisible(_ keys: Set<PlainKey>, _ expected: Expectations) throws {
     let view = expected.view
     for kind in PlainKinds.all {
@@ -86,7 +86,7 @@ extension Judge {
     }
     guard stored == wanted else {
       throw Violation(
-        .state, view.name, "\(stored.count) undos are noted; its folded sets name \(wanted.count)")
+        .state, view.name, "undos has \(stored.count) rows; its folded sets give \(wanted.count)")
     }
   }
 }

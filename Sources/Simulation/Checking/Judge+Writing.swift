@@ -1,9 +1,10 @@
-// Protocol/change-set.md, "Writing a set"; Protocol/session.md, "Own log after a start"
+// Protocol/change-set.md, "Writing a set"; Protocol/session.md, "Own logs after a start"
 
 extension Judge {
-  /// What a node has just written is dated by its clock and by what it has seen, in a log that is its own alone.
+  /// Checks newly written sets: their clocks follow from the wall clock and the sets seen, and only this device writes
+  /// their logs.
   ///
-  /// - Parameter wall: what its clock showed; nil if the world does not tell.
+  /// - Parameter wall: the node's wall clock at the write; nil if unknown.
   func checkWritten(_ written: Set<Int>, _ view: NodeView, wall: Int64?) throws {
     guard let ledger = ledgers[view.name] else { return }
     for set in written.sorted() {
@@ -13,15 +14,15 @@ extension Judge {
       guard ledger.hasRoom else { continue }
       if view.circle?.forkProofs.keys.contains(where: { isOfIncarnation($0, header.log) }) == true {
         throw Violation(
-          .equivocation, view.name, "\(what) was written though there is proof that its log has forked")
+          .equivocation, view.name, "\(what) was written although a proof shows that its log has forked")
       }
       if view.circle?.hasEnded(header.log) == true {
         throw Violation(
-          .equivocation, view.name, "\(what) was written though another copy of its data has ended that log")
+          .equivocation, view.name, "\(what) was written although that log has been cut by its own device")
       }
       if ledger.elsewhere.contains(header.log.incarnation) {
         throw Violation(
-          .equivocation, view.name, "\(what) was written though sets of that log have come from elsewhere")
+          .equivocation, view.name, "\(what) was written although peers have sent other sets of that log")
       }
     }
   }
@@ -31,12 +32,13 @@ extension Judge {
   ) throws {
     let time = Int64(library.sets[set].header.clock >> 16)
     guard time >= wall else {
-      throw Violation(.state, view.name, "\(what) is dated \(wall - time) ms before it was written")
+      throw Violation(.state, view.name, "\(what) has a clock \(wall - time) ms before the wall clock")
     }
-    // A counter that is full carries into the milliseconds.
+    // A full counter carries into the milliseconds.
     let latest = latestDate(set, written, view, wall) + 1
     guard time <= latest else {
-      throw Violation(.state, view.name, "\(what) is dated \(time - latest) ms after all that its author saw")
+      throw Violation(
+        .state, view.name, "\(what) has a clock \(time - latest) ms after everything that its author saw")
     }
   }
 
@@ -44,17 +46,17 @@ extension Judge {
     (log.device, log.incarnation) == (other.device, other.incarnation)
   }
 
-  /// The newest time that an author may give a set: its wall clock's, or that of what it has seen.
+  /// The latest time that a set may have: that of the wall clock, or of the newest set seen.
   private func latestDate(_ set: Int, _ written: Set<Int>, _ view: NodeView, _ wall: Int64) -> Int64 {
     let log = library.sets[set].header.log
-    // No set is dated before 1970.
+    // No clock is before 1970.
     var latest = max(wall, 0)
     for other in view.numbers where !written.contains(other) {
       let header = library.sets[other].header
       guard header.log.lane == log.lane, header.log == log || view[other] == .folded else { continue }
       latest = max(latest, Int64(header.clock >> 16))
     }
-    // A profile is dated no earlier than it says of itself.
+    // The clock of a profile is not below the profile's modification time.
     for written in written {
       for entry in library.sets[written].entries where entry.key == PlainKinds.profile {
         guard let cell = entry.cells.first(where: { $0.field == 1 }),
@@ -67,7 +69,7 @@ extension Judge {
     return latest
   }
 
-  /// Own sets that somebody else has brought: another copy of the node's data writes that log.
+  /// Records incarnations of which peers have sent sets that this node did not write: another copy writes those logs.
   func noteOwnFromElsewhere(_ stored: [Int], _ view: NodeView) {
     guard let ledger = ledgers[view.name], !ledger.arrived.isEmpty else { return }
     for set in stored {
@@ -79,7 +81,8 @@ extension Judge {
     }
   }
 
-  /// Sets of a node's own device come to it: what it keeps of the log that nobody was sent may have to give way.
+  /// Records received sets of the node's own device, and up to where its own sets may have been sent: withheld sets may
+  /// have to yield to them.
   func noteOwnSets(_ headers: [[UInt8]], _ view: NodeView, _ ledger: NodeLedger) {
     let own = headers.filter { (try? PlainHeader($0))?.log.device == view.device }
     guard !own.isEmpty else { return }
@@ -89,10 +92,10 @@ extension Judge {
     }
   }
 
-  /// Where another copy of a node's data has written other sets, what nobody was sent is not kept beside them.
+  /// Checks that withheld sets were re-authored elsewhere when other sets of the same log arrived from another copy.
   func checkGivesWay(_ stored: [Int], _ view: NodeView) throws {
     guard let ledger = ledgers[view.name], ledger.hasRoom, let told = ledger.toldAt, let steady,
-      // In the same step the node may have let go of what it had held back for so long.
+      // Later, the lane may have been released in the same step.
       steady - told < Self.ownSetsMilliseconds
     else { return }
     for set in stored {
@@ -103,35 +106,35 @@ extension Judge {
         let log = library.logIndex(header.log)
       else { continue }
       let kept = library.sets(at: .init(log: log, sequence: header.sequence)).first { other in
-        // Where the log forked further back, what stands there was sent.
+        // With another predecessor the log forked earlier, and the set was sent.
         other != set && library.predecessors[other] == library.predecessors[set] && view[other] != .absent
           && !isOnPath(other, toOneOf: ledger.brought)
       }
       guard let kept, try !StoreReader.isSpent(view.connection) else { continue }
       throw Violation(
         .equivocation, view.name,
-        "it keeps its set \(library.sets[kept].id), which nobody was sent, beside \(library.sets[set].id) of another copy"
+        "it keeps its withheld set \(library.sets[kept].id) in addition to \(library.sets[set].id) of another copy"
       )
     }
   }
 
-  /// For how long sets that somebody has promised are waited for: Protocol/limits.md.
+  /// The maximum time for which announced sets keep a lane withheld: Protocol/limits.md.
   private static var ownSetsMilliseconds: Int64 { 60_000 }
 
-  /// Whether others that hold one of these hold a set too.
+  /// Whether a set is an ancestor of one of these, or is one.
   private func isOnPath(_ set: Int, toOneOf tips: Set<Name32>) -> Bool {
     tips.contains { library.index(of: $0).map { library.isOnPath(set, to: $0) } ?? false }
   }
 
-  /// A peer tells of tips. Another copy of the node's data may have written them.
+  /// Records heads announced by a peer. Another copy of the node's data may have written them.
   ///
-  /// - Parameter isComplete: what was told of the lane before, on the same connection, no longer counts; else only what
-  ///   was told of the logs that are named now.
+  /// - Parameter isComplete: whether they replace all heads of the lane announced before on the same connection;
+  ///   otherwise they replace only those of the same logs.
   func noteTold(
     _ ids: [Name32], _ lane: Int, isComplete: Bool, _ link: UInt64, _ view: NodeView, _ ledger: NodeLedger
   ) {
     if let promised = ledger.promised[link] {
-      // A tip that nobody has may be of any log.
+      // A head of an unknown set may belong to any log.
       let logs = ids.map { library.index(of: $0).map { library.sets[$0].header.log } }
       ledger.promised[link] = promised.filter {
         let set = library.sets[$0]
@@ -139,7 +142,7 @@ extension Judge {
         return !isComplete && !logs.contains { $0 == nil || $0 == set.header.log }
       }
     }
-    // While nobody else has told anything, and this one nothing of the lane, that has not been let go.
+    // The lane is still withheld for certain if this is the first peer, and its first message about the lane.
     let isKept = ledger.toldLanes.insert(lane).inserted && ledger.tellers == [link]
     guard ledger.mayFork else { return }
     ledger.told.formUnion(ids)
@@ -162,28 +165,30 @@ extension Judge {
     return old.map { library.sets[$0].header.sequence }.max() ?? 0
   }
 
-  /// What was written since the start goes to nobody before somebody has told what it holds, nor while that comes.
+  /// Checks that sets written since the start are sent or announced only after a peer has told what it holds, and not
+  /// while announced sets of the same log are still to come.
   func checkAsked(_ ids: [Name32], to: String, _ view: NodeView, _ ledger: NodeLedger) throws {
     guard let steady else { return }
     for id in ids where ledger.fresh.contains(id) {
       guard let told = ledger.toldAt, steady - told >= 20 else {
         throw Violation(
-          .equivocation, view.name, "it showed \(to) its new set \(id) before anybody had told of its logs")
+          .equivocation, view.name,
+          "it released its new set \(id) to \(to) before any peer had told what it holds")
       }
-      // Whoever promises a set and sends nothing is given up some seconds later.
+      // A peer that announces a set and sends nothing is given up after some seconds.
       guard ledger.hasRoom, steady - told < Self.promiseMilliseconds, !ledger.sent.contains(id),
         let promise = promise(of: id, view, ledger)
       else { continue }
       throw Violation(
         .equivocation, view.name,
-        "it showed \(to) its new set \(id) though set \(library.sets[promise].id) of another copy was to come"
+        "it released its new set \(id) to \(to) although set \(library.sets[promise].id) of another copy was announced"
       )
     }
   }
 
   private static var promiseMilliseconds: Int64 { 15_000 }
 
-  /// A set of another log that a peer has announced, that is not stored here, and that no cut excludes.
+  /// An announced set of the same log that is not stored here, and that no cut excludes; nil if there is none.
   private func promise(of id: Name32, _ view: NodeView, _ ledger: NodeLedger) -> Int? {
     guard let log = library.index(of: id).map({ library.sets[$0].header.log }) else { return nil }
     for (link, tips) in ledger.promised.sorted(by: { $0.key < $1.key }) {
@@ -198,18 +203,18 @@ extension Judge {
     return nil
   }
 
-  /// Nothing but reasons goes to a device that is out of the circle.
+  /// Checks that a device that is not a member is sent nothing but reasons.
   func checkOutsiders(_ view: NodeView, _ ledger: NodeLedger) throws {
     guard ledger.hasRoom, let circle = view.circle else { return }
     for (name, statements) in ledger.outsiders.sorted(by: { $0.key < $1.key }) {
       guard let device = device(name), !circle.members.contains(device) else { continue }
-      // Of several statements that come in one step the first may take a device in, and the next one out again.
+      // Statements received in one step may admit a device and then revoke it.
       guard statements == view.certificates else { continue }
-      throw Violation(.revocation, view.name, "it goes on talking with \(name), which is no member")
+      throw Violation(.revocation, view.name, "it still sends messages to \(name), which is not a member")
     }
   }
 
-  /// Whom a message goes to that only members get.
+  /// Records that a message for members only went to a device that is not a member.
   func noteOutsider(_ to: String, _ view: NodeView, _ ledger: NodeLedger) {
     guard let circle = view.circle, let device = device(to), !circle.members.contains(device) else { return }
     ledger.outsiders[to] = view.certificates

@@ -1,28 +1,60 @@
-// Protocol/*: the promises of the chapters, checked on running nodes by code that shares nothing with them.
+// Protocol/*: the rules of the chapters, checked on running nodes by independent code.
 
 package import SQLite
 
-/// Watches all honest nodes of a world and throws a `Violation` as soon as one breaks a promise.
+// The judge: an independent check of every step
+//
+// The judge shares no code with what it checks except the SQLite connection and libsodium's primitives. It reads the
+// tables of a store and the bytes of messages, and has its own CBOR reader, statement and membership rules, causality,
+// merge and hashes (the `Plain…` files and SetLibrary.swift). Had it used the production fold, a bug in the fold would
+// be on both sides of each comparison and never show.
+//
+// It keeps: `SetLibrary`, every set that any store has held, verified once; per node a `NodeView`, the store as of the
+// last look, and a `NodeLedger`, what the world reported and no store shows: sent, said, acknowledged, wall clock.
+//
+// The world reports in order of events. Messages are reported before the look at the step that sent them:
+//
+//   world                                 judge, for the node alice
+//   sent(summary, to bob)            ──▶  ledger: alice said that her heads hash to h
+//   sent(sets [s8], to bob)          ──▶  ledger: alice sent s8
+//   looked(at: alice), after the step ─▶  new statements  → members, cuts and gate, computed from all statements
+//                                         new log rows    → parse and verify; author, predecessor, dependencies, clock
+//                                         newly folded    → allowed to fold? Then fold their records from all writes
+//                                                           and compare rows, stamps, siblings, writers, digests
+//                                         ledger          → h was the hash before, during or after the step;
+//                                                           s8 is stored; both only on an open lane, to a member
+//
+// When it recomputes what:
+//   each step (`looked`)               what is new since the last look; after new cuts, the whole store
+//   each write (`acknowledged`)        stored, declares all that was folded, dated correctly, in a log of its own
+//   start, and now and then            the whole store: all records, digests, views, counts, undos, quarantine;
+//   (`started`, `inspected`)           no set and no statement that was stored has disappeared without a reason
+//   after healing (`healed`)           members hold equal statements, sets and rows, and a proof of each fork
+//
+// If a look at the news fails, the whole store is read: the view may have been stale, for instance because the log was
+// rebuilt. Only what is wrong in the whole store too, a statement that is gone, or a broken gate is reported.
+// The judge must never be stricter than the chapters: it allows for a full disk, where cuts take effect late, for a
+// copied or restored store, and for changes of state in the middle of a step.
+
+/// Checks all honest nodes of a world and throws a `Violation` as soon as one breaks a rule of the protocol.
 ///
-/// The world tells it what happens, in the order in which it happens: a look at a store follows each step of the
-/// node, with everything obeyed that the step asked for. Of each store only what is new is read. The judge reads
-/// tables and bytes; it has parsers, rules and a fold of its own.
+/// The world reports what happens in order; the file's head describes what is recomputed and when.
 package final class Judge {
   let library = SetLibrary()
   var views: [String: NodeView] = [:]
-  /// An issuer that the build under test accepts besides those of the circle.
+  /// An issuer that the build under test accepts in addition to those of the circle.
   let extraIssuer: Name32?
-  /// Statements verified so far, by id: each is read once for all nodes.
+  /// Verified statements by id: each is parsed once for all nodes.
   var statements: [Name32: (bytes: [UInt8], statement: PlainStatement)] = [:]
   var ledgers: [String: NodeLedger] = [:]
   var links: [LinkKey: LinkView] = [:]
-  /// Milliseconds on a clock that only goes on; nil while the world does not tell.
+  /// The time of a monotonic clock, in milliseconds; nil while unknown.
   package var steady: Int64?
-  /// All sets that a device has ever had in its store, or a copy of it.
+  /// All sets that a device, or a copy of it, has ever stored.
   var everHeld: [Name32: Set<Int>] = [:]
-  /// Devices that are not honest, by name.
+  /// The keys of adversaries, by name.
   var strangers: [String: Name32] = [:]
-  /// What was seen to work, so that a run can show that it looked at all.
+  /// Counts of checks, so that a run can prove that checks took place.
   package private(set) var counts = Counts()
 
   package struct Counts: Sendable {
@@ -38,12 +70,12 @@ package final class Judge {
 
   // MARK: Nodes
 
-  /// A node runs: for the first time, or again after it ended.
+  /// A node has started, for the first time or again.
   ///
   /// - Parameters:
-  ///   - connection: reads the node's store; kept until `stopped`.
+  ///   - connection: a connection to the node's store; kept until `stopped`.
   ///   - wall: the node's wall clock, milliseconds since 1970.
-  ///   - isPremiumHere: premium by a trait of the build or a mock purchase.
+  ///   - isPremiumHere: whether it has premium by a trait of the build or a mock purchase.
   package func started(
     _ node: String, device: [UInt8], connection: Connection, wall: Int64, prefersSync: Bool,
     isPremiumHere: Bool = false
@@ -65,7 +97,7 @@ package final class Judge {
     }
     ledger.wasCutShort = false
     ledger.isDown = false
-    // What a node that was killed had handed out before must be there.
+    // Everything that a killed node had sent before must be stored.
     (ledger.said, ledger.doubts, ledger.claims, ledger.passed) = ([], [], [], [])
     (ledger.arrived, ledger.outsiders) = ([], [:])
     ledger.forgetRun()
@@ -73,28 +105,28 @@ package final class Judge {
     try checkSaid(self.view(node), before: nil)
   }
 
-  /// A node has ended, or was ended; what it had shown must be there when it runs again.
+  /// A node has ended or was killed. What it had sent must be in its store when it starts again.
   package func stopped(_ node: String) {
     dropLinks(of: node)
-    // What it said before it was killed may have arrived.
+    // What it sent before it was killed may have arrived.
     if let view = views[node], let ledger = ledgers[node], !ledger.said.isEmpty {
       let lanes = NodeState(view, library).lanes
       for said in ledger.said { ledger.remember(NodeState(certificates: said.certificates, lanes: lanes)) }
     }
     ledgers[node]?.isDown = true
     ledgers[node]?.wasCutShort = ledgers[node]?.said.isEmpty == false
-    // Its volume may be gone with the process.
+    // Its volume may go away with the process, so drop the connection to it.
     if let none = try? Connection(.memory) { views[node]?.connection = none }
   }
 
-  /// A node is gone for good: nothing is asked of it any more.
+  /// A node is gone for good and is no longer checked.
   package func removed(_ node: String) {
     dropLinks(of: node)
     views[node] = nil
     ledgers[node] = nil
   }
 
-  /// A node has done a step and may have changed its store.
+  /// A node has done a step: checks what changed.
   package func looked(at node: String, wall: Int64) throws {
     ledgers[node]?.wall = wall
     counts.looks += 1
@@ -107,7 +139,7 @@ package final class Judge {
         try readNews(node)
       }
     } catch let violation as Violation {
-      // What was remembered of the store may be stale; what is in it decides.
+      // The view may be stale; the whole store decides.
       try readWhole(node, isStart: false)
       if violation.rule == .wentBack || violation.rule == .gate { throw violation }
     }
@@ -115,7 +147,7 @@ package final class Judge {
     try checkSaid(view(node), before: before)
   }
 
-  /// A look at the whole store: everything that follows from the log is computed again and compared.
+  /// A node has done a step: checks the whole store against everything derived from its log.
   package func inspected(_ node: String, wall: Int64) throws {
     ledgers[node]?.wall = wall
     let before = stateBefore(node)
@@ -123,47 +155,47 @@ package final class Judge {
     try checkSaid(view(node), before: before)
   }
 
-  /// What a node may lose is not held against it: its disk lied, or an older copy of its data was put back.
+  /// A node may have lost sets, which is no violation: its disk lied, or an older copy of its data was restored.
   package func mayHaveLost(_ node: String) {
     views[node]?.mayHaveLost = true
     ledgers[node]?.knowsSent = []
   }
 
-  /// The data of a node runs, or has run, in another place too.
+  /// A copy of a node's data is, or has been, in use.
   ///
-  /// - Parameter isHidden: neither can see that it is a copy, so the two may fork their log.
+  /// - Parameter isHidden: whether neither can notice that there is a copy, so that they may fork their log.
   package func cloned(_ node: String, isHidden: Bool = true) {
     ledger(node).hasTwin = true
     if isHidden { ledger(node).mayFork = true }
   }
 
-  /// Time goes on, and a node may not have had a turn since: what ends by itself has ended.
+  /// Updates the wall clock of a node that may have done nothing since: entitlements may have expired.
   package func isNow(_ node: String, wall: Int64) { ledgers[node]?.wall = wall }
 
   package func preferred(_ node: String, sync: Bool) { ledger(node).prefersSync = sync }
 
-  /// Whether a node's disk has room; while it has none, what the node learns is not in its store.
+  /// Sets whether a node's disk has room. While it is full, what the node learns is not in its store.
   package func hasRoom(_ node: String, _ hasRoom: Bool) {
     let ledger = ledger(node)
     if hasRoom, !ledger.hasRoom { ledger.hasRoomAgain = true }
     ledger.hasRoom = hasRoom
   }
 
-  // MARK: What others tell
+  // MARK: Other reports
 
-  /// A counter of a node, or of one of its peers, with the most that it may be.
+  /// Checks a counter of a node, or of one of its sessions, against its maximum.
   package func measured(_ node: String, _ name: String, _ value: Int, max: Int) throws {
     guard value > max else { return }
-    throw Violation(.limit, node, "\(name) is \(value), at most \(max) is allowed")
+    throw Violation(.limit, node, "\(name) is \(value), the maximum is \(max)")
   }
 
-  /// A node has closed a session and says that the other end broke the protocol.
+  /// A node has closed a session because its peer broke the protocol.
   package func closedAsMisbehaved(_ node: String, peer: String, cause: String) throws {
     guard views[node] != nil, views[peer] != nil else { return }
-    throw Violation(.falseMisbehaviour, node, "it closed the honest node \(peer) as misbehaved: \(cause)")
+    throw Violation(.falseMisbehaviour, node, "it closed the session with the honest node \(peer): \(cause)")
   }
 
-  /// What the world has told of a node, running or not.
+  /// The ledger of a node, running or not.
   private func ledger(_ node: String) -> NodeLedger {
     if let known = ledgers[node] { return known }
     let ledger = NodeLedger()
@@ -171,7 +203,7 @@ package final class Judge {
     return ledger
   }
 
-  /// Where a node stood before what it did in a step, if it said something of it.
+  /// The state of a node before a step; nil if it said nothing about its state in the step.
   private func stateBefore(_ node: String) -> NodeState? {
     guard let ledger = ledgers[node], !ledger.said.isEmpty || !ledger.claims.isEmpty else { return nil }
     return views[node].map { NodeState($0, library) }
@@ -184,79 +216,91 @@ package final class Judge {
 
   func count(_ add: (inout Counts) -> Void) { add(&counts) }
 
-  /// The honest nodes in order of names.
+  /// The names of all honest nodes, sorted.
   var names: [String] { views.keys.sorted() }
 }
 
-/// What the world has told of a node, which its store does not say.
+/// What the world reported about a node and its store does not show.
 final class NodeLedger {
   var prefersSync = false
   var isPremiumHere = false
   var hasRoom = true
-  /// What it learnt meanwhile is to be in its store at the next look.
+  /// Whether the disk has just got room again: the next look must find everything learned meanwhile in the store.
   var hasRoomAgain = false
-  /// It ended in the midst of a step: where it stood when it last spoke shows when it runs again.
+  /// Whether it ended in the middle of a step. The state that it last sent shows in its store when it starts again.
   var wasCutShort = false
-  /// It has ended and does not run again yet.
+  /// Whether it has ended and not started again yet.
   var isDown = false
   /// Its wall clock at the last step.
   var wall: Int64 = 0
-  /// Whether two data directories may have written the same log; or have been, the one a copy of the other.
+  /// Whether a copy of its data may have written the same log.
   var mayFork = false
+  /// Whether a copy of its data exists or has existed.
   var hasTwin = false
-  /// Sets that have come since the last look, of both lanes.
+  /// Sets of both lanes received since the last look.
   var arrived: Set<Name32> = []
-  /// Incarnations of its own of which others have brought sets since it started.
+  /// Its own incarnations for which peers have sent sets since it started.
   var elsewhere: Set<Name16> = []
-  /// What it has written since it started, and when a peer first told where it stands.
+  /// Sets that it has written since it started.
   var fresh: Set<Name32> = []
+  /// When a peer first told what it holds, since it started.
   var toldAt: Int64?
-  /// Over which connections it was told since it started, and of which lanes heads.
+  /// The connections on which peers have told what they hold since it started.
   var tellers: Set<UInt64> = []
+  /// The lanes for which peers have sent heads since it started.
   var toldLanes: Set<Int> = []
-  /// Sets that could be folded and wait, and since when, on the steady clock.
+  /// Parked sets that could be folded, and since when, on the steady clock.
   var dueSince: [Int: Int64] = [:]
+  /// When `checkRateLimits` was last called.
   var lookedAt: Int64 = 0
-  /// When it was last known whom it waits for, and when it did something after a time in which it did nothing.
+  /// When `awaited` was last called.
   var awaitedAt: Int64 = 0
+  /// When it last resumed after a time without activity.
   var restedAt: Int64 = 0
-  /// Of its own logs the newest sets that may have been sent, when a step began that brings sets of them.
+  /// The newest sequence of each own log that may have been sent, as of the start of a step that receives own sets.
   var mayHaveSent: [PlainLog: UInt64] = [:]
-  /// Own sets that others have brought since it started, and what they have told of their heads.
+  /// Own sets that peers have sent since it started.
   var brought: Set<Name32> = []
+  /// Heads that peers have announced since it started.
   var told: Set<Name32> = []
-  /// Tips of its own logs that it lacked when its first peer told of them, by connection, before anything new was shown.
+  /// Heads of its own logs that it lacked when its first peer announced them, by connection: until they arrive or are
+  /// withdrawn, its new sets must stay withheld.
   var promised: [UInt64: Set<Int>] = [:]
-  /// Of which states peers have asked whether it has the same, by connection and token.
+  /// States that peers have asked it to compare, by connection and token.
   var heardStates: [UInt64: [UInt64: Set<Name32>]] = [:]
-  /// What peers have asked, by connection and token, and what it has answered since the last look.
+  /// Questions of peers, by connection and token.
   var questions: [UInt64: [UInt64: PlainQuestion]] = [:]
+  /// Its answers since the last look.
   var answers: [(to: String, PlainQuestion, PlainAnswer)] = []
-  /// The state hashes that it has told while its disk was full, and that its store never showed.
+  /// State hashes that it sent while its disk was full; its store may never have shown them.
   var saidWithoutRoom: Set<Name32> = []
-  /// To whom that is no member it has sent in this step what only members get; the hash of its statements before it.
+  /// Devices that are not members and were sent messages for members in this step, with the hash of the statements as
+  /// of the last look.
   var outsiders: [String: Name32] = [:]
-  /// How many statements its beliefs were compared with.
+  /// The number of statements when its beliefs were last compared.
   var believed = 0
   var acknowledged: Set<Name32> = []
-  /// Own sets that it has sent to somebody, and those of them of which its data may say so: an older copy does not.
+  /// Own sets that it has sent.
   var sent: Set<Name32> = []
+  /// Those of them that its data shows as sent; a restored older copy does not.
   var knowsSent: Set<Name32> = []
-  /// Sets of the records lane that came while the lane was open; nil while the world does not tell what arrives.
+  /// Sets of the records lane received while the lane was open; nil until the first message is reported.
   var admitted: Set<Name32>?
-  /// Sets of the records lane that came while it was closed, and from whom, since the last look.
+  /// Sets of the records lane received while it was closed, with their senders, since the last look.
   var turnedAway: [Name32: (from: String, link: UInt64)] = [:]
-  /// Where it stood when it last said so, the newest last.
+  /// Its states when it sent something about them, the newest last.
   private(set) var states: [NodeState] = []
-  /// What it has said of itself, sent, and perhaps should not have sent since the last look.
+  /// What it has said about its state since the last look.
   var said: [(to: String, certificates: Name32, SaidState)] = []
+  /// Sets that it has sent since the last look.
   var unseen: [(id: Name32, to: String, wasHeld: Bool)] = []
+  /// What it may have sent on a closed lane since the last look.
   var doubts: [Doubt] = []
-  /// With whom it has said that it is in sync, one of these each time; and over which connection, if the records lane
-  /// is open there.
+  /// Its claims to be in sync with one of `peers` since the last look. `openLink` is the connection, if the records
+  /// lane is open on it.
   var claims: [(peers: [String], certificates: Name32, openLink: UInt64?)] = []
 
-  /// Where its lanes stood in the midst of the step.
+  /// Intermediate states of its lanes within the step.
   var passed: [[LaneState]] = []
 
   func forgetStep() {
@@ -264,7 +308,7 @@ final class NodeLedger {
     (arrived, outsiders, mayHaveSent, answers) = ([], [:], [:], [])
   }
 
-  /// A new process knows nothing of what its predecessor heard.
+  /// Forgets what the previous process had received.
   func forgetRun() {
     (elsewhere, fresh, toldAt, believed, tellers, toldLanes) = ([], [], nil, 0, [], [])
     (dueSince, mayHaveSent, brought, told, promised, questions) = ([:], [:], [], [], [:], [:])
@@ -273,7 +317,7 @@ final class NodeLedger {
   func remember(_ state: NodeState) {
     if states.last == state { return }
     states.append(state)
-    // A link that is held up may bring what was said long ago.
+    // Keep many: a delayed link may deliver old messages.
     if states.count > 4_096 { states.removeFirst(1_024) }
   }
 }

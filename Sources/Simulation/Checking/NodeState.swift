@@ -1,9 +1,9 @@
 // Protocol/session.md, "Hashes"
 
-/// Where a node stands, computed from its store's rows.
+/// The state of a node that its peers compare, computed from the rows of its store.
 struct NodeState: Hashable {
   let certificates: Name32
-  /// Settings, records.
+  /// The states of settings and records, in this order.
   let lanes: [LaneState]
 
   init(certificates: Name32, lanes: [LaneState]) {
@@ -21,7 +21,7 @@ struct NodeState: Hashable {
     }
   }
 
-  /// The hash of a set of statements. Of each device only the newest word about its addresses is in the set.
+  /// The hash of a set of statements, which includes only the newest address statement of each device.
   static func certificates(_ statements: some Sequence<PlainStatement>) -> Name32 {
     var ids: [Name32] = []
     var addresses: [Name32: (clock: UInt64, id: Name32)] = [:]
@@ -37,10 +37,10 @@ struct NodeState: Hashable {
     return PlainSealing.hash("waymark/certificates/v1", ids.sorted().flatMap(\.bytes))
   }
 
-  /// The one hash of all that two nodes have in common, where the records lane is open or not.
+  /// The hash of everything that two nodes must have in common; the records lane counts only if it is open.
   func hash(withRecords: Bool) -> Name32 { hash(open: withRecords ? [0, 1] : [0]) }
 
-  /// The same for a node that believes it is not a member: no lane is open for it.
+  /// The hash of a node that believes it is not a member: no lane is open.
   var hashOfOutsider: Name32 { hash(open: []) }
 
   private func hash(open: [Int]) -> Name32 {
@@ -53,13 +53,13 @@ struct NodeState: Hashable {
   }
 }
 
-/// What a node has said of where it stands, and has yet to be compared with its store.
+/// What a node has said about its state, to be compared with its store.
 enum SaidState {
   case summary(certificates: Name32, settings: LaneState, records: LaneState)
-  /// Several where it is not clear which of them it agreed to.
+  /// One of several hashes, if it is unknown which of them it confirmed.
   case oneOf(Set<Name32>)
 
-  /// The state hashes that this may stand for.
+  /// The state hashes that it may stand for.
   var hashes: Set<Name32> {
     switch self {
     case .oneOf(let hashes): hashes
@@ -71,12 +71,12 @@ enum SaidState {
     }
   }
 
-  /// What is not as the node said; nil if all is.
+  /// The part of the state that does not match what the node said; nil if everything matches.
   ///
   /// - Parameters:
-  ///   - certificates: the hash of its statements when it said so.
-  ///   - states: where its lanes stood before and after the step in which it said so. They may have changed one
-  ///     after the other.
+  ///   - certificates: the hash of its statements when it said it.
+  ///   - states: its states before, during and after the step in which it said it. The lanes may have changed one after
+  ///     the other.
   ///   - isOutside: whether it may believe that it is not a member.
   func lie(certificates: Name32, _ states: [NodeState], isOutside: Bool) -> String? {
     switch self {
@@ -103,7 +103,7 @@ enum SaidState {
 }
 
 extension LaneState {
-  /// What of this none of some states has, in words for people who look for the cause.
+  /// The parts that no other state has, in words for debugging.
   fileprivate func differences(to others: [LaneState]) -> String {
     let parts: [(String, KeyPath<LaneState, Name32>)] = [
       ("heads", \.heads), ("folded heads", \.folded), ("digest", \.digest),

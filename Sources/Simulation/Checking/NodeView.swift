@@ -1,10 +1,10 @@
-// Protocol/store.md, "Tables": what a checker knows of one node's store.
+// Protocol/store.md, "Tables"
 
 import SQLite
 
-/// One node as its store showed it at the last look.
+/// The store of one node as of the last look.
 final class NodeView {
-  /// What the store says of a set.
+  /// The state of a set in the store; `waits` is parked.
   enum SetState: UInt8 {
     case absent, waits, folded, held
   }
@@ -15,39 +15,39 @@ final class NodeView {
     didSet { (dataVersion, told) = (nil, nil) }
   }
   private var dataVersion: Int64?
-  /// The hash of the statements that the store held when it was last asked for in the midst of a step.
+  /// The hash of the stored statements when it was last computed in the middle of a step.
   private var told: (version: Int64, certificates: Name32)?
-  /// By index in the library.
+  /// States of sets, by index in the library.
   private(set) var states: [SetState] = []
-  /// What the store numbers 1, 2, 3 …: indexes in the library.
+  /// The indexes in the library of the sets with numbers 1, 2, 3 …
   private(set) var numbers: [Int] = []
-  /// The number of each set, by index in the library; 0 for those that are not here.
+  /// The number of each set in the store, by index in the library; 0 if it is not stored.
   private var numberOf: [Int64] = []
   var statements: [Name32: PlainStatement] = [:] {
     didSet { knownCertificates = nil }
   }
   private var knownCertificates: Name32?
   var circle: PlainCircle?
-  /// What each record adds to its lane's digest.
+  /// The digests computed from the folded sets.
   var digests = ViewDigests()
-  /// The heads that this view implies; made when somebody asks.
+  /// The heads of this view; computed on demand.
   var heads: ViewHeads?
-  /// The newest clock folded from another device.
+  /// The greatest clock of the folded sets of other devices.
   var newestForeignClock: UInt64 = 0
-  /// Sets that wait, by number.
+  /// The numbers of parked sets.
   var waiting: Set<Int64> = []
-  /// Sets that a cut keeps from counting, by number.
+  /// The numbers of stored sets that a cut excludes from folding.
   var held: Set<Int64> = []
-  /// Of sets in logs that are cut, what was seen of others as far as it is stored here; by index.
+  /// What sets have seen of other logs, without sets that are not stored here; by index.
   private var sightsHere: [Int: [SetLibrary.Sight]] = [:]
-  /// Whether stored sets may have seen what is not here.
+  /// Whether the store tolerates gaps: stored sets may depend on sets that a cut excludes and that are missing.
   var hasGaps = false
-  /// What has come since the last look that found nothing wrong.
+  /// Sets added after the last look that found no violation.
   var unjudged: Set<Int> = []
-  /// Ids that a disk that lied, or a restored backup, may have lost.
+  /// Whether sets may have been lost by a disk that lied or by a restored backup.
   var mayHaveLost = false
 
-  /// Whether somebody else has written since the last time this was asked.
+  /// Whether another connection has changed the store since the last call.
   func hasChanged() throws -> Bool {
     let version = try version()
     defer { dataVersion = version }
@@ -58,14 +58,14 @@ final class NodeView {
     try connection.with("PRAGMA data_version") { try $0.step() ? $0.integer(0) : 0 }
   }
 
-  /// The hash of the statements of the last look.
+  /// The hash of the statements as of the last look.
   var certificates: Name32 {
     let hash = knownCertificates ?? NodeState.certificates(statements.values)
     knownCertificates = hash
     return hash
   }
 
-  /// The hash of the statements that the store holds by now; computed again only after somebody else has written.
+  /// The hash of the statements that are stored now; computed only after another connection has changed the store.
   func certificates(by compute: () throws -> Name32) throws -> Name32 {
     let version = try version()
     if let told, told.version == version { return told.certificates }
@@ -88,7 +88,7 @@ final class NodeView {
     }
   }
 
-  /// The number that the store gave a set; 0 for seeds.
+  /// The set with a number in the store; nil for seeds, which have number 0, and unknown numbers.
   func set(number: Int64) -> Int? {
     number >= 1 && number <= numbers.count ? numbers[Int(number) - 1] : nil
   }
@@ -103,7 +103,7 @@ final class NodeView {
     heads = nil
   }
 
-  /// Forgets the log, to read it anew.
+  /// Forgets the log, so that it can be read again.
   func clear() {
     states = []
     numbers = []
@@ -119,12 +119,12 @@ final class NodeView {
 
   var storedSets: Set<Int> { Set(numbers) }
 
-  /// Whether the past of one set covers another, as this node can know.
+  /// Whether the past of one set covers another, as far as this node can know.
   func covers(_ later: Int, _ earlier: Int, _ library: SetLibrary) -> Bool {
     library.covers(later, earlier, by: hasGaps ? sights(later, library) : library.sights[later])
   }
 
-  /// What a set has seen, without what is not stored here: nobody asks who has seen what never folds.
+  /// What a set has seen of other logs, without sets that are not stored here: those never fold here.
   private func sights(_ set: Int, _ library: SetLibrary) -> [SetLibrary.Sight] {
     var path: [Int] = []
     var next: Int? = set
@@ -140,8 +140,8 @@ final class NodeView {
     return seen
   }
 
-  /// What a set that was written again had seen. Of what stays in its log only what is stored counts, as for everybody;
-  /// what is written again itself is known with all that it had seen.
+  /// What a re-authored set had seen of other logs. For its ancestors that stay in the log only stored sets count, as
+  /// everywhere; those that were re-authored with it count with everything they declare.
   func sightsOfOutgoing(_ set: Int, _ library: SetLibrary) -> [SetLibrary.Sight] {
     var path: [Int] = []
     var next: Int? = set
@@ -163,13 +163,13 @@ final class NodeView {
   }
 }
 
-/// The sums that a lane's digest consists of, kept by the first byte of record ids.
+/// The digests of both lanes, computed by the judge: sums of record hashes in 256 buckets by the first byte of the id.
 struct ViewDigests {
   private var hashes: [PlainKey: Name32] = [:]
   private(set) var sums: [[Name32]] = [
     Array(repeating: .zero, count: 256), Array(repeating: .zero, count: 256),
   ]
-  /// The digests of the two lanes: the sums of all those.
+  /// The digests of the two lanes: the sums over all buckets.
   private(set) var totals: [Name32] = [.zero, .zero]
 
   static func bucket(_ key: PlainKey) -> (lane: Int, bucket: Int) {
@@ -185,7 +185,7 @@ struct ViewDigests {
     totals[lane] = totals[lane] &+ change
   }
 
-  /// Protocol/merge.md, "Digest": what a record adds; nil if no set has written a cell of it.
+  /// Protocol/merge.md, "Digest": the hash that a record adds; nil if no set has written a cell of it.
   static func hash(_ record: PlainRecord, _ library: SetLibrary) -> Name32? {
     guard !record.cells.isEmpty else { return nil }
     var input = plainBigEndian(UInt32(record.key.kind)) + record.key.id.bytes
@@ -199,7 +199,7 @@ struct ViewDigests {
 }
 
 extension Name32 {
-  /// What adds to zero with this number modulo 2²⁵⁶.
+  /// The negative of the number modulo 2²⁵⁶.
   var negated: Name32 {
     let flipped = Name32(
       first: Name16(high: ~first.high, low: ~first.low), last: Name16(high: ~last.high, low: ~last.low))

@@ -1,12 +1,12 @@
 // Protocol/session.md, "Questions"
 
-/// What a device asks a peer about a lane.
+/// A question to a peer about a lane.
 struct PlainQuestion {
   let token: UInt64
   let lane: Int
   let form: Form
   let bucket: Int
-  /// What the answer begins behind.
+  /// The key after which the answer begins; nil for the first.
   let after: PlainKey?
 
   enum Form: UInt64 {
@@ -24,11 +24,11 @@ struct PlainQuestion {
   }
 }
 
-/// What a device says of itself when it is asked.
+/// A device's answer to a question.
 struct PlainAnswer {
   let token: UInt64
   let lane: Int
-  /// The hash of the folded heads that it is true for.
+  /// The hash of the folded heads for which the answer holds.
   let folded: Name32
   let isDone: Bool
   let content: Content
@@ -36,7 +36,7 @@ struct PlainAnswer {
   enum Content: Equatable {
     case heads([Head])
     case digests([UInt8])
-    /// Of a bucket what each record adds to the digest, of an inventory what each says.
+    /// For a bucket, the digest hash of each record; for an inventory, the hash of its contents.
     case records([Record])
   }
 
@@ -91,7 +91,7 @@ struct PlainAnswer {
 }
 
 extension PlainKey {
-  /// A kind and an id.
+  /// Parses a kind and an id.
   init?(_ parts: [PlainItem], _ bytes: [UInt8]) {
     guard parts.count == 2, let kind = parts[0].unsigned, kind <= 12_287, let id = parts[1].name16(in: bytes)
     else { return nil }

@@ -1,6 +1,6 @@
 // Protocol/circle.md, "Who is a member", "What folds", "The gate"
 
-/// What a set of statements says, computed by code that is the checkers' own: nothing of it depends on an order.
+/// The judge's own evaluation of a set of statements. The result does not depend on their order.
 struct PlainCircle {
   private(set) var id = Name32.zero
   private var root = Name32.zero
@@ -15,14 +15,14 @@ struct PlainCircle {
   private(set) var counted: [Name32: [PlainRevocation]] = [:]
   /// Every device that a certificate names, whether or not it counts.
   private(set) var named: Set<Name32> = []
-  /// The certificate that counts of every certified device, revoked or not, and how many links its chain has.
+  /// The counted certificate of every certified device, revoked or not, and the length of its chain.
   private(set) var certified: [Name32: (certificate: PlainCertificate, links: Int, isAdmin: Bool)] = [:]
   private(set) var members: Set<Name32> = []
 
   init(_ statements: [PlainStatement]) throws(PlainRefusal) {
     guard let genesis = statements.first(where: { $0.kind == 1 }),
       case .genesis(let root, let founder, let pinned) = genesis.body
-    else { throw PlainRefusal("circle", "no genesis") }
+    else { throw PlainRefusal("circle", "the genesis is missing") }
     id = genesis.id
     self.root = root
     issuers = Set(pinned)
@@ -60,7 +60,7 @@ struct PlainCircle {
       let more = revocations.filter {
         depths[$0.issuer] == length - 1 && !isVoid($0.id, by: $0.issuer) && !found.contains($0.id)
       }
-      // All of one length at once: they never void one another.
+      // All of one length at once, so that they can't void each other.
       for revocation in more {
         found.insert(revocation.id)
         counted[revocation.device, default: []].append(revocation)
@@ -68,12 +68,12 @@ struct PlainCircle {
     }
   }
 
-  /// Whether a counted revocation of its signer takes a statement away.
+  /// Whether a counted revocation of its signer voids a statement.
   func isVoid(_ statement: Name32, by signer: Name32) -> Bool {
     (counted[signer] ?? []).contains { !$0.valid.contains(statement) }
   }
 
-  /// Of the root and every admin the links of the shortest chain that leaves void certificates out.
+  /// The length of the shortest chain without void certificates, for the root and every admin.
   private func depths() -> [Name32: Int] {
     var depths = [root: 0]
     let admins = certificates.filter { $0.isAdmin && !isVoid($0.id, by: $0.issuer) }
@@ -114,9 +114,9 @@ struct PlainCircle {
 
   // MARK: What folds
 
-  /// The cuts of a log in the store of `owner`; nil where nothing is cut. A cut without tips leaves nothing.
+  /// The cuts of a log in the store of `owner`; nil if it is not cut. A cut without tips excludes everything.
   func cuts(of log: PlainLog, at owner: Name32) -> [Set<Name32>]? {
-    // A device that is out of the circle shares its state with nobody, and keeps its own logs whole.
+    // A device that is not a member shares its state with no peer, and keeps its own logs whole.
     if log.device == owner, !members.contains(owner) { return nil }
     guard certified[log.device] != nil else { return named.contains(log.device) ? [[]] : nil }
     var cuts = (counted[log.device] ?? []).map { $0.kept[log] ?? [] }
@@ -126,7 +126,7 @@ struct PlainCircle {
     return cuts.isEmpty ? nil : cuts
   }
 
-  /// Whether the author of a log has ended it, or that of the other lane, by its own word.
+  /// Whether the author of a log has cut it, or that of the other lane of its incarnation, by a valid log cut.
   func hasEnded(_ log: PlainLog) -> Bool {
     logCuts.contains {
       ($0.log.device, $0.log.incarnation) == (log.device, log.incarnation) && !isVoid($0.id, by: log.device)
@@ -141,8 +141,8 @@ struct PlainCircle {
   /// The time at which premium is judged.
   ///
   /// - Parameters:
-  ///   - foreign: the milliseconds of the newest clock folded from another device; 0 if there is none.
-  ///   - extra: an issuer that this build accepts besides.
+  ///   - foreign: the milliseconds of the greatest clock folded from another device; 0 if there is none.
+  ///   - extra: an additional issuer that this build accepts.
   func gateTime(wall: UInt64, foreign: UInt64, extra: Name32? = nil) -> UInt64 {
     let issued = entitlements.filter { accepts($0, extra) }.map(\.issued).max() ?? 0
     return max(wall, foreign, issued)
@@ -154,7 +154,7 @@ struct PlainCircle {
     }
   }
 
-  /// The number of the reason for which the device's lane is closed by certificates: 0 if it is not.
+  /// The number of the reason why a device's lane is closed by entitlements; 0 if it is open.
   func reason(_ device: Name32, at time: UInt64, extra: Name32? = nil) -> Int {
     if isPremium(device, at: time, extra: extra) { return 0 }
     let own = entitlements.filter { accepts($0, extra) && concerns($0, device) }

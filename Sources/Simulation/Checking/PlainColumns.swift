@@ -1,4 +1,4 @@
-// Protocol/records.md, "Types": what a cell's content stands as in columns.
+// Protocol/records.md, "Types": how cell contents are stored in columns.
 
 import SQLite
 
@@ -6,11 +6,11 @@ import SQLite
 enum PlainColumn: Hashable {
   case null
   case integer(Int64)
-  /// The bits, so that nothing is equal that is not the same.
+  /// The bit pattern, so that equality is exact.
   case real(UInt64)
   case text([UInt8])
   case blob([UInt8])
-  /// JSON that says the same as a field value; `content` is its encoding.
+  /// JSON with the value of a field; `content` is the field's CBOR encoding.
   case json(content: [UInt8])
 
   init(_ row: borrowing Statement, _ column: Int) {
@@ -23,7 +23,7 @@ enum PlainColumn: Hashable {
     }
   }
 
-  /// Whether a stored column is what this one, which was made from a cell's content, says.
+  /// Whether a stored column equals this one, which was computed from a cell's content.
   func isStored(as stored: PlainColumn) -> Bool {
     guard case .json(let content) = self else { return self == stored }
     guard case .text(let text) = stored, let item = try? PlainItem.read(content) else { return false }
@@ -32,7 +32,7 @@ enum PlainColumn: Hashable {
 }
 
 extension PlainType {
-  /// The columns of a content; nil if it is not of this type and so stands beside them.
+  /// The columns of a content; nil if it is not of this type, and so is stored in `extra`.
   func columns(_ content: [UInt8]) -> [PlainColumn]? {
     guard let item = try? PlainItem.read(content) else { return nil }
     if item.isNull { return Array(repeating: .null, count: columnCount) }
@@ -106,7 +106,7 @@ extension PlainType {
     return [.text(Array(amount)), .text(Array(currency))]
   }
 
-  /// `-?(0|[1-9][0-9]*)(\.[0-9]+)?`, not minus zero, 34 digits from the first that is not 0, 30 behind the point.
+  /// `-?(0|[1-9][0-9]*)(\.[0-9]+)?`, not negative zero, at most 34 significant digits and 30 decimal places.
   private static func isAmount(_ text: [UInt8]) -> Bool {
     let isNegative = text.first == 0x2d
     let parts = text.dropFirst(isNegative ? 1 : 0).split(separator: 0x2e, omittingEmptySubsequences: false)

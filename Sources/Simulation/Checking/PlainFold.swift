@@ -1,10 +1,10 @@
 // Protocol/merge.md, "Cells", "Whole records", "Fixed cells", "Conflicts"
 
-/// What a cell holds after a set wrote it.
+/// The content that a set wrote to a cell.
 enum PlainContent {
   case life(Bool)
   case field(Range<Int>)
-  /// A whole record: all fields of the put but field 0.
+  /// A whole record: all fields of the put except field 0.
   case whole([(field: Int, content: Range<Int>)])
 }
 
@@ -14,20 +14,21 @@ struct PlainCellWrite {
   let content: PlainContent
 }
 
-/// A cell as it must be: the winner, and the other writes that no write of the cell follows.
+/// The expected state of a cell: the winner, and its siblings, the other writes that no later write has seen.
 struct PlainCell {
   var winner: PlainCellWrite
   var rivals: [PlainCellWrite]
 }
 
-/// A record as it must be where some sets are folded: computed from all writes at once, in no order of arrival.
+/// The expected state of a record for given folded sets, computed from all writes at once, whatever their order of
+/// arrival.
 struct PlainRecord {
   let key: PlainKey
-  /// By field; a whole record has field 0 alone.
+  /// Cells by field; a whole record has field 0 only.
   private(set) var cells: [Int: PlainCell] = [:]
-  /// The sets that wrote to it, but for writes that are ignored; ascending by stamp.
+  /// The sets that wrote to it, ascending by stamp; ignored writes don't count.
   private(set) var writers: [Int] = []
-  /// A whole record's winner may rank above writes that have seen it.
+  /// False if the winner of a whole record ranks above a write that has seen it.
   private var isWinnerMaximal = true
 
   /// - Parameters:
@@ -45,7 +46,7 @@ struct PlainRecord {
       if writers.last != write.set { writers.append(write.set) }
       for (field, content) in cells {
         let new = PlainCellWrite(set: write.set, content: content)
-        // Stamps ascend along causality, so what came before in their order has never seen this one.
+        // Stamps follow causality: a write with a lower stamp has never seen this one.
         frontiers[field, default: []].removeAll { covers(write.set, $0.set) }
         frontiers[field]?.append(new)
         if let held = shown[field], isWhole, Self.rank(held, library) > Self.rank(new, library) { continue }
@@ -107,16 +108,16 @@ struct PlainRecord {
       time: min(changed ?? 0, Int64(set.header.clock >> 16)), filled: filled, stamp: set.stamp)
   }
 
-  // MARK: What it says
+  // MARK: Values
 
-  /// Nil if nothing has said so.
+  /// Whether it is alive; nil if no set has written its life.
   var life: Bool? {
     if PlainKinds.isWhole(key.kind) || key == PlainKinds.none { return true }
     guard case .life(let alive)? = cells[0]?.winner.content else { return nil }
     return alive
   }
 
-  /// Whether a rival of a cell is a conflict to be shown.
+  /// Whether a sibling of a cell counts as a visible conflict.
   func differs(_ rival: PlainCellWrite, in field: Int, _ library: SetLibrary) -> Bool {
     guard let cell = cells[field] else { return false }
     if PlainKinds.isWhole(key.kind) { return wholeDiffers(rival, cell, library) }
@@ -134,7 +135,7 @@ struct PlainRecord {
 }
 
 extension SetLibrary {
-  /// The encoding of what a write says of its field.
+  /// The encoded value that a write gives its field.
   func bytes(_ write: PlainCellWrite) -> [UInt8] {
     switch write.content {
     case .life(let alive): [alive ? 0xf5 : 0xf4]

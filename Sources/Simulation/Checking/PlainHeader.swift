@@ -1,6 +1,6 @@
 // Protocol/change-set.md, "Header"
 
-/// What the header of a change set says.
+/// The decoded header of a change set.
 struct PlainHeader {
   let circle: Name32
   let log: PlainLog
@@ -32,7 +32,7 @@ struct PlainHeader {
 
   private static func previous(_ item: PlainItem?, in bytes: [UInt8]) throws(PlainRefusal) -> Name32? {
     guard let item else { return nil }
-    guard let id = item.name32(in: bytes) else { throw PlainRefusal("header", "a previous id that is none") }
+    guard let id = item.name32(in: bytes) else { throw PlainRefusal("header", "an invalid previous id") }
     return id
   }
 
@@ -41,16 +41,16 @@ struct PlainHeader {
   ) throws(PlainRefusal) -> [PlainDependency] {
     guard let item else { return [] }
     guard let items = item.array, (1...64).contains(items.count) else {
-      throw PlainRefusal("header", "no list of 1 to 64 dependencies")
+      throw PlainRefusal("header", "not a list of 1 to 64 dependencies")
     }
     var found: [PlainDependency] = []
     for item in items {
       let dependency = try dependency(item, in: bytes)
       if let last = found.last, !last.precedes(dependency) {
-        throw PlainRefusal("header", "dependencies that do not ascend")
+        throw PlainRefusal("header", "dependencies not in ascending order")
       }
       guard dependency.device != log.device || dependency.incarnation != log.incarnation else {
-        throw PlainRefusal("header", "a dependency on the own log")
+        throw PlainRefusal("header", "a dependency on its own log")
       }
       found.append(dependency)
     }
@@ -63,7 +63,7 @@ struct PlainHeader {
     guard let parts = item.array, parts.count == 4, let device = parts[0].name32(in: bytes),
       let incarnation = parts[1].name16(in: bytes), let sequence = parts[2].unsigned,
       sequence >= 1, sequence <= UInt64(Int64.max), let id = parts[3].name32(in: bytes)
-    else { throw PlainRefusal("header", "a dependency of no known form") }
+    else { throw PlainRefusal("header", "a malformed dependency") }
     return PlainDependency(device: device, incarnation: incarnation, sequence: sequence, id: id)
   }
 }

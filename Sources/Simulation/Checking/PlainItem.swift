@@ -1,8 +1,8 @@
-// Protocol/encoding.md, "Deterministic CBOR": a second reader, for the checkers alone.
+// Protocol/encoding.md, "Deterministic CBOR": an independent reader, used by the judge only.
 
-/// Why a checker's own reading of bytes refuses them.
+/// The reason why the judge's own parsers reject bytes.
 struct PlainRefusal: Error, CustomStringConvertible {
-  /// Which check fails: `size`, `header`, `body_hash`, `signature`, `body`, `statement`, `message`.
+  /// The check that failed, such as `size`, `header`, `body_hash`, `signature`, `body`, `statement` or `message`.
   var stage: String
   let rule: String
 
@@ -14,7 +14,7 @@ struct PlainRefusal: Error, CustomStringConvertible {
   var description: String { "\(stage): \(rule)" }
 }
 
-/// One CBOR item as it lies in bytes.
+/// A decoded CBOR item and its position in the bytes.
 struct PlainItem {
   indirect enum Form {
     case unsigned(UInt64)
@@ -30,29 +30,29 @@ struct PlainItem {
   }
 
   let form: Form
-  /// All bytes of the item.
+  /// The range of the whole item.
   let range: Range<Int>
-  /// The bytes behind the head, of text and bytes.
+  /// The range of the content, after the head; for text and bytes only.
   let content: Range<Int>
 
-  /// Reads one item that takes all of `bytes`.
+  /// Reads one item that spans all of `bytes`.
   static func read(_ bytes: [UInt8], itemsMax: Int = 20_000) throws(PlainRefusal) -> PlainItem {
     var reader = PlainReader(bytes: bytes, itemsMax: itemsMax)
     let item = try reader.item(depth: 0)
-    guard reader.offset == bytes.count else { throw PlainRefusal("cbor", "bytes behind the last item") }
+    guard reader.offset == bytes.count else { throw PlainRefusal("cbor", "trailing bytes") }
     return item
   }
 
   /// Checks that the item is a field value: no maps, at most eight levels, numbers and lengths in range.
   func checkFieldValue(level: Int = 1) throws(PlainRefusal) {
-    guard level <= 8 else { throw PlainRefusal("cbor", "a value deeper than eight levels") }
+    guard level <= 8 else { throw PlainRefusal("cbor", "a value nested deeper than eight levels") }
     switch form {
     case .unsigned(let number), .negative(let number):
-      guard number <= UInt64(Int64.max) else { throw PlainRefusal("cbor", "a number beyond 64 signed bits") }
+      guard number <= UInt64(Int64.max) else { throw PlainRefusal("cbor", "a number outside 64 signed bits") }
     case .bytes:
-      guard content.count <= 49_152 else { throw PlainRefusal("cbor", "bytes beyond 48 KiB") }
+      guard content.count <= 49_152 else { throw PlainRefusal("cbor", "more than 48 KiB of bytes") }
     case .text:
-      guard content.count <= 65_536 else { throw PlainRefusal("cbor", "text beyond 64 KiB") }
+      guard content.count <= 65_536 else { throw PlainRefusal("cbor", "more than 64 KiB of text") }
     case .array(let items):
       for item in items { try item.checkFieldValue(level: level + 1) }
     case .map: throw PlainRefusal("cbor", "a map inside a field value")
@@ -81,7 +81,7 @@ struct PlainItem {
   func name32(in all: [UInt8]) -> Name32? { bytes(in: all).flatMap { Name32($0) } }
 }
 
-/// Reads items from the front; whatever is not the one canonical encoding is refused.
+/// Reads items in order, and rejects every encoding that is not canonical.
 struct PlainReader {
   let bytes: [UInt8]
   let itemsMax: Int
@@ -94,7 +94,7 @@ struct PlainReader {
   }
 
   mutating func item(depth: Int) throws(PlainRefusal) -> PlainItem {
-    // No form of the protocol nests deeper than this; a value's own levels are counted by whoever asks for one.
+    // No structure of the protocol nests deeper. `checkFieldValue` limits the levels of a value.
     guard depth < 24 else { throw PlainRefusal("cbor", "nested too deeply") }
     items += 1
     guard items <= itemsMax else { throw PlainRefusal("cbor", "more than \(itemsMax) items") }
@@ -106,7 +106,7 @@ struct PlainReader {
     case 0: return PlainItem(form: .unsigned(argument), range: start..<offset, content: offset..<offset)
     case 1: return PlainItem(form: .negative(argument), range: start..<offset, content: offset..<offset)
     case 2, 3:
-      guard argument <= UInt64(bytes.count - offset) else { throw PlainRefusal("cbor", "cut short") }
+      guard argument <= UInt64(bytes.count - offset) else { throw PlainRefusal("cbor", "truncated") }
       let content = offset..<offset + Int(argument)
       offset = content.upperBound
       if head >> 5 == 2 { return PlainItem(form: .bytes, range: start..<offset, content: content) }
@@ -129,9 +129,9 @@ struct PlainReader {
     var pairs: [(key: UInt64, value: PlainItem)] = []
     for _ in 0..<count {
       guard let key = try item(depth: depth + 1).unsigned else {
-        throw PlainRefusal("cbor", "a key that is no unsigned integer")
+        throw PlainRefusal("cbor", "a key that is not an unsigned integer")
       }
-      if let last = pairs.last, last.key >= key { throw PlainRefusal("cbor", "keys that do not ascend") }
+      if let last = pairs.last, last.key >= key { throw PlainRefusal("cbor", "keys not in ascending order") }
       pairs.append((key, try item(depth: depth + 1)))
     }
     return pairs
@@ -146,9 +146,9 @@ struct PlainReader {
     case 0xfb:
       let bits = try number(8)
       let value = Double(bitPattern: bits)
-      guard value.isFinite, bits != 1 << 63 else { throw PlainRefusal("cbor", "no float that is allowed") }
+      guard value.isFinite, bits != 1 << 63 else { throw PlainRefusal("cbor", "a forbidden float") }
       form = .float(value)
-    default: throw PlainRefusal("cbor", "a simple value that is not allowed")
+    default: throw PlainRefusal("cbor", "a forbidden simple value")
     }
     return PlainItem(form: form, range: start..<offset, content: offset..<offset)
   }
@@ -159,13 +159,13 @@ struct PlainReader {
     let width = 1 << Int(short - 24)
     let value = try number(width)
     let least: UInt64 = width == 1 ? 24 : 1 << UInt64(width * 4)
-    guard value >= least else { throw PlainRefusal("cbor", "an argument longer than it need be") }
+    guard value >= least else { throw PlainRefusal("cbor", "an argument longer than necessary") }
     return value
   }
 
-  /// The count of an array or map: each of its items takes a byte at least.
+  /// The count of an array or map, bounded by the remaining bytes: each item takes at least one.
   private func count(_ argument: UInt64, each: UInt64) throws(PlainRefusal) -> Int {
-    guard argument <= UInt64(bytes.count - offset) / each else { throw PlainRefusal("cbor", "cut short") }
+    guard argument <= UInt64(bytes.count - offset) / each else { throw PlainRefusal("cbor", "truncated") }
     return Int(argument)
   }
 
@@ -176,7 +176,7 @@ struct PlainReader {
   }
 
   private mutating func byte() throws(PlainRefusal) -> UInt8 {
-    guard offset < bytes.count else { throw PlainRefusal("cbor", "cut short") }
+    guard offset < bytes.count else { throw PlainRefusal("cbor", "truncated") }
     defer { offset += 1 }
     return bytes[offset]
   }

@@ -1,8 +1,8 @@
-// Protocol/records.md, "Types": columns of JSON
+// Protocol/records.md, "Types": JSON columns
 
-/// Compares JSON text with a field value without making either into the other.
+/// Compares JSON text with a field value without converting either.
 enum PlainJSON {
-  /// Whether the text says what the item says: floats have a point or exponent, bytes are `{"bytes":"hex"}`.
+  /// Whether the text has the item's value: floats have a point or an exponent, bytes are `{"bytes":"hex"}`.
   static func says(_ text: [UInt8], _ item: PlainItem, in content: [UInt8]) -> Bool {
     var reader = Reader(text: text)
     return reader.matches(item, content) && reader.offset == text.count

@@ -1,6 +1,6 @@
 // Protocol/encoding.md, "Deterministic CBOR"
 
-/// A CBOR map with unsigned keys, each of which is asked for once: what is left over at the end is refused.
+/// A CBOR map with unsigned keys. Each key is taken once, and `end()` rejects the rest.
 struct PlainMap {
   let bytes: [UInt8]
   private let stage: String
@@ -17,7 +17,7 @@ struct PlainMap {
   init(_ item: PlainItem, in bytes: [UInt8], stage: String) throws(PlainRefusal) {
     self.bytes = bytes
     self.stage = stage
-    guard case .map(let pairs) = item.form else { throw PlainRefusal(stage, "no map") }
+    guard case .map(let pairs) = item.form else { throw PlainRefusal(stage, "not a map") }
     for pair in pairs { self.pairs[pair.key] = pair.value }
   }
 
@@ -50,17 +50,17 @@ struct PlainMap {
     return Array(text)
   }
 
-  /// Whatever keys are left are none that the chapter lists.
+  /// Rejects keys that were not taken: the chapter does not list them.
   func end() throws(PlainRefusal) {
     if let key = pairs.keys.min() { throw wrong(key) }
   }
 
-  /// All that is left, as field values.
+  /// Checks that all remaining values are valid field values.
   func checkRestAreFieldValues() throws(PlainRefusal) {
     for key in pairs.keys.sorted() {
       do { try pairs[key]?.checkFieldValue() } catch { throw PlainRefusal(stage, error.rule) }
     }
   }
 
-  func wrong(_ key: UInt64) -> PlainRefusal { PlainRefusal(stage, "key \(key) is not as the chapter says") }
+  func wrong(_ key: UInt64) -> PlainRefusal { PlainRefusal(stage, "key \(key) is missing or invalid") }
 }

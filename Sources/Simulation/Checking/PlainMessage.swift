@@ -1,7 +1,7 @@
-// Protocol/session.md, "Messages": as much of them as the checkers look at.
+// Protocol/session.md, "Messages": the parts that the judge checks.
 
 enum PlainMessage {
-  /// What a summary says of a lane.
+  /// The part of a summary about one lane.
   struct LaneSays: Equatable {
     let reason: Int
     let state: LaneState
@@ -11,18 +11,18 @@ enum PlainMessage {
   case heads(lane: Int, [Name32], isComplete: Bool)
   case want(lane: Int)
   case sets(lane: Int, [(header: [UInt8], signature: [UInt8], body: [UInt8])])
-  /// Without a hash it is the one that came with the token. One that asks for the other's has a token of its own.
+  /// Without a hash it confirms the hash that came with the token. With `asks`, the token is the sender's own.
   case state(Name32?, token: UInt64, asks: Bool)
   case query(PlainQuestion)
   case answer(PlainAnswer)
-  /// Of no lane: introduction, statements and their ids, served, goodbye, refusals.
+  /// Messages that are not checked further: introduction, statements and their ids, served, goodbye, refusals.
   case other
 
   init(_ bytes: [UInt8]) throws(PlainRefusal) {
     guard bytes.count <= 1_048_576 else { throw PlainRefusal("message", "more than 1 MiB") }
     let item = try PlainItem.read(bytes, itemsMax: 200_000)
     guard let parts = item.array, let tag = parts.first?.unsigned, (1...12).contains(tag) else {
-      throw PlainRefusal("message", "no tag that is known")
+      throw PlainRefusal("message", "an unknown tag")
     }
     let counts: [UInt64: ClosedRange<Int>] = [
       1: 1...1, 2: 4...4, 3: 2...2, 4: 2...2, 5: 3...3, 6: 2...2, 7: 2...2, 8: 1...1, 9: 3...3, 10: 1...1,
@@ -32,12 +32,12 @@ enum PlainMessage {
       throw PlainRefusal("message", "tag \(tag) with \(parts.count - 1) parts")
     }
     guard let message = Self.message(tag, Array(parts.dropFirst()), bytes) else {
-      throw PlainRefusal("message", "tag \(tag) with parts of another form")
+      throw PlainRefusal("message", "tag \(tag) with malformed parts")
     }
     self = message
   }
 
-  /// Whether it may go to a device that is no member: all that says why.
+  /// Whether it may be sent to a device that is not a member, to tell it why.
   var isForAnybody: Bool { if case .other = self { true } else { false } }
 
   private static func message(_ tag: UInt64, _ parts: [PlainItem], _ bytes: [UInt8]) -> PlainMessage? {
@@ -97,7 +97,7 @@ extension PlainMessage.LaneSays {
   }
 }
 
-/// The hashes that say where a node stands in a lane.
+/// The hashes that describe a node's state in a lane.
 struct LaneState: Hashable {
   let heads: Name32
   let folded: Name32

@@ -1,6 +1,6 @@
-// Protocol/encoding.md, "Names": written for the checkers alone, which share nothing with what they check.
+// Protocol/encoding.md, "Names": an independent version, used by the judge only.
 
-/// Thirty-two bytes that name a circle, a device, a change set or a statement.
+/// A 32-byte identifier of a circle, a device, a change set or a statement.
 struct Name32: Hashable, Comparable, CustomStringConvertible {
   let first: Name16
   let last: Name16
@@ -37,14 +37,14 @@ struct Name32: Hashable, Comparable, CustomStringConvertible {
     left.first == right.first ? left.last < right.last : left.first < right.first
   }
 
-  /// The sum modulo 2²⁵⁶ of two names read as big-endian numbers: what digests are made of.
+  /// The sum modulo 2²⁵⁶ of two names read as big-endian numbers, used for digests.
   static func &+ (left: Name32, right: Name32) -> Name32 {
     let (low, carry) = Name16.sum(left.last, right.last, carry: false)
     return Name32(first: Name16.sum(left.first, right.first, carry: carry).sum, last: low)
   }
 }
 
-/// Sixteen bytes that name an incarnation, an operation or a record.
+/// A 16-byte identifier of an incarnation, an operation or a record.
 struct Name16: Hashable, Comparable, CustomStringConvertible {
   let high: UInt64
   let low: UInt64
@@ -111,7 +111,7 @@ func plainBigEndian(_ number: some FixedWidthInteger) -> [UInt8] {
   withUnsafeBytes(of: number.bigEndian) { Array($0) }
 }
 
-/// Deterministic CBOR: a major type with its argument in as few bytes as it takes.
+/// A CBOR head: a major type with its argument in the shortest form.
 func plainHead(_ major: UInt8, _ argument: UInt64) -> [UInt8] {
   let type = major << 5
   return switch argument {
@@ -123,7 +123,7 @@ func plainHead(_ major: UInt8, _ argument: UInt64) -> [UInt8] {
   }
 }
 
-/// Judging writes many names and contents: one byte at a time this would be a third of a run.
+/// Hexadecimal digits. Optimized: done byte by byte with strings, this took a third of the time of a run.
 func plainHex(_ bytes: [UInt8]) -> String {
   String(unsafeUninitializedCapacity: 2 * bytes.count) { text in
     func digit(_ half: UInt8) -> UInt8 { half < 10 ? 0x30 + half : 0x57 + half }

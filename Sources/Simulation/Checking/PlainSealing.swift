@@ -2,7 +2,7 @@
 
 import Sodium
 
-/// Hashes and signatures with their prefixes: the primitives are libsodium's, the rest is the checkers' own.
+/// Hashes and signatures with their prefixes. The primitives are libsodium's; everything else is the judge's own.
 enum PlainSealing {
   static func prefix(_ text: String) -> [UInt8] { Array(text.utf8) + [0] }
 

@@ -1,6 +1,6 @@
 // Protocol/change-set.md, "Header", "Id and signature", "Body", "Verifying"
 
-/// A set of another log that an author had seen.
+/// A set of another log that the author had seen.
 struct PlainDependency: Hashable {
   let device: Name32
   let incarnation: Name16
@@ -8,7 +8,7 @@ struct PlainDependency: Hashable {
   let id: Name32
 }
 
-/// One thing that a change set does to a record.
+/// One action of a change set on a record.
 struct PlainEntry {
   enum Act: Int {
     case put, delete, restore
@@ -16,11 +16,11 @@ struct PlainEntry {
 
   let act: Act
   let key: PlainKey
-  /// The fields of a put, ascending, and where their values lie in the body.
+  /// The fields of a put, ascending, with the ranges of their values in the body.
   let cells: [(field: Int, content: Range<Int>)]
 }
 
-/// A change set, verified from its bytes by code that is the checkers' own.
+/// A change set, verified from its bytes by the judge's own code.
 struct PlainSet {
   let header: PlainHeader
   let id: Name32
@@ -28,19 +28,19 @@ struct PlainSet {
   let verb: [UInt8]
   let target: Name16?
   let entries: [PlainEntry]
-  /// How many bytes header, signature and body have together.
+  /// The size of header, signature and body together.
   let size: Int
 
   init(header: [UInt8], signature: [UInt8], body: [UInt8]) throws(PlainRefusal) {
     size = header.count + signature.count + body.count
     guard size <= 262_144 else { throw PlainRefusal("size", "more than 256 KiB") }
-    guard signature.count == 64 else { throw PlainRefusal("signature", "not of 64 bytes") }
+    guard signature.count == 64 else { throw PlainRefusal("signature", "not 64 bytes") }
     let parsed = try PlainHeader(header)
     guard parsed.bodyLength == UInt64(body.count), parsed.bodyHash == PlainSealing.bodyHash(body) else {
-      throw PlainRefusal("body_hash", "the header names another body")
+      throw PlainRefusal("body_hash", "the body does not match the header")
     }
     guard PlainSealing.isSet(header, signedBy: parsed.log.device, signature) else {
-      throw PlainRefusal("signature", "not the device's")
+      throw PlainRefusal("signature", "not by the device")
     }
     self.header = parsed
     self.body = body
@@ -57,7 +57,7 @@ struct PlainSet {
   ) throws(PlainRefusal) -> [PlainEntry] {
     guard let list else { return [] }
     guard let items = list.array, (1...1_000).contains(items.count) else {
-      throw PlainRefusal("body", "no list of 1 to 1,000 entries")
+      throw PlainRefusal("body", "not a list of 1 to 1,000 entries")
     }
     var entries: [PlainEntry] = []
     var lifeWriters: Set<PlainKey> = []
@@ -65,18 +65,18 @@ struct PlainSet {
       let entry = try PlainEntry(item, in: body, lane: lane)
       if let last = entries.last {
         guard (last.key, last.act.rawValue) < (entry.key, entry.act.rawValue) else {
-          throw PlainRefusal("body", "entries that do not ascend")
+          throw PlainRefusal("body", "entries not in ascending order")
         }
       }
       if entry.writesLife, !lifeWriters.insert(entry.key).inserted {
-        throw PlainRefusal("body", "two entries that write one life")
+        throw PlainRefusal("body", "two entries that write the same life")
       }
       entries.append(entry)
     }
     return entries
   }
 
-  /// Where the set stands in the order of all sets.
+  /// The set's position in the total order of all sets.
   var stamp: PlainStamp { PlainStamp(clock: header.clock, device: header.log.device, id: id) }
 
   func content(_ range: Range<Int>) -> [UInt8] { Array(body[range]) }
@@ -87,8 +87,10 @@ extension PlainEntry {
     guard let parts = item.array, parts.count >= 3, let number = parts[0].unsigned, number <= 2,
       let act = Act(rawValue: Int(number)), parts.count == (act == .put ? 4 : 3),
       let kind = parts[1].unsigned, let id = parts[2].name16(in: body)
-    else { throw PlainRefusal("body", "an entry of no known form") }
-    guard PlainKinds.lane(kind) == lane else { throw PlainRefusal("body", "a kind of no or another lane") }
+    else { throw PlainRefusal("body", "a malformed entry") }
+    guard PlainKinds.lane(kind) == lane else {
+      throw PlainRefusal("body", "a kind of another lane or of none")
+    }
     self.act = act
     key = PlainKey(kind: Int(kind), id: id)
     cells = act == .put ? try Self.cells(parts[3], in: body) : []
@@ -102,10 +104,10 @@ extension PlainEntry {
     }
     var cells: [(field: Int, content: Range<Int>)] = []
     for (field, value) in pairs {
-      guard field <= 65_535 else { throw PlainRefusal("body", "a field beyond 65,535") }
+      guard field <= 65_535 else { throw PlainRefusal("body", "a field number above 65,535") }
       do { try value.checkFieldValue() } catch { throw PlainRefusal("body", error.rule) }
       if field == 0 {
-        guard value.bool == true else { throw PlainRefusal("body", "a life in a put that is not true") }
+        guard value.bool == true else { throw PlainRefusal("body", "a put with a life other than true") }
       }
       cells.append((Int(field), value.range))
     }

@@ -1,6 +1,6 @@
 // Protocol/circle.md, "Statements"
 
-/// A signed statement of a circle, verified from its bytes by code that is the checkers' own.
+/// A signed statement of a circle, verified from its bytes by the judge's own code.
 struct PlainStatement {
   enum Body {
     case genesis(root: Name32, certificate: PlainCertificate, issuers: [Name32])
@@ -9,7 +9,7 @@ struct PlainStatement {
     case logCut(PlainLog, tip: Name32?)
     case entitlement(PlainEntitlement)
     case issuers([Name32])
-    /// Of which log there is a proof.
+    /// The log that forked, and where.
     case forkProof(PlainLog, sequence: UInt64)
     case addresses(clock: UInt64)
     case newer
@@ -18,7 +18,7 @@ struct PlainStatement {
   let kind: UInt8
   let id: Name32
   let circle: Name32
-  /// Of a fork proof the device that forked.
+  /// The signer; for a fork proof, the device whose log forked.
   let signer: Name32
   let body: Body
 
@@ -32,11 +32,11 @@ struct PlainStatement {
       (circle, signer, self.body) = try Self.forkProof(map, signature)
       return
     }
-    guard signature.count == 64 else { throw PlainRefusal("malformed", "no signature of 64 bytes") }
+    guard signature.count == 64 else { throw PlainRefusal("malformed", "not a signature of 64 bytes") }
     (circle, signer, self.body) = try Self.content(kind, map, id)
     let text = "waymark/\(Self.name(kind))-signature/v1"
     guard PlainSealing.isSigned(body, by: signer, as: text, signature) else {
-      throw PlainRefusal("badSignature", "not the signer's")
+      throw PlainRefusal("badSignature", "not by the signer")
     }
   }
 
@@ -47,7 +47,7 @@ struct PlainStatement {
     do { item = try PlainItem.read(bytes) } catch { throw PlainRefusal("malformed", error.rule) }
     guard let parts = item.array, parts.count == 3, let kind = parts[0].unsigned, (1...63).contains(kind),
       let body = parts[1].bytes(in: bytes), let signature = parts[2].bytes(in: bytes)
-    else { throw PlainRefusal("malformed", "no [kind, body, signature]") }
+    else { throw PlainRefusal("malformed", "not [kind, body, signature]") }
     return (UInt8(kind), Array(body), Array(signature))
   }
 
@@ -136,7 +136,7 @@ struct PlainStatement {
     _ map: PlainMap, _ signature: [UInt8]
   ) throws(PlainRefusal) -> (circle: Name32, signer: Name32, body: Body) {
     var map = map
-    guard signature.count == 128 else { throw PlainRefusal("malformed", "no signature of 128 bytes") }
+    guard signature.count == 128 else { throw PlainRefusal("malformed", "not two signatures of 64 bytes") }
     _ = try map.unsigned(0, 1...1)
     let circle = try map.name32(1)
     guard let one = try map.need(3).bytes(in: map.bytes), let other = try map.need(4).bytes(in: map.bytes)
@@ -147,15 +147,15 @@ struct PlainStatement {
     let second = try PlainForkHalf(halves[1])
     guard first.circle == circle, first.isSamePlace(as: second),
       PlainSealing.setID(halves[0]) < PlainSealing.setID(halves[1])
-    else { throw PlainRefusal("malformed", "two headers that prove nothing") }
+    else { throw PlainRefusal("malformed", "two headers that do not prove a fork") }
     guard PlainSealing.isSet(halves[0], signedBy: first.log.device, Array(signature[..<64])),
       PlainSealing.isSet(halves[1], signedBy: first.log.device, Array(signature[64...]))
-    else { throw PlainRefusal("badSignature", "not the device's") }
+    else { throw PlainRefusal("badSignature", "not by the device") }
     return (circle, first.log.device, .forkProof(first.log, sequence: first.sequence))
   }
 }
 
-/// What a fork proof needs of a header: its first keys; of the rest only that it is canonical.
+/// The keys of a header that a fork proof needs. The rest only has to be canonical.
 private struct PlainForkHalf {
   let circle: Name32
   let log: PlainLog

@@ -1,6 +1,6 @@
 // Protocol/circle.md, "Device certificate", "Revocation", "Entitlement"
 
-/// Who certifies which device with which keys; the genesis certifies its founder like this.
+/// A device certificate, or the founder's certification in the genesis.
 struct PlainCertificate {
   let id: Name32
   let issuer: Name32
@@ -22,12 +22,12 @@ extension PlainCertificate {
   }
 }
 
-/// Who takes which device out of the circle, and what of it stays.
+/// A revocation of a device.
 struct PlainRevocation {
   let id: Name32
   let issuer: Name32
   let device: Name32
-  /// The tips that stay of each log that is named.
+  /// The kept tips of each named log.
   let kept: [PlainLog: Set<Name32>]
   let valid: Set<Name32>
 
@@ -60,10 +60,10 @@ struct PlainRevocation {
   }
 }
 
-/// Who says that a circle, or some devices of it, have premium from when until when.
+/// A statement of an issuer that a circle, or some of its devices, have premium for a period of time.
 struct PlainEntitlement {
   let issuer: Name32
-  /// Nil: all devices of the circle.
+  /// The entitled devices; nil for all of the circle.
   let devices: [Name32]?
   let issued: UInt64
   let notBefore: UInt64
@@ -84,10 +84,10 @@ struct PlainEntitlement {
 }
 
 extension PlainMap {
-  /// Milliseconds that fit 48 bits.
+  /// Reads milliseconds of at most 48 bits.
   mutating func time(_ key: UInt64) throws(PlainRefusal) -> UInt64 { try unsigned(key, 0...(1 << 48 - 1)) }
 
-  /// Text of 1 to 64 bytes that a terminal can show.
+  /// Reads printable text of 1 to 64 bytes.
   mutating func name(_ key: UInt64) throws(PlainRefusal) {
     let text = try text(key, 1...64)
     let isShown = String(decoding: text, as: UTF8.self).unicodeScalars.allSatisfy { scalar in
@@ -99,7 +99,7 @@ extension PlainMap {
     guard isShown else { throw wrong(key) }
   }
 
-  /// At least one name of 32 bytes, strictly ascending.
+  /// Reads one or more names of 32 bytes in strictly ascending order.
   mutating func ascending(_ key: UInt64) throws(PlainRefusal) -> [Name32] {
     try ascending(try need(key), key: key)
   }

@@ -1,14 +1,14 @@
 // Protocol/change-set.md, "Logs and branches", "Causal closure"
 
-/// Every change set that a store of the world has held, verified once, with its place in its log and its past.
+/// Every change set that any store of the world has held, verified once, with its position in its log and its past.
 final class SetLibrary {
-  /// One write of a record: which set, and which of its entries.
+  /// One write to a record: the set and the index of its entry.
   struct Write {
     let set: Int
     let entry: Int
   }
 
-  /// A stretch of a log without forks; what comes before it stands in its parent.
+  /// A part of a log without forks; it continues its parent.
   struct Branch {
     let log: Int
     let first: UInt64
@@ -16,7 +16,7 @@ final class SetLibrary {
     var last: UInt64
   }
 
-  /// Where a chain had come to when someone saw it.
+  /// How far a branch had come when it was seen.
   struct Sight {
     let log: Int
     let branch: Int
@@ -25,21 +25,21 @@ final class SetLibrary {
 
   private(set) var sets: [PlainSet] = []
   private(set) var signatures: [[UInt8]] = []
-  /// What each set, with all before it in its log, has declared to have seen of other logs.
+  /// What each set, with all its predecessors, has declared to have seen of other logs.
   private(set) var sights: [[Sight]] = []
   private(set) var branchOf: [Int] = []
-  /// The set before each in its log; nil for a first one.
+  /// The predecessor of each set in its log; nil for the first.
   private(set) var predecessors: [Int?] = []
   private(set) var branches: [Branch] = []
   private(set) var logs: [PlainLog] = []
-  /// All writes of a record in the order of their stamps, whoever has folded them.
+  /// All writes to each record in the order of their stamps, no matter who has folded them.
   private(set) var writes: [PlainKey: [Write]] = [:]
   private var indexes: [Name32: Int] = [:]
-  /// By a set that no store has held yet, the first set that declares it as a dependency.
+  /// For sets that no store has held yet, the first set that declares it as a dependency.
   private var awaited: [Name32: Int] = [:]
   private var logIndexes: [PlainLog: Int] = [:]
   private var places: [Position: [Int]] = [:]
-  /// Places with more than one set.
+  /// Positions with more than one set.
   private(set) var forks: Set<Position> = []
   private(set) var operations: [Name16: [Int]] = [:]
 
@@ -52,16 +52,16 @@ final class SetLibrary {
   func sets(at place: Position) -> [Int] { places[place] ?? [] }
   func logIndex(_ log: PlainLog) -> Int? { logIndexes[log] }
 
-  /// Takes in a set, verified by these bytes; one that is known must have bytes that say the same.
+  /// Verifies and adds a set, and returns its index. For a known set, checks that the bytes agree.
   func add(header: [UInt8], signature: [UInt8], body: [UInt8]) throws(PlainRefusal) -> Int {
     if let known = indexes[PlainSealing.setID(header)] {
       guard PlainSealing.bodyHash(body) == sets[known].header.bodyHash, sets[known].body.count == body.count
-      else { throw PlainRefusal("body_hash", "the header names another body") }
-      // A second signature of the same header may be as good as the first.
+      else { throw PlainRefusal("body_hash", "the body does not match the header") }
+      // A different signature of the same header may be valid too.
       guard
         signature == signatures[known]
           || PlainSealing.isSet(header, signedBy: sets[known].header.log.device, signature)
-      else { throw PlainRefusal("signature", "not the device's") }
+      else { throw PlainRefusal("signature", "not by the device") }
       return known
     }
     let set = try PlainSet(header: header, signature: signature, body: body)
@@ -69,7 +69,7 @@ final class SetLibrary {
     if let id = set.header.previous {
       guard let found = indexes[id], sets[found].header.log == set.header.log,
         sets[found].header.sequence + 1 == set.header.sequence
-      else { throw PlainRefusal("chain", "its predecessor has not been stored by anyone") }
+      else { throw PlainRefusal("chain", "no store has held its predecessor") }
       previous = found
     }
     return insert(set, signature, previous)
@@ -96,7 +96,8 @@ final class SetLibrary {
     return index
   }
 
-  /// A set that a cut had excluded wherever its dependents were stored has arrived after them.
+  /// Updates what sets have seen when a dependency arrives after them. They were stored without it because a cut
+  /// excluded it.
   private func seeAgain(from first: Int) {
     for index in first..<sets.count { sights[index] = allSights(of: index) }
   }
@@ -136,7 +137,7 @@ final class SetLibrary {
 
   // MARK: The past
 
-  /// What a set has declared besides what its predecessor had, as far as `counts` takes a dependency.
+  /// What a set has seen: `earlier`, which its predecessor had seen, and its own dependencies for which `counts` holds.
   func sights(of set: PlainSet, after earlier: [Sight], counting counts: (Int) -> Bool) -> [Sight] {
     var found = earlier
     for dependency in set.header.dependencies {
@@ -163,7 +164,7 @@ final class SetLibrary {
     return sights.contains { $0.log == log && isOnPath(earlier, to: $0.branch, $0.sequence) }
   }
 
-  /// Whether a set lies on the way from the first set of its log to a place.
+  /// Whether a set is on the path from the first set of its log to a position, inclusive.
   func isOnPath(_ set: Int, to branch: Int, _ sequence: UInt64) -> Bool {
     var next: Int? = branch
     var last = sequence

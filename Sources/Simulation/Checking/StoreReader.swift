@@ -1,4 +1,4 @@
-// Protocol/store.md, "Log", "Rows", "Stamps": reads a store's tables, and nothing through the node's own code.
+// Protocol/store.md, "Log", "Rows", "Stamps": reads a store's tables without the node's code.
 
 import SQLite
 
@@ -25,7 +25,7 @@ struct StoredRecordRow {
   let columns: [PlainColumn]
 }
 
-/// A row of `rivals`, and whether its cell lists it as a conflict.
+/// A row of `rivals`, and whether its cell counts it as a conflict.
 struct StoredSibling {
   let field: Int
   let number: Int64
@@ -41,7 +41,7 @@ struct StoredHiddenWrite: Hashable {
 }
 
 enum StoreReader {
-  /// The moment below which a node's gate time never falls; 0 if it keeps none.
+  /// The minimum of a node's gate time; 0 if none is stored.
   static func gateFloor(_ connection: Connection) throws -> UInt64 {
     try connection.with("SELECT value FROM meta WHERE key = 'node.gate-floor'") { row in
       try row.step() ? UInt64(String(decoding: row.bytes(0), as: UTF8.self)) ?? 0 : 0
@@ -113,7 +113,7 @@ enum StoreReader {
     }
   }
 
-  /// Protocol/session.md, "Own log after a start": of logs that are held back the newest set that may have been sent.
+  /// Protocol/session.md, "Own logs after a start": the newest sequence of each withheld log that may have been sent.
   static func mayHaveSent(_ device: Name32, _ connection: Connection) throws -> [PlainLog: UInt64] {
     var found: [PlainLog: UInt64] = [:]
     for line in String(decoding: try meta("node.unsent-logs", connection), as: UTF8.self).split(
@@ -129,7 +129,7 @@ enum StoreReader {
     return found
   }
 
-  /// Whether a device has begun all the logs it may.
+  /// Whether a device has used up all its incarnations.
   static func isSpent(_ connection: Connection) throws -> Bool {
     try !meta("node.incarnations-spent", connection).isEmpty
   }
@@ -141,12 +141,12 @@ enum StoreReader {
     }
   }
 
-  /// Whether stored sets have seen what a cut leaves out.
+  /// Whether stored sets depend on missing sets that a cut excludes.
   static func hasToleratedGap(_ connection: Connection) throws -> Bool {
     try connection.with("SELECT 1 FROM excused LIMIT 1") { try $0.step() }
   }
 
-  /// Which log a branch is of.
+  /// The log of a branch; nil if the branch is unknown.
   static func log(branch: Int64, _ connection: Connection) throws -> PlainLog? {
     try connection.with("SELECT device, incarnation, lane FROM branches WHERE branch = ?1") { row in
       try row.bind(1, branch)
@@ -173,7 +173,7 @@ enum StoreReader {
     }
   }
 
-  /// A packed blob of stamps as the number of each cell's set; what can't be read is no stamp at all.
+  /// Unpacks stamps into the set number of each cell; empty if the blob is invalid.
   static func stamps(_ packed: [UInt8]) -> [Int: Int64] {
     var numbers: [UInt64] = []
     var value: UInt64 = 0
@@ -196,7 +196,7 @@ enum StoreReader {
     return stamps
   }
 
-  /// A map from field to the encoding of its value; what can't be read holds nothing.
+  /// Decodes a map from field to encoded value; empty if it is invalid.
   static func fields(_ bytes: [UInt8]) -> [Int: [UInt8]] {
     guard let item = try? PlainItem.read(bytes), case .map(let pairs) = item.form else { return [:] }
     var fields: [Int: [UInt8]] = [:]
@@ -257,7 +257,7 @@ enum StoreReader {
     }
   }
 
-  /// All sums of both lanes.
+  /// The sums of all buckets of both lanes.
   static func digests(_ connection: Connection) throws -> [[Name32]] {
     var sums = [Array(repeating: Name32.zero, count: 256), Array(repeating: Name32.zero, count: 256)]
     try connection.with("SELECT lane, bucket, sum FROM digests") { row in
@@ -270,7 +270,7 @@ enum StoreReader {
     return sums
   }
 
-  /// The keys of all rows of a kind's table; of kinds without one, all others'.
+  /// The keys of all rows of a kind's table; for nil, of all records whose kinds have no table.
   static func keys(_ kind: PlainKind?, _ connection: Connection) throws -> [PlainKey] {
     let sql = kind.map { "SELECT \($0.number), id FROM \($0.table)" } ?? "SELECT kind, id FROM other_rows"
     return try connection.with(sql) { row in

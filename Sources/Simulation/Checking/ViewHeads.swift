@@ -1,6 +1,6 @@
 // Protocol/session.md, "Hashes"
 
-/// What a node that holds what a view shows must say of its heads.
+/// The heads, and their hashes, that a node with a given view of its store must report.
 struct ViewHeads {
   struct Head {
     let log: PlainLog
@@ -9,7 +9,7 @@ struct ViewHeads {
     let foldedSequence: UInt64
   }
 
-  /// Of each lane, in the order of the hashes.
+  /// The heads of each lane, in the order in which they are hashed.
   let heads: [[Head]]
   let hashes: [(heads: Name32, folded: Name32)]
 

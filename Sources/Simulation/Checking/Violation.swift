@@ -1,45 +1,45 @@
-/// A promise of the protocol that a node, or all of them together, has broken.
+/// A rule of the protocol that a node, or all nodes together, have broken.
 package struct Violation: Error, CustomStringConvertible, Sendable {
-  /// Which promise; the numbers are those of the table of invariants.
+  /// The rule that was broken.
   package enum Rule: String, Sendable {
-    /// Something is stored that its bytes, its author or its past do not allow.
+    /// A stored set or statement is not allowed by its bytes, its author or its past.
     case unauthorised
-    /// Two nodes with the same sets and statements are in different states.
+    /// Two nodes with the same sets and statements differ in derived data.
     case divergence
     /// An acknowledged write is gone.
     case lostWrite = "lost write"
-    /// A part of a set is folded.
+    /// A set is folded only in part.
     case partialSet = "partial set"
-    /// A sequence, clock, number or statement went back.
+    /// A stored set or statement has disappeared.
     case wentBack = "went back"
-    /// A deleted record shows although nothing restored it.
+    /// A deleted record is visible although nothing restored it.
     case resurrection
-    /// The list of conflicts is not the one that follows from the folded sets.
+    /// The stored conflicts differ from those that the folded sets give.
     case journal
-    /// Something of a closed lane was sent or taken in.
+    /// Data of a closed lane was sent or accepted, or a node is wrong about its gate.
     case gate
-    /// A node said what is not true of its store, or that it is in sync where it is not.
+    /// A node said something about its store that is not true, or claimed to be in sync when it was not.
     case falseSync = "false claim of sync"
-    /// A counter is beyond its limit.
+    /// A counter exceeds its limit.
     case limit
-    /// The tables are not those that folding the log again would make.
+    /// The tables differ from those that folding the log again would give, or a node is late, or wrong in another way.
     case state
-    /// After healing something is not everywhere that must be.
+    /// After healing, members still differ.
     case notConverged = "not converged"
-    /// A fork is not known or not proven everywhere.
+    /// A device has forked its log or risked it, or a fork is not proved where it should be.
     case equivocation
-    /// An honest node was closed as misbehaved by an honest node.
+    /// An honest node treated another as misbehaving, or sent an invalid message.
     case falseMisbehaviour = "false misbehaviour"
-    /// A set that a cut leaves out is folded or stored, or one that it keeps is not.
+    /// Membership or cuts are wrong: an excluded set is folded or stored, or a kept one is not.
     case revocation
-    /// After a forced direction records are not what was wanted, or it has waited for nothing, or not at all.
+    /// An override gave wrong records, or waited needlessly, or did not wait.
     case override
-    /// What a node sent is not what it had durably stored.
+    /// A node sent a set that it had not durably stored.
     case sentUnstored = "sent before stored"
   }
 
   package let rule: Rule
-  /// The node whose store or message it is; nil if it is about several.
+  /// The node whose store or message is wrong; nil if several are involved.
   package let node: String?
   package let sentence: String
 

@@ -6,9 +6,9 @@ import Storage
 import VirtualDisk
 import Wire
 
-/// What members answer that keep to no rule: well formed mostly, and never true.
+/// Lies that adversaries tell: messages that are mostly well-formed and never true.
 extension World {
-  /// What goes on the wire instead of an answer; nil if the message is none, or stays as it is.
+  /// The false messages to send instead of a message; nil to send it unchanged.
   func lies(insteadOf message: [UInt8], by sender: Device) -> [[UInt8]]? {
     guard sender.lies > 0, let process = sender.process, !process.isEnded,
       random.happens(perThousand: lying(in: message)), let truth = try? Message(decoding: message),
@@ -19,8 +19,8 @@ extension World {
     return lies.map(\.encoded)
   }
 
-  /// How many of a thousand messages are spoiled, by the tags of Protocol/session.md. What is said all the time is so
-  /// seldom: whoever breaks rules is left alone, and asked for nothing any more.
+  /// The share of messages to falsify, per thousand, by the tags of Protocol/session.md. Frequent messages are
+  /// falsified rarely: peers stop talking to a device that breaks the rules all the time, and ask it for nothing more.
   private func lying(in message: [UInt8]) -> Int {
     guard message.count > 1, message[0] >> 5 == 4 else { return 0 }
     switch message[1] {
@@ -60,13 +60,13 @@ extension World {
   private func falseAnswers(_ token: UInt64, _ answer: Answer, _ process: Process) -> [Message] {
     let truth = Message.answer(token: token, answer)
     switch random.below(24) {
-    // Twice; to a question that was not asked; about what was not asked; none at all.
+    // A duplicate; an unknown token; the wrong lane or the wrong form; no answer, or a refusal.
     case 0: return [truth, truth]
     case 1: return [.answer(token: falseToken(token), answer)]
     case 2: return [.answer(token: token, changed(answer, lane: other(answer.lane)))]
     case 3: return [.answer(token: token, changed(answer, .digests([])))]
     case 4: return random.happens(perThousand: 500) ? [] : [.refusal(token: token, .clockAhead)]
-    // More is to come, and never does; or it is told of another state.
+    // Announces more that never comes, or hides that there is more; names another folded state.
     case 5: return [.answer(token: token, changed(answer, isDone: !answer.isDone))]
     case 6: return [.answer(token: token, changed(answer, folded: random32()))]
     default: return [.answer(token: token, changed(answer, falseContent(answer, process)))]
@@ -97,7 +97,7 @@ extension World {
     }
   }
 
-  /// Keys of no record, of other buckets, out of order or twice; none; or as many as an answer holds.
+  /// Keys of records that don't exist, of other buckets, out of order or duplicated; none; or as many as fit.
   private func falseKeys(_ keys: [RecordKey], _ lane: Lane) -> [RecordKey] {
     let kind = lane == .records ? KindNumbers.trip : KindNumbers.setting
     switch random.below(5) {
@@ -129,7 +129,7 @@ extension World {
 
   // MARK: Heads and wants
 
-  /// Heads as nobody has them: of logs that there are, or of many that nobody has begun.
+  /// False heads, either of existing logs or of many logs that don't exist.
   func falseHeads(_ lane: Lane, _ process: Process) -> [LogHead] {
     switch random.below(8) {
     case 0: return []
@@ -138,13 +138,13 @@ extension World {
       return inventedHeads(lane, count: Limits.headsPerMessageMax, of: process)
     default:
       let heads = process.replicator.store.heads(lane).flatMap(falseHeads)
-      // What is more than a number may be makes the whole message none.
+      // One sequence out of range invalidates the whole message.
       guard random.happens(perThousand: 20) else { return heads }
       return heads.map { LogHead(log: $0.log, sequence: UInt64(Int64.max) + 1, id: $0.id, foldedSequence: 0) }
     }
   }
 
-  /// What is told in place of one head; now and then as if the log had forked, or as nothing.
+  /// Replaces one head by a false one; sometimes by two, as if the log had forked, or by none.
   private func falseHeads(_ head: LogHead) -> [LogHead] {
     (0..<[1, 1, 1, 1, 2, 0][random.below(6)]).map { _ in
       let sequence = random.happens(perThousand: 300) ? head.sequence : falseSequence(head.sequence)
@@ -154,7 +154,7 @@ extension World {
     }
   }
 
-  /// Of members, so that they are asked for: of others nobody asks for anything.
+  /// Heads of invented logs, by members: peers request nothing from logs of other authors.
   private func inventedHeads(_ lane: Lane, count: Int, of process: Process) -> [LogHead] {
     let members = process.replicator.circle.evaluation.members.keys.sorted()
     let isHigh = random.happens(perThousand: 500)
@@ -167,7 +167,7 @@ extension World {
     }
   }
 
-  /// From 1 on, as a sequence is.
+  /// A wrong sequence in the valid range, which begins at 1.
   private func falseSequence(_ sequence: UInt64) -> UInt64 {
     let most = UInt64(Int64.max)
     let numbers = [
@@ -177,7 +177,7 @@ extension World {
     return min(max(numbers[random.below(numbers.count)], 1), most)
   }
 
-  /// Stretches of logs that nobody has, or has only a part of.
+  /// Ranges of logs that don't exist, or exist only in part.
   private func falseWants(_ lane: Lane, _ process: Process) -> [Want] {
     let heads = falseHeads(lane, process).filter { $0.sequence <= UInt64(Int64.max) }.prefix(Limits.wantsMax)
     return heads.map { head in
@@ -219,7 +219,7 @@ extension World {
   private func falseSummary(_ summary: Summary) -> Summary {
     var summary = summary
     for lane in Lane.allCases where random.happens(perThousand: 500) {
-      // All the same but for one: or nothing.
+      // One of the hashes is wrong, or all of them are zero.
       switch random.below(4) {
       case 0: summary[lane].heads = random32()
       case 1: summary[lane].folded = random32()

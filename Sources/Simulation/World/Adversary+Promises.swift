@@ -4,18 +4,19 @@ import Storage
 import VirtualDisk
 import Wire
 
-/// What a member brings that has promised everything: a small set of its own every so often, and nothing else.
+/// Change sets of a member that announces every log and then delivers only these, one small set at a time.
 struct Trickle {
-  /// In a log of their own, one after the other, by lane.
+  /// The sets by lane, each list in a log of its own, in order.
   let sets: [Lane: [RawChangeSet]]
-  /// How many times it has brought one, by connection.
+  /// The number of deliveries so far, by connection.
   var given: [LinkID: Int] = [:]
 
   var count: Int { sets.values.map(\.count).max() ?? 0 }
 }
 
 extension World {
-  /// Somebody who brings nothing at all is soon passed over; who brings a little seems to keep what was promised.
+  /// Starts a trickle. A peer that delivers nothing soon loses its turn; one that delivers a little appears to make
+  /// progress, and so is harder to detect.
   func beginTrickle(_ process: Process) -> Bool {
     let device = process.device
     guard device.trickle == nil else { return false }
@@ -23,7 +24,7 @@ extension World {
     let count = random.logarithmic(40, 320)
     for lane in Lane.allCases {
       guard var position = position(lane, process, isFresh: true) else { return false }
-      // They stand on nothing, so nobody has to ask for anything before they count.
+      // Without dependencies the sets can be folded at once: peers need not request anything else first.
       position.unseen = []
       sets[lane] = written(position, lane, 0, device, count: count)
     }
@@ -32,12 +33,12 @@ extension World {
     return true
   }
 
-  /// Lets the next of its sets go to everybody, who have been promised all of them, and more of every other log.
+  /// Sends the next set of the trickle to every peer. All of them, and more of every log, were announced before.
   func trickle(_ number: Int) {
     let device = devices[number]
     guard !device.isGone, var trickle = device.trickle else { return }
     if let process = device.process, process.isServing {
-      // Nothing else of it gets through: see `meddled`.
+      // While `trickle` is set, `meddled` drops every other delivery of this device.
       device.trickle = nil
       for link in process.links.keys.sorted() {
         let given = trickle.given[link] ?? 0
@@ -53,13 +54,13 @@ extension World {
     _ sets: [RawChangeSet], _ given: Int, _ lane: Lane, _ link: LinkID, _ process: Process
   ) {
     if given.isMultiple(of: 8) { process.send(promise(sets, lane, process), to: link) }
-    // First the promise, so that all is asked for of which it then brings a little.
+    // Announce first, so that peers request everything before the first small delivery.
     guard given > 0, given <= sets.count else { return }
     process.send(Message.encodedSets(lane, [sets[given - 1]]), to: link)
     tally.count("trickled")
   }
 
-  /// Heads of every log as if there were more of each here than anywhere, and of the one that is brought from.
+  /// Heads that claim more of every log than exists, plus the true head of the trickled log.
   private func promise(_ sets: [RawChangeSet], _ lane: Lane, _ process: Process) -> [UInt8] {
     var heads = process.replicator.store.heads(lane).map { head in
       LogHead(

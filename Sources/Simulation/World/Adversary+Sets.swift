@@ -7,16 +7,16 @@ import Storage
 import VirtualDisk
 import Wire
 
-/// Change sets of members that keep to no rule: signed with a real key, and each wrong in its way.
+/// Invalid change sets of adversaries: signed with a real key, each wrong in a different way.
 extension World {
-  /// Sends such sets to one peer or to several.
+  /// Sends invalid sets to one peer or to several; false if nothing could be sent.
   func sendSets(_ fault: Fault, _ process: Process) -> Bool {
     let links = process.links.keys.sorted()
     guard !links.isEmpty else { return false }
     let lane: Lane = random.happens(perThousand: 500) ? .records : .settings
     var sent = false
     for (number, link) in links.enumerated() {
-      // A fork: each peer gets another branch. Otherwise the others get the same, or nothing.
+      // A fork sends each peer a different branch. Other faults always go to the first peer, sometimes to more.
       let isFork = fault == .equivocate || fault == .branches
       guard isFork || number == 0 || random.happens(perThousand: 300) else { continue }
       guard let sets = sets(fault, lane, number, process), !sets.isEmpty else { continue }
@@ -40,7 +40,7 @@ extension World {
     }
   }
 
-  /// Where the own log ends, or where one that nobody knows yet begins.
+  /// The end of this device's log, or the start of a new one.
   func position(_ lane: Lane, _ process: Process, isFresh: Bool = false) -> AuthorPosition? {
     let incarnation = isFresh ? Incarnation(random16()) : process.replicator.incarnation
     let log = LogKey(device: process.device.key, incarnation: incarnation, lane: lane)
@@ -66,7 +66,7 @@ extension World {
     }
   }
 
-  /// Sets as the author's own code writes them.
+  /// Sets written by the real `Author`, from a position or draft that was spoiled.
   private func author(
     _ fault: Fault, _ position: AuthorPosition, _ lane: Lane, _ number: Int, _ device: Device
   ) -> [RawChangeSet]? {
@@ -94,7 +94,7 @@ extension World {
     return try? author.write([draft], operation: operation, wall: wall).map(\.raw)
   }
 
-  /// Several sets one after the other: what another peer gets leaves them at their beginning.
+  /// A chain of sets. Chains for different peers start at the same position, so the log forks there.
   func written(
     _ position: AuthorPosition, _ lane: Lane, _ number: Int, _ device: Device, count: Int
   ) -> [RawChangeSet]? {
@@ -115,7 +115,7 @@ extension World {
       id: RecordID(Bytes16(UInt64(random.below(8)) << 60, UInt64(number))))
   }
 
-  /// A profile with a time of change that no clock shows.
+  /// A profile whose modification time no clock has shown.
   private func strangeProfile(_ device: Device) -> EntryDraft {
     let times = [device.wall + 365 * 86_400_000, .max, .min, 0, device.wall + 1]
     return EntryDraft(
@@ -127,12 +127,12 @@ extension World {
       ])
   }
 
-  /// What clocks may differ by, as Protocol/limits.md has it.
+  /// The clock drift that Protocol/limits.md tolerates.
   static let driftMilliseconds: Moment = 600_000
 
-  // MARK: By hand
+  // MARK: Handmade sets
 
-  /// A set with a clock behind which there are few; each peer gets another one.
+  /// A set whose clock is near the maximum, so that few can follow it. Each peer gets a different one.
   private func atTheEnd(of lane: Lane, _ number: Int, _ process: Process) -> [RawChangeSet]? {
     guard var position = position(lane, process) else { return nil }
     position.unseen = Array(position.unseen.prefix(Limits.dependenciesMax))
@@ -140,7 +140,7 @@ extension World {
     return [signed(&position, clock, plainBody(lane, word: "end \(number)"), by: process.device.keys.signing)]
   }
 
-  /// Sets that the author's own code would refuse to write, in a log of their own.
+  /// Sets that the real `Author` would refuse to write, in a log of their own.
   private func handmade(_ fault: Fault, _ lane: Lane, _ process: Process) -> [RawChangeSet]? {
     guard var position = position(lane, process, isFresh: true) else { return nil }
     let device = process.device
@@ -154,7 +154,7 @@ extension World {
       position.log = LogKey(device: DeviceKey(nobody), incarnation: position.log.incarnation, lane: lane)
       return [signed(&position, clock, plainBody(lane), by: key)]
     case .past:
-      // Below what it has seen; or below the set before it, and nothing seen.
+      // The clock is below that of a dependency, or not above that of the predecessor.
       if !position.unseen.isEmpty, random.happens(perThousand: 500) {
         return [signed(&position, Clock(milliseconds: 1), plainBody(lane), by: key)]
       }
@@ -176,7 +176,7 @@ extension World {
     }
   }
 
-  /// Signs a set and moves behind it; nothing of it is checked.
+  /// Signs a set without checking anything, and advances the position past it.
   private func signed(
     _ position: inout AuthorPosition, _ clock: Clock, _ body: [UInt8], by key: SigningKey,
     isOdd: Bool = false
@@ -187,7 +187,7 @@ extension World {
       bodyHash: blake2b256(ChangeSetPrefix.body, body))
     var bytes = header.encoded
     if isOdd {
-      // The version stands first: 1 in two bytes; or all of it twice.
+      // The version is the first entry of the map: encode its value 1 in two bytes, or write the entry twice.
       if random.happens(perThousand: 500) {
         bytes.replaceSubrange(2..<3, with: [0x18, 0x01])
       } else {
@@ -207,7 +207,7 @@ extension World {
     return body(lane, fields: 2, writer.bytes)
   }
 
-  /// A body with one insert, of which all fields but the life are given as they are to stand.
+  /// A body with one insert. All its fields except the life are passed in encoded form.
   private func body(_ lane: Lane, fields count: Int, _ fields: [UInt8]) -> [UInt8] {
     var writer = CBORWriter(reserving: 64)
     writer.map(2)
@@ -227,14 +227,14 @@ extension World {
     return writer.bytes
   }
 
-  /// A field whose encoding is not the one that the format allows.
+  /// A field in an encoding that the format forbids.
   private func oddField() -> [UInt8] {
     let fields: [[UInt8]] = [
       // 5 in two, three and nine bytes; the field's number in two; the length of a text in two.
       [1, 0x18, 5], [1, 0x19, 0, 5], [1, 0x1b, 0, 0, 0, 0, 0, 0, 0, 5], [0x18, 1, 5], [1, 0x78, 1, 0x61],
-      // -6 in two bytes; an array of a length that follows; a text that is no UTF-8; a tag; undefined.
+      // -6 in two bytes; an array of indefinite length; text that is not UTF-8; a tag; undefined.
       [1, 0x38, 5], [1, 0x9f, 5, 0xff], [1, 0x61, 0xff], [1, 0xc1, 5], [1, 0xf7],
-      // Short floats, infinity, not a number, -0.0; field 0 once more.
+      // Half and single floats, infinity, NaN, -0.0; field 0 again.
       [1, 0xf9, 0x3c, 0], [1, 0xfa, 0x3f, 0x80, 0, 0], [1, 0xfb, 0x7f, 0xf0, 0, 0, 0, 0, 0, 0],
       [1, 0xfb, 0x7f, 0xf8, 0, 0, 0, 0, 0, 0], [1, 0xfb, 0x80, 0, 0, 0, 0, 0, 0, 0], [0, 0xf5],
     ]
@@ -243,7 +243,7 @@ extension World {
 
   // MARK: A closed lane
 
-  /// Uses the records lane where it is closed: sends sets of it, asks for all that a peer has, and tells heads.
+  /// Uses the records lane on links where it is closed: sends sets, requests sets, or announces heads.
   func useClosedLane(_ process: Process) -> Bool {
     let closed = process.replicator.replica.sessions.values.filter {
       $0.device != nil && !$0.isClosing && !$0[.records].isOpen
@@ -260,7 +260,7 @@ extension World {
     guard let (link, end) = process.links[id], let peer = devices[link.devices[1 - end]].process,
       !peer.isEnded
     else { return false }
-    // One thing at a time: whoever is told of a wrong hears nothing of the next one.
+    // One violation at a time: the peer may close the link at the first, and never see the next.
     switch random.below(3) {
     case 0:
       let wants = peer.replicator.store.heads(.records).prefix(Limits.wantsMax).map {
@@ -272,7 +272,7 @@ extension World {
       process.send(
         Message.heads(.records, peer.replicator.store.heads(.records), complete: true).encoded, to: id)
     default:
-      // Sets that stand on nothing the peer lacks; also in a message of the lane that is open.
+      // Sets without dependencies, so the peer could fold them; sometimes in a message of the open lane.
       guard var position = position(.records, process, isFresh: true) else { return false }
       position.unseen = []
       guard let sets = author(.closedLane, position, .records, 0, process.device) else { return false }

@@ -7,14 +7,14 @@ import Storage
 import VirtualDisk
 import Wire
 
-/// What members do that keep to no rule. They have real keys and real sessions, and send what they like on them.
+/// Adversaries: members that break the rules. They have real keys and sessions, and send arbitrary messages on them.
 extension World {
-  /// Lets an adversary do something; what needs a message to be spoiled waits for the next one.
+  /// Makes an adversary act. Faults that spoil a message are queued for its next one.
   func misbehave(_ fault: Fault) -> Bool {
     let adversaries = devices.filter { !$0.isHonest && $0.process?.isServing == true }
     guard let device = random.pick(adversaries), let process = device.process else { return false }
     if process.links.isEmpty {
-      // Whoever is turned away comes again at once.
+      // A rejected adversary dials again at once.
       process.receive(.peering(.hurried))
     }
     switch fault {
@@ -28,7 +28,7 @@ extension World {
       device.isDeaf = true
       return true
     case .lyingAnswer:
-      // Some never answer with the truth any more.
+      // Some lie from now on without end.
       device.lies = random.happens(perThousand: 500) ? .max : 1 + random.below(60)
       return true
     case .trickle: return beginTrickle(process)
@@ -46,7 +46,7 @@ extension World {
 
   // MARK: Spoiled messages
 
-  /// What goes on the wire instead of a message of an adversary.
+  /// The messages that go on the wire in place of one message; an honest sender's is unchanged.
   func meddled(_ message: [UInt8], from sender: Device, to receiver: Device) -> [[UInt8]] {
     guard !sender.isHonest else { return [message] }
     if random.happens(perThousand: 50) { sender.captured.append(message) }
@@ -69,7 +69,7 @@ extension World {
     return spoiled
   }
 
-  /// What it says of its own gate is a lie from now on.
+  /// Changes a summary to claim that the sender's records lane is open.
   private func claimingPremium(_ message: [UInt8]) -> [UInt8] {
     guard case .summary(var summary)? = try? Message(decoding: message), !summary.records.isOpen else {
       return message
@@ -79,7 +79,7 @@ extension World {
     return Message.summary(summary).encoded
   }
 
-  /// Whether a device hears nothing of what is new in the circle, its own revocation for one.
+  /// Whether a deaf device ignores a message: it learns of no statement, not even of its own revocation.
   func isDeaf(_ device: Device, to message: Message) -> Bool {
     guard device.isDeaf else { return false }
     switch message {
@@ -90,7 +90,8 @@ extension World {
     return true
   }
 
-  /// What somebody waits for who has asked for sets, by the tags of Protocol/session.md: sets need not be verified here.
+  /// Whether a message is `sets` or `served`, which a requesting peer waits for. Judged by the tags of
+  /// Protocol/session.md, to avoid decoding and verifying sets.
   func isDelivery(_ message: [UInt8]) -> Bool {
     message.count > 1 && message[0] >> 5 == 4 && [7, 8].contains(message[1])
   }
@@ -106,7 +107,7 @@ extension World {
       return [bytes]
     case .replay: return sender.captured.isEmpty ? nil : sender.captured + [message]
     case .hoard:
-      // Some never deliver anything any more.
+      // Some deliver nothing from now on.
       sender.hoards = random.happens(perThousand: 500) ? .max : 10
       return [message]
     default:
@@ -118,14 +119,14 @@ extension World {
     }
   }
 
-  /// The same signature in another spelling.
+  /// The set with the same signature in a non-canonical encoding: a bit of the scalar is set that must be zero.
   private func malleated(_ set: RawChangeSet) -> RawChangeSet {
     var signature = set.signature
     signature[63] ^= 0x80
     return RawChangeSet(header: set.header, signature: signature, body: set.body)
   }
 
-  /// One bit is another one, in any of the three parts.
+  /// The set with one bit flipped in its header, signature or body.
   private func forged(_ set: RawChangeSet) -> RawChangeSet {
     var parts = [set.header, set.signature, set.body]
     let part = random.below(3)
@@ -134,7 +135,7 @@ extension World {
     return RawChangeSet(header: parts[0], signature: parts[1], body: parts[2])
   }
 
-  // MARK: Messages of its own
+  // MARK: Unsolicited messages
 
   private func sendNonsense(_ fault: Fault, _ process: Process) -> Bool {
     guard let link = random.pick(process.links.keys.sorted()) else { return false }
@@ -155,9 +156,9 @@ extension World {
     return true
   }
 
-  /// Heads that nobody has.
+  /// False heads of all logs that the adversary knows.
   private func lie(_ lane: Lane, _ process: Process) -> [UInt8] {
-    // What is larger than a sequence may be makes the whole message none.
+    // One sequence out of range invalidates the whole message.
     let most = random.happens(perThousand: 100) ? UInt64.max : UInt64(Int64.max)
     let heads = process.replicator.store.heads(lane).map { head in
       let sequence =
@@ -168,7 +169,7 @@ extension World {
     return Message.heads(lane, heads, complete: random.happens(perThousand: 500)).encoded
   }
 
-  /// Promises everybody sets of every log. Who is asked for them and says nothing holds nobody up for long.
+  /// Announces sets of every log to all peers. An adversary that then delivers nothing must not delay them for long.
   func promiseMuch(_ number: Int) {
     guard let process = devices[number].process, process.isServing else { return }
     for link in process.links.keys.sorted() {

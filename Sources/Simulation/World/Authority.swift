@@ -3,11 +3,11 @@ import Replication
 import Sodium
 import Wire
 
-/// Who may sign what in a simulated circle: root key, issuers, and the keys of all devices.
+/// The signing keys of a simulated circle: root and issuers. Makes the circle's statements.
 final class Authority {
   let root: SigningKey
   let issuer: SigningKey
-  /// Whose entitlements nobody accepts.
+  /// An issuer that no device accepts.
   let stranger: SigningKey
   let genesis: Statement
   let circle: CircleID
@@ -38,7 +38,7 @@ final class Authority {
       with: issuer)
   }
 
-  /// - Parameter devices: whom it is for; everybody if nil.
+  /// - Parameter devices: the devices that it entitles; nil for all.
   func entitlement(
     for devices: [DeviceKey]?, _ times: Range<Moment>, issuedAt: Moment, by key: SigningKey? = nil
   ) throws -> Statement {
@@ -64,7 +64,7 @@ struct DeviceKeys {
   init(_ name: String, seed: UInt64) throws {
     self.name = name
     signing = try Authority.key(seed, name)
-    // Handshakes are not simulated, so nobody needs the secret half.
+    // Handshakes are not simulated, so the secret half is never needed.
     let words = Blake2b256.hash(signing.publicKey)
     transport = TransportKey(Bytes32(words.0, words.1, words.2, words.3))
   }

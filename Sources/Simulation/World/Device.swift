@@ -7,60 +7,64 @@ import Storage
 import VirtualDisk
 import Wire
 
-/// One device: its disk, its clock, and the process on it, if it runs.
+/// One device: its disk, its clock, and its running process, if any.
 ///
-/// Around the engine it is what the node is around it: it keeps links and timers, and carries out effects.
+/// `Process` is the shell that a node is in production: it owns links and timers, and performs the engine's effects.
 final class Device {
   let keys: DeviceKeys
   let number: Int
   unowned let world: World
-  /// Whether it keeps to the rules: an adversary's promises bind nobody.
+  /// Whether it follows the rules. The judge checks honest devices only.
   let isHonest: Bool
   var disk: Disk
-  /// Which file the store is: a copy, or one that was put back, is another.
+  /// The identity of the store's file. A restored file has a new one, as has a copy, unless it is of a whole image.
   var storeIdentity: UInt64
   var clock = WallClock()
-  /// What the person chose; kept on the disk, as the node keeps it.
+  /// The user's choice to sync records. Survives restarts, as in the node.
   var preference: Bool
-  /// Peers that the person does not want to talk to for now; kept on the disk too.
+  /// Peers that the user has paused. Survives restarts.
   var pausedPeers: Set<DeviceKey> = []
-  /// Where others find it; a number that changes when the device moves to another network.
+  /// The number in its address. Increases when the device moves to another network or gets another address.
   var place = 0
   /// The oldest of its addresses that still leads here.
   var oldestPlace = 0
-  /// Kept by the person, or heard: where others can be found from the start.
+  /// Addresses of other devices that the process is given when it starts.
   var addressBook: [String] = []
   var process: Process?
-  /// Counts starts: what was meant for an earlier process comes to nothing.
+  /// Changes at each start and end of the process, so that events for an earlier process are ignored.
   var generation = 0
-  /// It has been taken to pieces: no process runs on it any more.
+  /// Whether it is retired: no process is ever started on it again.
   var isGone = false
-  /// Another copy of it runs meanwhile.
+  /// Whether it must not start now, because another copy of it runs.
   var isResting = false
-  /// The next end of its process is a power loss.
+  /// Whether the process will end by a power loss instead of a kill.
   var isDoomedToPowerLoss = false
-  /// The disk has failed a process, and no loss of power has shown since what is on it.
+  /// Whether a disk error ended a process, so that it is unknown what is durable; the next start rewrites the log.
+  /// A power loss settles it.
   var isSuspect = false
-  /// The next program on it keeps the tables that follow from the log in another way.
+  /// Whether the next start is an upgrade that folds the log again into new tables.
   var isUpgraded = false
-  /// Sync was turned off where no program ran: what it was to do with it is forgotten when one does.
+  /// Whether sync was turned off while no process ran: the next start drops a pending override.
   var givesUp = false
-  /// A copy of the disk that may be put back.
+  /// A copy of the disk that may be restored.
   var backup: Disk?
-  /// What a store of this device begins with, where it is not what all began with.
+  /// The initial statements of its store, if they differ from those of the world.
   var firstStatements: [Membership.Statement]?
-  /// What an adversary will do to its next messages, and some that it has sent before.
+  /// Faults that an adversary will apply to its next messages.
   var mischief: [Fault] = []
+  /// Some messages that it sent before, for replays.
   var captured: [[UInt8]] = []
-  /// How many messages with sets it keeps to itself.
+  /// The number of deliveries that it will still withhold.
   var hoards = 0
-  /// How many answers an adversary will spoil yet, and what it brings of all that it has promised.
+  /// The number of messages that it will still falsify.
   var lies = 0
+  /// The little that it delivers of all it has announced.
   var trickle: Trickle?
-  /// An adversary says from now on that its records lane is open, or hears of no statement any more.
+  /// Whether an adversary claims that its records lane is open.
   var claimsPremium = false
+  /// Whether an adversary ignores all statements.
   var isDeaf = false
-  /// Set for a copy of another device.
+  /// The number of this copy; nil for an original device.
   var twinNumber: Int?
 
   init(_ keys: DeviceKeys, number: Int, world: World, isHonest: Bool, preference: Bool) {
@@ -76,7 +80,7 @@ final class Device {
   var name: String { keys.name + (twinNumber.map { "-\($0)" } ?? "") }
   var key: DeviceKey { keys.device }
   var wall: Moment { clock.wall(world.now) }
-  /// The time as a process on it sees it.
+  /// The time that its process sees.
   var time: Now { Now(wall: wall, steady: world.now) }
   var address: String { "\(name):\(place)" }
 
@@ -91,12 +95,12 @@ final class Device {
   static let placeFile = "incarnation"
 }
 
-/// A wall clock that does not keep to the world's time.
+/// A wall clock that may deviate from the world's time.
 struct WallClock {
   var offset: Moment = 0
-  /// How many milliseconds it gains in a million.
+  /// Milliseconds gained per million.
   var drift: Moment = 0
-  /// Since when it drifts, or stands still.
+  /// The moment from which it drifts or is frozen.
   var since: Moment = 0
   var isFrozen = false
 
@@ -105,7 +109,7 @@ struct WallClock {
     return now + offset + (now - since) / 1_000 * drift / 1_000
   }
 
-  /// From here on it goes another way, from where it stands.
+  /// Changes its rate from now on, without a jump.
   mutating func change(at now: Moment, drift: Moment = 0, isFrozen: Bool = false) {
     offset = wall(now) - now
     (since, self.drift, self.isFrozen) = (now, drift, isFrozen)
@@ -114,7 +118,7 @@ struct WallClock {
   mutating func correct() { self = WallClock() }
 }
 
-/// A run of the program on a device.
+/// A running process on a device.
 final class Process {
   unowned let device: Device
   unowned let world: World
@@ -122,26 +126,27 @@ final class Process {
   let replicator: Replicator
   private(set) var peering: Peering
   var links: [LinkID: (link: Link, end: Int)] = [:]
-  /// What has come and waits for its turn.
+  /// Arrivals that wait for the next turn.
   var inbox: [Arrival] = []
   var isTurnDue = false
-  /// Stopped by a signal until then.
+  /// The moment until which it is suspended, as by SIGSTOP; nil while it runs.
   var pausedUntil: Moment?
-  /// How long a turn takes at most.
+  /// The maximum delay until a turn begins.
   var turnMilliseconds: Moment = 2
   private var timers: [ReplicaTimer: UInt64] = [:]
   private var timerOrder: UInt64 = 0
-  /// For how many notes the disk has room in reserve.
+  /// The number of notes that still fit into the reserve kept for a full disk.
   private var reservedNotes = Process.notesMax
-  /// When it looks next whether the disk has room.
+  /// The moment of its next check for free space; nil if none is due.
   private var looksAt: Moment?
-  /// When a question was put that is not answered yet.
+  /// The times of unanswered questions, by link.
   var askedAt: [LinkID: Moment] = [:]
-  /// What it asks for before an override begins.
+  /// The inquiry of peers that precedes an override; nil if none is open.
   var inquiry: Inquiry?
-  /// With whom its records lane was open when it decided what it reports now: the replica may be ahead of that.
+  /// The peers with whom its records lane was open when it made the report that is handled now. The replica may
+  /// already be ahead of it.
   private(set) var openRecords: Set<DeviceKey> = []
-  /// After so many effects it ends in the midst of what it does.
+  /// The number of effects until the process is killed; nil for no kill.
   var effectsUntilStop: Int?
 
   enum Arrival {
@@ -159,7 +164,7 @@ final class Process {
     self.device = device
     self.world = world
     volume = try Volume(device.disk)
-    // What this start does not get done is not asked for by the next one.
+    // Cleared before the attempt: if this start is killed, the store must notice that the refold is unfinished.
     let refolds = device.isUpgraded
     device.isUpgraded = false
     let store = try Store(on: volume, path: Device.storeFile, refolds: refolds)
@@ -181,12 +186,12 @@ final class Process {
 
   var isDiskFull: Bool { replicator.disk.isFull }
 
-  /// Whether it has been ended in the midst of what it does; the rest of the turn is a ghost's.
+  /// Whether it was killed, perhaps in the middle of a turn; the rest of the turn has no effect.
   var isEnded: Bool { device.disk.hasStopped || volume.isCut }
 
   var isServing: Bool { !isEnded && pausedUntil == nil }
 
-  /// Begins to serve.
+  /// Starts serving: learns addresses, announces its own and dials.
   func serve() {
     for address in device.addressBook { handle(.addressGiven(address)) }
     learnAddresses()
@@ -197,7 +202,7 @@ final class Process {
 
   var isMember: Bool { replicator.circle.evaluation.isMember(device.key) }
 
-  /// Tells the circle where this device can be reached.
+  /// Publishes this device's address to the circle.
   func announce() {
     guard isMember, replicator.circle.addresses(of: device.key) != [device.address] else { return }
     let clock = replicator.circle.nextAddressClock(of: device.key, now: UInt64(clamping: device.wall))
@@ -230,7 +235,7 @@ final class Process {
       Moment(world.random.below(Int(turnMilliseconds) + 1)), .turn(device.number, device.generation))
   }
 
-  /// Takes in what has come: messages that came together share one transaction.
+  /// Handles all arrivals. Messages that arrived together share one transaction.
   func turn() {
     isTurnDue = false
     guard pausedUntil == nil else { return }
@@ -241,7 +246,7 @@ final class Process {
       if case .message(let link, let message, let bytes) = arrival {
         let sender = world.devices[link.devices[link.devices[0] == device.number ? 1 : 0]]
         world.watch.arrived(bytes, from: sender, to: device, on: link)
-        world.log?("  \(device.name) hears of \(sender.name): \(message.name)")
+        world.log?("  \(device.name) receives from \(sender.name): \(message.name)")
         if !peering.ignores(link.id, replicator.replica), !world.isDeaf(device, to: message) {
           inputs.append(.received(link.id, message))
         }
@@ -267,7 +272,7 @@ final class Process {
     case .peering(let input): handle(input)
     case .timer(let timer, let order): fired(timer, order)
     case .room:
-      // One that was put off or brought forward looks at another time.
+      // A rescheduled check makes this event obsolete.
       guard let looksAt, looksAt <= world.now else { return }
       self.looksAt = nil
       lookAtDisk()
@@ -290,16 +295,16 @@ final class Process {
   }
 
   private func closed(_ id: LinkID) {
-    // Its end comes after all that it has brought.
+    // The end comes after everything received on the link.
     while !isEnded, replicator.isWaiting(id) { goOn() }
     guard !isEnded, let (link, end) = links.removeValue(forKey: id) else { return }
     handle(.ended(id, link.brokeRules[end] ? .brokeRules : link.hasHungUp[1 - end] ? .hungUp : .lost))
     handle([.closed(id)])
   }
 
-  // MARK: What Peering asks for
+  // MARK: Peering
 
-  /// Reports an event to `peering`, and carries out what follows from it.
+  /// Passes an event to `peering` and performs the resulting effects.
   func handle(_ input: PeeringInput) {
     guard !isEnded else { return }
     var effects: [PeeringEffect] = []
@@ -345,7 +350,7 @@ final class Process {
 }
 
 extension Process: ReplicatorShell {
-  /// False if the process has just been ended, and the effect does not come about.
+  /// False if the process is dead, perhaps as of this effect, which then must not happen.
   private func mayAct() -> Bool {
     if let left = effectsUntilStop {
       effectsUntilStop = left - 1
@@ -374,7 +379,7 @@ extension Process: ReplicatorShell {
     world.later(milliseconds, .timer(device.number, device.generation, timer, order: timerOrder))
   }
 
-  /// Now and then a turn ends after a few sets, as it does where they cost much.
+  /// Sometimes ends a piece of work after a few sets, as happens with expensive ones.
   func beginPiece() -> () -> Bool {
     guard world.random.below(4) == 0 else { return { false } }
     var left = world.random.below(8)
@@ -403,7 +408,7 @@ extension Process: ReplicatorShell {
   func note(_ event: ReplicatorEvent) { if !isEnded { world.noted(event, by: device) } }
 
   func replied(_ link: LinkID, _ reply: Reply) -> Input? {
-    if case .answer = reply { world.tally.count("answered") } else { world.tally.count("kept to itself") }
+    if case .answer = reply { world.tally.count("answered") } else { world.tally.count("declined to answer") }
     askedAt[link] = nil
     world.heard(reply, from: link, by: self)
     return nil
@@ -416,7 +421,7 @@ extension Process: ReplicatorShell {
   func perform(_ effect: DiskEffect) {
     guard !isEnded else { return }
     switch effect {
-    case .shrinkBallast: world.tally.count("felt a full disk")
+    case .shrinkBallast: world.tally.count("hit a full disk")
     case .holdBallast: reservedNotes = Self.notesMax
     case .look(let wait):
       let moment = world.now + wait
@@ -439,7 +444,7 @@ extension Process: ReplicatorShell {
   }
 
   private static let noteBytes = 64 * 1024
-  /// One for each lane, as the node's ballast.
+  /// One for each lane, as in the node's ballast.
   private static let notesMax = 2
 }
 
@@ -460,7 +465,7 @@ struct IncarnationFile: IncarnationStorage {
 }
 
 extension Message {
-  /// What people who look for a cause want to know of it.
+  /// A short description for debugging.
   fileprivate var name: String {
     switch self {
     case .introduction: "introduction"

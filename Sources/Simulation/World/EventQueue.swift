@@ -1,6 +1,6 @@
 import Replication
 
-/// What is due when, in order; of what is due at the same time, first what was put in first.
+/// A priority queue of events by time; events of the same time come out in the order in which they were added.
 struct EventQueue<Event> {
   private struct Item {
     let at: Moment
@@ -10,7 +10,7 @@ struct EventQueue<Event> {
     static func < (left: Item, right: Item) -> Bool { (left.at, left.order) < (right.at, right.order) }
   }
 
-  /// A binary heap, the first item on top.
+  /// A binary heap with the earliest item at index 0.
   private var items: [Item] = []
   private var order: UInt64 = 0
 

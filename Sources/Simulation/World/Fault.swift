@@ -1,6 +1,6 @@
 import VirtualDisk
 
-/// What goes wrong in a run: the network, processes, disks, clocks, authority, and members that keep to no rule.
+/// The kinds of faults in a run: network, processes, disks, clocks, authority, and adversaries.
 package enum Fault: String, CaseIterable, Hashable, Sendable, CustomStringConvertible {
   // The network
   case delay, clog, partition, oneWay = "one-way", flap, cut, halfOpen = "half-open", narrow, refused, move,
@@ -16,20 +16,20 @@ package enum Fault: String, CaseIterable, Hashable, Sendable, CustomStringConver
   // Authority
   case buy, expire, preference, revoke, mutual, strangerIssuer = "stranger-issuer", invite, restamp
   case crossed, torn, pausePeer = "pause-peer"
-  // Whose records are the right ones
+  // Overrides
   case override = "override"
-  // Members that keep to no rule
+  // Adversaries
   case forge, malleate, truncate, foreign, replay, equivocate, gap, brokenLink = "broken-link"
   case unknownDependency = "unknown-dependency", future, past, lie, hoard, garble, oversize, unsolicited
   case poison, wrongLane = "wrong-lane", claimPremium = "claim-premium", beyondCut = "beyond-cut", storm
   case sloppy, otherBody = "other-body", unknownAuthor = "unknown-author", closedLane = "closed-lane"
   case strangeProfile = "strange-profile", branches, deaf, lyingAnswer = "lying-answer", trickle
-  // What is said of the circle goes ahead of the sets
+  // Statements of the circle arrive before the sets that they are about
   case hearsay
 
   package var description: String { rawValue }
 
-  /// Whether it is something that only an adversary does.
+  /// Whether only an adversary causes it.
   var isByzantine: Bool {
     switch self {
     case .forge, .malleate, .truncate, .foreign, .replay, .equivocate, .gap, .brokenLink, .unknownDependency,
@@ -42,7 +42,7 @@ package enum Fault: String, CaseIterable, Hashable, Sendable, CustomStringConver
   }
 }
 
-/// How often something happened in runs.
+/// Counts of what happened in runs, by name.
 package struct Tally: Sendable {
   package private(set) var counts: [String: Int] = [:]
 

@@ -1,37 +1,36 @@
 import Replication
 import Wire
 
-/// A connection between two devices: what each of its ends sends arrives at the other whole and in order, or the
-/// link breaks.
+/// A connection between two devices. Messages arrive complete and in order, or the link breaks.
 final class Link {
   enum Item {
     case opening([UInt8])
     case message([UInt8])
-    /// The other end has hung up.
+    /// The other end hung up.
     case end
   }
 
-  /// What is on its way to one end.
+  /// Items in flight to one end.
   struct Lane {
     var items: [(at: Moment, item: Item)] = []
     var bytes = 0
-    /// When the last of it arrives.
+    /// The arrival time of the last item.
     var last: Moment = 0
-    /// The sender was told that its link is full.
+    /// Whether the sender was told that its link is congested.
     var isFull = false
   }
 
   let id: LinkID
-  /// What the dialler dialled.
+  /// The address that was dialled.
   let address: String
-  /// The dialler's device and the dialled one's, as numbers.
+  /// Device numbers: the dialler's, then the dialled one's.
   let devices: [Int]
   let generations: [Int]
   var towards = [Lane(), Lane()]
   var isOpen = [true, true]
-  /// This end takes nothing more in, and nothing that it sends goes out.
+  /// Whether an end has closed: it neither sends nor receives any more.
   var hasHungUp = [false, false]
-  /// What the peer sent could not be read.
+  /// Whether an end received something that could not be decoded.
   var brokeRules = [false, false]
   var lastHeard: [Moment]
 
@@ -40,7 +39,7 @@ final class Link {
     lastHeard = [now, now]
   }
 
-  /// Whether what an end sends fills the link.
+  /// Whether an end's outgoing direction is congested.
   func isCongested(_ end: Int) -> Bool {
     if towards[1 - end].bytes > Self.bytesMax { towards[1 - end].isFull = true }
     return towards[1 - end].isFull

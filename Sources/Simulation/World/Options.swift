@@ -1,33 +1,34 @@
 import VirtualDisk
 import Wire
 
-/// How a run is set up. Everything that happens in it follows from these values: the same options give the same run.
+/// The configuration of a run. It determines everything that happens: the same options give the same run.
 ///
-/// A seed alone gives options of its own (swarm testing: Groce and others, "Swarm Testing", 2012): which faults there
-/// are in a run and how often, so that rare ones are not drowned by frequent ones.
+/// Each seed has options of its own, as in swarm testing (Groce et al., "Swarm Testing", 2012): it chooses which faults
+/// occur in a run and how often, so that rare faults are not drowned out by frequent ones.
 package struct Options: Hashable, Sendable {
   package var seed: UInt64
-  /// Devices of honest people.
+  /// The number of honest devices.
   package var devices: Int
-  /// How many of these have no entitlement.
+  /// The number of honest devices without an entitlement.
   package var free: Int
-  /// Members that keep to no rule.
+  /// The number of adversaries: members that break the rules.
   package var adversaries: Int
-  /// How many events the faults last for; after that everything is healed.
+  /// The number of events during which faults occur; then everything is healed.
   package var events: Int
-  /// Virtual milliseconds between two faults, and between two things that people do, on average.
+  /// The mean time between two faults, in virtual milliseconds.
   package var faultsEvery: Int64
+  /// The mean time between two actions of users, in virtual milliseconds.
   package var peopleEvery: Int64
-  /// How often each fault comes, compared to the others; one that is not named does not come.
+  /// The relative frequency of each fault; faults that are not listed don't occur.
   package var faults: [Fault: Int]
-  /// How many records people write about: few make many conflicts.
+  /// The number of different records that users write to: fewer records mean more conflicts.
   package var records: Int
-  /// Of a thousand things that people do, how many are too large to be pushed to peers.
+  /// The share of user actions, per thousand, that write too much to be pushed to peers.
   package var large = 10
 
-  /// The options that a seed stands for.
+  /// The options that a seed chooses.
   ///
-  /// - Parameter events: how long the faults last.
+  /// - Parameter events: the number of events during which faults occur.
   package init(seed: UInt64, events: Int = 1_500) {
     var random = SplitMix(seed: seed ^ 0x57a9_6d61_726b_0001)
     self.seed = seed
@@ -42,17 +43,17 @@ package struct Options: Hashable, Sendable {
     let share = 100 + random.below(800)
     for fault in Fault.allCases where random.happens(perThousand: share) {
       guard adversaries > 0 || !fault.isByzantine else { continue }
-      // Before a revert begins somebody must be there who can be asked: often nobody is.
+      // Overrides are weighted up because many find no peer to ask and do nothing.
       faults[fault] = (1 + random.below(20)) * (fault.isByzantine || fault == .override ? 3 : 1)
     }
-    // One run in ten has no faults at all: what goes wrong there is no fault's fault.
+    // One run in ten has no faults at all, to find failures that need none.
     if random.happens(perThousand: 100) { (faults, adversaries) = ([:], 0) }
     if random.happens(perThousand: 330), let theme = random.pick(Theme.allCases) {
       concentrate(on: theme, &random)
     }
   }
 
-  /// Keeps to what a theme is made of, or most of it.
+  /// Restricts the run to the faults of a theme, or most of them.
   private mutating func concentrate(on theme: Theme, _ random: inout SplitMix) {
     devices = (theme == .circle ? 5 : theme == .order ? 3 : 2) + random.below(4)
     free = theme == .guile ? random.below(2) : 0
@@ -66,7 +67,7 @@ package struct Options: Hashable, Sendable {
     if theme == .load { large = 400 }
     faultsEvery = Int64(random.logarithmic(20, 300))
     peopleEvery = Int64(random.logarithmic(10, 300))
-    // What keeps devices apart lasts for seconds, and somebody is to be there who can be asked.
+    // Partitions last for seconds, and overrides need connected peers to ask: space out the faults.
     if theme == .order { faultsEvery *= 10 }
     if theme == .wander {
       devices = 2
@@ -81,25 +82,25 @@ package struct Options: Hashable, Sendable {
   }
 }
 
-/// What a run is about that is about one thing. Mistakes that show only where two or three rare faults meet are hardly
-/// ever met among all the others.
+/// A set of faults to concentrate on. Bugs that need two or three rare faults at once are hardly ever hit when all
+/// faults compete.
 private enum Theme: CaseIterable {
-  /// Members are taken out and in again, while what is said of them and what they wrote go separate ways.
+  /// Members are revoked and readmitted while statements and change sets travel by separate ways.
   case circle
-  /// Disks fail to make durable what was written, and the power goes.
+  /// Disks fail to sync, and power fails.
   case durability
-  /// There is more to be sent than links take at once.
+  /// More has to be sent than links can carry at once.
   case load
-  /// Members that keep to no rule do little else than that.
+  /// Adversaries misbehave most of the time.
   case guile
-  /// Devices get another address again and again, for so long that what a peer may send is used up and grows back.
+  /// Devices change their addresses so often, and for so long, that rate limits on peers are exhausted and recover.
   case wander
-  /// Somebody decides over and over whose records are the right ones, while what was asked for is long in coming.
+  /// Users override records again and again while the sets that the overrides need are slow to arrive.
   case order
-  /// Members promise more than they bring, and what they don't has to come from others.
+  /// Members announce more than they deliver, so that the rest has to come from others.
   case promises
 
-  /// How often each fault comes, compared to the others.
+  /// The relative frequency of each fault.
   var faults: [Fault: Int] {
     switch self {
     case .circle:
@@ -151,7 +152,7 @@ extension Options: CustomStringConvertible {
       + "faults=\(listed.isEmpty ? "none" : listed.joined(separator: ","))"
   }
 
-  /// Reads `name=value` words; what is not named is what the seed says. Nil if a word is none of these.
+  /// Parses `name=value` words; the seed chooses what is not given. Nil if a word is invalid.
   package init?(line: String) {
     var values: [Substring: Substring] = [:]
     for word in line.split(separator: " ") {
@@ -198,7 +199,7 @@ extension Options: CustomStringConvertible {
 }
 
 extension SplitMix {
-  /// A number between two bounds whose size is as likely to be small as large.
+  /// A random number between two bounds, roughly log-uniform: each order of magnitude is about as likely.
   mutating func logarithmic(_ low: Int, _ high: Int) -> Int {
     var (low, high) = (low, high)
     while high > 2 * low {
@@ -213,7 +214,7 @@ extension SplitMix {
     return items[items.index(items.startIndex, offsetBy: below(items.count))]
   }
 
-  /// Waits of this many milliseconds on average, most of them shorter.
+  /// A random wait of roughly this many milliseconds on average, sometimes much longer.
   mutating func wait(_ average: Int64) -> Int64 {
     var sum: Int64 = 0
     for _ in 0..<2 { sum += Int64(below(Int(max(average, 1)) + 1)) }

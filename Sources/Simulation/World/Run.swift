@@ -1,6 +1,6 @@
 package import Replication
 
-/// What was found broken in a run.
+/// A failed check in a run.
 package struct Failure: Error, Hashable, Sendable, CustomStringConvertible {
   package enum Rule: String, Sendable {
     case start, digest, fork, store, liveness, judge
@@ -14,19 +14,19 @@ package struct Failure: Error, Hashable, Sendable, CustomStringConvertible {
   package var description: String { "\(rule): \(sentence)" }
 }
 
-/// How a run went.
+/// The result of a run.
 package struct Outcome: Sendable {
   package let options: Options
-  /// Nil if every promise was kept.
+  /// Nil if all checks passed.
   package let failure: Failure?
   package let events: Int
   package let virtualMilliseconds: Moment
   package let tally: Tally
-  /// A hash over the whole run: equal for the same options.
+  /// A hash over all events and messages: equal for equal options.
   package let trace: UInt64
 }
 
-/// Runs a world: first with faults, then healed until all hold the same.
+/// Runs a world: first with faults, then healed until all members hold the same state.
 package enum Run {
   package static func outcome(of options: Options, log: ((String) -> Void)? = nil) -> Outcome {
     let world: World
@@ -40,7 +40,7 @@ package enum Run {
     var found: Failure?
     do {
       while world.isStormy, try world.step() {}
-      // Here logs are cut, forked and incomplete, sets wait for their time, and disks are full.
+      // At this point logs are cut, forked and incomplete, sets are parked, and disks are full.
       try world.verifyStores()
       world.heal()
       try world.converge()

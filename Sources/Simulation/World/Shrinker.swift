@@ -1,16 +1,39 @@
 import VirtualDisk
 
-/// Looks for a smaller run that breaks the same promise: fewer events, devices, and kinds of faults.
-///
-/// What a seed decides changes with the options, so this is a search, not a reduction; it keeps what fails in the
-/// same way and tries again from there.
+// Shrinking: finding a smaller run that still fails
+//
+// A failing run of a random seed has thousands of events and dozens of kinds of faults, most of them irrelevant. The
+// shrinker looks for smaller options whose run fails a check of the same rule (`judge`, `liveness`, …). Messages are
+// not compared, because the sets and devices that they name differ from run to run. All violations that the judge
+// finds are of rule `judge`, so a smaller run may break another one of its checks.
+//
+// All randomness of a run comes from one generator, so removing one fault changes every later draw: the candidate is
+// a different run, not a part of the old one. This is therefore a greedy search, not a reduction. A candidate counts
+// only if it was run and failed; the first that fails and is smaller replaces the best, and the search restarts
+// from there:
+//
+//   seed=7 devices=5 events=1500, 23 faults   fails: judge   size 1500 + 500 + 4600 = 6600
+//     events=187                              passes
+//     events=375                              fails: judge   size  375 + 500 + 4600 = 5475   new best
+//       events=46 … 328                       pass
+//       no faults                             passes
+//       without `clone`                       fails: judge   size  375 + 500 + 4400 = 5275   new best
+//       …
+//
+// The order of candidates matters: far fewer events first, because short runs make all later tries cheap; then no
+// faults, then one fault less, then fewer devices. The search ends when no candidate of the best run improves on it, or
+// after `triesMax` runs. The seed never changes.
+
+/// Searches for a smaller run that fails a check of the same rule: with fewer events, devices and kinds of faults.
 package struct Shrinking {
   private let found: Outcome
 
-  /// - Parameter outcome: of a run that failed.
+  /// - Parameter outcome: the outcome of a failed run.
   package init(_ outcome: Outcome) { found = outcome }
 
-  /// - Parameter progress: hears of each smaller one.
+  /// Returns the smallest failing run that was found, which may be the original one.
+  ///
+  /// - Parameter progress: is called with each smaller run.
   package func smallest(progress: (Outcome) -> Void = { _ in }) -> Outcome {
     var best = found
     var tries = 0

@@ -6,15 +6,15 @@ import Storage
 import VirtualDisk
 import Wire
 
-/// Tells the judge what happens, in its words, and keeps the first objection until the event is over.
+/// Reports what happens to the judge, in the judge's own types, and keeps its first objection until the event is over.
 ///
-/// Judging changes nothing: the judge reads through connections of its own, and no disk fails it.
+/// Judging has no effect on the run: the judge reads through connections of its own, without disk faults.
 final class Watch {
   let judge = Judge()
   private(set) var objection: (any Error)?
   private var looks = 0
 
-  /// One look in so many is at the whole store.
+  /// One look in this many inspects the whole store.
   private static let wholeLooks = 200
 
   func object(_ error: any Error) { if objection == nil { objection = error } }
@@ -34,7 +34,7 @@ final class Watch {
 
   func stopped(_ device: Device) throws { judge.stopped(device.name) }
 
-  /// A process has handled something, with everything obeyed that followed from it.
+  /// Lets the judge look at a process after a step, when all effects of the step have been performed.
   func stepped(_ device: Device) throws {
     guard device.isHonest else { return }
     looks += 1
@@ -52,7 +52,7 @@ final class Watch {
     try judge.awaited(device.name, for: device.process.flatMap(waiting))
   }
 
-  /// For how long a process has waited for a peer that sends nothing of what it was asked for.
+  /// The time since the least responsive peer made progress on a request; nil if no request is open.
   private func waiting(_ process: Process) -> Int64? {
     let sessions = process.replicator.replica.sessions.values.filter { !$0.isClosing }
     let oldest = sessions.flatMap { session in
@@ -61,7 +61,7 @@ final class Watch {
     return oldest.map { process.world.now - $0 }
   }
 
-  /// What the process takes for true, and how much it keeps in mind.
+  /// Compares what the process believes with its store, and measures its memory.
   private func compareBeliefs(_ device: Device, isWhole: Bool) throws {
     guard let process = device.process, !process.isEnded else { return }
     let replica = process.replicator.replica
@@ -87,7 +87,7 @@ final class Watch {
     try measure(device.name, process)
   }
 
-  /// What a process keeps of its sessions, with the most that Protocol/limits.md allows.
+  /// Compares the session state of a process with the maximums of Protocol/limits.md.
   private func measure(_ name: String, _ process: Process) throws {
     let sessions = process.replicator.replica.sessions.values
     try judge.measured(name, "the number of sessions", sessions.count, max: 64)
@@ -101,7 +101,7 @@ final class Watch {
     }
   }
 
-  /// The store of a process has changed, and will perhaps change again before its step is over.
+  /// Reports that a store has changed and may change again before the step is over.
   func passed(_ device: Device) throws {
     guard device.isHonest else { return }
     try quietly(device) { try judge.passed(device.name) }
@@ -112,14 +112,14 @@ final class Watch {
     try quietly(device) { try judge.acknowledged(device.name, sets.map(\.bytes), wall: device.wall) }
   }
 
-  /// A device has carried out a forced revert, in these sets.
+  /// Reports that a device has applied an override, written as these sets.
   func directed(_ device: Device, _ revert: Revert, _ sets: [ChangeSetID]) throws {
     let records = try judge.directed(device.name, told(revert), sets.map(\.bytes))
     device.world.tally.count("records judged after overrides", by: records ?? 0)
-    if records == nil { device.world.tally.count("overrides behind own sets that wait") }
+    if records == nil { device.world.tally.count("overrides behind own parked sets") }
   }
 
-  /// A device has waited long enough for what a revert needs.
+  /// Reports that a device has waited long enough for what an override needs.
   func waits(_ device: Device, _ revert: Revert) throws {
     try stepped(device)
     try judge.waits(device.name, for: told(revert))
@@ -150,7 +150,7 @@ final class Watch {
 
   func preferred(_ device: Device) throws { judge.preferred(device.name, sync: device.preference) }
 
-  /// Lets the judge read a disk that does not fail it.
+  /// Suspends the faults of a disk while the judge reads it.
   private func quietly(_ device: Device, _ body: () throws -> Void) throws {
     let faults = device.disk.faults
     device.disk.faults = DiskFaults()
@@ -170,7 +170,7 @@ final class Watch {
     }
   }
 
-  /// A process is about to handle a message.
+  /// Reports that a process is about to handle a message.
   func arrived(_ message: [UInt8], from sender: Device, to receiver: Device, on link: Link) {
     guard receiver.isHonest else { return }
     if !sender.isHonest { judge.introduced(sender.name, device: sender.key.bytes) }
@@ -182,7 +182,7 @@ final class Watch {
     guard device.isHonest else { return }
     judge.hasRoom(device.name, device.process?.isDiskFull == false)
     let isOpen = peers.first.map { device.process?.openRecords.contains($0.key) == true } ?? false
-    // Two copies of one device may both be connected; then it is not told with which of them it agrees.
+    // If two copies of a device are connected, it is unknown with which of them the device is in sync.
     let sessions = device.process?.replicator.replica.sessions.values.filter {
       $0.device == peers.first?.key && !$0.isClosing
     }
@@ -194,13 +194,13 @@ final class Watch {
     }
   }
 
-  /// All faults are over, and these should be the same now.
+  /// Reports that all faults are over, so that these devices must have converged.
   func healed(_ members: [Device], premium: [Device], excused: [Device]) throws {
     for device in members { judge.isNow(device.name, wall: device.wall) }
     try judge.healed(members.map(\.name), premium: premium.map(\.name), excused: excused.map(\.name))
   }
 
-  /// `verify --deep` finds nothing wrong with the store of a device.
+  /// Throws unless `verify --deep` finds the store of a device correct.
   func verified(_ device: Device) throws {
     guard device.isHonest, let process = device.process, !process.isEnded else { return }
     try quietly(device) {
@@ -208,11 +208,13 @@ final class Watch {
       guard let first = report.findings.first else { return }
       let count = report.counts.values.reduce(0, +)
       throw Failure(
-        .store, "verify --deep finds \(count) differences at \(device.name): \(first.place), \(first.text)")
+        .store,
+        "verify --deep found \(count) differences in the store of \(device.name): \(first.location), \(first.text)"
+      )
     }
   }
 
-  /// A device takes another one for one that keeps to no rule.
+  /// Reports that a device has closed a session because its peer broke the rules.
   func penalised(_ peer: Device, by device: Device, _ why: String) throws {
     try judge.closedAsMisbehaved(device.name, peer: peer.name, cause: why)
   }

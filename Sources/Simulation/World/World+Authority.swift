@@ -6,9 +6,9 @@ import Storage
 import VirtualDisk
 import Wire
 
-/// Who may what: what people buy and want, and whom they let in and take out.
+/// Changes of authority: purchases, preferences, invitations and revocations.
 extension World {
-  /// What a person decides just now; false if there is nothing to decide.
+  /// Makes a user decide something about authority; false if nothing could be done.
   func authority(_ fault: Fault) -> Bool {
     guard let device = random.pick(devices.filter { $0.process?.isServing == true }) else { return false }
     switch fault {
@@ -38,7 +38,7 @@ extension World {
     device.process?.handle([.statementsAdded([statement.bytes])])
   }
 
-  /// Somebody buys, for a while that begins or ends soon, or from an issuer that the circle does not know.
+  /// Issues an entitlement that begins or ends soon, or that is from an issuer unknown to the circle.
   private func entitle(_ device: Device, _ fault: Fault) -> Bool {
     let begin = now + Moment(random.below(60_000)) - 50_000
     let end =
@@ -46,7 +46,7 @@ extension World {
     let key = fault == .strangerIssuer ? authority.stranger : nil
     let target = random.happens(perThousand: 700) ? random.pick(unpaid) ?? device : device
     let devices = random.happens(perThousand: 850) ? [target.key] : nil
-    // Whom nobody accepts may say what it likes of the time.
+    // An unknown issuer may date its entitlement far ahead: it must not move the gate's time.
     let isFarAhead = key != nil && random.happens(perThousand: 400)
     let issuedAt = isFarAhead ? now + 30 * 365 * 86_400_000 : min(begin, now)
     guard
@@ -58,7 +58,7 @@ extension World {
 
   private func invite(by device: Device) -> Bool {
     guard devices.count < 12, let process = device.process, process.isMember else { return false }
-    // A certificate may be out though its issuer was killed over it: nobody else invites the same keys.
+    // Never reuse the keys of a guest: its certificate may have spread even though its issuer was killed while signing.
     guests += 1
     guard let keys = try? DeviceKeys("guest-\(guests)", seed: options.seed),
       let statement = try? authority.certificate(for: keys, by: device.keys.signing, at: device.wall)
@@ -74,7 +74,7 @@ extension World {
     return true
   }
 
-  /// A device takes another one out of the circle; or two one another, at the same time.
+  /// Revokes another device; with `mutual` the two revoke each other, with `crossed` a third revokes the other issuer.
   private func revoke(by device: Device, _ fault: Fault) -> Bool {
     let others = devices.filter { $0.key != device.key && !$0.isGone }
     guard let other = random.pick(others), maySpare(other) else { return false }
@@ -87,27 +87,28 @@ extension World {
     return true
   }
 
-  /// Of two parts of a circle that don't hear of one another, somebody in each takes a device out, and keeps what has
-  /// been seen of it there.
+  /// In each of two separated parts of a circle a device revokes the same third one, keeping what that part has seen of
+  /// its logs.
   func passVerdicts(on device: Device, near: [Int]) {
     for isNear in [true, false] {
       let side = devices.filter { $0.key != device.key && near.contains($0.number) == isNear }
       guard maySpare(device), let judge = random.pick(side), revoke(device, by: judge) else { continue }
-      tally.count("taken out by a part")
+      tally.count("revoked by one part")
     }
   }
 
-  /// Enough must stay that there is something to converge.
+  /// Whether a device may be revoked: enough members must stay that convergence means something.
   func maySpare(_ device: Device) -> Bool {
     revocations < Self.revocationsMax
       && (isRevoked(device.key) || devices.count { $0.isHonest && !isRevoked($0.key) } > 2)
   }
 
-  /// Where more have taken one another out than an introduction has room for, only a person can bring them together.
+  /// The maximum number of revocations in a run. With more, an introduction could lack room to explain them, and only
+  /// a user could reconnect the members.
   private static let revocationsMax = 4
 
-  /// Some have heard that a device was taken out, and what the others wrote on top of it comes to them; then somebody
-  /// takes it in again.
+  /// Separates devices that know of a revocation from those that don't, so that sets arrive that depend on the revoked
+  /// device's; then a third device reverses the revocation.
   private func overturn(_ device: Device, _ other: Device) {
     let others = devices.filter { ![device.key, other.key].contains($0.key) }
     let near = others.filter { _ in random.happens(perThousand: 500) }.map(\.number)
@@ -123,28 +124,28 @@ extension World {
 
   private func turnTide(_ device: Device, _ other: Device, after wait: Moment) {
     guard revocations < Self.revocationsMax else { return }
-    // There is room for it then.
+    // Reserve one of the allowed revocations for the reversal.
     revocations += 1
     later(wait, .end(.turnOfTide(device.number, other.number)))
   }
 
-  /// Somebody revokes with the root key who has taken a device out, and takes that one in again.
+  /// A third device reverses a revocation: with the root key it revokes the revoker and reinstates the revoked device.
   func turnTide(_ device: Device, _ other: Device) {
     let able = devices.filter { ![device.key, other.key].contains($0.key) && $0.process?.isMember == true }
     guard let third = random.pick(able) else { return }
     revocations -= 1
-    if revoke(device, by: third, reinstating: other.key) { tally.count("taken in again") }
+    if revoke(device, by: third, reinstating: other.key) { tally.count("reinstated") }
   }
 
-  /// How long something lasts that is to begin and to end while the faults go on.
+  /// A duration short enough to begin and end while faults still occur.
   func someTime() -> Moment { 100 + options.faultsEvery * Moment(3 + random.below(8)) }
 
   private func revoke(_ other: Device, by device: Device, reinstating reinstated: DeviceKey? = nil) -> Bool {
     guard let process = device.process, process.isServing, process.isMember else { return false }
     let store = process.replicator.store
     let heads = Lane.allCases.flatMap { store.heads($0) }.filter { $0.log.device == other.key }
-    // Mostly all is kept that the issuer has seen; sometimes the log ends further back, or is not kept at all. Two that
-    // take out the same device seldom agree.
+    // Usually everything is kept that the issuer has seen; sometimes a log ends earlier or is not kept at all. Two
+    // revocations of one device seldom agree.
     let isSevere = random.happens(perThousand: isRevoked(other.key) ? 700 : 300)
     let kept = Dictionary(grouping: heads, by: \.log).sorted { $0.key < $1.key }.compactMap { log, heads in
       let tips = isSevere ? heads.map { earlier($0, store) } : heads.map(\.id)
@@ -167,7 +168,7 @@ extension World {
     return true
   }
 
-  /// A set on the way to a tip.
+  /// A random ancestor of a head in its log, or the head itself.
   private func earlier(_ head: LogHead, _ store: Store) -> ChangeSetID {
     let sequence = 1 + UInt64(random.below(Int(clamping: head.sequence)))
     let want = Want(log: head.log, from: sequence, through: sequence, tip: head.id)
@@ -191,7 +192,7 @@ extension World {
     do {
       try process.replicator.restamp(ended, now: device.time)
       tally.count("restamped")
-      // It may have been killed behind the transaction: then nobody can look at its store any more.
+      // If it was killed right after the transaction, its store can't be read until it restarts.
       if !process.isEnded { judged { try $0.wroteAgain(device) } }
     } catch {
       guard !process.isEnded, !(error is ReauthoringError) else { return false }

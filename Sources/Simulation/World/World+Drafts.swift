@@ -5,9 +5,9 @@ import Storage
 import VirtualDisk
 import Wire
 
-/// What people write: records of every kind that belong to one another, with values of every type, and some of none.
+/// The changes that users write: related records of every kind, with values of every type and some invalid ones.
 extension World {
-  /// The kinds of records by their numbers: of those that belong together there are more.
+  /// The kinds that record numbers map to; kinds that belong together are more frequent.
   private static let kinds = [
     KindNumbers.trip, KindNumbers.lodging, KindNumbers.habit, KindNumbers.habitEntry, newerKind,
     KindNumbers.attachment, KindNumbers.transportation, KindNumbers.category, KindNumbers.trip,
@@ -15,7 +15,7 @@ extension World {
     KindNumbers.address, KindNumbers.transportation,
   ]
 
-  /// A kind that a newer version has added.
+  /// A kind that only a newer version knows.
   private static let newerKind = KindNumber(2_000) ?? KindNumbers.trip
   private static let organization = FixedRecords.none.kind
 
@@ -40,7 +40,7 @@ extension World {
 
   func edit(_ device: Device) -> EntryDraft? {
     let key = recordKey()
-    // A command edits what is there; a program that embeds the node may do otherwise.
+    // Commands edit only existing records; a program that embeds the node may edit others.
     guard random.happens(perThousand: 100) || (try? device.process?.replicator.store.record(key)) != nil
     else {
       return insert()
@@ -54,7 +54,7 @@ extension World {
     return fields.isEmpty ? nil : EntryDraft(.put, key, fields)
   }
 
-  /// Now and then one of the fields behind the first five, or one that a newer version has added.
+  /// Sometimes a field beyond the first five, or one that only a newer version knows.
   private func anotherField(of kind: KindNumber, perThousand: Int) -> [(field: FieldNumber, value: Value)] {
     guard random.happens(perThousand: perThousand) else { return [] }
     let number = random.pick(Registry.kind(kind)?.fields.map(\.number).filter { $0 > 5 } ?? [])
@@ -79,14 +79,14 @@ extension World {
 
   // MARK: Values
 
-  /// What a person would write there.
+  /// A value of the field's type, rarely a malformed one.
   private func typed(_ field: Int, of kind: KindNumber) -> Value {
     guard let type = Registry.kind(kind)?.field(FieldNumber(field))?.type else { return .text(word()) }
     let value = value(of: type)
     return random.happens(perThousand: 30) ? nearly(value) : value
   }
 
-  /// A value of several parts, the last of which is none that could be there.
+  /// The value with its last part replaced by an invalid one, if it has several parts.
   private func nearly(_ value: Value) -> Value {
     guard case .array(let parts) = value, !parts.isEmpty else { return value }
     let last: [Value] = [.integer(5), .text("eur"), .bytes([1, 2, 3]), .array([])]
@@ -128,7 +128,7 @@ extension World {
     }
   }
 
-  /// Nothing that a person would write: whatever a program that embeds the node may put anywhere.
+  /// A value of any type, whatever the field's type is, as a program that embeds the node might write.
   private func value() -> Value {
     switch random.below(10) {
     case 0: .null
@@ -142,7 +142,7 @@ extension World {
     }
   }
 
-  /// Every other one is a whole number, and yet no integer.
+  /// A float that is a whole number in about half of the cases, but must stay a float.
   private func half() -> Double { Double(random.below(9) - 4) / 2 }
 
   private func number() -> Int64 {
@@ -165,7 +165,7 @@ extension World {
     return .array([.integer(Int64(kind.rawValue)), id(of: kind)])
   }
 
-  /// The id of a record that people write about, whether it is there already or not.
+  /// The id of a record of the kind, which may not exist yet.
   private func id(of kind: KindNumber) -> Value {
     let known = (0..<options.records).filter { Self.kinds[$0 % Self.kinds.count] == kind }
     let number = random.pick(known) ?? Self.kinds.firstIndex(of: kind) ?? 0
@@ -174,14 +174,14 @@ extension World {
 
   // MARK: The profile
 
-  /// The profile is one value: what a put leaves out is absent.
+  /// Writes the profile. It merges as a whole, so fields that are left out become absent.
   func writeProfile(_ device: Device) {
     guard let process = device.process else { return }
     let key = FixedRecords.profile
     let held = (try? process.replicator.store.record(key))??[Fields.wholeRecordUpdatedAt]
     var updated = device.wall
     if case .integer(let before)? = held { updated = max(updated, before &+ 1) }
-    // An import keeps the time of its file, and may be older than what is here.
+    // An import keeps the modification time of its file, which may be older than the current one.
     if random.happens(perThousand: 150) { updated -= Moment(random.below(100_000)) }
     var fields: [(field: FieldNumber, value: Value)] = [
       (Fields.life, .bool(true)), (Fields.wholeRecordUpdatedAt, .integer(updated)),
@@ -195,8 +195,8 @@ extension World {
       leastClock: Clock(milliseconds: min(max(updated, 0), Limits.timeMillisecondsMax)))
   }
 
-  /// A file keeps its time of change, which may be far from any clock and the same in two files. Somebody imports it on
-  /// two devices, or one that differs in its time alone.
+  /// Imports a profile from a file, on one device or two. The file's modification time may be far from any clock, and
+  /// two files may have the same time, or differ only in their times.
   func importProfile(_ device: Device) {
     let values = [Value.null, .text(""), .text("A"), .text("A"), .array([]), .bytes([])]
     let isCommon = random.happens(perThousand: 600)

@@ -6,40 +6,40 @@ import Storage
 import VirtualDisk
 import Wire
 
-/// A fault that lasts for a while, and what ends it.
+/// A delayed action: the end of a fault that lasts for a while, or a later stage of one.
 enum Ending {
   case weather(latency: Moment, jitter: Moment, bytesPerMillisecond: Int, refusals: Int)
   case disk(Int)
   case slowDisk(Int, Int)
   case pausedPeer(Int, DeviceKey)
-  /// Of several copies of a device others run now.
+  /// Of several copies of a device, stop some and run others.
   case turn(rests: [Int], runs: [Int], isLast: Bool)
-  /// Somebody writes at these devices, copies of one another.
+  /// A user writes on these devices, which are copies of each other.
   case words([Int])
-  /// The same, one word after the other, without a start in between.
+  /// The same as one write in a series, without restarts in between.
   case stream([Int])
-  /// Somebody wants sync again.
+  /// A user turns sync on again.
   case wish(Int)
-  /// Who took a device out of the circle is taken out itself.
+  /// A revocation is reversed: the first device, which revoked the second, is revoked itself.
   case turnOfTide(Int, Int)
-  /// A device is taken out here and there, by some who have not heard of each other.
+  /// A device is revoked in both parts of a circle, independently.
   case verdicts(Int, near: [Int])
-  /// From now on a device hears of the others through one alone.
+  /// From now on a device is connected to the others through a single one.
   case hearsay(Int)
-  /// A member that delivers nothing promises much.
+  /// An adversary that delivers nothing announces sets of every log.
   case promises(Int)
-  /// A member that has promised everything brings a little of it.
+  /// An adversary that has announced everything delivers one small set.
   case trickle(Int)
-  /// Somebody decides whose records are the right ones, at this device.
+  /// A user of this device begins an override.
   case direct(Int)
-  /// What a device asks for to become what another is is here, or waited for no longer.
+  /// The inquiry that precedes an override is complete, or has timed out.
   case inquiry(Int, Int)
-  /// From now on what comes to a device comes from its neighbours in a line.
+  /// From now on devices are connected in a line, each to its neighbours only.
   case line
 }
 
 extension World {
-  /// Lets one thing go wrong, of those that do in this run.
+  /// Causes one of the faults of this run, chosen by their weights.
   func causeFault() {
     later(random.wait(options.faultsEvery), .fault)
     let faults = options.faults.sorted { $0.key.rawValue < $1.key.rawValue }
@@ -56,7 +56,7 @@ extension World {
     }
   }
 
-  /// False if there was nothing that it could happen to.
+  /// False if nothing was there that the fault could affect.
   private func cause(_ fault: Fault) -> Bool {
     switch fault {
     case .delay, .clog, .partition, .oneWay, .flap, .cut, .halfOpen, .narrow, .refused, .move, .address,
@@ -112,7 +112,7 @@ extension World {
     default:
       guard let device = random.pick(devices) else { return false }
       device.place += 1
-      // Elsewhere; or it has got another address besides, where it is.
+      // Moved to another network; or it stays and has an additional address.
       if fault == .move {
         device.oldestPlace = device.place
         for link in links.values.sorted(by: { $0.id < $1.id }) where link.devices.contains(device.number) {
@@ -140,14 +140,14 @@ extension World {
     weather.blocked[path] = max(weather.blocked[path] ?? 0, now + time)
   }
 
-  /// Two groups that don't hear of one another; or only one of the other.
+  /// Partitions the devices into two random groups, sometimes in one direction only.
   private func divide(_ time: Moment) {
     let isOneWay = random.happens(perThousand: 200)
     divide(time, isOneWay: isOneWay) { _ in self.random.happens(perThousand: 500) }
   }
 
-  /// For a while a device hears of the others through one alone, whose records lane is closed: what is said of the circle
-  /// goes ahead of the sets that it is about.
+  /// For a while connects a device to the others only through one whose records lane is closed, so that statements of
+  /// the circle arrive before the sets that they are about.
   func hearsay(_ device: Device, _ time: Moment) -> Bool {
     let others = devices.filter { $0.key != device.key && $0.isHonest && $0.process != nil }
     let near = others.filter { other in
@@ -158,7 +158,7 @@ extension World {
       block(device, other, time)
       block(other, device, time)
       guard other.key == device.key else { continue }
-      // A copy of the device would take its link.
+      // A copy of the device would replace its link.
       block(herald, other, time)
       block(other, herald, time)
     }
@@ -180,7 +180,7 @@ extension World {
 
   // MARK: Processes
 
-  /// What a node does when it is quiet; its log gets a length that is soon passed.
+  /// Does what an idle node does, and reserves a write-ahead log so small that it soon grows again.
   private func rests(_ store: Store) -> Bool {
     do {
       try store.rest()
@@ -223,13 +223,13 @@ extension World {
     return true
   }
 
-  /// A process is killed in the midst of what it seldom does: chance alone hardly ever meets that.
+  /// Sometimes plans a kill for the rare operation that follows; random kills would hardly ever hit it.
   func perhapsEndInside(_ device: Device, perThousand chance: Int = 300, after changes: Range<Int> = 1..<60) {
     guard !isHealing, options.faults[.killInside] != nil, random.happens(perThousand: chance) else { return }
     device.disk.faults.changesUntilStop = random.logarithmic(changes.lowerBound, changes.upperBound)
   }
 
-  /// A copy of the disk, made now, takes its place later: a backup that somebody puts back.
+  /// Takes a backup of the disk, or restores the one taken before.
   private func restore(_ device: Device) -> Bool {
     if let backup = device.backup, random.happens(perThousand: 600) {
       stop(device, .killed, restartAfter: random.wait(1_000))
@@ -255,7 +255,7 @@ extension World {
     case .writeError: device.disk.faults.writeErrorsPerMillion = random.logarithmic(10, 20_000)
     case .syncError:
       device.disk.faults.syncErrorsPerMillion = random.logarithmic(100, 200_000)
-      // A directory is synced only where a node starts or has a new log: chance alone hardly ever meets that.
+      // Directories are synced only at a start or for a new log, so random errors would hardly ever hit that.
       guard random.happens(perThousand: 300) else { break }
       device.disk.faults.failure = DiskFaults.Failure(
         .inputOutput, at: [.syncDirectory], after: 0, lasts: false)
@@ -271,7 +271,7 @@ extension World {
   func end(_ ending: Ending) {
     switch ending {
     case .weather(let latency, let jitter, let bytes, let refusals):
-      // What one fault found when it began, another may have caused: after the healing that is over too.
+      // The old values may stem from another fault that has ended since: don't bring them back after healing.
       guard !isHealing else { return }
       (weather.latency, weather.jitter) = (latency, jitter)
       (weather.bytesPerMillisecond, weather.refusals) = (bytes, refusals)
@@ -314,7 +314,7 @@ extension World {
     case .skew: device.clock.offset = Moment(random.below(Int(2 * minutes))) - minutes
     case .drift: device.clock.change(at: now, drift: Moment(random.below(100_000)) - 50_000)
     case .jump where random.happens(perThousand: 500):
-      // Little more than what clocks may differ by: what is written now waits for a short while elsewhere.
+      // About the tolerated drift, so that new sets are parked elsewhere for a short while.
       device.clock.offset = minutes + Moment(random.below(10_000)) - 2_000
     case .jump: device.clock.offset += Moment(random.below(7_200_000)) - 3_600_000
     case .farJump:
@@ -327,7 +327,7 @@ extension World {
 }
 
 extension Disk {
-  /// What comes from now on works; what is damaged stays so.
+  /// Clears all faults but a planned kill; existing damage stays.
   func mend() {
     let stop = faults.changesUntilStop
     faults = DiskFaults()

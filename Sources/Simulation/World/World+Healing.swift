@@ -5,9 +5,9 @@ import Storage
 import VirtualDisk
 import Wire
 
-/// After the faults: everything works again, and what must follow from that.
+/// The phase after the faults: everything works again, and all members must converge.
 extension World {
-  /// Ends all faults. What they have left behind is there.
+  /// Ends all faults; their effects remain.
   func heal() {
     isHealing = true
     healedAt = now
@@ -26,7 +26,7 @@ extension World {
       let paused = device.pausedPeers.sorted()
       device.pausedPeers = []
       if device.hoards > 1_000 { later(5_000 + Moment(random.below(60_000)), .end(.promises(device.number))) }
-      // A copy that will be given up may go on without sync; and who does without it may do so for some time yet.
+      // A copy that will be retired may stay without sync, and others may turn it on only later.
       if device.twinNumber == nil, device.preference || random.happens(perThousand: 600) {
         prefer(device, true)
       }
@@ -42,7 +42,7 @@ extension World {
     }
     takeTurns()
     if random.happens(perThousand: 600) { later(5_000, .end(.line)) }
-    // The person tells each device where the others are.
+    // The user enters the addresses of all other devices.
     for device in devices {
       device.addressBook = devices.filter { $0 !== device && !$0.isGone }.map(\.address)
       guard let process = device.process else { continue }
@@ -51,8 +51,8 @@ extension World {
     }
   }
 
-  /// Two copies of one device take each other's links. The person is told, lets one run for a while, then the other,
-  /// writes on both, and then gives one up.
+  /// Two copies of one device keep replacing each other's links. The user, who was warned, lets them run in turns,
+  /// writes on both, and then retires one.
   private func takeTurns() {
     let twins = devices.filter { $0.twinNumber != nil && !$0.isGone }
     for twin in twins {
@@ -63,7 +63,7 @@ extension World {
         let (rests, runs) = turn % 2 == 1 ? (others, [twin.number]) : ([twin.number], others)
         let start = Moment(turn) * Self.turnMilliseconds
         later(start, .end(.turn(rests: rests, runs: runs, isLast: turn == Self.turns)))
-        // Before anybody has told what else there is of its log, and after.
+        // Before any peer has announced what else exists of its log, and after.
         for wait in [12 + random.below(30), random.below(110_000), 120_000 + random.below(110_000)] {
           later(start + Moment(wait), .end(.words(runs)))
         }
@@ -84,9 +84,9 @@ extension World {
     }
   }
 
-  /// Where everybody hears of everything from everybody, a link over which nothing comes any more would be missed by nobody.
+  /// Connects devices in a line. In a full mesh a link that has silently stopped delivering would go unnoticed.
   ///
-  /// Only for circles of which all are sure to stay: records come through those alone that have premium.
+  /// Only for circles whose members all stay. Records pass only through devices with premium, so those come first.
   func standInLine() {
     let honest = devices.filter { $0.isHonest && !$0.isGone }
     guard revoked.isEmpty, honest.allSatisfy({ $0.twinNumber == nil && $0.process?.isServing == true })
@@ -95,7 +95,7 @@ extension World {
     guard gates.allSatisfy({ $0?.isOpen != true || ($0?.validUntil ?? 0) > Self.farFuture }) else { return }
     let premium = zip(honest, gates).filter { $1?.isOpen == true }.map(\.0).shuffled(using: &random)
     let free = zip(honest, gates).filter { $1?.isOpen != true }.map(\.0).shuffled(using: &random)
-    // Who still asks others before it decides would turn sync on behind one without premium, and get no records there.
+    // A free device in the middle of an inquiry would turn sync on, but get no records from its free neighbours.
     for device in free { device.process?.inquiry = nil }
     let line = (premium + free).map(\.number)
     for (place, one) in line.enumerated() {
@@ -110,10 +110,10 @@ extension World {
     tally.count("stood in line")
   }
 
-  /// No clock of a run goes wrong that far.
+  /// Further ahead than any clock of a run.
   private static let farFuture: Moment = start + 15 * 365 * 86_400_000
 
-  /// The person writes at copies of a device, and may start them again after that.
+  /// A user writes on copies of a device, and may restart them afterwards.
   func writeWords(at numbers: [Int]) {
     for device in numbers.map({ devices[$0] }) where device.process?.isServing == true {
       if random.happens(perThousand: 700) {
@@ -126,7 +126,7 @@ extension World {
   private static let turns = 4
   private static let turnMilliseconds: Moment = 5 * 60_000
 
-  /// Runs until all honest members hold the same.
+  /// Runs until all honest members hold the same state.
   func converge() throws {
     while let turnsEnd, now < turnsEnd {
       guard try step() else { break }
@@ -135,7 +135,7 @@ extension World {
     try converge(within: Self.healingMilliseconds, "after all faults ended")
   }
 
-  /// Everybody writes once more, and everybody hears of it: no session is left that only looks alive.
+  /// Lets every member write once more and checks that it reaches all others: no session only looks alive.
   func lastWords() throws {
     weather.blocked = [:]
     endOverrides()
@@ -145,7 +145,7 @@ extension World {
       if random.happens(perThousand: 300) { writeMuch(process.device) }
     }
     try converge(
-      within: Self.lastWordsMilliseconds, "after everybody wrote once more, with nothing in the way")
+      within: Self.lastWordsMilliseconds, "after every member wrote once more on a healthy network")
   }
 
   private func converge(within milliseconds: Moment, _ phase: String) throws {
@@ -164,11 +164,11 @@ extension World {
     for device in devices { log?(describe(device)) }
     throw Failure(
       .liveness,
-      "\((now - (deadline - milliseconds)) / 1_000) seconds \(phase): "
+      "not converged \((now - (deadline - milliseconds)) / 1_000) seconds \(phase): "
         + differences.prefix(4).joined(separator: "; "))
   }
 
-  /// For people who look for a cause: how a device stands.
+  /// The state of a device, for debugging.
   private func describe(_ device: Device) -> String {
     guard let process = device.process else {
       return "\(device.name): \(device.isGone ? "gone" : "not running")"
@@ -182,23 +182,23 @@ extension World {
       + describe(process.replicator.circle, of: device)
   }
 
-  /// Who has taken whom out of the circle, as far as a device has heard, and how much of that it shows at a door.
+  /// The certificates and revocations that a device knows, and which of them it sends when it dials, for debugging.
   private func describe(_ circle: Circle, of device: Device) -> String {
     let shown = circle.dialledIntroduction(of: device.key, wallMilliseconds: device.wall)?.chain ?? []
     var lines: [String] = []
     for statement in circle.statements(notIn: []) {
       if case .deviceCertificate(let body) = statement.content {
         lines.append(
-          "  \(statement.id.description.prefix(6)): \(name(of: body.issuer)) lets in \(name(of: body.device))"
+          "  \(statement.id.description.prefix(6)): \(name(of: body.issuer)) certifies \(name(of: body.device))"
         )
       }
       guard case .revocation(let body) = statement.content else { continue }
       let isVoid = circle.evaluation.isVoid(statement)
       let counts = circle.evaluation.revocations[body.device]?.contains { $0.id == statement.id } == true
       lines.append(
-        "  \(statement.id.description.prefix(6)): \(name(of: body.issuer)) takes out \(name(of: body.device)), "
+        "  \(statement.id.description.prefix(6)): \(name(of: body.issuer)) revokes \(name(of: body.device)), "
           + "\(statement.bytes.count) bytes, \(counts ? "counts" : "does not count")\(isVoid ? ", void" : "")"
-          + (shown.contains(statement.bytes) ? ", shown" : "")
+          + (shown.contains(statement.bytes) ? ", sent when dialling" : "")
           + ", keeps \(body.valid.map { $0.description.prefix(6) })")
     }
     let members = circle.evaluation.members.keys.map(name).sorted().joined(separator: " ")
@@ -207,31 +207,33 @@ extension World {
       separator: "\n")
   }
 
-  /// What the person is told to do where a clock ran ahead.
+  /// Restamps where a clock ran ahead, as the user is told to do.
   private func cure() {
     for device in devices where device.isHonest { _ = restamp(device) }
   }
 
-  /// Twenty rounds of comparing notes would take two minutes; a device that waits before it dials again up to five.
+  /// Generous: twenty rounds of comparing state take two minutes, and a dial may be delayed for up to five.
   private static let healingMilliseconds: Moment = 30 * 60_000
   private static let lastWordsMilliseconds: Moment = 8 * 60_000
   private static let healingEventsMax = 400_000
 
   // MARK: What must be equal
 
-  /// The honest devices that all who take part in the circle, taken together, count as members.
+  /// The running honest devices that are members by the union of all statements that members hold, and can converge.
   func members() -> [Process] {
     let honest = devices.compactMap { $0.isHonest ? $0.process : nil }
     guard var circle = honest.first(where: \.isMember)?.replicator.circle else { return [] }
     for process in honest where process.isMember {
       circle.insert(process.replicator.circle.statements(notIn: []))
     }
-    // Who knows that it is out talks to nobody: what it alone holds is lost, unless the others count on it.
+    // A device that knows it is revoked sends nothing to peers, so statements that only it holds are lost, unless the
+    // others still count it as a member.
     var silent = honest.filter { !$0.isMember }
     while let next = silent.firstIndex(where: { circle.evaluation.isMember($0.device.key) }) {
       circle.insert(silent.remove(at: next).replicator.circle.statements(notIn: []))
     }
-    // Whoever is out by that is heard by nobody: what only they hold does not count, whoever is in without it.
+    // A device revoked by that union is ignored by all, so what only it holds must not count. Repeat without it until
+    // the set of members is stable.
     var found = honest.filter { circle.evaluation.isMember($0.device.key) }
     for _ in 0..<4 {
       guard var heard = found.first?.replicator.circle else { return found }
@@ -240,14 +242,15 @@ extension World {
       if next.map(\.device.number) == found.map(\.device.number) { return talking(found, among: honest) }
       found = next
     }
-    // Each group knows a revocation of the others that these don't hear of: a person has to say which one goes on.
+    // The groups have revoked each other and can't exchange it: a user has to decide which one continues.
     return Array(found.prefix(1))
   }
 
-  /// Those of the members that the first of them can hear from, be it through others.
+  /// The members that the first of them can reach, directly or through others.
   ///
-  /// Nobody dials whom it counts out. So two who count one another out, each by the word of one who is out by what
-  /// only the other has heard, stay apart until a person helps.
+  /// A device never dials another that it believes to be revoked. Two devices may believe this of each other, each
+  /// because of a revoker that is revoked itself by a statement that only the other one has. They stay apart until a
+  /// user helps.
   private func talking(_ members: [Process], among honest: [Process]) -> [Process] {
     var reached = Array(members.prefix(1))
     var next = 0
@@ -272,21 +275,21 @@ extension World {
     guard waiting.isEmpty else { return ["\(waiting[0].name) has not started"] }
     let members = members()
     if let full = members.first(where: \.isDiskFull) {
-      return ["\(full.device.name) has not looked whether there is room"]
+      return ["\(full.device.name) has not checked for free space"]
     }
-    // The clocks have just been set right, and for what came due so, a timer rings within a minute.
+    // Sets that became due when the clocks were corrected are folded by a timer within a minute.
     if now < healedAt + 62_000, let late = members.first(where: { !$0.waitsByRight }) {
-      return ["\(late.device.name) has not looked what its clock lets it fold"]
+      return ["\(late.device.name) has not folded what its clock allows"]
     }
     var found: [String] = []
-    // Two copies of one device that run at the same time take each other's links; what they lack, others bring.
+    // Two copies of one device that run at once replace each other's links; they receive the rest from other members.
     for process in members.dropFirst() { found += differences(members[0], process, .settings) }
     let premium = premium(members)
     for process in premium.dropFirst() { found += differences(premium[0], process, .records) }
     return found
   }
 
-  /// Those among which the records lane is open.
+  /// The members between which the records lane is open.
   func premium(_ members: [Process]) -> [Process] {
     members.filter {
       $0.replicator.replica.ownGate(now: $0.device.wall).isOpen && !$0.keepsBack(.records)
@@ -297,11 +300,11 @@ extension World {
     let names = "\(one.device.name) and \(other.device.name)"
     let (first, second) = (one.replicator, other.replicator)
     if first.circle.ids != second.circle.ids { return ["\(names) hold different statements"] }
-    // Who can't write any more under any log keeps what nobody was sent.
+    // A device that may begin no further log keeps its unsent sets to itself.
     if lane == .settings, one.keepsBack(lane) || other.keepsBack(lane) { return [] }
     let (mine, theirs) = (first.store.heads(lane), second.store.heads(lane))
     if mine != theirs {
-      // What a clock folded while it was years ahead stays folded; elsewhere it waits for its time.
+      // What a device folded while its clock was years ahead stays folded; on other devices it is still parked.
       if mine.map(\.tip) == theirs.map(\.tip), one.waitsByRight, other.waitsByRight { return [] }
       return ["\(names) have different heads of \(lane): \(Self.first(mine, theirs))"]
     }
@@ -322,18 +325,18 @@ extension World {
 }
 
 extension LogHead {
-  /// Where a log ends, however much of it is folded.
+  /// The head without its folded sequence, for comparing the ends of logs.
   fileprivate var tip: LogHead { LogHead(log: log, sequence: sequence, id: id, foldedSequence: 0) }
 }
 
 extension Process {
-  /// Whether the time has not come for anything that is not folded here.
+  /// Whether no parked set is due yet.
   fileprivate var waitsByRight: Bool {
     let due = Clock(milliseconds: device.wall + World.driftMilliseconds)
     return ((try? replicator.store.nextParkedClock) ?? nil).map { $0 > due } ?? true
   }
 
-  /// Whether own sets go to nobody, because this device may begin no other log.
+  /// Whether own sets stay unsent because this device may begin no further log.
   func keepsBack(_ lane: Lane) -> Bool {
     replicator.isSpent && !replicator.unsent.unsent(lane, in: replicator.store).isEmpty
   }

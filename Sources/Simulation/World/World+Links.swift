@@ -5,16 +5,17 @@ import Storage
 import VirtualDisk
 import Wire
 
-/// How the network is.
+/// The condition of the network.
 struct Weather {
-  /// Milliseconds that a message takes, at least, and how much more on average.
+  /// The minimum travel time of a message, in milliseconds.
   var latency: Moment = 5
+  /// The range of random travel time on top, in milliseconds.
   var jitter: Moment = 5
-  /// How many bytes a link carries in a millisecond.
+  /// The bandwidth of a link.
   var bytesPerMillisecond = 10_000
-  /// Nothing goes from one device to another until then.
+  /// Directions that are blocked, and until when.
   var blocked: [Path: Moment] = [:]
-  /// How many dials of a thousand are refused though somebody is there.
+  /// The share of dials, per thousand, that are refused although the device listens.
   var refusals = 0
 
   struct Path: Hashable {
@@ -38,13 +39,13 @@ extension World {
     var time = weather.latency
     if weather.jitter > 0 {
       time += Moment(random.below(Int(weather.jitter) + 1))
-      // A few take much longer: what was lost is sent again.
+      // A few take much longer, as if packets were lost and retransmitted.
       if random.happens(perThousand: 20) { time += weather.jitter * Moment(random.below(20)) }
     }
     return time
   }
 
-  /// The dialler has heard from who answers, or given up.
+  /// A dial has been answered, or has failed.
   func dialled(_ address: String, _ number: Int, _ generation: Int) {
     let dialler = devices[number]
     guard dialler.generation == generation, let process = dialler.process else { return }
@@ -98,10 +99,10 @@ extension World {
     }
     let waiting = link.towards[1 - end].bytes
     if sender.isHonest, receiver.isHonest {
-      // Who sends only as much as there is room for never has so much waiting that the link must end.
+      // Flow control must keep an honest sender far below the limit at which a link is closed.
       judged {
         try $0.judge.measured(
-          sender.name, "what waits on a link", waiting, max: Limits.sendBufferBytesMax / 2)
+          sender.name, "the number of bytes in flight on a link", waiting, max: Limits.sendBufferBytesMax / 2)
       }
     }
     if waiting > Limits.sendBufferBytesMax { breakLink(link) }
@@ -122,7 +123,7 @@ extension World {
     else { return }
     let (from, to) = (link.devices[1 - end], link.devices[end])
     if let until = weather.blockedUntil(from, to, at: now) {
-      // It is sent again and again until it gets through, or one end gives up.
+      // It is retransmitted until it gets through or one end gives up.
       tally.count("held back")
       return later(until - now + 1, .arrive(id, end))
     }
@@ -158,7 +159,7 @@ extension World {
     }
   }
 
-  /// The sender hears that there is room again.
+  /// Tells the sender when a congested link has room again.
   private func drain(_ link: Link, _ end: Int) {
     guard link.towards[end].isFull, link.towards[end].bytes * 2 < Link.bytesMax else { return }
     link.towards[end].isFull = false
@@ -167,7 +168,7 @@ extension World {
 
   // MARK: Ends
 
-  /// A device closes its end after what is queued has been sent.
+  /// Closes a device's end after everything queued has been sent.
   func hangUp(_ id: LinkID, _ device: Device) {
     guard let link = links[id], let end = link.devices.firstIndex(of: device.number) else { return }
     closeEnd(link, end, hangsUp: true)
@@ -182,7 +183,7 @@ extension World {
     forget(link)
   }
 
-  /// The link is cut: both ends hear of it, and what was on its way is lost.
+  /// Cuts a link: both ends notice, and everything in flight is lost.
   func breakLink(_ link: Link) {
     tally.count("cut")
     for end in [0, 1] where link.isOpen[end] {
@@ -196,7 +197,8 @@ extension World {
     if !link.isOpen[0], !link.isOpen[1] { links[link.id] = nil }
   }
 
-  /// A process is gone: its machine closes its links, or nobody does, and the other ends find out by themselves.
+  /// Drops the links of a process that ended. Its machine closes them; with `isSilent` the machine is off too, and the
+  /// other ends have to time out.
   func abandonLinks(of process: Process, isSilent: Bool) {
     for (id, end) in process.links.mapValues(\.end).sorted(by: { $0.key < $1.key }) {
       guard let link = links[id] else { continue }
@@ -206,7 +208,7 @@ extension World {
     }
   }
 
-  /// Pings of both ends: who has heard nothing for long gives up.
+  /// Simulates the pings of both ends: an end that has heard nothing for too long closes the link.
   func look(_ id: LinkID) {
     guard let link = links[id] else { return }
     for end in [0, 1] {

@@ -6,35 +6,35 @@ import Storage
 import VirtualDisk
 import Wire
 
-/// An override that a person has confirmed, and what the simulator remembers of it.
+/// An override that a user has confirmed, with what the simulator needs to judge it.
 struct ConfirmedOverride {
   let request: OverrideRequest
-  /// Heads of a member that breaks the rules are among those that count.
+  /// Whether it uses heads told by an adversary.
   let isOfLiar: Bool
   let begun: Moment
-  /// Its change sets are in the store already.
+  /// Whether its change sets are already in the store.
   var isWritten = false
-  /// Its change sets depend on parked ones, so that the judge can't see it yet.
+  /// Whether its change sets are not folded, because they depend on parked ones, so that the judge can't check it yet.
   var isHidden = false
 }
 
-/// What a device asks others for before a revert begins.
+/// The questions to peers that precede an override.
 struct Inquiry {
   let verb: String
   let scope: Revert.Scope
-  /// Those of this device, from the moment at which it began to ask.
+  /// The heads of this device when it began to ask.
   let own: [LogHead]
   var theirs: [LogHead] = []
   var waitsFor: Set<LinkID>
   var hasAnswer = false
   var isOfLiar = false
-  /// Whom nobody hears any more as soon as it has answered.
+  /// The device that is cut off as soon as it has answered; nil for none.
   let leaves: Int?
 }
 
-/// Somebody decides whose records are the right ones.
+/// Overrides: users decide whose records are right.
 extension World {
-  /// A person at some device decides; now, or when it has been in use without sync for a while.
+  /// Begins an override on some device, now or after the device was used without sync for a while.
   func direct() -> Bool {
     let able = devices.filter { $0.isHonest && $0.process.map(mayDirect) == true }
     guard let device = random.pick(able), let process = device.process else { return false }
@@ -42,7 +42,7 @@ extension World {
       giveUp(process)
       return true
     }
-    // Where all hold the same there is nothing to decide; where all are alone there is nobody to be asked.
+    // An override needs differences, and a peer to ask: so turn sync off on one device at a time.
     guard random.happens(perThousand: 600), device.preference, now >= aloneUntil else {
       return direct(at: device)
     }
@@ -55,9 +55,9 @@ extension World {
     return true
   }
 
-  /// Asks a peer for what it holds, to become that; or all peers, to make them what this device is.
+  /// Asks one peer for its heads, to mirror it; or all peers, to assert this device's records.
   ///
-  /// - Returns: whether anybody was asked.
+  /// - Returns: whether any peer was asked.
   @discardableResult
   func direct(at device: Device) -> Bool {
     guard let process = device.process, mayDirect(process) else { return false }
@@ -66,7 +66,7 @@ extension World {
     let isMirror = random.happens(perThousand: 600)
     let peer = peer(of: process, link)
     let leaves = isMirror && peer?.isHonest == true && random.happens(perThousand: 400)
-    // More than it pushes, so that its heads are known before its sets are here.
+    // More than is pushed, so that this device learns the heads before the sets arrive.
     if leaves, let peer { writeMuch(peer) }
     guard !process.isEnded, process.links[link] != nil else { return false }
     process.inquiry = Inquiry(
@@ -85,7 +85,7 @@ extension World {
       && process.inquiry == nil && process.replicator.replica.ownGate(now: process.device.wall).isPremium
   }
 
-  /// Over which connections somebody can be asked whose records lane is open.
+  /// The links to peers whose records lane is open and that have no unanswered question.
   private func reachable(_ process: Process) -> [LinkID] {
     let sessions = process.replicator.replica.sessions.values.filter {
       $0.device != nil && !$0.isClosing && $0.theirs?.records.isOpen == true
@@ -95,7 +95,7 @@ extension World {
     }
   }
 
-  /// Who lies is asked more often than chance would have it.
+  /// A random link, with a preference for peers that lie.
   private func preferred(_ links: [LinkID], _ process: Process) -> LinkID? {
     let liars = links.filter { peer(of: process, $0).map { $0.lies > 0 } ?? false }
     return random.happens(perThousand: 400) ? random.pick(liars) ?? random.pick(links) : random.pick(links)
@@ -113,12 +113,12 @@ extension World {
     }
   }
 
-  /// For how long an answer is waited for: Protocol/session.md, "Questions".
+  /// The timeout of a question: Protocol/session.md, "Questions".
   private static let inquiryMilliseconds: Moment = 10_000
 
   // MARK: Answers
 
-  /// A device has been told what a peer holds, or that it is not told.
+  /// Handles a peer's answer or refusal.
   func heard(_ reply: Reply, from link: LinkID, by process: Process) {
     guard var inquiry = process.inquiry, inquiry.waitsFor.remove(link) != nil else { return }
     if case .answer(let answer) = reply, case .heads(let heads) = answer.content {
@@ -131,13 +131,13 @@ extension World {
     later(0, .end(.inquiry(process.device.number, process.device.generation)))
   }
 
-  /// All have answered, or those that have not are waited for no longer.
+  /// Begins the override when all peers have answered, or the rest have timed out.
   func endInquiry(_ process: Process) {
     guard let inquiry = process.inquiry else { return }
     process.inquiry = nil
-    guard inquiry.hasAnswer, mayDirect(process) else { return tally.count("overrides that nobody answered") }
+    guard inquiry.hasAnswer, mayDirect(process) else { return tally.count("overrides without an answer") }
     let isMirror = inquiry.verb == "mirror"
-    // What the peers have heard from here meanwhile is this device's own.
+    // "Overrides", step 2: the heads of peers count without this device's own log.
     let own = LogKey(
       device: process.device.key, incarnation: process.replicator.incarnation, lane: .records)
     let others = isMirror ? inquiry.theirs : inquiry.theirs.filter { $0.log != own }
@@ -150,7 +150,7 @@ extension World {
     begin(ConfirmedOverride(request: request, isOfLiar: inquiry.isOfLiar, begun: now), process)
   }
 
-  /// Whoever has just told what it holds is heard by nobody for a while, and may be taken out meanwhile.
+  /// Cuts off the peer that has just answered, for a while; it may be revoked meanwhile.
   private func leave(_ peer: Device, asTo device: Device) {
     guard !isHealing else { return }
     let time = someTime()
@@ -159,7 +159,7 @@ extension World {
     later(time / 4, .end(.verdicts(peer.number, near: [peer.number])))
   }
 
-  // MARK: From the yes to the end
+  // MARK: From the confirmation to the end
 
   private func begin(_ confirmed: ConfirmedOverride, _ process: Process) {
     let request = confirmed.request
@@ -173,7 +173,7 @@ extension World {
     perhapsEndInside(process.device, perThousand: 100)
     do {
       try process.replicator.begin(request)
-      // Without sync it can't be carried out.
+      // An override needs sync.
       prefer(process.device, true)
     } catch {
       guard !process.isEnded else { return }
@@ -182,7 +182,7 @@ extension World {
     if !process.isEnded { process.replicator.finishOverride(now: process.device.time) }
   }
 
-  /// For people who look for a cause.
+  /// The heads in short form, for debugging.
   private func shown(_ heads: [LogHead]) -> String {
     heads.map {
       let log = "\(name(of: $0.log.device))/\($0.log.incarnation.description.prefix(4))"
@@ -203,7 +203,7 @@ extension World {
     }
   }
 
-  /// Notes what the store holds already of an override that is about to be written.
+  /// Records whether an override that is about to be written is already in the store, and whether it is folded.
   private func noteWritten(_ request: OverrideRequest, by process: Process) {
     let store = process.replicator.store
     let key = OperationKey(id: request.operation, device: process.device.key)
@@ -212,7 +212,7 @@ extension World {
       overrides[request.operation]?.isWritten = isWritten
       overrides[request.operation]?.isHidden = try isWritten && store.operation(key) == nil
     } catch {
-      // The disk does not read just now: there is nothing to judge by.
+      // The disk can't be read now, so it can't be judged.
       overrides[request.operation]?.isHidden = true
     }
   }
@@ -222,18 +222,18 @@ extension World {
     guard let confirmed = overrides[request.operation] else { return }
     if !sets.isEmpty { judged { try $0.acknowledged(device, sets) } }
     if !confirmed.isHidden { judged { try $0.directed(device, request.revert, sets) } }
-    // Between what is written and the note that it is.
+    // A kill between writing the sets and recording that they are written.
     perhapsEndInside(device, perThousand: 200, after: 1..<6)
-    log?("  \(device.name) is done with its \(request.verb), in \(sets.count) sets")
+    log?("  \(device.name) finished its \(request.verb) in \(sets.count) sets")
     tally.count(sets.isEmpty ? "overrides without a difference" : "overrides written")
-    if confirmed.isWritten { tally.count("overrides done twice over") }
+    if confirmed.isWritten { tally.count("overrides applied twice") }
     if now > confirmed.begun + 1_000 { tally.count("overrides that waited") }
     if (try? isOverCut(request.revert, process)) == true {
       tally.count("overrides over a log cut meanwhile")
     }
   }
 
-  /// Whether a cut has kept from coming what was wanted.
+  /// Whether a cut has prevented a wanted head from arriving.
   private func isOverCut(_ revert: Revert, _ process: Process) throws -> Bool {
     let (evaluation, store) = (process.replicator.circle.evaluation, process.replicator.store)
     return try revert.wanted.contains { head in
@@ -243,14 +243,14 @@ extension World {
     }
   }
 
-  /// Somebody withdraws a revert: without sync it is none.
+  /// Cancels an override: turning sync off drops it.
   func giveUp(_ process: Process) {
     tally.count("overrides given up")
     prefer(process.device, false)
     if !process.isEnded { prefer(process.device, true) }
   }
 
-  /// Forgets an override that is not carried out yet, as turning sync off does.
+  /// Drops a pending override, as turning sync off does.
   func dropOverride(_ device: Device) {
     guard let process = device.process, !process.isEnded else { return device.givesUp = true }
     do { try process.replicator.dropOverride() } catch {
@@ -258,7 +258,7 @@ extension World {
     }
   }
 
-  /// After all faults what can come has come: what still waits does so for what nobody has, and a person withdraws it.
+  /// Cancels all pending overrides after healing: everything that exists has arrived, so they wait for unknown sets.
   func endOverrides() {
     for device in devices where device.isHonest && !device.isGone {
       guard let process = device.process, let request = process.replicator.override.pending else { continue }

@@ -6,18 +6,18 @@ import Storage
 import VirtualDisk
 import Wire
 
-/// What people do at their devices, among few records, so that they meet.
+/// Actions of users on their devices. They write to few records, so that their writes conflict.
 extension World {
   func letPeopleAct() {
     later(random.wait(options.peopleEvery), .people)
     let able = devices.filter { $0.process?.isServing == true }
     guard let device = random.pick(able) else { return }
-    // A person may try on a full disk too, and is refused.
+    // Users sometimes try to write to a full disk too, and are refused.
     guard device.process?.isDiskFull == false || random.happens(perThousand: 200) else { return }
     act(at: device)
   }
 
-  /// There is room on a disk again: who was refused may want it still, before anything else comes in.
+  /// Retries a refused action when a disk has room again, before anything else arrives.
   func tryAgain(_ device: Device) {
     if !isHealing, random.happens(perThousand: 500) { act(at: device) }
   }
@@ -43,7 +43,7 @@ extension World {
     }
   }
 
-  /// More than is pushed to peers: they hear of it and ask.
+  /// Writes more than is pushed to peers: they learn of the heads and request the sets.
   func writeMuch(_ device: Device) {
     let drafts = (0..<5).map { number in
       EntryDraft(
@@ -57,7 +57,7 @@ extension World {
     write(device, "last", [insert()] + (alsoSettings ? [setting()] : []))
   }
 
-  /// Asks peers what they hold, as commands do that compare two stores, or that ask before sync is on.
+  /// Asks peers what they hold, as commands do that compare two stores or preview sync.
   private func ask(_ device: Device) {
     guard let process = device.process else { return }
     let lane: Lane = random.happens(perThousand: 700) ? .records : .settings
@@ -79,13 +79,13 @@ extension World {
     }
   }
 
-  /// Names an operation that was written somewhere, here already or not.
+  /// Writes an undo of a recent operation, which may not have arrived here.
   private func undo(_ device: Device) {
     guard let target = random.pick(operations.suffix(20)) else { return }
     write(device, "undo", [edit(device)].compactMap { $0 }, target: target)
   }
 
-  /// Folds the log again into new tables, which are to be those that were there.
+  /// Folds the log again into new tables, which must equal the old ones.
   private func rebuild(_ device: Device) {
     guard let process = device.process, !process.isEnded else { return }
     perhapsEndInside(device)
@@ -96,13 +96,13 @@ extension World {
     if !process.isEnded { judged { try $0.stepped(device) } }
   }
 
-  /// Authors what the person wants, and takes it for done when the device says so.
+  /// Writes changes, and reports them to the judge as acknowledged if the device accepts them.
   func write(
     _ device: Device, _ verb: String, _ drafts: [EntryDraft], leastClock: Clock = .zero,
     target: OperationID? = nil
   ) {
     guard let process = device.process, !process.isEnded, !drafts.isEmpty, !process.replicator.isSpent,
-      // As the node does: who is out of the circle writes nothing more.
+      // As in the node, a revoked device writes nothing more.
       process.isMember
     else { return }
     if process.isDiskFull { process.lookAtDisk() }
@@ -127,7 +127,7 @@ extension World {
     judged { try $0.acknowledged(device, sets) }
   }
 
-  /// A transaction writes a record once.
+  /// Keeps the first draft of each record: a transaction writes a record once.
   private func merged(_ drafts: [EntryDraft]) -> [EntryDraft] {
     var seen: Set<RecordKey> = []
     return drafts.filter { seen.insert($0.key).inserted }

@@ -6,18 +6,18 @@ import Storage
 import VirtualDisk
 import Wire
 
-/// How a process ends.
+/// The ways in which a process ends.
 enum Death {
-  /// The machine goes on: what was written is there, and its links are closed for it.
+  /// The machine keeps running: everything written is there, and the system closes the links.
   case killed
-  /// The machine is off: what was not synced may be gone, and nobody tells the peers.
+  /// The machine is off: what was not synced may be lost, and peers are not told.
   case powerLoss
-  /// It is told to end and closes its store, which leaves no log behind.
+  /// A clean shutdown: it closes its store, which removes the write-ahead log.
   case stopped
 }
 
 extension World {
-  /// Starts the program on a device.
+  /// Starts the process of a device.
   func start(_ device: Device) {
     guard !device.isGone, !device.isResting, device.process == nil else { return }
     device.disk.restart()
@@ -25,7 +25,7 @@ extension World {
       device.isUpgraded = true
       tally.count("upgraded")
     }
-    // To make the tables anew takes some hundred writes, and then as many to fill them.
+    // Rebuilding the tables takes some hundred writes, and filling them as many again.
     let (chance, changes) = device.isUpgraded ? (700, 40..<400) : (150, 1..<60)
     perhapsEndInside(device, perThousand: chance, after: changes)
     do {
@@ -36,9 +36,9 @@ extension World {
       judged { try $0.started(process) }
       process.serve()
     } catch {
-      // The disk may have failed meanwhile, or the process was to be killed while it recovers.
+      // Acceptable if the disk failed or the process was killed during recovery.
       guard device.disk.hasStopped || device.disk.isFaulty else {
-        return fail(.start, "\(device.name) can't open its store: \(error)")
+        return fail(.start, "\(device.name) can't open its store on a healthy disk: \(error)")
       }
       tally.count("failed start")
       device.isSuspect = true
@@ -47,14 +47,14 @@ extension World {
     }
   }
 
-  /// Ends a process between two of its turns.
+  /// Ends a process between two turns.
   func stop(_ device: Device, _ death: Death, restartAfter wait: Moment?) {
     guard let process = device.process else { return }
     if death != .stopped { process.volume.cut() }
     bury(process, death, restartAfter: wait)
   }
 
-  /// Takes away what has been ended in the midst of a turn.
+  /// Removes processes that died in the middle of a turn.
   func bury() {
     for device in devices {
       guard let process = device.process, process.isEnded else { continue }
@@ -79,7 +79,7 @@ extension World {
     device.generation += 1
     if death == .powerLoss {
       device.disk.powerLoss(&random)
-      // What is there now is on the disk.
+      // Whatever the power loss left is durable.
       device.isSuspect = false
     } else {
       device.disk.restart()
@@ -98,24 +98,24 @@ extension World {
     process.handle(.timer(.dial))
   }
 
-  // MARK: What processes report
+  // MARK: Reports of processes
 
   func noted(_ event: ReplicaEvent, by device: Device) {
     switch event {
     case .inSync(let peer):
       judged { try $0.claimedInSync(device, with: devices.filter { $0.key == peer }) }
     case .digestMismatch(let peer, let lane) where device.isHonest && isHonest(peer):
-      fail(.digest, "\(device.name) found unequal digests of \(lane) at \(name(of: peer))")
+      fail(.digest, "\(device.name) found another digest of \(lane) at \(name(of: peer)), for the same sets")
     case .membershipChanged where hasJustForked(device):
-      // The person writes at the very moment at which it comes out that the log has forked.
-      if device.isHonest { tally.count("heard of its fork") }
+      // A user writes at the very moment at which the fork becomes known.
+      if device.isHonest { tally.count("learned of its own fork") }
       later(Moment(random.below(4)), .end(.words([device.number])))
     default: break
     }
     log?("  \(device.name): \(event)")
   }
 
-  /// Whether there is a proof that the log which a device writes has forked.
+  /// Whether a fork of the log that a device writes is proved.
   private func hasJustForked(_ device: Device) -> Bool {
     guard let replicator = device.process?.replicator else { return false }
     return replicator.circle.evaluation.forkProofs.contains {
@@ -128,9 +128,10 @@ extension World {
     case .began: tally.count("new incarnation")
     case .spent: tally.count("incarnations spent")
     case .logsRebuilt:
-      tally.count("laid out anew")
+      tally.count("logs rebuilt")
       judged { try $0.passed(device) }
-    case .damaged(let sets): fail(.store, "\(device.name) reads damaged sets from a whole disk: \(sets)")
+    case .damaged(let sets):
+      fail(.store, "\(device.name) reported damaged sets on an undamaged disk: \(sets)")
     case .repaired: tally.count("damaged sets replaced")
     case .logNotShortened: tally.count("log not shortened")
     case .override(let event): noted(event, by: device)
@@ -147,10 +148,10 @@ extension World {
   }
 
   func storeFailed(_ error: any Error, on device: Device) {
-    tally.count("felt a disk error")
-    log?("  \(device.name): its store refused: \(error)")
+    tally.count("hit a disk error")
+    log?("  \(device.name): store error: \(error)")
     guard device.disk.isFaulty else {
-      return fail(.store, "the store of \(device.name) refused, and its disk is well: \(error)")
+      return fail(.store, "the store of \(device.name) failed on a healthy disk: \(error)")
     }
   }
 
@@ -168,7 +169,7 @@ extension World {
 }
 
 extension Disk {
-  /// Whether it does not do all that it is told, just now.
+  /// Whether operations on it can fail now.
   var isFaulty: Bool {
     faults.failure != nil || faults.capacity != nil || faults.readErrorsPerMillion > 0
       || faults.writeErrorsPerMillion > 0 || faults.syncErrorsPerMillion > 0

@@ -7,17 +7,47 @@ import Storage
 import VirtualDisk
 import Wire
 
-/// Devices of one circle under one virtual clock, with all that can go wrong between and around them.
+// The simulated world: one seed decides everything
+//
+// A world is a circle of 2 to 9 honest devices, and up to 2 adversaries, on one thread under a virtual clock. The code
+// under test is the production code: replication core, engine, store, and all statements with real signatures. Its
+// surroundings are simulated: disks (VirtualDisk), links and the network (`Link`, `Weather`), wall clocks, users, and
+// the shell around the engine (`Process`, in place of the node).
+//
+// Everything that happens is an event in one queue, ordered by time. `step()` takes the earliest event, moves the clock
+// to it and handles it, which draws from the one random generator and adds later events:
+//
+//   Options(seed: 7) ──▶ World ──▶ queue:  +120 .turn(bob)   +124 .arrive(link 3)   +130 .fault   +141 .people
+//                                             │ step()
+//        ┌──────────────────────┬─────────────┴────────────┬──────────────────────────┐
+//   .turn, .timer, .arrive …  .fault                     .people                    .end
+//   the engine handles inputs kill, partition, full disk, a user writes, deletes,    a fault ends, or its
+//   and performs effects      skewed clock, adversary …   begins an override …       next stage begins
+//        │                                                      │
+//        └───────────▶ Watch ──▶ Judge: reads the store after each step and write; throws at the first violation
+//
+// A run (Run.swift) has three phases: faults for `events` events (longer if fewer than 30 faults occurred), then
+// `heal()` and `converge()`: without faults all members must reach the same statements, heads and digests within half
+// an hour of virtual time, then `lastWords()`: each member writes once more, and all must receive it within 8 minutes.
+//
+// A `Device` has a disk that outlives its processes. Killing one cuts it off from the disk; the next start opens a new
+// store on the same disk. `generation` changes with each start and end, so events meant for a dead process are ignored.
+//
+// Nothing here may depend on real time, threads or the order of a `Set` or `Dictionary`: collections are sorted before
+// drawing from them. Otherwise a seed would not reproduce its failure. `trace` hashes all events and messages, and
+// `simulator --twice` compares it. A failure prints its options as one line, which `simulator --run` replays and
+// Shrinker.swift makes smaller.
+
+/// Devices of one circle under one virtual clock, with faults between and around them.
 ///
-/// One thread, one seed: the same options give the same run, event by event. The replication core, the store and
-/// everything signed are the real ones; disks, links, clocks and people are simulated.
+/// It runs on one thread from one seed: the same options give the same run, event by event.
 package final class World {
   package let options: Options
   package internal(set) var now: Moment = World.start
   package internal(set) var tally = Tally()
-  /// How many events there have been.
+  /// The number of events so far.
   package internal(set) var events = 0
-  /// A hash over all of them, and over all that was sent.
+  /// A hash over all events and all sent messages.
   package private(set) var trace: UInt64 = 0
   var devices: [Device] = []
   let authority: Authority
@@ -27,29 +57,29 @@ package final class World {
   var links: [LinkID: Link] = [:]
   var linkCount: UInt64 = 0
   var weather = Weather()
-  /// What a store of this circle begins with.
+  /// The initial statements of each store.
   var firstStatements: [Membership.Statement] = []
-  /// How many faults there have been.
+  /// The number of faults so far.
   var faults = 0
-  /// Nothing goes wrong any more.
+  /// Whether the phase of faults is over.
   var isHealing = false
-  /// When copies of one device have had their turns.
+  /// The moment at which copies of one device have finished running in turns; nil without copies.
   var turnsEnd: Moment?
-  /// When all faults ended, and all clocks were set right.
+  /// The moment at which all faults ended and all clocks were corrected.
   var healedAt: Moment = 0
-  /// What people have done, or tried to.
+  /// The operations that users have written, or tried to.
   var operations: [OperationID] = []
-  /// The overrides that a person has confirmed.
+  /// The overrides that users have confirmed.
   var overrides: [OperationID: ConfirmedOverride] = [:]
-  /// Until when somebody is without sync before a revert begins.
+  /// The moment until which some device stays without sync before its override begins.
   var aloneUntil: Moment = 0
-  /// How many devices somebody wanted to let in.
+  /// The number of invitations, used to name guests.
   var guests = 0
-  /// How many revocations have been signed.
+  /// The number of revocations that were signed or are reserved.
   var revocations = 0
-  /// Whom somebody has taken out of the circle, whether or not it counts.
+  /// The devices that any other has revoked, whether or not the revocation counts.
   var revoked: Set<DeviceKey> = []
-  /// Told of what happens, for people who look for a cause.
+  /// Receives a line for each event, for debugging.
   package var log: ((String) -> Void)?
 
   static let start: Moment = 1_800_000_000_000
@@ -66,7 +96,7 @@ package final class World {
     case start(Int)
     case fault
     case people
-    /// Something that a fault began ends by itself.
+    /// A delayed action of a fault.
     case end(Ending)
   }
 
@@ -79,7 +109,7 @@ package final class World {
     authority = try Authority(founder: keys[0], seed: options.seed, at: Self.start)
     firstStatements = [authority.genesis]
     for (number, guest) in keys.enumerated().dropFirst() {
-      // Some were let in by the founder, some by one that was let in before.
+      // Some are certified with the root key, some by a device that was certified before.
       let issuer = random.happens(perThousand: 400) ? keys[random.below(number)].signing : nil
       firstStatements.append(try authority.certificate(for: guest, by: issuer, at: Self.start))
     }
@@ -103,7 +133,7 @@ package final class World {
     return number < names.count ? names[number] : "device-\(number)"
   }
 
-  /// Those who pay have an entitlement: one for each, or one for all, as chance has it; for ever, or for some time.
+  /// Issues entitlements to paying devices: one each or one for all, unlimited or limited in time, at random.
   private func entitle(_ keys: [DeviceKeys]) throws {
     let isForAll = options.free == 0 && random.happens(perThousand: 400)
     let paying = keys.enumerated().filter { number, _ in
@@ -121,7 +151,7 @@ package final class World {
     }
   }
 
-  /// Devices that have no entitlement from the start.
+  /// Devices without an initial entitlement.
   var unpaid: [Device] {
     devices.filter { device in
       !firstStatements.contains {
@@ -134,7 +164,7 @@ package final class World {
     }
   }
 
-  /// Everybody was given some addresses; the rest is hearsay.
+  /// Gives each device some addresses; it learns the others from statements.
   private func meet() {
     for device in devices {
       let others = devices.filter { $0 !== device }.map(\.address)
@@ -143,7 +173,7 @@ package final class World {
     }
   }
 
-  /// Lays the beginning of a store.
+  /// Initializes a new store.
   func found(_ store: Store, of device: Device) throws {
     let statements = device.firstStatements ?? firstStatements
     try store.saveStatements(statements.map { ($0.id, $0.bytes) })
@@ -152,7 +182,7 @@ package final class World {
 
   func random16() -> Bytes16 { Bytes16(random.next(), random.next()) }
 
-  /// Whether the faults go on: so many events, or some more until there was something of everything.
+  /// Whether the phase of faults goes on: for `events` events, or up to four times as many while faults are too few.
   var isStormy: Bool {
     if events < options.events { return true }
     return !options.faults.isEmpty && faults < Self.faultsLeast && events < 4 * options.events
@@ -164,7 +194,7 @@ package final class World {
 
   func later(_ milliseconds: Moment, _ event: Event) { queue.add(event, at: now + milliseconds) }
 
-  /// Lets one event happen; false if nothing is due any more.
+  /// Handles the next event; false if there is none.
   package func step() throws -> Bool {
     guard let (at, event) = queue.take() else { return false }
     now = max(now, at)
@@ -177,14 +207,14 @@ package final class World {
     return true
   }
 
-  /// Hears an objection of the judge; the run ends with the event.
+  /// Runs a check and keeps its first objection, with which the run ends after the event.
   func judged(_ body: (Watch) throws -> Void) {
     do { try body(watch) } catch { watch.object(error) }
   }
 
   func fail(_ rule: Failure.Rule, _ sentence: String) { watch.object(Failure(rule, sentence)) }
 
-  /// Lets go of everything: the parts hold one another.
+  /// Ends all processes and breaks their reference cycles.
   func end() {
     for device in devices {
       device.process?.volume.cut()
@@ -199,9 +229,9 @@ package final class World {
     return all
   }
 
-  /// What must hold at the end.
+  /// Checks what must hold at the end.
   func judgeAll() throws {
-    // What people did last, between two events, may have failed.
+    // An action of a user between two events may have failed.
     if let objection = watch.objection { throw objection }
     let members = members()
     try watch.healed(
@@ -210,7 +240,7 @@ package final class World {
       excused: members.filter { $0.keepsBack(.records) }.map(\.device))
   }
 
-  /// Verifies the stores of all that run against their logs.
+  /// Verifies the stores of all running devices against their logs.
   func verifyStores() throws {
     if let objection = watch.objection { throw objection }
     for device in devices { try watch.verified(device) }
@@ -241,7 +271,7 @@ package final class World {
     return device.generation == generation ? device.process : nil
   }
 
-  /// Adds the bytes of a message to the hash of the run, by which two runs are compared.
+  /// Adds a message to `trace`: its size and last 48 bytes.
   func note(bytes: [UInt8]) {
     mix(UInt64(bytes.count))
     for byte in bytes.suffix(48) { mix(UInt64(byte)) }

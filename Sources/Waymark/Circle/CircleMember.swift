@@ -3,46 +3,46 @@ import Membership
 import Replication
 public import Wire
 
-/// A device of the circle, or one that was until it was revoked.
+/// A current member of the circle, or a revoked one.
 public struct CircleMember: Hashable, Sendable, Identifiable {
-  /// The key that names it.
+  /// The public key that identifies the device.
   public let device: DeviceKey
-  /// What it is called here.
+  /// Its display name on this device.
   public let name: String
-  /// What it may do.
+  /// The role of the device.
   public let role: Role
   /// Whether it is this device.
   public let isOwn: Bool
-  /// Whether it is out of the circle.
+  /// Whether it is revoked.
   public let isRevoked: Bool
-  /// The device that let it in; nil for the founder, and for who came in by the root key.
+  /// The device that admitted it; nil for the founder and for devices admitted with the root key.
   public let admittedBy: DeviceKey?
   /// When it was last connected to this device.
   public let lastSeen: Date?
-  /// Empty for a member.
+  /// The revocations of the device; empty for a member.
   public let revocations: [Revocation]
-  /// The members that are not known to have heard of its revocation.
+  /// The members that are not known to have received its revocation.
   public let notHeard: [DeviceReference]
 
   public var id: DeviceKey { device }
 
-  /// What a device may do.
+  /// The permissions of a device.
   public enum Role: String, Hashable, Sendable, Codable {
-    /// Also invite and revoke others.
+    /// Reads and writes, and may invite and revoke devices.
     case admin
-    /// Reads and writes; lets nobody in or out.
+    /// Reads and writes.
     case member
   }
 
-  /// Who took a device out of the circle, and when.
+  /// A revocation of a device.
   public struct Revocation: Hashable, Sendable, Codable, Identifiable {
-    /// The statement that says so.
+    /// The id of the signed statement.
     public let id: String
-    /// When, by the clock of who signed it.
+    /// When it was signed, by the signer's clock.
     public let issued: Date
-    /// A device, or the circle's root key.
+    /// The key that signed it: a device's, or the circle's root key.
     public let by: DeviceKey
-    /// What that device is called, or `the root key`.
+    /// The name of that device, or `the root key`.
     public let byName: String
   }
 }
@@ -89,58 +89,58 @@ extension CircleMember: Codable {
   }
 }
 
-/// What revoking devices would do or has done.
+/// The preview or the result of revoking devices.
 public struct RevocationSummary: Hashable, Sendable, Codable {
-  /// Whether only a preview was asked for.
+  /// Whether a preview was requested.
   public let isPreview: Bool
-  /// Whether it is done; otherwise it would be.
+  /// Whether the devices have been revoked.
   public let isDone: Bool
-  /// The devices that are taken out.
+  /// The devices to revoke, or that were revoked.
   public let revoked: [Target]
-  /// The devices that were named and are out already.
+  /// The requested devices that were revoked before.
   public let already: [Already]
   /// The key that signs: this device's, or the circle's root key.
   public let by: DeviceKey
   /// `this device` or `the root key`
   public let byName: String
-  /// What a person should know before the yes.
+  /// Warnings to show before confirmation.
   public let warnings: [String]
-  /// All that a person sees before the yes, a line each: the devices, then the warnings.
+  /// The lines to show before confirmation: the devices, then the warnings.
   public let notes: [String]
-  /// Sentences for people: the question of a preview, else what became of it.
+  /// Human-readable sentences: the question of a preview, or the result.
   public let text: String
-  /// The command of `waymark` that shows more.
+  /// The `waymark` command that shows more; nil in a preview.
   public let next: Step?
 
-  /// One device that is revoked.
+  /// A device to revoke, or that was revoked.
   public struct Target: Hashable, Sendable, Codable {
-    /// The key that names it.
+    /// The public key that identifies the device.
     public let device: DeviceKey
-    /// What it is called.
+    /// The name of the device.
     public let name: String
-    /// What it may do until then.
+    /// Its role until then.
     public let role: CircleMember.Role
-    /// The statement that revokes it; nil in a preview.
+    /// The id of the statement that revokes it; nil in a preview.
     public let statement: String?
-    /// How many of its logs are here and stay.
+    /// The number of its logs that are here and are kept.
     public let keptLogs: Int
-    /// What it wrote, is here, and stays.
+    /// The number of its change sets that are here and are kept.
     public let changeSets: Int
-    /// The members that are in the circle by its word; they stay unless they are revoked too.
+    /// The members that it invited, directly or not; they stay unless they are revoked too.
     public let invited: [DeviceReference]
-    /// The devices that it had revoked; they stay out unless that is undone.
+    /// The devices that it had revoked; they stay revoked unless that is undone.
     public let hadRevoked: [DeviceReference]
-    /// The members that are not known to have heard of it.
+    /// The members that are not known to have received the revocation.
     public let notHeard: [DeviceReference]
   }
 
   /// A device that was revoked before.
   public struct Already: Hashable, Sendable, Codable {
-    /// The key that names it.
+    /// The public key that identifies the device.
     public let device: DeviceKey
-    /// What it is called.
+    /// The name of the device.
     public let name: String
-    /// Who revoked it, and when.
+    /// Its revocations.
     public let revocations: [CircleMember.Revocation]
   }
 
@@ -177,6 +177,6 @@ extension CircleMember.Role {
 }
 
 extension DeviceReference {
-  /// By the name that the circle knows it by.
+  /// A reference by the name that the device has in the circle.
   init(_ member: Member) { self.init(device: member.device, name: member.name) }
 }

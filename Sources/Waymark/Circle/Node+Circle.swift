@@ -6,26 +6,26 @@ import Storage
 import Transport
 public import Wire
 
-/// A ticket by which one new device joins the circle.
+/// A ticket with which one new device can join the circle.
 public struct Invitation: Hashable, Sendable, Codable {
-  /// One line of lower-case text, for another screen, a QR code, or a private message.
+  /// The ticket: one line of lower-case text, for another screen, a QR code, or a private message.
   public let ticket: String
-  /// When the ticket is of no use any more.
+  /// When the ticket expires.
   public let expires: Date
 }
 
 extension Node {
-  /// The devices of the circle, this one among them, then those that were revoked.
+  /// The devices of the circle, including this one, followed by revoked devices.
   public func members() throws -> [CircleMember] { try read(.members) }
 
   // MARK: Inviting
 
-  /// Makes a ticket for one new device; this node admits it for as long as it serves.
+  /// Creates a ticket for one new device. The ticket is valid only while this node keeps serving.
   ///
   /// - Parameters:
-  ///   - role: what the new device may do.
-  ///   - lifetime: how long the ticket is good for.
-  ///   - rootKey: the file of the circle's root key, where this device is no admin.
+  ///   - role: the role of the new device.
+  ///   - lifetime: how long the ticket is valid.
+  ///   - rootKey: the file with the circle's root key; needed if this device is not an admin.
   /// - Throws: `WaymarkError` with the code `not_running`, `not_admin` or `too_many_tickets`.
   public func invite(
     as role: CircleMember.Role = .member, for lifetime: Duration = .seconds(600), rootKey: URL? = nil
@@ -36,7 +36,7 @@ extension Node {
     }
   }
 
-  /// - Parameter passphrase: opens the root key if it is sealed.
+  /// - Parameter passphrase: the passphrase of the root key, if it is sealed.
   package func invite(
     as role: CircleMember.Role, milliseconds lifetime: Int64, rootKey: String?,
     _ passphrase: Passphrase? = nil
@@ -55,7 +55,7 @@ extension Node {
     return Invitation(ticket: ticket.line, expires: Date(milliseconds: ticket.expiry))
   }
 
-  /// Waits until a device has joined since the last invitation of this node; nil if none does in time.
+  /// Waits until a device has joined since this node's last invitation; nil if none does in time.
   public func joiner(within timeout: Duration) async throws -> DeviceReference? {
     try checkOpen()
     _ = try await wait(milliseconds: timeout.wholeMilliseconds) { $0.connections.lastJoined != nil }
@@ -64,7 +64,7 @@ extension Node {
 
   // MARK: Revoking
 
-  /// Takes devices out of the circle for good.
+  /// Revokes devices permanently.
   package func revoke(_ request: RevocationRequest) throws -> RevocationSummary {
     try checkKeysAdmitted()
     let planner = RevocationPlanner(
@@ -93,7 +93,7 @@ extension Node {
     return plan.summary(isPreview: request.isPreview, isDone: true, connections.revocationStatus)
   }
 
-  /// What revoking devices would do; writes nothing.
+  /// Returns what revoking devices would do, without writing anything.
   ///
   /// The parameters are those of ``revoke(_:withInvited:undoingRevocations:rootKey:)``.
   public func revocationPreview(
@@ -105,14 +105,15 @@ extension Node {
     }
   }
 
-  /// Takes devices out of the circle for good. What they wrote and is here stays; whatever else they wrote or will
-  /// write is left out on every device.
+  /// Revokes devices permanently. Their changes that are on this device are kept; every device drops all their other
+  /// changes, past and future.
   ///
   /// - Parameters:
   ///   - devices: other devices of the circle.
-  ///   - withInvited: also those that are in the circle by their word.
-  ///   - undoingRevocations: takes those in again that they had revoked.
-  ///   - rootKey: the file of the circle's root key, where this device is no admin or no admin may undo it.
+  ///   - withInvited: whether to revoke the devices that they invited, too.
+  ///   - undoingRevocations: whether to readmit the devices that they had revoked.
+  ///   - rootKey: the file with the circle's root key; needed if this device is not an admin, or if no admin should be
+  ///     able to undo the revocation.
   /// - Throws: `WaymarkError` with the code `not_admin`, `own_device` or `not_found`.
   @discardableResult
   public func revoke(

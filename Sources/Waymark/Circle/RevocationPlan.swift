@@ -5,14 +5,14 @@ import Replication
 import Sodium
 import Wire
 
-/// What a revocation would do, as a person sees it before the yes.
+/// What a revocation would do, as shown before confirmation.
 struct RevocationPlan {
   struct Target {
     let member: Member
     let terms: RevocationTerms
-    /// What of its own logs is here and stays.
+    /// The number of its change sets that are here and are kept.
     let changeSets: UInt64
-    /// The members that are in the circle by its word.
+    /// The members that it invited, directly or not.
     let invited: [Member]
     /// The devices that it has revoked.
     let revoked: [Member]
@@ -24,26 +24,26 @@ struct RevocationPlan {
   }
 
   let targets: [Target]
-  /// Devices that were named and are revoked already.
+  /// Requested devices that are already revoked.
   let already: [Member]
-  /// The root key or this device.
+  /// The signer's name: `the root key` or `this device`.
   let signer: String
   let issuer: DeviceKey
   let undoesRevocations: Bool
   let warnings: [String]
 
-  /// What the yes is about.
+  /// The question to confirm.
   var question: String {
     let names = targets.map(\.member.name).joined(separator: ", ")
     let count = targets.reduce(0) { $0 + $1.changeSets }
-    let it = targets.count == 1 ? "It" : "They"
+    let (it, its) = targets.count == 1 ? ("It", "Its") : ("They", "Their")
     return
-      "Revoke \(names)? \(it) can't come back with the same keys. What \(it.lowercased()) wrote and is here "
-      + "(\(plural(Int(clamping: count), "change set"))) stays; whatever else \(it.lowercased()) wrote or will "
-      + "write is left out on every device."
+      "Revoke \(names)? \(it) can't rejoin with the same keys. \(its) changes on this device "
+      + "(\(plural(Int(clamping: count), "change set"))) are kept; every device drops everything else that "
+      + "\(it.lowercased()) wrote or will write."
   }
 
-  /// What a person should know before the yes, a line each.
+  /// The lines to show before confirmation.
   var lines: [String] {
     var lines: [String] = []
     for target in targets {
@@ -55,14 +55,14 @@ struct RevocationPlan {
       }
       if !staying.isEmpty {
         lines.append(
-          "let in by \(name), and staying (--with-invited revokes them too): \(names(staying))")
+          "invited by \(name) and not revoked (--with-invited revokes them too): \(names(staying))")
       }
       if !target.revoked.isEmpty, !undoesRevocations {
         lines.append(
-          "revoked by \(name), and staying out (--undo-revocations takes them in again): \(names(target.revoked))"
+          "revoked by \(name) and staying revoked (--undo-revocations readmits them): \(names(target.revoked))"
         )
       } else if !target.revoked.isEmpty {
-        lines.append("revoked by \(name), and members again: \(names(target.revoked))")
+        lines.append("revoked by \(name) and readmitted: \(names(target.revoked))")
       }
     }
     return lines + warnings
@@ -70,7 +70,7 @@ struct RevocationPlan {
 
   private func names(_ members: [Member]) -> String { members.map(\.name).joined(separator: ", ") }
 
-  /// The command as it is typed behind `waymark`.
+  /// The command without the leading `waymark`.
   func command(_ request: RevocationRequest) -> String {
     var words = ["revoke"] + request.devices.map(shellWord)
     if request.withInvited { words.append("--with-invited") }
@@ -91,7 +91,7 @@ extension RevocationPlan {
           device: member.device, name: member.name, revocations: status.revocations(of: member.device))
       },
       by: issuer, byName: signer, warnings: warnings, notes: lines, text: text(isDone: isDone, status),
-      next: isDone ? "\(waymark: "members") shows who has heard" : nil)
+      next: isDone ? "\(waymark: "members") shows who has received it" : nil)
   }
 
   private func summary(
@@ -112,26 +112,26 @@ extension RevocationPlan {
     var sentences = already.map { member in
       let by = status.revocations(of: member.device).first
         .map { ", by \($0.byName) on \(CivilTime.text($0.issued.milliseconds))" }
-      return "\(member.name) was revoked already\(by ?? "")."
+      return "\(member.name) was already revoked\(by ?? "")."
     }
     guard !targets.isEmpty else { return sentences.joined(separator: " ") }
     let names = targets.map(\.member.name).joined(separator: ", ")
     guard isDone else { return (sentences + [question]).joined(separator: " ") }
     sentences.append(
-      "\(names) \(targets.count == 1 ? "is" : "are") out of the circle, by \(signer).")
+      "Revoked \(names), signed by \(signer).")
     let others = Set(targets.flatMap { status.notHeard(of: $0.member.device).map(\.name) })
       .sorted()
     sentences.append(
       others.isEmpty
-        ? "Every other member has heard of it."
-        : "\(others.joined(separator: ", ")) \(others.count == 1 ? "hears" : "hear") of it when connected, "
-          + "and until then \(others.count == 1 ? "takes" : "take") what it sends.")
-    sentences.append("If it comes back, it joins anew with a ticket, and gets new keys.")
+        ? "Every other member has received the revocation."
+        : "\(others.joined(separator: ", ")) \(others.count == 1 ? "receives" : "receive") the revocation when "
+          + "connected, and until then \(others.count == 1 ? "accepts" : "accept") changes from \(names).")
+    sentences.append("A revoked device can come back only by joining with a new ticket and new keys.")
     return sentences.joined(separator: " ")
   }
 }
 
 extension Role {
-  /// As people and documents call it.
+  /// The role's name in text and documents.
   var word: String { self == .admin ? "admin" : "member" }
 }

@@ -12,17 +12,17 @@ struct RevocationPlanner {
   let signing: SigningKey
   let names: DeviceNames
   let home: Home
-  /// Opens a sealed root key.
+  /// The passphrase of a sealed root key.
   let passphrases: PassphraseSource
-  /// Why this device is out of the circle; nil for a member.
+  /// Why this device is not a member; nil for a member.
   let exclusion: NodeStatus.Notice?
   let replica: Replica
   let isServing: Bool
-  /// The tips of all logs that are here.
+  /// The tips of all stored logs.
   let heads: [LogHead]
   let now: Moment
 
-  /// - Throws: `WaymarkError` if a name means no device or several, or this device can't sign a revocation.
+  /// - Throws: `WaymarkError` if a name matches no device or several, or this device can't sign a revocation.
   func plan(_ request: RevocationRequest) throws -> RevocationPlan {
     var named: [Member] = []
     for name in request.devices {
@@ -49,14 +49,15 @@ struct RevocationPlanner {
       warnings: targets.flatMap { warnings($0, issuer: issuer) } + adminWarning(targets))
   }
 
-  /// With the root key at hand a revocation by an admin can be made one that no admin can undo.
+  /// Whether a device is already revoked. With the root key only a revocation by the root key counts: one by an admin
+  /// can then be replaced by one that no admin can undo.
   private func isRevoked(_ device: DeviceKey, byRoot: Bool) -> Bool {
     let revocations = circle.evaluation.revocations[device] ?? []
     return byRoot
       ? revocations.contains { $0.body.issuer == circle.genesis.root } : !revocations.isEmpty
   }
 
-  /// A device by name or by the beginning of its id; members before those that were revoked.
+  /// Finds a device by name or by a prefix of its id; members take precedence over revoked devices.
   private func revocable(_ name: String) throws -> Member {
     if circle.evaluation.known(device).map({
       $0.name == name || $0.device.description == name
@@ -83,7 +84,7 @@ struct RevocationPlanner {
     }
   }
 
-  /// The other members in whose chain a device has signed, by name.
+  /// The other members that have the device's signature in their certificate chain, sorted by name.
   private func invited(by inviter: DeviceKey) -> [Member] {
     circle.evaluation.members.values.filter { member in
       member.device != inviter && member.device != device
@@ -91,9 +92,9 @@ struct RevocationPlanner {
     }.sorted { ($0.name, $0.device) < ($1.name, $1.device) }
   }
 
-  // MARK: By whom
+  // MARK: Signing
 
-  /// The revocations, by this device if its word counts, else by the root key.
+  /// Signs the revocations, with this device's key if it is authorized, else with the root key.
   private func signed(
     _ members: [Member], _ request: RevocationRequest
   ) throws -> (SigningKey, [RevocationPlan.Target]) {
@@ -124,7 +125,7 @@ struct RevocationPlanner {
       let (logs, changeSets) = heldLogs(of: member.device)
       let terms = RevocationTerms(
         device: member.device, kept: logs,
-        // That it revoked this very device ends in any case: whoever revokes it does not agree.
+        // If the target revoked this device, that is always undone.
         reinstated: Set(isUndoing ? revoked.map(\.device) : []).union([device]))
       return RevocationPlan.Target(
         member: member, terms: terms, changeSets: changeSets, invited: invited(by: member.device),
@@ -133,7 +134,7 @@ struct RevocationPlanner {
     }
   }
 
-  /// All tips of a device's logs that are here, longer logs first, and how many sets lead to them.
+  /// The stored tips of a device's logs, longest log first, and the number of sets up to them.
   private func heldLogs(of device: DeviceKey) -> (logs: [KeptLog], changeSets: UInt64) {
     let heads = heads.filter { $0.log.device == device }
     let logs = Dictionary(grouping: heads, by: \.log).map { log, heads in
@@ -155,7 +156,7 @@ struct RevocationPlanner {
     if circle.evaluation.revocations[device]?.contains(where: {
       $0.body.issuer == target.member.device
     }) == true {
-      warnings.append("\(name) had revoked this device: that ends with it")
+      warnings.append("\(name) had revoked this device: revoking \(name) undoes that")
     }
     let known = replica.sessions.values.map { session in
       Lane.allCases.reduce(0) { count, lane in
@@ -164,34 +165,34 @@ struct RevocationPlanner {
     }
     if known.contains(where: { $0 > 0 }) {
       warnings.append(
-        "changes of \(name) are still on their way here and would be left out: waymark wait, then again"
+        "changes by \(name) are still being received and would be dropped: run waymark wait first"
       )
     }
     if !replica.ownGate(now: now).isOpen {
       warnings.append(
-        "records do not sync with this device now: what \(name) wrote and is not here is left out")
+        "records don't sync on this device now: records by \(name) that are not here yet will be dropped")
     }
     if let kept = target.revocation?.kept.count, kept < target.terms.kept.count {
-      warnings.append("\(name) began \(target.terms.kept.count) logs; the \(kept) longest are kept")
+      warnings.append("\(name) wrote \(target.terms.kept.count) logs; only the \(kept) longest are kept")
     }
     return warnings + [syncWarning(target.member)]
   }
 
-  /// Who is nearer to the root can undo what this device says.
+  /// Warns that an admin that is at least as close to the root in its certificate chain can revoke this device in turn.
   private func rankWarning(_ target: Member, _ issuer: DeviceKey) -> String? {
     guard issuer == device, target.role == .admin,
       let own = circle.evaluation.known(device)?.chain.count, target.chain.count <= own
     else { return nil }
     return
-      "\(target.name) is an admin of \(target.chain.count < own ? "higher" : "equal") rank: whoever holds it can "
-      + "revoke this device in turn; with the root key nobody can (--root-key FILE)"
+      "\(target.name) is an admin of \(target.chain.count < own ? "higher" : "equal") rank: anyone who has it can "
+      + "revoke this device in turn, unless you revoke it with the root key (--root-key FILE)"
   }
 
   private func syncWarning(_ target: Member) -> String {
     guard let last = replica.lastSync[target.device] else {
       return !isServing
-        ? "no node runs here: what \(target.name) wrote last may be on other devices only, and would be left out"
-        : "never in sync with \(target.name), as far as this device knows: what it wrote may not be here"
+        ? "no node is running here: changes by \(target.name) that are only on other devices would be dropped"
+        : "no known sync with \(target.name): changes by it may be missing here, and would be dropped"
     }
     return "last in sync with \(target.name): \(CivilTime.text(last))"
   }
@@ -203,21 +204,21 @@ struct RevocationPlanner {
     else {
       return []
     }
-    return ["no admin is left then: waymark join --root-key FILE makes this device one"]
+    return ["the circle will have no admin left; waymark join --root-key FILE makes this device one"]
   }
 }
 
 extension WaymarkError {
   fileprivate static func ownDevice(_ name: String) -> WaymarkError {
     .failed(
-      .ownDevice, "\(name) is this very device; a device does not revoke itself.",
+      .ownDevice, "\(name) is this device; a device can't revoke itself.",
       next:
         "\(waymark: "revoke \(shellWord(name))", on: "another admin device") (\(waymark: "invite --role admin") makes one)"
     )
   }
 
   fileprivate static let noAdmin = WaymarkError.failed(
-    .notAdmin, "This device is no admin of the circle and can't revoke.",
+    .notAdmin, "This device is not an admin of the circle and can't revoke devices.",
     next:
       "\(waymark: "revoke") on an admin device (\(waymark: "members")), or with the root key: --root-key FILE"
   )

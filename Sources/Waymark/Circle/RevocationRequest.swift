@@ -6,24 +6,24 @@ import Replication
 import Storage
 import Wire
 
-/// Which devices are to be taken out of the circle, and how.
+/// A request to revoke devices.
 package struct RevocationRequest: Sendable {
-  /// By names, or the beginnings of ids.
+  /// Names, or prefixes of ids.
   package var devices: [String]
-  /// Whether also those that are in the circle by their word.
+  /// Whether to revoke the devices that they invited, too.
   package var withInvited = false
-  /// Whether those that they had revoked are taken in again.
+  /// Whether to readmit the devices that they had revoked.
   package var undoesRevocations = false
-  /// A file with the circle's root key, which signs in place of this device.
+  /// The file with the circle's root key, which signs in place of this device.
   package var rootKey: String?
   package var isPreview = false
   package var isConfirmed = false
-  /// Opens a sealed root key.
+  /// The passphrase of a sealed root key.
   package var passphrase: Passphrase?
 
   package init(devices: [String]) { self.devices = devices }
 
-  /// A request of an app, which has asked the person itself.
+  /// A request by an app, which asks for confirmation itself.
   init(
     _ devices: [DeviceKey], _ withInvited: Bool, _ undoesRevocations: Bool, _ rootKey: URL?, isPreview: Bool
   ) {
@@ -40,7 +40,7 @@ extension WaymarkError {
   static func noRoom(_ target: RevocationPlan.Target) -> WaymarkError {
     .failed(
       .noRoom,
-      "The circle has no room for another statement of this device; \(target.member.name) is not revoked.",
+      "\(target.member.name) was not revoked: the circle holds the maximum number of statements by this device.",
       next:
         "\(waymark: "revoke", on: "another admin device"); or here \(waymark: "revoke DEVICE --root-key FILE")"
     )

@@ -6,19 +6,19 @@ import Replication
 import Storage
 import Wire
 
-/// What follows from revocations: for this device, if it is revoked, and for members that have not received one yet.
+/// The consequences of revocations: whether this device was revoked, and which members have not received one yet.
 struct RevocationStatus {
   let circle: Circle
   let device: DeviceKey
-  /// Whether the keys of this device wait for admission.
+  /// Whether the keys of this device are waiting to be admitted.
   let isWaiting: Bool
-  /// Which members are known to hold a revocation.
+  /// The members that are known to hold each revocation.
   let heard: [StatementID: Set<DeviceKey>]
   let names: DeviceNames
 
   private var isMember: Bool { circle.evaluation.isMember(device) }
 
-  /// Why this device is out of the circle, and what brings it back; nil for a member and for keys that wait.
+  /// Why this device is not a member and how it can rejoin; nil for a member, and while its keys wait to be admitted.
   var exclusion: NodeStatus.Notice? {
     guard !isMember, !isWaiting else { return nil }
     let readable = "its records can be read here; nothing is written, sent or received"
@@ -26,7 +26,7 @@ struct RevocationStatus {
       return NodeStatus.Notice(
         .notAMember,
         text:
-          "the device that let this one into the circle was revoked, and its invitations with it; \(readable)",
+          "the device that invited this one was revoked, and its invitations with it; \(readable)",
         next: Self.returning)
     }
     let who = names.signer(revocation.body.issuer)
@@ -40,9 +40,9 @@ struct RevocationStatus {
   private static let returning: Step =
     "\(waymark: "invite", on: "a device of the circle"); then here \(waymark: "join TICKET"): what is here stays"
 
-  // MARK: Who has received it
+  // MARK: Members that have not received a revocation
 
-  /// The members that are not known to hold any of the revocations of a device, by name.
+  /// The members that are not known to hold any of a device's revocations, sorted by name.
   func notHeard(of revoked: DeviceKey) -> [Member] {
     let revocations = circle.evaluation.revocations[revoked] ?? []
     guard !revocations.isEmpty, isMember else { return [] }
@@ -54,7 +54,7 @@ struct RevocationStatus {
     }.sorted { ($0.name, $0.device) < ($1.name, $1.device) }
   }
 
-  /// The revocations of a device that count.
+  /// The effective revocations of a device.
   func revocations(of device: DeviceKey) -> [CircleMember.Revocation] {
     (circle.evaluation.revocations[device] ?? []).map { counted in
       CircleMember.Revocation(
@@ -64,7 +64,7 @@ struct RevocationStatus {
     }
   }
 
-  /// One notice for each revocation that somebody has not heard of.
+  /// A notice for each revoked device whose revocation has not reached all members.
   var unheardNotices: [NodeStatus.Notice] {
     circle.evaluation.revoked.values.sorted { ($0.name, $0.device) < ($1.name, $1.device) }.compactMap {
       revoked in
@@ -73,10 +73,10 @@ struct RevocationStatus {
       return NodeStatus.Notice(
         .revocationUnheard,
         text:
-          "\(others.map(\.name).joined(separator: ", ")) \(others.count == 1 ? "has" : "have") not heard yet that \(revoked.name) was revoked, and "
-          + "until then take\(others.count == 1 ? "s" : "") what it sends",
-        next: "\(waymark: "run", on: others.count == 1 ? first.name : "each of them"), within reach; "
-          + "revoke what is lost too",
+          "\(others.map(\.name).joined(separator: ", ")) \(others.count == 1 ? "has" : "have") not received the "
+          + "revocation of \(revoked.name) yet, and accept\(others.count == 1 ? "s" : "") its changes until then",
+        next: "\(waymark: "run", on: others.count == 1 ? first.name : "each of them"), within reach of this device; "
+          + "if a device is lost, revoke it too",
         .unheard(
           DeviceReference(device: revoked.device, name: revoked.name),
           notHeard: others.map { DeviceReference(device: $0.device, name: $0.name) }))
@@ -85,6 +85,6 @@ struct RevocationStatus {
 }
 
 extension Member {
-  /// How a document names a device.
+  /// The device in a JSON document.
   var reference: JSON { ["device": .string(device.description), "name": .string(name)] }
 }

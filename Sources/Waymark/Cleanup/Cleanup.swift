@@ -4,27 +4,27 @@ import Replication
 package import Storage
 public import Wire
 
-/// Trips that look as if a test had left them behind, and what became of them.
+/// The preview or the result of cleaning up trips that look like leftovers of tests.
 public struct CleanupSummary: Hashable, Sendable, Codable {
-  /// Whether nothing was to be deleted.
+  /// Whether this is a preview.
   public let isPreview: Bool
-  /// How many were deleted.
+  /// The number of deleted trips.
   public let deleted: Int
-  /// The operation that deleted them, which can be undone.
+  /// The operation that deleted them, which can be undone; nil if nothing was deleted.
   public let operation: OperationID?
-  /// The backup that was taken before.
+  /// The path of the backup taken beforehand; nil if none was.
   public let backup: String?
-  /// The trips that were deleted, or would be.
+  /// The trips that were deleted, or that would be.
   public let trips: [TestTrip]
 
-  /// A trip that looks like a test's.
+  /// A trip that looks like a leftover of a test.
   public struct TestTrip: Hashable, Sendable, Codable, Identifiable {
     public let id: UUID
     /// The name of the trip.
     public let name: String
-    /// The part of its name that gives it away.
+    /// The part of its name that matched.
     public let mark: String
-    /// How much belongs to it.
+    /// The number of lodgings, transportations and activities that belong to it.
     public let items: Int
   }
 
@@ -37,18 +37,20 @@ public struct CleanupSummary: Hashable, Sendable, Codable {
   }
 }
 
-/// What tests of the applications used to leave behind, told by the names of trips.
+/// Finds and deletes trips that tests of the applications used to leave behind, by their names.
 package struct TestData {
   private let store: Store
 
   package init(store: Store) { self.store = store }
 
-  /// What is found, which nothing was done to.
+  /// The trips found, without deleting any.
   package func preview() throws -> CleanupSummary {
     CleanupSummary(isPreview: true, deleted: 0, operation: nil, backup: nil, trips: try found())
   }
 
-  /// - Throws: `WaymarkError` with the code `needs_yes` if something was found and nobody has confirmed.
+  /// Deletes the trips found, after a backup.
+  ///
+  /// - Throws: `WaymarkError` with the code `needs_yes` if trips were found and the deletion is not confirmed.
   package func delete(on node: isolated Node, isConfirmed: Bool) async throws -> CleanupSummary {
     let found = try found()
     guard !found.isEmpty else {
@@ -57,9 +59,9 @@ package struct TestData {
     guard isConfirmed else { throw WaymarkError.leftovers(found) }
     let backup = try await node.backUp(before: "cleanup")
     try node.checkOpen()
-    // What came while the backup was taken was not agreed to; what went meanwhile needs nothing.
-    let agreed = Set(found.map(\.id))
-    let deleted = try self.found().filter { agreed.contains($0.id) }
+    // The store may have changed during the backup: only trips that were confirmed and still exist are deleted.
+    let confirmed = Set(found.map(\.id))
+    let deleted = try self.found().filter { confirmed.contains($0.id) }
     let drafts = deleted.map {
       EntryDraft(.delete, RecordKey(kind: KindNumbers.trip, id: RecordID($0.id)))
     }
@@ -78,7 +80,7 @@ package struct TestData {
     }
   }
 
-  /// The mark that a name bears, in whatever case; nil if it bears none.
+  /// The first mark that a name contains, ignoring case; nil if it contains none.
   static func mark(in name: String) -> String? {
     let name = name.lowercased()
     return marks.first { name.contains($0.lowercased()) }
@@ -95,8 +97,8 @@ extension WaymarkError {
     let count = found.count == 1 ? "1 trip looks" : "\(found.count) trips look"
     return WaymarkError(
       exitCode: ExitCode.needsYes, code: .needsYes,
-      message: "\(count) as if a test had left \(found.count == 1 ? "it" : "them") behind; "
-        + "deleting can be undone, and a backup is taken first.",
+      message: "\(count) like \(found.count == 1 ? "a leftover" : "leftovers") of tests. "
+        + "A backup is taken first, and the deletion can be undone.",
       next: .waymark("cleanup --yes"),
       candidates: found.map { trip in
         "\(trip.id.uuidString)  \(shortened(trip.name))  (\(trip.items) \(trip.items == 1 ? "item" : "items"))"

@@ -4,7 +4,7 @@ import Replication
 import Storage
 import Wire
 
-/// Whether this machine's wall clock is right, judged by the clocks of its peers and by the dates of change sets.
+/// Judges whether this machine's wall clock is right, by the clocks of its peers and the dates of change sets.
 struct ClockAgreement {
   let store: Store
   let sessions: [Session]
@@ -12,13 +12,14 @@ struct ClockAgreement {
   let names: DeviceNames
   let now: Moment
 
-  /// What is known of this machine's clock.
+  /// The judgement of this machine's clock.
   enum Verdict {
-    /// Most connected peers have about the same time.
+    /// The clocks of most connected peers agree with it, within ten minutes.
     case confirmed
-    /// No peer is connected, and nothing speaks against it.
+    /// No peer is connected, and no change set of another device contradicts it.
     case unknown
-    /// Most connected peers have another time, or others have written later than it says.
+    /// At least half of the connected peers disagree with it, or none is connected and another device's change sets are
+    /// more than ten minutes ahead of it; with the time according to them.
     case disputed(Moment)
   }
 
@@ -32,13 +33,13 @@ struct ClockAgreement {
     return newest > now + Limits.clockDriftMilliseconds ? .disputed(newest) : .unknown
   }
 
-  /// Own logs whose newest sets are dated further ahead than others fold.
+  /// Our own logs whose newest sets are dated so far ahead that other devices don't fold them yet.
   func logsAhead() throws -> [EndedLog] {
     try store.logsAhead(
       of: device, horizon: Clock(milliseconds: now + Limits.clockDriftMilliseconds))
   }
 
-  /// The own clock ran ahead, as far as can be told.
+  /// The notice that this machine's clock ran ahead; nil if it did not, or if the clock is disputed.
   func aheadNotice() throws -> NodeStatus.Notice? {
     let ended = try logsAhead()
     guard !ended.isEmpty else { return nil }
@@ -48,8 +49,8 @@ struct ClockAgreement {
     switch verdict {
     case .disputed: return nil
     case .confirmed:
-      text = "\(dated), ahead of this machine's clock and of its peers'; they wait there for their time"
-    case .unknown: text = "\(dated), ahead of this machine's clock; if that is right now, date them anew"
+      text = "\(dated), ahead of the clocks of this machine and its peers; peers apply them only at that time"
+    case .unknown: text = "\(dated), ahead of this machine's clock; if the clock is right now, restamp them"
     }
     return NodeStatus.Notice(
       .clockAhead, text: text, next: .waymark("restamp"),
@@ -57,7 +58,7 @@ struct ClockAgreement {
         changeSets: Int(clamping: try store.countBehind(ended)), newest: Date(milliseconds: newest)))
   }
 
-  /// This machine's clock is not that of the other devices, and nothing says that it is they who are wrong.
+  /// The notice that this machine's clock differs from the other devices'; nil if it is they who seem to be wrong.
   func skewNotice() throws -> NodeStatus.Notice? {
     guard case .disputed(let theirs) = verdict,
       sessions.contains(where: { $0.device != nil }),
@@ -67,12 +68,13 @@ struct ClockAgreement {
     return NodeStatus.Notice(
       .clockSkew,
       text:
-        "the clock of this machine is \(minutes) minutes \(theirs > now ? "behind" : "ahead of") that of other "
+        "this machine's clock is \(minutes) minutes \(theirs > now ? "behind" : "ahead of") the clocks of other "
         + "devices: one of them is wrong",
       .clockSkew(milliseconds: theirs - now))
   }
 
-  /// The devices whose sets wait for their time here, unless it is this machine's clock that is wrong.
+  /// The other devices whose sets are parked here because they are dated ahead; empty if this machine's clock seems to
+  /// be the wrong one.
   func authorsAhead() throws -> Set<DeviceKey> {
     let authors = Set(try store.parkedAuthors()).subtracting([device])
     let others = sessions.filter { session in session.device.map(authors.contains) == false }
@@ -81,7 +83,7 @@ struct ClockAgreement {
     return skews.isEmpty || 2 * agreeing > skews.count ? authors : []
   }
 
-  /// Whose sets wait for their time, and until when.
+  /// The notice of parked sets: whose they are, and when the first of them is due.
   func parkedNotice() throws -> NodeStatus.Notice? {
     let count = try Lane.allCases.reduce(0) { $0 + (try store.parkedCount($1)) }
     guard count > 0, let next = try store.nextParkedClock else { return nil }
@@ -93,7 +95,7 @@ struct ClockAgreement {
       isOurs ? .parked : .peerClockAhead,
       text:
         "\(count) change set\(count == 1 ? "" : "s") of \(authorNames), dated in the future, "
-        + "wait\(count == 1 ? "s" : "") for \(CivilTime.text(due))",
+        + "wait\(count == 1 ? "s" : "") until \(CivilTime.text(due))",
       next: isOurs ? nil : .waymark("restamp", on: authorNames),
       .parked(
         changeSets: Int(clamping: count), due: Date(milliseconds: due),

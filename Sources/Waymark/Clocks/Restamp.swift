@@ -1,22 +1,47 @@
+// Protocol/change-set.md, "Re-authoring"
+//
+// Restamping
+//
+// A device whose clock ran ahead has signed change sets that are dated in the future. It sees them itself, but other
+// devices park them until that date. Correcting the clock alone does not help: the clock of each set has to exceed the
+// one before it in the log, so new sets would be dated in the future too. Restamping ends the log at its last set with
+// a good date and re-signs the later ones in a new log, dated now:
+//
+//   before   log 1:  1  2  3  4  5  6         sets 4 to 6 are dated 2031
+//   after    log 1:  1  2  3 ┤                log cut at set 3
+//            log 2:           1  2  3         the same operations and entries, in the same order, dated now
+//
+// 1. Find our own logs with sets dated more than ten minutes ahead (`Limits.clockDriftMilliseconds`).
+// 2. Refuse if this machine's clock is disputed: the sets would get another wrong date.
+// 3. Ask for confirmation, and take a backup.
+// 4. Find the logs again, for what was written during the backup, and restamp them in one transaction: the log cuts,
+//    the new sets and the new incarnation. Peers are sent the cuts first, then the new sets.
+//
+// Without the cuts, the original sets would be applied when their date comes and would win over everything written
+// since. Without the single transaction, a crash could leave cut logs whose sets are in no other log.
+//
+// Only the clocks of sets change, and the time of change that the profile carries itself, if it is ahead too. Dates in
+// other fields stay as they were written.
+
 import Engine
 public import Foundation
 import Replication
 import Storage
 import Wire
 
-/// What this device wrote while its clock ran ahead, and what became of it.
+/// The preview or the result of restamping the changes that this device made while its clock ran ahead.
 public struct RestampSummary: Hashable, Sendable, Codable {
-  /// Whether nothing was to be written.
+  /// Whether this is a preview.
   public let isPreview: Bool
-  /// How many change sets are dated ahead, or were.
+  /// The number of change sets that are dated ahead, or were.
   public let changeSets: Int
-  /// The date of the newest; nil if there is none.
+  /// The date of the newest of them; nil if there is none.
   public let newest: Date?
-  /// What this device's clock says.
+  /// The time by this device's clock.
   public let now: Date
   /// The incarnation whose logs hold them now; nil if nothing was done.
   public let incarnation: String?
-  /// The backup that was taken before; nil if nothing was done.
+  /// The path of the backup taken beforehand; nil if nothing was done.
   public let backup: String?
 
   private enum CodingKeys: String, CodingKey {
@@ -29,7 +54,7 @@ public struct RestampSummary: Hashable, Sendable, Codable {
   }
 }
 
-/// Re-timestamps what this device wrote while its clock ran ahead.
+/// Re-signs the changes that this device made while its clock ran ahead, with the current time.
 package struct Restamper {
   private let isPreview: Bool
   private let isConfirmed: Bool
@@ -59,12 +84,12 @@ package struct Restamper {
     guard isConfirmed else { throw WaymarkError.restampNeedsYes(count, newest: newest, now: now) }
     let backup = try await node.backUp(before: "restamp")
     try node.checkOpen()
-    // What was written while the backup was taken is dated ahead too.
+    // Sets written during the backup are dated ahead too.
     try reauthor(try node.inspection().clockAgreement.logsAhead(), on: node)
     return summary(backup: backup, node.replicator.incarnation.description)
   }
 
-  /// Ends the own logs behind the last sets with a good date, and writes the rest again under a new incarnation.
+  /// Cuts our own logs after their last set with a good date, and re-authors the rest under a new incarnation.
   private func reauthor(_ ended: [EndedLog], on node: isolated Node) throws {
     try node.checkIncarnation()
     do {
@@ -84,25 +109,25 @@ extension WaymarkError {
     let sets = count == 1 ? "1 change set is" : "\(count) change sets are"
     return needsYes(
       "\(sets) dated ahead, up to \(CivilTime.text(newest)); this machine's clock says \(CivilTime.text(now)). "
-        + "Each is written again with the present time, in the same order; a backup is taken first.",
+        + "Each is signed again with the current time, in the same order; a backup is taken first.",
       next: .waymark("restamp --yes"))
   }
 
   fileprivate static func wallDisputed(_ now: Moment, _ other: Moment) -> WaymarkError {
     failed(
       .clockDisputed,
-      "This machine's clock says \(CivilTime.text(now)), but for the other devices it is "
-        + "\(CivilTime.text(other)) or later: dating anything by this clock would be wrong, and nothing was changed.",
+      "This machine's clock says \(CivilTime.text(now)), but according to the other devices it is "
+        + "\(CivilTime.text(other)) or later. Nothing was changed: a wrong clock would give wrong dates again.",
       next: "set this machine's clock, then \(waymark: "restamp")")
   }
 
   fileprivate static let lastIncarnation = failed(
     .incarnationsSpent,
-    "This device has begun its log anew \(Limits.incarnationsMax) times, the most that is allowed: nothing was changed.",
+    "This device has already written under \(Limits.incarnationsMax) incarnations, the limit. Nothing was changed.",
     next: "\(waymark: "invite", on: "another device"); then here \(waymark: "join TICKET")")
 
   fileprivate static let tooManyStatements = failed(
     .tooManyStatements,
-    "The circle holds as many statements of this device as it may: nothing was changed.",
+    "The circle already holds the maximum number of statements by this device. Nothing was changed.",
     next: "\(waymark: "invite", on: "another device"); then here \(waymark: "join TICKET")")
 }

@@ -1,15 +1,15 @@
 public import ChangeHistory
 
 extension Node {
-  /// The conflicts that wait for a look, the same on every device that holds the same changes.
+  /// The unresolved conflicts. They are the same on all devices that hold the same changes.
   public func conflicts() throws -> [Conflict] { try read(.conflicts) }
 
-  /// One conflict with all its losers.
+  /// A conflict with all of its losing values.
   ///
-  /// - Throws: `WaymarkError` with the code `not_found` if it is settled.
+  /// - Throws: `WaymarkError` with the code `not_found` if there is none or it is resolved.
   public func conflict(_ id: Conflict.ID) throws -> Conflict { try conflictWithOptions(id).conflict }
 
-  /// The conflict whose id begins with a text, and what can be decided.
+  /// The conflict with an id prefix, and the options for resolving it.
   package func conflictWithOptions(
     _ id: String
   ) throws -> (conflict: Conflict, options: [Conflict.Option]) {
@@ -20,7 +20,7 @@ extension Node {
     }
   }
 
-  /// Settles a conflict here and, by an ordinary change, on every device.
+  /// Resolves a conflict by an ordinary change, which syncs to all devices.
   ///
   /// ```swift
   /// for conflict in try await node.conflicts() where conflict.reason == .field {
@@ -28,8 +28,8 @@ extension Node {
   /// }
   /// ```
   ///
-  /// - Throws: `WaymarkError` with the code `not_found` if it is settled or the device wrote no side, and `ambiguous`
-  ///   where `.loser` could be several.
+  /// - Throws: `WaymarkError` with the code `not_found` if the conflict is resolved or the chosen device wrote no side
+  ///   of it, and `ambiguous` if `.loser` matches several.
   @discardableResult
   public func resolve(_ id: Conflict.ID, taking choice: Conflict.Choice) throws -> Conflict.Resolution {
     switch choice {
@@ -39,7 +39,7 @@ extension Node {
     }
   }
 
-  /// - Parameter side: as it is typed: `winner`, `loser`, or the name or the beginning of the id of a device.
+  /// - Parameter side: `winner`, `loser`, or the name or an id prefix of a device.
   package func resolve(_ id: String, taking side: String) throws -> Conflict.Resolution {
     try resolve {
       var resolver = ConflictResolver(historyReader)
@@ -47,7 +47,7 @@ extension Node {
     }
   }
 
-  /// Settles all conflicts by keeping what shows.
+  /// Resolves all conflicts in favor of the visible values.
   @discardableResult
   public func resolveAllTakingWinners() throws -> Conflict.Resolution {
     try resolve { try ConflictResolver(historyReader).winners() }

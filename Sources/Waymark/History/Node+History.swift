@@ -4,9 +4,9 @@ import Storage
 import Wire
 
 extension Node {
-  /// What was done in the circle, newest first.
+  /// The operations of all devices, newest first.
   ///
-  /// - Parameter limit: from 1 on.
+  /// - Parameter limit: the maximum number of operations, at least 1.
   public func history(limit: Int = 20) async throws -> [History.Operation] {
     try await newestOperations(limit).newest
   }
@@ -20,12 +20,12 @@ extension Node {
     }
   }
 
-  /// Who wrote what to a record, and what each write replaced, newest first; also of a record that is deleted.
+  /// The writes to a record, also a deleted one, newest first: by which device, and what each replaced.
   ///
   /// - Parameters:
   ///   - record: the id of the record.
-  ///   - kind: nil for whatever has the id.
-  ///   - limit: from 1 on.
+  ///   - kind: the kind of the record; nil for any.
+  ///   - limit: the maximum number of writes, at least 1.
   /// - Throws: `WaymarkError` with the code `not_found`.
   public func history(of record: UUID, _ kind: RecordKind? = nil, limit: Int = 20) async throws
     -> History.OfRecord
@@ -33,7 +33,7 @@ extension Node {
     try await history(limit) { try self.names.record(record, kind) }
   }
 
-  /// As ``history(of:_:limit:)``, of the record that a name or the beginning of an id means; `profile` is the profile.
+  /// As ``history(of:_:limit:)``, for a record by name or id prefix; `profile` is the profile.
   package func history(ofRecordNamed name: String, limit: Int) async throws -> History.OfRecord {
     try await history(limit) { try self.names.anyRecord(name) }
   }
@@ -46,18 +46,18 @@ extension Node {
 
   var historyReader: HistoryReader { inspection().history }
 
-  /// Where each value of a record came from: who wrote it, when, and what it won against.
+  /// The origin of each value of a record: which device wrote it, when, and which values lost against it.
   ///
   /// - Parameters:
   ///   - record: the id of the record.
-  ///   - kind: nil for whatever has the id.
+  ///   - kind: the kind of the record; nil for any.
   /// - Throws: `WaymarkError` with the code `not_found`.
   public func explanation(ofRecord record: UUID, _ kind: RecordKind? = nil) async throws -> RecordExplanation
   {
     try await explanation { try self.names.record(record, kind) }
   }
 
-  /// As ``explanation(ofRecord:_:)``, of the record that a name or the beginning of an id means.
+  /// As ``explanation(ofRecord:_:)``, for a record by name or id prefix.
   package func explanation(ofRecordNamed name: String) async throws -> RecordExplanation {
     try await explanation { try self.names.anyRecord(name) }
   }

@@ -4,30 +4,30 @@ import Storage
 public import Wire
 
 extension Node {
-  /// What undoing an operation would do, and what it would leave alone; writes nothing.
+  /// Returns what undoing an operation would revert and what it would leave unchanged, without writing anything.
   public func undoPreview(of operation: OperationID) async throws -> UndoSummary {
     try await undo(.operation(operation.description), isPreview: true)
   }
 
-  /// Takes back what an operation wrote, of this device or another, as far as it still shows.
+  /// Reverts the values of an operation that are still visible, whichever device wrote it.
   ///
-  /// What was changed since, or others have come to use, is left alone and listed. To undo an undo brings the
-  /// operation back.
+  /// Values that were changed since, and records that others use by now, are left unchanged and listed. Undoing an undo
+  /// restores the operation.
   ///
   /// - Parameters:
-  ///   - operation: of this device or another.
-  ///   - isForced: takes back also what would be left alone.
-  /// - Throws: `WaymarkError` with the code `not_found`, `nothing_to_undo`, or `needs_yes` where all of it would be
-  ///   left alone.
+  ///   - operation: an operation of this or another device.
+  ///   - isForced: whether to revert also what would be left unchanged.
+  /// - Throws: `WaymarkError` with the code `not_found`, `nothing_to_undo`, or `needs_yes` if everything would be left
+  ///   unchanged.
   @discardableResult
   public func undo(_ operation: OperationID, isForced: Bool = false) async throws -> UndoSummary {
     try await undo(.operation(operation.description), isForced: isForced)
   }
 
-  /// What ``undoNewest(isForced:)`` would do; writes nothing.
+  /// Returns what ``undoNewest(isForced:)`` would do, without writing anything.
   public func undoNewestPreview() async throws -> UndoSummary { try await undo(.newest, isPreview: true) }
 
-  /// Takes back the newest operation of this device that counts and is no undo itself: again and again, it goes back
+  /// Reverts this device's newest operation that is in effect and not itself an undo. Called repeatedly, it goes back
   /// step by step.
   @discardableResult
   public func undoNewest(isForced: Bool = false) async throws -> UndoSummary {
@@ -47,10 +47,11 @@ extension Node {
     }
   }
 
-  /// Operations of other devices that deleted more than a quarter of a kind, until they are undone or acknowledged.
+  /// Operations of other devices that deleted more than a quarter of the records of a kind, until they are undone or
+  /// acknowledged.
   public func massDeletions() throws -> [MassDeletion] { try read(.massDeletions) }
 
-  /// The deletions were meant: says no more of them.
+  /// Confirms that all current mass deletions were intended, so that they are no longer reported.
   public func acknowledgeMassDeletes() throws {
     try sayingWhy {
       try MassDeletions.acknowledge(in: store)
@@ -60,18 +61,18 @@ extension Node {
 }
 
 extension NodeStatus.Notice {
-  /// What `status` says of a large deletion.
+  /// The notice of a mass deletion.
   static func massDeletion(_ delete: MassDeletion) -> NodeStatus.Notice {
-    let parts = delete.kinds.map { loss in
+    let parts = delete.kinds.map { deletion in
       let name =
-        Registry.kind(named: loss.kind.rawValue).map { loss.before == 1 ? $0.name : $0.plural } ?? "records"
-      return "\(loss.deleted) of \(loss.before) \(name)"
+        Registry.kind(named: deletion.kind.rawValue).map { deletion.before == 1 ? $0.name : $0.plural } ?? "records"
+      return "\(deletion.deleted) of \(deletion.before) \(name)"
     }
     let operation = delete.operation.description.prefix(8)
     return NodeStatus.Notice(
       .massDeletion,
       text: "\(delete.deviceName) deleted \(parts.joined(separator: " and ")) at "
-        + "\(CivilTime.text(delete.time.milliseconds)) (if that was meant: waymark status --acknowledge)",
+        + "\(CivilTime.text(delete.time.milliseconds)) (if that was intended: waymark status --acknowledge)",
       next: .waymark("undo \(operation)"), .massDeletion(delete))
   }
 }

@@ -6,7 +6,7 @@ import Storage
 import Wire
 
 extension Node {
-  /// What importing files would change; writes nothing.
+  /// Returns what importing files would change, without writing anything.
   ///
   /// The parameters are those of ``importFiles(_:as:progress:)``.
   public func importPreview(
@@ -16,13 +16,13 @@ extension Node {
     try await importFiles(files, format, isPreview: true, progress)
   }
 
-  /// Imports files as one operation, which can be undone: all of them, or nothing if one is broken. The same file
-  /// twice changes nothing.
+  /// Imports files as one operation that can be undone: all of them, or none if one is invalid. Importing the same file
+  /// again changes nothing.
   ///
   /// - Parameters:
-  ///   - files: files, and folders where a format is one.
+  ///   - files: the files, or folders for formats that consist of several files.
   ///   - format: nil to recognise each file by its content.
-  ///   - progress: called on some thread.
+  ///   - progress: called on an arbitrary thread.
   /// - Throws: `WaymarkError` with the code `import` or `file`.
   @discardableResult
   public func importFiles(
@@ -45,7 +45,7 @@ extension Node {
         records.add(plan, of: file, progress)
       }
       try checkOpen()
-      // From here on without a pause: what is compared with the store is what is written to it.
+      // No suspension from here on: the store must not change between the comparison and the write.
       var difference = try ImportDifference(records.takeDrafts(), store: store, now: wall())
       let entries = difference.takeEntries()
       if !isPreview, !entries.isEmpty {
@@ -56,28 +56,28 @@ extension Node {
     }
   }
 
-  /// What is visible here, as the content of a file of a format that is one file.
+  /// Exports the visible records to the content of a single file.
   ///
   /// - Parameters:
-  ///   - format: one whose ``ExportFormat/isFolder`` is false.
-  ///   - trip: nil for everything.
-  /// - Throws: `WaymarkError` with the code `usage` for a format that is a folder or holds no trips, and `not_found`.
+  ///   - format: a format whose ``ExportFormat/isFolder`` is false.
+  ///   - trip: the trip to export; nil for everything.
+  /// - Throws: `WaymarkError` with the code `usage` for a folder format or one without trips, or `not_found`.
   public func export(as format: ExportFormat, trip: UUID? = nil) async throws -> ExportedFile {
     try await sayingWhy {
       guard !format.isFolder else {
-        throw WaymarkError.usage("An export as \(format.rawValue) is several files: say which folder.")
+        throw WaymarkError.usage("An export as \(format.rawValue) has several files: specify a folder.")
       }
       let (export, now) = (try await read(format, trip), wall())
       return try await offNode { export.file(now: now) }
     }
   }
 
-  /// Writes what is visible here to a file, or to a folder where the format is one.
+  /// Exports the visible records to a file, or to a folder if the format consists of several files.
   ///
   /// - Parameters:
-  ///   - format: what to write.
-  ///   - target: a file, which is replaced; a folder that is not there yet or empty.
-  ///   - trip: nil for everything.
+  ///   - format: the format to write.
+  ///   - target: a file, which is replaced if it exists; or a folder, which must be empty if it exists.
+  ///   - trip: the trip to export; nil for everything.
   @discardableResult
   public func export(as format: ExportFormat, to target: URL, trip: UUID? = nil) async throws
     -> ExportSummary
@@ -85,8 +85,8 @@ extension Node {
     try await export(as: format, to: target.path(percentEncoded: false), trip: trip, overwrites: true)
   }
 
-  /// - Parameter overwrites: whether a file that is there already is replaced.
-  /// - Throws: `WaymarkError` with the code `needs_yes` where it would have to be.
+  /// - Parameter overwrites: whether to replace an existing file.
+  /// - Throws: `WaymarkError` with the code `needs_yes` if the file exists and `overwrites` is false.
   package func export(
     as format: ExportFormat, to path: String, trip: UUID?, overwrites: Bool
   ) async throws -> ExportSummary {

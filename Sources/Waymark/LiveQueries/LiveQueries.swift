@@ -5,10 +5,10 @@ import Replication
 import Storage
 import Wire
 
-// What views show all the time, to be read and watched like records: `node.watch(.peers)`.
+// Live queries for what screens show permanently, read and watched like records: `node.watch(.peers)`.
 
 extension LiveQuery<SyncState> {
-  /// Whether records sync, and if not, why and what helps.
+  /// Whether records sync, and if not, why and what to do about it.
   public static var syncState: LiveQuery {
     LiveQuery(.syncState, [.node]) { node, time in
       NodeInspection(of: node, now: time.now).syncState
@@ -17,7 +17,7 @@ extension LiveQuery<SyncState> {
 }
 
 extension LiveQuery<NodeStatus> {
-  /// What a node knows about itself.
+  /// The status of the node.
   public static var status: LiveQuery {
     LiveQuery(.status, Topic.all) { node, time in
       try NodeInspection(of: node, now: time.now).status()
@@ -35,7 +35,7 @@ extension LiveQuery<[Peer]> {
 }
 
 extension LiveQuery<[CircleMember]> {
-  /// The devices of the circle, this one among them, then those that were revoked.
+  /// The devices of the circle, including this one, followed by revoked devices.
   public static var members: LiveQuery {
     LiveQuery(.members, [.node]) { node, time in
       let evaluation = node.circle.evaluation
@@ -48,7 +48,7 @@ extension LiveQuery<[CircleMember]> {
 }
 
 extension LiveQuery<[Conflict]> {
-  /// The conflicts that wait for a look.
+  /// The unresolved conflicts.
   public static var conflicts: LiveQuery {
     LiveQuery(.conflicts, Topic.records) { node, _ in
       var reader = ConflictReader(node.historyReader)
@@ -65,16 +65,16 @@ extension LiveQuery<[MassDeletion]> {
 }
 
 extension LiveQuery<[History.Operation]> {
-  /// What was done in the circle, newest first.
+  /// The operations of all devices, newest first.
   ///
-  /// - Parameter limit: from 1 on.
+  /// - Parameter limit: the maximum number of operations, at least 1.
   public static func history(limit: Int = 20) -> LiveQuery {
     LiveQuery(.history, Topic.records) { node, _ in try node.historyReader.operations(limit) }
   }
 }
 
 extension LiveQuery<Onboarding> {
-  /// Which way a person is welcomed on this device.
+  /// The onboarding state of this device.
   public static var onboarding: LiveQuery {
     LiveQuery(.onboarding, Topic.all) { node, _ in
       switch try node.onboardingFacts().0.flow {
@@ -87,7 +87,7 @@ extension LiveQuery<Onboarding> {
 }
 
 extension LiveQuery where Value: SettingValue {
-  /// What a setting is: from the settings lane, else the local copy, else its default.
+  /// The value of a setting: from the settings lane, else from the local copy, else its default.
   public static func setting(_ setting: Setting<Value>) -> LiveQuery {
     LiveQuery(.setting, [.kind(Registry.setting.number)]) { node, _ in
       let record = try node.store.record(StoredSettings.recordKey(setting.key))

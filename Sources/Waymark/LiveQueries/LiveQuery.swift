@@ -1,9 +1,9 @@
 import Replication
 
-/// A value that a node can read, and read again after each change: records, a timeline, the peers, the gate.
+/// A query whose result a node can read once or watch: records, a timeline, the peers, the gate.
 ///
-/// ``Node/read(_:)`` reads it once. ``Node/watch(_:)->Watch<Value>`` gives it now and after each change. All readings
-/// are static members of this type:
+/// ``Node/read(_:)`` reads it once. ``Node/watch(_:)->Watch<Value>`` delivers it now and after each change. All live
+/// queries are static members of this type:
 ///
 /// ```swift
 /// let timeline = try await node.read(.timeline(of: trip.id))
@@ -11,9 +11,9 @@ import Replication
 /// ```
 public struct LiveQuery<Value: Sendable & Equatable>: Sendable {
   let name: LiveQueryName
-  /// The value can change only with one of these, or with the time; see ``EvaluationTime``.
+  /// The only topics whose changes can change the value; the passing of time may too, see ``EvaluationTime``.
   let topics: Set<Topic>
-  /// Announces nothing to watchers: a watcher would wake itself.
+  /// Reads the value. It must not report a change to watchers: a watcher would wake itself.
   let read: @Sendable (isolated Node, inout EvaluationTime) throws -> Value
 
   init(
@@ -26,7 +26,7 @@ public struct LiveQuery<Value: Sendable & Equatable>: Sendable {
   }
 }
 
-/// All readings, by the names that the log calls them.
+/// The names of live queries in the log.
 enum LiveQueryName: String, CaseIterable, Sendable {
   case conflicts
   case count

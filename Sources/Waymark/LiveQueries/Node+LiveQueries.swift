@@ -5,7 +5,7 @@ import Storage
 import Transport
 
 extension Node {
-  /// Reads something once.
+  /// Reads a live query once.
   ///
   /// - Throws: ``WaymarkError`` if the store can't be read.
   public func read<Value>(_ query: LiveQuery<Value>) throws -> Value {
@@ -15,7 +15,7 @@ extension Node {
     }
   }
 
-  /// Watches something: gives it now, and again right after each change, local or remote.
+  /// Watches a live query: delivers its value now, and again after each change, local or remote.
   ///
   /// ```swift
   /// for await timeline in node.watch(.timeline(of: trip.id)) { show(timeline) }
@@ -24,7 +24,7 @@ extension Node {
     Watch(node: self, query: query)
   }
 
-  /// Waits until what is read differs from what was seen; nil if the task is cancelled or the node closes.
+  /// Waits until the query's value differs from the last observation; nil if the task is cancelled or the node closes.
   func next<Value: Equatable>(_ query: LiveQuery<Value>, after seen: Observation<Value>?) async -> Observation<Value>? {
     let value = seen?.value
     var (revision, due, pause) = (seen?.revision, seen?.due, seen?.pause ?? loop.watching.noPause)
@@ -37,7 +37,7 @@ extension Node {
       let found = look(query, &time)
       due = time.due
       pause = loop.watching.spent(from: start, until: loop.steady, since: pause)
-      // What can't be read now may be after the next change; `whenStoreBreaks(_:)` tells of worse.
+      // A failed read is retried after the next change; `whenStoreBreaks(_:)` reports a broken store.
       guard let found, found != value else { continue }
       return Observation(value: found, revision: loop.watching.revision, due: due, pause: pause)
     }
@@ -53,11 +53,11 @@ extension Node {
     }
   }
 
-  /// How many watchers wait for a change.
+  /// The number of watchers that are waiting for a change.
   public var watchers: Int { loop.watching.count }
 
-  /// Waits until one of the topics has changed since a revision, or a time has come; false if the task is cancelled or
-  /// the node closes.
+  /// Waits until one of the topics has changed since a revision, or a moment has come; false if the task is cancelled
+  /// or the node closes.
   func changed(_ topics: Set<Topic>, since revision: UInt64, or due: Moment?) async -> Bool {
     if loop.watching.haveChanged(topics, since: revision) { return true }
     if let due, due <= wall() { return true }
@@ -73,7 +73,7 @@ extension Node {
     }
   }
 
-  /// Leaves the node time for other work; false if the task was cancelled.
+  /// Waits out a watcher's pause, so that the node gets to other work; false if the task was cancelled.
   func rest(_ pause: WatchRegistry.Pause) async -> Bool {
     let rest = pause.until - loop.steady
     guard rest > 0 else { return true }

@@ -3,34 +3,34 @@ public import struct Model.Query
 import Records
 import Replication
 
-// Records, and what screens of them show, to be read and watched.
+// Live queries for records and for the screens that show them.
 
 extension LiveQuery {
-  /// The records that a query asks for.
+  /// The records that match a query.
   public static func records<Owner>(_ query: Query<Owner>) -> LiveQuery where Value == [Owner] {
     LiveQuery(.records, [.kind(Owner.kind.number)]) { try $0.store.records(query, &$1) }
   }
 
-  /// The record with an id; nil if people can't see one.
+  /// The record with an id; nil if there is none or it is deleted or hidden.
   public static func record<Owner: Record>(_ type: Owner.Type, _ id: UUID) -> LiveQuery where Value == Owner? {
     LiveQuery(.record, [.kind(Owner.kind.number)]) { node, _ in try node.store.record(type, id) }
   }
 
-  /// How many records a query asks for.
+  /// The number of records that match a query.
   public static func count<Owner>(_ query: Query<Owner>) -> LiveQuery where Value == Int {
     LiveQuery(.count, [.kind(Owner.kind.number)]) { try $0.store.count(query, &$1) }
   }
 }
 
 extension LiveQuery<Profile> {
-  /// The person's profile; without a name until somebody has given one.
+  /// The person's profile; its name is empty until one is set.
   public static var profile: LiveQuery {
     LiveQuery(.profile, [.kind(Registry.profile.number)]) { node, _ in Profile(try node.store.heldProfile()) }
   }
 }
 
 extension LiveQuery {
-  /// What depends on a trip and on all that belongs to it.
+  /// The topics of queries over trips and everything that belongs to them.
   private static var tripTopics: Set<Topic> {
     Set(([Registry.trip] + Registry.owners).map { .kind($0.number) })
   }
@@ -44,38 +44,38 @@ extension LiveQuery {
     LiveQuery(.overviews, tripTopics) { try $0.store.overviews(of: trips, &$1) }
   }
 
-  /// A trip with its totals; nil if people can't see one.
+  /// A trip with its totals; nil if there is none or it is deleted.
   public static func overview(of trip: Trip.ID) -> LiveQuery where Value == TripOverview? {
     LiveQuery(.overview, tripTopics) { node, _ in try node.store.overview(of: trip) }
   }
 
-  /// All lodging, transportation and activities of a trip in the order of time; those without a time last.
+  /// All lodging, transportation and activities of a trip in chronological order; those without a time come last.
   public static func timeline(of trip: Trip.ID) -> LiveQuery where Value == [TimelineItem] {
     LiveQuery(.timeline, tripTopics) { node, _ in try node.store.timeline(of: trip) }
   }
 }
 
 extension LiveQuery<OrganizationList> {
-  /// All organizations in the order of a picker.
+  /// All organizations, in the order in which a picker shows them.
   public static var organizations: LiveQuery {
     LiveQuery(.organizations, [.kind(Organization.kind.number)]) { node, _ in try node.store.organizations() }
   }
 }
 
 extension LiveQuery {
-  /// Habits and what was done for them, counted as the profile says. A watch reads again when the day ends.
+  /// Habits and their progress, counted as set in the profile. A watch reads it again when the day ends.
   ///
   /// - Parameters:
-  ///   - habits: which habits.
-  ///   - since: entries before this day are left out, and streaks do not reach further back; nil for all.
-  ///   - now: decides what day today is; the node's clock without it.
+  ///   - habits: the habits to include.
+  ///   - since: the first day to count: earlier entries are ignored, also for streaks; nil for all.
+  ///   - now: the time that decides which day is today; nil for the node's clock.
   public static func progress(
     of habits: Query<Habit>, since: Day? = nil, now: Date? = nil
   ) -> LiveQuery where Value == [HabitProgress] {
     LiveQuery(.progress, habitTopics) { try $0.store.progress(of: habits, since: since, now: now, &$1) }
   }
 
-  /// One habit and what was done for it; nil if people can't see it. A watch reads again when the day ends.
+  /// A habit and its progress; nil if there is none or it is deleted. A watch reads it again when the day ends.
   public static func progress(
     of habit: Habit.ID, since: Day? = nil, now: Date? = nil
   ) -> LiveQuery where Value == HabitProgress? {

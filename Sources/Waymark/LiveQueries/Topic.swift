@@ -1,14 +1,14 @@
 import Records
 import Replication
 
-/// What a reading depends on.
+/// Something that a live query depends on.
 enum Topic: Hashable {
-  /// Records of a kind, or what of them is visible.
+  /// Records of a kind, including which of them are visible.
   case kind(KindNumber)
-  /// Anything else that a node can tell of: peers, the gate, the circle.
+  /// Any other state of a node: peers, the gate, the circle.
   case node
 
-  /// All records, of kinds that this version shows.
+  /// All kinds of records that this version shows.
   static let records = Set(Registry.kinds.map { Topic.kind($0.number) })
   static let all = records.union([.node])
 }

@@ -1,34 +1,53 @@
+// How watchers learn of changes
+//
+// A change is not sent to watchers; it only raises a number. `changed(_:)` increments `revision`, stores it for each
+// topic that changed, and resumes the watchers that wait for one of these topics. A watcher then reads by itself:
+//
+//   commit touches trips ──▶ revision = 42, newest[trips] = 42 ──▶ resumes the watchers of trips
+//
+//   Watch.next() ──▶ newest[topic] > revision of its last read?
+//                      yes ──▶ pause, read, compare ──▶ different: return it; equal: wait for more
+//                      no  ──▶ wait until a topic changes, or until `due`
+//
+// - Nothing is buffered: a watcher that is slow finds one newer revision, however many changes there were. A change
+//   between a read and the next wait is not lost, because the wait begins with comparing revisions.
+// - Waiting watchers are indexed by topic, so a change costs only as much as the watchers that it concerns.
+// - A value may also depend on the time ("today"). Its read reports the moment `due` from which it may differ, and one
+//   timer, the alarm, is set for the earliest of them. It fires at least once a minute, because nothing reports that
+//   the clock or the time zone was set or that the machine slept; if it finds such a change, it resumes every watcher
+//   that depends on the time.
+// - While changes keep coming, each watcher pauses after a read for four times as long as all watchers together have
+//   read since its previous read, up to a second. Ten watchers that read 5 ms each take 50 ms, then pause for 200 ms:
+//   reads take a fifth of the node's time, whatever the number of watchers. Without the pause, watchers of large
+//   queries would starve commands and peers.
+
 import Engine
 import Replication
 import Storage
 import Transport
 
-/// What has changed since when, and who waits to hear of it.
-///
-/// Those who wait stand under what they wait for: a change costs what it concerns, however many there are.
+/// The changes that watchers have to know of, and the watchers that wait for one.
 struct WatchRegistry {
-  /// Counts the changes.
+  /// The number of the newest change.
   private(set) var revision: UInt64 = 1
+  /// The revision of each topic's newest change.
   private var newest: [Topic: UInt64] = [:]
   private var waiting: [UInt64: Waiter] = [:]
   private var byTopic: [Topic: Set<UInt64>] = [:]
   private var nextID: UInt64 = 0
-  /// Those whose values the time changes, and when.
+  /// When the passing of time may change the values of waiting watchers, by wall clock.
   private var due: [UInt64: Moment] = [:]
-  /// The clock by which `due` was computed.
+  /// The clock setting for which `due` was computed.
   private var clock: ClockSetting?
-  /// When the timer rings that looks at `due`, by the steady clock; nil if none is set.
+  /// When the alarm for `due` fires, by the steady clock; nil if none is set.
   private var alarm: Moment?
-  /// How long readings for watchers took, all together.
+  /// The total time that reads for watchers took.
   private var spentMilliseconds: Moment = 0
 
-  /// The pause of a watcher that begins.
+  /// The pause of a new watcher: none.
   var noPause: Pause { Pause(spentMilliseconds: spentMilliseconds) }
 
-  /// How far a watcher was when it last read, and when it may read again.
-  ///
-  /// While changes come without end, each rests for four times as long as all of them have read since its last turn:
-  /// so they take a fifth of the node's time, however many they are, and one that is slow delays only itself.
+  /// When a watcher may read again, and the total read time at its last read.
   struct Pause {
     var until: Moment = 0
     fileprivate var spentMilliseconds: Moment = 0
@@ -39,10 +58,10 @@ struct WatchRegistry {
     let continuation: CheckedContinuation<Bool, Never>
   }
 
-  /// How many wait.
+  /// The number of waiting watchers.
   var count: Int { waiting.count }
 
-  /// Whether one of these has changed since a revision.
+  /// Whether one of the topics has changed since a revision.
   func haveChanged(_ topics: Set<Topic>, since revision: UInt64) -> Bool {
     topics.contains { newest[$0, default: 0] > revision }
   }
@@ -60,11 +79,9 @@ struct WatchRegistry {
     if let moment { due[id] = moment }
   }
 
-  /// Sets the timer for the next value that the time changes.
+  /// Plans the alarm for the earliest `due`, at most a minute from now.
   ///
-  /// It rings at least once a minute, since nothing tells of a clock that was set or a machine that slept.
-  ///
-  /// - Returns: how long to wait; nil if no new timer is needed.
+  /// - Returns: the delay in milliseconds; nil if no new timer is needed.
   mutating func setAlarm(_ clock: ClockSetting, wall: Moment, steady: Moment) -> Moment? {
     guard let next = due.values.min() else { return nil }
     if self.clock == nil { self.clock = clock }
@@ -75,7 +92,7 @@ struct WatchRegistry {
     return bounded
   }
 
-  /// The timer has rung: releases those whose time has come, and all that depend on the time if the clock or the time
+  /// Handles the alarm: resumes the watchers that are due, and all that depend on the time if the clock or the time
   /// zone was changed.
   mutating func ring(_ clock: ClockSetting, wall: Moment) {
     alarm = nil
@@ -85,6 +102,7 @@ struct WatchRegistry {
     if due.isEmpty { self.clock = nil }
   }
 
+  /// Records a change of topics, and resumes their watchers.
   mutating func changed(_ topics: some Sequence<Topic>) {
     revision += 1
     for topic in topics {
@@ -93,7 +111,7 @@ struct WatchRegistry {
     }
   }
 
-  /// Reports what a transaction has changed.
+  /// Records the changes of a transaction.
   mutating func changed(by report: CommitReport) {
     if report.isRebuilt {
       changed(Topic.all)
@@ -102,13 +120,14 @@ struct WatchRegistry {
     }
   }
 
-  /// Lets go of one that waits no longer.
+  /// Ends the wait of a cancelled watcher.
   mutating func cancel(_ id: UInt64) { release(id, false) }
 
   mutating func cancelAll() {
     for id in waiting.keys { release(id, false) }
   }
 
+  /// Adds the time of a read, and returns the watcher's next pause.
   mutating func spent(from start: Moment, until end: Moment, since last: Pause) -> Pause {
     spentMilliseconds += max(end - start, 0)
     let rest = min((spentMilliseconds - last.spentMilliseconds) * 4, Self.restMillisecondsMax)
@@ -126,13 +145,13 @@ struct WatchRegistry {
   private static let lookMilliseconds: Moment = 60_000
 }
 
-/// How a machine's clock is set: what makes the day and the time that people read.
+/// The setting of the machine's clock and time zone, to detect that either was changed.
 struct ClockSetting: Hashable, Sendable {
-  /// The wall clock less the steady clock, which does not run while a machine sleeps.
+  /// Wall clock minus steady clock; it also jumps when the machine sleeps, since the steady clock stops then.
   let offset: Moment
   let zone: String
 
-  /// Whether the clock and the zone were left alone; a clock that is slewed into step moves far less.
+  /// Whether clock and zone are unchanged. Up to a second is tolerated: slewing by a time service moves far less.
   func isSame(as other: ClockSetting) -> Bool {
     zone == other.zone && abs(offset - other.offset) < 1_000
   }

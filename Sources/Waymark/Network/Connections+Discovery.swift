@@ -8,22 +8,22 @@ import Synchronization
 import Transport
 import Wire
 
-/// What a node has while it looks for its peers on the networks it is on.
+/// The state of discovery on local networks: sockets, keys, and when to send beacons.
 struct BeaconSchedule {
-  /// The port that beacons of every node come to.
+  /// The UDP port on which all nodes receive beacons.
   static let port: UInt16 = 7_433
 
-  /// Nil where the port could not be had.
+  /// Nil if the port could not be opened.
   let sockets: BeaconSockets?
   let trouble: SystemError?
   let keys: BeaconKeyring
   var discovery: Discovery
   var places: [BeaconInterface] = []
-  /// Members that were heard, and whose clocks are too far from this one's; by how many milliseconds they are ahead.
+  /// Members whose beacons were rejected because their clocks differ too much; how many milliseconds they are ahead.
   var clocks: [DeviceKey: Int64] = [:]
 }
 
-/// The keys of beacons, for the queue on which datagrams come: a stranger's end there.
+/// The keys for beacons, usable from the receiving thread, where beacons of strangers are dropped.
 final class BeaconKeyring: Sendable {
   private let keys: Mutex<BeaconKeys>
 
@@ -46,9 +46,9 @@ final class BeaconKeyring: Sendable {
 }
 
 extension Connections {
-  // MARK: Beginning
+  // MARK: Starting
 
-  /// Begins to look for peers and to be found by them.
+  /// Starts to discover peers and to be discoverable.
   func beginDiscovery() {
     let keyring = BeaconKeyring(BeaconKeys(circle: circle.id, transport: identity.transport))
     let onQueue = loop.onQueue
@@ -70,7 +70,7 @@ extension Connections {
     membersMayHaveChanged()
   }
 
-  /// Beacons are for members, and of members, alone.
+  /// Updates the keys of beacons, which only members send and can read.
   func membersMayHaveChanged() {
     guard let beacons = serving?.beacons else { return }
     let evaluation = circle.evaluation
@@ -81,18 +81,18 @@ extension Connections {
     lookForPeersSoon()
   }
 
-  /// Somebody is missing, or may be.
+  /// Starts a new round of beacons, since a peer is or may be missing.
   func lookForPeersSoon() {
     serving?.beacons?.discovery.begin(now: loop.steady)
     scheduleBeacons()
   }
 
-  // MARK: The interfaces
+  // MARK: Interfaces
 
-  /// Looks what this machine's addresses are, now and every few seconds.
+  /// Checks this machine's addresses, now and every few seconds.
   func watchInterfaces() {
     guard let before = serving, transport.hasInterfaces else { return }
-    // Without an answer of the system what was true before is true: to take it for none would end all connections.
+    // If the system gives no answer, the last one stays valid: an empty one would end all connections.
     let interfaces = transport.interfaces ?? before.interfaces
     if interfaces != before.interfaces {
       serving?.interfaces = interfaces
@@ -102,7 +102,7 @@ extension Connections {
     } else if before.lastingAddresses == nil {
       serving?.lastingAddresses = before.isCutOff ? [] : before.reachableAddresses
     }
-    // Only what has stayed for a while is told: a plug that is loose would write a statement each time.
+    // Only addresses that lasted a while are announced, so that a loose plug does not sign a statement each time.
     if member != nil, let lasting = serving?.lastingAddresses, !lasting.isEmpty { try? announce(lasting) }
     loop.schedule(.interfaces, after: Limits.interfaceMilliseconds) { $0.connections.watchInterfaces() }
   }
@@ -129,9 +129,9 @@ extension Connections {
     scheduleBeacons()
   }
 
-  // MARK: Hearing
+  // MARK: Receiving
 
-  /// A member says where it can be dialled. That is all a beacon does: who is there, the handshake decides.
+  /// Handles a member's beacon. It only suggests an address to dial; the handshake decides which device is there.
   private func heard(_ beacon: Beacon, of device: DeviceKey, from source: SocketAddress) {
     guard let host = source.hostBytes, member != nil, circle.evaluation.isMember(device),
       let verdict = serving?.beacons?.discovery.judge(
@@ -159,8 +159,8 @@ extension Connections {
       log.info("network", "found \(name(of: device)) on this network, at \(address)")
     }
     if let id = replica.session(with: device)?.link {
-      // Its other end looks for this device, so it has lost the connection, or its beacon was under way when it was
-      // made.
+      // The peer is connected and still sends beacons: it has lost the connection, or sent the beacon just before it
+      // connected. Its answer to a heartbeat tells which.
       loop.handle(.timer(.beat(id)))
       loop.after(milliseconds: Limits.lostMilliseconds) { $0.connections.abandonIfLost(id) }
     }
@@ -171,25 +171,25 @@ extension Connections {
     guard let link = serving?.links[id]?.link, link.quietMilliseconds >= Limits.lostMilliseconds else {
       return
     }
-    log.debug("network", "gave up a connection that its other end has lost")
+    log.debug("network", "closed a connection that the peer has lost")
     link.abandon()
   }
 }
 
-/// Where an address of a peer is known from.
+/// The source of a peer's address.
 public enum AddressSource: String, Codable, Sendable {
-  /// A beacon named it.
+  /// A beacon on the local network.
   case beacon
-  /// The peer told the circle.
+  /// A statement that the peer announced to the circle.
   case announced
-  /// The person gave it.
+  /// The person, by command or configuration.
   case given
-  /// The peer dialled from there.
+  /// An incoming connection from the peer.
   case incoming
 }
 
-extension Serving {
-  /// A connection from an address that this machine no longer has carries nothing any more.
+extension ServingState {
+  /// Closes connections from addresses that this machine no longer has.
   func leaveLostAddresses() {
     let hosts = Set(interfaces.map(\.host))
     for active in links.values { active.link.leave(unlessOn: hosts) }
@@ -197,7 +197,7 @@ extension Serving {
 
   /// Sends the beacons that are due.
   ///
-  /// - Returns: how many were sent.
+  /// - Returns: the number of beacons sent.
   mutating func sendBeacons(
     to missing: [DeviceKey], by signer: SigningKey, wall: Moment, now: Moment
   ) -> UInt64 {
@@ -214,7 +214,7 @@ extension Serving {
     return sent
   }
 
-  /// Sends beacons from the interfaces that this machine has now; false if they are the same as before.
+  /// Moves the beacons to the interfaces that this machine has now; false if these are unchanged.
   mutating func moveBeacons() -> Bool {
     guard let beacons, let sockets = beacons.sockets else { return false }
     let places = BeaconInterface.all(listening: listener.address, port: BeaconSchedule.port, of: interfaces)
@@ -226,21 +226,21 @@ extension Serving {
 }
 
 extension BeaconSchedule {
-  /// Why no peer can be found on this network; nil if nothing prevents that.
+  /// Why peers can't be discovered on this network; nil if discovery works.
   var notice: NodeStatus.Notice? {
     if let trouble {
       let isTaken = trouble.isAddressInUse
       return NodeStatus.Notice(
         .notDiscovering,
         text: Reason.notDiscovering.sentence() + ": "
-          + (isTaken ? "another program has UDP port \(Self.port)" : "\(trouble)"),
+          + (isTaken ? "another program uses UDP port \(Self.port)" : "\(trouble)"),
         next: isTaken
-          ? "ss -ulpn sport = :\(Self.port), then end that program; or \(waymark: "run --no-discovery")" : nil
+          ? "ss -ulpn sport = :\(Self.port), then stop that program; or \(waymark: "run --no-discovery")" : nil
       )
     }
     guard places.isEmpty else { return nil }
     return NodeStatus.Notice(
-      .notDiscovering, text: Reason.notDiscovering.sentence() + ": this machine has no network to send on",
-      next: "see that this machine is connected to a network")
+      .notDiscovering, text: Reason.notDiscovering.sentence() + ": this machine has no network for beacons",
+      next: "check that this machine is connected to a network")
   }
 }

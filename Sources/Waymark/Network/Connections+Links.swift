@@ -13,8 +13,8 @@ extension Connections {
     return NodeLinkHandlers(
       opened: { link, opening in onQueue { $0.connections.opened(link, opening, dialled) } },
       received: { [weak node = loop.node] link in
-        // While the node works, the link goes on decoding; where there is little of both, waking another thread would
-        // take longer.
+        // A busy node is not waited for: the link goes on decoding meanwhile. If the node is idle and there is little
+        // to do, handling it on this thread is faster than waking another one.
         let isLittle = link.inboxBytes <= Limits.promptBytesMax
         if isLittle, executor.now({ node?.assumeIsolated { $0.connections.takeInboxes() } }) { return }
         onQueue { $0.connections.takeInboxes() }
@@ -39,14 +39,16 @@ extension Connections {
     }
   }
 
-  /// Everything that links have decoded so far, in one turn: while one transaction runs, the next grows. Of each
-  /// link only so much, so that one that sends without end does not keep the others waiting; and more of one that
-  /// has sent much, for what many sets write to one page is written once.
+  /// Handles what the links have decoded so far in one turn. While its transaction runs, the next batch collects.
+  ///
+  /// Each link contributes a limited number of bytes, so that a link that never stops sending does not starve the
+  /// others. The limit doubles while a link has more to deliver, because many sets in one transaction share page
+  /// writes.
   func takeInboxes(endOf ended: (any NodeLink)? = nil) {
     var inputs: [Input] = []
     var isMore = false
     for (id, active) in serving?.links.sorted(by: { $0.key < $1.key }) ?? [] {
-      // What it has brought is not stored yet: nothing more of it is read until it is.
+      // Backpressure: nothing more is read from a link while sets that it delivered are waiting to be stored.
       guard active.link === ended || !loop.replicator.isWaiting(id) else { continue }
       let taken = active.link.takeInbox(atMost: active.link === ended ? .max : active.turnBytes)
       serving?.links[id]?.turnBytes =
@@ -71,7 +73,7 @@ extension Connections {
   private func closed(_ link: any NodeLink, _ end: LinkEnd, _ dialled: String?) {
     takeInboxes(endOf: link)
     if let id = id(of: link), loop.replicator.isWaiting(id) {
-      // Its end comes after all that it has brought.
+      // The sets that it delivered are stored first.
       return loop.onQueue { $0.connections.closed(link, end, dialled) }
     }
     if let id = id(of: link) {
@@ -101,13 +103,13 @@ extension Connections {
     serving?.links.first { $0.value.link === link }?.key
   }
 
-  // MARK: What effects ask for
+  // MARK: Effects of the replicator
 
   func send(_ message: [UInt8], to id: LinkID) {
     guard let active = serving?.links[id] else { return }
     guard message.count <= Limits.messageBytesMax else {
-      // Only a circle that a hostile member has filled with statements or incarnations comes to this.
-      log.error("peers", "a message of \(message.count) bytes is more than a session carries")
+      // Happens only in a circle that a hostile member has filled with statements or incarnations.
+      log.error("peers", "a message of \(message.count) bytes exceeds the limit of a session")
       return active.link.close()
     }
     active.link.send(message)
@@ -125,15 +127,15 @@ extension Connections {
     case .misbehaved(let what):
       if device == nil { log.warning("peers", "\(active.remoteAddress): \(what)") }
     case .notAMember: log.warning("peers", "\(active.remoteAddress): not a member of this circle")
-    case .excluded: log.debug("peers", "\(active.remoteAddress): this device is out of the circle")
+    case .excluded: log.debug("peers", "\(active.remoteAddress): this device is no longer a member")
     case .revoked, .duplicate, .shuttingDown: break
     }
     handle(.closing(id, cause))
   }
 
-  // MARK: What Peering asks for
+  // MARK: Effects of peering
 
-  /// Reports an event to `peering`, and carries out what follows from it.
+  /// Passes an event to `peering` and performs the resulting effects.
   func handle(_ input: PeeringInput) {
     var effects: [PeeringEffect] = []
     peering.handle(input, replica, now: loop.time, into: &effects)

@@ -6,14 +6,14 @@ import Transport
 import Wire
 
 extension Connections {
-  /// Makes a ticket that one new device can join with.
+  /// Creates a ticket for one new device.
   ///
-  /// - Parameter root: signs in place of this device, which then need not be an admin.
-  /// - Throws: `WaymarkError` if this device is no admin, serves nowhere, or has too many tickets open.
+  /// - Parameter root: the root key, which signs in place of this device if that is not an admin.
+  /// - Throws: `WaymarkError` if this device is not an admin, is not serving, or has too many open tickets.
   func makeTicket(role: Role, lifetime: Moment, root: SigningKey? = nil) throws -> Ticket {
     guard root != nil || member?.role == .admin else {
       throw WaymarkError.failed(
-        .notAdmin, "This device is no admin of the circle and can't invite.",
+        .notAdmin, "This device is not an admin of the circle and can't invite devices.",
         next: "\(waymark: "members"), then invite on an admin device; or with the root key: --root-key FILE")
     }
     guard let serving else { throw WaymarkError.notServing }
@@ -29,7 +29,8 @@ extension Connections {
     return ticket
   }
 
-  /// A handshake for pairing is done: the joiner holds the secret. Who it is, its first message says.
+  /// Handles a completed pairing handshake: the joiner has proven the ticket's secret. Its first message will identify
+  /// it.
   func pairingOpened(_ id: LinkID, _ opening: ChannelOpening, _ ticket: TicketID) {
     credentials.pairingSucceeded(from: serving?.links[id]?.link.remoteAddress)
     serving?.links[id]?.pairing = Pairing(

@@ -14,13 +14,14 @@ import Wire
 
 /// The connections of a node to the other devices of its circle.
 ///
-/// Listens and dials as `Peering` decides, moves messages between links and the replicator, answers joiners, and finds
-/// peers on the local network. It exists as long as the node; `serving` is present only between `serve` and `stop`.
+/// Listens and dials as `Peering` decides, passes messages between links and the replicator, admits joining devices,
+/// and discovers peers on the local network. It lives as long as the node; `serving` is set only between `serve` and
+/// `stop`.
 final class Connections {
   let loop: EventLoop
   let maintenance: StoreMaintenance
   let identity: Identity
-  /// The name that a restored device will have; nil once its circle has admitted its keys.
+  /// The pending admission of a restored device; nil once its circle has admitted its keys.
   let waiting: AwaitedAdmission?
   let transport: any NodeTransport
   let log: NodeLog
@@ -30,7 +31,7 @@ final class Connections {
   var questions = Questions()
   var remembered: PeerHistory
   var counters = Counters()
-  /// The device that joined last with a ticket of this node.
+  /// The device that joined last with a ticket of this node, since the last invitation.
   var lastJoined: DeviceKey?
 
   init(
@@ -54,8 +55,10 @@ final class Connections {
 
   var circle: Circle { loop.circle }
 
-  // MARK: ServingState
+  // MARK: Serving
 
+  /// Listens, and starts dialling, discovery and upkeep.
+  ///
   /// - Returns: the address in use.
   func serve(at endpoint: Endpoint, peers: [String], discovers: Bool) throws -> String {
     let listener = try makeListener(endpoint)
@@ -109,7 +112,7 @@ final class Connections {
     }
   }
 
-  /// Stops listening and says goodbye to everyone.
+  /// Stops listening, and closes all sessions with a goodbye.
   func stop() {
     guard let serving else { return }
     serving.listener.close()
@@ -127,7 +130,7 @@ final class Connections {
 
   // MARK: The circle
 
-  /// This device's certificate; nil if the circle has none that counts.
+  /// This device's membership; nil if it is not a member.
   var member: Member? { circle.evaluation.members[identity.device] }
 
   /// Every member of the circle except this device.
@@ -142,7 +145,7 @@ final class Connections {
       circle: circle, device: identity.device, isWaiting: waiting != nil, heard: replica.acknowledgedRevocations, names: names)
   }
 
-  /// Why this device is out of the circle; nil for a member, and for keys that wait for admission.
+  /// Why this device is not a member; nil for a member, and while its keys wait to be admitted.
   var exclusion: NodeStatus.Notice? { member == nil ? revocationStatus.exclusion : nil }
 
   func logExclusion() {
@@ -150,7 +153,7 @@ final class Connections {
     log.error("circle", exclusion.text)
   }
 
-  /// Takes over the addresses that members announce.
+  /// Updates peering with the addresses that members announce.
   func learnAddresses() {
     credentials.update(circle)
     guard let serving else { return }
@@ -163,9 +166,9 @@ final class Connections {
     membersMayHaveChanged()
   }
 
-  /// Tells the circle where this node listens, if that has changed.
+  /// Announces this node's addresses to the circle, if they have changed.
   func announce(_ all: [String]) throws {
-    // A machine may have more than a statement names.
+    // A machine may have more addresses than fit in a statement.
     let addresses = Array(all.prefix(Limits.addressesMax))
     guard addresses != circle.addresses(of: identity.device) else { return }
     let body = AddressStatement(
@@ -175,8 +178,8 @@ final class Connections {
     loop.handle(.statementsAdded([try Statement(signing: body, with: identity.signing).bytes]))
   }
 
-  /// In a build made for development, shows peers of the same build that this device is premium. Other builds
-  /// know no development issuer and show nothing.
+  /// In development builds, proves this device's premium to peers of the same build. Other builds have no development
+  /// issuer and do nothing.
   private func showDevelopmentEntitlement() throws {
     guard
       let statement = try circle.developmentEntitlement(
@@ -186,17 +189,17 @@ final class Connections {
     loop.handle(.statementsAdded([statement.bytes]))
   }
 
-  // MARK: What is known of peers after a restart
+  // MARK: Remembering peers
 
-  /// Saves soon what peers are known to hold: once for a burst of changes.
+  /// Schedules saving what peers are known to hold, once per burst of changes.
   func rememberSoon() {
     guard !remembered.isDue else { return }
     remembered.isDue = true
     loop.after(milliseconds: PeerHistory.burstMilliseconds) { $0.connections.remember() }
   }
 
-  /// Saves what peers are known to hold, as far as it has changed. After a crash the store may know less than the node
-  /// did, which is safe; it never knows more.
+  /// Saves what has changed of what peers are known to hold. After a crash the store may know less than the node did,
+  /// which is safe; it never knows more.
   func remember() {
     remembered.isDue = false
     guard loop.replicator.isOpen, loop.replicator.disk.canStore else { return }
@@ -205,7 +208,7 @@ final class Connections {
       try store.atOnce {
         let members = circle.evaluation.members.keys
         try remembered.keep(replica, members, in: store)
-        if serving != nil { try remembered.keep(seen: inspection.seen(among: members), in: store) }
+        if serving != nil { try remembered.keep(contacts: inspection.seen(among: members), in: store) }
         if let times = serving?.beacons?.discovery.times { try remembered.keep(beacons: times, in: store) }
         if remembered.syncedSets.isNews { try remembered.syncedSets.save(to: store) }
       }
@@ -215,6 +218,6 @@ final class Connections {
     }
   }
 
-  /// How the other members are connected now.
+  /// The states of the other members as of now.
   var inspection: PeerInspection { PeerInspection(self, now: loop.time) }
 }

@@ -2,9 +2,9 @@ package import Replication
 package import SecureChannel
 package import Transport
 
-/// Where a node's connections come from: sockets, unless it is opened with another.
+/// The transport of a node: TCP sockets, unless it is opened with another.
 package protocol NodeTransport: Sendable {
-  /// Binds at once; accepts from the listener's `start()` on.
+  /// Binds at once; accepts connections after the listener's `start()`.
   ///
   /// - Throws: `ListenError`
   func listen(
@@ -12,27 +12,27 @@ package protocol NodeTransport: Sendable {
     settings: LinkSettings<Inbound>, handlers: NodeLinkHandlers
   ) throws -> any NodeListener
 
-  /// A link that will dial: nothing happens until its `start()`.
+  /// Creates a link that dials once its `start()` is called.
   func dial(
     _ endpoint: Endpoint, role: ChannelRole, settings: LinkSettings<Inbound>, handlers: NodeLinkHandlers
   ) throws -> any NodeLink
 
-  /// Whether this machine can come to have other addresses.
+  /// Whether this machine's addresses can change.
   var hasInterfaces: Bool { get }
-  /// The addresses that this node's end of a connection can have now; nil if the system can't tell.
+  /// The interfaces that this machine has now, with their addresses; nil if the system can't tell.
   var interfaces: [NetworkInterface]? { get }
 }
 
-/// Lets others in where a node listens.
+/// Accepts incoming connections.
 package protocol NodeListener: Sendable {
   /// The address in use.
   var address: SocketAddress { get }
   func start()
-  /// Accepts no more; links that exist go on.
+  /// Stops accepting; existing links continue.
   func close()
 }
 
-/// One connection, as a node sees it; all of it may be called from anywhere. What each does, `Link` says.
+/// A connection as seen by a node. All members may be called from any thread; `Link` documents them.
 package protocol NodeLink: AnyObject, Sendable {
   func start()
   @discardableResult func send(_ message: [UInt8]) -> Bool
@@ -46,11 +46,11 @@ package protocol NodeLink: AnyObject, Sendable {
   var outboundBytes: Int { get }
   var byteCounts: (received: Int, sent: Int) { get }
   var remoteAddress: SocketAddress? { get }
-  /// Milliseconds since the last byte came; since the link began if none has.
+  /// Milliseconds since the last byte was received; since the start of the link if none was.
   var quietMilliseconds: Int64 { get }
 }
 
-/// What a link tells its node; in which order, `LinkHandlers` says.
+/// The callbacks of a link to its node; `LinkHandlers` documents their order.
 package struct NodeLinkHandlers: Sendable {
   package let opened: @Sendable (any NodeLink, ChannelOpening) -> Void
   package let received: @Sendable (any NodeLink) -> Void
@@ -58,7 +58,7 @@ package struct NodeLinkHandlers: Sendable {
   package let closed: @Sendable (any NodeLink, LinkEnd) -> Void
 }
 
-/// What a raw message of a link is: sessions speak in arrays, pairing in maps.
+/// A decoded message of a link. Session messages are CBOR arrays, pairing messages are maps.
 package enum Inbound: Sendable {
   case session(Message)
   case pairing([UInt8])
@@ -74,7 +74,7 @@ package enum Inbound: Sendable {
 
 // MARK: Sockets
 
-/// Connections over TCP.
+/// The transport over TCP sockets.
 struct SocketTransport: NodeTransport {
   func listen(
     on endpoint: Endpoint, roleFor: @escaping @Sendable (SocketAddress) -> ChannelRole,
@@ -108,14 +108,14 @@ extension LinkHandlers<Inbound> {
 }
 
 extension ProcessGuard {
-  /// Takes as many open files as the system allows, up to what a node can use.
+  /// Raises the limit of open files as far as the system allows, up to what a node can use.
   ///
-  /// - Throws: `WaymarkError` if they are too few: then it is better to say so than to fail in the middle of work.
+  /// - Throws: `WaymarkError` if the limit is too low; failing now is better than failing in the middle of work.
   package static func takeDescriptors() throws {
     guard let count = DescriptorLimit.raise(), count < Limits.descriptorsMin else { return }
     throw WaymarkError.failed(
       .tooFewFiles,
-      "A process may have only \(count) files open at once here; a node needs \(Limits.descriptorsMin).",
+      "The limit of open files is \(count) per process here; a node needs \(Limits.descriptorsMin).",
       next: "ulimit -n \(Limits.descriptorsUseful), then \(waymark: "run")")
   }
 }

@@ -7,11 +7,11 @@ import Wire
 struct ServingState {
   struct ActiveLink {
     let link: any NodeLink
-    /// The address that was dialled; nil for a link that came in.
+    /// The address that was dialled; nil for an incoming link.
     let dialled: String?
     /// The peer's address as the socket has it.
     let remoteAddress: String
-    /// How much of what it has sent is handled at once.
+    /// How many received bytes are handled in one turn.
     var turnBytes = Limits.turnBytesBegin
     var device: DeviceKey?
     var pairing: Pairing?
@@ -22,11 +22,11 @@ struct ServingState {
   var links: [LinkID: ActiveLink] = [:]
   var lastSeen: [DeviceKey: Moment] = [:]
   var lastAddress: [DeviceKey: String] = [:]
-  /// Present only while the node looks for its peers on its networks.
+  /// Nil if discovery is off.
   var beacons: BeaconSchedule?
-  /// The interfaces of this machine when they were last looked at.
+  /// The interfaces of this machine at the last check.
   var interfaces: [NetworkInterface] = []
-  /// What others can dial, once that has stayed for a while; empty if nobody can.
+  /// The addresses that others can dial, as confirmed by two checks; empty if there are none, nil if they just changed.
   var lastingAddresses: [String]?
   private var nextLink: UInt64 = 0
 
@@ -35,7 +35,7 @@ struct ServingState {
     self.startedAt = startedAt
   }
 
-  /// `ADDR:PORT` where this node can be reached.
+  /// The `ADDR:PORT` at which this node listens.
   var listening: String { listener.address.description }
 
   /// Whether this machine has no address that another machine could dial.
@@ -43,7 +43,7 @@ struct ServingState {
     listener.address.isUnspecified && SocketAddress.ofThisMachine(port: listener.address.port).isEmpty
   }
 
-  /// What to tell others: each address of this machine if the node listens on all of them.
+  /// The addresses to announce: all addresses of this machine if the node listens on all of them.
   var reachableAddresses: [String] {
     guard listener.address.isUnspecified else { return [listening] }
     let port = listener.address.port
@@ -51,7 +51,7 @@ struct ServingState {
     return found.isEmpty ? [Endpoint(host: "127.0.0.1", port: port).description] : found
   }
 
-  /// Whether this node can be reached from its own machine alone, as its peers then can.
+  /// Whether this node, and so each of its peers, can be reached only from its own machine.
   var isLocal: Bool {
     reachableAddresses.compactMap { Endpoint($0) }
       .allSatisfy { SocketAddress.numeric($0.host, port: $0.port)?.isLoopback == true }

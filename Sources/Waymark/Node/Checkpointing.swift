@@ -1,38 +1,38 @@
 import Engine
 import Storage
 
-/// When the write-ahead log is moved into the database.
+/// Decides when the write-ahead log (WAL) is checkpointed into the database.
 ///
-/// That never happens inside a transaction: it waits for a quiet moment, unless the log has grown so large that reading
-/// suffers more than waiting.
+/// Checkpoints never run inside a transaction. They wait for a quiet moment, unless the WAL has grown so large that
+/// slower reads cost more than the checkpoint.
 struct Checkpointing {
-  /// A timer for the next quiet moment is set.
+  /// Whether the timer for the next quiet moment is set.
   var isDue = false
 
   struct Step {
-    /// Whether the log has grown too large to wait.
+    /// Whether the WAL has grown too large to wait.
     let isOverdue: Bool
-    /// How long to wait for quiet; nil if the timer that is set stays.
+    /// How long to wait for a quiet moment, in milliseconds; nil to leave the timer as it is.
     let wait: Int64?
   }
 
-  /// What follows from a transaction; nil if the log is still short.
+  /// What to do after a transaction; nil if the WAL is still short.
   ///
-  /// - Parameter report: of the newest transaction; nil when the node begins to serve.
+  /// - Parameter report: the report of the newest transaction; nil when the node begins to serve.
   func step(after report: CommitReport?, pages: Int, lacksIndex: Bool, diskBytes: UInt64) -> Step? {
     guard pages > Self.pagesWorthwhile || lacksIndex || report == nil else { return nil }
-    // On a small disk the write-ahead log alone would take all of the room.
+    // On a small disk the WAL alone could fill the disk.
     let isOverdue = pages > min(Self.pagesMax, Int(diskBytes / 8 / Self.pageBytes))
     let entries = report?.entryCount ?? .max
-    // A change now and then is quiet enough: it does not put off what has been waiting for.
+    // Small changes do not postpone a checkpoint that is due.
     if isDue, entries < Self.entriesOfQuiet { return Step(isOverdue: isOverdue, wait: nil) }
-    // What few changes by hand have written is soon moved, and so the log stays within its length.
+    // A few edits by hand are checkpointed soon, so that the WAL stays within its reserved length.
     let isShort = entries < Self.entriesByHand && !lacksIndex
     return Step(
       isOverdue: isOverdue, wait: isShort ? Self.pauseMilliseconds : Self.quietMilliseconds)
   }
 
-  /// Whether the log is given its usual length at once: not on a disk with little room.
+  /// Whether to preallocate the WAL to its usual length; not on a disk with little space.
   static func reservesLog(_ ballast: Ballast) -> Bool {
     ballast.hasRoom && ballast.diskBytes > diskBytesOfReserve
   }

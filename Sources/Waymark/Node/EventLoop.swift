@@ -1,3 +1,29 @@
+// How work reaches the node's queue
+//
+// A node is an actor on a serial dispatch queue of its own (`QueueExecutor`). Its store, replica, connections and
+// timers are not thread-safe: they are used on that queue only. Work arrives in three ways:
+//
+//   await node.save(trip)      enqueue ────────────┐
+//   a link received messages   now, else onQueue ──┼──▶  node's queue ──▶ turn ──▶ afterTurn
+//   a timer fires              schedule, after ────┘
+//
+// - Actor calls: Swift enqueues them on the executor.
+// - Links call their handlers on their own threads, and the handlers hop with `onQueue`. While the node is idle, small
+//   amounts of received data are handled on the link's thread with `QueueExecutor.now`, because waking another thread
+//   would cost more than the work itself.
+// - Timers fire on the node's queue. `schedule` keeps one timer per name, and a newer one replaces it; `after` fires
+//   once. Both count on the steady clock, so setting the wall clock does not move them.
+//
+// Closures hold the node weakly and enter its isolation with `assumeIsolated`, which traps on any other queue.
+//
+// A turn is one run of the replicator: inputs that came together go in, the change sets among them are stored in one
+// transaction, and messages, timers and events come out through `NodeShell`. Storing peers' sets stops after
+// `Limits.turnMilliseconds` and continues behind the work that is queued by then, so that commands are not starved.
+// `afterTurn` notifies the watchers of `Topic.node` and resumes the waiters whose condition now holds.
+//
+// All work has to go through the executor, which counts it: `now` runs only while the count is zero. Work put on the
+// queue uncounted could call `now`, which would then wait for the queue that it runs on.
+
 import Engine
 import Membership
 import Replication
@@ -5,7 +31,7 @@ import Storage
 import Transport
 import Wire
 
-/// What a node is called back for.
+/// The node's named timers.
 enum TimerName: Hashable {
   case replica(ReplicaTimer)
   case dial
@@ -17,10 +43,7 @@ enum TimerName: Hashable {
   case storeCheck
 }
 
-/// A node's queue with its clocks and timers, and the replicator, which takes its turns on it.
-///
-/// Everything below a node is used on this queue alone. Work that begins elsewhere, on a link's queue or when a timer
-/// rings, comes back to it through `onQueue`, `schedule` and `after`.
+/// A node's queue with its clocks and timers, and the replicator that runs its turns on the queue.
 final class EventLoop {
   let executor: QueueExecutor
   let clock: any NodeClock
@@ -48,10 +71,10 @@ final class EventLoop {
   /// Processes one event and its effects.
   func handle(_ input: Input) { handle([input]) }
 
-  /// Processes events that came together: the change sets among them share one transaction.
+  /// Processes events that came together; the change sets among them share one transaction.
   func handle(_ inputs: [Input]) { turn { $0.handle(inputs, now: time) } }
 
-  /// Runs something on the replicator, then resumes what was waiting for its outcome.
+  /// Runs one turn of the replicator, then resumes the waiters whose condition holds.
   func turn(_ body: (Replicator) throws -> Void) rethrows {
     try body(replicator)
     afterTurn()
@@ -59,41 +82,41 @@ final class EventLoop {
 
   func afterTurn() { onNode { $0.evaluateWaiters() } }
 
-  /// Tells watchers that something about this node, its peers or its circle may have changed.
+  /// Notifies watchers that this node, its peers or its circle may have changed.
   func nodeChanged() { watching.changed([.node]) }
 
   // MARK: Time
 
-  /// Both clocks, as the replica takes them.
+  /// The wall clock and the steady clock, read together for the replica.
   var time: Now { Now(wall: wall, steady: steady) }
 
   var wall: Moment { clock.wall() }
 
-  /// The clock that timeouts are measured with.
+  /// The monotonic clock for timeouts, in milliseconds.
   var steady: Moment { clock.steady() }
 
-  /// Calls back after so many milliseconds; a newer timer of the same name replaces an older one.
+  /// Sets the named timer, replacing an earlier one of the same name.
   func schedule(
     _ name: TimerName, after milliseconds: Int64, _ body: @escaping @Sendable (isolated Node) -> Void
   ) {
     timers.schedule(name, after: milliseconds) { [weak node] in node?.assumeIsolated(body) }
   }
 
-  /// Calls back once; nothing replaces it.
+  /// Runs a closure once after a delay; it can't be replaced or cancelled.
   func after(milliseconds: Int64, _ body: @escaping @Sendable (isolated Node) -> Void) {
     timers.after(milliseconds: milliseconds) { [weak node] in node?.assumeIsolated(body) }
   }
 
-  // MARK: Getting to the queue
+  // MARK: Hopping to the queue
 
   typealias Hop = @Sendable (@escaping @Sendable (isolated Node) -> Void) -> Void
 
-  /// Puts work behind everything that waits on the queue; callable on any thread.
+  /// Enqueues work behind everything that is queued; callable on any thread.
   var onQueue: Hop {
     let executor = executor
     return { [weak node] body in executor.async { node?.assumeIsolated(body) } }
   }
 
-  /// Does something with the node, on whose queue this is.
+  /// Runs a closure in the node's isolation; only on its queue.
   func onNode(_ body: (isolated Node) -> Void) { node?.assumeIsolated(body) }
 }

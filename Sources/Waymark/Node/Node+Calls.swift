@@ -12,22 +12,22 @@ extension Node {
 
   package nonisolated func wall() -> Moment { clock.wall() }
 
-  /// Folds parked sets whose time has come: a command sees them also where no node runs.
+  /// Folds parked sets whose time has come, so that reads see them even when no node is running.
   ///
-  /// Every read comes through here, so watchers are told only if something was folded: one that was told of its own
-  /// read would read again, and again.
+  /// Every read passes here. Watchers are notified only if something was folded; otherwise a watcher's own read would
+  /// wake it again, endlessly.
   func foldDue() throws {
     if try replicator.foldDue(now: loop.time) { loop.afterTurn() }
   }
 
   // MARK: Commands
 
-  /// A command begins: the node counts as at work until `endCommand()`.
+  /// Marks a command as begun: the node counts as alive until the matching `endCommand()`.
   package func beginCommand() { commandsUnderWay.add(1, ordering: .relaxed) }
 
   package func endCommand() { commandsUnderWay.subtract(1, ordering: .relaxed) }
 
-  /// Folds what is due, so that a command sees it also where no node runs.
+  /// Checks that the node is open and folds parked sets that are due.
   ///
   /// - Throws: `WaymarkError` if the node is closed.
   package func readyForCommand() throws {
@@ -35,37 +35,41 @@ extension Node {
     try foldDue()
   }
 
-  /// Does something on the caller's thread; nil if the node is at work.
+  /// Runs a closure on the caller's thread if the node is idle; nil if it is busy.
   package nonisolated func runNow<Result: Sendable>(_ body: @Sendable (isolated Node) -> Result) -> Result? {
     var result: Result?
     _ = executor.now { result = assumeIsolated { body($0) } }
     return result
   }
 
-  /// Whether the node carries out a command, or takes up work within a second.
+  /// Whether the node is carrying out a command, or responds within a second.
   package nonisolated var isAlive: Bool {
     commandsUnderWay.load(ordering: .relaxed) > 0
       || executor.answers(within: Int(Limits.controlLifeMilliseconds))
   }
 
-  /// Opens sealed keys for a command: with the passphrase that came with it, or else by asking.
+  /// Where a command's passphrase comes from: the one sent with the command, else the configured source.
   package func passphrases(_ passphrase: Passphrase?) -> PassphraseSource {
-    // A node that serves can't ask: the client asks the person, and sends the command again.
+    // A serving node can't prompt: the client prompts and sends the command again.
     .first(passphrase, then: stopControl != nil ? .environment : home.passphrases)
   }
 
-  /// - Parameter what: as the beginning of a sentence: "A control socket".
-  /// - Throws: `WaymarkError` for a node in memory.
+  /// Checks that the node has a directory.
+  ///
+  /// - Parameter what: the subject of the error's sentence, such as "A control socket".
+  /// - Throws: `WaymarkError` for an in-memory node.
   package func checkHasDirectory(_ what: String) throws { _ = try home.storage.directory(for: what) }
 
-  /// Why something failed, as a sentence for people.
+  /// Converts any error to a `WaymarkError`, and reports a lost write to the replicator, which may stop the node.
   package func failure(_ error: any Error) -> WaymarkError {
     guard isLostWrite(error) else { return .reading(home, error) }
     replicator.storeFailed(error)
     return maintenance.failure ?? .reading(home, error)
   }
 
-  /// Does something of a typed call; whatever goes wrong is a `WaymarkError`.
+  /// Runs the body of a public call, after the checks that all calls share, and converts its errors.
+  ///
+  /// - Throws: `WaymarkError`.
   @discardableResult
   func sayingWhy<Result>(_ body: () throws -> Result) throws -> Result {
     do {
@@ -77,7 +81,7 @@ extension Node {
     }
   }
 
-  /// As the other one, for what takes several slices of time.
+  /// The asynchronous variant, for calls that suspend.
   ///
   /// - Throws: `WaymarkError`, or `CancellationError`.
   @discardableResult
@@ -95,10 +99,10 @@ extension Node {
 
   // MARK: Work in slices
 
-  /// Runs long reading work in slices, and begins again if change sets were removed in a break: it may remember their
-  /// numbers.
+  /// Runs a long read in slices. If change sets were removed between slices, it starts over, because the read may have
+  /// kept their numbers.
   ///
-  /// - Throws: `WaymarkError` with the code `busy` if that happens again and again.
+  /// - Throws: `WaymarkError` with the code `busy` after three such attempts.
   func inSlices<Result>(_ body: (Pace) async throws -> Result) async throws -> Result {
     for _ in 0..<3 {
       let removals = store.removals
@@ -114,7 +118,7 @@ extension Node {
 
   // MARK: Waiting
 
-  /// Waits until the condition holds; false if that takes longer than the time given, or the task is cancelled.
+  /// Waits until a condition holds; false if it times out or the task is cancelled.
   ///
   /// - Throws: `WaymarkError` if the node is closed, or closes while waiting.
   func wait(milliseconds: Int64, until condition: @escaping Waiters.Condition) async throws -> Bool {
@@ -143,5 +147,5 @@ extension Node {
   }
 }
 
-/// Work in slices remembers numbers of change sets that are no longer there.
+/// Change sets were removed while sliced work was suspended, so the numbers it kept may be invalid.
 private struct ChangeSetsRemoved: Error {}

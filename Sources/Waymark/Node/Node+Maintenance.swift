@@ -6,21 +6,21 @@ import Storage
 public import Wire
 
 extension Node {
-  /// What to do when the store can't be trusted any more: the process has to end, without another write.
+  /// Sets the handler for a failed store. The handler has to end the process without writing anything more.
   public func whenStoreBreaks(_ body: @escaping @Sendable (WaymarkError) -> Void) {
     maintenance.failed = body
   }
 
   // MARK: Backups
 
-  /// Writes all that this device holds of the circle to one file, while the node goes on.
+  /// Writes everything this device holds of the circle to one file while the node keeps running.
   ///
   /// - Parameters:
-  ///   - file: where the backup goes.
-  ///   - overwrites: whether a file that is there is replaced, and damaged change sets are left out.
-  ///   - progress: called on some thread.
-  /// - Throws: `WaymarkError` with the code `file`, `disk_full`, or `needs_yes` if the file is there, or the
-  ///   disk has damaged change sets.
+  ///   - file: the target file.
+  ///   - overwrites: whether to replace an existing file, and to leave out damaged change sets.
+  ///   - progress: called on an arbitrary thread.
+  /// - Throws: `WaymarkError` with the code `file`, `disk_full`, or `needs_yes` if the file exists or the store has
+  ///   damaged change sets.
   @discardableResult
   public func backUp(
     to file: URL, overwrites: Bool = false, progress: @escaping @Sendable (WorkProgress) -> Void = { _ in }
@@ -32,8 +32,9 @@ extension Node {
     }
   }
 
-  /// Takes an automatic backup before something that changes much, and gives its path. The oldest ones
-  /// are removed, see `Home.pruneAutomaticBackups`.
+  /// Takes an automatic backup before a large change, and removes the oldest ones; see `Home.pruneAutomaticBackups`.
+  ///
+  /// - Returns: the path of the backup.
   @discardableResult
   func backUp(before what: String) async throws -> String {
     let path = try await backupWriter.write(before: what)
@@ -55,18 +56,18 @@ extension Node {
 
   // MARK: Verification
 
-  /// Verifies every signature, folds the log a second time, and compares every row.
+  /// Verifies every signature, folds the log into a second set of tables, and compares every row.
   ///
   /// - Parameters:
-  ///   - repairing: rebuilds the tables from the log where they differ, after a backup.
-  ///   - progress: called on some thread.
+  ///   - repairing: whether to rebuild tables that differ from the log, after a backup.
+  ///   - progress: called on an arbitrary thread.
   public func verifyStore(
     repairing: Bool = false, progress: @escaping @Sendable (WorkProgress) -> Void = { _ in }
   ) async throws -> StoreVerification {
     try await sayingWhy {
       guard !maintenance.isVerifying else {
         throw WaymarkError.failed(
-          .busy, "The store is being verified already.", next: "wait until that is done, then try again")
+          .busy, "The store is already being verified.", next: "wait until that is done, then try again")
       }
       try checkHasDirectory("A second fold of the log")
       maintenance.isVerifying = true
@@ -75,10 +76,10 @@ extension Node {
     }
   }
 
-  /// Compares the data here with that of connected peers, down to the record.
+  /// Compares this device's data with that of connected peers, down to the record.
   ///
-  /// - Parameter peer: nil for all that are connected; there must be one.
-  /// - Throws: `WaymarkError` with the code `not_running`, `offline` or another of what is in the way.
+  /// - Parameter peer: nil for all connected peers; at least one must be connected.
+  /// - Throws: `WaymarkError` with the code `not_running`, `offline` or another that names the obstacle.
   public func verify(with peer: DeviceKey? = nil) async throws -> PeerVerification {
     try await sayingWhy {
       try checkServing()
@@ -88,14 +89,14 @@ extension Node {
 
   // MARK: Clocks
 
-  /// What is dated ahead of this device's clock; writes nothing.
+  /// Returns what ``restamp()`` would change, without writing anything.
   ///
-  /// - Throws: `WaymarkError` with the code `clock_disputed` if it is this clock that is wrong.
+  /// - Throws: `WaymarkError` with the code `clock_disputed` if this machine's clock seems to be wrong.
   public func restampPreview() async throws -> RestampSummary {
     try await sayingWhy { try await Restamper(isPreview: true, isConfirmed: false).run(on: self) }
   }
 
-  /// Re-timestamps what this device wrote while its clock ran ahead, after a backup.
+  /// Re-signs the changes that this device made while its clock ran ahead, with the current time. Takes a backup first.
   @discardableResult
   public func restamp() async throws -> RestampSummary {
     try await sayingWhy { try await Restamper(isPreview: false, isConfirmed: true).run(on: self) }
@@ -103,12 +104,12 @@ extension Node {
 
   // MARK: Cleanup
 
-  /// The trips that look as if a test had left them behind, by words in their names; deletes nothing.
+  /// The trips that look like leftovers of tests, judged by words in their names; deletes nothing.
   public func testTrips() async throws -> [CleanupSummary.TestTrip] {
     try sayingWhy { try TestData(store: store).found() }
   }
 
-  /// Deletes the trips of ``testTrips()``, after a backup, in one operation that can be undone.
+  /// Deletes the trips that ``testTrips()`` returns, after a backup, in one operation that can be undone.
   @discardableResult
   public func deleteTestTrips() async throws -> CleanupSummary {
     try await sayingWhy { try await TestData(store: store).delete(on: self, isConfirmed: true) }

@@ -8,22 +8,23 @@ public import Wire
 extension Node {
   // MARK: Opening
 
-  /// Opens the node of a directory; where there is none, makes it, with a circle of its own and this device in it.
+  /// Opens the node of a directory. If there is none, creates one as the founder of a new circle.
   ///
-  /// Nothing is sent or heard until ``serve(listen:peers:discovers:)`` is called.
+  /// It does not connect to peers until ``serve(listen:peers:discovers:)`` is called.
   ///
   /// ```swift
   /// let node = try await Node.open(Home(folder), name: "Anna's phone")
   /// ```
   ///
-  /// A disk that failed the store before has it verified first, which takes a while.
+  /// If the disk failed during an earlier run, the store is verified first, which takes a while.
   ///
   /// - Parameters:
   ///   - home: the directory.
-  ///   - name: what other devices call this one; 1 to 64 bytes. Only a new node takes it.
-  ///   - issuers: the public keys of those whose entitlements a new circle accepts from the start; at most two.
-  ///   - log: hears what the node does.
-  /// - Throws: ``WaymarkError``: who holds the store if another process does, what is wrong with keys or files.
+  ///   - name: the device's name for other devices, 1 to 64 bytes; used only when a node is created.
+  ///   - issuers: the public keys of the entitlement issuers that a new circle accepts from the start; at most two.
+  ///   - log: receives the node's log messages.
+  /// - Throws: ``WaymarkError`` if another process holds the store (it names the process), or keys or files are
+  ///   invalid.
   public static func open(
     _ home: Home, name: String, issuers: [DeviceKey] = [], log: NodeLog = .silent
   ) async throws -> Node {
@@ -32,7 +33,7 @@ extension Node {
       do {
         _ = try initialize(home: home, name: name, issuers: issuers)
       } catch let failure as WaymarkError where failure.code == .alreadyThere {
-        // Another process has just made it.
+        // Another process created it in the meantime.
       } catch {
         throw WaymarkError.opening(home, error)
       }
@@ -41,7 +42,7 @@ extension Node {
     return try await patiently { try open(home, log: log) }
   }
 
-  /// Opens the node of a home with failures that a person can act on.
+  /// Opens the node of an existing home, with errors that tell a person what to do.
   package static func open(_ home: Home, log: NodeLog = .silent) throws -> Node {
     guard home.hasStore || home.isReplacing else { throw WaymarkError.noStore(home) }
     do {
@@ -51,8 +52,10 @@ extension Node {
     }
   }
 
-  /// A command without a node has the store for a moment, and so does a node that is not at its socket yet; one that
-  /// is may have many others to answer. Who comes just then waits that long, and no longer.
+  /// Retries for up to three seconds while the store is held by another process or the node is busy.
+  ///
+  /// Both are usually short: a command without a running node, or a node that has not opened its socket yet, holds the
+  /// store briefly, and a running node may be busy answering others.
   package static func patiently<Result>(_ body: () async throws -> Result) async throws -> Result {
     let end = ContinuousClock.now + .seconds(3)
     while true {
@@ -65,9 +68,10 @@ extension Node {
     }
   }
 
-  /// Makes a new circle with this device as its founder.
+  /// Creates a new circle with this device as its founder.
   ///
-  /// - Parameter issuers: public keys whose entitlements the circle accepts from the start; at most two.
+  /// - Parameter issuers: the public keys of the entitlement issuers that the circle accepts from the start; at most
+  ///   two.
   package static func initialize(
     home: Home, name: String, issuers: [DeviceKey] = [], wall: Int64 = systemWall()
   ) throws -> NewMembership {
@@ -76,33 +80,33 @@ extension Node {
 
   // MARK: In memory
 
-  /// A complete node in memory, the founder of a circle of its own: it writes nothing to the disk, and all it has is
-  /// gone with it.
+  /// Creates a complete in-memory node, the founder of its own circle. It writes nothing to disk and loses everything
+  /// when it is closed.
   ///
-  /// Its keys are in memory that is wiped. It has no control socket, and takes no backups by itself: what needs one
-  /// (`cleanup`, `mirror`, `assert`, `restamp`, `verify --deep`) fails with ``WaymarkError`` of code `in_memory`. A
-  /// backup or an export to a file that you name works. For tests with a clock that you move, and for several nodes
-  /// that are connected, see the library `WaymarkTesting`.
+  /// Its keys are kept in memory that is wiped after use. It has no control socket and takes no automatic backups, so
+  /// operations that need a directory (`cleanup`, `mirror`, `assert`, `restamp`, `verify --deep`) fail with a
+  /// ``WaymarkError`` of code `in_memory`. Backups and exports to files that you name work. For tests with a
+  /// controllable clock or several connected nodes, see the library `WaymarkTesting`.
   ///
   /// ```swift
   /// let node = try Node.inMemory(name: "preview")
   /// ```
   ///
   /// - Parameters:
-  ///   - name: what the device is called: 1 to 64 bytes without control characters.
-  ///   - log: hears what the node does.
-  /// - Throws: ``WaymarkError`` if the name can't be one.
+  ///   - name: the device's name: 1 to 64 bytes without control characters.
+  ///   - log: receives the node's log messages.
+  /// - Throws: ``WaymarkError`` if the name is invalid.
   public static func inMemory(name: String = "memory", log: NodeLog = .silent) throws -> Node {
     try Node(CircleCreation(name: name, now: systemWall()), in: .machine(), log: log)
   }
 
-  /// The founder of a new circle, in memory.
+  /// Creates the in-memory founder of a new circle.
   package init(_ founding: CircleCreation, in environment: NodeEnvironment, log: NodeLog = .silent) throws {
     try self.init(
       inMemory: founding.identity, [founding.genesis], root: founding.root, in: environment, log: log)
   }
 
-  /// A member of a circle, in memory.
+  /// Creates an in-memory member of an existing circle.
   package init(_ admitted: AdmittedDevice, in environment: NodeEnvironment, log: NodeLog = .silent) throws {
     try self.init(
       inMemory: admitted.identity, admitted.statements, root: nil, in: environment, log: log)
@@ -118,11 +122,11 @@ extension Node {
       home: Home(inMemoryWith: root), identity: identity, store: store, in: environment, log: log)
   }
 
-  /// Adds signed statements to the circle; peers receive them too.
+  /// Adds signed statements to the circle and sends them to peers.
   package func add(_ statements: [Statement]) { loop.handle(.statementsAdded(statements.map(\.bytes))) }
 }
 
 extension Home {
-  /// The home in a directory, which is made if it is not there.
+  /// The home in a directory, which is created if necessary.
   public init(_ directory: URL) { self.init(path: directory.path) }
 }

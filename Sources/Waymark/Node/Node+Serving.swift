@@ -4,20 +4,21 @@ import Transport
 import Wire
 
 extension Node {
-  /// Begins to serve: listens, dials the peers it knows, and lets the records lane flow as the gate allows.
+  /// Starts serving: listens, dials known peers, and syncs records if the gate allows it.
   ///
   /// - Parameters:
   ///   - listen: `ADDR:PORT`; port 0 takes any free one.
-  ///   - peers: addresses to dial besides those that are known.
-  ///   - discovers: whether to look for peers on the networks that this machine is on, and to be found there.
+  ///   - peers: addresses to dial in addition to the known ones.
+  ///   - discovers: whether to send and receive beacons on this machine's networks.
   /// - Returns: the address in use.
-  /// - Throws: `WaymarkError` with the code `address_in_use`, `address_not_here`, `serving` if it does already, `closed`.
+  /// - Throws: `WaymarkError` with the code `address_in_use`, `address_not_here`, `closed`, or `serving` if the node is
+  ///   already serving.
   @discardableResult
   public func serve(listen: String, peers: [String] = [], discovers: Bool = false) throws -> String {
     try checkOpen()
     if let serving = connections.serving {
       throw WaymarkError.failed(
-        .serving, "This node serves already, at \(serving.listening).", next: .waymark("status"))
+        .serving, "This node is already serving, at \(serving.listening).", next: .waymark("status"))
     }
     try checkKeysAdmitted()
     guard let endpoint = Endpoint(listen) else {
@@ -36,7 +37,7 @@ extension Node {
     guard isServing else { throw WaymarkError.notServing }
   }
 
-  /// Dials every peer that is not connected, without waiting for its turn.
+  /// Dials all peers that are not connected now, instead of at their next scheduled attempt.
   package func hurry() {
     guard replicator.isOpen, isServing else { return }
     connections.handle(.hurried)
@@ -45,6 +46,6 @@ extension Node {
 
 extension WaymarkError {
   static let notServing = WaymarkError(
-    exitCode: ExitCode.notRunning, code: .notRunning, message: "The node does not run.",
+    exitCode: ExitCode.notRunning, code: .notRunning, message: "The node is not running.",
     next: .waymark("run"))
 }

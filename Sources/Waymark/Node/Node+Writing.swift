@@ -5,11 +5,12 @@ import Storage
 import Wire
 
 extension Node {
-  /// Writes what a person did: authors its change sets, commits them durably, then tells the peers.
+  /// Writes one operation: authors its change sets, commits them durably, then announces them to peers.
   ///
-  /// Entries of both lanes become sets of the one operation, in one transaction.
+  /// Entries of both lanes become sets of the same operation, in one transaction.
   ///
-  /// - Parameter leastClock: raises the first clock of the records lane (a profile's own time of change).
+  /// - Parameter leastClock: the minimum clock of the first set in the records lane, for a profile that carries its own
+  ///   time of change.
   @discardableResult
   func write(
     _ verb: String, target: OperationID? = nil, _ drafts: consuming [EntryDraft], leastClock: Clock = .zero,
@@ -28,26 +29,27 @@ extension Node {
     return id
   }
 
-  /// Refuses to write where that would continue a log that another directory may write.
+  /// Throws if this device can't write any more: it must not continue its log, since another directory may write the
+  /// same one, and it has used up its incarnations.
   func checkIncarnation() throws {
     guard replicator.isSpent else { return }
     let notice = NodeStatus.Notice.incarnationsSpent
     throw WaymarkError.failed(
       notice.reason, notice.text.capitalizedFirst + ".", next: notice.next ?? .waymark("members"))
   }
-  /// Refuses, in words, what only a member of the circle can do.
+  /// Throws unless this device is a member of the circle.
   func checkAdmitted() throws {
     try checkKeysAdmitted()
     try checkNotExcluded()
   }
 
-  /// Refuses, in words, what needs a device that is not out of the circle.
+  /// Throws if this device was revoked or lost its membership.
   func checkNotExcluded() throws {
     guard let exclusion = connections.exclusion else { return }
     throw WaymarkError(excluded: exclusion)
   }
 
-  /// Refuses, in words, what needs keys that a circle has taken in, if only once.
+  /// Throws if the circle has not admitted this device's keys yet, as after a restore.
   func checkKeysAdmitted() throws {
     guard connections.waiting != nil else { return }
     throw WaymarkError.failed(
@@ -56,7 +58,7 @@ extension Node {
 }
 
 extension WaymarkError {
-  /// This device is out of the circle.
+  /// The error for an operation on a device that is no longer a member.
   init(excluded notice: NodeStatus.Notice, exitCode: Int32 = ExitCode.failed) {
     self.init(
       exitCode: exitCode, code: notice.reason, message: notice.text.capitalizedFirst + ".",

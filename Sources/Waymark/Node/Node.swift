@@ -7,12 +7,12 @@ import Synchronization
 import Transport
 import Wire
 
-/// One device's replication node: its store, its keys, its place in the circle, and its peers.
+/// One device's replication node: its store, keys, circle membership and peers.
 ///
-/// Open one for an app and keep it as long as the app runs. It answers from its store at once, whatever the network
-/// does; everything it does happens on a queue of its own.
+/// Open one node per app and keep it as long as the app runs. It answers reads from its store at once, whatever the
+/// network does. All of its work runs on a queue of its own.
 public actor Node {
-  /// Where the node keeps everything.
+  /// The directory that holds the node's store and keys.
   public nonisolated let home: Home
   nonisolated let executor: QueueExecutor
   public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -26,14 +26,14 @@ public actor Node {
   let shell: NodeShell
   let countedOperation = CountedOperation()
   var waiters = Waiters()
-  /// Commands that have begun and not ended.
+  /// The number of commands being carried out.
   nonisolated let commandsUnderWay = Atomic(0)
-  /// Stops the socket of the command line; nil unless the node serves one.
+  /// Stops the control socket; nil unless the node serves one.
   private(set) var stopControl: (@Sendable () -> Void)?
 
-  /// Opens the node of a home: reads the keys, takes the lock, reads the store.
+  /// Opens the node of a home: takes the lock, opens the store, loads the keys.
   ///
-  /// - Throws: `WaymarkError` for keys and modes, `StoreError` for the store.
+  /// - Throws: `WaymarkError` for keys and file modes, `StoreError` for the store.
   package init(
     home: Home, wall: @escaping @Sendable () -> Int64 = systemWall, log: NodeLog = .silent
   ) throws {
@@ -43,7 +43,7 @@ public actor Node {
   package init(home: Home, in environment: NodeEnvironment, log: NodeLog = .silent) throws {
     try home.prepare()
     try home.finishReplacing(at: environment.clock.wall())
-    // The keys after the store, whose lock this has then: before, both might be replaced in between.
+    // Keys after the store: the store's lock is held by then, so nobody can replace the keys in between.
     let store = try home.openStore()
     let identity = try Identity.load(from: home)
     home.protectStore()
@@ -86,16 +86,18 @@ public actor Node {
   /// The circle as this node knows it.
   package var circle: Circle { loop.circle }
 
-  /// - Throws: `WaymarkError`; checked again after each wait, since the node may have closed in the meantime.
+  /// Checks that the node is open and its store usable. Call it again after each `await`: the node may have closed.
+  ///
+  /// - Throws: `WaymarkError` if it is closed or its disk has failed.
   package func checkOpen() throws {
     guard replicator.isOpen else { throw WaymarkError.closed }
     if let failure = maintenance.failure { throw failure }
   }
 
-  /// A socket serves the command line from now on, until the node closes.
+  /// Registers the control socket, which is stopped when the node closes.
   package func servesCommands(stop: @escaping @Sendable () -> Void) { stopControl = stop }
 
-  /// Ends everything and lets go of the store; a second time does nothing.
+  /// Disconnects, ends all waits and watches, and closes the store. Calling it again does nothing.
   public func close() {
     guard replicator.isOpen else { return }
     stopControl?()
@@ -105,7 +107,7 @@ public actor Node {
     loop.timers.cancelAll()
     waiters.endAll()
     loop.watching.cancelAll()
-    // A clean end leaves no work for the next start.
+    // Checkpoints now, so that the next start has nothing to do.
     if maintenance.failure == nil { try? store.rest() }
     replicator.close()
   }

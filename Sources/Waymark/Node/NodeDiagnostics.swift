@@ -6,21 +6,21 @@ import Replication
 import Storage
 package import Wire
 
-/// What somebody sees of a node who looks at several at once, as tests do.
+/// A snapshot of a node for comparing several nodes, as tests do.
 package struct NodeDiagnostics: Sendable {
   package struct LaneDiagnostics: Hashable, Sendable {
     package let heads: Bytes32
     package let digest: Bytes32
     package let changeSets: Int
-    /// Whether this node lets the lane flow.
+    /// Whether this node's gate for the lane is open.
     package let isOpen: Bool
   }
 
   package struct SessionDiagnostics: Sendable {
-    /// The two have compared notes, and neither owes the other anything.
+    /// Whether both sides have exchanged their state and neither lacks anything of the other.
     package let isInSync: Bool
     package let isRecordsOpen: Bool
-    /// The peer says that it is open, and this node sees no certificate that allows it.
+    /// Whether the peer declares the lane open, but this node has no certificate that allows it.
     package let isUnproven: Bool
   }
 
@@ -28,12 +28,12 @@ package struct NodeDiagnostics: Sendable {
   package let isServing: Bool
   package let members: Set<DeviceKey>
   package let paused: Set<DeviceKey>
-  /// Names the set of statements.
+  /// The hash of the set of statements.
   package let statements: Bytes32
   package let settings: LaneDiagnostics
   package let records: LaneDiagnostics
   package let sessions: [DeviceKey: SessionDiagnostics]
-  /// How each peer is, and why: `offline (dial_refused)`.
+  /// The state and reason of each peer, such as `offline (dial_refused)`.
   package let peerStates: [DeviceKey: String]
 
   package subscript(lane: Lane) -> LaneDiagnostics { lane == .settings ? settings : records }
@@ -71,14 +71,14 @@ extension NodeDiagnostics {
     ) { first, _ in first }
   }
 
-  /// How many records of each kind are visible; seeds that nobody has touched are left out.
+  /// The number of visible records of each kind, without unmodified seeds.
   package static func counts(of node: isolated Node) throws -> [(kind: String, count: Int)] {
     try node.checkOpen()
     let counts = try node.store.visibleCounts()
     return Registry.kinds.map { ($0.plural, counts[$0.number] ?? 0) }
   }
 
-  /// Everything of a lane that is visible, each record by its kind and its name, with its fields in words.
+  /// All visible records of a lane, keyed by kind, name and id, with their fields as text.
   package static func content(
     of node: isolated Node, _ lane: Lane
   ) throws -> [String: [String: String]] {

@@ -1,7 +1,7 @@
 package import Dispatch
 package import Transport
 
-/// What a node has of the world around it, given when it is opened: time, and connections.
+/// A node's clock and transport, injected when it is opened.
 package struct NodeEnvironment: Sendable {
   package let clock: any NodeClock
   package let transport: any NodeTransport
@@ -11,19 +11,19 @@ package struct NodeEnvironment: Sendable {
     self.transport = transport
   }
 
-  /// This machine.
+  /// This machine's clocks and sockets.
   ///
-  /// - Parameter wall: takes the place of its wall clock.
+  /// - Parameter wall: the wall clock to use.
   package static func machine(wall: @escaping @Sendable () -> Int64 = systemWall) -> NodeEnvironment {
     NodeEnvironment(clock: SystemClock(wall: wall), transport: SocketTransport())
   }
 }
 
-/// The clocks of this machine, and Dispatch.
+/// This machine's clocks, with timers by Dispatch.
 package struct SystemClock: NodeClock {
   private let readWall: @Sendable () -> Int64
 
-  /// - Parameter wall: takes the place of this machine's wall clock.
+  /// - Parameter wall: the wall clock to use.
   package init(wall: @escaping @Sendable () -> Int64 = systemWall) { readWall = wall }
 
   package func wall() -> Int64 { readWall() }

@@ -1,22 +1,22 @@
 import Synchronization
 
-/// Where a node says what it does; never keys, contents of records, or a peer's text.
+/// The log of a node. It never contains keys, record contents or text received from peers.
 public struct NodeLog: Sendable {
-  /// How much a line matters.
+  /// The severity of a message.
   public enum Level: Int, Comparable, Sendable, CaseIterable {
-    /// Details of what happens.
+    /// Details for troubleshooting.
     case debug
-    /// What happens.
+    /// Normal events.
     case info
-    /// What may need a look.
+    /// Events that may need attention.
     case warning
-    /// What is broken.
+    /// Failures.
     case error
 
     public static func < (left: Level, right: Level) -> Bool { left.rawValue < right.rawValue }
   }
 
-  /// The least level that is said; it can be changed while the node runs.
+  /// The minimum level, shared by all copies of the log.
   private final class Threshold: Sendable {
     let level: Mutex<Level>
     init(_ level: Level) { self.level = Mutex(level) }
@@ -25,11 +25,11 @@ public struct NodeLog: Sendable {
   private let threshold: Threshold
   private let sink: @Sendable (Level, _ area: String, _ message: String) -> Void
 
-  /// Says what happens to a closure, which is called on the queue of the node.
+  /// Creates a log that passes messages to a closure, which is called on the node's queue.
   ///
   /// - Parameters:
-  ///   - least: the least level that is said.
-  ///   - sink: gets the level, the area (`peers`, `sync`, `store`), and one line.
+  ///   - least: the minimum level.
+  ///   - sink: receives the level, the area (such as `peers`, `sync` or `store`), and one line of text.
   public init(
     least: Level = .debug, _ sink: @escaping @Sendable (Level, _ area: String, _ message: String) -> Void
   ) {
@@ -37,10 +37,10 @@ public struct NodeLog: Sendable {
     self.sink = sink
   }
 
-  /// Says nothing.
+  /// A log that discards all messages.
   public static let silent = NodeLog { _, _, _ in }
 
-  /// The least level that is said; it can be changed while the node runs.
+  /// The minimum level; it can be changed while the node runs.
   public var level: Level {
     get { threshold.level.withLock { $0 } }
     nonmutating set { threshold.level.withLock { $0 = newValue } }
@@ -51,7 +51,7 @@ public struct NodeLog: Sendable {
   func warning(_ area: String, _ message: String) { say(.warning, area, message) }
   func error(_ area: String, _ message: String) { say(.error, area, message) }
 
-  /// Says something about the log itself, whatever the level.
+  /// Logs a message about the log itself, at any level.
   package func say(_ message: String) { sink(.info, "log", message) }
 
   private func say(_ level: Level, _ area: String, _ message: @autoclosure () -> String) {

@@ -6,20 +6,21 @@ import Storage
 import Transport
 import Wire
 
-/// Something a person should know until it is over or the node starts again.
+/// A problem that `status` shows until it is resolved or the node restarts.
 enum NodeNotice: Hashable, Sendable {
   case storeFailed(String)
   case digestMismatch(device: DeviceKey, Lane)
 }
 
-/// Carries out what the replicator of a node asks for, logs what it reports, and keeps what `status` should show of it.
+/// The node's side of the replicator: sends, closes and schedules what it asks for, logs its events, and keeps the
+/// notices that `status` shows.
 final class NodeShell: ReplicatorShell {
   private let loop: EventLoop
   private let connections: Connections
   private let maintenance: StoreMaintenance
   private let log: NodeLog
   private(set) var notices: [NodeNotice] = []
-  /// How many members the log has named last, and which signers of too many statements.
+  /// The number of members last logged, and the signers already logged for too many statements.
   private var loggedMembers = 0
   private var loggedSigners: Set<DeviceKey> = []
 
@@ -73,7 +74,7 @@ final class NodeShell: ReplicatorShell {
     maintenance.scheduleCheckpoint(after: report)
     connections.counters.add(report)
     loop.watching.changed(by: report)
-    // It writes again.
+    // A commit succeeded, so the failure is over.
     notices.removeAll { if case .storeFailed = $0 { true } else { false } }
     guard report.foldedAnything, report.kinds.contains(where: { $0.lane == .settings }) else { return }
     loop.onNode { $0.settingsDidFold() }
@@ -114,7 +115,7 @@ final class NodeShell: ReplicatorShell {
         if case .digestMismatch(device, _) = $0 { true } else { false }
       }
     case .digestMismatch(let device, let lane):
-      log.error("sync", "\(lane): equal change sets, unequal digests with \(connections.name(of: device))")
+      log.error("sync", "\(lane): same change sets but different digest on \(connections.name(of: device))")
       add(.digestMismatch(device: device, lane))
     case .membershipChanged:
       let members = loop.circle.evaluation.members.count
@@ -126,7 +127,7 @@ final class NodeShell: ReplicatorShell {
       for signer in signers.sorted() where loggedSigners.count < 64 && loggedSigners.insert(signer).inserted {
         log.warning(
           "circle",
-          "more certificates than there is room for, signed by \(connections.name(of: signer))")
+          "limit reached for certificates signed by \(connections.name(of: signer)); some are dropped")
       }
     case .gateChanged: log.gate(loop.replica.ownGate(now: loop.wall))
     case .acknowledgedRevocations: break
@@ -135,11 +136,11 @@ final class NodeShell: ReplicatorShell {
 
   func note(_ event: ReplicatorEvent) {
     switch event {
-    case .began(_, let why): log.warning("log", "this device writes a new log from now on: \(why)")
+    case .began(_, let why): log.warning("log", "this device started a new log: \(why)")
     case .spent(let why):
-      log.error("log", "this device can write no more, it has begun too many logs: \(why)")
+      log.error("log", "this device can't write any more, it has started too many logs: \(why)")
     case .logsRebuilt:
-      log.info("log", "laid out the logs anew: a cut of one of them has changed")
+      log.info("log", "rebuilt the logs, because a cut has changed")
       connections.remembered.syncedSets.renumber(upTo: loop.store.newestNumber)
       do { try connections.remembered.syncedSets.save(to: loop.store) } catch {
         loop.replicator.storeFailed(error)
@@ -149,26 +150,26 @@ final class NodeShell: ReplicatorShell {
     case .damaged(let sets):
       log.error(
         "store",
-        "the disk has damaged \(plural(sets.count, "stored change set")): \(connections.names.list(sets)). No peer is sent it; "
-          + "peers that have it are asked for it. Next: waymark status")
+        "\(plural(sets.count, "stored change set")) damaged on disk: \(connections.names.list(sets)). "
+          + "Not sent to peers; requested from peers that have a copy. Next: waymark status")
     case .repaired(let sets):
       log.info(
         "store",
-        "peers sent \(plural(sets.count, "damaged change set")) again: \(connections.names.list(sets))")
+        "repaired \(plural(sets.count, "damaged change set")) from peers: \(connections.names.list(sets))")
     case .logNotShortened(let why):
-      log.warning("store", "the store could not be tidied, and will be after the next change: \(why)")
+      log.warning("store", "the write-ahead log was not shortened, retrying after the next change: \(why)")
     case .override(let event):
       if case .dropped = event { loop.nodeChanged() }
-      if let line = event.line { log.info("direction", line) }
+      if let line = event.line { log.info("override", line) }
     case .unprovable(let fork, let why):
       log.error(
-        "log", "a fork of \(connections.name(of: fork.set.header.log.device)) can't be proved: \(why)")
+        "log", "can't create a proof of \(connections.name(of: fork.set.header.log.device))'s fork: \(why)")
     }
   }
 }
 
 extension NodeLog {
-  /// Premium and its source; logged at start and at every change.
+  /// Logs premium, its source and the state of the records lane, at start and at every change.
   func gate(_ gate: Gate) {
     let until = gate.validUntil.map { " until \(CivilTime.text($0))" } ?? ""
     info(

@@ -6,20 +6,20 @@ import Storage
 import Transport
 import Wire
 
-/// Looks after the store of a node: checkpoints, room on the disk, the background check, and backups.
+/// Store upkeep of a node: checkpoints, disk space, the background check, and pruning of backups.
 ///
-/// It also decides what to do when the disk fails: it refuses writes while the disk is full, and ends the node when the
-/// store can't be trusted.
+/// It also handles a failing disk: it refuses writes while the disk is full, and stops the node when the store can no
+/// longer be trusted.
 final class StoreMaintenance {
   let loop: EventLoop
   let home: Home
   let log: NodeLog
   let ballast: Ballast
   private var checkpointing = Checkpointing()
-  /// Present once the store can't be trusted; see `Node.whenStoreBreaks(_:)`.
+  /// Set once the store can no longer be trusted; see `Node.whenStoreBreaks(_:)`.
   private(set) var failure: WaymarkError?
   var failed: (@Sendable (WaymarkError) -> Void)?
-  /// Whether `verify --deep` runs.
+  /// Whether a `verify --deep` is running.
   var isVerifying = false
 
   init(_ loop: EventLoop, home: Home, log: NodeLog) {
@@ -34,28 +34,28 @@ final class StoreMaintenance {
 
   private var replicator: Replicator { loop.replicator }
 
-  /// The node begins to serve.
+  /// Starts the timers of upkeep when the node begins to serve.
   func start() {
     scheduleCheckpoint()
     replicator.handle(DiskInput.started(lacksBallast: ballast.isWaitingForRoom), now: loop.time)
     scheduleCheck()
   }
 
-  // MARK: Room
+  // MARK: Disk space
 
-  /// Refuses to write, with a sentence, while the disk is full or has failed.
+  /// Throws `WaymarkError` while the disk is full or has failed.
   func checkDisk() throws {
     if let failure { throw failure }
     if replicator.disk.isFull { lookAtDisk() }
     guard !replicator.disk.isFull else { throw WaymarkError.diskFull(home) }
   }
 
-  /// Writes something that needs room on a working disk; a failure of the disk becomes one with a sentence.
+  /// Runs a write, and converts a disk failure to a `WaymarkError`.
   func withRoom(_ body: () throws -> Void) throws {
     do { try body() } catch { throw notWritten(error) }
   }
 
-  /// Records why nothing was written, and returns the error for a person.
+  /// Records a disk failure, and returns the error to show; other errors pass unchanged.
   func notWritten(_ error: any Error) -> any Error {
     guard isNoRoom(error) || isBrokenStore(error) else { return error }
     replicator.storeFailed(error)
@@ -69,17 +69,17 @@ final class StoreMaintenance {
     case .shrinkBallast:
       loop.nodeChanged()
       ballast.shrinkToReserve()
-      log.error("store", "the disk is full; nothing is stored until there is room")
+      log.error("store", "the disk is full; nothing is stored until there is free space")
     case .holdBallast: ballast.hold()
     case .look(let wait): loop.schedule(.disk, after: wait) { $0.maintenance.lookAtDisk() }
     case .stop(let error): stop(error)
-    case .report(let error): log.error("store", "the store refused a transaction: \(error)")
-    case .resume: log.info("store", "there is room on the disk again")
+    case .report(let error): log.error("store", "a transaction failed: \(error)")
+    case .resume: log.info("store", "the disk has free space again")
     case .shrinkLog: break
     }
   }
 
-  /// Ends the node's work; the next start verifies the whole store before it serves anybody.
+  /// Stops the node. The next start verifies the whole store before it connects to peers.
   private func stop(_ error: any Error) {
     let failure = WaymarkError.brokenStore(home, error)
     self.failure = failure
@@ -92,7 +92,7 @@ final class StoreMaintenance {
 
   // MARK: Checkpoints
 
-  /// Sets the timer for the next checkpoint, or makes one at once.
+  /// Sets the timer for the next checkpoint, and checkpoints at once if one is overdue.
   func scheduleCheckpoint(after report: CommitReport? = nil) {
     guard
       let step = checkpointing.step(
@@ -117,15 +117,15 @@ final class StoreMaintenance {
     } catch  where isBrokenStore(error) {
       replicator.storeFailed(error)
     } catch {
-      log.warning("store", "the store could not be tidied, and will be after the next change: \(error)")
+      log.warning("store", "checkpoint failed, retrying after the next change: \(error)")
     }
   }
 
   // MARK: The background check
 
-  /// Continues the background check of the store, while the node serves.
+  /// Schedules the next step of the background check, which runs while the node serves.
   ///
-  /// - Parameter wait: how long until then; nil for the next part of the check.
+  /// - Parameter wait: the delay in milliseconds; nil for the check's own schedule.
   private func scheduleCheck(after wait: Moment? = nil) {
     loop.schedule(.storeCheck, after: wait ?? replicator.storeCheck.wait(now: loop.wall)) { node in
       node.loop.timers.forget(.storeCheck)
@@ -137,7 +137,7 @@ final class StoreMaintenance {
   private func check() {
     guard failure == nil else { return }
     let damaged = store.damagedSets
-    // Nothing is read while much is being written.
+    // The check does not compete with a burst of writes.
     let wait = replicator.continueStoreCheck(isQuiet: !checkpointing.isDue, now: loop.time)
     if store.damagedSets != damaged { loop.afterTurn() }
     if let wait { scheduleCheck(after: wait) }
@@ -145,7 +145,7 @@ final class StoreMaintenance {
 
   // MARK: Backups
 
-  /// Removes automatic backups that are too many, and logs each.
+  /// Removes automatic backups beyond the number to keep, and logs each.
   func pruneBackups() {
     guard (try? home.storage.directory(for: "")) != nil else { return }
     for name in home.pruneAutomaticBackups() {

@@ -3,7 +3,7 @@ import Replication
 import Transport
 import Wire
 
-/// Those who wait until something holds of the node; looked at after each turn.
+/// Tasks that wait until a condition on the node holds; evaluated after each turn.
 struct Waiters {
   typealias Condition = (isolated Node) -> Bool
 
@@ -16,7 +16,6 @@ struct Waiters {
   private var waiting: [Waiter] = []
   private var nextID: UInt64 = 0
 
-  /// What the next one is called by.
   mutating func newID() -> UInt64 {
     nextID += 1
     return nextID
@@ -28,19 +27,20 @@ struct Waiters {
     waiting.append(Waiter(id: id, condition: condition, continuation: continuation))
   }
 
-  /// Gives up on one whose time is over, or that nobody needs any more.
+  /// Ends a wait that timed out or was cancelled.
   mutating func expire(_ id: UInt64) {
     guard let index = waiting.firstIndex(where: { $0.id == id }) else { return }
     waiting.remove(at: index).continuation.resume(returning: false)
   }
 
-  /// Nobody is waited for any more.
+  /// Ends all waits, as the node closes.
   mutating func endAll() {
     let ended = waiting
     waiting = []
     for waiter in ended { waiter.continuation.resume(returning: false) }
   }
 
+  /// Removes the waiters whose condition holds, and returns their continuations.
   mutating func release(_ node: isolated Node) -> [CheckedContinuation<Bool, Never>] {
     guard !waiting.isEmpty else { return [] }
     let met = waiting.filter { $0.condition(node) }

@@ -1,24 +1,25 @@
 public import Wire
 
 extension Node {
-  /// What ``mirror(_:_:progress:)`` would change here and, with the next sync, on all devices; writes nothing.
+  /// Returns what ``mirror(_:_:progress:)`` would change here and, with the next sync, on all devices, without writing
+  /// anything.
   public func mirrorPreview(
     of peer: DeviceKey, _ scope: OverrideScope = .everything
   ) async throws -> OverrideSummary {
     try await sayingWhy { try await OverrideOperation(from: peer, scope, isPreview: true).run(on: self) }
   }
 
-  /// Makes this device's records, and so the circle's, equal to what a peer holds now.
+  /// Makes the records of this device, and so of the whole circle, equal to what a peer holds now.
   ///
-  /// A backup is taken first, and the difference is one operation that can be undone. What is edited in the
-  /// meantime merges as usual and is reported.
+  /// A backup is taken first. The difference is written as one operation that can be undone. Concurrent edits on other
+  /// devices merge as usual and are reported.
   ///
   /// - Parameters:
   ///   - peer: a connected device of the circle.
-  ///   - scope: which records it is about.
-  ///   - progress: called on some thread.
-  /// - Throws: `WaymarkError` with the code of what is in the way, as `offline`, `free_tier` or `peer_sync_off`;
-  ///   `override_waiting` where it is carried out later, as soon as all that it needs has come.
+  ///   - scope: the records to override.
+  ///   - progress: called on an arbitrary thread.
+  /// - Throws: `WaymarkError` whose code names the obstacle, such as `offline`, `free_tier` or `peer_sync_off`; or
+  ///   `override_waiting` if change sets are missing: the override is then carried out once they have arrived.
   @discardableResult
   public func mirror(
     _ peer: DeviceKey, _ scope: OverrideScope = .everything,
@@ -29,12 +30,12 @@ extension Node {
     }
   }
 
-  /// What ``overrideCircle(_:progress:)`` would change on the other devices; writes nothing.
+  /// Returns what ``overrideCircle(_:progress:)`` would change on the other devices, without writing anything.
   public func assertPreview(_ scope: OverrideScope = .everything) async throws -> OverrideSummary {
     try await sayingWhy { try await OverrideOperation(from: nil, scope, isPreview: true).run(on: self) }
   }
 
-  /// Makes the circle's records equal to what this device holds now; see ``mirror(_:_:progress:)``.
+  /// Makes the records of the whole circle equal to what this device holds now; see ``mirror(_:_:progress:)``.
   @discardableResult
   public func overrideCircle(
     _ scope: OverrideScope = .everything, progress: @escaping @Sendable (WorkProgress) -> Void = { _ in }

@@ -8,20 +8,21 @@ import Replication
 import Storage
 package import Wire
 
-/// `mirror --from PEER` and `assert`: makes the circle's records those of one device, as far as asked for.
+/// `mirror --from PEER` and `assert`: makes the circle's records, or some of them, equal to those of one device.
 package struct OverrideOperation: Sendable {
-  /// Whose state is wanted; nil for this device's own.
+  /// The device whose state is taken; nil for this device.
   private let peer: DeviceKey?
-  /// The name of a kind, and the name or id of a trip.
+  /// The name of a kind.
   private let only: String?
+  /// The name or id of a trip.
   private let trip: String?
   private let isPreview: Bool
   private let isConfirmed: Bool
 
   /// - Parameters:
-  ///   - peer: whose state is wanted; nil for this device's own.
-  ///   - only: the name of the only kind that it is about.
-  ///   - trip: the name or id of the only trip that it is about.
+  ///   - peer: the device whose state is taken; nil for this device.
+  ///   - only: limits the override to a kind, by name.
+  ///   - trip: limits the override to a trip, by name or id.
   package init(from peer: DeviceKey?, only: String?, trip: String?, isPreview: Bool, isConfirmed: Bool) {
     self.peer = peer
     self.only = only
@@ -30,7 +31,7 @@ package struct OverrideOperation: Sendable {
     self.isConfirmed = isConfirmed
   }
 
-  /// - Parameter isPreview: whether nothing is written; otherwise it is confirmed.
+  /// - Parameter isPreview: whether to write nothing; otherwise the operation counts as confirmed.
   init(from peer: DeviceKey?, _ scope: OverrideScope, isPreview: Bool) {
     var (only, trip) = (String?.none, String?.none)
     switch scope {
@@ -41,7 +42,7 @@ package struct OverrideOperation: Sendable {
     self.init(from: peer, only: only, trip: trip, isPreview: isPreview, isConfirmed: !isPreview)
   }
 
-  /// - Parameter progress: called on some thread.
+  /// - Parameter progress: called on an arbitrary thread.
   package func run(
     on node: isolated Node, _ progress: @Sendable (WorkProgress) -> Void = { _ in }
   ) async throws -> OverrideSummary {
@@ -49,12 +50,12 @@ package struct OverrideOperation: Sendable {
     return try await mirror(try node.peer(named: peer.description), on: node, progress)
   }
 
-  /// This device's state becomes the peer's.
+  /// Replaces this device's state with the peer's.
   private func mirror(
     _ peer: Member, on node: isolated Node, _ progress: @Sendable (WorkProgress) -> Void
   ) async throws -> OverrideSummary {
     let scope = try scope(on: node)
-    // What is written here while the command is under way is not what the person saw.
+    // Taken first: changes written here while the command runs are not part of what the person confirms.
     let present = node.store.heads(.records)
     try await checkReachable([peer], on: node)
     let theirs = try await answer(of: peer, on: node) { try await Inventory.of($0, asking: $1) }
@@ -65,11 +66,11 @@ package struct OverrideOperation: Sendable {
     let backup = try await node.backUp(before: "mirror")
     let wanted = try await answer(of: peer, on: node) { try await PeerInquiry(peer: $0).recordHeads(on: $1) }
     try node.checkOpen()
-    let direction = Direction(wanted: wanted, present: present, scope: scope.records)
+    let direction = Revert(wanted: wanted, present: present, scope: scope.records)
     return try await carryOut(direction, &preview, backup, on: node, progress)
   }
 
-  /// The circle's state becomes this device's.
+  /// Replaces the circle's state with this device's.
   private func assertOwn(
     on node: isolated Node, _ progress: @Sendable (WorkProgress) -> Void
   ) async throws -> OverrideSummary {
@@ -96,16 +97,16 @@ package struct OverrideOperation: Sendable {
     preview.note(asked: heads.map(\.peer), of: others)
     try node.checkOpen()
     var present = heads.flatMap(\.answer)
-    // What the peers have heard from here meanwhile is this device's own.
+    // Changes of this device that peers have received in the meantime are not theirs.
     let own = LogKey(device: node.identity.device, incarnation: node.replicator.incarnation, lane: .records)
     present.removeAll { $0.log == own }
-    let direction = Direction(wanted: wanted, present: present, scope: scope.records)
+    let direction = Revert(wanted: wanted, present: present, scope: scope.records)
     return try await carryOut(direction, &preview, backup, on: node, progress)
   }
 
-  // MARK: What was typed
+  // MARK: Scope
 
-  /// The records that it is about, and how that was typed.
+  /// The records to override, with the scope as typed.
   struct Scope {
     var records = Revert.Scope()
     var only: String?
@@ -124,7 +125,7 @@ package struct OverrideOperation: Sendable {
       scope.records.kind = kind.number
     }
     if let trip {
-      // A trip that only the peer has can be named by its id.
+      // A trip that only the peer has can be given by its id.
       if let id = RecordText.id(trip) {
         scope.records.trip = RecordKey(kind: KindNumbers.trip, id: id)
       } else {
@@ -134,11 +135,11 @@ package struct OverrideOperation: Sendable {
     return scope
   }
 
-  // MARK: Who can be asked
+  // MARK: Asking peers
 
-  /// Those of the peers that are connected and whose records lane is open, or would be if this device's were.
+  /// The peers that are connected and whose records lane is open on their side.
   ///
-  /// - Throws: if there is none: exit 4 where premium is lacking, else exit 3.
+  /// - Throws: `WaymarkError` if there is none, with exit code 4 if premium is missing, else 3.
   @discardableResult
   private func checkReachable(_ peers: [Member], on node: isolated Node) async throws -> [Member] {
     try node.checkPremium()
@@ -161,23 +162,22 @@ package struct OverrideOperation: Sendable {
     return reached
   }
 
-  /// What a peer says when it is asked; that it can't be asked any more ends with exit code 3.
+  /// Asks a peer; if it can't be reached any more, the error has exit code 3.
   private func answer<Result>(
     of peer: Member, on node: isolated Node, _ body: (DeviceKey, isolated Node) async throws -> Result
   ) async throws -> Result {
     do {
       return try await body(peer.device, node)
     } catch let failure as WaymarkError where failure.exitCode == ExitCode.failed {
-      // That this node has closed says nothing of the peer.
+      // If this node has closed, the failure is not the peer's.
       try node.checkOpen()
       throw WaymarkError.unreached(failure)
     }
   }
 
-  /// What those of several peers say that are still there when it is their turn: one that leaves or turns sync off
-  /// meanwhile is as if it had not been there.
+  /// Asks several peers in turn. A peer that disconnects or turns sync off in the meantime is skipped.
   ///
-  /// - Throws: why the last one did not answer, if none does.
+  /// - Throws: the last failure, if no peer answers.
   private func answers<Result>(
     of peers: [Member], on node: isolated Node, _ body: (DeviceKey, isolated Node) async throws -> Result
   ) async throws -> [(peer: Member, answer: Result)] {
@@ -196,9 +196,11 @@ package struct OverrideOperation: Sendable {
     return found
   }
 
-  // MARK: Yes and no
+  // MARK: Confirmation
 
-  /// The summary, where nothing is to be done now: a preview was asked for, nothing differs, or a yes is missing.
+  /// The summary if there is nothing to do: this is a preview, or nothing differs. Nil to go on.
+  ///
+  /// - Throws: `WaymarkError` with the code `needs_yes` if the operation is not confirmed.
   private func summaryBeforeWriting(
     _ preview: inout OverridePreview, on node: isolated Node
   ) throws -> OverrideSummary? {
@@ -216,19 +218,19 @@ package struct OverrideOperation: Sendable {
   }
 
   private func carryOut(
-    _ direction: Direction, _ preview: inout OverridePreview, _ backup: String, on node: isolated Node,
+    _ revert: Revert, _ preview: inout OverridePreview, _ backup: String, on node: isolated Node,
     _ progress: @Sendable (WorkProgress) -> Void
   ) async throws -> OverrideSummary {
     preview.turnsSyncOn = !node.replica.preference
     let confirmed = OverrideRequest(
       verb: preview.verb, operation: OperationID(random16()), peer: preview.peer?.device,
-      asked: node.wall(), direction: direction)
+      asked: node.wall(), revert: revert)
     try Self.begin(confirmed, on: node)
     let outcome = try await Self.outcome(of: confirmed, on: node, progress)
     return preview.summary(isPreview: false, outcome: outcome, backup: backup)
   }
 
-  /// Keeps what a person has confirmed, and turns sync on, without which it can't be carried out.
+  /// Stores the confirmed request, and turns sync on, which it requires.
   static func begin(_ request: OverrideRequest, on node: isolated Node) throws {
     try node.checkIncarnation()
     try node.maintenance.checkDisk()
@@ -242,7 +244,7 @@ package struct OverrideOperation: Sendable {
     node.loop.turn { $0.finishOverride(now: node.loop.time) }
   }
 
-  /// Waits until the override is carried out, as long as what it needs keeps coming.
+  /// Waits until the override is carried out, as long as missing change sets keep arriving.
   private static func outcome(
     of request: OverrideRequest, on node: isolated Node, _ progress: @Sendable (WorkProgress) -> Void
   ) async throws -> OverrideOutcome {
@@ -266,12 +268,12 @@ package struct OverrideOperation: Sendable {
     guard let latest = node.replicator.override.latest, latest.operation == operation else {
       throw WaymarkError.failed(
         .givenUp,
-        "The \(request.verb) was given up: sync was turned off, or another direction took its place.",
+        "The \(request.verb) was cancelled: sync was turned off, or another override replaced it.",
         next: .waymark("history"))
     }
     return try latest.result.mapError {
       WaymarkError.failed(
-        .override, "The difference could not be written: \($0). It is tried again.", next: .waymark("status")
+        .override, "The difference could not be written: \($0). It will be retried.", next: .waymark("status")
       )
     }.get()
   }
@@ -280,23 +282,23 @@ package struct OverrideOperation: Sendable {
     WaymarkError(
       exitCode: ExitCode.notInSync, code: .overrideWaiting,
       message:
-        "\(plural(Int(clamping: left), "change set")) that the \(request.verb) needs did not come. It is "
-        + "carried out by itself as soon as they are here; until then nothing of it is written.",
-      next: "\(waymark: "status"); \(waymark: "sync off") gives it up")
+        "\(plural(Int(clamping: left), "change set")) that the \(request.verb) needs have not arrived. It is "
+        + "carried out automatically once they have; until then nothing is written.",
+      next: "\(waymark: "status"); \(waymark: "sync off") cancels it")
   }
 
   private static let lookMilliseconds: Int64 = 500
-  /// How long nothing may come before the command gives up waiting; the node does not.
+  /// How long the command waits without progress. The node keeps the request after that.
   private static let stallMilliseconds: Int64 = 10_000
 }
 
 extension WaymarkError {
   fileprivate static let noPeer = WaymarkError(
     exitCode: ExitCode.notRunning, code: .noPeer,
-    message: "No other device is connected, so there is nothing to set right on any.",
-    next: "\(waymark: "peers"), and again when one is there")
+    message: "No other device is connected, so there is nothing to override.",
+    next: "\(waymark: "peers"), then try again when one is connected")
 
-  /// A peer that is not there: what needs it ends with exit code 3.
+  /// The same failure with exit code 3, for a peer that can't be reached.
   fileprivate static func unreached(_ failure: WaymarkError) -> WaymarkError {
     WaymarkError(
       exitCode: ExitCode.notRunning, code: failure.code, message: failure.message, next: failure.next)

@@ -6,7 +6,7 @@ import Replication
 import Storage
 import Wire
 
-/// What a forced direction would change, as a person sees it before the yes.
+/// What an override would change, as shown before confirmation.
 struct OverridePreview {
   enum Change: String, CaseIterable {
     case added
@@ -16,15 +16,15 @@ struct OverridePreview {
   }
 
   let verb: String
-  /// Whose state is wanted; nil for this device's own.
+  /// The peer whose state is taken; nil for this device's.
   let peer: Member?
   let scope: OverrideOperation.Scope
-  /// The peers whose state changes; empty where this device's does.
+  /// The peers whose state changes; empty if this device's does.
   var asked: [Member] = []
-  /// Those that are not there: what only they hold is not taken back.
+  /// The members that are not connected; changes that only they hold are not reverted.
   var notAsked: [Member] = []
   private(set) var changes: [RecordKey: Change] = [:]
-  /// Records that only another device has: it is not known here whether they belong to the trip.
+  /// Records that only another device has; this one can't tell whether they belong to the trip.
   private(set) var unknown: Set<RecordKey> = []
   var turnsSyncOn = false
 
@@ -34,28 +34,28 @@ struct OverridePreview {
     self.scope = scope
   }
 
-  /// Notes who of the others answered; whoever has left before stays out.
+  /// Records which of the other members answered.
   mutating func note(asked peers: [Member], of others: [Member]) {
     asked = peers
     notAsked = others.filter { other in !peers.contains { $0.device == other.device } }
   }
 
-  /// Notes what changes where one inventory becomes another.
+  /// Adds the changes that turn one inventory into another.
   ///
-  /// - Parameter isHere: whether it is the store of this device that changes.
+  /// - Parameter isHere: whether the inventory that changes is this device's.
   mutating func compare(from: Inventory, to: Inventory, isHere: Bool, in store: Store) throws {
     let scope = scope.records
     for key in Set(from.items.keys).union(to.items.keys) where scope.kind.map({ $0 == key.kind }) ?? true {
       let change: Change
       switch (from.items[key], to.items[key]) {
       case (nil, _?):
-        // Whether another device has it in its trash, only that device knows.
+        // Only the device itself knows whether it has the record in its trash.
         change = try isHere && store.record(key)?.life == false ? .restored : .added
       case (_?, nil): change = .deleted
       case (let before, let after): if before == after { continue } else { change = .changed }
       }
       if try scope.trip.map({ try store.isUnder($0, key) }) ?? true {
-        // Of several peers the first counts.
+        // If several peers change differently, the first one is shown.
         if changes[key] == nil { changes[key] = change }
       } else if Registry.kind(key.kind)?.parent != nil, try store.record(key) == nil {
         unknown.insert(key)
@@ -63,7 +63,7 @@ struct OverridePreview {
     }
   }
 
-  /// What is typed after the word `waymark`.
+  /// The command without the leading `waymark`.
   var words: String {
     var words = [verb]
     if let peer { words += ["--from", shellWord(peer.name)] }
@@ -72,15 +72,17 @@ struct OverridePreview {
     return words.joined(separator: " ")
   }
 
-  /// What the yes is about.
+  /// The question to confirm.
   var question: String {
-    let part = scope.only == nil && scope.trip == nil ? "" : ", in the part that you named,"
+    let records = scope.only == nil && scope.trip == nil ? "The records" : "The selected records"
     let who =
-      peer.map { "This device\(part) becomes what \($0.name) holds now" }
-      ?? "All other devices\(part) become what this one holds now"
-    let away = notAsked.isEmpty ? "" : " Not there: \(notAsked.map(\.name).joined(separator: ", "))."
-    let on = turnsSyncOn ? " Sync of records is turned on with it." : ""
-    return "\(who): \(summary).\(away)\(on) A backup is taken first, and waymark undo takes it back."
+      peer.map {
+        "\(records) of this device, and with the next sync those of all others, "
+          + "become what \($0.name) holds now"
+      } ?? "\(records) of all other devices become what this one holds now"
+    let away = notAsked.isEmpty ? "" : " Not connected: \(notAsked.map(\.name).joined(separator: ", "))."
+    let on = turnsSyncOn ? " This also turns on sync of records." : ""
+    return "\(who): \(summary).\(away)\(on) A backup is taken first, and waymark undo reverts the change."
   }
 
   private var summary: String {
@@ -89,14 +91,14 @@ struct OverridePreview {
         counts[change].map { plural($0, kind?.name ?? "record", kind?.plural) + " \(change.rawValue)" }
       }
     }.joined(separator: ", ")
-    let known = counts.isEmpty ? "nothing that is visible changes" : counts
+    let known = counts.isEmpty ? "no visible changes" : counts
     return unknown.isEmpty
       ? known
-      : known + ", and what of \(plural(unknown.count, "record")) "
-        + "unknown to this device belongs to the trip"
+      : known + ", and those of \(plural(unknown.count, "record")) "
+        + "unknown to this device that belong to the trip"
   }
 
-  /// Kinds in the order of their numbers.
+  /// The number of changes by kind, in the order of kind numbers.
   private var counts: [(kind: Kind?, counts: [Change: Int])] {
     var counts: [KindNumber: [Change: Int]] = [:]
     for (key, change) in changes { counts[key.kind, default: [:]][change, default: 0] += 1 }

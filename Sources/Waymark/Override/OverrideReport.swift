@@ -6,7 +6,8 @@ import Replication
 import Storage
 import Wire
 
-/// What `status` says of overrides: one that waits for change sets, and what others did without knowing of the last one.
+/// The notices of `status` about overrides: one that is waiting for change sets, and records of the last one that other
+/// devices changed without having received it.
 struct OverrideReport {
   let replicator: Replicator
   let names: DeviceNames
@@ -33,11 +34,11 @@ struct OverrideReport {
       .overrideOvertaken,
       text:
         "\(plural(last.overtaken.count, "record")) of \(sentence(last.request)) were changed on a device "
-        + "that did not know of it: \(counts); those changes merged as usual",
+        + "that had not received it: \(counts); those changes merged as usual",
       next: .waymark("history"))
   }
 
-  /// “the mirror of nas from 2026-05-03T08:00:00Z”
+  /// Such as “the mirror of nas from 2026-05-03T08:00:00Z”.
   private func sentence(_ request: OverrideRequest) -> String {
     let of = request.peer.map { " of \(names.name(of: $0))" } ?? ""
     return "the \(request.verb)\(of) from \(CivilTime.text(request.asked))"
@@ -45,14 +46,14 @@ struct OverrideReport {
 }
 
 extension OverrideEvent {
-  /// What the log says of it; nil for what no person needs to know.
+  /// The log line of the event; nil if it is not logged.
   var line: String? {
     let (request, what): (OverrideRequest, String)
     switch self {
-    case .began(let begun): (request, what) = (begun, "begins")
+    case .began(let begun): (request, what) = (begun, "started")
     case .ready, .written: return nil
-    case .finished(let done): (request, what) = (done, "is done")
-    case .dropped(let dropped): (request, what) = (dropped, "is given up")
+    case .finished(let done): (request, what) = (done, "finished")
+    case .dropped(let dropped): (request, what) = (dropped, "cancelled")
     }
     return "\(request.verb) \(request.operation.description.prefix(8)) \(what)"
   }

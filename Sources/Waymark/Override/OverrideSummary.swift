@@ -1,80 +1,80 @@
 public import Foundation
 public import Wire
 
-/// Which records a forced direction is about.
+/// The records that an override applies to.
 public enum OverrideScope: Hashable, Sendable {
   /// All records.
   case everything
   /// The records of one kind.
   case kind(RecordKind)
-  /// A trip and all that belongs to it.
+  /// A trip and everything that belongs to it.
   case trip(UUID)
 }
 
-/// What a forced direction would change or has changed.
+/// The preview or the result of an override.
 public struct OverrideSummary: Hashable, Sendable, Codable {
-  /// Whether nothing was written.
+  /// Whether this is a preview.
   public let isPreview: Bool
-  /// The peer whose state is wanted; nil for this device's own.
+  /// The peer whose state is taken; nil for this device's.
   public let from: DeviceReference?
-  /// The only kind that it is about; nil for all.
+  /// The kind that the override is limited to; nil for all.
   public let only: RecordKind?
-  /// The trip that it is about; nil for all records.
+  /// The trip that the override is limited to; nil for all records.
   public let trip: UUID?
-  /// Whether sync of records is turned on with it.
+  /// Whether the override also turns on sync of records.
   public let turnsSyncOn: Bool
-  /// What changes of each kind.
+  /// The changes by kind.
   public let kinds: [KindChanges]
-  /// What changes, of all kinds together.
+  /// The changes of all kinds together.
   public let total: Total
-  /// Records that only another device has: whether they belong to the trip is not known here.
+  /// The number of records that only another device has; this one can't tell whether they belong to the trip.
   public let unknown: Int
-  /// The peers whose state changes, where it is this device's that is wanted.
+  /// The peers whose state changes, if the state taken is this device's.
   public let peers: [DeviceReference]
-  /// The devices that are not there: what only they hold is not taken back.
+  /// The devices that were not connected; changes that only they hold are not reverted.
   public let notAsked: [DeviceReference]
-  /// The operation that it became, which can be undone; nil in a preview, or if nothing differed.
+  /// The operation that was written, which can be undone; nil in a preview, or if nothing differed.
   public let operation: OperationID?
-  /// The backup that was taken before.
+  /// The path of the backup taken beforehand; nil if none was.
   public let backup: String?
-  /// What others have changed meanwhile; it merged as usual.
+  /// Concurrent changes by other devices, which merged as usual.
   public let elsewhere: [Elsewhere]
 
-  /// The records of one kind.
+  /// The numbers of changed records of one kind.
   public struct KindChanges: Hashable, Sendable, Codable {
     /// The kind of the records.
     public let kind: RecordKind
-    /// What several of the kind are called.
+    /// The plural name of the kind.
     public let plural: String
-    /// Records that come.
+    /// Records added.
     public let added: Int
-    /// Records that become others.
+    /// Records changed.
     public let changed: Int
-    /// Records that go.
+    /// Records deleted.
     public let deleted: Int
-    /// Records that come back out of the trash.
+    /// Records restored from the trash.
     public let restored: Int
   }
 
-  /// All kinds together.
+  /// The numbers of changed records of all kinds together.
   public struct Total: Hashable, Sendable, Codable {
-    /// Records that come.
+    /// Records added.
     public let added: Int
-    /// Records that become others.
+    /// Records changed.
     public let changed: Int
-    /// Records that go.
+    /// Records deleted.
     public let deleted: Int
-    /// Records that come back out of the trash.
+    /// Records restored from the trash.
     public let restored: Int
   }
 
-  /// Records of one kind that others have changed.
+  /// Records of one kind that other devices changed concurrently.
   public struct Elsewhere: Hashable, Sendable, Codable {
     /// The kind of the records.
     public let kind: RecordKind
-    /// What several of the kind are called.
+    /// The plural name of the kind.
     public let plural: String
-    /// How many of them.
+    /// The number of records.
     public let records: Int
   }
 

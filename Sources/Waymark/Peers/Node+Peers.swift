@@ -7,13 +7,13 @@ import Transport
 public import Wire
 
 extension Node {
-  /// The other devices of the circle, connected or not, by name.
+  /// The other devices of the circle, connected or not, sorted by name.
   public func peers() throws -> [Peer] { try read(.peers) }
 
-  /// Dials an address from now on, besides those that devices tell each other.
+  /// Adds an address to dial, in addition to those that devices announce to each other.
   ///
-  /// - Parameter address: `ADDR:PORT`, as `192.168.1.20:7433`.
-  /// - Throws: `WaymarkError` with the code `bad_value` if it is none.
+  /// - Parameter address: `ADDR:PORT`, such as `192.168.1.20:7433`.
+  /// - Throws: `WaymarkError` with the code `bad_value` if it is invalid.
   public func addPeer(at address: String) throws {
     try sayingWhy {
       guard let endpoint = Endpoint(address), endpoint.port > 0 else {
@@ -29,12 +29,12 @@ extension Node {
     }
   }
 
-  /// Stops talking to a peer until it is resumed; what it already has, it keeps.
+  /// Stops syncing with a peer until it is resumed. The peer keeps what it already has.
   ///
   /// - Throws: `WaymarkError` with the code `not_found` if there is no such peer.
   public func pause(_ peer: DeviceKey) throws { try setPaused(peer, true) }
 
-  /// Talks to a paused peer again, at once.
+  /// Resumes syncing with a paused peer, at once.
   public func resume(_ peer: DeviceKey) throws { try setPaused(peer, false) }
 
   private func setPaused(_ peer: DeviceKey, _ isPaused: Bool) throws {
@@ -48,12 +48,12 @@ extension Node {
     }
   }
 
-  /// Calls a peer by another name on this device.
+  /// Renames a peer on this device only.
   ///
   /// - Parameters:
   ///   - peer: another device of the circle.
-  ///   - name: nil for the name that it has given itself.
-  /// - Throws: `WaymarkError` with the code `bad_value` if it can't be called so.
+  ///   - name: the new name; nil for the name that the peer has in the circle.
+  /// - Throws: `WaymarkError` with the code `bad_value` if the name is invalid.
   public func rename(_ peer: DeviceKey, to name: String?) throws {
     try sayingWhy {
       let peer = try self.peer(named: peer.description)
@@ -64,12 +64,12 @@ extension Node {
     }
   }
 
-  /// Asks a connected peer for a sign of life, several times.
+  /// Measures the round-trip time to a connected peer, several times.
   ///
   /// - Parameters:
   ///   - peer: another device of the circle.
-  ///   - count: 1 to 20.
-  /// - Throws: `WaymarkError` with the code of what is in the way, as `offline` or `no_answer`.
+  ///   - count: the number of measurements, 1 to 20.
+  /// - Throws: `WaymarkError` whose code names the obstacle, such as `offline` or `no_answer`.
   public func ping(_ peer: DeviceKey, count: Int = 3) async throws -> Peer.Ping {
     try checkServing()
     var trips: [Duration] = []
@@ -80,20 +80,20 @@ extension Node {
       device: peer, name: name(of: peer), address: connections.serving?.lastAddress[peer], roundTrips: trips)
   }
 
-  /// With how many of the other devices of the circle there is a session.
+  /// The number of connected peers, and of all other devices of the circle.
   package var company: (connected: Int, others: Int) {
     let others = connections.others
     return (others.count { replica.session(with: $0) != nil }, others.count)
   }
 
-  /// A peer by unique prefix of its id, or by its name.
+  /// Finds a peer by a unique prefix of its id, or by its name.
   package func peer(named name: String) throws -> Member {
     try connections.names.peer(named: name, besides: identity.device)
   }
 
-  // MARK: Why
+  // MARK: Explanations
 
-  /// Why a peer is not in sync, down to the root.
+  /// Explains why a peer is not in sync, with the root causes.
   ///
   /// - Throws: `WaymarkError` with the code `not_found`.
   public func explanation(ofPeer device: DeviceKey) throws -> PeerExplanation {
@@ -105,20 +105,20 @@ extension Node {
       let own = status.causes.filter { $0.peer?.device == device }
       let others = status.causes.filter { $0.peer == nil && $0.reason == peer.consequenceOf }
       return PeerExplanation(
-        peer: peer, causes: own + others, holds: status.loss.devices.first { $0.device == device })
+        peer: peer, causes: own + others, holds: status.replicationRisk.devices.first { $0.device == device })
     }
   }
 
-  /// The peer or the record that a name means.
+  /// Finds the peer or the record with a name.
   ///
-  /// - Throws: `WaymarkError` with the code `not_found`, or `ambiguous` where it means both.
+  /// - Throws: `WaymarkError` with the code `not_found`, or `ambiguous` if both a peer and a record match.
   package func explainedSubject(_ subject: String) throws -> ExplainedSubject {
     let peers = connections.names.peers(matching: subject, besides: identity.device)
     let records = (try? names.anyRecordLabels(subject)) ?? []
     if peers.isEmpty, records.isEmpty {
       if [name(of: identity.device), identity.device.description].contains(subject) {
         throw WaymarkError.usage(
-          "“\(shortened(subject))” is this device itself; `why` is about another one, or a record.",
+          "“\(shortened(subject))” is this device; `why` explains another device or a record.",
           next: .waymark("status"))
       }
       throw WaymarkError.notFound(

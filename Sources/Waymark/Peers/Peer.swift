@@ -6,67 +6,67 @@ import Storage
 import Transport
 public import Wire
 
-/// Another device of the circle, as this one sees it.
+/// Another device of the circle, as seen from this one.
 public struct Peer: Hashable, Sendable, Identifiable {
-  /// The key that names it.
+  /// The public key that identifies the device.
   public let device: DeviceKey
-  /// What it is called here; see ``Node/rename(_:to:)``.
+  /// Its name on this device; see ``Node/rename(_:to:)``.
   public let name: String
-  /// What it is doing.
+  /// Its state.
   public let state: PeerState
   /// Why it is in this state.
   public let reason: Reason
-  /// The same as a clause for people.
+  /// The reason as a human-readable clause.
   public var sentence: String { reason.sentence(peer: name) }
-  /// The command of `waymark` that helps; nil if none does.
+  /// What to do next, usually a `waymark` command; nil if nothing helps.
   public var next: Step? { reason.next(peer: name) }
-  /// What brings an end to it.
+  /// What resolves the reason.
   public var remedy: Remedy { reason.remedy }
-  /// The reason, said once in ``NodeStatus/causes``, from which this state follows; nil if it is the peer's own.
+  /// The root cause, listed in ``NodeStatus/causes``, of which this state is a consequence; nil if there is none.
   public internal(set) var consequenceOf: Reason?
-  /// Since when it is connected, else when it was last.
+  /// When it was connected; if it is offline, when it was last connected.
   public let since: Date?
-  /// `ADDR:PORT`
+  /// Its address, `ADDR:PORT`.
   public let address: String?
-  /// Where the address is known from; nil if there is none.
+  /// The source of the address; nil if it is not known.
   public let addressSource: AddressSource?
-  /// How long its last sign of life took; nil unless it is connected.
+  /// The round-trip time of the last heartbeat; nil unless it is connected.
   public let roundTrip: Duration?
   /// How far its clock is ahead of this device's.
   public let clockSkew: Duration?
-  /// When it was last connected.
+  /// When it was last connected to this device.
   public let lastSeen: Date?
   /// When it was last in sync with this device.
   public let lastSync: Date?
-  /// The stream of settings.
+  /// The settings lane.
   public let settings: Lane
-  /// The stream of records.
+  /// The records lane.
   public let records: Lane
 
   public var id: DeviceKey { device }
 
-  /// One of the two streams of changes.
+  /// The state of a lane.
   public subscript(lane: Wire.Lane) -> Lane { lane == .settings ? settings : records }
 
-  /// Change sets that are still to come, in both lanes; nil where that is not known.
+  /// The number of change sets in both lanes that the peer has and this device lacks; nil if that is not known.
   public var behind: Int? { Self.sum(settings.behind, records.behind) }
 
-  /// Change sets that it still lacks, in both lanes; nil where that is not known.
+  /// The number of change sets in both lanes that this device has and the peer lacks; nil if that is not known.
   public var ahead: Int? { Self.sum(settings.ahead, records.ahead) }
 
   private static func sum(_ left: Int?, _ right: Int?) -> Int? {
     left == nil && right == nil ? nil : (left ?? 0) + (right ?? 0)
   }
 
-  /// One of the two streams of changes, between this device and the peer.
+  /// A lane between this device and the peer.
   public struct Lane: Hashable, Sendable, Codable {
-    /// Whether it flows.
+    /// Whether the lane is open.
     public let isOpen: Bool
-    /// Why it is closed.
+    /// Why the lane is closed; nil if it is open.
     public let reason: Reason?
-    /// Change sets that the peer has and this device lacks; nil if that is not known.
+    /// The number of change sets that the peer has and this device lacks; nil if that is not known.
     public let behind: Int?
-    /// Change sets that this device has and the peer lacks; nil if that is not known.
+    /// The number of change sets that this device has and the peer lacks; nil if that is not known.
     public let ahead: Int?
     /// Whether both hold the same data; nil if that is not known.
     public let isEqual: Bool?
@@ -80,22 +80,22 @@ public struct Peer: Hashable, Sendable, Identifiable {
     }
   }
 
-  /// How long signs of life took, there and back.
+  /// The round-trip times to a peer.
   public struct Ping: Hashable, Sendable {
-    /// The key that names the peer.
+    /// The public key that identifies the peer.
     public let device: DeviceKey
-    /// What it is called here.
+    /// Its display name on this device.
     public let name: String
-    /// `ADDR:PORT` at which it is connected; nil if that is not known.
+    /// The `ADDR:PORT` at which it is connected; nil if that is not known.
     public let address: String?
-    /// In the order in which they were asked for; at least one.
+    /// The measured round-trip times, in order; at least one.
     public let roundTrips: [Duration]
 
-    /// The shortest.
+    /// The shortest round-trip time.
     public var least: Duration { roundTrips.min() ?? .zero }
-    /// The middle one.
+    /// The median round-trip time.
     public var median: Duration { roundTrips.sorted()[roundTrips.count / 2] }
-    /// The longest.
+    /// The longest round-trip time.
     public var most: Duration { roundTrips.max() ?? .zero }
   }
 }
@@ -137,7 +137,7 @@ extension Peer.Ping: Codable {
 }
 
 extension Duration {
-  /// Milliseconds, to a hundredth.
+  /// The duration in milliseconds, rounded to a hundredth.
   package var milliseconds: Double {
     let (seconds, attoseconds) = components
     let microseconds = Double(seconds) * 1_000_000 + Double(attoseconds) / 1_000_000_000_000
@@ -145,21 +145,21 @@ extension Duration {
   }
 }
 
-/// What a peer is doing.
+/// The state of a peer.
 public enum PeerState: String, Codable, Sendable {
   /// All open lanes are equal on both sides.
   case inSync = "in_sync"
-  /// It is being sent what it lacks.
+  /// This device is sending changes to it.
   case sending
-  /// It sends what this device lacks.
+  /// This device is receiving changes from it.
   case receiving
-  /// It is being dialled, or the two have just met.
+  /// It is being dialled, or has just connected.
   case connecting
   /// It is not connected.
   case offline
   /// It is paused on this device.
   case paused
-  /// One of the two turns the other away.
+  /// One of the two refuses the other.
   case refused
 }
 

@@ -4,13 +4,13 @@ import Replication
 import Storage
 import Wire
 
-/// Why a peer is not in sync.
+/// An explanation of why a peer is not in sync.
 public struct PeerExplanation: Hashable, Sendable {
-  /// The peer, as this device sees it.
+  /// The peer, as seen from this device.
   public let peer: Peer
-  /// The roots of its state, its own and those that concern all; empty if it is in sync.
+  /// The root causes of its state, both its own and shared ones; empty if it is in sync.
   public let causes: [NodeStatus.Cause]
-  /// What is here and the peer is not known to hold.
+  /// What the peer is known to hold of the changes here; nil if that is not known.
   public let holds: NodeStatus.ReplicationRisk.Holder?
 }
 
@@ -44,9 +44,9 @@ extension PeerExplanation: Codable {
   }
 }
 
-/// What `why` can be asked about.
+/// A subject that `why` can explain.
 package enum ExplainedSubject: Sendable {
   case peer(Member)
-  /// By its name or the beginning of its id.
+  /// A record, by name or id prefix.
   case record(String)
 }

@@ -4,11 +4,11 @@ import Replication
 import Storage
 import Wire
 
-/// Asks one connected peer what it holds.
+/// Queries to a connected peer about what it holds.
 struct PeerInquiry {
   let peer: DeviceKey
 
-  /// Puts a question to the peer.
+  /// Sends a question to the peer and waits for the answer.
   ///
   /// - Throws: `WaymarkError` if the peer is not connected, keeps the lane closed, or does not answer in time.
   func answer(_ lane: Lane, _ question: Question, on node: isolated Node) async throws -> Answer {
@@ -33,13 +33,13 @@ struct PeerInquiry {
     }
   }
 
-  /// The heads of the peer's records lane: what it has stored and folded at this moment.
+  /// Asks for the heads of the peer's records lane: what it has stored and folded at this moment.
   func recordHeads(on node: isolated Node) async throws -> [LogHead] {
     guard case .heads(let heads) = try await answer(.records, .heads, on: node).content else { return [] }
     return heads
   }
 
-  /// How long a sign of life takes, there and back.
+  /// Sends a heartbeat and measures the round-trip time.
   func roundTrip(on node: isolated Node) async throws -> Duration {
     try node.checkOpen()
     guard let session = node.replica.session(with: peer) else { throw notReachable(on: node) }
@@ -53,7 +53,7 @@ struct PeerInquiry {
       let name = node.name(of: peer)
       throw WaymarkError.failed(
         .noAnswer,
-        "\(name) is connected, and gave no answer within \(Self.pingMilliseconds / 1_000) seconds.",
+        "\(name) is connected, but did not answer within \(Self.pingMilliseconds / 1_000) seconds.",
         next: .waymark("why \(shellWord(name))"))
     }
     return ContinuousClock.now - began
@@ -61,7 +61,7 @@ struct PeerInquiry {
 
   private static let pingMilliseconds: Int64 = 5_000
 
-  /// Why the peer can't be asked: it is not connected.
+  /// The error for a peer that is not connected, with the reason.
   func notReachable(on node: isolated Node) -> WaymarkError {
     guard node.isServing else { return .notServing }
     let peers = (try? node.inspection().peers()) ?? []
@@ -69,7 +69,9 @@ struct PeerInquiry {
     return .refused(reason == .inSync ? .offline : reason, by: node.name(of: peer))
   }
 
-  /// The link to a peer, if it is known which, is gone: its questions get no answer any more.
+  /// Fails the pending questions of a link that has closed.
+  ///
+  /// - Parameter peer: the peer of the link; nil if it was not identified yet.
   static func end(_ link: LinkID, to peer: DeviceKey?, on node: isolated Node) {
     for pending in node.connections.questions.removeAll(link) {
       let failure = peer.map { PeerInquiry(peer: $0).notReachable(on: node) }
@@ -77,7 +79,7 @@ struct PeerInquiry {
     }
   }
 
-  /// Waits for peers that have just connected and have not sent their certificates yet.
+  /// Waits until all connected peers have sent their certificates, for a few seconds.
   static func waitForIntroductions(on node: isolated Node) async throws {
     _ = try await node.wait(milliseconds: introductionMilliseconds) { node in
       node.replica.sessions.values.allSatisfy { $0.isClosing || $0.isCurrent }
@@ -88,19 +90,19 @@ struct PeerInquiry {
 }
 
 extension Inventory {
-  /// What a node shows of its records.
+  /// The inventory of a node's own records.
   static func own(of node: isolated Node) async throws -> Inventory {
     try await collect(on: node) { try node.store.answer(.records, .inventory(after: $0)) }
   }
 
-  /// What a peer shows of its records, asked page by page.
+  /// The inventory of a peer's records, requested page by page.
   static func of(_ peer: DeviceKey, asking node: isolated Node) async throws -> Inventory {
     try await collect(on: node) {
       try await PeerInquiry(peer: peer).answer(.records, .inventory(after: $0), on: node)
     }
   }
 
-  /// Puts pages together; from the start if something was folded meanwhile.
+  /// Collects the pages of an inventory; starts over if something was folded in the meantime.
   private static func collect(
     on node: isolated Node, _ page: (RecordKey?) async throws -> Answer
   ) async throws -> Inventory {
@@ -120,17 +122,17 @@ extension Inventory {
       if answer.isDone { return grown }
       guard grown.items.count <= Limits.inventoryRecordsMax else { break }
       (inventory, last) = (grown, items.last?.key)
-      // Other work of the node comes between pages.
+      // Lets other work of the node run between pages.
       await Task.yield()
     }
     throw WaymarkError.failed(
-      .notComparable, "There are too many records to compare, or they change all the time.",
+      .notComparable, "There are too many records to compare, or they keep changing.",
       next: "\(waymark: "sync on --yes") turns sync on without comparing")
   }
 }
 
 extension WaymarkError {
-  /// Why a peer can't be asked for its heads although its lane is open.
+  /// The error for a peer that has too many heads to send in one message.
   fileprivate static func tooManyHeads(_ peer: String, isSyncOn: Bool) -> WaymarkError {
     .failed(
       .notComparable,

@@ -6,7 +6,7 @@ import Storage
 import Transport
 import Wire
 
-/// How the other members of the circle are connected, and why not better.
+/// The states of the other members of the circle, with their reasons.
 struct PeerInspection {
   private let replica: Replica
   /// Nil while the node does not serve.
@@ -16,7 +16,7 @@ struct PeerInspection {
   private let peering: Peering
   private let remembered: PeerHistory
   private let isDiskFull: Bool
-  /// Whether this device is out of the circle.
+  /// Whether this device is no longer a member of the circle.
   private let isExcluded: Bool
   private let now: Now
 
@@ -32,9 +32,9 @@ struct PeerInspection {
     self.now = now
   }
 
-  /// Every other member, connected or not, by name.
+  /// The other members, connected or not, sorted by name.
   ///
-  /// - Parameter ahead: whose clocks run ahead.
+  /// - Parameter ahead: the devices whose clocks run ahead.
   func peers(_ names: DeviceNames, ahead: Set<DeviceKey>) -> [Peer] {
     circle.evaluation.members.values.filter { $0.device != device }
       .map { (member: $0, name: names.name(of: $0.device)) }
@@ -42,7 +42,7 @@ struct PeerInspection {
       .map { peer($0.member, $0.name, isAhead: ahead.contains($0.member.device)) }
   }
 
-  /// When a device was last connected: now, if it is.
+  /// When a device was last connected; now if it is connected.
   func lastSeen(of device: DeviceKey) -> Moment? {
     if replica.session(with: device) != nil { return now.wall }
     return serving?.lastSeen[device] ?? remembered.seen[device]?.time
@@ -82,9 +82,9 @@ struct PeerInspection {
       settings: lane(.settings, session), records: lane(.records, session))
   }
 
-  /// Where the address that is shown of a peer is known from; nil if that was in an earlier run.
+  /// The source of a peer's address; nil if it was learned in an earlier run.
   ///
-  /// - Parameter announced: the addresses that the peer told the circle.
+  /// - Parameter announced: the addresses that the peer announced to the circle.
   private func source(of address: String?, _ session: Session?, announced: [String]) -> AddressSource? {
     guard let serving, let address else { return nil }
     if let session, serving.links[session.link]?.dialled == nil { return .incoming }
@@ -99,18 +99,18 @@ struct PeerInspection {
     let lanes = Lane.allCases.map { session[$0] }
     if lanes.contains(where: { !$0.asked.isEmpty }) { return (.receiving, .receiving) }
     if lanes.contains(where: \.isServing) { return (.sending, .sending) }
-    // It told of sets, was asked, and ended its answer without them.
+    // It advertised sets, and ended its answer to a request without sending them.
     if lanes.contains(where: { $0.isStalled && !$0.lacking.isEmpty }) {
       return (.receiving, .waitingDependency)
     }
     if session.isInSync {
-      // In sync on what is open; a closed records lane says why.
+      // In sync in the open lanes. If the records lane is closed, show why.
       return (
         .inSync, session.records.isOpen ? .inSync : session.records.reason.map { Reason($0) } ?? .inSync
       )
     }
     if lanes.contains(where: { $0.isDigestEqual == false }) { return (.refused, .digestMismatch) }
-    // Both sides have spoken, and what was sent last is not confirmed yet.
+    // Both sides have exchanged their state, and the last changes sent are not acknowledged yet.
     let isWaiting = Lane.allCases.contains { session[$0].isOpen && session[$0].theirs != nil }
     return session.isCurrent && isWaiting ? (.sending, .sending) : (.connecting, .connecting)
   }
@@ -125,7 +125,7 @@ struct PeerInspection {
     case .revoked: return (.refused, .revoked)
     case nil: break
     }
-    if serving.finder?.clocks[device] != nil { return (.offline, .clocksDiffer) }
+    if serving.beacons?.clocks[device] != nil { return (.offline, .clocksDiffer) }
     let entries = peering.addresses.filter { $0.device == device }
     if entries.contains(where: \.isDialling) { return (.connecting, .connecting) }
     return switch entries.compactMap(\.lastFailure).last {

@@ -5,38 +5,38 @@ import Replication
 import Storage
 public import Wire
 
-/// A certificate by which an issuer has said that devices of this circle are premium.
+/// An entitlement: an issuer's certificate that gives premium to this circle or to some of its devices.
 public struct EntitlementSummary: Hashable, Sendable, Codable {
-  /// `premium`
+  /// The plan: `premium`.
   public let plan: String
-  /// Whether it counts now.
+  /// Whether it is valid now.
   public let state: State
-  /// Whether it counts for this device.
+  /// Whether it applies to this device.
   public let here: Bool
-  /// The devices it is for; nil for all of the circle.
+  /// The devices that it applies to; nil for all devices of the circle.
   public let devices: [DeviceKey]?
-  /// The public key of who signed it.
+  /// The public key of the issuer that signed it.
   public let issuer: DeviceKey
   /// When it was signed.
   public let issuedAt: Date
-  /// From when it counts.
+  /// When it becomes valid.
   public let notBefore: Date
-  /// Until when it counts.
+  /// When it expires.
   public let notAfter: Date
-  /// The issuer's number of it, in hexadecimal.
+  /// The issuer's serial number, in hexadecimal.
   public let serial: String
-  /// Where it was bought, in the issuer's words.
+  /// The source of the purchase, as the issuer states it.
   public let source: String
 
-  /// Whether an entitlement counts.
+  /// The validity of an entitlement.
   public enum State: String, Hashable, Sendable, Codable {
-    /// It counts now.
+    /// It is valid now.
     case valid
-    /// Its time has not come.
+    /// It is not valid yet.
     case notYet = "not_yet"
-    /// Its time is over.
+    /// It has expired.
     case expired
-    /// The circle does not trust who has signed it.
+    /// The circle does not trust the issuer.
     case unknownIssuer = "unknown_issuer"
   }
 }
@@ -44,7 +44,7 @@ public struct EntitlementSummary: Hashable, Sendable, Codable {
 extension EntitlementSummary {
   /// - Parameters:
   ///   - device: this device.
-  ///   - now: the time that the gate goes by.
+  ///   - now: the time of the gate.
   init(_ entitlement: Entitlement, in circle: Circle, for device: DeviceKey, at now: Moment) {
     let state: State =
       if !circle.isAccepted(issuer: entitlement.issuer) {
@@ -64,22 +64,22 @@ extension EntitlementSummary {
   }
 }
 
-/// Whether this device has premium, and all that gives it.
+/// The premium of this device, with the entitlements and issuers of the circle.
 package struct PremiumSummary: Codable, Sendable {
   package let premium: SyncState.Premium
-  /// Why the device is out of the circle; nil for a member.
+  /// Why the device is not a member; nil for a member.
   package let text: String?
   package let next: Step?
-  /// The earliest first.
+  /// The entitlements of the circle, the earliest first.
   package let entitlements: [EntitlementSummary]
-  /// Whose entitlements the circle accepts.
+  /// The issuers that the circle accepts.
   package let issuers: [DeviceKey]
 }
 
 extension Circle {
-  /// The entitlement that a statement has to be.
+  /// Checks that a statement is an entitlement for this circle by an accepted issuer.
   ///
-  /// - Parameter place: where the statement is from.
+  /// - Parameter place: the origin of the statement, for errors.
   /// - Throws: `WaymarkError` with the code `no_certificate`, `wrong_circle` or `unknown_issuer`.
   func entitlement(_ statement: Statement, from place: String) throws -> Entitlement {
     guard case .entitlement(let entitlement) = statement.content else {
@@ -102,18 +102,18 @@ extension Circle {
 }
 
 extension Issuer {
-  /// Signs an entitlement for a circle, or for some of its devices: what the server behind a purchase does.
+  /// Signs an entitlement for a circle, or for some of its devices. This is what the server behind a purchase does.
   ///
   /// - Parameters:
-  ///   - keyFile: the issuer's key, as ``create(at:)`` made it.
-  ///   - circle: the circle of who has bought: ``NodeStatus/circle``.
-  ///   - devices: empty for all devices of the circle.
-  ///   - start: nil for the time of issue.
-  ///   - end: the first moment at which it counts no more.
-  ///   - issued: the time of issue; no device's gate goes by an earlier time from then on.
-  ///   - passphrases: asked if the key is sealed.
-  /// - Returns: what ``Node/install(entitlement:)`` takes.
-  /// - Throws: `WaymarkError` if the key can't be read, or the end is not after the beginning.
+  ///   - keyFile: the issuer's key file, created by ``create(at:)``.
+  ///   - circle: the buyer's circle: ``NodeStatus/circle``.
+  ///   - devices: the devices it applies to; empty for all devices of the circle.
+  ///   - start: when it becomes valid; nil for the time of issue.
+  ///   - end: when it expires, exclusive.
+  ///   - issued: the time of issue. Devices that receive the entitlement don't evaluate their gate at an earlier time.
+  ///   - passphrases: the source of the passphrase, if the key is sealed.
+  /// - Returns: the argument for ``Node/install(entitlement:)``.
+  /// - Throws: `WaymarkError` if the key can't be read or the end is not after the start.
   public static func entitlement(
     keyFile: URL, circle: CircleID, devices: [DeviceKey] = [], from start: Date? = nil, until end: Date,
     issued: Date = Date(), passphrases: PassphraseSource = .environment
@@ -125,10 +125,10 @@ extension Issuer {
     return Data(try issue(request, now: issued.milliseconds, passphrases: passphrases).utf8)
   }
 
-  /// Makes an issuer's key: the file, readable by its owner only, and its public half beside it, with `.pub`.
+  /// Creates an issuer's key file, readable only by its owner, and the file of its public key, with `.pub` appended.
   ///
-  /// - Returns: the public key, for the circle that is to trust it.
-  /// - Throws: `WaymarkError` if either file is there already.
+  /// - Returns: the public key, for circles to trust.
+  /// - Throws: `WaymarkError` if either file already exists.
   @discardableResult
   public static func create(at keyFile: URL) throws -> DeviceKey {
     try create(keyFile.path(percentEncoded: false))

@@ -4,20 +4,25 @@ import Sodium
 import Storage
 import Wire
 
-/// Premium without money, in builds made for it. Its certificate lets peers of the same build see it.
+/// Premium without payment, in builds with the trait `MockPurchases`; its certificate proves it to peers of such a
+/// build.
 package struct MockPurchase {
   private let key: SigningKey
 
+  /// Loads the development key.
+  ///
   /// - Throws: `WaymarkError` with the code `usage` in other builds.
   package init() throws {
     guard BuildTraits.mockPurchases, let key = BuildTraits.developmentKey else {
       throw WaymarkError.usage(
-        "This build has no mock purchases.", next: .waymark("entitlement install FILE"))
+        "This build does not support mock purchases.", next: .waymark("entitlement install FILE"))
     }
     self.key = key
   }
 
-  /// - Parameter typed: the end as it was typed, for the error.
+  /// Checks the end of a mock purchase.
+  ///
+  /// - Parameter typed: the end as typed, for the error.
   /// - Throws: `WaymarkError` with the code `bad_value` for an end in the past.
   package static func check(_ end: Moment, typed: String, now: Moment) throws {
     guard end > now else {
@@ -25,9 +30,9 @@ package struct MockPurchase {
     }
   }
 
-  /// The certificate of a purchase for one device.
+  /// Signs the certificate of a mock purchase for one device.
   ///
-  /// - Parameter end: nil for no end; the certificate is good for a year then.
+  /// - Parameter end: nil for no end; the certificate is then valid for a year.
   func statement(circle: CircleID, device: DeviceKey, now: Moment, until end: Moment?) throws -> Statement {
     try Statement(
       signing: Entitlement(
@@ -41,7 +46,7 @@ package struct MockPurchase {
 }
 
 extension LocalPremium {
-  /// What this build and the purchases kept in a store give.
+  /// The premium granted by this build or by a mock purchase in the store.
   init(_ store: Store) throws {
     if BuildTraits.allFeatures {
       self = .allFeatures

@@ -6,7 +6,7 @@ import Storage
 package import Wire
 
 extension Node {
-  /// The entitlements that this circle holds, the earliest first.
+  /// The entitlements of this circle, the earliest first.
   public func entitlements() throws -> [EntitlementSummary] {
     try sayingWhy { premiumSummary.entitlements }
   }
@@ -21,11 +21,11 @@ extension Node {
       issuers: circle.evaluation.issuers.sorted())
   }
 
-  /// Installs an entitlement from a purchase or an issuer; the other devices receive it by themselves.
+  /// Installs an entitlement from a purchase or an issuer. It syncs to the other devices automatically.
   ///
-  /// - Parameter bytes: the content of the file that `waymark issuer issue` or
-  ///   ``Issuer/entitlement(keyFile:circle:devices:from:until:issued:passphrases:)`` makes.
-  /// - Returns: what became of the gate.
+  /// - Parameter bytes: the output of `waymark issuer issue` or
+  ///   ``Issuer/entitlement(keyFile:circle:devices:from:until:issued:passphrases:)``.
+  /// - Returns: the resulting sync state.
   /// - Throws: `WaymarkError` with the code `no_certificate`, `wrong_circle` or `unknown_issuer`.
   @discardableResult
   public func install(entitlement bytes: Data) throws -> SyncState {
@@ -42,7 +42,9 @@ extension Node {
     return try syncState()
   }
 
-  /// - Parameter place: where the statement is from.
+  /// Installs an entitlement, unless the circle already has it.
+  ///
+  /// - Parameter place: the origin of the statement, for errors.
   @discardableResult
   package func install(_ statement: Statement, from place: String) throws -> (
     entitlement: EntitlementSummary, isNew: Bool
@@ -54,11 +56,11 @@ extension Node {
     return (EntitlementSummary(entitlement, in: circle, for: identity.device, at: now), isNew)
   }
 
-  /// Lets the circle trust an issuer of entitlements.
+  /// Makes the circle trust an issuer of entitlements.
   ///
   /// - Parameters:
   ///   - publicKey: the issuer's `.pub` file.
-  ///   - rootKey: the circle's root key; nil for the one of this device.
+  ///   - rootKey: the file with the circle's root key; nil for the one of this device.
   public func trustIssuer(at publicKey: URL, rootKey: URL? = nil) throws {
     try sayingWhy {
       let issuer = try Issuer.readPublicKey(publicKey.path(percentEncoded: false))
@@ -66,8 +68,10 @@ extension Node {
     }
   }
 
-  /// - Parameter passphrase: opens the root key if it is sealed; nil to ask for it.
-  /// - Returns: whether the circle did not trust it before.
+  /// Makes the circle trust an issuer of entitlements.
+  ///
+  /// - Parameter passphrase: the passphrase of the root key, if it is sealed; nil to prompt for it.
+  /// - Returns: whether the issuer was added; false if the circle already trusted it.
   @discardableResult
   package func trust(_ issuer: DeviceKey, rootKey: String?, passphrase: Passphrase?) throws -> Bool {
     let root = try RootKey.read(
@@ -80,9 +84,9 @@ extension Node {
 
   // MARK: Mock purchases
 
-  /// Premium without money, in a build with the trait `MockPurchases`; replaces an earlier mock purchase.
+  /// Buys premium without payment, in a build with the trait `MockPurchases`. Replaces an earlier mock purchase.
   ///
-  /// Unlike a certificate, it is for this device alone.
+  /// It applies to this device only.
   ///
   /// - Parameter end: nil for no end.
   /// - Throws: `WaymarkError` with the code `usage` in other builds.
@@ -99,7 +103,7 @@ extension Node {
     return try syncState()
   }
 
-  /// Ends a mock purchase, as an expired subscription would: records stay where they are.
+  /// Cancels a mock purchase, with the effect of an expired subscription: records stay where they are.
   @discardableResult
   public func cancelMockPremium() throws -> SyncState {
     try sayingWhy {

@@ -4,32 +4,32 @@ import Storage
 public import Wire
 
 extension Node {
-  /// The records that a query asks for.
+  /// The records that match a query.
   ///
   /// - Throws: ``WaymarkError`` if the store can't be read, and with the code `unsupported_property` if a key path of
   ///   the query is not a stored property.
   public func records<Owner>(_ query: Query<Owner>) throws -> [Owner] { try read(.records(query)) }
 
-  /// The record with an id; nil if people can't see one.
+  /// The record with an id; nil if there is none or it is deleted or hidden.
   public func record<Owner: Record>(_ type: Owner.Type, _ id: UUID) throws -> Owner? {
     try read(.record(type, id))
   }
 
-  /// How many records a query asks for.
+  /// The number of records that match a query.
   public func count<Owner>(_ query: Query<Owner>) throws -> Int { try read(.count(query)) }
 
-  /// The records of a query, now and again after each change that concerns them, and when the time reaches a date that
-  /// the query compares with ``QueryTime/now``.
+  /// Watches the records of a query: delivers them now, after each change that affects them, and when the time reaches
+  /// a date that the query compares with ``QueryTime/now``.
   ///
   /// ```swift
   /// for await trips in node.watch(Trip.all.sorted(by: \.startDate)) { show(trips) }
   /// ```
   public nonisolated func watch<Owner>(_ query: Query<Owner>) -> Watch<[Owner]> { watch(.records(query)) }
 
-  /// The person's profile; without a name until somebody has given one.
+  /// The person's profile; its name is empty until one is set.
   public func profile() throws -> Profile { try read(.profile) }
 
-  /// The deleted records of a kind, the last deleted first.
+  /// The deleted records of a kind, the most recently deleted first.
   ///
   /// ```swift
   /// for trip in try await node.deleted(Trip.self) where trip.hiddenBy == nil {
@@ -40,9 +40,9 @@ extension Node {
     try sayingWhy { try Trash(store: store).deleted(type) { self.name(of: $0) } }
   }
 
-  /// Records as people type them.
+  /// The reader and writer of records given as text, for the command line.
   ///
-  /// - Parameter zone: of the person who typed; this process's own if nil.
+  /// - Parameter zone: the time zone of the person; nil for this process's.
   package func typedRecords(zone: String?) -> TypedRecords {
     TypedRecords(
       store: store, home: home, now: wall(), zone: zone, deviceName: { self.name(of: $0) })
@@ -52,13 +52,13 @@ extension Node {
 
   // MARK: Habits
 
-  /// Enters that something was done: one more entry, so that two devices that each add one make two.
+  /// Adds a habit entry. Two devices that each add one make two entries.
   ///
   /// - Parameters:
-  ///   - habit: its id.
-  ///   - value: how much; 1 for a habit that is done or not.
-  ///   - day: today if nil.
-  ///   - zone: where the person is.
+  ///   - habit: the id of the habit.
+  ///   - value: the amount; 1 for a habit that is either done or not.
+  ///   - day: the day of the entry; nil for today.
+  ///   - zone: the time zone of the person.
   /// - Throws: ``WaymarkError``: `not_found` if there is no such habit, `bad_value` for an amount that it can't have.
   @discardableResult
   public func log(
@@ -68,16 +68,16 @@ extension Node {
       let (id, change) = try HabitDayEntries(store, of: habit, day, zone, now: wall()).adding(value)
       try write(change)
       guard let entry = try store.record(HabitEntry.self, id) else {
-        throw WaymarkError.notFound("log", RecordID(id).uuid)
+        throw WaymarkError.notFound("entry", RecordID(id).uuid)
       }
       return entry
     }
   }
 
-  /// Makes a day have a value in one entry, whatever there was; nil takes away all entries that are seen here, and so
-  /// does 0 of a habit that is done or not.
+  /// Replaces all entries of a day by a single one. Nil removes all entries that are visible here, and so does 0 for a
+  /// habit that is either done or not.
   ///
-  /// - Returns: the id of the operation, for ``Node/undo(_:isForced:)``; nil if it was so already.
+  /// - Returns: the id of the operation, for ``Node/undo(_:isForced:)``; nil if nothing had to change.
   /// - Throws: ``WaymarkError``: `not_found` if there is no such habit, `bad_value` for an amount that it can't have.
   @discardableResult
   public func setValue(
@@ -91,13 +91,13 @@ extension Node {
 
   // MARK: Files
 
-  /// Adds a file to an item of a trip.
+  /// Attaches a file to an item of a trip.
   ///
   /// - Parameters:
-  ///   - data: at most 16 MiB.
-  ///   - name: as the person knows it, with its ending.
-  ///   - parent: the item that it belongs to.
-  /// - Throws: ``WaymarkError``: `not_found` if the item is not there, `bad_value` if the file is too large.
+  ///   - data: the content, at most 16 MiB.
+  ///   - name: the file name with its extension.
+  ///   - parent: the item to attach it to.
+  /// - Throws: ``WaymarkError``: `not_found` if the item does not exist, `bad_value` if the file is too large.
   @discardableResult
   public func attach(_ data: Data, named name: String, to parent: Attachment.Parent) throws -> Attachment {
     try sayingWhy {
@@ -108,21 +108,21 @@ extension Node {
     }
   }
 
-  /// The bytes of an attachment.
+  /// The content of an attachment.
   ///
-  /// - Throws: ``WaymarkError``: `no_content` if not all of them have arrived on this device yet.
+  /// - Throws: ``WaymarkError``: `no_content` if it has not completely arrived on this device yet.
   public func data(of attachment: Attachment) throws -> Data {
     try sayingWhy { try StoredContents(store: store).data(of: attachment) }
   }
 
-  /// The picture of the profile; nil if it has none.
+  /// The profile's picture; nil if it has none.
   ///
-  /// - Throws: ``WaymarkError``: `no_content` if not all of it has arrived on this device yet.
+  /// - Throws: ``WaymarkError``: `no_content` if it has not completely arrived on this device yet.
   public func avatar() throws -> Data? {
     try sayingWhy { try StoredContents(store: store).avatar() }
   }
 
-  /// Gives the profile a picture of at most 16 MiB; nil takes it away.
+  /// Sets the profile's picture, of at most 16 MiB; nil removes it.
   public func setAvatar(_ data: Data?) throws {
     guard (data?.count ?? 0) <= Limits.attachmentBytesMax else {
       throw WaymarkError.badValue("avatar", "…", allowed: "it has at most 16 MiB")

@@ -7,17 +7,18 @@ public import Wire
 extension Node {
   /// Writes several changes as one operation.
   ///
-  /// All of it is on the disk when this returns, or nothing; it reaches other devices at once if sync is on. Many records
-  /// in one change cost little more than one. To change one of them again, read it first, watch it, or use
-  /// ``Changes/update(_:_:_:)``: the value that was passed still counts from its own read. ``save(_:_:_:)`` gives values back to go
-  /// on with.
+  /// Either all changes are on disk when this returns, or none. They are sent to other devices at once if sync is on.
+  /// Changing many records at once costs little more than changing one.
+  ///
+  /// To change a record again, read it first, watch it, or use ``Changes/update(_:_:_:)``: a value is compared with
+  /// what it was when it was read, and this call does not update that. ``save(_:_:_:)`` returns values to go on with.
   ///
   /// - Parameters:
-  ///   - label: what the history calls it; 1 to 32 bytes.
-  ///   - body: says what to change.
-  /// - Returns: the id of the operation, for ``Node/undo(_:isForced:)``; nil if everything was so already.
-  /// - Throws: ``WaymarkError``: `bad_value` names the field and what is allowed, `not_found` what is missing, `in_use`
-  ///   an organization with users. Nothing is written then.
+  ///   - label: the name of the operation in the history; 1 to 32 bytes.
+  ///   - body: collects the changes.
+  /// - Returns: the id of the operation, for ``Node/undo(_:isForced:)``; nil if nothing had to change.
+  /// - Throws: ``WaymarkError``, in which case nothing is written: `bad_value` names the field and what is allowed,
+  ///   `not_found` what is missing, `in_use` an organization that is in use.
   @discardableResult
   public nonisolated func change(
     _ label: String = "app.change", _ body: (inout Changes) throws -> Void
@@ -27,15 +28,15 @@ extension Node {
     return try await apply(changes, label)
   }
 
-  /// Makes a record, or writes what was changed since it was read; a deleted one comes back.
+  /// Creates a record, or saves what was changed in it since it was read. Saving a deleted record restores it.
   ///
-  /// A field is written if the value differs from what it was when the value was read, and from what the store holds now.
-  /// Fields that the person left alone keep what others have written to them since. A record that was made here writes
-  /// all fields that are not empty.
+  /// A field is written only if it differs both from its value at the read and from the value in the store now. Fields
+  /// that were not edited keep what others have written in the meantime. A new record writes all fields that are not
+  /// empty.
   ///
-  /// - Returns: the record as the store has it now. Edit and save this one the next time: the value that was passed still
-  ///   counts from its own read, so that a field which is set back to what it was then would not be written. Where there
-  ///   is no value to keep, ``update(_:_:_:)`` reads, edits and saves at once.
+  /// - Returns: the record as stored now. Use this value for the next edit: the value passed in is still compared with
+  ///   its own read, so a field set back to its value at that time would not be written. If you keep no value,
+  ///   ``update(_:_:_:)`` reads, edits and saves in one call.
   /// - Throws: ``WaymarkError``; see ``change(_:_:)``.
   public func save<Owner: Record>(_ record: Owner) throws -> Owner {
     var changes = Changes()
@@ -46,7 +47,7 @@ extension Node {
     }
   }
 
-  /// Reads a record, edits it and saves what the edit has changed, in one transaction: nothing is written in between.
+  /// Reads a record, edits it and saves the changes, with no other write in between.
   ///
   /// ```swift
   /// try await node.update(Trip.self, id) { $0.name = "Roma" }
@@ -54,11 +55,11 @@ extension Node {
   ///
   /// - Parameters:
   ///   - type: the kind of record.
-  ///   - id: which one; ``Profile/only`` for the profile.
-  ///   - edit: changes what the store holds now.
-  /// - Returns: the record as the store has it now.
-  /// - Throws: ``WaymarkError`` with the code `not_found` if people can't see such a record; else see
-  ///   ``change(_:_:)``. What `edit` throws; nothing is written then.
+  ///   - id: the id of the record; ``Profile/only`` for the profile.
+  ///   - edit: edits the record as stored now.
+  /// - Returns: the record as stored now.
+  /// - Throws: ``WaymarkError`` with the code `not_found` if there is no such record or it is deleted; others as
+  ///   ``change(_:_:)``; and the errors of `edit`. Nothing is written then.
   @discardableResult
   public func update<Owner: Record>(
     _ type: Owner.Type, _ id: UUID, _ edit: @Sendable (inout Owner) throws -> Void
@@ -68,9 +69,9 @@ extension Node {
     return try save(record)
   }
 
-  /// Makes or changes several records of one kind as one operation.
+  /// Creates or changes several records of one kind as one operation.
   ///
-  /// - Returns: the records as the store has them now: edit and save these the next time.
+  /// - Returns: the records as stored now. Use these values for the next edit.
   /// - Throws: ``WaymarkError``; see ``change(_:_:)``.
   public func save<Owner: Record>(_ records: [Owner]) throws -> [Owner] {
     var changes = Changes()
@@ -81,14 +82,14 @@ extension Node {
     }
   }
 
-  /// Makes or changes records of several kinds as one operation.
+  /// Creates or changes records of several kinds as one operation.
   ///
   /// ```swift
   /// let rome = Trip(name: "Rome")
   /// var (trip, hotel) = try await node.save(rome, Lodging(name: "Casa Rosa", tripID: rome.id))
   /// ```
   ///
-  /// - Returns: the records as the store has them now, in the same order: edit and save these the next time.
+  /// - Returns: the records as stored now, in the same order. Use these values for the next edit.
   /// - Throws: ``WaymarkError``; see ``change(_:_:)``.
   public func save<First: Record, Second: Record, each Other: Record>(
     _ first: First, _ second: Second, _ others: repeat each Other
@@ -105,11 +106,11 @@ extension Node {
     }
   }
 
-  /// Deletes a record; what belongs to it is hidden with it, and comes back with it.
+  /// Deletes a record. Records that belong to it are hidden with it, and restored with it.
   ///
   /// - Parameters:
-  ///   - record: of which only the id counts.
-  ///   - force: also an organization that is in use; its users read as None then.
+  ///   - record: the record; only its id is used.
+  ///   - force: whether to delete an organization that is in use; the records that use it then show None.
   /// - Returns: the id of the operation, for ``Node/undo(_:isForced:)``; nil if there was no such record.
   @discardableResult
   public func delete<Owner: Record>(_ record: Owner, force: Bool = false) throws -> OperationID? {
@@ -121,8 +122,8 @@ extension Node {
   /// Deletes several records of one kind as one operation.
   ///
   /// - Parameters:
-  ///   - records: of which only the ids count.
-  ///   - force: also organizations that are in use; their users read as None then.
+  ///   - records: the records; only their ids are used.
+  ///   - force: whether to delete organizations that are in use; the records that use them then show None.
   /// - Returns: the id of the operation, for ``Node/undo(_:isForced:)``; nil if there were no such records.
   @discardableResult
   public func delete<Owner: Record>(_ records: [Owner], force: Bool = false) throws -> OperationID? {
@@ -131,9 +132,9 @@ extension Node {
     return try apply(changes, "\(Owner.kind.name).delete")
   }
 
-  /// Brings a deleted record back.
+  /// Restores a deleted record.
   ///
-  /// - Returns: the record; nil if there never was one, or while what it belongs to is deleted.
+  /// - Returns: the record; nil if it never existed, or as long as the record that it belongs to is deleted.
   @discardableResult
   public func restore<Owner: Record>(_ type: Owner.Type, _ id: UUID) throws -> Owner? {
     var changes = Changes()
@@ -146,14 +147,14 @@ extension Node {
     try sayingWhy { try write(changes.prepared(label, in: store, now: wall()).change) }
   }
 
-  /// Writes changes as one operation, and says how to read what was saved.
+  /// Writes changes as one operation, and returns them for reading what was saved.
   private func applied(_ changes: Changes, _ label: String) throws -> Changes.Prepared {
     let prepared = try changes.prepared(label, in: store, now: wall())
     try write(prepared.change)
     return prepared
   }
 
-  /// Writes a change as one operation; nothing if there is nothing to write.
+  /// Writes a prepared change as one operation; nil if it is empty.
   @discardableResult
   package func write(_ change: PreparedChange) throws -> OperationID? {
     guard !change.isEmpty else { return nil }

@@ -5,12 +5,12 @@ import Storage
 package import Wire
 
 extension Node {
-  /// What a setting is: from the settings lane, else the local copy, else its default.
+  /// The value of a setting: from the settings lane, else from the local copy, else its default.
   public func value<Value>(of setting: Setting<Value>) throws -> Value { try read(.setting(setting)) }
 
-  /// Gives a setting a value, here at once and on all devices.
+  /// Sets a setting, here immediately and on all devices by sync.
   ///
-  /// - Throws: `WaymarkError` with the code `bad_value` for what it can't hold, and `too_many_settings`.
+  /// - Throws: `WaymarkError` with the code `bad_value` if the setting can't have the value, or `too_many_settings`.
   public func set<Value>(_ setting: Setting<Value>, to value: Value) throws {
     try sayingWhy {
       let written = Wire.Value(value.stored)
@@ -24,12 +24,12 @@ extension Node {
     }
   }
 
-  /// Takes a setting back, here and on all devices: its default holds again.
+  /// Removes the value of a setting, here and on all devices, so that its default applies again.
   public func remove<Value>(_ setting: Setting<Value>) throws {
     try sayingWhy { _ = try unsetSetting(setting.key) }
   }
 
-  /// All settings that are set, by key.
+  /// All settings that have a value, by key.
   public func settings() throws -> [String: StoredSetting] {
     try sayingWhy {
       var found: [String: StoredSetting] = [:]
@@ -42,7 +42,9 @@ extension Node {
     StoredSettings(store: store, copy: home.storage.preferences)
   }
 
-  /// Gives a setting a value here and on all devices, and says whether it had another before.
+  /// Sets a setting, here and on all devices.
+  ///
+  /// - Returns: whether the value has changed.
   package func setSetting(_ key: String, to value: Value) throws -> Bool {
     let draft = try storedSettings.draft(key, value)
     if !draft.isEmpty { try write("settings.set", draft) }
@@ -50,7 +52,9 @@ extension Node {
     return !draft.isEmpty
   }
 
-  /// Takes a setting back here and on all devices, and says whether it was set.
+  /// Removes the value of a setting, here and on all devices.
+  ///
+  /// - Returns: whether it had a value.
   package func unsetSetting(_ key: String, as verb: String = "settings.unset") throws -> Bool {
     let draft = try storedSettings.removal(key)
     if !draft.isEmpty { try write(verb, draft) }
@@ -58,7 +62,7 @@ extension Node {
     return !draft.isEmpty
   }
 
-  /// After a commit that touched the settings lane: the copy follows.
+  /// Updates the local copy of the settings after a commit in the settings lane.
   func settingsDidFold() {
     do {
       try storedSettings.copy.update(from: store)
@@ -69,10 +73,10 @@ extension Node {
 
   // MARK: Onboarding
 
-  /// Which way a person is welcomed on this device.
+  /// The onboarding state of this device.
   public func onboarding() throws -> Onboarding { try read(.onboarding) }
 
-  /// Onboarding is done: on this device, and, by a setting that reaches all devices, for this person.
+  /// Marks onboarding as completed: on this device and, by a synced setting, for the person.
   public func completeOnboarding() throws {
     try sayingWhy {
       let draft = try storedSettings.draft(Onboarding.flag, .bool(true))
@@ -82,9 +86,9 @@ extension Node {
     }
   }
 
-  /// Has this device welcome the person again.
+  /// Resets onboarding on this device, so that the person is welcomed again.
   ///
-  /// - Parameter everywhere: takes back the setting on all devices too.
+  /// - Parameter everywhere: whether to remove the synced setting, too.
   public func resetOnboarding(everywhere: Bool = false) throws {
     try sayingWhy {
       if everywhere { _ = try unsetSetting(Onboarding.flag, as: "onboarding.reset") }
@@ -92,7 +96,7 @@ extension Node {
     }
   }
 
-  /// What decides which way a person is welcomed, and the device that wrote the synced flag.
+  /// The facts that decide the onboarding state, and the device that wrote the synced flag.
   package func onboardingFacts() throws -> (OnboardingFacts, DeviceKey?) {
     let isSet = try storedSettings.reading(Onboarding.flag)?.value == .bool(true)
     let source =
@@ -108,7 +112,7 @@ extension Node {
     return (facts, source)
   }
 
-  /// What a returning user is told about the data that is here.
+  /// A summary of the data on this device for a returning user.
   package func returningUser() throws -> Onboarding.ReturningUser {
     let profile = try store.heldProfile()
     func text(_ field: String) -> String? {

@@ -4,7 +4,7 @@ import Replication
 import Storage
 import Wire
 
-/// Which way a person is welcomed on this device.
+/// The onboarding state of a device, which decides how a person is welcomed.
 ///
 /// ```swift
 /// switch try await node.onboarding() {
@@ -14,40 +14,40 @@ import Wire
 /// }
 /// ```
 public enum Onboarding: Hashable, Sendable {
-  /// There is nothing of this person yet, as far as this device knows.
+  /// As far as this device knows, the person has no data yet.
   case newUser
-  /// Onboarding was completed on another device, and what is there has come here. Premium only: to a free user
-  /// records don't come.
+  /// Onboarding was completed on another device, and its data has arrived here. Only with premium, since records don't
+  /// sync without it.
   case returningUser(ReturningUser)
-  /// Onboarding was completed on this very device.
+  /// Onboarding was completed on this device.
   case completedHere
 
-  /// What a returning user is told about the data that is here.
+  /// A summary of the data on this device for a returning user.
   public struct ReturningUser: Hashable, Sendable {
-    /// How many habits are here.
+    /// The number of habits.
     public let habits: Int
-    /// How many categories are here.
+    /// The number of categories.
     public let categories: Int
-    /// How many trips are here.
+    /// The number of trips.
     public let trips: Int
-    /// The profile's name; nil if there is no profile yet.
+    /// The profile's name; nil if it has none.
     public let profileName: String?
-    /// What the profile still lacks.
+    /// The missing parts of the profile.
     public let missing: [ProfilePart]
 
     /// Whether the profile has a name.
     public var hasProfile: Bool { profileName != nil }
   }
 
-  /// What a profile should have.
+  /// The parts that a profile should have.
   public enum ProfilePart: String, Hashable, Sendable, CaseIterable, Codable {
     /// The person's name.
     case name
     /// A picture.
     case avatar
-    /// Light, dark, or as the system.
+    /// The appearance: light, dark or as the system.
     case appearance
-    /// The zone of where they live.
+    /// The person's home time zone.
     case homeTimezone
   }
 }
@@ -83,10 +83,10 @@ extension Onboarding.ReturningUser: Codable {
 }
 
 extension Onboarding {
-  /// The synced setting.
+  /// The key of the synced setting.
   static var flag: String { KnownPreference.hasCompletedOnboarding.key }
 
-  /// Whether this device has welcomed the person; the other devices do not know.
+  /// Whether onboarding was completed on this device; not synced.
   static func isCompleted(in store: Store) throws -> Bool {
     try store.meta(MetaKey.completedOnboarding) == [1]
   }

@@ -1,17 +1,18 @@
 import Wire
 
-/// What keeps things from being as they should, and which states of peers only follow from something else.
+/// Finds the root causes of current problems, and which states of peers are only consequences.
 ///
-/// A device that is cut off sees every peer as unreachable: that is said once, of this device, and not of each peer.
+/// A device without a network sees every peer as unreachable. That is reported once, for this device, and not for each
+/// peer.
 struct RootCauses {
   let isServing: Bool
-  /// Why records do not sync; nil if they do.
+  /// Why records don't sync; nil if they do.
   let obstacle: Reason?
   let notices: [NodeStatus.Notice]
   let peers: [Peer]
   let conflicts: Int
 
-  /// Roots only, the gravest first.
+  /// Root causes only, the most severe first.
   var all: [NodeStatus.Cause] {
     var causes = notices.map { notice in
       cause(notice.reason, text: notice.text, next: notice.next)
@@ -27,17 +28,17 @@ struct RootCauses {
     return order.flatMap { severity in causes.filter { $0.reason.severity == severity } }
   }
 
-  /// The reason, said once elsewhere, from which the state of a peer follows; nil if it is the peer's own.
+  /// The root cause of a peer's state if it is reported elsewhere; nil if the peer's state is a cause of its own.
   func consequence(_ peer: Peer) -> Reason? {
     guard peer.reason != .inSync else { return nil }
-    let said = notices.map(\.reason)
-    // No peer admits a device that is out of the circle.
-    if peer.reason == .turnedAway, let out = said.first(where: { $0 == .revoked || $0 == .notAMember }) {
-      return out
+    let known = notices.map(\.reason)
+    // No peer admits a device that is not a member.
+    if peer.reason == .turnedAway, let found = known.first(where: { $0 == .revoked || $0 == .notAMember }) {
+      return found
     }
     if !isServing { return peer.reason == .paused ? nil : .notRunning }
     if let obstacle, peer.reason == obstacle { return obstacle }
-    if [.diskFull, .peerClockAhead].contains(peer.reason), said.contains(peer.reason) { return peer.reason }
+    if [.diskFull, .peerClockAhead].contains(peer.reason), known.contains(peer.reason) { return peer.reason }
     if peer.reason == .digestMismatch,
       notices.contains(where: { $0.reason == .digestMismatch && $0.device == peer.device })
     {
@@ -53,7 +54,7 @@ struct RootCauses {
       consequences: peers.filter { consequence($0) == reason }.map(\.name))
   }
 
-  /// Nobody at all can be reached, and several should be: it is this machine that is cut off.
+  /// Whether this machine seems to have no network: several peers have no route, and none is connected.
   private var hasNoNetwork: Bool {
     peers.count { $0.reason == .noRoute } > 1 && peers.allSatisfy { $0.roundTrip == nil }
   }
@@ -61,7 +62,7 @@ struct RootCauses {
   private var ownCause: NodeStatus.Cause? { isServing || peers.isEmpty ? nil : cause(.notRunning) }
 
   private var gateCause: NodeStatus.Cause? {
-    // That this device is out of the circle is a notice already.
+    // A notice already reports that this device is not a member.
     guard let obstacle, !notices.contains(where: { $0.reason == obstacle }) else { return nil }
     return cause(obstacle)
   }
@@ -69,8 +70,8 @@ struct RootCauses {
   private var networkCause: NodeStatus.Cause? {
     guard hasNoNetwork else { return nil }
     return cause(
-      .noRoute, text: "this machine has no way to any of the other devices",
-      next: "see that this machine is connected to a network")
+      .noRoute, text: "this machine can't reach any of the other devices",
+      next: "check that this machine is connected to a network")
   }
 
   private var conflictCause: NodeStatus.Cause? {

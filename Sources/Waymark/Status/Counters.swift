@@ -2,18 +2,18 @@ import Replication
 import Storage
 import Wire
 
-/// What a node has counted since it opened, for `metrics`.
+/// Counters of a node since it was opened, for `metrics`.
 struct Counters: Sendable {
-  /// Change sets of each lane that got their place in the store, own ones among them.
+  /// Change sets that were stored, by lane, including our own.
   var applied: [Lane: UInt64] = [.settings: 0, .records: 0]
-  /// Change sets that got none, by why.
+  /// Change sets that were not stored, by reason.
   var rejected: [String: UInt64] = ["duplicate": 0, "excluded": 0, "early": 0, "invalid": 0]
-  /// Connections that were ended because of the other side, by why.
+  /// Connections closed because of the other side, by reason.
   var refused: [String: UInt64] = ["misbehaved": 0, "not_a_member": 0, "revoked": 0]
-  /// Of connections that have ended.
+  /// Bytes of closed connections.
   var bytesReceived: UInt64 = 0
   var bytesSent: UInt64 = 0
-  /// Beacons that were sent, and those of members that were believed.
+  /// Beacons sent, and members' beacons that passed all checks.
   var beaconsSent: UInt64 = 0
   var beaconsBelieved: UInt64 = 0
 

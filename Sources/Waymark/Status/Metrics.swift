@@ -5,11 +5,11 @@ import Storage
 import Transport
 import Wire
 
-/// Numbers in the text format of Prometheus, version 0.0.4.
+/// Metrics in the Prometheus text format, version 0.0.4.
 package struct Metrics: Codable, Sendable {
   package enum Kind: String, Codable, Sendable { case gauge, counter }
 
-  /// One number, measured of several things.
+  /// A metric with its samples.
   package struct Family: Codable, Sendable {
     let name: String
     let type: Kind
@@ -17,13 +17,13 @@ package struct Metrics: Codable, Sendable {
     var samples: [Sample]
   }
 
-  /// The number of one thing.
+  /// One value with its labels.
   package struct Sample: Codable, Sendable {
     let labels: Labels
     let value: Double
   }
 
-  /// What a sample is of, in order.
+  /// The labels of a sample, in order.
   package struct Labels: Codable, Sendable {
     let pairs: [(name: String, value: String)]
 
@@ -55,7 +55,7 @@ package struct Metrics: Codable, Sendable {
     add(name, kind, help, [([], value)])
   }
 
-  /// Families without a sample are left out: their head alone would say nothing.
+  /// The metrics as text, without families that have no samples.
   package var text: String {
     families.filter { !$0.samples.isEmpty }.map { family in
       let head = "# HELP \(family.name) \(family.help)\n# TYPE \(family.name) \(family.type.rawValue)\n"
@@ -99,17 +99,17 @@ extension NodeInspection {
       metrics.add(
         "start_time_seconds", .gauge, "When the node began to serve, as Unix time.", seconds(started))
       metrics.add(
-        "uptime_seconds", .gauge, "For how long the node has served.", seconds(max(0, now - started)))
+        "uptime_seconds", .gauge, "How long the node has been serving.", seconds(max(0, now - started)))
     }
     metrics.add(
       "premium_active", .gauge, "Whether this device has premium.", status.sync.premium.isActive ? 1 : 0)
     if let until = status.sync.premium.validUntil?.milliseconds {
       metrics.add("premium_end_timestamp_seconds", .gauge, "When premium ends, as Unix time.", seconds(until))
     }
-    metrics.add("conflicts", .gauge, "Conflicts that wait for a decision.", Double(status.conflicts))
+    metrics.add("conflicts", .gauge, "Unresolved conflicts.", Double(status.conflicts))
     metrics.add(
       "unreplicated_change_sets", .gauge, "Change sets that no other device is known to hold.",
-      Double(status.loss.changeSets))
+      Double(status.replicationRisk.changeSets))
     let home = maintenance.home
     let files = ["store": home.store, "log": home.store + "-wal"]
     metrics.add(
@@ -117,7 +117,7 @@ extension NodeInspection {
       files.sorted { $0.key < $1.key }.map { name, path in ([("file", name)], Double(Files.size(path) ?? 0)) }
     )
     if let free = Disk(home.path)?.free {
-      metrics.add("disk_free_bytes", .gauge, "Room that is left on the disk of the store.", Double(free))
+      metrics.add("disk_free_bytes", .gauge, "Free space on the disk of the store.", Double(free))
     }
   }
 
@@ -127,11 +127,12 @@ extension NodeInspection {
       lanes.map { ([("lane", $0.0)], value($0.1)) }
     }
     metrics.add(
-      "lane_open", .gauge, "Whether this device lets a lane flow.", samples { $0.isOpen ? 1 : 0 })
+      "lane_open", .gauge, "Whether the lane is open on this device.", samples { $0.isOpen ? 1 : 0 })
     metrics.add(
       "change_sets", .gauge, "Change sets in the store.", samples { Double($0.changeSets) })
     metrics.add(
-      "parked_change_sets", .gauge, "Change sets that wait for their time.", samples { Double($0.parked) })
+      "parked_change_sets", .gauge, "Change sets dated in the future and not applied yet.",
+      samples { Double($0.parked) })
   }
 
   private func addPeers(_ status: NodeStatus, _ metrics: inout Metrics) {
@@ -169,7 +170,7 @@ extension NodeInspection {
       "peer_last_seen_timestamp_seconds", .gauge, "When the peer was last connected, as Unix time.",
       samples { ($0.lastSeen?.milliseconds).map(seconds) })
     metrics.add(
-      "peer_round_trip_seconds", .gauge, "How long the last sign of life of the peer took.",
+      "peer_round_trip_seconds", .gauge, "The round-trip time of the last heartbeat to the peer.",
       samples { ($0.roundTrip?.wholeMilliseconds).map(seconds) })
     metrics.add(
       "peer_clock_skew_seconds", .gauge, "How far the peer's clock is ahead of this machine's.",
@@ -179,7 +180,7 @@ extension NodeInspection {
   private func addReasons(_ status: NodeStatus, _ metrics: inout Metrics) {
     metrics.add(
       "reason_present", .gauge,
-      "What keeps something from being in order, without what only follows; always 1.",
+      "Root causes of current problems, by reason; always 1.",
       status.causes.map { cause in
         let labels = [
           ("reason", cause.reason.rawValue), ("severity", cause.reason.severity.rawValue),
@@ -196,20 +197,20 @@ extension NodeInspection {
     guard let serving = connections.serving else { return }
     let counters = connections.counters
     metrics.add(
-      "change_sets_applied_total", .counter, "Change sets taken into the store since the node started.",
+      "change_sets_applied_total", .counter, "Change sets stored since the node started.",
       Lane.allCases.map { ([("lane", "\($0)")], Double(counters.applied[$0] ?? 0)) })
     metrics.add(
-      "change_sets_rejected_total", .counter, "Change sets not taken into the store since the node started.",
+      "change_sets_rejected_total", .counter, "Change sets received and not stored since the node started.",
       samples(counters.rejected))
     metrics.add(
-      "connections_refused_total", .counter, "Connections ended by this side since the node started.",
+      "connections_refused_total", .counter, "Connections closed by this node since it started.",
       samples(counters.refused))
     metrics.add(
       "beacons_sent_total", .counter, "Beacons sent on local networks since the node started.",
       Double(counters.beaconsSent))
     metrics.add(
       "beacons_believed_total", .counter,
-      "Beacons of members that named an address to dial, since the node started.",
+      "Valid beacons from members, with an address to dial, since the node started.",
       Double(counters.beaconsBelieved))
     let live = serving.links.values.map(\.link.byteCounts)
     metrics.add(
@@ -222,7 +223,7 @@ extension NodeInspection {
 }
 
 extension [(labels: [(String, String)], value: Double)] {
-  /// The same notice may stand twice, with other words; a sample may not.
+  /// Without samples of equal labels, which Prometheus rejects: a reason may be present twice, with different texts.
   fileprivate var uniqueByLabels: Self {
     var seen: Set<String> = []
     return filter { seen.insert($0.labels.map(\.1).joined(separator: "\0")).inserted }

@@ -5,7 +5,7 @@ import Replication
 import Storage
 import Wire
 
-/// How many records the newest own operation has, so that an import of many is counted once and not at each look.
+/// Caches the content of the newest operation, so that a large import is counted once and not at each `status`.
 final class CountedOperation {
   fileprivate var sets: [ChangeSetID] = []
   fileprivate var content: OperationContent?
@@ -46,15 +46,15 @@ extension NodeInspection {
       })
   }
 
-  /// Up to which sequence a device holds the branch that ends in a tip, as far as it has said; 0 for none.
+  /// The sequence up to which a peer is known to hold the branch that ends in a tip; 0 if it holds none of it.
   private func held(_ tip: LogHead, by peer: DeviceKey) throws -> UInt64 {
     guard let theirs = replica.holdings[peer]?[tip.log.lane].heads else { return 0 }
     if theirs.contains(tip) { return tip.sequence }
     guard theirs.tipCount(of: tip.log) == 1, let head = theirs[tip.log],
       replica[tip.log.lane].heads.tipCount(of: tip.log) == 1
     else { return 0 }
-    // More of a log than is here: of the own one that can't be, so it is another branch. Of another's it is what is
-    // still to come, and a set stands on all before it.
+    // The peer has more of the log than this device. For our own log that means another branch. For another device's
+    // log it has everything that is here, because a set requires all sets before it.
     if head.sequence > tip.sequence { return tip.log.device == device ? 0 : tip.sequence }
     return try store.holds(head) ? head.sequence : 0
   }
@@ -68,7 +68,7 @@ extension NodeInspection {
     return .operation(try history.operation(operation, try content(of: operation)))
   }
 
-  /// What an operation did: an import of many records is counted once, not at each look.
+  /// The content of an operation, from the cache if it is the same operation as last time.
   private func content(of operation: Storage.Operation) throws -> OperationContent {
     let sets = operation.sets.map(\.origin.stamp.set)
     if let known = countedOperation.content, countedOperation.sets == sets { return known }
@@ -77,11 +77,11 @@ extension NodeInspection {
     return content
   }
 
-  // MARK: Not seen
+  // MARK: Devices not seen
 
-  /// Devices that were not seen for long: what they hold may be out of date, or they may be lost.
+  /// The notice of devices not seen for two weeks: their data may be out of date, or they may be lost.
   var unseenNotice: NodeStatus.Notice? {
-    // Right after a start nobody is connected yet.
+    // Right after a start no device is connected yet.
     if let started = connections.serving?.startedAt, now - started < Self.settlingMilliseconds { return nil }
     guard connections.member != nil else { return nil }
     let unseen = circle.evaluation.members.values.compactMap { member -> (Member, Moment)? in
@@ -94,8 +94,8 @@ extension NodeInspection {
     let days = (now - since) / 86_400_000
     let text =
       unseen.count == 1
-      ? "\(names[0]) was not seen for \(days) days, since \(CivilTime.text(since).prefix(10))"
-      : "\(names.joined(separator: ", ")) were not seen for two weeks or more"
+      ? "\(names[0]) has not been seen for \(days) days, since \(CivilTime.text(since).prefix(10))"
+      : "\(names.joined(separator: ", ")) have not been seen for two weeks or more"
     return NodeStatus.Notice(
       .notSeen, text: text,
       next: unseen.count == 1

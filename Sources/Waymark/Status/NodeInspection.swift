@@ -5,11 +5,11 @@ import Replication
 import Storage
 import Wire
 
-/// A look at a node at one moment: what `status`, `peers` and `metrics` show.
+/// The state of a node at one moment, from which `status`, `peers` and `metrics` are built.
 struct NodeInspection {
   let connections: Connections
   let maintenance: StoreMaintenance
-  /// What the node has reported since it started.
+  /// Notices that the node's shell has collected since it started.
   let reported: [NodeNotice]
   let countedOperation: CountedOperation
   let now: Moment
@@ -54,7 +54,7 @@ struct NodeInspection {
         var peer = peer
         peer.consequenceOf = causes.consequence(peer)
         return peer
-      }, causes: causes.all, loss: try replicationRisk(), storeCheck: .init(replicator.storeCheck, store),
+      }, causes: causes.all, replicationRisk: try replicationRisk(), storeCheck: .init(replicator.storeCheck, store),
       keys: maintenance.home.keyStates)
   }
 
@@ -65,12 +65,12 @@ struct NodeInspection {
       parked: Int(clamping: try store.parkedCount(lane)))
   }
 
-  /// Whether records sync, and if not, why.
+  /// Whether records sync, and if not, why and what to do about it.
   var syncState: SyncState {
     SyncState(replica.ownGate(now: now), begins: premiumBegins, exclusion: connections.exclusion)
   }
 
-  /// When an entitlement that is held already begins to count.
+  /// When the first entitlement that is not yet valid becomes valid; nil if there is none.
   private var premiumBegins: Moment? {
     let now = replica.gateTime(now: now)
     return circle.evaluation.entitlements.filter {
@@ -84,12 +84,12 @@ struct NodeInspection {
     PeerInspection(connections, now: Now(wall: now, steady: connections.loop.steady))
   }
 
-  /// Every other member, connected or not, by name.
+  /// The other members of the circle, connected or not, sorted by name.
   func peers() throws -> [Peer] {
     peerInspection.peers(connections.names, ahead: try clockAgreement.authorsAhead())
   }
 
-  /// When a device was last connected: now, if it is.
+  /// When a device was last connected; now if it is connected.
   func lastSeen(of device: DeviceKey) -> Moment? { peerInspection.lastSeen(of: device) }
 
   var clockAgreement: ClockAgreement {
@@ -116,7 +116,7 @@ struct NodeInspection {
     found += [
       NodeStatus.Notice.damaged(
         store.damagedSets, hasPeers: !connections.others.isEmpty, advice: home.restoreAdvice(now: now), names),
-      connections.missingPeers.isEmpty ? nil : connections.serving?.finder?.notice, connections.exclusion,
+      connections.missingPeers.isEmpty ? nil : connections.serving?.beacons?.notice, connections.exclusion,
     ].compactMap { $0 }
     found += connections.revocationStatus.unheardNotices
     found += NodeStatus.Notice.forks(circle, store, names)

@@ -5,59 +5,59 @@ import Replication
 import Storage
 public import Wire
 
-/// What a node knows about itself at one moment: what a status screen shows.
+/// The status of a node at one moment, with everything that a status screen shows.
 public struct NodeStatus: Hashable, Sendable {
-  /// The key that names this device.
+  /// The public key that identifies this device.
   public let device: DeviceKey
-  /// What this device is called in its circle.
+  /// The name of this device in its circle.
   public let name: String
-  /// The circle it is in.
+  /// The circle of this device.
   public let circle: CircleID
-  /// Names the logs that this device writes.
+  /// The incarnation under which this device writes its logs.
   public let incarnation: String
   /// The version of the library.
   public let version: String
-  /// Since when it serves; nil if it does not.
+  /// When it started serving; nil while it does not serve.
   public let servingSince: Date?
-  /// `ADDR:PORT` at which it serves its peers; nil if it does not.
+  /// The `ADDR:PORT` at which it listens; nil while it does not serve.
   public let address: String?
-  /// Whether records sync, and if not, why and what helps.
+  /// Whether records sync, and if not, why and what to do about it.
   public let sync: SyncState
-  /// The stream of settings.
+  /// The settings lane.
   public let settings: Lane
-  /// The stream of records.
+  /// The records lane.
   public let records: Lane
-  /// How many records are visible.
+  /// The numbers of visible records.
   public let counts: Counts
-  /// Conflicts that wait for a look; see ``Node/conflicts()``.
+  /// The number of unresolved conflicts; see ``Node/conflicts()``.
   public let conflicts: Int
-  /// What a person should know, each thing once.
+  /// Notices for people, each reported once.
   public let notices: [Notice]
   /// The other devices of the circle.
   public let peers: [Peer]
-  /// What keeps things from being as they should, the gravest first, without what only follows from it.
+  /// The root causes of current problems, the most severe first, without their consequences.
   public let causes: [Cause]
-  /// What would be lost if this disk died now.
+  /// The changes that would be lost if this disk failed now.
   public let replicationRisk: ReplicationRisk
-  /// How far the quiet verification of the store has come.
+  /// The progress of the background check of the store.
   public let storeCheck: StoreCheck
-  /// How the key files are protected.
+  /// The protection of the key files.
   public let keys: KeyStates
 
-  /// Whether it serves its peers.
+  /// Whether the node is serving.
   public var isServing: Bool { address != nil }
 
-  /// One of the two streams of changes of this device.
+  /// The state of a lane on this device.
   public struct Lane: Hashable, Sendable, Codable {
-    /// Whether this device lets it flow.
+    /// Whether the lane is open on this device.
     public let isOpen: Bool
-    /// Why it is closed; nil if it is open.
+    /// Why the lane is closed; nil if it is open.
     public let reason: Reason?
-    /// Names the data: devices that hold the same have the same.
+    /// The hash of the lane's data, in hexadecimal; equal on devices that hold the same data.
     public let digest: String
-    /// How many change sets are stored.
+    /// The number of stored change sets.
     public let changeSets: Int
-    /// How many of them are dated in the future and wait for their time.
+    /// How many of them are parked: they are dated in the future, or depend on one that is.
     public let parked: Int
 
     private enum CodingKeys: String, CodingKey {
@@ -69,15 +69,15 @@ public struct NodeStatus: Hashable, Sendable {
     }
   }
 
-  /// How far the quiet verification of the store has come, which begins again when it is through.
+  /// The progress of the background check, which verifies the stored change sets in passes, over and over.
   public struct StoreCheck: Hashable, Sendable, Codable {
-    /// Change sets that were verified in this pass.
+    /// The number of change sets verified in this pass.
     public let checked: Int
-    /// Change sets that are stored.
+    /// The number of change sets to verify.
     public let total: Int
-    /// When the last pass was through; nil if none was.
+    /// When the last pass was completed; nil if none was.
     public let completed: Date?
-    /// Change sets that the disk has damaged.
+    /// The number of stored change sets that are damaged.
     public let damaged: Int
 
     init(_ check: Engine.StoreCheck, _ store: Store) {
@@ -88,7 +88,7 @@ public struct NodeStatus: Hashable, Sendable {
     }
   }
 
-  /// How many records of each kind are visible; what every store begins with is left out.
+  /// The numbers of visible records by kind, without the seeds that every store starts with.
   public struct Counts: Hashable, Sendable, Codable {
     /// Visible trips.
     public let trips: Int
@@ -98,60 +98,61 @@ public struct NodeStatus: Hashable, Sendable {
     public let transportation: Int
     /// Visible activities.
     public let activities: Int
-    /// Visible organizations, without None.
+    /// Visible organizations, except None.
     public let organizations: Int
     /// Visible habits.
     public let habits: Int
     /// Visible categories.
     public let categories: Int
-    /// Visible entries of habits.
-    public let habitLogs: Int
+    /// Visible habit entries.
+    public let habitEntries: Int
     /// Settings that are set.
     public let settings: Int
   }
 
-  /// One root of what is not as it should be.
+  /// A root cause of a current problem.
   public struct Cause: Hashable, Sendable {
-    /// What it is.
+    /// The reason code.
     public let reason: Reason
-    /// A clause for people.
+    /// A human-readable clause.
     public let text: String
-    /// The command of `waymark` that helps; nil if none does.
+    /// What to do next, usually a `waymark` command; nil if nothing helps.
     public let next: Step?
-    /// The peer that it is about.
+    /// The peer that it concerns; nil if it concerns this device.
     public let peer: DeviceReference?
-    /// The names of the peers whose state follows from it.
+    /// The names of the peers whose state is a consequence.
     public let consequences: [String]
   }
 
-  /// What would be lost if this disk died now: what is stored here and, by the word of the other devices, nowhere else.
+  /// The changes that would be lost if this disk failed now: those that, as far as the other devices have reported, are
+  /// stored only here.
   public struct ReplicationRisk: Hashable, Sendable {
-    /// Change sets that no other device is known to hold.
+    /// The number of change sets that no other device is known to hold.
     public let changeSets: Int
-    /// What the newest of them did; nil if there is none.
+    /// The newest of them; nil if there is none.
     public let newest: Newest?
-    /// What is known of each other device, by name.
+    /// What each other device is known to hold, sorted by name.
     public let devices: [Holder]
 
     /// The newest change that no other device is known to hold.
     public enum Newest: Hashable, Sendable {
-      /// What was done.
+      /// The operation that made it.
       case operation(History.Operation)
-      /// Something that is dated in the future and can't be read before its time.
+      /// An operation that is dated in the future, with contents that can't be read before that time.
       case waiting(id: OperationID, time: Date, deviceName: String)
     }
 
-    /// One other device.
+    /// What another device is known to hold.
     public struct Holder: Hashable, Sendable, Codable {
-      /// The key that names it.
+      /// The public key that identifies the device.
       public let device: DeviceKey
-      /// What it is called here.
+      /// Its display name on this device.
       public let name: String
-      /// Change sets that are here and that it is not known to hold; nil if it never said what it holds.
+      /// The number of change sets here that it is not known to hold; nil if it never reported what it holds.
       public let lacking: Int?
-      /// When the newest of these was written.
+      /// When the newest of these was written; nil if there is none.
       public let newestLacking: Date?
-      /// When it last said so.
+      /// When it last reported what it holds; nil if it never did.
       public let asOf: Date?
     }
   }
@@ -175,7 +176,7 @@ extension NodeStatus: Codable {
     case notices
     case peers
     case causes = "reasons"
-    case loss
+    case replicationRisk = "loss"
     case storeCheck
     case keys
   }
@@ -197,12 +198,13 @@ extension NodeStatus: Codable {
     try container.encode(notices, forKey: .notices)
     try container.encode(peers, forKey: .peers)
     try container.encode(causes, forKey: .causes)
-    try container.encode(loss, forKey: .loss)
+    try container.encode(replicationRisk, forKey: .replicationRisk)
     try container.encode(storeCheck, forKey: .storeCheck)
     try container.encode(keys, forKey: .keys)
   }
 
-  /// Encodes what is told to whoever helps: nothing that people wrote into trips, habits, settings or the profile.
+  /// Encodes the part for support reports, which excludes everything that people wrote into trips, habits, settings or
+  /// the profile.
   package func encodeForOthers(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try encodeGate(to: &container)
@@ -254,7 +256,7 @@ extension NodeStatus: Codable {
     notices = try container.decode([Notice].self, forKey: .notices)
     peers = try container.decode([Peer].self, forKey: .peers)
     causes = try container.decode([Cause].self, forKey: .causes)
-    loss = try container.decode(ReplicationRisk.self, forKey: .loss)
+    replicationRisk = try container.decode(ReplicationRisk.self, forKey: .replicationRisk)
     storeCheck = try container.decode(StoreCheck.self, forKey: .storeCheck)
     keys = try container.decode(KeyStates.self, forKey: .keys)
   }
@@ -360,6 +362,6 @@ extension NodeStatus.Counts {
       trips: count(Registry.trip), lodging: count(Registry.lodging),
       transportation: count(Registry.transportation), activities: count(Registry.activity),
       organizations: count(Registry.organization), habits: count(Registry.habit),
-      categories: count(Registry.category), habitLogs: count(Registry.habitEntry), settings: count(Registry.setting))
+      categories: count(Registry.category), habitEntries: count(Registry.habitEntry), settings: count(Registry.setting))
   }
 }

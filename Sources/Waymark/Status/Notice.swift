@@ -2,18 +2,18 @@ public import Foundation
 public import Wire
 
 extension NodeStatus {
-  /// Something that a person should know until it is over.
+  /// Something that a person should know until it is resolved.
   public struct Notice: Hashable, Sendable {
-    /// What it is about.
+    /// The reason code.
     public let reason: Reason
-    /// A clause for people.
+    /// A human-readable clause.
     public let text: String
-    /// The command of `waymark` that helps; nil if none does.
+    /// What to do next, usually a `waymark` command; nil if nothing helps.
     public let next: Step?
-    /// What else programs may want to know.
+    /// More data for programs.
     public let details: Details
 
-    /// The device that it is about.
+    /// The device that it concerns, if it concerns a single one.
     public var device: DeviceKey? {
       switch details {
       case .device(let device), .unseen(let device, _): device
@@ -23,7 +23,7 @@ extension NodeStatus {
       }
     }
 
-    /// The operation that it is about; see ``Node/undo(_:isForced:)``.
+    /// The operation that it concerns, if any; see ``Node/undo(_:isForced:)``.
     public var operation: OperationID? {
       if case .massDeletion(let deletion) = details { deletion.operation } else { nil }
     }
@@ -35,51 +35,51 @@ extension NodeStatus {
       self.details = details
     }
 
-    /// What a notice is about, beyond what its text says.
+    /// The data of a notice, in addition to its text.
     public enum Details: Hashable, Sendable {
-      /// There is no more to say.
+      /// No additional data.
       case none
-      /// A device.
+      /// The device that the notice concerns.
       case device(DeviceKey)
-      /// Devices that were not seen for long, the one that was seen first of all among them first.
+      /// Devices not seen for two weeks or more, the longest unseen first, preceded by the key of that one.
       case unseen(DeviceKey, [Unseen])
-      /// How many own change sets are dated ahead, and the date of the newest.
+      /// The number of our own change sets that are dated ahead, and the date of the newest.
       case futureDated(changeSets: Int, newest: Date)
-      /// How far the clock of the other devices is ahead of this one's.
+      /// How far the clocks of the other devices are ahead of this one's.
       case clockSkew(milliseconds: Int64)
-      /// Change sets that wait for their time: how many, until when, and of whom.
+      /// Parked change sets: how many, when the first is due, and which devices wrote them.
       case parked(changeSets: Int, due: Date, deviceNames: [String])
-      /// The first of the change sets that the disk has damaged, and how many there are.
+      /// Damaged change sets: the first of them, and how many there are.
       case damaged([ChangeSetReference], count: Int)
-      /// Who revoked this device, and when.
+      /// The device that revoked this one, and when.
       case revoked(by: DeviceKey, at: Date)
-      /// A revoked device, and the members that are not known to have heard of it.
+      /// A revoked device, and the members that are not known to have received the revocation.
       case unheard(DeviceReference, notHeard: [DeviceReference])
       /// A large deletion by another device.
       case massDeletion(MassDeletion)
     }
 
-    /// A device that was not seen for long.
+    /// A device not seen for two weeks or more.
     public struct Unseen: Hashable, Sendable, Codable {
-      /// The key that names it.
+      /// The public key that identifies the device.
       public let device: DeviceKey
-      /// What it is called here.
+      /// Its display name on this device.
       public let name: String
       /// When it was last connected; nil if that is not known.
       public let lastSeen: Date?
-      /// Since when it has not been seen, as far as can be told.
+      /// When it was last connected, last in sync or, if neither is known, admitted.
       public let since: Date
     }
 
-    /// A change set by its place in a log.
+    /// A change set, identified by its position in a log.
     public struct ChangeSetReference: Hashable, Sendable, Codable {
-      /// Whose log it is.
+      /// The author of the log.
       public let device: DeviceKey
-      /// What that device is called here.
+      /// That device's display name on this device.
       public let name: String
       /// `settings` or `records`.
       public let lane: String
-      /// The number in the log.
+      /// The sequence number in the log.
       public let sequence: UInt64
       /// The id of the change set.
       public let id: String
@@ -160,7 +160,7 @@ extension NodeStatus.Notice: Codable {
 }
 
 extension NodeStatus.Notice.Details {
-  /// Which details there are shows in their keys.
+  /// Tells the cases apart by the keys that are present.
   fileprivate init(
     _ container: KeyedDecodingContainer<NodeStatus.Notice.CodingKeys>
   ) throws {

@@ -4,7 +4,7 @@ import Storage
 import Wire
 
 extension NodeStatus.Notice {
-  /// Stored change sets that the disk has altered; nil if none are known.
+  /// The notice of damaged change sets; nil if none are known.
   static func damaged(
     _ sets: [DamagedSet], hasPeers: Bool, advice: @autoclosure () -> Step, _ names: DeviceNames
   ) -> NodeStatus.Notice? {
@@ -12,8 +12,8 @@ extension NodeStatus.Notice {
     let them = sets.count == 1 ? "it" : "them"
     return NodeStatus.Notice(
       .damagedSet,
-      text: "the disk has damaged \(plural(sets.count, "stored change set")) (\(names.list(sets)))"
-        + (hasPeers ? "; peers that have \(them) are asked again" : ""),
+      text: "\(plural(sets.count, "stored change set")) \(sets.count == 1 ? "is" : "are") damaged on disk "
+        + "(\(names.list(sets)))" + (hasPeers ? "; requesting \(them) from peers that have a copy" : ""),
       next: hasPeers
         ? "\(waymark: "run"), until a device that has \(them) connects; if none does, \(advice())" : advice(),
       .damaged(
@@ -26,19 +26,20 @@ extension NodeStatus.Notice {
 
   private static let damagedListedMax = 100
 
-  /// Forks whose author has not begun another log since: until then it may not know.
+  /// The notices of forks whose author has not started another log since; until it does, it may not know of the fork.
   static func forks(_ circle: Circle, _ store: Store, _ names: DeviceNames) -> [NodeStatus.Notice] {
     let devices = Set(circle.evaluation.forkProofs.map(\.log).filter { !store.hasLeft($0) }.map(\.device))
     return devices.sorted().map { device in
       NodeStatus.Notice(
         .fork,
         text:
-          "two copies of \(names.name(of: device))'s data have written at the same time; both writings are kept",
-        next: "use only one copy of that device's data directory; join anew for another device")
+          "two copies of \(names.name(of: device))'s data directory wrote at the same time; all changes are kept",
+        next: "use only one of the copies; to use another device, let it join with a ticket of its own")
     }
   }
 
-  /// - Parameter isWithholding: whether sets written since the start can't be sent; only a durable note releases them.
+  /// - Parameter isWithholding: whether sets written since the start are withheld, until the store can record their
+  ///   release.
   static func diskFull(_ home: Home, isWithholding: Bool) -> NodeStatus.Notice {
     let next: Step = "make room on its disk: df -h \(shellWord(home.path))"
     return isWithholding
@@ -52,8 +53,8 @@ extension NodeStatus.Notice {
   static let incarnationsSpent = NodeStatus.Notice(
     .incarnationsSpent,
     text:
-      "this device has begun its log anew \(Limits.incarnationsMax) times, the most that is allowed: it takes in "
-      + "what others write, and can write nothing more itself until it is admitted anew; its data stays",
+      "this device has written under \(Limits.incarnationsMax) incarnations, the limit: it still receives changes, but "
+      + "can't write any until it joins the circle again; its data stays",
     next: "\(waymark: "invite", on: "another device"); then here \(waymark: "join TICKET")")
 }
 
@@ -61,10 +62,10 @@ extension NodeNotice {
   func notice(_ names: DeviceNames) -> NodeStatus.Notice {
     switch self {
     case .storeFailed(let why):
-      NodeStatus.Notice(.storeFailed, text: "the store refused to write: \(why)")
+      NodeStatus.Notice(.storeFailed, text: "a transaction failed: \(why)")
     case .digestMismatch(let device, let lane):
       NodeStatus.Notice(
-        .digestMismatch, text: "\(lane): the same changes gave other data on \(names.name(of: device))",
+        .digestMismatch, text: "\(lane): the same changes gave different data on \(names.name(of: device))",
         next: Reason.digestMismatch.next(peer: names.name(of: device)),
         .device(device))
     }

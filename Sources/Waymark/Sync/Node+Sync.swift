@@ -5,24 +5,25 @@ import Storage
 public import Wire
 
 extension Node {
-  /// Whether records sync, and if not, why and what helps.
+  /// Whether records sync, and if not, why and what to do about it.
   public func syncState() throws -> SyncState {
     try read(.syncState)
   }
 
-  /// Opens the records lane, in a running node at once.
+  /// Turns on sync of records; a serving node starts syncing at once.
   ///
-  /// Where two sets of records that have never met would come together, it asks first: show
-  /// ``syncPreview()``, then turn on with `isConfirmed`.
+  /// If this would merge two sets of records for the first time, it needs confirmation: show ``syncPreview()``, then
+  /// call this again with `isConfirmed`.
   ///
-  /// - Throws: `WaymarkError` with the code `free_tier`, `entitlement_expired` or `entitlement_not_yet_valid`
-  ///   without premium, and `needs_yes` where a look at the preview is due.
+  /// - Throws: `WaymarkError` with the code `free_tier`, `entitlement_expired` or `entitlement_not_yet_valid` without
+  ///   premium, or `needs_yes` without a required confirmation.
   @discardableResult
   public func turnSyncOn(isConfirmed: Bool = false) async throws -> SyncState {
     try await turnSyncOn(isConfirmed: isConfirmed, isAtTerminal: false)
   }
 
-  /// - Parameter isAtTerminal: whether a person can be asked; then they are asked wherever records differ.
+  /// - Parameter isAtTerminal: whether a person can be prompted; if so, any difference between records needs
+  ///   confirmation.
   package func turnSyncOn(isConfirmed: Bool, isAtTerminal: Bool) async throws -> SyncState {
     try await sayingWhy {
       try checkPremium()
@@ -31,7 +32,7 @@ extension Node {
       {
         throw question
       }
-      // Asking the peers took time: the node or the entitlement may have ended.
+      // Asking the peers took time: the node may have closed or the entitlement expired.
       try checkOpen()
       try checkPremium()
       try setSync(true)
@@ -39,7 +40,7 @@ extension Node {
     return try syncState()
   }
 
-  /// Closes the records lane of this device; every record stays. Works for everyone.
+  /// Turns off sync of records on this device. All records stay. Works without premium, too.
   @discardableResult
   public func turnSyncOff() throws -> SyncState {
     try sayingWhy {
@@ -49,7 +50,7 @@ extension Node {
     return try syncState()
   }
 
-  /// Dials every peer now rather than when it is its turn.
+  /// Dials all peers now instead of at their next scheduled attempt, and checks existing connections.
   ///
   /// - Throws: `WaymarkError` with the code `not_running` unless the node serves.
   public func syncNow() throws {
@@ -61,22 +62,22 @@ extension Node {
     }
   }
 
-  /// Waits until this node is in sync with every connected peer, or with one.
+  /// Waits until this node is in sync with all connected peers, or with one.
   ///
-  /// In sync is: the same change sets and the same data, in the lanes that the gate leaves open.
+  /// Two devices are in sync if they hold the same change sets and the same data in all open lanes.
   ///
   /// - Parameters:
-  ///   - peer: nil for all that are connected; there must be one.
-  ///   - lane: nil for all that are open.
-  ///   - timeout: how long to wait.
-  /// - Throws: `WaymarkError` with the code of what is in the way when the time is over, as `offline` or `sync_off`.
+  ///   - peer: nil for all connected peers; at least one must be connected.
+  ///   - lane: nil for all open lanes.
+  ///   - timeout: the maximum time to wait.
+  /// - Throws: `WaymarkError` if it times out; its code names the obstacle, such as `offline` or `sync_off`.
   public func waitUntilInSync(
     with peer: DeviceKey? = nil, lane: Lane? = nil, timeout: Duration = .seconds(30)
   ) async throws {
     try await waitUntilInSync(with: peer, lanes: lane.map { [$0] } ?? Lane.allCases, timeout: timeout)
   }
 
-  /// - Parameter lanes: lanes that the gate closes are skipped; if nothing is left to wait for, it is not in sync.
+  /// - Parameter lanes: the lanes to wait for. Closed lanes are skipped; if none is open, the node is not in sync.
   package func waitUntilInSync(with peer: DeviceKey?, lanes: [Lane], timeout: Duration) async throws {
     try await sayingWhy {
       try checkServing()
@@ -86,10 +87,10 @@ extension Node {
     }
   }
 
-  /// What turning sync on would do, before anything is written; asks the connected devices.
+  /// Returns what turning sync on would do, without writing anything; asks the connected devices.
   ///
-  /// - Throws: `WaymarkError` with the code `not_running` unless the node serves, or that of
-  ///   ``turnSyncOn(isConfirmed:)`` without premium.
+  /// - Throws: `WaymarkError` with the code `not_running` unless the node serves; without premium, as
+  ///   ``turnSyncOn(isConfirmed:)``.
   public func syncPreview() async throws -> SyncPreview {
     try await sayingWhy {
       try checkServing()
@@ -98,7 +99,7 @@ extension Node {
     }
   }
 
-  /// A free user is told how to get premium.
+  /// Throws unless this device has premium; the error tells how to get it.
   package func checkPremium() throws {
     try checkNotExcluded()
     let gate = replica.ownGate(now: wall())

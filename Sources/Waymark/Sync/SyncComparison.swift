@@ -5,9 +5,9 @@ import Replication
 import Storage
 import Wire
 
-/// `sync on --preview`: what would become of the records here and on the peers, before anything is written.
+/// `sync on --preview`: compares the records here with those of the peers, without writing anything.
 struct SyncComparison {
-  /// One peer: what it shows, or why it can't be asked.
+  /// A peer with its inventory, or the reason why it could not be asked.
   private struct Asked {
     let peer: Member
     var inventory: Inventory?
@@ -21,7 +21,7 @@ struct SyncComparison {
   private let store: Store
   private let names: DeviceNames
 
-  /// Asks all peers that are there.
+  /// Compares with all connected peers.
   static func run(on node: isolated Node) async throws -> SyncPreview {
     try await PeerInquiry.waitForIntroductions(on: node)
     let others = node.circle.evaluation.members.values.filter { $0.device != node.identity.device }
@@ -38,8 +38,8 @@ struct SyncComparison {
 
   private static func ask(_ peer: Member, after others: [Asked], on node: isolated Node) async -> Asked {
     do {
-      // Peers that folded the same show the same.
-      // Of all answers the digests are never too many for a message.
+      // Peers that folded the same sets have the same inventory, which then need not be transferred again. Digests are
+      // asked for because, unlike heads, they always fit in one message.
       let folded = try await PeerInquiry(peer: peer.device).answer(.records, .digests, on: node).folded
       let known = others.compactMap(\.inventory).first { $0.folded == folded }
       if let known { return Asked(peer: peer, inventory: known) }
@@ -78,7 +78,7 @@ struct SyncComparison {
     }
   }
 
-  /// Some of the records that differ.
+  /// The first records that differ.
   private func differing(_ comparison: InventoryComparison) -> [RecordReference] {
     comparison.differing.prefix(Self.namesMax).map { RecordReference($0, in: store) }
   }
@@ -113,7 +113,7 @@ struct SyncComparison {
 }
 
 extension InventoryComparison {
-  /// In the order of the numbers of the kinds.
+  /// The comparisons by kind, in the order of kind numbers.
   fileprivate var kindComparisons: [SyncPreview.KindComparison] {
     kinds.sorted { $0.key < $1.key }.map { number, counts in
       let kind = RecordKind(number)
@@ -138,12 +138,12 @@ extension WholeRecordRank {
 // MARK: Before sync is turned on
 
 extension SyncComparison {
-  /// What a person should see before sync is turned on; nil if there is nothing to see.
+  /// The question to confirm before sync is turned on; nil if none is needed.
   ///
-  /// Someone at a terminal is asked wherever records differ. A script is stopped only where two sets of data
-  /// meet for the first time: turning sync off and on again does not count.
+  /// At a terminal, any difference between records needs confirmation. A script needs it only if two sets of records
+  /// would merge for the first time, not when sync is turned off and on again.
   ///
-  /// - Parameter isAtTerminal: whether a person can be asked.
+  /// - Parameter isAtTerminal: whether a person can be prompted.
   static func question(isAtTerminal: Bool, on node: isolated Node) async throws -> WaymarkError? {
     guard node.isServing, try isAtTerminal || hasRecords(node.store) else { return nil }
     try await PeerInquiry.waitForIntroductions(on: node)
@@ -155,7 +155,7 @@ extension SyncComparison {
     else { return nil }
     return .needsYes(
       "Turning sync on brings two sets of records together: \(total.onlyHere) only here, \(total.onlyThere) only on "
-        + "other devices, \(total.differing) on both that differ. Nothing is written before your yes.",
+        + "other devices, \(total.differing) on both but different. Nothing is written until you confirm.",
       next: "\(waymark: "sync on --preview"), then \(waymark: "sync on --yes")")
   }
 
@@ -163,7 +163,8 @@ extension SyncComparison {
     try store.visibleCounts().contains { $0.key.lane == .records && $0.value > 0 }
   }
 
-  /// Whether a peer that can be asked has records, and neither side has ever had a change of the other's logs.
+  /// Whether a connected peer has records and the two devices have never exchanged any: their sets of logs are
+  /// disjoint.
   private static func meetsStrangers(_ node: isolated Node) async throws -> Bool {
     let authors = Set(node.replica.records.heads.sorted.map(\.log.device))
     let peers = Set(node.replica.sessions.values.compactMap(\.device)).sorted()
@@ -171,7 +172,7 @@ extension SyncComparison {
       let heads: [LogHead]
       do { heads = try await PeerInquiry(peer: peer).recordHeads(on: node) } catch let failure as WaymarkError
       {
-        // So many logs can't be compared with those here: the person decides.
+        // The peer has too many logs to compare them with those here: leave the decision to the person.
         if failure.code == .notComparable { return true }
         continue
       }

@@ -2,31 +2,31 @@ public import Foundation
 import Replication
 public import Wire
 
-/// What would become of the records here and on the other devices if sync were turned on; nothing is written.
+/// The effect of turning sync on, on the records here and on the other devices.
 public struct SyncPreview: Hashable, Sendable {
-  /// Whether the person wants records to sync already.
+  /// Whether sync of records is already turned on.
   public let preference: Bool
   /// Whether records sync.
   public let isActive: Bool
   /// Whether this device has premium.
   public let premium: SyncState.Premium
-  /// Records in which the devices differ or agree, by kind.
+  /// The comparison of records by kind.
   public let kinds: [KindComparison]
-  /// All kinds together.
+  /// The comparison of all kinds together.
   public let total: Comparison
-  /// The first of the records that are on both sides and differ; they merge field by field.
+  /// The first records that exist on both sides and differ; they merge field by field.
   public let differing: [RecordReference]
   /// Which profile would win; nil if there is none.
   public let profile: Profile?
-  /// The devices that were asked, each with how it compares.
+  /// The devices that were asked, with the comparison for each.
   public let peers: [Asked]
-  /// The devices that could not be asked, and why.
+  /// The devices that could not be asked, with the reason for each.
   public let notAsked: [NotAsked]
 
-  /// Whether anything would come or go.
+  /// Whether turning sync on would change anything on any device.
   public var changesAnything: Bool { total.onlyHere + total.onlyThere + total.differing > 0 }
 
-  /// How many records are where.
+  /// A comparison of all kinds of records.
   public struct Comparison: Hashable, Sendable, Codable {
     /// Records that only this device has.
     public let onlyHere: Int
@@ -38,11 +38,11 @@ public struct SyncPreview: Hashable, Sendable {
     public let differing: Int
   }
 
-  /// The records of one kind.
+  /// A comparison of the records of one kind.
   public struct KindComparison: Hashable, Sendable, Codable {
     /// The kind of the records.
     public let kind: RecordKind
-    /// What several of the kind are called.
+    /// The plural name of the kind.
     public let plural: String
     /// Records that only this device has.
     public let onlyHere: Int
@@ -54,19 +54,19 @@ public struct SyncPreview: Hashable, Sendable {
     public let differing: Int
   }
 
-  /// The profile is one value: one of the two wins whole.
+  /// A comparison of profiles. A profile merges as a whole: one of the two wins.
   public struct Profile: Hashable, Sendable, Codable {
-    /// Where there is a profile.
+    /// Which sides have a profile, and whether it is the same.
     public let state: State
-    /// Where the profile is that everyone will have: `here` or `there`.
+    /// The side whose profile wins.
     public let winner: Side
-    /// The device whose profile everyone will have.
+    /// The device whose profile wins.
     public let winnerDevice: DeviceKey
-    /// What that device is called here.
+    /// That device's display name on this device.
     public let winnerName: String
-    /// Why it wins, as a word for programs; nil if there is nothing to decide.
+    /// The code of the reason why it wins; nil if there is nothing to decide.
     public let reason: String?
-    /// Why it wins, for people; nil if there is nothing to decide.
+    /// Why it wins, as human-readable text; nil if there is nothing to decide.
     public let text: String?
     /// The profile of this device; nil if it has none.
     public let here: Version?
@@ -83,19 +83,19 @@ public struct SyncPreview: Hashable, Sendable {
 
     /// One of the two profiles.
     public struct Version: Hashable, Sendable, Codable {
-      /// When it was changed, as it says; nil if that is no time.
+      /// Its own time of change; nil if that is not a valid time.
       public let updatedAt: Date?
-      /// How many of its fields are filled in.
+      /// The number of its fields that are not empty.
       public let filledIn: Int
-      /// Who wrote it.
+      /// The device that wrote it.
       public let device: DeviceKey
-      /// What that device is called here.
+      /// That device's display name on this device.
       public let deviceName: String
-      /// When it was written, by the clock of who did it.
+      /// When it was written, by that device's clock.
       public let written: Date
     }
 
-    /// Where there is a profile.
+    /// Which sides have a profile, and whether it is the same.
     public enum State: String, Hashable, Sendable, Codable {
       /// The same on both sides.
       case same
@@ -103,22 +103,22 @@ public struct SyncPreview: Hashable, Sendable {
       case onlyHere = "only_here"
       /// Only on another device.
       case onlyThere = "only_there"
-      /// On both sides, and not the same.
+      /// Different on the two sides.
       case differs
     }
   }
 
   /// A device that was asked.
   public struct Asked: Hashable, Sendable, Codable {
-    /// The key that names it.
+    /// The public key that identifies the device.
     public let device: DeviceKey
-    /// What it calls itself.
+    /// The name of the device in the circle.
     public let name: String
-    /// Records in which it and this device differ or agree, by kind.
+    /// The comparison of records by kind.
     public let kinds: [KindComparison]
-    /// All kinds together.
+    /// The comparison of all kinds together.
     public let total: Comparison
-    /// The first of the records that are on both sides and differ.
+    /// The first records that exist on both sides and differ.
     public let differing: [RecordReference]
     /// Which profile would win; nil if there is none.
     public let profile: Profile?
@@ -126,15 +126,15 @@ public struct SyncPreview: Hashable, Sendable {
 
   /// A device that could not be asked.
   public struct NotAsked: Hashable, Sendable, Codable {
-    /// The key that names it.
+    /// The public key that identifies the device.
     public let device: DeviceKey
-    /// What it is called here.
+    /// Its display name on this device.
     public let name: String
-    /// A word for programs.
+    /// The reason code.
     public let reason: Reason
-    /// A sentence for people.
+    /// A human-readable sentence.
     public let text: String
-    /// The command of `waymark` that helps; nil if none does.
+    /// What to do next, usually a `waymark` command; nil if nothing helps.
     public let next: Step?
   }
 }

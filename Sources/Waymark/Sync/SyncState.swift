@@ -4,10 +4,10 @@ import Membership
 import Replication
 import Wire
 
-/// Whether records sync from this device, and if not, why and what helps: all that a paywall shows.
+/// Whether records sync from this device, and if not, why and what to do about it: everything that a paywall shows.
 ///
-/// Records sync if the device is premium and the person has turned sync on. Without either, everything stays where
-/// it is and can be edited; only the exchange of records waits. Settings sync for everyone.
+/// Records sync if the device has premium and the person has turned sync on. Otherwise all records stay on the device
+/// and can be edited; they are only not exchanged. Settings sync without premium, too.
 ///
 /// ```swift
 /// let state = try await node.syncState()
@@ -22,32 +22,32 @@ public struct SyncState: Hashable, Sendable {
   public let premium: Premium
   /// Whether the person wants records to sync; off until turned on. It survives the end of premium.
   public let preference: Bool
-  /// Whether records sync: premium, and wanted.
+  /// Whether records sync.
   public var isActive: Bool { obstacle == nil }
   /// Why records stay on this device; nil while they sync.
   public let obstacle: Obstacle?
-  /// What brings records to sync.
+  /// What to offer the person so that records sync.
   public let step: Step
-  /// Why records stay on this device, as a clause for people; nil while they sync.
+  /// Why records stay on this device, as a human-readable clause; nil while they sync.
   package let text: String?
-  /// The command of `waymark` that helps; nil if none does.
+  /// What to do next, usually a `waymark` command; nil if nothing helps.
   package let next: Reasons.Step?
 
-  /// A sentence for people on how things are.
+  /// The state as a human-readable sentence.
   public var sentence: String { (text ?? "records sync with your other devices").capitalizedFirst + "." }
 
-  /// Whether this device has premium, from where, until when.
+  /// The premium of this device: its source and its end.
   public struct Premium: Hashable, Sendable {
     /// Whether it has premium.
     public var isActive: Bool { source != .none }
-    /// Where that comes from.
+    /// The source of premium.
     public let source: Source
-    /// When it ends, as far as is known; nil without premium or without an end.
+    /// When premium ends; nil without premium, or if it has no known end.
     public let validUntil: Date?
-    /// Why the device is not premium; nil if it is.
+    /// Why the device does not have premium; nil if it does.
     public let obstacle: Obstacle?
 
-    /// Where premium comes from.
+    /// The source of premium.
     public enum Source: String, Hashable, Sendable, Codable {
       /// An entitlement certificate.
       case certificate
@@ -55,7 +55,7 @@ public struct SyncState: Hashable, Sendable {
       case allFeatures = "all-features"
       /// A mock purchase, in builds with the trait `MockPurchases`.
       case mock
-      /// There is no premium.
+      /// The device does not have premium.
       case none
     }
   }
@@ -64,18 +64,18 @@ public struct SyncState: Hashable, Sendable {
   public enum Obstacle: String, Hashable, Sendable, Codable, CaseIterable {
     /// The person has not bought premium.
     case freeTier = "free_tier"
-    /// Premium has come to its end.
+    /// Premium has expired.
     case entitlementExpired = "entitlement_expired"
-    /// Premium is bought and has not begun.
+    /// Premium was bought and is not valid yet.
     case entitlementNotYetValid = "entitlement_not_yet_valid"
-    /// There is premium, and sync is turned off.
+    /// The device has premium, but sync is turned off.
     case syncOff = "sync_off"
     /// This device was revoked.
     case revoked
     /// The device that invited this one was revoked, and its invitations with it.
     case notAMember = "not_a_member"
 
-    /// The same among all reasons.
+    /// The corresponding ``Reason``.
     public var reason: Reason {
       switch self {
       case .freeTier: .freeTier
@@ -88,25 +88,26 @@ public struct SyncState: Hashable, Sendable {
     }
   }
 
-  /// What to offer.
+  /// What to offer the person.
   public enum Step: Hashable, Sendable {
-    /// Records sync.
+    /// Nothing: records sync.
     case none
     /// A purchase, then ``Node/install(entitlement:)``.
     case buyPremium
-    /// The same, for somebody who was premium.
+    /// The same, for a person whose premium has expired.
     case renewPremium
-    /// Premium begins by itself; nil if the time is not known.
+    /// Nothing: premium starts automatically, at the given time if it is known.
     case wait(until: Date?)
-    /// ``Node/turnSyncOn(isConfirmed:)``.
+    /// A switch that calls ``Node/turnSyncOn(isConfirmed:)``.
     case turnOn
-    /// A ticket of another device of the circle, then ``JoinOperation``.
+    /// Entering a ticket from another device of the circle, then ``JoinOperation``.
     case join
   }
 }
 
 extension Replica {
-  /// Lanes that the gate closes are skipped; if nothing is left to wait for, it is not in sync.
+  /// Whether the node is in sync with one or all connected peers, in those of the lanes that are open; false if there
+  /// is no peer or no open lane.
   func isInSync(with peer: DeviceKey?, _ lanes: [Lane]) -> Bool {
     let sessions = sessions.values.filter { session in
       !session.isClosing && (peer.map { session.device == $0 } ?? (session.device != nil))
@@ -127,8 +128,8 @@ extension SyncState {
   }
 
   /// - Parameters:
-  ///   - begins: when premium begins; nil if that is not known.
-  ///   - exclusion: why the device is out of the circle.
+  ///   - begins: when premium becomes valid; nil if that is not known.
+  ///   - exclusion: why the device is not a member; nil for a member.
   init(
     premium: Premium, preference: Bool, obstacle: Obstacle?, begins: Date? = nil,
     exclusion: NodeStatus.Notice? = nil
@@ -228,7 +229,7 @@ extension SyncState.Step {
 }
 
 extension NodeInspection {
-  /// What is in the way of being in sync.
+  /// The error that tells why the node is not in sync.
   func notInSync(with peer: DeviceKey?, _ lanes: [Lane]) -> WaymarkError {
     if let exclusion = connections.exclusion {
       return WaymarkError(excluded: exclusion, exitCode: ExitCode.notInSync)

@@ -28,7 +28,7 @@ struct LaneComparison {
   private static let comparisonsMax = 3
   private static let differencesMax = 20
 
-  /// Nil if something was folded on one side while it went on.
+  /// One comparison; nil if something was folded on either side in the meantime.
   private func attempt(on node: isolated Node) async throws -> PeerVerification.Lane? {
     guard case .heads(let heads) = try await inquiry.answer(lane, .heads, on: node).content else {
       return nil
@@ -76,7 +76,7 @@ struct LaneComparison {
       digestWrongHere: wrongHere, digestWrongThere: wrongThere)
   }
 
-  /// Nil if something was folded meanwhile.
+  /// The hashes of all records in a bucket; nil if something was folded in the meantime.
   private func bucketHashes(
     at folded: Bytes32, on node: isolated Node, _ page: (RecordKey?) async throws -> Answer
   ) async throws -> [RecordKey: Bytes32]? {
@@ -99,7 +99,7 @@ extension [RecordKey: Bytes32] {
 }
 
 extension Heads {
-  /// How many change sets the other has folded and these have not.
+  /// The number of change sets that are folded in the other heads and not in these.
   fileprivate func missing(_ other: Heads) -> UInt64 {
     other.sorted.reduce(0) { sum, theirs in
       let mine = (tips(of: theirs.log).first { $0.id == theirs.id } ?? self[theirs.log])?.foldedSequence ?? 0

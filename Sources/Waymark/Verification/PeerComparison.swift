@@ -3,11 +3,11 @@ import Replication
 import Storage
 import Wire
 
-/// Compares the data here with that of one peer: whether both folded the same change sets, and to the same result.
+/// Compares this device's data with that of a peer: whether both folded the same change sets with the same result.
 struct PeerComparison {
   let peer: Member
 
-  /// Compares with one peer, or with all that are connected.
+  /// Compares with one peer, or with all connected peers.
   static func run(with peer: DeviceKey?, on node: isolated Node) async throws -> PeerVerification {
     let peers = try peer.map { [try connected($0, on: node)] } ?? connected(on: node)
     try await PeerInquiry.waitForIntroductions(on: node)
@@ -56,7 +56,7 @@ struct PeerComparison {
     _ lane: Lane, after last: PeerVerification.Lane?, on node: isolated Node
   ) async throws -> PeerVerification.Lane {
     if let closed = closedHere(lane, on: node) { return closed }
-    // A peer that did not answer is not asked again.
+    // A peer that did not answer for one lane is not asked for the next.
     if let last, case .notCompared(.noAnswer, _, _) = last { return last }
     let verdict = await LaneComparison(lane: lane, peer: peer.device).run(on: node)
     try node.checkOpen()
@@ -73,7 +73,7 @@ struct PeerComparison {
       next: exclusion?.next ?? reason.next() ?? .waymark("sync"))
   }
 
-  /// Closed lanes don't count, as long as another one was compared; a silent peer is not known to be equal.
+  /// Closed lanes are ignored if the other lane was compared. If the peer did not answer, the verdict is unknown.
   private func verdict(
     _ lanes: [PeerVerification.Lane], _ areCertificatesEqual: Bool
   ) -> PeerVerification.Verdict {
@@ -92,7 +92,7 @@ struct PeerComparison {
     return !isComparable ? .unknown : isInSync ? .equal : .notInSync
   }
 
-  /// A digest that is not the sum of its records tells where the damage is.
+  /// What to do next. A digest that is not the sum of its records' hashes shows which side is damaged.
   private func next(_ verdict: PeerVerification.Verdict, _ lanes: [PeerVerification.Lane]) -> Step? {
     let found = lanes.compactMap { if case .differs(let found) = $0 { found } else { nil } }
     switch verdict {
@@ -102,7 +102,7 @@ struct PeerComparison {
       return .waymark("verify --deep --repair", on: peer.name)
     case .differs:
       let onBoth: Step = "\(waymark: "verify --deep --repair"), here and on \(peer.name)"
-      return onBoth + ": it mends the one that is damaged"
+      return onBoth + ": it repairs the damaged one"
     case .notInSync: return .waymark("wait --peer \(shellWord(peer.name))")
     case .unknown: return .waymark("peers")
     case .equal: return nil

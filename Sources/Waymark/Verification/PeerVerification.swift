@@ -1,69 +1,70 @@
 public import Wire
 
-/// Whether peers that hold the same change sets hold the same data.
+/// The result of comparing this device's data with that of peers.
 public struct PeerVerification: Hashable, Sendable, Codable {
-  /// The worst of the peers.
+  /// The worst verdict of all peers.
   public let verdict: Verdict
-  /// The peers that were compared with.
+  /// The results by peer.
   public let peers: [Peer]
 
-  /// What a comparison came to.
+  /// The result of a comparison.
   public enum Verdict: String, Hashable, Sendable, Codable {
     /// The same change sets, and the same data.
     case equal
-    /// Change sets are on their way.
+    /// One side lacks change sets of the other.
     case notInSync = "not_in_sync"
     /// The peer did not answer, or nothing can be compared.
     case unknown
-    /// The same change sets gave different data.
+    /// The same change sets produced different data.
     case differs
   }
 
-  /// One peer that was compared with.
+  /// The result for one peer.
   public struct Peer: Hashable, Sendable, Codable {
-    /// The key that names it.
+    /// The public key that identifies the device.
     public let device: DeviceKey
-    /// What it is called.
+    /// The name of the device.
     public let name: String
-    /// The worst of both lanes.
+    /// The worst verdict of both lanes.
     public let verdict: Verdict
-    /// Whether both have the same certificates of the circle.
+    /// Whether both sides hold the same certificates.
     public let certificatesEqual: Bool
-    /// Both streams of changes.
+    /// Both lanes.
     public let lanes: Lanes
-    /// The command of `waymark` that helps.
+    /// What to do next, usually a `waymark` command; nil if nothing is needed.
     public let next: Step?
   }
 
-  /// Both streams of changes.
+  /// The results by lane.
   public struct Lanes: Hashable, Sendable, Codable {
-    /// The stream of settings.
+    /// The settings lane.
     public let settings: Lane
-    /// The stream of records.
+    /// The records lane.
     public let records: Lane
   }
 
-  /// One stream of changes.
+  /// The result for one lane.
   public enum Lane: Hashable, Sendable {
     /// The same change sets, and the same data.
     case equal
-    /// Change sets are on their way, or wait for their time: so many this device lacks, and so many the peer.
+    /// Change sets are missing or not applied yet: the numbers that this device lacks and that the peer lacks.
     case notInSync(behind: Int, ahead: Int)
-    /// The same change sets gave different data.
+    /// The same change sets produced different data.
     case differs(Difference)
-    /// The lane is closed, or the peer did not answer: why, a sentence for people, and what helps.
+    /// The lane is closed, or the peer did not answer: the reason, a human-readable sentence, and what to do next.
     case notCompared(reason: Reason, text: String, next: Step?)
   }
 
   /// Where two stores that folded the same change sets differ.
   public struct Difference: Hashable, Sendable, Codable {
-    /// The first of the records that are stored differently.
+    /// The first records that differ.
     public let records: [RecordReference]
     /// Whether there are more.
     public let hasMore: Bool
-    /// First bytes, in hexadecimal, of record ids of which the digest here is not the sum of its records.
+    /// The digest buckets, by the first byte of the record ids in hexadecimal, in which this device's digest is not the
+    /// sum of its records' hashes.
     public let digestWrongHere: [String]
-    /// The same of the digest of the peer.
+    /// The same for the peer's digest.
     public let digestWrongThere: [String]
 
     private enum CodingKeys: String, CodingKey {

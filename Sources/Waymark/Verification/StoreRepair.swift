@@ -5,7 +5,7 @@ import Storage
 import Wire
 
 extension DeepCheck {
-  /// Verifies the store of an open node, has peers asked for what is damaged, and rebuilds the tables if that is wanted
+  /// Verifies the store of an open node, requests damaged sets from peers, and rebuilds the tables if that is wanted
   /// and helps.
   func run(
     on node: isolated Node, repairing: Bool, _ progress: @escaping @Sendable (WorkProgress) -> Void
@@ -27,7 +27,7 @@ extension DeepCheck {
     return outcome
   }
 
-  /// Verifies the store of a home that no node has open, and that perhaps none can open; rebuilds its tables if that is
+  /// Verifies the store of a home that no node has open, even if it can't be opened, and rebuilds its tables if that is
   /// wanted and helps.
   static func runClosed(
     _ home: Home, repairing: Bool, _ progress: @escaping @Sendable (WorkProgress) -> Void
@@ -43,7 +43,7 @@ extension DeepCheck {
     let folder = try home.automaticBackup(before: "repair", at: systemWall(), suffix: "")
     if try !present.keepReadable(home, in: folder, now: systemWall()) { try home.copyStoreFile(to: folder) }
     outcome.backup = folder
-    // What is signed is whole, and a restore of the backup that was just written builds the rest of it.
+    // If the signed data is intact, restoring the backup that was just written rebuilds everything else.
     guard found.isRepairable, !found.isRestorable else { return outcome }
     do {
       try Store(path: home.store, refolds: true, isLocked: true).rest()

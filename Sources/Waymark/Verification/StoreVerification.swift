@@ -3,42 +3,41 @@ import Replication
 import Storage
 import Wire
 
-/// Whether this device's store is what its own signed log says.
+/// The result of verifying this device's store against its signed log.
 public struct StoreVerification: Hashable, Sendable, Codable {
-  /// Whether all is well, after a repair if there was one.
+  /// Whether the store is sound, after the repair if there was one.
   public let isSound: Bool
-  /// A sentence for people.
+  /// A human-readable sentence.
   public let text: String
-  /// The command of `waymark` that helps.
+  /// What to do next, usually a `waymark` command; nil if nothing is needed.
   public let next: Step?
-  /// How many statements of the circle were verified.
+  /// The number of statements verified.
   public let statements: Int
-  /// How many change sets were verified.
+  /// The number of change sets verified.
   public let changeSets: Int
-  /// How many rows were compared.
+  /// The number of rows compared.
   public let rows: Int
-  /// How much was found.
+  /// The number of findings.
   public let found: Int
-  /// The first of what was found.
+  /// The first findings.
   public let findings: [Finding]
-  /// Whether a repair helped; nil if there was none.
+  /// Whether the repair succeeded; nil if there was none.
   public let isMended: Bool?
-  /// The backup that was taken before a repair.
+  /// The path of the backup taken before the repair; nil if there was none.
   public let backup: String?
 
-  /// Something that is not as the log says.
+  /// A difference between the store and its log.
   public struct Finding: Hashable, Sendable, Codable {
-    /// Where: `log`, `records`, `index`, `file`.
+    /// Where it was found: `log`, `records`, `index` or `file`.
     public let place: String
-    /// The kind of the record; nil if it is about none.
+    /// The kind of the record; nil if it concerns none.
     public let kind: RecordKind?
-    /// The id of the record.
+    /// The id of the record; nil if it concerns none.
     public let id: UUID?
-    /// What the record is called.
-    public let name: String?
+    /// The name of the record, if it has one.
     /// The fields that differ.
     public let fields: [String]
-    /// A sentence for people.
+    /// A human-readable sentence.
     public let text: String
   }
 
@@ -57,7 +56,7 @@ public struct StoreVerification: Hashable, Sendable, Codable {
 }
 
 extension StoreVerification {
-  /// Verifies the store of a home that no node has open, and that perhaps none can open.
+  /// Verifies the store of a home that no node has open, even if it can't be opened.
   package init(
     closedStoreOf home: Home, repairing: Bool,
     progress: @escaping @Sendable (WorkProgress) -> Void
@@ -76,7 +75,7 @@ extension StoreVerification {
     self.found = found.count
     findings = found.findings.map { finding in
       Finding(
-        place: finding.place.rawValue, kind: finding.record.map { RecordKind($0.kind) },
+        place: finding.location.rawValue, kind: finding.record.map { RecordKind($0.kind) },
         id: finding.record.map { UUID($0.id) }, name: finding.title, fields: finding.fields,
         text: finding.text)
     }

@@ -1,28 +1,28 @@
 import Foundation
 
-/// Another program of the system that does something for a command.
+/// Runs other programs of the system, such as `systemctl`.
 enum Helper {
   struct Outcome: Sendable {
-    /// What it ended with; nil if it could not be started.
+    /// The exit code; nil if the program could not be started.
     let code: Int32?
-    /// What it wrote to either stream.
-    let said: String
+    /// What it wrote to standard output and standard error.
+    let output: String
   }
 
-  /// Runs a program that `PATH` names to its end, with nothing to read.
+  /// Runs a program found in `PATH` and waits until it ends. Its standard input is empty.
   static func run(_ words: [String]) -> Outcome {
     var ends: [Int32] = [-1, -1]
-    guard pipe(&ends) == 0 else { return Outcome(code: nil, said: "") }
+    guard pipe(&ends) == 0 else { return Outcome(code: nil, output: "") }
     _ = fcntl(ends[0], F_SETFD, FD_CLOEXEC)
     let child = start(words, writingTo: ends[1])
     close(ends[1])
-    let said = readAll(ends[0])
+    let output = readAll(ends[0])
     close(ends[0])
-    guard let child else { return Outcome(code: nil, said: "") }
+    guard let child else { return Outcome(code: nil, output: "") }
     var status: Int32 = 0
     while waitpid(child, &status, 0) < 0 && errno == EINTR {}
     let signal = status & 0x7f
-    return Outcome(code: signal == 0 ? (status >> 8) & 0xff : 128 + signal, said: said)
+    return Outcome(code: signal == 0 ? (status >> 8) & 0xff : 128 + signal, output: output)
   }
 
   private static func start(_ words: [String], writingTo descriptor: Int32) -> pid_t? {
@@ -44,7 +44,7 @@ enum Helper {
     return posix_spawnp(&id, words[0], &actions, nil, arguments, environ) == 0 ? id : nil
   }
 
-  /// What a helper says is short; more than this is read and forgotten.
+  /// Output beyond this is read and discarded.
   private static let bytesMax = 64 * 1024
 
   private static func readAll(_ descriptor: Int32) -> String {

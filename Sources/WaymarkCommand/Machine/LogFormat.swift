@@ -3,18 +3,18 @@ import Foundation
 import JSONDocument
 import Waymark
 
-/// How what a node says looks where it goes: for people, for the journal of systemd, for programs.
+/// The format of log lines: for people, for the systemd journal, or for programs.
 enum LogFormat: String, CaseIterable, Sendable {
-  /// With a time of its own.
+  /// Begins with the time.
   case text
-  /// With a priority in front that the journal takes away; it keeps the time itself.
+  /// Begins with a priority, which the journal strips; it records the time itself.
   case journal
-  /// One object a line.
+  /// One JSON object per line.
   case json
 
-  /// What the flag or `WAYMARK_LOG_FORMAT` names, else what fits where standard error goes.
+  /// The format that the flag or `WAYMARK_LOG_FORMAT` names, else the one that suits standard error.
   ///
-  /// - Throws: `WaymarkError` if that is no format.
+  /// - Throws: `WaymarkError` for an unknown format.
   static func chosen(
     flag: String?, environment: [String: String], standardError: FileNumber? = FileNumber(of: STDERR_FILENO)
   ) throws -> LogFormat {
@@ -24,10 +24,10 @@ enum LogFormat: String, CaseIterable, Sendable {
     if let format = LogFormat(rawValue: name) { return format }
     let known = allCases.map(\.rawValue).joined(separator: ", ")
     throw WaymarkError.usage(
-      "WAYMARK_LOG_FORMAT can't be “\(printable(name))”: it is one of \(known).", next: .waymark("help run"))
+      "Invalid WAYMARK_LOG_FORMAT “\(printable(name))”: expected one of \(known).", next: .waymark("help run"))
   }
 
-  /// The journal says which file it reads from: who sends standard error elsewhere gets plain text there.
+  /// `JOURNAL_STREAM` names the file that the journal reads. If standard error is another file, it gets plain text.
   static func fitting(
     _ environment: [String: String], _ standardError: FileNumber? = FileNumber(of: STDERR_FILENO)
   ) -> LogFormat {
@@ -38,7 +38,7 @@ enum LogFormat: String, CaseIterable, Sendable {
   /// A line of the log.
   ///
   /// - Parameter now: milliseconds since 1970.
-  /// - Parameter isTerminal: somebody looks on, who knows what day it is.
+  /// - Parameter isTerminal: a person is watching, so the date is left out.
   func line(
     _ level: NodeLog.Level, _ area: String, _ message: String, now: Int64, isTerminal: Bool = false,
     zone: TimeZone = .current
@@ -58,7 +58,7 @@ enum LogFormat: String, CaseIterable, Sendable {
     }
   }
 
-  /// Why the program ends, where it is not said to a person; nil where it is.
+  /// The failure as a line of the log; nil for `text`, where it is shown as a message for people.
   func line(_ failure: WaymarkError) -> String? {
     switch self {
     case .text: nil
@@ -69,7 +69,7 @@ enum LogFormat: String, CaseIterable, Sendable {
   }
 }
 
-/// What tells an open file from all others.
+/// The identity of an open file: its device and inode numbers.
 struct FileNumber: Hashable, Sendable {
   let device: UInt64
   let number: UInt64
@@ -110,7 +110,7 @@ private enum LogTime {
 }
 
 extension NodeLog.Level {
-  /// As syslog counts.
+  /// The syslog priority.
   fileprivate var priority: Int {
     switch self {
     case .debug: 7

@@ -1,6 +1,6 @@
 import Waymark
 
-/// The manual page in the language of `man(7)`: the table of commands, the topics of help, and a little prose.
+/// The manual page in the markup of `man(7)`: the command table, the help topics, and a little prose.
 struct ManualPage {
   private(set) var lines: [String] = []
 
@@ -24,14 +24,14 @@ struct ManualPage {
       for spec in group.commands { command(spec) }
     }
     section("OPTIONS")
-    text("These go with every command, anywhere on the line.")
+    text("Every command takes these options, anywhere on the line.")
     for option in GlobalOptions.specs { self.option(option) }
     for topic in HelpTopic.all where topic.name != "exit-codes" { self.topic(topic) }
     environment()
     files()
     if let codes = HelpTopic.named("exit-codes") {
       section("EXIT STATUS")
-      asItStands(codes.split(separator: "\n").dropFirst().map(String.init))
+      topicText(codes)
     }
     section("SEE ALSO")
     lines += [".BR systemctl (1),", ".BR journalctl (1),", ".BR sqlite3 (1)"]
@@ -41,15 +41,15 @@ struct ManualPage {
     section("DESCRIPTION")
     text(
       "Every device keeps a complete SQLite store, works offline, and exchanges signed change sets with the other "
-        + "devices of its circle over encrypted TCP. What two devices changed at the same time is merged field by "
-        + "field, by the same rules everywhere; what loses is kept and shown.")
+        + "devices of its circle over encrypted TCP. Changes made on two devices at the same time are merged field by "
+        + "field, by the same rules on every device; the value that loses is kept and can be restored.")
     lines.append(".PP")
-    text("Every command works with and without a running node; what needs one says so. The first steps:")
-    asItStands([
+    text("Commands work with or without a running node; those that need one say so. The first steps:")
+    verbatim([
       "waymark init --name laptop", "waymark service install        # or: waymark run", "waymark invite",
     ])
-    text("and on the other device, with the ticket that was printed:")
-    asItStands(["waymark join --name phone     # asks for the ticket", "waymark service install"])
+    text("Then on the other device, with the ticket that was printed:")
+    verbatim(["waymark join --name phone     # asks for the ticket", "waymark service install"])
     text("Data goes to standard output, everything else to standard error.")
   }
 
@@ -70,14 +70,14 @@ struct ManualPage {
     }
   }
 
-  /// Lines that are indented stand as they are.
+  /// Indented lines are examples, which are not filled.
   private mutating func details(_ details: String) {
     lines.append(".IP")
     var isExample = false
     for line in details.split(separator: "\n") {
-      let stands = line.hasPrefix("  ")
-      if stands != isExample { lines += stands ? [".RS", ".EX"] : [".EE", ".RE", ".IP"] }
-      isExample = stands
+      let isIndented = line.hasPrefix("  ")
+      if isIndented != isExample { lines += isIndented ? [".RS", ".EX"] : [".EE", ".RE", ".IP"] }
+      isExample = isIndented
       text(String(line.drop { $0 == " " }))
     }
     if isExample { lines += [".EE", ".RE"] }
@@ -89,9 +89,15 @@ struct ManualPage {
   }
 
   private mutating func topic(_ topic: HelpTopic) {
-    let parts = topic.text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
-    section(parts[0].uppercased())
-    asItStands(Array(parts.dropFirst()))
+    section(topic.title.uppercased())
+    topicText(topic)
+  }
+
+  /// A topic as `waymark help` shows it, narrow enough for the indentation of a manual page on 80 columns.
+  private mutating func topicText(_ topic: HelpTopic) {
+    var page = Page(width: 68, hasColor: false)
+    page.explain(topic.body)
+    verbatim(page.lines)
   }
 
   private mutating func environment() {
@@ -105,37 +111,40 @@ struct ManualPage {
   private mutating func files() {
     section("FILES")
     for (name, meaning) in [
-      ("~/.local/share/waymark", "The home of the node of this user; waymark paths lists what is in it."),
-      ("store.db", "The store, in it. It may be opened read-only with any SQLite tool."),
-      ("keys/device.key, keys/root.key", "The keys, in it. Keep a copy of the folder elsewhere."),
-      ("config.json", "What flags would say, in it: name, listen, peers."),
+      ("~/.local/share/waymark", "The home of this user's node; waymark paths lists its files."),
+      ("store.db", "The store, in the home. Any SQLite tool can open it read-only."),
+      ("keys/device.key, keys/root.key", "The keys, in the home. Keep a copy of this folder elsewhere."),
+      ("config.json", "Defaults for flags, in the home: name, listen, peers, discovery."),
     ] {
       lines += [".TP", ".I \(Self.escaped(name))"]
       text(meaning)
     }
   }
 
-  /// A test compares them with what the sources ask for.
+  /// A test compares them with the variables that the sources read.
   static let variables: [(name: String, meaning: String)] = [
-    ("WAYMARK_HOME", "Where the node lives, if --home does not say."),
-    ("WAYMARK_NAME", "What a new device is called, if --name does not say."),
-    ("WAYMARK_DISCOVERY", "on or off: whether the node looks for its peers on the networks it is on."),
-    ("WAYMARK_LISTEN", "Where the node listens, if --listen does not say."),
-    ("WAYMARK_PEERS", "Addresses to dial, with commas between, if --peer does not say."),
-    ("WAYMARK_PASSPHRASE_FILE", "A file whose first line opens sealed keys, where nobody can be asked."),
-    ("WAYMARK_LOG", "How much a node logs: debug, info, warning or error."),
-    ("WAYMARK_LOG_FORMAT", "How: text, journal or json. By default what fits where standard error goes."),
-    ("NO_COLOR", "If it is not empty, there are no colours."),
-    ("NOTIFY_SOCKET, WATCHDOG_USEC, JOURNAL_STREAM", "Set by systemd; a node tells it how it is."),
+    ("WAYMARK_HOME", "The home of the node, if --home is not given."),
+    ("WAYMARK_NAME", "The name of a new device, if --name is not given."),
+    ("WAYMARK_DISCOVERY", "on or off: whether the node looks for peers on its local networks."),
+    ("WAYMARK_LISTEN", "The address that the node listens on, if --listen is not given."),
+    ("WAYMARK_PEERS", "Addresses to dial, separated by commas, if --peer is not given."),
+    (
+      "WAYMARK_PASSPHRASE_FILE",
+      "A file whose first line is the passphrase of sealed keys, for use without a terminal."
+    ),
+    ("WAYMARK_LOG", "The log level of a node: debug, info, warning or error."),
+    ("WAYMARK_LOG_FORMAT", "The log format: text, journal or json. The default suits standard error."),
+    ("NO_COLOR", "If not empty, the output has no colours."),
+    ("NOTIFY_SOCKET, WATCHDOG_USEC, JOURNAL_STREAM", "Set by systemd; a node reports its state there."),
   ]
 
-  // MARK: The language
+  // MARK: Markup
 
   private mutating func section(_ title: String) { lines.append(".SH \(Self.quoted(title))") }
 
   private mutating func text(_ text: some StringProtocol) { lines.append(Self.escaped(String(text))) }
 
-  private mutating func asItStands(_ content: [String]) {
+  private mutating func verbatim(_ content: [String]) {
     let first = content.firstIndex { !$0.isEmpty } ?? 0
     lines += [".RS 2", ".EX"]
     lines += content.dropFirst(first).map { $0.isEmpty ? "" : Self.escaped($0) }
@@ -151,7 +160,7 @@ struct ManualPage {
     "\"" + escaped(text).replacing("\"", with: "\\(dq") + "\""
   }
 
-  /// Nothing in the text means anything to the formatter; dashes are those that can be typed again.
+  /// Escapes everything that the formatter would interpret. Dashes become ones that can be copied and typed.
   static func escaped(_ text: String) -> String {
     var escaped = text.replacing("\\", with: "\\e").replacing("-", with: "\\-").replacing("'", with: "\\(aq")
       .replacing("…", with: "...").replacing("“", with: "\\(lq").replacing("”", with: "\\(rq")

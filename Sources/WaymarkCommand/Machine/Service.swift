@@ -1,13 +1,13 @@
 import Foundation
 import Waymark
 
-/// A node that the system keeps running: what systemd or launchd are given to read.
+/// A node as a service: the unit for systemd, or the property list for launchd.
 struct Service: Hashable, Sendable {
   enum Manager: String, CaseIterable, Sendable {
     case systemd
     case launchd
 
-    /// What this system has.
+    /// The service manager of this system.
     static let here: Manager = {
       #if os(macOS)
         .launchd
@@ -18,18 +18,18 @@ struct Service: Hashable, Sendable {
   }
 
   let manager: Manager
-  /// The program, absolute.
+  /// The absolute path of the program.
   let program: String
   let home: String
-  /// Whether it is the home that a command without `--home` means.
+  /// Whether this is the default home.
   let isUsualHome: Bool
-  /// Where the passphrase of a sealed key is, absolute.
+  /// The absolute path of the file with the passphrase of a sealed key.
   var passphraseFile: String?
 
-  /// One service a home; the usual one has the short name.
+  /// The name of the service: one per home; the default home has the short name.
   var name: String { isUsualHome ? "waymark" : "waymark-" + Self.escaped(home) }
 
-  /// As systemd and launchd call it.
+  /// The name of the unit or agent for systemd or launchd.
   var unit: String {
     switch manager {
     case .systemd: name + ".service"
@@ -37,7 +37,7 @@ struct Service: Hashable, Sendable {
     }
   }
 
-  /// Where what belongs to one user is looked for.
+  /// The path where the manager looks for service files of one user.
   func file(environment: [String: String]) -> String {
     let user = environment["HOME"] ?? "."
     switch manager {
@@ -73,13 +73,13 @@ struct Service: Hashable, Sendable {
 
   // MARK: systemd
 
-  /// A user unit. What it forbids are things that no node does, and that a manager without privileges can forbid: so the
-  /// files of the user stay reachable, for `waymark backup FILE` and `waymark import FILE` are done by the node.
+  /// A user unit. It forbids only what no node does and what a manager without privileges can forbid. The user's files
+  /// stay accessible, because the node performs `waymark backup FILE` and `waymark import FILE`.
   private var systemdUnit: String {
     let words = [program, "--home", home, "run"].map(Self.quoted).joined(separator: " ")
     let secret = passphraseFile.map { "Environment=\(Self.quoted("WAYMARK_PASSPHRASE_FILE=" + $0))\n" } ?? ""
     return """
-      # Written by `waymark service install`, taken away by `waymark service uninstall`.
+      # Written by `waymark service install`, removed by `waymark service uninstall`.
       [Unit]
       Description=Waymark, trips and habits on all your devices\(isUsualHome ? "" : " (\(Self.plain(home)))")
       Documentation=man:waymark(1)
@@ -89,16 +89,16 @@ struct Service: Hashable, Sendable {
       ExecStart=\(words)
       \(secret)Restart=on-failure
       RestartSec=5
-      # Usage, no store, a wrong or sealed key: another start changes nothing.
+      # Wrong usage, no store, a wrong or sealed key: starting again would not help.
       RestartPreventExitStatus=2 10 12
-      # After a failure of the disk the whole store is verified before it is served.
+      # After a disk failure the whole store is verified before the node serves it.
       TimeoutStartSec=15min
       # A large import may keep the node busy for minutes.
       WatchdogSec=10min
       UMask=0077
-      # A core file would hold the keys.
+      # A core file would contain the keys.
       LimitCORE=0
-      # What is imported can be large; the rest of the machine must not suffer for it.
+      # A large import must not slow the rest of the machine down.
       MemoryMax=50%
       TasksMax=512
 
@@ -121,7 +121,7 @@ struct Service: Hashable, Sendable {
       """
   }
 
-  /// A word as systemd reads it back: neither `%` nor `$` means anything any more.
+  /// A word quoted for systemd, with `%` and `$` escaped.
   static func quoted(_ word: String) -> String {
     let inner = plain(word).replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
       .replacing("$", with: "$$")

@@ -1,12 +1,13 @@
 import Foundation
 import Waymark
 
-/// Tells systemd how the node is: datagrams to the socket that `NOTIFY_SOCKET` names, as `sd_notify(3)` sends them.
+/// Reports the state of the node to systemd: datagrams to the socket that `NOTIFY_SOCKET` names, as `sd_notify(3)`
+/// sends them.
 ///
-/// Does nothing where nobody asked to be told. A message that can't be sent is lost: nothing of the node depends on it.
+/// Does nothing if that is not set. A message that can't be sent is dropped: the node does not depend on it.
 struct ServiceNotifier: Sendable {
   private let socketPath: String?
-  /// How often systemd wants to hear that the node is well; it ends a node from which it hears nothing for so long.
+  /// The watchdog period: systemd ends a node that sends no sign of life for so long.
   let watchdog: Duration?
 
   init(environment: [String: String], process: Int32 = getpid()) {
@@ -21,17 +22,17 @@ struct ServiceNotifier: Sendable {
 
   var isHeard: Bool { socketPath != nil }
 
-  /// The node serves.
+  /// Reports that the node serves.
   func ready(_ status: String) { send("READY=1\nSTATUS=\(printable(status))") }
 
-  /// What `systemctl status` shows.
+  /// Sets the text that `systemctl status` shows.
   func status(_ status: String) { send("STATUS=\(printable(status))") }
 
   func alive() { send("WATCHDOG=1") }
 
   func stopping(_ status: String) { send("STOPPING=1\nSTATUS=\(printable(status))") }
 
-  /// Whether the message went out; false as well if nobody wants one.
+  /// Returns whether the message was sent; false also if there is no socket.
   @discardableResult
   func send(_ message: String) -> Bool {
     guard let socketPath else { return false }
@@ -54,8 +55,8 @@ struct ServiceNotifier: Sendable {
     } ?? false
   }
 
-  /// The address of a path, or with `@` in front of a name in the abstract namespace, which begins with a zero and has
-  /// no end but its length. Nil if it does not fit.
+  /// The socket address of a path or, if it begins with `@`, of a name in the abstract namespace: that begins with a
+  /// zero byte and ends where its length says. Nil if it does not fit.
   private static func withAddress<Result>(
     _ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
   ) -> Result? {
@@ -73,18 +74,18 @@ struct ServiceNotifier: Sendable {
 }
 
 extension ServiceNotifier {
-  /// Says every so often that the node is well, and with whom it is connected. It asks the node for that: from one that
-  /// hangs nothing comes any more.
+  /// Regularly reports that the node is alive, and how many peers it is connected to. It asks the node each time, so a
+  /// node that hangs stops reporting.
   func watch(_ node: Node, listening: String) -> Task<Void, Never>? {
     guard isHeard else { return nil }
     let period = min(.seconds(10), (watchdog ?? .seconds(60)) / 3)
     return Task {
-      var said = ""
+      var reported = ""
       while !Task.isCancelled {
         let text = Self.text(await node.company, listening)
         guard !Task.isCancelled else { return }
-        if text != said { status(text) }
-        said = text
+        if text != reported { status(text) }
+        reported = text
         if watchdog != nil { alive() }
         try? await Task.sleep(for: period)
       }

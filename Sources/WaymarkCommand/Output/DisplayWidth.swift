@@ -1,7 +1,7 @@
 import JSONDocument
 import Waymark
 
-/// How many columns of a terminal a text takes, and texts made fit for one.
+/// The width of text in columns of a terminal, and text fitted to a width.
 extension StringProtocol {
   var displayWidth: Int { reduce(0) { $0 + $1.displayWidth } }
 
@@ -19,7 +19,7 @@ extension StringProtocol {
     return width > 0 ? kept + "…" : ""
   }
 
-  /// The text with spaces up to `width` columns.
+  /// The text padded with spaces to `width` columns.
   func padded(to width: Int, isRight: Bool = false) -> String {
     let spaces = String(repeating: " ", count: Swift.max(0, width - displayWidth))
     return isRight ? spaces + self : self + spaces
@@ -53,7 +53,7 @@ private let wideRanges: [ClosedRange<UInt32>] = [
   0x1F300...0x1F64F, 0x1F900...0x1F9FF, 0x20000...0x3FFFD,
 ]
 
-/// The text on one line and without what a terminal would obey: names come from files and peers.
+/// The text on one line and without characters that control a terminal: names come from files and peers.
 func printable(_ text: String) -> String {
   guard text.unicodeScalars.contains(where: isControl) else { return text }
   return String(

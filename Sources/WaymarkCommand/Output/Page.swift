@@ -1,6 +1,6 @@
 import Waymark
 
-/// What stresses a word. The word itself always says the same.
+/// The emphasis of a word. It only repeats what the word says.
 enum Stress: String, Sendable {
   case none = ""
   case strong = "1"
@@ -10,11 +10,11 @@ enum Stress: String, Sendable {
   case careful = "33"
 }
 
-/// Lines of text as they are put together for a terminal of some width.
+/// Lines of text, composed for a terminal of some width.
 struct Page {
   let width: Int
   let hasColor: Bool
-  /// The home that was typed, which commands of this device have to name.
+  /// The home that was typed, which suggested commands have to name.
   var home: String?
   private(set) var lines: [String] = []
 
@@ -32,13 +32,13 @@ struct Page {
 
   mutating func line(_ text: String = "", _ stress: Stress = .none) { lines.append(paint(text, stress)) }
 
-  /// Lines as they are, whatever their width.
+  /// Lines as they are, of any width.
   mutating func text(_ text: String) {
     let body = text.hasSuffix("\n") ? text.dropLast() : text[...]
     for line in body.split(separator: "\n", omittingEmptySubsequences: false) { lines.append(String(line)) }
   }
 
-  /// Text that may be longer than a line, broken between words; lines after the first are indented.
+  /// Text that may be longer than a line, wrapped between words; lines after the first are indented.
   mutating func paragraph(_ text: String, _ stress: Stress = .none, indent: Int = 0) {
     for line in wrapped(text, width: width, indent: indent) { self.line(line, stress) }
   }
@@ -53,12 +53,12 @@ struct Page {
     if let step { paragraph("Next: \(printable(step.text(home: home)))") }
   }
 
-  /// An empty line, unless there is one or nothing yet.
+  /// An empty line, unless the page is empty or ends with one.
   mutating func gap() {
     if let last = lines.last, !last.isEmpty { lines.append("") }
   }
 
-  /// `name  value` lines with the values below each other.
+  /// `name  value` lines with aligned values.
   mutating func pairs(_ pairs: [(name: String, value: String)]) {
     let column = (pairs.map { $0.name.displayWidth }.max() ?? 0) + 2
     for (name, value) in pairs {
@@ -73,10 +73,61 @@ struct Page {
   mutating func table(_ table: TextTable) {
     for line in table.lines(in: self) { lines.append(line) }
   }
+
+  /// Text of help, wrapped to the page and indented by `lead`.
+  ///
+  /// The lines of the source don't matter for prose: unindented lines up to an empty or indented one are one paragraph.
+  /// An indented line is an example and stays a line. Text in a second column continues in the lines that are indented
+  /// to that column.
+  mutating func explain(_ text: String, lead: Int = 0) {
+    for paragraph in HelpParagraph.all(in: text) {
+      let head = String(repeating: " ", count: lead) + paragraph.head
+      let column = head.displayWidth
+      for (index, part) in wrapped(paragraph.body, width: max(20, width - column), indent: 0).enumerated() {
+        let margin = index == 0 ? head : String(repeating: " ", count: column)
+        line(part.isEmpty ? "" : margin + part)
+      }
+    }
+  }
 }
 
-/// Breaks text between words so that no line is wider than `width`, as far as words allow. Blanks at the
-/// beginning stay; lines after the first begin with `indent` more.
+/// A paragraph of help text before it is wrapped.
+private struct HelpParagraph {
+  /// What its first line begins with: the indentation, or all that precedes the second of two columns.
+  let head: String
+  var body: String
+
+  static func all(in text: String) -> [HelpParagraph] {
+    var paragraphs: [HelpParagraph] = []
+    for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+      let next = HelpParagraph(line)
+      if let last = paragraphs.last, last.continues(in: next) {
+        paragraphs[paragraphs.count - 1].body += " " + next.body
+      } else {
+        paragraphs.append(next)
+      }
+    }
+    return paragraphs
+  }
+
+  private init(_ line: Substring) {
+    let lead = line.prefix { $0 == " " }
+    let gap = line[lead.endIndex...].firstRange(of: "  ")
+    let second = gap.flatMap { gap in line[gap.upperBound...].firstIndex { $0 != " " } }
+    let start = second ?? lead.endIndex
+    head = String(line[..<start])
+    body = String(line[start...])
+  }
+
+  private func continues(in next: HelpParagraph) -> Bool {
+    guard !body.isEmpty, !next.body.isEmpty, next.head.allSatisfy({ $0 == " " }) else { return false }
+    if head.isEmpty { return next.head.isEmpty }
+    return head.contains { $0 != " " } && head.displayWidth == next.head.count
+  }
+}
+
+/// Wraps text between words so that no line is wider than `width`, as far as words allow. Leading spaces are kept;
+/// lines after the first are indented by `indent` more.
 func wrapped(_ text: String, width: Int, indent: Int) -> [String] {
   text.split(separator: "\n", omittingEmptySubsequences: false).flatMap { paragraph in
     let lead = String(paragraph.prefix { $0 == " " })

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A bar on the terminal while something long is going on: how far, how fast, how much longer.
+/// A progress bar on the terminal: how far, how fast, how much longer.
 struct ProgressLine {
   private let terminal: Terminal
   private let began: ContinuousClock.Instant
@@ -11,7 +11,7 @@ struct ProgressLine {
     began = .now
   }
 
-  /// Shows the state; says nothing where nobody looks.
+  /// Draws the bar, on a terminal only.
   mutating func show(_ what: String, done: Int64, total: Int64) {
     guard terminal.error.isTerminal else { return }
     let now = ContinuousClock.now
@@ -22,7 +22,7 @@ struct ProgressLine {
     terminal.transient("\r\u{1B}[K" + text)
   }
 
-  /// Takes the bar away.
+  /// Removes the bar.
   mutating func clear() {
     guard drawn != nil else { return }
     terminal.transient("\r\u{1B}[K")

@@ -3,7 +3,7 @@ import Waymark
 
 /// Where the command line writes: data to standard output, everything else to standard error.
 struct Terminal: Sendable {
-  /// What is known about one of the two streams.
+  /// The properties of one of the two output streams.
   struct Stream: Sendable {
     var descriptor: Int32
     var isTerminal: Bool
@@ -13,13 +13,13 @@ struct Terminal: Sendable {
 
   var output: Stream
   let error: Stream
-  /// Somebody can answer a question.
+  /// Whether a person can answer a question.
   let canAsk: Bool
-  /// Whether the program ends where its data can't be written; a node goes on.
+  /// Whether the program ends if its data can't be written; a node keeps running.
   var endsUnread = true
-  /// Whether data that can't be written is dropped: for progress, which must not end the work that it is about.
+  /// Whether data that can't be written is dropped: lost progress must not end the work that it reports.
   var dropsUnwritten = false
-  /// Whether what the output is about has been done, so that the command must not be run again for it.
+  /// Whether the command has been carried out, so that lost output is no reason to run it again.
   var isDone = false
 
   static let widthMax = 100
@@ -41,7 +41,7 @@ struct Terminal: Sendable {
 
   private static func width(of descriptor: Int32) -> Int { size(of: descriptor).columns }
 
-  /// What a terminal shows now; no more columns than lines are read well.
+  /// The present size of a terminal. The columns are limited to a width that reads well.
   static func size(of descriptor: Int32) -> (columns: Int, rows: Int) {
     var size = winsize()
     guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col >= 20 else { return (80, 24) }
@@ -59,11 +59,11 @@ struct Terminal: Sendable {
   /// A line for the person at the terminal.
   func note(_ line: String) { write(line + "\n", to: error.descriptor) }
 
-  /// Text on standard error that the next one may replace.
+  /// Text on standard error that later text may overwrite.
   func transient(_ text: String) { write(text, to: error.descriptor) }
 
-  /// Writes all at once, so that a line is never half there. Data that can't be written ends the program; what is
-  /// said beside it does not.
+  /// Writes all of the text, so that no line is cut off. Data that can't be written ends the program; messages that
+  /// can't be written do not.
   private func write(_ text: String, to descriptor: Int32) {
     var rest = Array(text.utf8)[...]
     while !rest.isEmpty {
@@ -78,13 +78,13 @@ struct Terminal: Sendable {
     }
   }
 
-  /// Whoever shares a terminal or a pipe may have set it not to wait.
+  /// Another program that shares the terminal or pipe may have made it non-blocking.
   private static func waitForRoom(_ descriptor: Int32) {
     var place = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
     poll(&place, 1, 1_000)
   }
 
-  /// Who no longer reads ends the program quietly; any other reason is said.
+  /// A reader that is gone ends the program quietly; any other error is reported.
   private func unwritten(_ code: Int32, _ descriptor: Int32) {
     guard descriptor == output.descriptor, !dropsUnwritten else { return }
     let status = code == EPIPE ? 0 : Application.report(unwritable(code), on: self)
@@ -96,7 +96,7 @@ struct Terminal: Sendable {
     if isDone {
       return WaymarkError(
         exitCode: ExitCode.outputLost, code: .outputLost,
-        message: "The command has been carried out; only its output can't be written to standard output: "
+        message: "The command has been carried out, but its output can't be written to standard output: "
           + "\(String(cString: strerror(code)).lowercased()).",
         next: "don't run it again; \(waymark: "history") shows what was done")
     }
@@ -104,10 +104,11 @@ struct Terminal: Sendable {
       exitCode: ExitCode.failed, code: isFull ? .diskFull : .output,
       message: "Can't write to standard output: \(String(cString: strerror(code)).lowercased()).",
       next: isFull
-        ? "make room where it goes, or send it elsewhere" : "send it elsewhere, as to a file: > FILE")
+        ? "free some space, or redirect the output elsewhere"
+        : "redirect the output, for example to a file: > FILE")
   }
 
-  /// Asks a question that is answered with yes or no; anything but yes is no.
+  /// Asks a question; anything but yes counts as no.
   func confirms(_ question: String) -> Bool {
     transient(wrapped(question + " [y/N]", width: error.width - 4, indent: 0).joined(separator: "\n") + " ")
     guard let answer = readLine() else { return false }

@@ -1,4 +1,4 @@
-/// A table of text that fits its page: columns that may give way are cut, the widest first.
+/// A table of text that fits its page: columns that may shrink are cut, the widest first.
 struct TextTable {
   struct Column {
     var title: String
@@ -28,7 +28,7 @@ struct TextTable {
   var columns: [Column]
   var rows: [[Cell]] = []
   var hasHead = true
-  /// The last column goes on in further lines instead of being cut.
+  /// Whether the last column is wrapped instead of cut.
   var wrapsLast = false
 
   static let gap = 2
@@ -58,7 +58,7 @@ struct TextTable {
       let cell = index < cells.count ? cells[index] : Cell("")
       let text = cell.text.cut(to: widths[index])
       let missing = String(repeating: " ", count: max(0, widths[index] - text.displayWidth))
-      // Blanks wait until something follows them: no line ends in spaces.
+      // Spaces are held back until text follows them, so that no line ends in spaces.
       if column.isRight { blanks += missing }
       if !text.isEmpty {
         line += blanks + page.paint(text, cell.stress)

@@ -1,7 +1,7 @@
 import Foundation
 import Waymark
 
-/// Times as people read them.
+/// Times in the form that people read.
 struct TimeText: Sendable {
   /// Milliseconds since 1970.
   let now: Int64
@@ -13,7 +13,7 @@ struct TimeText: Sendable {
     self.zone = zone
   }
 
-  /// The moment of an RFC 3339 text; nil if it is none.
+  /// Milliseconds since 1970 of an RFC 3339 text; nil if it is not one.
   static func moment(_ text: String) -> Int64? {
     let pattern =
       #/(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:[Zz]|([+-])(\d\d):(\d\d))/#
@@ -106,7 +106,7 @@ struct TimeText: Sendable {
     )
   }
 
-  /// A written time without its seconds of zero and with its offset apart: `2026-05-03 15:00 +02:00`.
+  /// An RFC 3339 text without zero seconds and with its offset set apart: `2026-05-03 15:00 +02:00`.
   static func written(_ text: String?) -> String {
     guard let text else { return "–" }
     guard text.count >= 19, text.dropFirst(10).first == "T" else { return text }

@@ -1,12 +1,12 @@
 import Foundation
 import Waymark
 
-/// `sync on --preview`: what would become of the records here and elsewhere.
+/// `sync on --preview`: what would happen to the records here and on other devices.
 extension Rendering {
   mutating func preview(_ preview: SyncPreview) {
     data.line(
       preview.preference
-        ? "Sync is on. What the devices hold now:" : "If sync is turned on (nothing has been written):")
+        ? "Sync is on. What the devices hold now:" : "If you turn sync on (nothing has been changed):")
     data.gap()
     if !preview.peers.isEmpty { counts(preview) }
     var pairs: [(name: String, value: String)] = []
@@ -31,14 +31,14 @@ extension Rendering {
     }
     let total = preview.total
     if preview.kinds.count != 1 {
-      table.rows.append(row("together", total.onlyHere, total.onlyThere, total.same, total.differing))
+      table.rows.append(row("total", total.onlyHere, total.onlyThere, total.same, total.differing))
     }
     data.table(table)
     data.gap()
-    // The profile is one value, and has a line of its own.
+    // The profile is a single value, with a line of its own.
     let differing = preview.differing.filter { $0.kind != .profile }
     guard !differing.isEmpty else { return }
-    data.paragraph("Differing records merge field by field, the newer change shows, the other is kept:")
+    data.paragraph("Differing records merge field by field; the newer change shows, the other is kept:")
     for record in differing { data.paragraph("  " + text(of: record), indent: 2) }
     let more = total.differing - preview.differing.count
     if more > 0 { data.line("  … and \(grouped(Int64(more))) more") }
@@ -63,7 +63,7 @@ extension Rendering {
         let updated = version?.updatedAt.map { CivilTime.text($0.milliseconds) }
         return "\(side) \(TimeText.written(updated)), \(version?.filledIn ?? 0) fields"
       }
-      let which = profile.winner == .here ? "the one here" : "the one of \(winner)"
+      let which = profile.winner == .here ? "the one here" : "the one on \(winner)"
       return
         "\(which) wins, because \(printable(profile.text ?? "")) (\(times.joined(separator: "; ")))"
     }

@@ -1,12 +1,12 @@
 import JSONDocument
 import Waymark
 
-/// A document as text: what goes to standard output, and what is said beside it.
+/// An answer as text: data for standard output, and notes for standard error.
 struct Rendering {
   var data: Page
   var notes: Page
   let time: TimeText
-  /// The home that was typed, which commands of this device have to name.
+  /// The home that was typed, which suggested commands have to name.
   private let home: String?
 
   init(width: Int, hasColor: Bool, notesWidth: Int, notesHaveColor: Bool, time: TimeText, home: String? = nil)
@@ -33,10 +33,10 @@ struct Rendering {
 
 // MARK: Values
 
-/// The first digits of an id: enough to type.
+/// The beginning of an id, eight characters: usually enough to identify it.
 func shortID(_ id: String?) -> String { id.map { printable(String($0.prefix(8))) } ?? "–" }
 
-/// The shortest beginnings of ids, of eight characters at least, that tell them apart.
+/// The shortest prefixes that tell the ids apart, of at least eight characters.
 func distinctPrefixes(_ ids: [String]) -> [String: String] {
   let sorted = Set(ids).sorted()
   var prefixes: [String: String] = [:]
@@ -51,7 +51,7 @@ func distinctPrefixes(_ ids: [String]) -> [String: String] {
 }
 
 extension JSON {
-  /// `120.50 EUR`; an amount without a currency stands alone.
+  /// `120.50 EUR`, or the amount alone if there is no currency.
   var moneyText: String? {
     self["amount"]?.string.map { amount in
       self["currency"]?.string.map { "\(amount) \($0)" } ?? amount

@@ -1,17 +1,21 @@
 import Waymark
 
-/// “If this disk died now”: what no other device is known to hold.
+/// The replication risk: what would be lost with this disk, because no other device is known to hold it.
 extension Rendering {
-  func replicationRiskLines(_ loss: NodeStatus.ReplicationRisk, _ peers: [Peer]) -> [(text: String, stress: Stress)] {
-    guard !loss.devices.isEmpty else { return [] }
-    let known = loss.devices.filter { $0.lacking != nil }
+  func replicationRiskLines(
+    _ risk: NodeStatus.ReplicationRisk, _ peers: [Peer]
+  ) -> [(text: String, stress: Stress)] {
+    guard !risk.devices.isEmpty else { return [] }
+    let known = risk.devices.filter { $0.lacking != nil }
     guard !known.isEmpty else {
-      guard loss.changeSets > 0 else { return [] }
-      return [("No other device has said yet what it holds: all that is here may be here only.", .careful)]
+      guard risk.changeSets > 0 else { return [] }
+      return [
+        ("No other device has reported yet what it holds: this may be the only copy of everything here.", .careful)
+      ]
     }
-    guard loss.changeSets > 0 else { return [(safeText(known, peers), .none)] }
-    var text = "If this disk died now, \(counted(Int64(loss.changeSets), "change set")) would be lost"
-    if let newest = loss.newest { text += "; the newest: \(newestText(newest))" }
+    guard risk.changeSets > 0 else { return [(safeText(known, peers), .none)] }
+    var text = "If this disk died now, \(counted(Int64(risk.changeSets), "change set")) would be lost"
+    if let newest = risk.newest { text += "; the newest: \(newestText(newest))" }
     let lacks = known.map { device in
       let lacking = device.lacking ?? 0
       return "\(printable(device.name)) lacks \(lacking == 0 ? "nothing" : grouped(Int64(lacking)))"
@@ -24,7 +28,7 @@ extension Rendering {
   private func safeText(_ devices: [NodeStatus.ReplicationRisk.Holder], _ peers: [Peer]) -> String {
     let head = "If this disk died now, nothing would be lost:"
     let whole = devices.filter { $0.lacking == 0 }
-    // Best is one that is there now.
+    // Prefer a connected device: its report is current.
     guard let named = whole.first(where: { isConnected($0, peers) }) ?? whole.first else {
       let holders = devices.map { printable($0.name) }
       return
@@ -33,7 +37,7 @@ extension Rendering {
     return "\(head) \(printable(named.name)) has everything\(asOf(named, peers))."
   }
 
-  /// What a device said, it said then; of one that is connected it is the present.
+  /// The age of a device's report; empty for a connected device, whose report is current.
   private func asOf(_ device: NodeStatus.ReplicationRisk.Holder, _ peers: [Peer]) -> String {
     guard !isConnected(device, peers), let told = device.asOf else { return "" }
     return " (as of \(time.ago(told)))"

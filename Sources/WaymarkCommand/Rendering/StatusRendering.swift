@@ -1,6 +1,6 @@
 import Waymark
 
-/// `status`: the head line, the lanes, the peers, what waits.
+/// `status`: the head line, the lanes, the peers, and what needs attention.
 extension Rendering {
   mutating func status(_ status: NodeStatus) {
     paragraphs(head(status))
@@ -17,7 +17,7 @@ extension Rendering {
     for line in closing { data.paragraph(line.text, line.stress) }
   }
 
-  /// The same for a window of few lines: the head, what waits for somebody, the peers, and no empty lines.
+  /// The status for a small window: the head, what needs attention and the peers, without empty lines.
   mutating func diagnostics(_ status: NodeStatus) {
     paragraphs(head(status))
     for line in closingLines(status) where line.stress != .none && line.stress != .good {
@@ -31,7 +31,7 @@ extension Rendering {
     let line = parts.joined(separator: "   ")
     guard line.displayWidth > data.width else { return data.line(line) }
     let first = parts.dropLast().joined(separator: "   ")
-    // Words of a paragraph lose the room between them; only a very long name needs that.
+    // Wrapping would collapse the gaps between the parts, so it is used only for a very long name.
     if first.displayWidth > data.width { data.paragraph(first, indent: 0) } else { data.line(first) }
     data.paragraph(parts.last ?? "", indent: 0)
   }
@@ -41,8 +41,8 @@ extension Rendering {
   private func head(_ status: NodeStatus) -> [String] {
     let premium = status.sync.premium
     var parts = ["\(printable(status.name))  \(shortID(status.device.description))", runningText(status)]
-    if isOut(status) {
-      parts.append(data.paint("out of the circle", .bad))
+    if isExcluded(status) {
+      parts.append(data.paint("not in the circle", .bad))
     } else if premium.isActive {
       parts.append(premiumText(premium))
       parts.append(status.sync.preference ? "sync on" : "sync off")
@@ -55,8 +55,8 @@ extension Rendering {
     return parts
   }
 
-  /// Whether this device was revoked, or went with the one that had let it in.
-  private func isOut(_ status: NodeStatus) -> Bool {
+  /// Whether this device was revoked, by itself or with the device that had invited it.
+  private func isExcluded(_ status: NodeStatus) -> Bool {
     status.notices.contains { [.revoked, .notAMember].contains($0.reason) }
   }
 
@@ -96,7 +96,7 @@ extension Rendering {
   }
 
   private func closedText(_ reason: Reason?, _ status: NodeStatus) -> String {
-    // The head says what it is to be free.
+    // The head line explains the free tier.
     guard let reason, reason != .freeTier else { return "stay on this device" }
     guard let cause = status.causes.first(where: { $0.reason == reason && $0.peer == nil }) else {
       return reason.rawValue
@@ -108,7 +108,7 @@ extension Rendering {
     let open = peers.filter { $0[lane].isOpen }
     guard !open.isEmpty else {
       let online = peers.contains { ![.offline, .connecting].contains($0.state) }
-      return online ? "no peer takes them now" : "no peer is connected"
+      return online ? "no peer accepts them now" : "no peer is connected"
     }
     let equal = open.filter { $0[lane].isEqual == true }
     var parts: [String] = []
@@ -134,7 +134,7 @@ extension Rendering {
       (counts.transportation, "transportation", "transportations"),
       (counts.activities, "activity", "activities"),
       (counts.organizations, "organization", "organizations"), (counts.habits, "habit", "habits"),
-      (counts.categories, "category", "categories"), (counts.habitLogs, "habit log", "habit logs"),
+      (counts.categories, "category", "categories"), (counts.habitEntries, "habit entry", "habit entries"),
       (counts.settings, "setting", "settings"),
     ]
     let parts = named.filter { $0.0 > 0 }.map { counted(Int64($0.0), $0.1, $0.2) }
@@ -147,13 +147,13 @@ extension Rendering {
     var lines: [(text: String, stress: Stress)] = []
     if !status.isServing, !status.peers.isEmpty {
       lines.append(
-        ("The node does not run here, so nothing is exchanged: \(words(.waymark("run")))", .careful))
+        ("The node is not running, so nothing is exchanged: \(words(.waymark("run")))", .careful))
     }
-    // The rows say nothing of what this machine itself lacks.
+    // The rows of the peers don't show that this machine has no network.
     for cause in status.causes where cause.reason == .noRoute && cause.peer == nil {
       lines.append((sentence(printable(cause.text)) + following(cause.next), .careful))
     }
-    lines += replicationRiskLines(status.loss, status.peers)
+    lines += replicationRiskLines(status.replicationRisk, status.peers)
     for notice in status.notices {
       lines.append(
         (
@@ -180,8 +180,9 @@ extension Rendering {
 
 /// The table of peers, for `status` and `peers`.
 extension Rendering {
+  /// One row per peer.
   ///
-  /// - Parameter showsPlaces: whether a peer that is in sync is shown with where it is.
+  /// - Parameter showsPlaces: whether a peer that is in sync is shown with its address.
   func peerTable(_ peers: [Peer], showsPlaces: Bool = false) -> TextTable {
     var table = TextTable([
       .init("PEER", widthMin: 8), .init("STATE"), .init("BEHIND", isRight: true),
@@ -219,7 +220,7 @@ extension Rendering {
       guard showsPlaces, let address = peer.address else { return "" }
       return "at \(printable(address))" + (peer.addressSource.map { ", \(place($0))" } ?? "")
     }
-    // What follows from something else is said there, once.
+    // A consequence is explained once, at its cause.
     guard peer.consequenceOf == nil else { return lastSeen(peer) ?? "" }
     var parts: [String] = []
     if peer.reason == .offline, let seen = lastSeen(peer) {
@@ -231,13 +232,13 @@ extension Rendering {
     return parts.joined(separator: " · ")
   }
 
-  /// Where the address of a peer is known from.
+  /// How the address of a peer became known.
   func place(_ source: AddressSource) -> String {
     switch source {
     case .beacon: "found on this network"
-    case .announced: "as it told the circle"
+    case .announced: "announced to the circle"
     case .given: "given by you"
-    case .incoming: "from where it dialled"
+    case .incoming: "where it dialled from"
     }
   }
 

@@ -1,10 +1,11 @@
 import JSONDocument
 import Waymark
 
-/// `status --watch`: the status, how far everyone has caught up, and what was done last.
+/// `status --watch`: the status, the progress of each peer, and the newest operations.
 extension Rendering {
+  /// The status, progress bars and operations.
   ///
-  /// - Parameter isShort: for a small window: what waits for somebody comes right after the head, and nothing else.
+  /// - Parameter isShort: for a small window: only the status, with what needs attention right after the head.
   mutating func watch(_ watched: Watched, isShort: Bool = false, at now: ContinuousClock.Instant = .now) {
     guard let status = watched.status else { return }
     guard !isShort else { return diagnostics(status) }
@@ -36,7 +37,7 @@ extension Rendering {
       ])
     }
     data.gap()
-    data.line("Done last", .faint)
+    data.line("Newest operations", .faint)
     data.table(table)
   }
 }

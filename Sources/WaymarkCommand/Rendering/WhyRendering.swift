@@ -1,7 +1,7 @@
 import Foundation
 import Waymark
 
-/// `why` of a peer: what keeps it from being in sync, and what is known of it.
+/// `why` for a peer: what keeps it from being in sync, and what is known about it.
 extension Rendering {
   mutating func why(_ explanation: PeerExplanation) {
     let peer = explanation.peer
@@ -27,11 +27,11 @@ extension Rendering {
     if let next = cause.next {
       data.paragraph("  Next: \(words(next))", indent: 2)
     } else {
-      data.line("  \(cause.reason.remedy == .time ? "Nothing to do: it passes by itself." : "")")
+      data.line("  \(cause.reason.remedy == .time ? "Nothing to do: this resolves itself." : "")")
     }
     let others = cause.consequences.map(printable)
     if others.count > 1 {
-      data.paragraph("  It concerns \(others.joined(separator: ", ")) alike.", indent: 2)
+      data.paragraph("  This affects \(others.joined(separator: ", ")).", indent: 2)
     }
   }
 
@@ -49,7 +49,7 @@ extension Rendering {
             : "all but \(counted(Int64(lacking), "change set")) of what is here\(asOf)\(newest)"
         ))
     } else {
-      facts.append(("it holds", "not known: it has not said so to this device yet"))
+      facts.append(("it holds", "not known: it has not reported it to this device yet"))
     }
     facts.append(("last sync", time.ago(peer.lastSync)))
     facts.append(("last seen", time.ago(peer.lastSeen)))
@@ -66,12 +66,12 @@ extension Rendering {
   private func text(of lane: Peer.Lane) -> String {
     guard lane.isOpen else { return "closed" + (lane.reason.map { ": \($0.rawValue)" } ?? "") }
     if lane.isEqual == true { return "equal on both sides" }
-    let behind = lane.behind.map { "\(grouped(Int64($0))) to come" }
-    let ahead = lane.ahead.map { "\(grouped(Int64($0))) to go" }
+    let behind = lane.behind.map { "\(grouped(Int64($0))) to receive" }
+    let ahead = lane.ahead.map { "\(grouped(Int64($0))) to send" }
     return [behind, ahead].compactMap(\.self).joined(separator: ", ")
   }
 
-  /// A clause as a sentence: names keep their letters.
+  /// A clause as a sentence; a device name at its beginning is not capitalized.
   private func sentence(_ text: String, of name: String?) -> String {
     if let name, text.hasPrefix(printable(name)) { return text }
     return text.prefix(1).uppercased() + text.dropFirst()

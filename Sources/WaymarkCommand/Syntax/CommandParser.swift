@@ -3,7 +3,7 @@ import JSONDocument
 import Records
 import Waymark
 
-/// What was typed, understood.
+/// A parsed command line.
 struct Invocation: Equatable, Sendable {
   var words: [String]
   /// The arguments of the request.
@@ -19,7 +19,7 @@ struct Invocation: Equatable, Sendable {
 /// Turns the words of a command line into a request, or into an error that says what to type.
 struct CommandParser {
   let table: [CommandSpec]
-  /// Relative paths begin here; nil where the working directory is gone.
+  /// The directory that relative paths refer to; nil if the working directory is gone.
   let directory: String?
 
   init(table: [CommandSpec] = CommandTable.all, directory: String?) {
@@ -28,14 +28,15 @@ struct CommandParser {
   }
 
   func parse(_ arguments: [String]) throws -> Invocation {
-    let tokens = try self.tokens(arguments)
+    var tokens = try self.tokens(arguments)
+    tokens.operands = canonical(tokens.operands)
     var globals = GlobalOptions()
     for option in tokens.options { try apply(option, to: &globals) }
     if tokens.operands.isEmpty { return help([], globals) }
     if globals.help { return help(tokens.operands.map(\.self), globals) }
     let (spec, operands) = try command(tokens.operands)
     var request = JSON.object([])
-    // Options first: one that the command has not explains better what was meant than the words that are missing.
+    // Options first: an unknown option explains the mistake better than a missing operand.
     for option in tokens.options where !isGlobal(option.flag) {
       try take(option, for: spec, into: &request)
     }
@@ -61,8 +62,8 @@ struct CommandParser {
     var options: [Option] = []
   }
 
-  /// Tells operands from options. An option takes a value in every command or in none, so this needs not
-  /// know the command yet.
+  /// Separates operands from options. An option takes a value in every command or in none, so the command need not be
+  /// known yet.
   private func tokens(_ arguments: [String]) throws -> Tokens {
     var tokens = Tokens()
     var rest = arguments[...]
@@ -119,14 +120,14 @@ struct CommandParser {
       next: helpOn(operands))
   }
 
-  /// Dashes are no letters in which a word could be like another.
+  /// Compares without the dashes, which would make short flags look alike.
   private func nearest(_ flag: String, among options: [CommandSpec.Option]) -> String? {
     func letters(_ flag: String) -> String { String(flag.drop { $0 == "-" }) }
     let known = Array(Set(options.map { letters($0.flag) })).sorted()
     return Suggestion.nearest(to: letters(flag), among: known).map { "--" + $0 }
   }
 
-  /// The page of what has been typed so far.
+  /// The help page for the words typed so far.
   private func helpOn(_ operands: [String]) -> Step {
     let known = table.map(\.words).filter { operands.starts(with: $0) }.max { $0.count < $1.count }
     let group = table.contains { $0.words.first == operands.first } ? Array(operands.prefix(1)) : []
@@ -135,7 +136,7 @@ struct CommandParser {
 
   private func apply(_ option: Option, to globals: inout GlobalOptions) throws {
     switch option.flag {
-    // An empty one is refused where the home is looked for.
+    // An empty path is refused later, when the home is resolved.
     case "--home": globals.home = try option.value.map { $0.isEmpty ? $0 : try absolute($0) }
     case "--json": globals.json = true
     case "--no-color": globals.noColor = true
@@ -147,7 +148,19 @@ struct CommandParser {
 
   // MARK: Command
 
-  /// The command that the first words name, and what follows them.
+  /// Former names of commands, which scripts still use.
+  private static let aliases = ["log": "entry"]
+
+  /// Replaces an alias by its command, also after `help`.
+  private func canonical(_ operands: [String]) -> [String] {
+    let index = operands.first == "help" ? 1 : 0
+    guard operands.indices.contains(index), let name = Self.aliases[operands[index]] else { return operands }
+    var words = operands
+    words[index] = name
+    return words
+  }
+
+  /// The command that the first words name, and the words that follow them.
   private func command(_ words: [String]) throws -> (CommandSpec, [String]) {
     let exact = table.filter { words.starts(with: $0.words) }
     if let spec = exact.max(by: { $0.words.count < $1.words.count }) {
@@ -176,7 +189,7 @@ struct CommandParser {
     let meant = Suggestion.nearest(to: words[1], among: actions)
     let hint =
       meant.map { " Did you mean `waymark \(first) \($0)`?" }
-      ?? " There is: \(actions.joined(separator: ", "))."
+      ?? " It has: \(actions.joined(separator: ", "))."
     return .usage(
       "`waymark \(first)` has no “\(printable(words[1]))”." + hint, next: .waymark("help \(first)"))
   }
@@ -189,7 +202,7 @@ struct CommandParser {
       guard let first = rest.popFirst() else {
         if operand.isOptional { continue }
         throw WaymarkError.usage(
-          "`waymark \(spec.name)` needs \(operand.placeholder): \(spec.usage)",
+          "`waymark \(spec.name)` needs \(operand.placeholder). Usage: \(spec.usage)",
           next: .waymark("help \(spec.name)"))
       }
       guard operand.isRepeated else {
@@ -202,7 +215,7 @@ struct CommandParser {
     }
     if let extra = rest.first {
       throw WaymarkError.usage(
-        "“\(printable(extra))” is too much here: \(spec.usage)", next: .waymark("help \(spec.name)"))
+        "Unexpected argument “\(printable(extra))”. Usage: \(spec.usage)", next: .waymark("help \(spec.name)"))
     }
   }
 
@@ -246,21 +259,21 @@ struct CommandParser {
     case .duration:
       guard let milliseconds = Duration.milliseconds(in: text) else {
         throw WaymarkError.usage(
-          "\(name) can't be “\(printable(text))”: write a number and a unit, such as 30s, 10m, 2h or 1d.",
+          "Invalid \(name) “\(printable(text))”: expected a number and a unit, such as 30s, 10m, 2h or 1d.",
           next: .waymark("help \(spec.name)"))
       }
       return .integer(milliseconds)
     case .words(let allowed):
       guard allowed.contains(text) else {
         throw WaymarkError.usage(
-          "\(name) can't be “\(printable(text))”: it is \(Self.either(allowed)).",
+          "Invalid \(name) “\(printable(text))”: expected \(Self.either(allowed)).",
           next: .waymark("help \(spec.name)"))
       }
       return .string(text)
     case .field:
       guard let equals = text.firstIndex(of: "="), equals != text.startIndex else {
         throw WaymarkError.usage(
-          "“\(printable(text))” is no field; write name=value.",
+          "Invalid field “\(printable(text))”: expected NAME=VALUE.",
           next: .waymark("help \(spec.name)"))
       }
       return [.string(String(text[..<equals])), .string(String(text[text.index(after: equals)...]))]
@@ -276,7 +289,7 @@ struct CommandParser {
   private func absolute(_ path: String) throws -> String {
     if path.hasPrefix("/") { return path }
     guard !path.isEmpty else {
-      throw WaymarkError.usage("The name of a file is empty.", next: .waymark("help"))
+      throw WaymarkError.usage("The path of a file is empty.", next: .waymark("help"))
     }
     return try (directory ?? workingDirectory()) + "/" + path
   }

@@ -1,4 +1,4 @@
-/// One command as it is typed: parsing, help and usage errors are derived from this.
+/// The syntax of one command; parsing, help and usage errors are derived from it.
 struct CommandSpec: Sendable {
   let words: [String]
   let summary: String
@@ -6,18 +6,18 @@ struct CommandSpec: Sendable {
   var options: [Option] = []
   /// `waymark peers` means `waymark peers list`.
   var impliesLastWord = false
-  /// A line or two that `help` adds.
+  /// A paragraph that `help` adds. Indented lines are examples, which are not filled.
   var details: String?
-  /// What follows the words in an example; an empty text where nothing needs to.
+  /// The arguments of the example in help; empty if the command needs none.
   var exampleArguments: String?
 
-  /// What stands at a place of its own.
+  /// A positional argument.
   struct Operand: Sendable {
     let placeholder: String
     let key: String
     var type = ValueType.text
     var isOptional = false
-    /// Takes all that follows; only the last one can.
+    /// Whether it takes all words that follow; only the last operand can.
     var isRepeated = false
 
     var usage: String {
@@ -26,10 +26,10 @@ struct CommandSpec: Sendable {
     }
   }
 
-  /// What begins with two dashes.
+  /// An argument that begins with two dashes.
   struct Option: Sendable {
     let flag: String
-    /// How the value is called in help; nil for a flag without one.
+    /// The name of the value in help; nil for a flag without a value.
     let placeholder: String?
     let summary: String
     var type = ValueType.text
@@ -46,10 +46,10 @@ struct CommandSpec: Sendable {
     }
   }
 
-  /// What a value may be, and what the request carries for it.
+  /// The type of a value, and its form in the request.
   enum ValueType: Sendable {
     case text
-    /// Made absolute; `-` stays.
+    /// Made absolute, except `-`.
     case path
     /// `10m`; the request carries milliseconds.
     case duration
@@ -58,7 +58,7 @@ struct CommandSpec: Sendable {
     case field
   }
 
-  /// The command as it is typed, and as the request names it.
+  /// The name as it is typed, and as the request has it.
   var name: String { words.joined(separator: " ") }
   var requestName: String { words.joined(separator: ".") }
 
@@ -84,16 +84,16 @@ struct GlobalOptions: Equatable, Sendable {
   var help = false
 
   static let specs: [CommandSpec.Option] = [
-    .init(flag: "--home", placeholder: "DIR", summary: "where this node lives", type: .path),
+    .init(flag: "--home", placeholder: "DIR", summary: "the home of the node", type: .path),
     .init(flag: "--json", placeholder: nil, summary: "print one JSON document"),
-    .init(flag: "--no-color", placeholder: nil, summary: "no colour, even on a terminal"),
-    .init(flag: "--yes", placeholder: nil, summary: "do it without asking"),
-    .init(flag: "--help", placeholder: nil, summary: "explain the command"),
+    .init(flag: "--no-color", placeholder: nil, summary: "no colours, even on a terminal"),
+    .init(flag: "--yes", placeholder: nil, summary: "confirm without being asked"),
+    .init(flag: "--help", placeholder: nil, summary: "show help for the command"),
   ]
 }
 
 extension CommandSpec {
-  /// A line that makes sense as it is typed; a test parses them all.
+  /// A complete command line; a test parses all examples.
   var example: String? {
     exampleArguments.map { $0.isEmpty ? "waymark \(name)" : "waymark \(name) \($0)" }
   }

@@ -2,12 +2,12 @@ import Control
 import Records
 import Waymark
 
-/// Every command that `waymark` offers, in the order in which help lists them.
+/// Every command of `waymark`, in the order in which help lists them.
 enum CommandTable {
   static let all: [CommandSpec] =
     circle + keys + watching + records + state + premium + files + largeChanges + machine + about
 
-  /// The commands that have types, by the names that requests have.
+  /// The commands with types of their own, by the names of their requests.
   static let typed: [String: any TerminalCommand.Type] = Dictionary(
     uniqueKeysWithValues: commands.flatMap { type in type.syntaxes.map { ($0.requestName, type) } })
 
@@ -39,10 +39,10 @@ enum CommandTable {
   /// The groups of the overview.
   static let groups: [(title: String, commands: [CommandSpec])] = [
     ("Your circle of devices", circle), ("Keys", keys),
-    ("See what is going on", watching), ("Trips and habits", records),
+    ("Status, sync and history", watching), ("Trips and habits", records),
     ("Profile, settings, onboarding", state),
     ("Premium", premium), ("Files", files), ("Large changes", largeChanges),
-    ("Living on this machine", machine),
+    ("Service and shell", machine),
     ("About this program", about),
   ]
 
@@ -52,20 +52,20 @@ enum CommandTable {
       words: ["run"], summary: "run the node in the foreground",
       options: [
         .init(
-          flag: "--listen", placeholder: "ADDR:PORT", summary: "default [::]:7433; port 0 is any free one"),
+          flag: "--listen", placeholder: "ADDR:PORT",
+          summary: "where to listen; default [::]:7433, port 0 is any free one"),
         .init(
-          flag: "--peer", placeholder: "ADDR:PORT", summary: "dial this address too", isRepeated: true),
-        .init(flag: "--no-discovery", placeholder: nil, summary: "do not look for peers on the network"),
+          flag: "--peer", placeholder: "ADDR:PORT", summary: "also dial this address", isRepeated: true),
+        .init(flag: "--no-discovery", placeholder: nil, summary: "don't look for peers on the network"),
         .init(
-          flag: "--log-format", placeholder: "F", summary: "text, journal or json; default what fits",
+          flag: "--log-format", placeholder: "F", summary: "text, journal or json; the default suits standard error",
           type: .words(LogFormat.allCases.map(\.rawValue))),
       ],
       details: """
-        Prints `ready ADDR:PORT` when it serves. Ends with Ctrl-C or SIGTERM. What it does it says on
-        standard error; WAYMARK_LOG=debug, info, warning or error sets how much, waymark log level
-        changes that while it runs. To have it always running: waymark help service
-        Devices of one circle find each other on one network by themselves: a firewall has to let UDP
-        port 7433 in, and the TCP port that this one listens on.
+        Prints `ready ADDR:PORT` when it serves, and ends with Ctrl-C or SIGTERM. It logs to standard error;
+        WAYMARK_LOG=debug, info, warning or error sets the level, and waymark logging level changes it while
+        the node runs. To keep a node running, see waymark help service. Devices of one circle find each other
+        on a network by themselves: a firewall has to admit UDP port 7433, and the TCP port of --listen.
         """,
       exampleArguments: "--listen [::]:7433"),
     ListMembers.syntax, Revoke.syntax,
@@ -126,7 +126,7 @@ enum CommandTable {
   private static let about: [CommandSpec] = [
     ShowPaths.syntax, ShowVersion.syntax,
     CommandSpec(
-      words: ["help"], summary: "explain a command or a topic",
+      words: ["help"], summary: "show help for a command or a topic",
       operands: [.init(placeholder: "TOPIC", key: "topic", isOptional: true, isRepeated: true)],
       exampleArguments: "trip add"),
   ]

@@ -1,40 +1,41 @@
 import JSONDocument
 
-/// The page on files of other applications.
+/// The help topic about files of other applications.
 enum FormatsTopic {
   static let topic = HelpTopic(
     name: "formats",
     text: """
       Files of other applications
-      An import is one operation: waymark undo takes it back. The same file again changes nothing, an
-      edited one updates what it brought. --preview counts and writes nothing. Every row that is left
-      out is listed with its line or index; what a record can't hold is said. A broken file is refused
-      whole, with the place where it breaks.
+      An import is one operation, which waymark undo reverts. Importing the same file again changes nothing; an
+      edited file updates the records of its earlier import. --preview counts and changes nothing. Every row
+      that is skipped is listed with its line or index, and so is every value that a record can't store. A
+      broken file is refused as a whole, with the place of the error.
 
       ritualist, traveling-snails   their JSON exports, both ways.
-      loop-csv    The unpacked folder of Loop Habit Tracker's archive, of any version. Days that Loop
-                  computed, and days skipped, are no entries. How often, where it is not daily, and
-                  "at most" stand in the notes, and go back from there.
+      loop-csv    The unpacked folder of Loop Habit Tracker's archive, of any version. Days that Loop computed
+                  or that were skipped don't become entries. Frequencies other than daily, and "at most", are
+                  kept in the notes, and are exported from there.
       loop-db     Loop's database backup, up to version 25; it is only read.
-      habitbull   A value above 1 makes a habit numeric. Dates are ISO, or 4/11/2019: the first day
-                  after a twelfth tells month and day apart for the whole file, else the month is first.
-      ics         Calendars. A TripIt feed gives its trips, with one stay or car from two events;
-                  KItinerary's events give stays, ways and activities. All other events become
-                  activities of one trip for each calendar. Events that repeat or are cancelled are left
-                  out and listed. A time without a zone is kept as its clock shows it, in UTC.
-      surmai      trip.json. Times are those of the place's clock. Profiles of travellers and files of
-                  attachments are never read.
+      habitbull   A value above 1 makes a habit numeric. Dates are ISO, or like 4/11/2019: the first date with a
+                  number above twelve tells the order of day and month for the whole file; else the month comes
+                  first.
+      ics         Calendars. A TripIt feed becomes its trips, with one stay or car rental from two events.
+                  Events of KItinerary become stays, transportation and activities. All other events become
+                  activities, in one trip per calendar. Repeating and cancelled events are skipped and listed.
+                  A time without a zone is kept as it reads, in UTC.
+      surmai      trip.json. Times are local to the place. Profiles of travellers and attached files are never
+                  read.
 
       Exports: ritualist, traveling-snails, loop-csv, and
-      ics         Trips are events of whole days, what belongs to them events of their own, with notes,
-                  codes and prices in the description. Zones have their IANA names and their rules.
-                  Imported again, also when edited in a calendar, they give the same records; what has
-                  no start is left out, and of an organization only its name is there.
+      ics         Trips are all-day events; what belongs to them are events of their own, with notes, codes and
+                  prices in the description. Zones have their IANA names and rules. Importing the file again,
+                  even after editing it in a calendar, gives the same records. Items without a start are
+                  skipped, and of an organization only the name is included.
       json        Everything, with the names of waymark KIND show, lists by kind, bytes as base64.
-      csv         Everything, one file for each kind (RFC 4180), attachments as files.
-      loop-csv and csv are several files: name a new folder with --output. --trip T exports one trip.
-      In both, = + - @ or a tab gets an apostrophe in front where a spreadsheet would run a formula:
-      at the beginning of a text, and after a quotation mark, a semicolon, a tab or a line break.
-      Importing loop-csv takes it away again.
+      csv         Everything, one file per kind (RFC 4180), attachments as files.
+
+      loop-csv and csv are several files: name a new folder with --output. --trip T exports one trip. Both put
+      an apostrophe before = + - @ or a tab where a spreadsheet would run a formula: at the beginning of a
+      text, and after a quotation mark, a semicolon, a tab or a line break. Importing loop-csv removes it.
       """)
 }

@@ -1,7 +1,7 @@
 import Records
 import Waymark
 
-/// The text of `waymark help`, derived from the table of commands, and the topics.
+/// The pages of `waymark help`, derived from the command table and the topics.
 enum HelpPages {
   /// Fills the page; false if there is no such command or topic.
   static func write(_ topic: [String], into page: inout Page) -> Bool {
@@ -9,14 +9,15 @@ enum HelpPages {
       overview(&page)
       return true
     }
-    if let text = HelpTopic.named(topic.joined(separator: "-")) {
-      for line in text.split(separator: "\n", omittingEmptySubsequences: false) { explain(line, &page) }
+    if let found = HelpTopic.named(topic.joined(separator: "-")) {
+      page.line(found.title)
+      page.explain(found.body)
       let same = CommandTable.all.filter { $0.words.starts(with: topic) }
       if !same.isEmpty {
         page.gap()
         page.line("Commands", .faint)
         page.table(summaries(same))
-        page.line("More on one: waymark help \(same[0].name)", .faint)
+        page.line("More about one command: waymark help \(same[0].name)", .faint)
       }
       return true
     }
@@ -29,20 +30,6 @@ enum HelpPages {
       return true
     }
     return false
-  }
-
-  /// A line of a topic. What stands in two columns goes on below its second one.
-  private static func explain(_ line: Substring, _ page: inout Page) {
-    let lead = line.prefix { $0 == " " }.count
-    let gap = line.dropFirst(lead).firstRange(of: "  ")
-    guard let gap, let text = line[gap.upperBound...].firstIndex(where: { $0 != " " }) else {
-      return page.paragraph(String(line))
-    }
-    let column = line.distance(from: line.startIndex, to: text)
-    let rest = wrapped(String(line[text...]), width: max(20, page.width - column), indent: 0)
-    for (index, part) in rest.enumerated() {
-      page.line((index == 0 ? String(line[..<text]) : String(repeating: " ", count: column)) + part)
-    }
   }
 
   // MARK: Overview
@@ -60,14 +47,14 @@ enum HelpPages {
       }
       page.gap()
     }
-    page.line("Everywhere", .faint)
+    page.line("Options of every command", .faint)
     for option in GlobalOptions.specs { write(option, width: 24, indent: 2, &page) }
     page.gap()
     page.paragraph("Topics: \(HelpTopic.all.map(\.name).joined(separator: ", "))")
-    page.line("More on one: waymark help COMMAND, waymark help TOPIC", .faint)
+    page.line("More about one: waymark help COMMAND, waymark help TOPIC", .faint)
   }
 
-  /// One line a command; the actions that all kinds share stand once.
+  /// One line per command; the actions that all kinds share are listed once.
   private static func summaries(_ commands: [CommandSpec]) -> TextTable {
     var rows: [(String, String)] = []
     let kinds = Registry.listed.map(\.name)
@@ -77,8 +64,8 @@ enum HelpPages {
       if !isShared { rows.append((short(spec), spec.summary)) }
     }
     if rows.count < commands.count {
-      rows.insert(("KIND list | show ID | delete ID | restore ID", "KIND is one of those below"), at: 0)
-      rows.insert(("KIND add FIELD=VALUE…", "waymark help fields says what can be given"), at: 1)
+      rows.insert(("KIND list | show ID | delete ID | restore ID", "KIND is one of the kinds below"), at: 0)
+      rows.insert(("KIND add FIELD=VALUE…", "see waymark help fields"), at: 1)
       rows.insert(("KIND edit ID FIELD=VALUE…", "an empty value clears the field"), at: 2)
     }
     var table = TextTable([.init(""), .init(""), .init("", widthMin: 20)])
@@ -105,11 +92,11 @@ enum HelpPages {
         spec.operands.contains { $0.key == "fields" }
         ? (Registry.kind(named: spec.words[0])?.assignableNames ?? []) : []
       if !fields.isEmpty { page.paragraph("  Fields: \(fields.joined(separator: ", "))", indent: 2) }
-      for line in (spec.details ?? "").split(separator: "\n") { page.paragraph("  \(line)", indent: 2) }
+      if let details = spec.details { page.explain(details, lead: 2) }
       if let example = spec.example { page.paragraph("  For example: \(example)", indent: 4) }
     }
     page.gap()
-    page.line("Everywhere: \(GlobalOptions.specs.map(optionName).joined(separator: "  "))", .faint)
+    page.line("Every command: \(GlobalOptions.specs.map(optionName).joined(separator: "  "))", .faint)
   }
 
   private static func optionName(_ option: CommandSpec.Option) -> String {
@@ -125,7 +112,7 @@ enum HelpPages {
     }
   }
 
-  /// What a mistyped topic may have meant.
+  /// The topic or command that a mistyped topic may have meant.
   static func suggestion(for topic: String) -> String? {
     let known = HelpTopic.all.map(\.name) + Array(Set(CommandTable.all.map { $0.words[0] }))
     return Suggestion.nearest(to: topic, among: known)

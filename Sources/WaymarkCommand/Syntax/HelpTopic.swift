@@ -1,27 +1,31 @@
 import Waymark
 
-/// A page that explains something that is not one command.
+/// A help page about a subject instead of one command.
 struct HelpTopic {
   let name: String
+  /// The title on the first line, then what `Page.explain` shows.
   let text: String
 
-  /// The text of a topic; nil if there is none of that name.
-  static func named(_ name: String) -> String? { all.first { $0.name == name }?.text }
+  var title: String { String(text.prefix { $0 != "\n" }) }
+  var body: String { String(text.drop { $0 != "\n" }.dropFirst()) }
+
+  /// The topic of that name; nil if there is none.
+  static func named(_ name: String) -> HelpTopic? { all.first { $0.name == name } }
 
   static let all = [
     premium, sync, conflicts, trash, revoking, ids, fields, FormatsTopic.topic, exitCodes, home, keys,
     service, reasons,
   ]
 
-  /// From the table itself.
+  /// Generated from the reasons themselves.
   private static let reasons = HelpTopic(
     name: "reasons",
-    text: "Reasons\nThe codes of status, peers, why, doctor and metrics, how grave each is, and what to do.\n"
+    text: "Reasons\nThe codes of status, peers, why, doctor and metrics: how severe each is, and what to do.\n"
       + Reason.ofStates.map(line).joined(separator: "\n"))
 
   private static func line(_ reason: Reason) -> String {
     let remedy =
-      reason.next().map { "Next: \($0)" } ?? (reason.remedy == .time ? "It passes by itself." : "")
+      reason.next().map { "Next: \($0)" } ?? (reason.remedy == .time ? "It resolves itself." : "")
     return "\n  \(reason.rawValue)  \(reason.severity.rawValue)\n    \(reason.sentence())"
       + (remedy.isEmpty ? "" : "\n    \(remedy)")
   }
@@ -30,121 +34,132 @@ struct HelpTopic {
     name: "premium",
     text: """
       Premium
-      Everyone has the whole store on this device, and settings and the onboarding flag on all
-      devices. With premium, trips, habits and the profile can sync too.
+      Without premium you have the whole store on this device, and settings and the onboarding flag sync to
+      all devices. With premium, trips, habits and the profile can sync too.
 
       Premium comes from an entitlement: a file signed by an issuer that your circle accepts.
-        waymark entitlement install FILE     install one; a running node notices at once
-        waymark entitlement show             whether it counts, and until when
+        waymark entitlement install FILE     install one; a running node uses it at once
+        waymark entitlement show             show whether it is valid, and until when
         waymark sync on                      then turn sync of records on
 
-      When premium ends, records stop syncing at that very second. Nothing is deleted: all of them
-      stay on every device that has them, changes go on being noted, and catch up after a renewal.
+      You can be your own issuer, on the device that founded the circle. CIRCLE is the id of the circle, which
+      waymark status --json shows:
+        waymark issuer init issuer
+        waymark issuer trust issuer.pub
+        waymark issuer issue --key issuer --circle CIRCLE --until 2027-12-31 \\
+            --output entitlement
+        waymark entitlement install entitlement
+
+      When premium ends, records stop syncing at that second. Nothing is deleted: every device keeps the
+      records that it has, still records changes, and catches up after a renewal.
       """)
 
   private static let sync = HelpTopic(
     name: "sync",
     text: """
       Sync
-      Two lanes: settings sync always; records (trips, habits, profile) sync while this device has
-      premium and you have turned sync on. It is off until you turn it on.
-        waymark sync                         whether records sync, and if not, why
-        waymark sync on --preview            what would come together, before anything is written
-        waymark sync on | off                change your mind; nothing is deleted either way
-        waymark wait --timeout 30s           until everything is equal on the connected devices
-        waymark verify                       whether the devices really hold the same, record by record
-        waymark mirror --from PEER           make the records here those of another device
-        waymark assert                       make those of all others the ones of this device
+      There are two lanes. Settings always sync. Records (trips, habits, profile) sync while this device has
+      premium and sync is on. Sync is off until you turn it on.
+        waymark sync                         show whether records sync, and if not, why
+        waymark sync on --preview            show what would be merged; change nothing
+        waymark sync on | off                turn sync on or off; neither deletes anything
+        waymark wait --timeout 30s           wait until the connected devices are in sync
+        waymark verify                       compare the data of the devices, record by record
+        waymark mirror --from PEER           replace the records on all devices with those of a peer
+        waymark assert                       replace the records on all devices with those of this one
 
-      Where two devices changed the same field at the same time, the newer change shows and the
-      other is kept: waymark conflicts. A delete wins over an edit; what was edited is kept too.
+      If two devices change the same field at the same time, the newer change shows and the other is kept: see
+      waymark conflicts. A delete wins over an edit; the edit is kept too.
       """)
 
   private static let trash = HelpTopic(
     name: "trash",
     text: """
-      The trash, and taking things back
-      Nothing is lost. What is deleted is kept, and so is every value that was replaced.
-        waymark trip list --deleted          what is in the trash, and who put it there
-        waymark trip restore Rome            brings it back with all that belongs to it, and with what
-                                             other devices changed or added meanwhile
-        waymark history                      what was done, on all devices, newest first
-        waymark history Rome                 everything that was written to one record
-        waymark undo                         takes back the newest thing this device did
-        waymark undo 3fa91c22                any other: a command, an import, somebody else's delete
-        waymark undo 3fa91c22 --preview      what that would do
+      Trash and undo
+      Nothing is lost: deleted records are kept, and so is every value that was replaced.
+        waymark trip list --deleted          list what is in the trash, and who deleted it
+        waymark trip restore Rome            restore it with everything in it, including what other
+                                             devices have changed or added since
+        waymark history                      list operations of all devices, newest first
+        waymark history Rome                 list all changes to one record
+        waymark undo                         undo the newest operation of this device
+        waymark undo 3fa91c22                undo any other: a command, an import, or what another
+                                             device did
+        waymark undo 3fa91c22 --preview      show what that would do
 
-      What was changed since is left alone, unless you say --yes. Undoing an undo brings back what it
-      took. All this is written as ordinary changes: it reaches the other devices like any other.
+      Values that were changed since are left unchanged unless you add --yes. An undo can be undone. An undo is
+      an ordinary change: it syncs to the other devices like any other.
       """)
 
   private static let conflicts = HelpTopic(
     name: "conflicts",
     text: """
       Conflicts
-      Two devices changed the same thing without knowing of each other. One change shows, the other
-      is kept until you decide; the list is the same on every device.
-        waymark conflicts                    what shows, and what is kept
-        waymark conflicts show ID            all that both sides wrote
+      A conflict arises when two devices change the same thing without knowing of each other's change. One
+      change shows, and the other is kept until you decide. The list is the same on every device.
+        waymark conflicts                    list what shows and what is kept
+        waymark conflicts show ID            show everything that each side wrote
         waymark conflicts resolve ID --take winner      keep what shows
-        waymark conflicts resolve ID --take loser       take the other
-        waymark conflicts resolve ID --take phone       take what the phone wrote
+        waymark conflicts resolve ID --take loser       take the other change
+        waymark conflicts resolve ID --take phone       take the change made on phone
 
-      Editing the field settles it too. Where one device deleted what another was changing, winner
-      deletes again and loser restores: the record, and what it belongs to if that is deleted as well.
-      Both values stay in the history of the record.
+      Editing the field resolves the conflict too. If one device deleted what another was changing, winner
+      deletes it again, and loser restores the record, along with its parent if that was deleted too. Both
+      values stay in the history of the record.
       """)
 
   private static let revoking = HelpTopic(
     name: "revoking",
     text: """
       Revoking a device
-      For a device that was lost, stolen or given away. On an admin device:
-        waymark revoke phone                 says what it would do, and asks
-        waymark members                      who is out, by whom, and who has not heard of it yet
-      What the device wrote and is here stays. Everything else of it is refused, on every device from
-      the moment that one hears of it; until then a device takes what it sends. Devices that it let in
-      stay, and those that it revoked stay out; both are shown before, and can be decided otherwise:
-        waymark revoke laptop --with-invited            and those that it let in, by now perhaps a thief's
-        waymark revoke laptop --undo-revocations        and take in again those that it had revoked
-      What a thief wrote before can be taken back like anything else: waymark history, waymark undo.
+      Revoke a device that was lost, stolen or given away. On an admin device:
+        waymark revoke phone                 show what it would do, and ask for confirmation
+        waymark members                      show who was revoked, by whom, and which devices don't
+                                             know it yet
+      Changes of the revoked device that are already here stay. Every device rejects all others as soon as it
+      learns of the revocation; until then it still accepts them. Devices that the revoked one invited stay
+      members, and devices that it revoked stay revoked. Both are listed first, and you can decide otherwise:
+        waymark revoke laptop --with-invited            also revoke the devices that it invited
+        waymark revoke laptop --undo-revocations        also re-admit the devices that it had revoked
+      What a thief changed before can be reverted like anything else: waymark history, waymark undo.
 
-      A revoked device shows what it holds and changes nothing any more. It joins anew with a ticket
-      (waymark invite), gets new keys and keeps its store.
+      A revoked device can still show its data, but can't change anything. To rejoin it needs a ticket
+      (waymark invite); it then gets new keys and keeps its store.
 
-      The root key is in keys/root.key of the device that founded the circle. Keep a copy where no thief
-      of that device finds it, and take the file off the device. It helps when no admin is left, or when
-      an admin is the thief; no admin can undo what it says:
+      The root key is keys/root.key on the device that founded the circle. Keep a copy where a thief of that
+      device would not find it, and delete the file from the device. You need it when no admin is left, or
+      when an admin is the thief; no admin can undo what it signs:
         waymark revoke laptop --root-key FILE
-        waymark invite --root-key FILE       lets a device in, from any device of the circle
-        waymark join --root-key FILE         makes this device an admin; a revoked one gets new keys
+        waymark invite --root-key FILE       invite a device, from any device of the circle
+        waymark join --root-key FILE         make this device an admin; a revoked one gets new keys
       """)
 
   private static let ids = HelpTopic(
     name: "ids",
     text: """
       Ids and names
-      Wherever a command wants an ID, any of these will do:
+      Wherever a command needs an ID, you can type any of these:
         the whole id                         0196F0A2-7C31-7B4C-9E0F-3A5D2C8B1E60
         the beginning of the id              0196f0a2-7c31
-        the name, or how it begins           Rome
-      If more than one matches, the command lists them, changes nothing and ends with exit code 2.
-      Devices are named the same way, by name or by the beginning of their id.
+        the name, or its beginning           Rome
+      If more than one record matches, the command lists them, changes nothing and exits with 2. Devices are
+      identified in the same way, by name or by the beginning of their id.
       """)
 
   private static let fields = HelpTopic(
     name: "fields",
     text: """
       Fields
-      add and edit take FIELD=VALUE; an empty value clears. Quote what holds spaces.
+      The commands add and edit take FIELD=VALUE; an empty value clears the field. Quote values that contain
+      spaces.
         waymark trip add name=Rome startDate=2026-05-02 endDate=2026-05-06
-        waymark lodging add trip=Rome name='Casa Rosa' start=2026-05-03T15:00 startTZ=Europe/Rome \\
-            cost=120.50 currency=EUR
+        waymark lodging add trip=Rome name='Casa Rosa' \\
+            start=2026-05-03T15:00 startTZ=Europe/Rome cost=120.50 currency=EUR
         waymark habit add name='Drink water' kind=numeric unitLabel=glasses dailyTarget=8
 
-      Times are RFC 3339 (2026-05-03T15:00:00+02:00), or local with the zone field beside them. An
-      unknown field or a bad value is refused with what is allowed, and nothing is written.
-      waymark KIND show ID shows the fields that a record has; a wrong field name lists them all.
+      Times are RFC 3339 (2026-05-03T15:00:00+02:00), or local times with the zone in the field next to them.
+      If a field is unknown or a value is not valid, the error shows what is allowed, and nothing is changed.
+      waymark KIND show ID shows the fields that a record has; a wrong field name lists all fields.
       """)
 
   private static let exitCodes = HelpTopic(
@@ -153,77 +168,80 @@ struct HelpTopic {
       Exit codes
          0  done
          1  failed; nothing was changed, unless the message says otherwise
-         2  usage, or a name that could mean more than one thing
-         3  the node is not running, and this needs it
-         4  needs premium
-         5  not in sync (wait, status --check)
-         6  conflicts wait (status --check)
-         7  refused without --yes: it would overwrite a file, or needs a decision
-         9  carried out, but its output could not be written: don't run it again
+         2  wrong usage, or a name that matches nothing or more than one thing
+         3  the command needs a running node
+         4  the command needs premium
+         5  not in sync (wait, verify, status --check)
+         6  there are conflicts (status --check)
+         7  not confirmed with --yes: it would overwrite a file, or needs a decision
+         9  carried out, but the output could not be written: don't run it again
         10  no store here
-        11  the store is held by another process
+        11  another process is using the store
         12  a key file is wrong or can't be read
        130  interrupted
 
-      A file that a command writes is readable by this user only, except that of metrics --write,
-      and replaces another only after a yes; directories, links and pipes are refused. After 9 the
-      change is there: waymark history.
+      Files that a command writes are readable by this user only, except those of metrics --write. They
+      overwrite other files only after confirmation, and never directories, links or pipes. After 9 the change
+      was made: see waymark history.
       """)
 
   private static let keys = HelpTopic(
     name: "keys",
     text: """
       Keys
-      The folder that waymark paths names holds device.key, which is this device, and on the device that
-      founded the circle root.key, which takes devices in again when no other is left. Keep a copy of both
-      elsewhere. Only their owner may read them; a wrong owner or mode is refused, and so is a link.
-        waymark keys passphrase set              seal them: whoever takes the disk can't use them
-        waymark keys passphrase set --key FILE   a copy elsewhere, or an issuer's key
-        waymark keys passphrase remove           as before
+      The keys folder (waymark paths) contains device.key, which identifies this device. On the device that
+      founded the circle it also contains root.key, which can re-admit devices when no other one is left. Keep
+      a copy of both elsewhere. Only their owner may be able to read them: a key file with another owner or
+      mode is refused, and so is a link.
+        waymark keys passphrase set              seal them, so that a stolen disk is no use
+        waymark keys passphrase set --key FILE   seal a copy elsewhere, or an issuer's key
+        waymark keys passphrase remove           unseal them
 
-      Every command that needs a sealed key asks at the terminal. Where nobody is, as in a service:
-        WAYMARK_PASSPHRASE_FILE=FILE waymark run     FILE: one line, readable by this user only
-      A wrong passphrase ends with exit code 12. Opening takes about a second and 256 MiB. A forgotten
-      passphrase can't be recovered: move device.key away and join the circle anew. The store itself is
-      not encrypted: that is the disk's business.
+      Every command that needs a sealed key asks for the passphrase at the terminal. Without a terminal, as in
+      a service, name a file whose first line is the passphrase and that only this user can read:
+        WAYMARK_PASSPHRASE_FILE=FILE waymark run
+      A wrong passphrase exits with 12. Opening a sealed key takes about a second and 256 MiB. A forgotten
+      passphrase can't be recovered: move device.key away and join the circle again. The store itself is not
+      encrypted; use disk encryption for that.
       """)
 
   private static let service = HelpTopic(
     name: "service",
     text: """
-      A node that always runs
-      waymark run is a node in the foreground. To have the system run it for you:
-        waymark service install              now, at every login, and again if it fails
-        waymark service                      whether it runs, and what it says
-        waymark service uninstall            no more; the store and the keys stay
-      On Linux this is a user unit of systemd, on a Mac an agent of launchd; each --home has its own.
-      --print systemd shows it without writing anything. As the system does it:
-        systemctl --user status waymark      how it is; restart, stop and start as usual
-        journalctl --user -u waymark         what it has said; -p warning for what matters
-        loginctl enable-linger               have it run also while you are not logged in
+      Running the node as a service
+      waymark run runs a node in the foreground. To have the system run it for you:
+        waymark service install              start it now and at every login, and restart it if it
+                                             fails
+        waymark service                      show whether it runs, and its status
+        waymark service uninstall            stop and remove it; the store and the keys are kept
+      On Linux this is a user unit of systemd, on a Mac an agent of launchd. Each --home has its own service.
+      service install --print systemd shows the unit without installing it. The tools of the system work too:
+        systemctl --user status waymark      show its status; likewise restart, stop and start
+        journalctl --user -u waymark         show its log; -p warning for warnings and errors
+        loginctl enable-linger               keep it running while you are logged out
 
-      The service listens where waymark run does: config.json or the flag, see waymark help home. If
-      the keys are sealed, it has nobody to ask for the passphrase, so name a file when installing:
+      The service listens where waymark run does: see waymark help home. If the keys are sealed, the service
+      can't ask for the passphrase, so name a file when you install it:
         WAYMARK_PASSPHRASE_FILE=FILE waymark service install
-      What it logs can be changed while it runs: waymark log level debug.
+      To change what it logs while it runs: waymark logging level debug.
       """)
 
   private static let home = HelpTopic(
     name: "home",
     text: """
       Home
-      Everything of a node lies in one directory: store, keys, settings. waymark paths lists it.
-      It is, in this order: --home DIR, WAYMARK_HOME, the place where your system keeps data of
-      applications. With different homes several nodes run side by side:
+      All files of a node are in one directory, its home: store, keys and settings. waymark paths lists them.
+      The home is the first of these that is given: --home DIR, WAYMARK_HOME, the default directory for
+      application data on your system. With different homes you can run several nodes side by side:
         waymark --home /tmp/a init --name a
         waymark --home /tmp/a run --listen 127.0.0.1:0
 
-      config.json in it may settle what flags would: {"name": …, "listen": "ADDR:PORT", "peers": [ADDR:PORT…],
-      "discovery": false}.
-      A flag comes first, then WAYMARK_NAME, WAYMARK_LISTEN, WAYMARK_PEERS (commas between),
+      The file config.json in the home can replace flags:
+        {"name": …, "listen": "ADDR:PORT", "peers": ["ADDR:PORT", …], "discovery": false}
+      Flags come first, then WAYMARK_NAME, WAYMARK_LISTEN, WAYMARK_PEERS (separated by commas) and
       WAYMARK_DISCOVERY (on or off), then the file.
 
-      The keys in it are this device. Never run copies of one home on two machines: join the second
-      one with waymark invite. store.db may be opened read-only with any SQLite tool.
+      The keys in a home identify the device. Never run copies of one home on two machines: invite the second
+      machine with waymark invite. Any SQLite tool can open store.db read-only.
       """)
 }

@@ -1,6 +1,6 @@
-/// What a mistyped word may have meant.
+/// Suggestions for a mistyped word.
 enum Suggestion {
-  /// The nearest of the known words, if it is near enough to be what was meant.
+  /// The nearest of the known words, if it is near enough.
   static func nearest(to word: String, among known: [String]) -> String? {
     let typed = word.lowercased()
     let prefixed = known.filter { !typed.isEmpty && $0.hasPrefix(typed) }
@@ -11,7 +11,7 @@ enum Suggestion {
     return ranked.min { ($0.distance, $0.word) < ($1.distance, $1.word) }?.word
   }
 
-  /// How many letters must be added, removed, changed or swapped with their neighbour.
+  /// The edit distance: how many letters must be added, removed, changed or swapped with their neighbour.
   static func distance(_ left: String, _ right: String) -> Int {
     let left = Array(left.prefix(64))
     let right = Array(right.prefix(64))

@@ -2,18 +2,17 @@ import Replication
 import Waymark
 import Wire
 
-// Waiting until devices have had all of each other, and seeing that they have.
+// Waiting until devices have converged, and asserting that they have.
 
 extension TestCircle {
-  /// Waits until every two devices that can reach each other are connected, hold the same statements, and are in sync
-  /// on the lanes that are open between them. Moves the clock where only time brings that about: a retry, a pause
-  /// before others are told.
+  /// Waits until all devices that can reach each other are connected, hold the same statements, and are in sync on the
+  /// lanes that are open between them. Advances the clock when progress depends on a timer, such as a retry.
   ///
-  /// Devices that are closed, paused or out of the circle are not waited for.
+  /// Devices that are closed, paused or revoked are not waited for.
   ///
-  /// - Parameter duration: how far the clock may be moved.
-  /// - Throws: ``TestGroundError`` that says who waits for what, if that is not enough, or takes more than half a
-  ///   minute of real time.
+  /// - Parameter duration: the maximum time by which to advance the clock.
+  /// - Throws: ``TestGroundError`` that names what is missing, if the devices have not settled within that time, or
+  ///   within half a minute of real time.
   public func settle(atMost duration: Duration = .seconds(600)) async throws {
     let limit = WaitLimit()
     let end = clock.passed + duration.wholeMilliseconds
@@ -25,25 +24,25 @@ extension TestCircle {
       }
       guard try await clock.advanceToNext(by: end) else {
         throw TestGroundError(
-          description: "not settled after \(duration) of the circle's time: \(trouble)")
+          description: "not settled after \(duration) of virtual time: \(trouble)")
       }
     }
   }
 
-  /// Does something that asks other devices or waits for them, and moves the clock until it is done.
+  /// Runs an operation that waits for other devices, and advances the clock until it returns.
   ///
-  /// A call such as `turnSyncOn()` or `syncPreview()` asks every peer and waits
-  /// for its answer, by the circle's time. On a clock that stands still it would wait forever.
+  /// A call such as `turnSyncOn()` or `syncPreview()` asks every peer and waits for answers, with timeouts in virtual
+  /// time. It would wait forever on a clock that does not advance.
   ///
   /// ```swift
   /// let preview = try await circle.during { try await circle["phone"].syncPreview() }
   /// ```
   ///
   /// - Parameters:
-  ///   - duration: how far the clock may be moved.
-  ///   - body: what to do; it must not move the clock.
-  /// - Returns: what `body` returns.
-  /// - Throws: what `body` throws, and ``TestGroundError`` if it takes more than half a minute of real time.
+  ///   - duration: the maximum time by which to advance the clock.
+  ///   - body: the operation; it must not advance the clock.
+  /// - Returns: the result of `body`.
+  /// - Throws: any error of `body`, and ``TestGroundError`` if it takes more than half a minute of real time.
   public func during<Outcome: Sendable>(
     atMost duration: Duration = .seconds(600), _ body: @escaping @Sendable () async throws -> Outcome
   ) async throws -> Outcome {
@@ -57,13 +56,14 @@ extension TestCircle {
     }
     while running.count > 0 {
       try await clock.quiet(limit)
-      // The body may have been answered, and be about to ask the next question.
+      // The body may have got an answer and be about to ask the next question: give it turns to run.
       for _ in 0..<Self.turnsOfBody where running.count > 0 { await Task.yield() }
       guard running.count > 0, clock.isQuiet else { continue }
       if try await clock.advanceToNext(by: end) { continue }
       guard await running.over(by: limit.end) != nil else {
         work.cancel()
-        throw TestGroundError(description: "not done after \(limit), and \(duration) of the circle's time")
+        throw TestGroundError(
+          description: "not done after \(limit) of real time and \(duration) of virtual time")
       }
     }
     return try await work.value
@@ -71,35 +71,36 @@ extension TestCircle {
 
   private static let turnsOfBody = 20
 
-  /// Throws unless the devices hold the same: settings on all of them, records on those that sync records.
+  /// Throws unless the devices hold the same data: settings on all of them, records on those that sync records.
   ///
-  /// - Parameter names: the devices to compare; all that are open if there is none.
-  /// - Throws: ``TestGroundError`` that names what differs: the records, and their fields.
+  /// - Parameter names: the devices to compare; all open ones if empty.
+  /// - Throws: ``TestGroundError`` that lists the records and fields that differ.
   public func assertConverged(_ names: String...) async throws {
     let diagnostics = try await diagnostics(names.isEmpty ? self.names : names)
     for lane in Lane.allCases {
       let holders = diagnostics.filter { $0.diagnostics[lane].isOpen }
       guard let first = holders.first else { continue }
-      for other in holders.dropFirst() where other.diagnostics[lane].digest != first.diagnostics[lane].digest {
+      for other in holders.dropFirst() where other.diagnostics[lane].digest != first.diagnostics[lane].digest
+      {
         throw TestGroundError(description: try await difference(lane, first.name, other.name))
       }
     }
   }
 
-  // MARK: Looking
+  // MARK: Comparing
 
   private func diagnostics(_ names: [String]) async throws -> [(name: String, diagnostics: NodeDiagnostics)] {
-    var diagnostics: [(String, NodeDiagnostics)] = []
+    var found: [(String, NodeDiagnostics)] = []
     for name in names {
-      // A closed node holds nothing any more.
+      // A closed node has no diagnostics, and is skipped.
       if let diagnostics = try? await NodeDiagnostics(of: self[name]), diagnostics.isServing {
-        diagnostics.append((name, diagnostics))
+        found.append((name, diagnostics))
       }
     }
-    return diagnostics
+    return found
   }
 
-  /// What is not done yet between two devices that can reach each other; nil if there is nothing.
+  /// The first reason why two devices that can reach each other have not settled; nil if there is none.
   private func unsettled() async throws -> String? {
     let diagnostics = try await diagnostics(names)
     for (index, one) in diagnostics.enumerated() {
@@ -121,10 +122,10 @@ extension TestCircle {
       there.members.contains(there.device)
     else { return nil }
     guard let mine = here.sessions[there.device], let theirs = there.sessions[here.device] else {
-      let standing = here.peerStates[there.device] ?? there.peerStates[here.device] ?? "offline"
-      return "\(names) are not connected: \(standing)"
+      let state = here.peerStates[there.device] ?? there.peerStates[here.device] ?? "offline"
+      return "\(names) are not connected: \(state)"
     }
-    guard here.statements == there.statements else { return "\(names) hold other certificates" }
+    guard here.statements == there.statements else { return "\(names) hold different statements" }
     guard mine.isRecordsOpen == theirs.isRecordsOpen,
       mine.isRecordsOpen || !(here.records.isOpen && there.records.isOpen) || mine.isUnproven
         || theirs.isUnproven
@@ -132,10 +133,10 @@ extension TestCircle {
     for lane in Lane.allCases where lane == .settings || mine.isRecordsOpen {
       guard here[lane].heads == there[lane].heads, here[lane].digest == there[lane].digest else {
         return "\(lane) differ between \(names): \(here[lane].changeSets) and \(there[lane].changeSets) "
-          + "change sets; \(one.name) finds \(other.name) \(here.peerStates[there.device] ?? "gone")"
+          + "change sets; the state of \(other.name) on \(one.name) is \(here.peerStates[there.device] ?? "unknown")"
       }
     }
-    guard mine.isInSync, theirs.isInSync else { return "\(names) have not compared all they hold" }
+    guard mine.isInSync, theirs.isInSync else { return "\(names) have not finished comparing their state" }
     return nil
   }
 
@@ -158,7 +159,7 @@ extension TestCircle {
     let rest = lines.count - Self.linesMax
     let found =
       lines.isEmpty
-      ? ["nothing that is visible"] : lines.prefix(Self.linesMax) + (rest > 0 ? ["and \(rest) more"] : [])
+      ? ["nothing visible"] : lines.prefix(Self.linesMax) + (rest > 0 ? ["and \(rest) more"] : [])
     return "\(lane) differ between \(one) and \(other):\n" + found.map { "  \($0)" }.joined(separator: "\n")
   }
 
@@ -168,24 +169,24 @@ extension TestCircle {
 // MARK: The network
 
 extension TestCircle {
-  /// Cuts the way between two devices: their connection breaks off, and no other comes about.
+  /// Disconnects two devices: breaks their connection and prevents new ones.
   public func disconnect(_ one: String, _ other: String) async {
     network.cut(pair(one, other), true)
   }
 
-  /// Opens the way between two devices again; they dial at once.
+  /// Allows connections between two devices again; they dial at once.
   public func connect(_ one: String, _ other: String) async {
     network.cut(pair(one, other), false)
     for name in [one, other] { await self[name].hurry() }
   }
 
-  /// Cuts the circle into parts whose devices reach only each other.
+  /// Partitions the circle: devices reach only those in their own part.
   ///
   /// ```swift
   /// await circle.partition(["alice", "bob"], ["carol"])
   /// ```
   ///
-  /// - Parameter parts: devices that none of them names are a part of their own, together.
+  /// - Parameter parts: the parts by device names; all devices that are not named form one more part.
   public func partition(_ parts: [String]...) async {
     let rest = names.filter { name in !parts.contains { $0.contains(name) } }
     let all = parts + (rest.isEmpty ? [] : [rest])
@@ -198,7 +199,7 @@ extension TestCircle {
     for node in nodes { await node.hurry() }
   }
 
-  /// Opens the ways between all devices; they dial at once.
+  /// Allows connections between all devices again; they dial at once.
   public func heal() async {
     for (index, one) in names.enumerated() {
       for other in names.dropFirst(index + 1) { network.cut(pair(one, other), false) }
@@ -207,7 +208,7 @@ extension TestCircle {
   }
 
   private func pair(_ one: String, _ other: String) -> InMemoryNetwork.Pair {
-    precondition(one != other, "\(one) is always connected with itself")
+    precondition(one != other, "a connection needs two different devices: \(one) was named twice")
     return InMemoryNetwork.Pair(device(one).machine, device(other).machine)
   }
 }

@@ -7,12 +7,12 @@ import Transport
 public import Waymark
 import Wire
 
-/// Several devices of one person in one process: real nodes, connected without sockets, on a clock that the test
-/// moves.
+/// A circle of several devices in one process: real nodes, connected without sockets, on a clock that the test
+/// advances.
 ///
-/// Everything but the wire, the disk and the time is what an app has: the first device founds the circle and signs
-/// the certificates of the others, a test issuer signs what makes them premium, and every message goes through the
-/// encrypted channel.
+/// Everything except the wire, the disk and the time is as in an app: the first device founds the circle and signs the
+/// certificates of the others, a test issuer signs their entitlements, and all messages pass through the encrypted
+/// channel.
 ///
 /// ```swift
 /// let circle = try await TestCircle("alice", "bob")
@@ -21,28 +21,28 @@ import Wire
 /// try await circle.assertConverged()
 /// ```
 ///
-/// Connections are up when the circle is made, and both lanes are open between devices that are premium. Nothing
-/// happens between devices that the test does not wait for with ``settle(atMost:)`` or brings about by moving the
-/// ``clock``. A call that waits for another device goes inside ``during(atMost:_:)``, which moves the clock until it is done.
+/// A new circle is connected, and both lanes are open between devices with premium. Whatever depends on time happens
+/// only when the test waits with ``settle(atMost:)`` or advances the ``clock``. Wrap calls that wait for other devices
+/// in ``during(atMost:_:)``, which advances the clock until they return.
 ///
 /// Call ``close()`` at the end of the test.
 public final class TestCircle: Sendable {
-  /// Which devices are premium.
+  /// The devices that have premium.
   public enum Premium: Hashable, Sendable {
-    /// All devices, those that come later among them.
+    /// All devices, including those added later.
     case everyone
     /// No device.
     case nobody
-    /// The devices of these names.
+    /// The devices with these names.
     case only(Set<String>)
   }
 
-  /// Where the devices keep what they have.
+  /// Where the devices keep their data.
   public enum Storage: Hashable, Sendable {
-    /// Nothing is written to the disk.
+    /// In memory only.
     case memory
-    /// A temporary directory each, which goes with the circle: for ``TestCircle/reopen(_:)``, and for what a node in
-    /// memory can't do.
+    /// In a temporary directory each, which is removed with the circle. Needed for ``TestCircle/reopen(_:)`` and for
+    /// everything that a node in memory can't do.
     case directories
   }
 
@@ -55,11 +55,11 @@ public final class TestCircle: Sendable {
   struct State {
     var names: [String] = []
     var devices: [String: Device] = [:]
-    /// How many machines there ever were.
+    /// The number of machines created so far.
     var machines = 0
   }
 
-  /// The time of all devices.
+  /// The clock of all devices.
   public let clock: VirtualClock
   let network: InMemoryNetwork
   let state = Mutex(State())
@@ -67,16 +67,16 @@ public final class TestCircle: Sendable {
   private let storage: Storage
   private let isSyncing: Bool
 
-  /// Makes a circle and waits until its devices are in sync.
+  /// Creates a circle and waits until its devices are in sync.
   ///
   /// - Parameters:
-  ///   - names: the devices, each by another name; the first founds the circle. 1 to 32.
-  ///   - premium: who is premium, by a certificate of a test issuer.
-  ///   - until: when premium ends; nil for a year after the clock.
-  ///   - isSyncing: whether sync of records is turned on where it can be.
-  ///   - storage: where the devices keep what they have.
-  ///   - clock: the time of all devices.
-  /// - Throws: `WaymarkError`, or ``TestGroundError`` if the devices do not come together.
+  ///   - names: unique names of 1 to 32 devices; the first founds the circle.
+  ///   - premium: the devices that have premium, by an entitlement of a test issuer.
+  ///   - until: when premium ends; nil for a year after the clock's time.
+  ///   - isSyncing: whether to turn on sync of records on devices with premium.
+  ///   - storage: where the devices keep their data.
+  ///   - clock: the clock of all devices.
+  /// - Throws: `WaymarkError`, or ``TestGroundError`` if the devices do not settle.
   public convenience init(
     _ names: String..., premium: Premium = .everyone, until: Date? = nil, isSyncing: Bool = true,
     storage: Storage = .memory, clock: VirtualClock = VirtualClock()
@@ -85,9 +85,9 @@ public final class TestCircle: Sendable {
       names: names, premium: premium, until: until, isSyncing: isSyncing, storage: storage, clock: clock)
   }
 
-  /// Makes a circle of 1 to 32 devices, which are called `device 1`, `device 2` and so on.
+  /// Creates a circle of 1 to 32 devices with the names `device 1`, `device 2` and so on.
   ///
-  /// All else is as with ``init(_:premium:until:isSyncing:storage:clock:)``.
+  /// Otherwise the same as ``init(_:premium:until:isSyncing:storage:clock:)``.
   public convenience init(
     count: Int, premium: Premium = .everyone, until: Date? = nil, isSyncing: Bool = true,
     storage: Storage = .memory, clock: VirtualClock = VirtualClock()
@@ -97,9 +97,9 @@ public final class TestCircle: Sendable {
       storage: storage, clock: clock)
   }
 
-  /// Makes a circle of devices whose names are in an array.
+  /// Creates a circle of devices with the names in an array.
   ///
-  /// All else is as with ``init(_:premium:until:isSyncing:storage:clock:)``.
+  /// Otherwise the same as ``init(_:premium:until:isSyncing:storage:clock:)``.
   public convenience init(
     names: [String], premium: Premium = .everyone, until: Date? = nil, isSyncing: Bool = true,
     storage: Storage = .memory, clock: VirtualClock = VirtualClock()
@@ -112,7 +112,9 @@ public final class TestCircle: Sendable {
     _ names: [String], _ premium: Premium, _ until: Date?, _ isSyncing: Bool, _ storage: Storage,
     on network: InMemoryNetwork, firstMachine: Int
   ) async throws {
-    precondition(!names.isEmpty && Set(names).count == names.count, "each device needs a name of its own")
+    precondition(
+      !names.isEmpty && Set(names).count == names.count,
+      "device names must be unique, and at least one is needed")
     RealData.putOutOfBounds()
     clock = network.clock
     self.network = network
@@ -139,30 +141,30 @@ public final class TestCircle: Sendable {
 
   // MARK: Devices
 
-  /// The names of the devices, in the order in which they came.
+  /// The names of the devices, in the order in which they were added.
   public var names: [String] { state.withLock { $0.names } }
 
   /// The node of a device.
   public subscript(name: String) -> Node { device(name).node }
 
-  /// The nodes, in the order in which they came.
+  /// The nodes, in the order in which they were added.
   public var nodes: [Node] { names.map { self[$0] } }
 
   func device(_ name: String) -> Device {
     guard let device = state.withLock({ $0.devices[name] }) else {
-      preconditionFailure("no device of this circle is called \(name)")
+      preconditionFailure("the circle has no device named \(name)")
     }
     return device
   }
 
-  /// Takes one more device into the circle, which then serves and dials the others, and turns sync on if the circle does
-  /// and it is premium.
+  /// Adds a device to the circle. It connects to the others, and turns sync on if the circle syncs records and it has
+  /// premium.
   ///
   /// - Parameters:
-  ///   - name: of no device so far.
-  ///   - inviter: who signs its certificate: an admin, as the founder is; nil for the founder.
-  ///   - isAdmin: whether it may invite and revoke.
-  /// - Throws: `WaymarkError` if the inviter is no admin, or the circle is full.
+  ///   - name: a name that no device of the circle has had.
+  ///   - inviter: the admin that signs its certificate; nil for the founder.
+  ///   - isAdmin: whether the new device may invite and revoke.
+  /// - Throws: `WaymarkError` if the inviter is not an admin, or the circle is full.
   @discardableResult
   public func add(_ name: String, invitedBy inviter: String? = nil, isAdmin: Bool = false) async throws
     -> Node
@@ -175,19 +177,19 @@ public final class TestCircle: Sendable {
     return node
   }
 
-  /// Closes the node of a device, as when its app ends.
+  /// Closes the node of a device, as when its app quits.
   public func close(_ name: String) async { await self[name].close() }
 
   /// Opens the node of a device again, as when its app starts.
   ///
-  /// - Throws: `WaymarkError` if the circle is in memory: then nothing is left of the device.
+  /// - Throws: `WaymarkError` if the circle is in memory: closing the node has discarded its data.
   public func reopen(_ name: String) async throws {
     let device = device(name)
     await device.node.close()
     guard let home = device.home else {
       throw WaymarkError.failed(
-        .inMemory, "Nothing is left of \(name), which was in memory.",
-        next: "make the circle with storage: .directories")
+        .inMemory, "Can't reopen \(name): it was in memory, and closing it discarded its data.",
+        next: "create the circle with storage: .directories")
     }
     let node = try Node(home: home.home, in: environment(device.machine))
     state.withLock { $0.devices[name] = Device(node: node, machine: device.machine, home: home) }
@@ -201,12 +203,12 @@ public final class TestCircle: Sendable {
 
   // MARK: Premium
 
-  /// Has the test issuer sign that devices are premium, and gives that to the first of them; it spreads.
+  /// Issues an entitlement by the test issuer and installs it on the first of the devices, from which it spreads.
   ///
   /// - Parameters:
-  ///   - names: nil for all devices of the circle, those that come later among them.
-  ///   - start: nil for now.
-  ///   - end: the first moment at which they no longer are.
+  ///   - names: the devices; nil for all of the circle, including those added later.
+  ///   - start: the beginning of premium; nil for now.
+  ///   - end: the end of premium, exclusive.
   /// - Throws: `WaymarkError`
   public func entitle(_ names: [String]? = nil, from start: Date? = nil, until end: Date) async throws {
     var devices: [DeviceKey]?
@@ -219,20 +221,20 @@ public final class TestCircle: Sendable {
     ])
   }
 
-  /// Turns sync of records on; the device has to be premium.
+  /// Turns on sync of records on a device.
   ///
-  /// - Throws: `WaymarkError` with code `free_tier` or `entitlement_expired` if it is not.
+  /// - Throws: `WaymarkError` with code `free_tier` or `entitlement_expired` if the device has no premium.
   public func turnSyncOn(_ name: String) async throws {
     try await self[name].turnSyncOn(isConfirmed: true)
   }
 }
 
-// MARK: Making devices
+// MARK: Creating devices
 
 extension TestCircle {
   private func found(_ name: String) async throws -> Node {
     guard let issuer = DeviceKey(bytes: issuer.publicKey) else {
-      preconditionFailure("a key of another size")
+      preconditionFailure("a device key has the wrong size")
     }
     let founding = try CircleCreation(name: name, issuers: [issuer], now: clock.wall())
     return try enter(name) { home, environment in
@@ -244,7 +246,7 @@ extension TestCircle {
 
   @discardableResult
   private func admit(_ name: String, by inviter: String, isAdmin: Bool = false) async throws -> Node {
-    precondition(!names.contains(name), "a device is called \(name) already")
+    precondition(!names.contains(name), "the circle already has a device named \(name)")
     let admitted = try await AdmittedDevice(name, as: isAdmin ? .admin : .member, by: self[inviter])
     return try enter(name) { home, environment in
       guard let home else { return try Node(admitted, in: environment) }
@@ -253,7 +255,7 @@ extension TestCircle {
     }
   }
 
-  /// Gives a device a machine, and perhaps a directory.
+  /// Creates a device on a new machine, with a directory if the circle's storage needs one.
   private func enter(_ name: String, _ open: (TestHome?, NodeEnvironment) throws -> Node) throws -> Node {
     let machine = state.withLock { state in
       state.machines += 1
@@ -278,18 +280,18 @@ extension TestCircle {
 
   private func serve(_ name: String) async throws {
     let device = device(name)
-    // Where the others are, each tells the circle; the first of two has to be told.
+    // Devices learn addresses from the circle's statements once connected; the first connection needs them given.
     let others = state.withLock { $0.devices.values.map(\.machine) }.filter { $0 != device.machine }
     try await device.node.serve(
       listen: transport(device.machine).listen, peers: others.sorted().map { transport($0).listen })
   }
 
-  /// Lets the others in and makes those premium who are to be.
+  /// Admits all other devices and issues the entitlements.
   private func entitle(
     _ premium: Premium, among names: [String], until: Date?, _ founder: Node
   ) async throws {
     let end = until ?? clock.now.addingTimeInterval(365 * 86_400)
-    // Before the others come: then they have it from the start.
+    // Before the others join, so that they have it from the start.
     if premium == .everyone { try await entitle(until: end) }
     for name in names.dropFirst() { try await admit(name, by: names[0]) }
     if case .only(let some) = premium, !some.isEmpty {
@@ -319,13 +321,12 @@ extension TestCircle.Premium {
 }
 
 extension AdmittedDevice {
-  /// Admits a new device to the circle of a node as a ticket does, but without a ticket: with a certificate that the
-  /// node signs and that spreads.
+  /// Admits a new device to the circle of a node without a ticket: the node signs a certificate, which spreads.
   ///
-  /// - Throws: `WaymarkError` if the node is not an admin, or the circle has no room.
+  /// - Throws: `WaymarkError` if the node is not an admin, or the circle is full.
   fileprivate init(_ name: String, as role: Role, by node: isolated Node) throws {
     let identity = try Identity.generate()
-    // The proof is for the ticket's channel, and `welcome` does not look at it.
+    // The proof is for the ticket's channel; `admit` does not check it.
     let request = JoinRequest(
       key: identity.signing, transport: identity.transportKey, name: name, handshakeHash: [])
     let (reply, certificate) = try node.circle.admit(

@@ -5,9 +5,10 @@ import Transport
 import Waymark
 import Wire
 
-/// One end of a connection in memory: the same channel as over TCP, whose bytes go straight to the other end.
+/// One end of an in-memory connection. It uses the same secure channel as TCP links, and passes the bytes directly to
+/// the other end.
 ///
-/// Both ends run on one queue. A link keeps itself alive until it has ended.
+/// Both ends run on one queue. A link retains itself until it has ended.
 actor InMemoryLink: NodeLink {
   private enum Stage {
     case new
@@ -16,7 +17,7 @@ actor InMemoryLink: NodeLink {
     case ended
   }
 
-  /// What threads other than the queue's may touch.
+  /// The state that any thread may access.
   private struct Shared {
     var outbox: [[UInt8]] = []
     var queuedBytes = 0
@@ -27,7 +28,7 @@ actor InMemoryLink: NodeLink {
     var bytesOut = 0
     var lastReceived: Int64
     var remoteAddress: SocketAddress?
-    /// The messages in the inbox count as under way until they are taken.
+    /// Whether the messages in the inbox count as under way until they are taken.
     var countsInbox = true
   }
 
@@ -46,12 +47,12 @@ actor InMemoryLink: NodeLink {
   private var closeIsWanted = false
   private var other: InMemoryLink?
   private var pair: InMemoryNetwork.Pair?
-  /// Bytes that have come and are not in the channel yet.
+  /// Received bytes that the channel has not processed yet.
   private var incoming: [UInt8] = []
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-  /// An end that will dial.
+  /// Creates the dialling end.
   init(
     network: InMemoryNetwork, machine: Int, dialling endpoint: Endpoint, from address: SocketAddress?,
     role: ChannelRole, settings: LinkSettings<Inbound>, handlers: NodeLinkHandlers
@@ -68,7 +69,7 @@ actor InMemoryLink: NodeLink {
     shared = Mutex(Shared(inbox: Inbox(settings.limits), lastReceived: network.clock.steady()))
   }
 
-  /// The end that answers.
+  /// Creates the answering end.
   private init(
     answering caller: InMemoryLink, _ responder: InMemoryNetwork.Responder, from address: SocketAddress
   ) throws {
@@ -146,7 +147,7 @@ actor InMemoryLink: NodeLink {
 
   nonisolated func abandon() { enqueue { $0.end(.timeout) } }
 
-  /// The way between the two is cut.
+  /// Breaks the connection because its path was cut.
   nonisolated func breakOff() { enqueue { $0.end(.truncated) } }
 
   nonisolated func leave(unlessOn hosts: Set<String>) {}
@@ -202,9 +203,9 @@ actor InMemoryLink: NodeLink {
     flush()
   }
 
-  // MARK: In
+  // MARK: Receiving
 
-  /// How much one end sends before the other has looked at it.
+  /// The number of unprocessed bytes at which the other end stops sending.
   private static let incomingBytesMax = 256 * 1024
 
   private var hasRoom: Bool { incoming.count < Self.incomingBytesMax }
@@ -228,7 +229,7 @@ actor InMemoryLink: NodeLink {
     }
   }
 
-  /// Takes all events out of the bytes that are here.
+  /// Processes all events in the received bytes.
   private func process() {
     var batch: [Inbox<Inbound>.Item] = []
     var reason: LinkEnd?
@@ -240,7 +241,7 @@ actor InMemoryLink: NodeLink {
       reason = .invalidMessage
     }
     deliver(batch)
-    // The answer of a handshake, or a last word.
+    // Send what processing produced: a handshake answer or a closing message.
     flushOutput()
     if let reason { return end(reason) }
     if hasRoom { other?.assumeIsolated { $0.flush() } }
@@ -276,9 +277,9 @@ actor InMemoryLink: NodeLink {
     if shared.withLock({ $0.inbox.add(batch) }) { handlers.received(self) }
   }
 
-  // MARK: Out
+  // MARK: Sending
 
-  /// Seals what waits and hands it over, as long as the other end has room.
+  /// Seals queued messages and passes them on while the other end has room.
   private func flush() {
     flushOutput()
     while stage == .open, let other, other.assumeIsolated({ $0.hasRoom }) {
@@ -323,7 +324,7 @@ actor InMemoryLink: NodeLink {
     let bytes = channel.output
     channel.output = []
     shared.withLock { $0.bytesOut += bytes.count }
-    // Not from within: the two would look at each other's half-done work.
+    // Never call the other end directly: it could see this one in the middle of an operation.
     other.enqueue { $0.receive(bytes) }
   }
 
@@ -357,7 +358,7 @@ actor InMemoryLink: NodeLink {
     let other = other
     self.other = nil
     handlers.closed(self, reason)
-    // What was sent before comes first; then the connection is gone there, too.
+    // Queued behind everything that was sent before.
     other?.enqueue { $0.otherEnded(duringHandshake: wasHandshaking) }
   }
 

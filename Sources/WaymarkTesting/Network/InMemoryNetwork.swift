@@ -3,9 +3,9 @@ import Synchronization
 import Transport
 import Waymark
 
-/// A network in memory: nodes listen and dial on it as they do on real ones, and nobody else can reach it.
+/// An isolated network in memory, on which nodes listen and dial as on a real one.
 final class InMemoryNetwork: Sendable {
-  /// Two machines, in order.
+  /// An unordered pair of machines.
   struct Pair: Hashable, Sendable {
     let first: Int
     let second: Int
@@ -16,7 +16,7 @@ final class InMemoryNetwork: Sendable {
     }
   }
 
-  /// Who answers at an address.
+  /// The listener at an address.
   struct Responder: Sendable {
     let machine: Int
     let roleFor: @Sendable (SocketAddress) -> ChannelRole
@@ -36,9 +36,9 @@ final class InMemoryNetwork: Sendable {
 
   init(clock: VirtualClock) { self.clock = clock }
 
-  // MARK: Reaching each other
+  // MARK: Cuts
 
-  /// Cuts the way between two machines, or opens it. What is open over it breaks off.
+  /// Cuts the path between two machines, which breaks their connections, or restores it.
   func cut(_ pair: Pair, _ isCut: Bool) {
     let broken = state.withLock { state -> [InMemoryLink] in
       guard isCut else {
@@ -53,7 +53,7 @@ final class InMemoryNetwork: Sendable {
 
   func isCut(_ pair: Pair) -> Bool { state.withLock { $0.cuts.contains(pair) } }
 
-  // MARK: What transports and links ask
+  // MARK: Listeners and links
 
   func listen(at address: SocketAddress, _ responder: Responder) -> Bool {
     state.withLock { state in
@@ -65,7 +65,7 @@ final class InMemoryNetwork: Sendable {
 
   func forget(_ address: SocketAddress) { state.withLock { _ = $0.responders.removeValue(forKey: address) } }
 
-  /// A port that nobody has had; gives the first again after all the others.
+  /// The next unused port; starts over after the last one.
   func freePort() -> UInt16 {
     state.withLock { state in
       defer { state.nextPort = state.nextPort == .max ? 49_152 : state.nextPort + 1 }
@@ -73,10 +73,10 @@ final class InMemoryNetwork: Sendable {
     }
   }
 
-  /// Who answers at an address; nil if nobody listens there.
+  /// The listener at an address; nil if there is none.
   func responder(at address: SocketAddress) -> Responder? { state.withLock { $0.responders[address] } }
 
-  /// Takes note of a link; false if the way between its ends is cut.
+  /// Registers a link; false if the path between its ends is cut.
   func opened(_ link: InMemoryLink, _ pair: Pair) -> Bool {
     state.withLock { state in
       guard !state.cuts.contains(pair) else { return false }
@@ -90,16 +90,16 @@ final class InMemoryNetwork: Sendable {
   }
 }
 
-/// One machine on a network in memory.
+/// The transport of one machine on an in-memory network.
 struct InMemoryTransport: NodeTransport {
   let network: InMemoryNetwork
-  /// From 1.
+  /// The number of the machine, from 1.
   let machine: Int
 
-  /// Of the prefix that is kept for documentation: no machine has it.
+  /// An address of the documentation prefix, which no real machine has.
   var host: String { "2001:db8::\(String(machine, radix: 16))" }
 
-  /// Where a node on it listens if it is not told.
+  /// The default address on which a node listens.
   var listen: String { "[\(host)]:7433" }
 
   func listen(

@@ -2,9 +2,9 @@ public import Foundation
 public import Waymark
 import Wire
 
-/// Trips and habits to fill a store with: the same ones for the same seed, on every machine, ids included.
+/// Sample trips and habits for a store. The same seed gives the same data on every machine, including ids.
 ///
-/// None bears a name that `cleanup` takes for something that a test left behind, unless it is asked for.
+/// No name looks like test data to `cleanup`, unless that is asked for.
 ///
 /// ```swift
 /// let sample = SampleData(seed: 7)
@@ -14,14 +14,14 @@ import Wire
 /// }
 /// ```
 public struct SampleData: Hashable, Sendable {
-  /// Decides everything.
+  /// The seed that determines all data.
   public let seed: UInt64
-  /// The last day of the habits' logs; the trips lie around it.
+  /// The last day of habit entries; trips are around it.
   public let today: Day
 
   /// - Parameters:
-  ///   - seed: decides everything.
-  ///   - today: the last day of the habits' logs; nil for the day on which a ``VirtualClock`` begins.
+  ///   - seed: the seed that determines all data.
+  ///   - today: the last day of habit entries; nil for the day on which a ``VirtualClock`` starts.
   public init(seed: UInt64 = 1, today: Day? = nil) {
     self.seed = seed
     self.today = today ?? Day(VirtualClock.morning, in: .gmt)
@@ -29,16 +29,16 @@ public struct SampleData: Hashable, Sendable {
 
   // MARK: Trips
 
-  /// A trip with places to stay, ways there and back, and things to do.
+  /// Returns a trip with lodging, transportation there and back, and activities.
   ///
   /// - Parameters:
-  ///   - index: which one, from 0; each has a name of its own.
-  ///   - isLeftover: whether it is called as tests call theirs, so that `cleanup` finds it.
+  ///   - index: the index of the trip, from 0; each has a unique name.
+  ///   - isLeftover: whether to name it like test data, so that `cleanup` finds it.
   public func trip(_ index: Int, isLeftover: Bool = false) -> SampleTrip {
-    precondition(index >= 0, "trip \(index): they are counted from 0")
+    precondition(index >= 0, "trip \(index): indexes start at 0")
     var dice = Dice(seed, "trip", index)
     let place = Self.places[(index + dice.offset(Self.places.count, of: seed)) % Self.places.count]
-    // Each name comes once: the place changes first, then the season, then the year.
+    // Vary the place first, then the season, then the year, so that each name is unique.
     let round = index / Self.places.count
     let season = Self.seasons[round % Self.seasons.count]
     let year = today.year + 1 - round / Self.seasons.count
@@ -54,21 +54,21 @@ public struct SampleData: Hashable, Sendable {
     return sample
   }
 
-  /// The first so many trips.
+  /// Returns the first trips.
   public func trips(_ count: Int, areLeftovers: Bool = false) -> [SampleTrip] {
     (0..<count).map { trip($0, isLeftover: areLeftovers) }
   }
 
   // MARK: Habits
 
-  /// A habit and what was done of it up to ``today``, about four days out of five.
+  /// Returns a habit with entries up to ``today``, on about four days out of five.
   ///
   /// - Parameters:
-  ///   - index: which one, from 0: every other one is numeric, as glasses of water are.
-  ///   - days: how many days of logs; 365 for a year.
-  ///   - zone: where the person was all the time; nil for Rome.
+  ///   - index: the index of the habit, from 0; every second one is numeric, such as glasses of water.
+  ///   - days: the number of days covered by entries; 365 for a year.
+  ///   - zone: the time zone of all entries; nil for Rome.
   public func habit(_ index: Int, days: Int = 365, zone: TimeZone? = nil) -> SampleHabit {
-    precondition(index >= 0 && days >= 0, "habit \(index) with \(days) days of logs")
+    precondition(index >= 0 && days >= 0, "habit \(index), \(days) days: both must be 0 or greater")
     let zone = zone ?? TimeZone(identifier: "Europe/Rome") ?? .gmt
     var dice = Dice(seed, "habit", index)
     let draft = Self.habits[index % Self.habits.count]
@@ -93,14 +93,14 @@ public struct SampleData: Hashable, Sendable {
     return SampleHabit(habit: habit, logs: logs)
   }
 
-  /// The first so many habits, each with its logs.
+  /// Returns the first habits, each with its entries.
   public func habits(_ count: Int, days: Int = 365, zone: TimeZone? = nil) -> [SampleHabit] {
     (0..<count).map { habit($0, days: days, zone: zone) }
   }
 
   // MARK: Organizations
 
-  /// The first so many organizations, each by a name of its own.
+  /// Returns the first organizations, each with a unique name.
   public func organizations(_ count: Int) -> [Organization] {
     (0..<count).map { index in
       var dice = Dice(seed, "organization", index)
@@ -116,30 +116,30 @@ public struct SampleData: Hashable, Sendable {
   }
 }
 
-/// A trip and what belongs to it.
+/// A trip with its items.
 public struct SampleTrip: Hashable, Sendable {
   /// The trip itself.
   public var trip: Trip
-  /// Where to stay, in the order of the nights.
+  /// The lodging, in order of nights.
   public var lodging: [Lodging] = []
-  /// The way there and the way back.
+  /// The transportation there and back.
   public var transportation: [Transportation] = []
-  /// What to do, in the order of the days.
+  /// The activities, in order of days.
   public var activities: [Activity] = []
 
   init(trip: Trip) { self.trip = trip }
 }
 
-/// A habit and what was done of it, the oldest first.
+/// A habit with its entries.
 public struct SampleHabit: Hashable, Sendable {
   /// The habit itself.
   public var habit: Habit
-  /// What was done, the oldest first.
+  /// The entries, the oldest first.
   public var logs: [HabitEntry]
 }
 
 extension Changes {
-  /// Makes a trip with all that belongs to it.
+  /// Saves a trip with its items.
   public mutating func save(_ sample: SampleTrip) {
     save(sample.trip)
     save(sample.lodging)
@@ -147,16 +147,16 @@ extension Changes {
     save(sample.activities)
   }
 
-  /// Makes a habit with its logs.
+  /// Saves a habit with its entries.
   public mutating func save(_ sample: SampleHabit) {
     save(sample.habit)
     save(sample.logs)
   }
 }
 
-// MARK: What they are made of
+// MARK: Randomness
 
-/// A generator of its own for each thing, so that one is the same whatever was made before it.
+/// A random generator per item, so that each item is independent of those generated before it.
 struct Dice {
   private var random: SplitMix
   private let milliseconds: UInt64
@@ -175,13 +175,13 @@ struct Dice {
 
   mutating func one<Element>(of list: [Element]) -> Element { list[number(0...list.count - 1)] }
 
-  /// Where a list begins for a seed, the same for every index.
+  /// A start offset into a list that depends on the seed only, not on the index.
   func offset(_ count: Int, of seed: UInt64) -> Int {
     var random = SplitMix(seed: seed)
     return Int(random.below(UInt64(count)))
   }
 
-  /// An id of version 7, as records have.
+  /// A UUID of version 7, as records have.
   mutating func id() -> UUID {
     let (high, low) = (random.next(), random.next())
     func byte(_ number: UInt64, _ shift: UInt64) -> UInt8 { UInt8(truncatingIfNeeded: number >> shift) }

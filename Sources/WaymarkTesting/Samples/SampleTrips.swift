@@ -2,13 +2,13 @@ import Foundation
 import Waymark
 
 extension SampleData {
-  /// A city with its zone and its money.
+  /// A city with its time zone and currency.
   struct Destination: Sendable {
     let city: String
     let zone: String
     let currency: String
 
-    /// A time of a day there.
+    /// A local time on a day.
     func time(_ day: Day, hour: Int, minute: Int = 0) -> Date {
       day.noon(in: TimeZone(identifier: zone) ?? .gmt)
         .addingTimeInterval(Double((hour - 12) * 60 + minute) * 60)
@@ -36,14 +36,14 @@ extension SampleData {
 
   static let trades = ["Hotel", "Railways", "Museum", "Airlines", "Ferries"]
 
-  /// What can be done in most cities.
+  /// Names of activities that fit most cities.
   static let doings = [
     "Old town on foot", "The big museum", "Market hall", "Boat on the river", "Concert",
     "Dinner with friends",
     "Tower at sunset", "Botanical garden",
   ]
 
-  /// A habit before it has an id.
+  /// The template of a habit.
   struct HabitDraft: Sendable {
     let name: String
     let emoji: String
@@ -64,7 +64,7 @@ extension SampleData {
 }
 
 extension SampleTrip {
-  /// Ways there and back, nights, and something to do on most days.
+  /// Adds transportation there and back, lodging for all nights, and activities on most days.
   mutating func fill(_ place: SampleData.Destination, _ first: Day, _ nights: Int, _ dice: inout Dice) {
     let last = first.adding(days: nights)
     for (day, hour, way) in [(first, 8, "To"), (last, 15, "Back from")] {
@@ -96,8 +96,9 @@ extension SampleTrip {
     }
   }
 
-  /// An amount between two numbers of hundredths.
-  private func money(_ range: ClosedRange<Int>, _ place: SampleData.Destination, _ dice: inout Dice) -> Money {
+  /// A random amount in a range of hundredths.
+  private func money(_ range: ClosedRange<Int>, _ place: SampleData.Destination, _ dice: inout Dice) -> Money
+  {
     Money(
       Decimal(sign: .plus, exponent: -2, significand: Decimal(dice.number(range))), place.currency)
   }

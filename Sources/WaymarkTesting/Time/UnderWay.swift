@@ -1,11 +1,11 @@
 import Dispatch
 import Synchronization
 
-/// How much is on its way between nodes: calls that wait on a link's queue, and messages that no node has taken.
+/// Counts the pending work between nodes: calls that wait on a link's queue, and messages not taken by a node yet.
 final class UnderWay: Sendable {
   private struct State {
     var count = 0
-    /// How much ever began.
+    /// The total number of items that ever began.
     var begun: UInt64 = 0
     var waiting: [UInt64: CheckedContinuation<UInt64?, Never>] = [:]
     var nextWaiting: UInt64 = 0
@@ -36,10 +36,10 @@ final class UnderWay: Sendable {
 
   var count: Int { state.withLock { $0.count } }
 
-  /// Whether nothing is under way, and nothing has been since as much had begun.
+  /// Whether nothing is under way, and nothing has begun since the total was `begun`.
   func isOver(since begun: UInt64) -> Bool { state.withLock { $0.count == 0 && $0.begun == begun } }
 
-  /// Waits until nothing is under way; gives how much ever began, or nil once the time is over.
+  /// Waits until nothing is under way and returns the total that ever began; nil if the deadline passes first.
   func over(by deadline: DispatchTime) async -> UInt64? {
     await withCheckedContinuation { continuation in
       let outcome = state.withLock { state -> Outcome in

@@ -4,11 +4,11 @@ import Synchronization
 package import Transport
 import Waymark
 
-/// A clock that stands still until a test moves it.
+/// A clock that advances only when a test tells it to.
 ///
-/// Every node that is opened with one lives by it: its wall clock, and whatever it does later. Moving it does, in
-/// order, all that falls due on the way, and waits until nothing is under way between the nodes: a month passes in
-/// the time that the work takes.
+/// A node that is opened with one uses it for its wall clock and all its timers. Advancing it fires all timers that
+/// become due, in order, and waits after each until nothing is under way between the nodes, so a month passes in the
+/// time that the work takes.
 ///
 /// ```swift
 /// let clock = VirtualClock()
@@ -16,8 +16,7 @@ import Waymark
 /// try await clock.advance(by: .seconds(3_600))
 /// ```
 ///
-/// What waits on the node for something that only time brings (a question that nobody answers) waits until the clock
-/// is moved.
+/// A call that waits for a timeout, such as a question without an answer, returns only after the clock has advanced.
 public final class VirtualClock: Sendable {
   /// 3 May 2026, 08:00 UTC.
   public static let morning = Date(milliseconds: TestNode.morning)
@@ -32,7 +31,7 @@ public final class VirtualClock: Sendable {
   }
 
   private struct State {
-    /// Milliseconds that have passed.
+    /// Milliseconds since the start.
     var passed: Int64 = 0
     var due: [UInt64: Due] = [:]
     var nextNumber: UInt64 = 0
@@ -44,58 +43,58 @@ public final class VirtualClock: Sendable {
   private let state = Mutex(State())
   let underWay = UnderWay()
 
-  /// Stops at this moment, in whole milliseconds.
+  /// Creates a clock that shows this time, in whole milliseconds.
   public init(_ start: Date = VirtualClock.morning) {
     self.start = start.milliseconds
   }
 
-  /// The wall clock.
+  /// The current time.
   public var now: Date { Date(milliseconds: wall()) }
 
-  // MARK: Moving
+  // MARK: Advancing
 
-  /// Moves on, and does what falls due on the way, one thing after the other, each at its own moment.
+  /// Advances the clock and fires all timers that become due, each at its own time.
   ///
-  /// Connected nodes ask each other for signs of life several times a minute, so that an hour of three of them takes
-  /// about a second of real time: where days pass, ``sleep(until:)`` takes none.
+  /// Connected nodes ping each other several times a minute, so an hour with three nodes takes about a second of real
+  /// time. To skip days, use ``sleep(until:)``, which takes no time.
   ///
-  /// - Parameter duration: not less than zero; below a millisecond nothing passes.
-  /// - Throws: ``TestGroundError`` if the nodes are not quiet within half a minute of real time after one of the moments.
+  /// - Parameter duration: zero or more; fractions of a millisecond are ignored.
+  /// - Throws: ``TestGroundError`` if the nodes don't become idle within half a minute of real time after a timer.
   public func advance(by duration: Duration) async throws {
     try await move(to: passed + duration.wholeMilliseconds)
   }
 
-  /// Moves on to a moment of the wall clock; does nothing if that has passed.
+  /// Advances the clock to a date, firing timers on the way; does nothing if it has passed.
   ///
-  /// - Throws: as ``advance(by:)``.
+  /// - Throws: the same as ``advance(by:)``.
   public func advance(to date: Date) async throws {
     let moment = date.milliseconds - start
     if moment > passed { try await move(to: moment) }
   }
 
-  /// Moves on at once, as if every machine slept: what falls due meanwhile is done at the end.
+  /// Jumps ahead as if every machine slept: timers that become due meanwhile fire at the end.
   ///
-  /// - Throws: as ``advance(by:)``.
+  /// - Throws: the same as ``advance(by:)``.
   public func sleep(for duration: Duration) async throws {
     try await move(to: passed + duration.wholeMilliseconds, asleep: true)
   }
 
-  /// Moves on at once to a moment of the wall clock, as if every machine slept; does nothing if that has passed.
+  /// Jumps to a date as if every machine slept; does nothing if it has passed.
   ///
-  /// - Throws: as ``advance(by:)``.
+  /// - Throws: the same as ``advance(by:)``.
   public func sleep(until date: Date) async throws {
     let moment = date.milliseconds - start
     if moment > passed { try await move(to: moment, asleep: true) }
   }
 
-  /// Waits until nothing is under way between the nodes, without moving on.
+  /// Waits until nothing is under way between the nodes, without advancing.
   ///
-  /// - Throws: as ``advance(by:)``.
+  /// - Throws: the same as ``advance(by:)``.
   public func quiet() async throws { try await quiet(WaitLimit()) }
 
   var passed: Int64 { state.withLock { $0.passed } }
 
-  /// Whether no message is on its way.
+  /// Whether nothing is under way.
   var isQuiet: Bool { underWay.count == 0 }
 
   private func move(to target: Int64, asleep: Bool = false) async throws {
@@ -110,7 +109,7 @@ public final class VirtualClock: Sendable {
     state.withLock { $0.passed = max($0.passed, target) }
   }
 
-  /// Moves on to the next thing that is due, and does what is due then; false if there is none by then.
+  /// Advances to the next timer and fires what is due then; false if no timer is due by `end`.
   func advanceToNext(by end: Int64) async throws -> Bool {
     guard let next = state.withLock({ $0.due.values.map(\.moment).min() }), next <= end else { return false }
     try await move(to: max(next, passed))
@@ -123,11 +122,11 @@ public final class VirtualClock: Sendable {
       return state.isMoving
     }
     guard !wasMoving else {
-      throw TestGroundError(description: "a virtual clock is moved from two places at once")
+      throw TestGroundError(description: "two calls advance the same virtual clock at once")
     }
   }
 
-  /// Takes the earliest thing that is due by then, and moves to its moment.
+  /// Advances to the earliest timer due by `target` and returns it; nil if there is none.
   private func takeDue(by target: Int64) -> Due? {
     state.withLock { state in
       guard let first = state.due.values.min(by: { $0.isBefore($1) }), first.moment <= target else {
@@ -141,7 +140,7 @@ public final class VirtualClock: Sendable {
   private func fire(_ due: Due) async {
     await withCheckedContinuation { continuation in
       due.queue.async { [self] in
-        // Whatever ran before it on this queue may have called it off.
+        // Something that ran before it on this queue may have cancelled it.
         let isWanted = state.withLock { $0.due.removeValue(forKey: due.number) } != nil
         if isWanted { due.body() }
         continuation.resume()
@@ -149,32 +148,33 @@ public final class VirtualClock: Sendable {
     }
   }
 
-  // MARK: Quiet
+  // MARK: Waiting for idle nodes
 
-  /// Waits until nothing is under way, and no node has anything to do.
+  /// Waits until nothing is under way and all nodes are idle.
   func quiet(_ limit: WaitLimit) async throws {
     while true {
       guard let begun = await underWay.over(by: limit.end) else {
-        throw TestGroundError(description: "after \(limit): \(underWay.count) messages are under way")
+        throw TestGroundError(
+          description: "not idle after \(limit): \(underWay.count) messages are under way")
       }
-      // What a node had begun may have woken a task of its own, which comes behind.
+      // A node's work may have resumed a task that is queued behind it, so drain each queue twice.
       for _ in 0..<2 {
         for queue in state.withLock({ Array($0.queues.values) }) { await pass(queue) }
       }
       if underWay.isOver(since: begun) { return }
       guard !limit.isOver else {
-        throw TestGroundError(description: "after \(limit) there is still no end of messages")
+        throw TestGroundError(description: "not idle after \(limit): the nodes keep sending messages")
       }
     }
   }
 
-  /// Comes back when all that waits on the queue has been done.
+  /// Waits until everything on the queue has run.
   private func pass(_ queue: DispatchQueue) async {
     await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
   }
 }
 
-// MARK: What a node asks
+// MARK: Clock of a node
 
 extension VirtualClock: NodeClock {
   package func wall() -> Int64 { start + passed }
@@ -195,7 +195,7 @@ extension VirtualClock: NodeClock {
     return Timer(clock: self, number: number)
   }
 
-  /// A machine has been up for a while.
+  /// An uptime of a day, as if the machine had been running for a while.
   private static let steadyStart: Int64 = 86_400_000
 
   private final class Timer: NodeTimer {
@@ -211,7 +211,7 @@ extension VirtualClock: NodeClock {
   }
 }
 
-/// How long a test waits in real time.
+/// A limit in real time on how long a test waits.
 struct WaitLimit: CustomStringConvertible {
   private let seconds: Double
   let end: DispatchTime

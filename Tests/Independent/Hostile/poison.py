@@ -104,7 +104,7 @@ def reads(stage):
     for node in stage.nodes:
         commands = [(f"{kind.name}.list", {}) for kind in KINDS.values()
                     if kind.name in ("trip", "lodging", "transportation", "activity", "organization", "attachment",
-                                     "habit", "category", "log")]
+                                     "habit", "category", "entry")]
         commands += [(name, {}) for name in (
             "status", "members.list", "conflicts.list", "history", "profile.show", "settings.list", "onboarding.show",
             "sync.status", "entitlement.show", "peers.list")]
@@ -125,7 +125,7 @@ def every_value_in_every_field(stage, node):
     reads(stage)
     for entry in records.entries[:: max(1, len(records.entries) // 150)]:
         kind = KINDS[entry[1]].name
-        if kind in ("trip", "lodging", "activity", "habit", "log", "organization"):
+        if kind in ("trip", "lodging", "activity", "habit", "entry", "organization"):
             try:
                 node.ask(f"{kind}.show", id=entry[2].hex())
             except Refusal as refusal:

@@ -167,7 +167,7 @@ class Model:
 
     def counts(self):
         names = {1: "trips", 2: "lodging", 3: "transportation", 4: "activities", 5: "organizations", 9: "habits",
-                 10: "categories", 11: "habitLogs", 8192: "settings"}
+                 10: "categories", 11: "habitEntries", 8192: "settings"}
         return {name: len(self.visible_of(kind)) if kind in KINDS else 0 for kind, name in names.items()}
 
     # MARK: Digest

@@ -3,9 +3,11 @@ import JSONDocument
 import Processes
 import Testing
 
-/// What everybody can do who reaches the port. How fast it stays, `make attack` measures.
+/// What anyone who can reach the port can do. `make attack` measures how fast the node remains.
 @Suite(.serialized) struct AttackTests {
-  @Test func `fifty strangers neither stop nor fill a node, and leave nothing behind`() async throws {
+  @Test func `fifty unauthenticated connections neither stop nor fill a node, and leave nothing behind`()
+    async throws
+  {
     let stage = try Stage()
     defer { stage.end() }
     let circle = try await TestCircle.make(["alice", "bob"], on: stage, isPremium: false)
@@ -18,11 +20,11 @@ import Testing
     let strangers = try Strangers(at: alice.address)
     for number in 1...3 { try await carry("red \(number)", from: alice, to: bob) }
     for number in 1...3 { try await carry("blue \(number)", from: bob, to: alice) }
-    // Somebody who comes gets in between them.
+    // A member that connects is served among them.
     try await bob.stop()
     try await alice.text("settings", "set", "colour", "green")
     try await bob.start()
-    try await eventually("Bob is back", seconds: 60) {
+    try await eventually("Bob has reconnected", seconds: 60) {
       try await bob.text("settings", "get", "colour") == "green"
     }
     #expect(try node.memoryMegabytes - memory < 64 * Double(Child.patience))
@@ -32,7 +34,7 @@ import Testing
       try node.descriptors <= descriptors + 1
     }
     #expect(try node.memoryMegabytes - memory < 64 * Double(Child.patience))
-    try await eventually("nothing spins when they have gone") { try await node.idleSeconds(1) < 0.5 }
+    try await eventually("the node is idle after they have gone") { try await node.idleSeconds(1) < 0.5 }
     #expect(try await alice.stop() == 0)
   }
 
@@ -44,7 +46,7 @@ import Testing
   }
 }
 
-/// What a process holds, by the word of the system.
+/// The memory of a process, as the system reports it.
 struct Footprint {
   private let folder: String
 
@@ -77,7 +79,7 @@ struct Footprint {
     }
   }
 
-  /// How often each of its threads has gone to sleep so far: as often the machine was woken for it.
+  /// How often each of its threads has gone to sleep so far, which is how often it was woken.
   private var sleeps: [String: Int] {
     get throws {
       let threads = try FileManager.default.contentsOfDirectory(atPath: folder + "/task")
@@ -89,7 +91,7 @@ struct Footprint {
     }
   }
 
-  /// How often it is woken while nobody asks for anything, at least: threads end when there is nothing to do.
+  /// The least number of wake-ups during an idle period: threads that end in between are not counted.
   func wakes(_ seconds: Int) async throws -> Int {
     var wakes = 0
     var before = try sleeps
@@ -102,7 +104,7 @@ struct Footprint {
     return wakes
   }
 
-  /// Processor time that passes while nobody asks for anything.
+  /// Processor time used during an idle period.
   func idleSeconds(_ interval: Int) async throws -> Double {
     let before = try seconds
     try await Task.sleep(for: .seconds(interval))

@@ -3,7 +3,7 @@ import JSONDocument
 import Testing
 import Wire
 
-/// Backups taken and brought back by people, with peers that go on meanwhile.
+/// Backups and restores with real processes, while peers keep writing.
 @Suite(.serialized) struct BackupTests {
   private func expectEqual(_ devices: Device..., and what: String = "") async throws {
     let all = try await devices.async { try await $0.status() }
@@ -15,7 +15,7 @@ import Wire
     #expect(!all.contains { ($0.document["notices"]?.array ?? []).contains { $0["reason"] == "fork" } })
   }
 
-  @Test func `a backup of a running node comes back on the same device, and peers bring what followed`()
+  @Test func `a backup of a running node is restored on the same device, and peers send what followed`()
     async throws
   {
     let stage = try Stage()
@@ -56,7 +56,7 @@ import Wire
     let trips = try await bob.json("trip", "list")["trips"]?.array?.compactMap { $0["name"]?.string }
     #expect(Set(trips ?? []) == ["Roma", "Oslo", "Lima"])
 
-    // What only the old store held comes back from where that was kept.
+    // What only the old store held comes back from the copy that the restore kept.
     let kept = try #require(restored["keptAt"]?.string)
     try await alice.stop()
     try await alice.text("restore", "--yes", kept + "/store.waymark")
@@ -67,7 +67,7 @@ import Wire
     #expect(try await bob.text("trip", "list").contains("Unseen"))
   }
 
-  @Test func `a backup is read at once on a new device, and written to after a join`() async throws {
+  @Test func `a backup is readable at once on a new device, and writable after a join`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let circle = try await TestCircle.make(["alice", "bob"], on: stage, isPremium: true)
@@ -87,7 +87,7 @@ import Wire
     let sets = status.changeSets("records")
     try await carol.join(alice)
     let joined = try await carol.status()
-    #expect(joined.changeSets("records") == sets, "nothing is written again")
+    #expect(joined.changeSets("records") == sets, "nothing is re-authored")
     #expect(joined.device == status.device)
     #expect(joined.document["notices"] == [])
     try await carol.text("sync", "on")
@@ -98,7 +98,7 @@ import Wire
     #expect(try await alice.status().count("trips") == 3)
   }
 
-  @Test func `with the root key a backup is enough to go on`() async throws {
+  @Test func `with the root key a backup is enough to continue the circle`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let circle = try await TestCircle.make(["alice"], on: stage, isPremium: true)
@@ -126,7 +126,9 @@ import Wire
     #expect(try await dora.status().count("trips") == 2)
   }
 
-  @Test func `who joins the circle of its own store keeps it, and writes nothing again`() async throws {
+  @Test func `a device that joins the circle of its own store keeps the store and re-authors nothing`()
+    async throws
+  {
     let stage = try Stage()
     defer { stage.end() }
     let circle = try await TestCircle.make(["alice", "bob"], on: stage, isPremium: true)
@@ -144,13 +146,13 @@ import Wire
     try await bob.text("sync", "on")
     try await bob.start()
     try await bob.text("trip", "add", "name=Lima")
-    // To Alice there are two of that name now.
+    // Alice's circle has two devices with that name now.
     try await bob.waitForSync(with: alice)
     try await expectEqual(alice, bob)
     #expect(try await alice.status().count("trips") == 3)
   }
 
-  @Test func `a new circle takes over what was visible`() async throws {
+  @Test func `a new circle takes over the visible records`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let circle = try await TestCircle.make(["alice"], on: stage, isPremium: false)
@@ -168,7 +170,7 @@ import Wire
     try await carol.text("trip", "add", "name=Oslo")
   }
 
-  @Test func `what is no backup is refused in one sentence, and nothing is touched`() async throws {
+  @Test func `a file that is not a backup is refused in one sentence, and nothing is changed`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let (alice, carol) = (Device("alice", on: stage), Device("carol", on: stage))
@@ -201,13 +203,13 @@ import Wire
     #expect(try await alice.status().everything == before)
   }
 
-  @Test func `a backup goes nowhere where it would do harm`() async throws {
+  @Test func `a backup overwrites nothing without a yes, and holds no secret key`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let alice = Device("alice", on: stage)
     try await alice.text("init", "--name", "alice")
     let file = try stage.write(Array("mine".utf8), "letter")
-    try await expectRefusal(alice, ["backup", file], code: 7, saying: "there already", "--yes")
+    try await expectRefusal(alice, ["backup", file], code: 7, saying: "already exists", "--yes")
     #expect(try Data(contentsOf: URL(filePath: file)) == Data("mine".utf8))
     try await expectRefusal(alice, ["backup", stage.path("no/such")], code: 1, saying: "no folder")
     try await expectRefusal(alice, ["backup", stage.folder.path], code: 1, saying: "is a directory")
@@ -215,7 +217,7 @@ import Wire
     try await alice.text("restore", file)
     let left = try FileManager.default.contentsOfDirectory(atPath: stage.folder.path)
     #expect(!left.contains { $0.hasSuffix(".new") })
-    // No secret of this device is in the file.
+    // The file contains no secret of this device.
     let key = try String(contentsOfFile: alice.home + "/keys/device.key", encoding: .utf8)
     let bytes = try Data(contentsOf: URL(filePath: file))
     for line in key.split(separator: "\n") where line.count == 64 {
@@ -228,7 +230,7 @@ import Wire
     }
   }
 
-  /// Refused where there is no home yet, and none is made.
+  /// Expects a refusal on a device without a home, and that no home is created.
   private func expectNothing(
     _ device: Device, _ words: [String], code: Int32, saying wanted: String
   ) async throws {

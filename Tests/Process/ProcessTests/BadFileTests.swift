@@ -4,7 +4,7 @@ import JSONDocument
 import Testing
 import Wire
 
-/// What a refusal has to be: the right exit code, words of which all appear, and nothing written.
+/// Expects a refusal: the exit code, a message with all of these words, and no change.
 func expectRefusal(
   _ device: Device, _ words: [String], code: Int32, saying wanted: String..., input: String? = nil,
   sourceLocation: SourceLocation = #_sourceLocation
@@ -19,24 +19,25 @@ func expectRefusal(
   #expect(after == before, "\(typed) changed something", sourceLocation: sourceLocation)
 }
 
-/// A few lines for people, without names of Swift types.
+/// Expects a few lines of plain text, without names of Swift types.
 func expectPlainWords(
   _ said: String, _ wanted: [String], _ typed: String, _ sourceLocation: SourceLocation = #_sourceLocation
 ) {
   for part in wanted {
-    // The home stands in each next step; what matters here is the step.
+    // Each suggested step contains the home; only the step matters here.
     let flat = said.split(whereSeparator: \.isWhitespace).joined(separator: " ")
       .replacing(#/ --home (?:/\S+|'[^']*')/#, with: "")
-    #expect(flat.contains(part), "\(typed) does not say “\(part)”: \(said)", sourceLocation: sourceLocation)
+    #expect(flat.contains(part), "\(typed) does not print “\(part)”: \(said)", sourceLocation: sourceLocation)
   }
   for leak in ["Optional(", "Swift.", "Foundation.", "Error(", "Fatal", "fatal", "nil"] {
-    #expect(!said.contains(leak), "\(typed) says “\(leak)”: \(said)", sourceLocation: sourceLocation)
+    #expect(!said.contains(leak), "\(typed) prints “\(leak)”: \(said)", sourceLocation: sourceLocation)
   }
   #expect(
-    said.split(separator: "\n").count <= 8, "\(typed) says too much: \(said)", sourceLocation: sourceLocation)
+    said.split(separator: "\n").count <= 8, "the output of \(typed) is too long: \(said)",
+    sourceLocation: sourceLocation)
 }
 
-/// Files and words that are wrong; each case gets one device, and what it holds stays as it is.
+/// Invalid files and arguments; each test uses one device, whose content stays unchanged.
 @Suite(.serialized) struct BadFileTests {
   private func device(on stage: Stage) async throws -> Device {
     let device = Device("alice", on: stage)
@@ -52,7 +53,7 @@ func expectPlainWords(
     return size
   }()
 
-  @Test func `a broken export is refused as a whole`() async throws {
+  @Test func `a broken export is rejected as a whole`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let alice = try await device(on: stage)
@@ -62,26 +63,26 @@ func expectPlainWords(
     for (index, bytes) in files.enumerated() {
       for cut in [1, bytes.count / 3, bytes.count - 2] {
         let file = try stage.write(Array(bytes.prefix(cut)), "cut-\(index)-\(cut).json")
-        try await expectRefusal(alice, ["import", file], code: 1, saying: "Nothing is imported", "Next:")
+        try await expectRefusal(alice, ["import", file], code: 1, saying: "Nothing was imported", "Next:")
       }
       for place in [bytes.count / 4, bytes.count / 2, bytes.count - 30] {
         var flipped = bytes
         flipped[place] ^= 0x80
         let file = try stage.write(flipped, "flip-\(index)-\(place).json")
-        try await expectRefusal(alice, ["import", file], code: 1, saying: "Nothing is imported", "Next:")
+        try await expectRefusal(alice, ["import", file], code: 1, saying: "Nothing was imported", "Next:")
       }
     }
     let good = try stage.write(files[0], "good.json")
     let bad = try stage.write(Array(files[1].dropLast(9)), "bad.json")
-    try await expectRefusal(alice, ["import", good, bad], code: 1, saying: "Nothing is imported", bad)
+    try await expectRefusal(alice, ["import", good, bad], code: 1, saying: "Nothing was imported", bad)
     let empty = try stage.write([], "empty.json")
-    try await expectRefusal(alice, ["import", empty], code: 1, saying: "Nothing is imported")
+    try await expectRefusal(alice, ["import", empty], code: 1, saying: "Nothing was imported")
     try await expectRefusal(alice, ["import", stage.path("none.json")], code: 1, saying: "none.json")
     try await alice.text("import", good)
-    #expect(try await alice.status().count("habitLogs") == 40)
+    #expect(try await alice.status().count("habitEntries") == 40)
   }
 
-  @Test func `a single flipped bit is either refused or gives a whole import`() async throws {
+  @Test func `a single flipped bit is either refused or gives a complete import`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let alice = try await device(on: stage)
@@ -97,7 +98,7 @@ func expectPlainWords(
     }
   }
 
-  @Test func `entitlements that do not count here are refused with the reason`() async throws {
+  @Test func `entitlements that do not apply here are refused with the reason`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let alice = Device("alice", on: stage)
@@ -131,7 +132,7 @@ func expectPlainWords(
     #expect(try await alice.status().isPremium)
   }
 
-  @Test func `words that make no sense are named, and nothing is written`() async throws {
+  @Test func `invalid arguments are named, and nothing is written`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let alice = try await device(on: stage)

@@ -4,7 +4,7 @@ import Processes
 import Testing
 import Wire
 
-/// Directories, keys, stores, ports and sockets that are not as they should be.
+/// Directories, keys, stores, ports and sockets in unexpected states.
 @Suite(.serialized) struct BadHomeTests {
   private func device(_ name: String = "alice", on stage: Stage) async throws -> Device {
     let device = Device(name, on: stage)
@@ -15,7 +15,7 @@ import Wire
   @Test(arguments: [
     ["status"], ["run"], ["invite"], ["trip", "list"], ["sync", "on"], ["settings", "get", "colorScheme"],
   ])
-  func `without a store every command says how to make one`(_ words: [String]) async throws {
+  func `without a store every command says how to create one`(_ words: [String]) async throws {
     let stage = try Stage()
     defer { stage.end() }
     let outcome = try await Device("alice", on: stage).run(words)
@@ -24,7 +24,7 @@ import Wire
     #expect(!FileManager.default.fileExists(atPath: stage.path("alice")))
   }
 
-  /// What happens to a key file.
+  /// Ways to damage a key file.
   enum Harm: String, CaseIterable, Sendable {
     case missing
     case emptied
@@ -34,7 +34,7 @@ import Wire
   }
 
   @Test(arguments: Harm.allCases)
-  func `a key that is not as it was is named and left alone`(_ harm: Harm) async throws {
+  func `a damaged key file is named and left alone`(_ harm: Harm) async throws {
     let stage = try Stage()
     defer { stage.end() }
     let alice = try await device(on: stage)
@@ -70,7 +70,7 @@ import Wire
     chmod(path, 0o600)
   }
 
-  @Test func `a directory that others can read is refused, an empty one is set right`() async throws {
+  @Test func `a directory that others can read is refused, an empty one is made private`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let alice = Device("alice", on: stage)
@@ -92,7 +92,7 @@ import Wire
     try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int ?? 0
   }
 
-  @Test func `a port in use is said, and the store is free again`() async throws {
+  @Test func `a port in use is reported, and the store is released`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let (alice, bob) = (try await device(on: stage), try await device("bob", on: stage))
@@ -104,7 +104,7 @@ import Wire
     try await bob.start()
   }
 
-  @Test func `commands that come at the same moment wait for one another, and a node for them`() async throws
+  @Test func `commands that start at the same moment wait for one another, and a node for them`() async throws
   {
     let stage = try Stage()
     defer { stage.end() }
@@ -129,7 +129,7 @@ import Wire
     #expect(second.code == 11)
     let holder = "\(alice.nodeID ?? 0)"
     expectPlainWords(second.errors, ["held by process \(holder)"], "run")
-    // Without its socket the node can't be asked, and its store is still its own.
+    // Without its socket the node cannot be asked, but it still holds its store.
     let socket = stage.path("alice/control.sock")
     try FileManager.default.moveItem(atPath: socket, toPath: socket + ".away")
     let outcome = try await alice.run(["trip", "add", "name=Rome"])
@@ -141,7 +141,7 @@ import Wire
     #expect(try await alice.stop() == 0)
   }
 
-  @Test func `requests that are none leave the node alive`() async throws {
+  @Test func `malformed requests leave the node alive`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let alice = try await device(on: stage)
@@ -168,9 +168,9 @@ import Wire
   }
 }
 
-/// A client of the control socket that has no manners.
+/// A client of the control socket that does not keep to the protocol.
 private enum RawSocket {
-  /// Sends bytes and gives what comes back within some seconds, up to the first line's end.
+  /// Sends bytes and returns the response up to the first line break, or what has come within some seconds.
   static func ask(_ path: String, _ bytes: [UInt8], closesAtOnce: Bool = false) async throws -> [UInt8] {
     try await withCheckedThrowingContinuation { continuation in
       Thread.detachNewThread {
@@ -194,7 +194,7 @@ private enum RawSocket {
         connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
       }
     }
-    guard isConnected else { throw Failure("nobody listens at \(path)") }
+    guard isConnected else { throw Failure("nothing listens at \(path)") }
     var sent = 0
     while sent < bytes.count {
       let count = bytes[sent...].withUnsafeBytes {

@@ -3,7 +3,7 @@ import JSONDocument
 import Processes
 import Wire
 
-/// Someone who sells premium: a key pair in the folder of a stage.
+/// A seller of premium: a key pair in the folder of a stage.
 struct Seller: Sendable {
   let stage: Stage
   let name: String
@@ -11,14 +11,14 @@ struct Seller: Sendable {
   var key: String { stage.path(name) }
   var publicKey: String { key + ".pub" }
 
-  /// Makes the keys; any device can run the command.
+  /// Creates the keys; any device can run the command.
   static func make(_ name: String = "seller", with device: Device) async throws -> Seller {
     let seller = Seller(stage: device.stage, name: name)
     try await device.text("issuer", "init", seller.key)
     return seller
   }
 
-  /// A certificate for a time around now, in seconds; without a device it is for the whole circle.
+  /// A certificate valid from around now for some seconds; without a device it covers the whole circle.
   func certificate(
     _ circle: String, for devices: [String] = [], from: TimeInterval? = nil, until: TimeInterval,
     with device: Device
@@ -40,7 +40,7 @@ struct Seller: Sendable {
   static let year: TimeInterval = 365 * 86_400
 }
 
-/// Devices of one circle on one stage. The first founded it, invited the others, and runs.
+/// Devices of one circle on one stage. The first founded it, invited the others, and is running.
 struct TestCircle: Sendable {
   let stage: Stage
   let seller: Seller

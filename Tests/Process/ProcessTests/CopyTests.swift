@@ -3,9 +3,9 @@ import JSONDocument
 import Testing
 import Wire
 
-/// Data directories that are copied, and put back: no write is lost, and all devices end the same.
+/// Data directories that are copied and put back: no write is lost, and all devices converge.
 @Suite(.serialized) struct CopyTests {
-  /// Alice and Bob in sync; both have stopped.
+  /// Alice and Bob in sync; both are stopped.
   private func stopped(on stage: Stage) async throws -> (alice: Device, bob: Device) {
     let circle = try await TestCircle.make(["alice", "bob"], on: stage, isPremium: true)
     let (alice, bob) = (circle["alice"], circle["bob"])
@@ -27,7 +27,7 @@ import Wire
     return copy
   }
 
-  @Test func `a copied data directory writes a log of its own from the start`() async throws {
+  @Test func `a copied data directory writes its own log from the start`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let (alice, bob) = try await stopped(on: stage)
@@ -48,7 +48,7 @@ import Wire
     #expect(try await bob.status().document["notices"] == [])
   }
 
-  /// What a copy of a whole disk is: nothing in the directory tells that it is another one.
+  /// A copy of a whole disk: nothing in the directory shows that it is a copy.
   private func clone(_ device: Device, as name: String) throws -> Device {
     let copy = try copy(device, as: name)
     let number = try FileManager.default.attributesOfItem(atPath: copy.home + "/store.db")[.systemFileNumber]
@@ -60,7 +60,7 @@ import Wire
     return copy
   }
 
-  /// Each of them in turn meets Bob, several times over, as devices of one key do.
+  /// Lets each of them in turn sync with Bob, several times over, as devices with one key do.
   private func meet(_ bob: Device, _ devices: [Device]) async throws {
     for device in devices {
       try await bob.start()
@@ -73,7 +73,7 @@ import Wire
     }
   }
 
-  @Test func `a clone that can't be told from the original gives way to what the original has sent`()
+  @Test func `a clone that looks like the original yields to what the original has sent`()
     async throws
   {
     let stage = try Stage()
@@ -94,14 +94,14 @@ import Wire
       Set(try await [alice, bob, clone].asyncMap { try await $0.status().digest("records") }).count == 1)
     #expect(try await bob.json("conflicts")["conflicts"]?.array?.count == 1)
     #expect(try await bob.status().document["notices"] == [])
-    // What was written again is still what it was: Rome is undone as one operation.
+    // The re-authored changes still form one operation: undo takes back the whole edit of Rome.
     try await clone.text("undo")
     try await meet(bob, [clone, alice])
     #expect(try await bob.json("conflicts")["conflicts"]?.array?.count == 0)
     #expect(try await alice.json("trip", "list")["trips"]?.text().contains("Rom\"") == true)
   }
 
-  @Test func `a fork that nobody could prevent is proved, left by both copies, and all converge`()
+  @Test func `an unavoidable fork is proved, both copies leave the forked log, and all devices converge`()
     async throws
   {
     let stage = try Stage()
@@ -118,7 +118,7 @@ import Wire
       for index in 1...3 { try await device.text("trip", "add", "name=\(device.name) \(index)") }
       try await device.text("trip", "edit", "Rome", "name=by \(device.name)")
     }
-    // Each has sent what it wrote before anybody could tell that there are two.
+    // Each copy sent its changes before the other could be detected.
     try await meet(bob, [alice])
     try await meet(carol, [clone])
     #expect(try await bob.status().notices("fork").isEmpty)
@@ -130,7 +130,7 @@ import Wire
     }
     try await meet(bob, [alice, clone, alice])
     #expect(Set(try await [alice, clone].asyncMap { try await incarnation($0) } + [old]).count == 3)
-    // Nobody's log forks any more.
+    // No log forks any more.
     try await alice.text("trip", "add", "name=Ulm")
     try await clone.text("trip", "add", "name=Metz")
     try await meet(bob, [alice, clone, carol, alice])
@@ -141,7 +141,8 @@ import Wire
     for device in all { #expect(try await device.status().notices("fork").isEmpty) }
   }
 
-  @Test func `what an old copy writes before it meets anyone gives way, and no log forks`() async throws {
+  @Test func `changes of an old copy yield to newer ones when it first syncs, and no log forks`() async throws
+  {
     let stage = try Stage()
     defer { stage.end() }
     let (alice, bob) = try await stopped(on: stage)
@@ -165,7 +166,7 @@ import Wire
     #expect(try await old.text("settings", "get", "colorScheme") != "light")
   }
 
-  @Test func `a restored backup writes a log of its own, and what came after the backup comes back`()
+  @Test func `a restored backup writes its own log, and changes made after the backup come back`()
     async throws
   {
     let stage = try Stage()
@@ -185,7 +186,7 @@ import Wire
     #expect(try await bob.status().document["notices"] == [])
   }
 
-  @Test func `a copy that runs beside the original shares everything with it`() async throws {
+  @Test func `a copy that runs at the same time as the original shares everything with it`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let (alice, bob) = try await stopped(on: stage)
@@ -199,14 +200,14 @@ import Wire
       try await alice.text("trip", "add", "name=Oslo \(index)")
       try await copy.text("trip", "add", "name=Bern \(index)")
     }
-    // They have one key, so Bob talks with one of them at a time.
+    // They share one key, so Bob talks to one of them at a time.
     for device in [bob, alice, copy] {
       try await device.wait(until: "it has the trips of both", seconds: 60) { $0.count("trips") == 7 }
     }
     #expect(try await bob.status().notices("fork").isEmpty)
   }
 
-  @Test func `an old copy that is put back takes in its own later writes and goes on in a new log`()
+  @Test func `an old copy that is put back receives its own later changes and continues in a new log`()
     async throws
   {
     let stage = try Stage()

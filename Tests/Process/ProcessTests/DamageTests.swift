@@ -3,14 +3,14 @@ import JSONDocument
 import Testing
 import Wire
 
-/// One altered bit in one old change set, on a device of three: nothing else is lost, and a peer brings it back.
+/// One altered bit in one old change set, in a circle of three: nothing else is lost, and a peer sends the set again.
 @Suite(.serialized) struct DamageTests {
   private func trips(_ device: Device) async throws -> Set<String> {
     let list = try await device.json("trip", "list")["trips"]?.array ?? []
     return Set(list.compactMap { $0["name"]?.string })
   }
 
-  /// Alters the body of the change set that wrote a trip.
+  /// Alters the body of the change set that created a trip.
   private func flip(_ name: String, on device: Device) async throws {
     try await device.sql(
       """
@@ -23,7 +23,7 @@ import Wire
     try await device.status().document["notices"]?.array?.first { $0["reason"] == "damaged_set" }
   }
 
-  @Test func `a flipped bit, a revocation elsewhere and a restart cost nothing but the altered set`()
+  @Test func `after a bit flip, a revocation elsewhere and a restart only the altered set is lost`()
     async throws
   {
     let stage = try Stage()
@@ -42,7 +42,7 @@ import Wire
       }
     }
     try await all([alice, bob, carol], have: 3)
-    // What Alice does not hold when she revokes Bob goes, so that Carol has to rebuild her logs.
+    // The revocation cuts what Alice does not hold of Bob's log, so that Carol has to rebuild her logs.
     try await alice.stop()
     try await bob.text("trip", "add", "name=Late-of-Bob")
     try await all([bob, carol], have: 4)
@@ -51,9 +51,9 @@ import Wire
     try await flip("First-of-Alice", on: carol)
     try await alice.start()
     try await alice.text("revoke", "bob", "--yes")
-    // Carol hears of it, rebuilds its logs and meets the altered set.
+    // Carol receives the revocation, rebuilds her logs and finds the altered set.
     try await carol.start()
-    try await eventually("carol has everything again") {
+    try await eventually("carol has everything") {
       guard try await notice(carol) == nil else { return false }
       return try await trips(carol) == ["First-of-Alice", "Trip-of-Bob", "Last-of-Alice"]
     }
@@ -77,7 +77,7 @@ import Wire
       try await alice.text("trip", "add", "name=\(name)")
     }
     try await flip("Oslo-trip", on: alice)
-    // Tables of another version are built again without it.
+    // Tables of another version are rebuilt without it.
     try await alice.sql("UPDATE meta SET value = 'another version' WHERE key = 'derived'")
     #expect(try await trips(alice) == ["Rome-trip", "Bern-trip"])
     let said = try #require(try await notice(alice))
@@ -100,7 +100,7 @@ import Wire
   }
 
   @Test(arguments: ["garbage", "truncated", "empty"])
-  func `a store file that can't be read ends at the newest backup, whatever is typed`(_ harm: String)
+  func `for a store file that can't be read every command points to the newest backup`(_ harm: String)
     async throws
   {
     let stage = try Stage()

@@ -3,9 +3,9 @@ import JSONDocument
 import Testing
 import Wire
 
-/// `verify --deep` and `--repair`, as a person types them, with a node that runs and without.
+/// `verify --deep` and `--repair`, as a user types them, with and without a running node.
 @Suite(.serialized) struct DeepVerifyTests {
-  @Test func `a store that is whole is said to be, while the node runs and after`() async throws {
+  @Test func `an intact store verifies as intact, while the node runs and afterwards`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let circle = try await TestCircle.make(["alice", "bob"], on: stage, isPremium: true)
@@ -25,8 +25,10 @@ import Wire
     }
   }
 
-  /// The tablet writes a change that only the phone gets; the laptop revokes the tablet before it meets the phone.
-  @Test func `a store is whole after a revocation that others had outrun, and opens after a disk error`()
+  /// The tablet writes a change that only the phone receives; the laptop revokes the tablet before it meets the
+  /// phone.
+  @Test
+  func `a store is intact after a revocation that discards received sets, and opens after a disk error`()
     async throws
   {
     let stage = try Stage()
@@ -76,7 +78,7 @@ import Wire
     return count
   }
 
-  @Test func `damage on the disk is named, and a backup from before brings all back`() async throws {
+  @Test func `damage on the disk is named, and an earlier backup restores everything`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let alice = Device("alice", on: stage)
@@ -89,9 +91,9 @@ import Wire
     #expect(try flip(alice, "Rome-before-the-damage", to: "Rome-after-the-damage!") >= 2)
     let outcome = try await alice.run(["verify", "--deep"])
     #expect(outcome.code == 1)
-    #expect(outcome.output.contains("signature does not hold"))
+    #expect(outcome.output.contains("has an invalid signature"))
     expectPlainWords(outcome.errors, ["waymark restore"], "verify --deep")
-    // What is signed is not mended from anything but a copy of it.
+    // A signed change set is only repaired from a copy of it.
     let before = try Data(contentsOf: URL(filePath: alice.home + "/store.db"))
     #expect(try await alice.run(["verify", "--deep", "--repair"]).code == 1)
     #expect(try Data(contentsOf: URL(filePath: alice.home + "/store.db")) == before)

@@ -4,24 +4,24 @@ import Processes
 import Synchronization
 import Wire
 
-/// How a command ended, and what it said.
+/// The exit code and output of a command.
 struct Outcome: Sendable {
   let code: Int32
   let output: String
   let errors: String
 
-  /// The document; of a stream the last line.
+  /// The output as a document; of a stream the last line.
   var json: JSON {
     if let document = try? JSON.parse(Array(output.utf8)) { return document }
     return output.split(separator: "\n").last.flatMap { try? JSON.parse(Array($0.utf8)) } ?? .null
   }
 }
 
-/// One device: a home of its own, commands in it, and its node as a process.
+/// One device: its home, commands that run on it, and its node as a process.
 final class Device: Sendable {
   let name: String
   let stage: Stage
-  /// The build of the command that works on this home from now on.
+  /// The build of the command that is used on this home from now on.
   let build: Build
   private let node = Mutex<(child: Child, address: String)?>(nil)
   private let ahead = Mutex(0)
@@ -34,7 +34,7 @@ final class Device: Sendable {
 
   var home: String { stage.path(name) }
 
-  /// How many seconds its clock is ahead, for processes that are started from now on.
+  /// How many seconds the clock of processes that start from now on is ahead.
   var clockAhead: Int {
     get { ahead.withLock { $0 } }
     set { ahead.withLock { $0 = newValue } }
@@ -42,7 +42,7 @@ final class Device: Sendable {
 
   // MARK: Commands
 
-  /// Runs a command to its end, whatever that is.
+  /// Runs a command until it exits, with any exit code.
   ///
   /// - Parameter wrapper: a program, with its arguments, that starts the command.
   func run(
@@ -55,7 +55,7 @@ final class Device: Sendable {
     return Outcome(code: code, output: try text(output), errors: try text(errors))
   }
 
-  /// Starts a command and gives its process, with the files that it writes to.
+  /// Starts a command and returns its process, with the files that receive its output.
   func begin(
     _ arguments: [String], input: String? = nil, environment: [String: String] = [:],
     under wrapper: [String] = []
@@ -73,13 +73,13 @@ final class Device: Sendable {
     String(decoding: try Data(contentsOf: file), as: UTF8.self)
   }
 
-  /// Runs a command that has to succeed; its text without the last line break.
+  /// Runs a command that must succeed; returns its text without the last line break.
   @discardableResult
   func text(_ arguments: String..., input: String? = nil, seconds: Int = 30) async throws -> String {
     try await succeed(arguments, input, seconds).output.trimmingCharacters(in: .newlines)
   }
 
-  /// Runs a command that has to succeed; its document.
+  /// Runs a command that must succeed; returns its document.
   @discardableResult
   func json(_ arguments: String..., input: String? = nil, seconds: Int = 30) async throws -> JSON {
     try await succeed(arguments + ["--json"], input, seconds).json
@@ -96,7 +96,7 @@ final class Device: Sendable {
 
   func status() async throws -> Status { Status(try await json("status")) }
 
-  /// Looks again and again until it holds.
+  /// Polls until the condition holds.
   @discardableResult
   func wait(
     until what: String, seconds: Int = 20, _ holds: (Status) -> Bool
@@ -114,10 +114,10 @@ final class Device: Sendable {
   var address: String { node.withLock { $0?.address ?? "" } }
   var nodeID: Int32? { node.withLock { $0?.child.id } }
 
-  /// All that nodes of this device have said.
+  /// Everything that nodes of this device have logged.
   var log: String { (try? String(contentsOfFile: stage.path("\(name)-log"), encoding: .utf8)) ?? "" }
 
-  /// Starts the node and waits until it serves; a second start listens where the first did.
+  /// Starts the node and waits until it serves; a second start uses the same port as the first.
   func start(environment: [String: String] = [:]) async throws {
     let output = stage.folder.appending(path: "\(name)-ready-\(stage.number())")
     let place = address.isEmpty ? "127.0.0.1:\(try FreePort.pick())" : address
@@ -137,7 +137,7 @@ final class Device: Sendable {
     node.withLock { $0 = (child, address) }
   }
 
-  /// Ends the node with a signal; gives its exit code, below zero if the signal ended it.
+  /// Ends the node with a signal; returns its exit code, negative if the signal ended it.
   @discardableResult
   func stop(_ signal: Int32 = SIGTERM) async throws -> Int32 {
     guard let child = node.withLock({ $0?.child }) else { throw Failure("no node of \(name) runs") }
@@ -147,7 +147,7 @@ final class Device: Sendable {
 
   // MARK: Circles
 
-  /// Joins the circle of another device, whose node runs.
+  /// Joins the circle of another device, whose node is running.
   func join(_ inviter: Device) async throws {
     let ticket = try await inviter.text("invite")
     try await text("join", "-", "--name", name, "--yes", input: ticket, seconds: 60)
@@ -160,7 +160,7 @@ final class Device: Sendable {
   }
 }
 
-/// The parts of `waymark status --json` that tests look at.
+/// The parts of `waymark status --json` that tests use.
 struct Status: Sendable {
   let document: JSON
 
@@ -184,7 +184,7 @@ struct Status: Sendable {
   func digest(_ lane: String) -> String { document["lanes"]?[lane]?["digest"]?.string ?? "" }
   func changeSets(_ lane: String) -> Int64 { document["lanes"]?[lane]?["changeSets"]?.integer ?? -1 }
 
-  /// All that a lane holds, as far as a status tells: it stays the same as long as nothing is written.
+  /// The whole content of a lane as far as a status shows it; unchanged as long as nothing is written.
   func content(_ lane: String) -> String { "\(digest(lane)) \(changeSets(lane))" }
   var everything: String { content("records") + " " + content("settings") + " " + (counts?.text() ?? "") }
 

@@ -5,7 +5,7 @@ import Processes
 import Testing
 import Wire
 
-/// Forced directions of people with real devices: after a restore, and with a node that is killed.
+/// Mirror and assert on real devices: after a restore, and with a node that is killed.
 @Suite(.serialized) struct DirectionTests {
   private func trips(_ device: Device) async throws -> Set<String> {
     Set(try await device.json("trip", "list")["trips"]?.array?.compactMap { $0["name"]?.string } ?? [])
@@ -18,7 +18,7 @@ import Wire
     #expect(try await one.status().counts == other.status().counts)
   }
 
-  @Test func `a restored state wins over what the peers did since`() async throws {
+  @Test func `a restored state wins over later changes of the peers`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let circle = try await TestCircle.make(["alice", "bob"], on: stage, isPremium: true)
@@ -37,7 +37,7 @@ import Wire
     #expect(refused.code == 3, "\(refused.errors)")
     try await alice.start()
     try await alice.text("sync", "now")
-    try await alice.wait(until: "bob is there") { $0.peer("bob")?["state"] != "offline" }
+    try await alice.wait(until: "bob is connected") { $0.peer("bob")?["state"] != "offline" }
     let question = try await alice.run(["assert"])
     #expect(question.code == 7, "\(question.errors)")
     #expect(question.errors.contains("1 trip deleted"), "\(question.errors)")
@@ -51,7 +51,9 @@ import Wire
   }
 
   @Test(arguments: [50, 300, 900, 2_000])
-  func `a node that is killed in a mirror finishes it, or has not begun`(_ milliseconds: Int) async throws {
+  func `a node that is killed during a mirror completes it, or has not begun`(_ milliseconds: Int)
+    async throws
+  {
     let stage = try Stage()
     defer { stage.end() }
     let circle = try await TestCircle.make(["alice", "bob"], on: stage, isPremium: true)
@@ -67,7 +69,7 @@ import Wire
     try await Task.sleep(for: .milliseconds(milliseconds))
     #expect(try await alice.stop(SIGKILL) == -SIGKILL)
     _ = try await command.wait(seconds: 20, for: "the mirror")
-    // Either all of it is there or nothing.
+    // All of it is there, or none.
     let held = try await trips(alice)
     #expect(held == [] || held == ["Rome", "Oslo"], "\(held)")
     let hasBegun = try await alice.status().preference == true
@@ -75,13 +77,13 @@ import Wire
     if hasBegun {
       try await alice.text("sync", "now")
       try await expectEqual(alice, bob)
-      try await alice.wait(until: "nothing waits") { $0.document["notices"] == [] }
+      try await alice.wait(until: "no notice is left") { $0.document["notices"] == [] }
       #expect(try await trips(alice) == [])
-      #expect(try await alice.status().count("habitLogs") == 20_000)
+      #expect(try await alice.status().count("habitEntries") == 20_000)
     } else {
       #expect(try await trips(alice) == ["Rome", "Oslo"])
     }
-    #expect(try await bob.status().count("habitLogs") == 20_000)
+    #expect(try await bob.status().count("habitEntries") == 20_000)
     #expect(try await trips(bob) == [])
   }
 }

@@ -4,9 +4,9 @@ import Processes
 import Testing
 import Wire
 
-/// Premium ends, at the very second, and comes back; the rows stay.
+/// Premium ends at the exact second, and can be renewed; the rows stay.
 @Suite(.serialized) struct ExpiryTests {
-  /// A way to lose premium while the node runs, and to get it again.
+  /// A way to lose premium while the node runs, and to regain it.
   enum PremiumEnd: String, CaseIterable, Sendable, CustomTestStringConvertible {
     case certificateEnds = "a certificate ends"
     case mockEnds = "a mock purchase ends"
@@ -14,14 +14,14 @@ import Wire
 
     var testDescription: String { rawValue }
     var build: Build { self == .certificateEnds ? .plain : .mock }
-    /// Why there is no premium then.
+    /// The reason why there is no premium then.
     var reason: String { self == .mockCancelled ? "free_tier" : "entitlement_expired" }
 
     static let testable = allCases.filter(\.build.isThere)
   }
 
   @Test(arguments: PremiumEnd.testable)
-  func `records stop when premium ends, and drain when it is renewed`(_ end: PremiumEnd) async throws {
+  func `records stop when premium ends, and catch up when it is renewed`(_ end: PremiumEnd) async throws {
     let stage = try Stage()
     defer { stage.end() }
     let circle = try await TestCircle.make(["alice", "bob"], on: stage, build: end.build, isPremium: false)
@@ -33,11 +33,11 @@ import Wire
     try await syncForAWhile(alice, bob, circle, end)
     let held = try await alice.status()
     if end == .mockCancelled { try await bob.text("entitlement", "cancel", "--mock") }
-    try await bob.wait(until: "premium is over") { !$0.isPremium }
+    try await bob.wait(until: "premium has ended") { !$0.isPremium }
     try await isShut(bob, end, held)
     let edited = try await editBothWays(alice, bob)
 
-    // What came to an end stays so after a restart.
+    // An entitlement that ended stays ended after a restart.
     try await bob.stop()
     #expect(try await bob.status().everything == edited.everything)
     try await bob.start()
@@ -52,7 +52,7 @@ import Wire
     #expect(theirs.preference == true)
   }
 
-  /// Gives Bob premium that is about to end, but not before he has all records; a busy machine takes longer.
+  /// Gives Bob premium that is about to end, but not before he has all records; a busy machine needs longer.
   private func syncForAWhile(
     _ alice: Device, _ bob: Device, _ circle: TestCircle, _ end: PremiumEnd
   ) async throws {
@@ -63,7 +63,7 @@ import Wire
         return
       }
     }
-    throw Failure("Bob did not get Alice's records while he had premium")
+    throw Failure("Bob did not receive Alice's records while he had premium")
   }
 
   private func entitle(
@@ -95,7 +95,7 @@ import Wire
     #expect(try await device.status().preference == true)
   }
 
-  /// Both go on writing; a setting passes, no record does.
+  /// Both keep writing; settings are synced, records are not.
   private func editBothWays(_ alice: Device, _ bob: Device) async throws -> Status {
     let before = try await alice.status().changeSets("records")
     try await alice.text("trip", "add", "name=Only Alice")
@@ -136,7 +136,7 @@ import Wire
   }
 
   @Test(.enabled(if: Build.allFeatures.isThere, "the feature build is missing: `make test` makes it"))
-  func `the default build does not believe a build made for development`() async throws {
+  func `the default build does not accept a build made for development`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let circle = try await TestCircle.make(["alice"], on: stage, isPremium: false)

@@ -1,13 +1,13 @@
 import Foundation
 import Processes
 
-/// A port for a node that will come back to it.
+/// A port for a node that will be restarted on it.
 enum FreePort {
-  /// Below those that systems give to connections. One that the system gave would be anybody's while the node is away:
-  /// tests beside this one connect all the time.
+  /// Below the range that systems assign to connections. An assigned port could be taken while the node is stopped:
+  /// other tests open connections all the time.
   private static let range = 10_000..<32_000
 
-  /// A port of 127.0.0.1 where nobody listens.
+  /// A port of 127.0.0.1 where nothing listens.
   static func pick() throws -> Int {
     for _ in 0..<1_000 {
       let port = Int.random(in: range)

@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// A way in which a device comes to premium, or does not, and what `status` has to say then.
+/// A way in which a device gets premium, or does not, and what `status` must report then.
 struct GateCase: Sendable, CustomTestStringConvertible {
-  /// What is done before the node starts.
+  /// Preparations before the node starts.
   enum Means: Sendable {
     case nothing
     case certificate(from: TimeInterval? = nil, until: TimeInterval = Seller.year)
@@ -57,10 +57,10 @@ struct GateCase: Sendable, CustomTestStringConvertible {
       source: "certificate"),
   ].filter(\.build.isThere)
 
-  /// Cases whose build is not there; `make test` builds all.
+  /// Cases whose build is missing; `make test` builds all.
   static let isComplete = Build.allCases.allSatisfy(\.isThere)
 
-  /// Gives the device what the case says. Alice's device, of the same build, has premium and signs.
+  /// Sets the device up as the case describes. Alice's device, of the same build, has premium and signs.
   func prepare(_ device: Device, _ seller: Seller) async throws {
     let status = try await device.status()
     switch means {
@@ -79,7 +79,7 @@ struct GateCase: Sendable, CustomTestStringConvertible {
       try await device.text("entitlement", "cancel", "--mock")
     case .mockExpired:
       try await device.text("entitlement", "buy", "--mock", "--until", Seller.time(4))
-      try await device.wait(until: "the purchase is over") { !$0.isPremium }
+      try await device.wait(until: "the purchase has ended") { !$0.isPremium }
     }
   }
 }

@@ -4,12 +4,12 @@ import JSONDocument
 import Testing
 import Wire
 
-/// `records sync = premium && preference`, at both ends, for every way to come to premium.
+/// `records sync = premium && preference`, at both ends, for every way to get premium.
 @Suite(.serialized) struct GateTests {
   @Test(.enabled(if: GateCase.isComplete, "the feature builds are missing: `make test` makes them"))
-  func `all builds are there`() {}
+  func `all builds are available`() {}
 
-  /// Alice has premium, sync on and a trip; Bob's device is the one of the case, with a trip of its own.
+  /// Alice has premium, sync on and a trip; Bob's device is the one under test, with a trip of its own.
   @Test(arguments: GateCase.all)
   func `premium alone does not open the records lane, and without it nothing does`(
     _ gate: GateCase
@@ -52,7 +52,7 @@ import Wire
     return (alice, bob)
   }
 
-  /// Log, `status` and `entitlement show` agree.
+  /// Expects the log, `status` and `entitlement show` to agree.
   private func sayTheSame(_ gate: GateCase, _ bob: Device) async throws {
     let status = try await bob.status()
     #expect(status.isPremium == gate.isPremium)
@@ -68,7 +68,7 @@ import Wire
     }
   }
 
-  /// A setting goes each way, and after it no record of the other side is there.
+  /// Expects a setting to sync in each direction, and no record of the other side to arrive with it.
   private func nothingFlows(_ alice: Device, _ bob: Device) async throws {
     let before = (alice: try await alice.status(), bob: try await bob.status())
     let marker = "\(alice.stage.number())"
@@ -131,6 +131,6 @@ import Wire
 }
 
 extension JSON {
-  /// Whether this is the text, as text or as a number.
+  /// Whether the value equals the text, as text or as a number.
   fileprivate func description(of text: String) -> Bool { string == text || integer.map { "\($0)" } == text }
 }

@@ -4,9 +4,9 @@ import Processes
 import Testing
 import Wire
 
-/// What a node says of itself to machines and to helpers, and what would be lost with its disk.
+/// What a node reports to machines and to helpers, and which data only exists on its disk.
 @Suite(.serialized) struct HealthTests {
-  @Test func `what no other device has said that it holds would be lost, also after restarts`() async throws {
+  @Test func `changes that no other device has acknowledged are at risk, also after restarts`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let circle = try await TestCircle.make(["alice", "bob", "carol"], on: stage, isPremium: true)
@@ -17,7 +17,7 @@ import Wire
     #expect(try await alice.text("status").contains("No other device has said yet what it holds"))
     try await bob.start()
     try await bob.waitForSync(with: alice)
-    try await alice.wait(until: "Bob has said so") { $0.document["loss"]?["holders"] == ["bob"] }
+    try await alice.wait(until: "Bob has acknowledged it") { $0.document["loss"]?["holders"] == ["bob"] }
     #expect(try await alice.text("status").contains("nothing would be lost: bob has everything."))
 
     try await bob.stop()
@@ -32,18 +32,18 @@ import Wire
       #expect(devices.map { $0["name"]?.string } == ["bob", "carol"])
       #expect(
         devices.first?["lacking"] == 2 && devices.last?["lacking"]?.isNull == true,
-        "carol never said anything")
+        "carol never acknowledged anything")
       let page = try await alice.text("status")
       #expect(page.contains("2 change sets would be lost; the newest: trip edit · Oslo"), "\(page)")
       if step == "while it runs" { try await alice.stop() }
       if step == "without a node" { try await alice.start() }
     }
-    // What one holds, another need not.
+    // A set that one peer has is not required of another.
     try await carol.start()
     try await carol.waitForSync(with: alice)
-    try await alice.wait(until: "nothing is here only") { $0.document["loss"]?["changeSets"] == 0 }
+    try await alice.wait(until: "nothing is only here") { $0.document["loss"]?["changeSets"] == 0 }
     try await carol.stop()
-    // A second later all that was said is kept, also if the node is killed.
+    // A second later everything that peers acknowledged is stored, even if the node is killed.
     try await Task.sleep(for: .milliseconds(1_500))
     try await alice.stop(SIGKILL)
     try await alice.start()
@@ -63,15 +63,16 @@ import Wire
     for other in others { try await alice.waitForSync(with: other) }
     let node = Footprint(try #require(alice.nodeID))
     var wakes = 0
-    // What follows a start comes first: addresses, the disk, the neighbours' beacons.
-    try await eventually("it is woken seldom; it was \(wakes) times in five seconds") {
+    // What follows a start happens first: addresses, the disk, the neighbours' beacons.
+    try await eventually("it is rarely woken up; it was \(wakes) times in five seconds") {
       wakes = try await node.wakes(5)
-      // A beat of each of four peers, and a few threads for each. A sanitizer has a thread of its own.
+      // One beat of each of four peers, and a few threads for each. A sanitizer has a thread of its own.
       return wakes <= 50 * Child.patience
     }
   }
 
-  @Test func `what is kept of a peer counts only as far as it fits this very log`() async throws {
+  @Test func `stored acknowledgements of a peer count only as far as they match this very log`() async throws
+  {
     let stage = try Stage()
     defer { stage.end() }
     let circle = try await TestCircle.make(["alice", "bob"], on: stage, isPremium: true)
@@ -79,7 +80,7 @@ import Wire
     try await bob.start()
     for name in ["Rome", "Oslo", "Bern"] { try await alice.text("trip", "add", "name=\(name)") }
     try await bob.waitForSync(with: alice)
-    try await alice.wait(until: "Bob has said so") { $0.document["loss"]?["holders"] == ["bob"] }
+    try await alice.wait(until: "Bob has acknowledged it") { $0.document["loss"]?["holders"] == ["bob"] }
     try await bob.stop()
     try await alice.stop()
     func lost() async throws -> JSON? { try await alice.status().document["loss"]?["changeSets"] }
@@ -108,13 +109,13 @@ import Wire
       #expect(try await child.wait(seconds: 20, for: "sqlite") == 0)
       #expect(try await lost() == 3, "\(what)")
     }
-    // Bob himself puts it right.
+    // Bob's next acknowledgement corrects it.
     try await alice.start()
     try await bob.start()
-    try await alice.wait(until: "Bob has said so again") { $0.document["loss"]?["changeSets"] == 0 }
+    try await alice.wait(until: "Bob has acknowledged it again") { $0.document["loss"]?["changeSets"] == 0 }
   }
 
-  @Test func `metrics are what Prometheus reads, and a file of them is whole and readable`() async throws {
+  @Test func `metrics are valid for Prometheus, and a metrics file is complete and readable`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let circle = try await TestCircle.make(["alice", "bob"], on: stage, isPremium: true)
@@ -151,7 +152,7 @@ import Wire
   private func checkWithPromtool(_ text: String, _ stage: Stage) async throws {
     let places = ["/usr/bin/promtool", ProcessInfo.processInfo.environment["PROMTOOL"] ?? ""]
     guard let tool = places.first(where: FileManager.default.isExecutableFile) else {
-      return print("skipped: promtool is not here (Debian: apt install prometheus; or PROMTOOL=FILE)")
+      return print("skipped: promtool is missing (Debian: apt install prometheus; or PROMTOOL=FILE)")
     }
     let input = URL(filePath: try stage.write(Array(text.utf8), "metrics-\(stage.number())"))
     let said = stage.folder.appending(path: "promtool-\(stage.number())")
@@ -162,7 +163,7 @@ import Wire
     #expect(code == 0 && words.isEmpty, "\(words)")
   }
 
-  @Test func `doctor finds what is wrong, and its report holds nothing of trips, habits and settings`()
+  @Test func `doctor finds what is wrong, and its report contains no trips, habits or settings`()
     async throws
   {
     let stage = try Stage()
@@ -179,7 +180,7 @@ import Wire
     let well = try await alice.run(["doctor", "--report", report])
     #expect(well.code == 0 && well.output.contains("All is well."), "\(well.output)")
 
-    // Conflicts, a mass deletion and a change that is here only: all that could name a record.
+    // Conflicts, a mass deletion and a change that only exists here: everything that could name a record.
     try await bob.stop()
     try await alice.text("trip", "edit", "MARKER-trip", "name=MARKER-other")
     try await alice.stop()
@@ -201,7 +202,7 @@ import Wire
     let mode = try FileManager.default.attributesOfItem(atPath: report)[.posixPermissions] as? Int
     #expect(mode == 0o600)
 
-    // What is broken is found without a node, each with a way out, and nothing is changed.
+    // Faults are found without a node, each with a remedy, and nothing is changed.
     try await alice.stop()
     try "{\"listen\": 7}".write(toFile: alice.home + "/config.json", atomically: true, encoding: .utf8)
     try FileManager.default.setAttributes(
@@ -223,7 +224,7 @@ import Wire
   }
 
   @Test
-  func `peers are asked for a sign of life and called by other names, and the log shows more on demand`()
+  func `peers can be pinged and renamed, and the log level can be raised at run time`()
     async throws
   {
     let stage = try Stage()
@@ -260,7 +261,7 @@ import Wire
     #expect(bob.log.contains("the log shows error and graver from now on"))
   }
 
-  @Test func `why says where each value of a record is from, and what it won against`() async throws {
+  @Test func `why shows where each value of a record comes from, and what it won against`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let circle = try await TestCircle.make(["alice", "bob"], on: stage, isPremium: true)
@@ -287,7 +288,7 @@ import Wire
       let page = try await device.text("why", "Rom")
       #expect(page.contains("won against Roma") && page.contains("replaced Rome"), "\(page)")
     }
-    // A record that is called like a peer: neither is guessed.
+    // A record with the name of a peer: the command guesses neither.
     try await alice.text("trip", "add", "name=bob")
     let both = try await alice.run(["why", "bob"])
     #expect(both.code == 2)

@@ -1,10 +1,10 @@
 import JSONDocument
 import Testing
 
-/// Two nodes of a circle, and devices that share no code with them and do what no correct device does: `Tests/Independent/Hostile`.
+/// Two nodes of a circle, and hostile devices that share no code with them: `Tests/Independent/Hostile`.
 @Suite(.serialized) struct HostileCircleTests {
   @Test(arguments: [["brief"], ["random", "20261121", "60"]])
-  func `a circle stands whatever a hostile device does`(words: [String]) async throws {
+  func `a circle withstands whatever a hostile device does`(words: [String]) async throws {
     let stage = try Stage()
     defer { stage.end() }
     let (code, said) = try await stage.script("Tests/Independent/Hostile/run", words, seconds: 240)

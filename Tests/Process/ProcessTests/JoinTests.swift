@@ -4,13 +4,13 @@ import Processes
 import Testing
 import Wire
 
-/// Joins that are interrupted, repeated, or made by a device that is a member already.
+/// Joins that are interrupted, repeated, or made by a device that is already a member.
 @Suite(.serialized) struct JoinTests {
   private func members(_ device: Device) async throws -> [JSON] {
     try await device.json("members")["members"]?.array ?? []
   }
 
-  @Test func `a join that is killed at any moment ends as one member when it is done again`() async throws {
+  @Test func `a join that is killed at any moment ends as one member when it is repeated`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let circle = try await TestCircle.make(["alice"], on: stage, isPremium: false)
@@ -25,7 +25,7 @@ import Wire
     let moments = 24
     for moment in 0..<moments {
       let device = Device("device-\(moment)", on: stage)
-      // Some bring a circle and data of their own, some come back with another ticket.
+      // Some have a circle and data of their own, some repeat the join with another ticket.
       let (hasData, hasOtherTicket) = (moment % 4 == 3, moment % 3 == 2)
       if hasData {
         try await device.text("init", "--name", "old")
@@ -37,7 +37,7 @@ import Wire
       try await Task.sleep(for: whole * moment / (moments - 2))
       child.signal(moment % 2 == 0 ? SIGKILL : SIGINT)
       _ = try await child.wait(seconds: 10, for: "the interrupted join")
-      // A yes would make a member that had joined already another one.
+      // For a device that has already joined, a yes would add another member.
       let hasJoined =
         try await device.run(["status", "--json"]).json["circle"]?.string == alice.status().circle
       let next = hasOtherTicket && !hasJoined ? try await alice.text("invite") : ticket
@@ -56,7 +56,7 @@ import Wire
     for device in devices { #expect(!FileManager.default.fileExists(atPath: device.home + "/join-pending")) }
   }
 
-  @Test func `an invitation that waits at the terminal and a joiner that is killed leave no ghost`()
+  @Test func `an invitation that waits at the terminal and a joiner that is killed leave no unused member`()
     async throws
   {
     let stage = try Stage()
@@ -78,7 +78,7 @@ import Wire
         #expect(done.code == 0, "\(done.errors)")
       } else {
         let (child, _, _) = try bob.begin(arguments, input: ticket)
-        try await eventually("the ticket is kept, or the join is over") {
+        try await eventually("the ticket is stored, or the join has ended") {
           FileManager.default.fileExists(atPath: bob.home + "/join-pending/ticket") || child.code != nil
         }
         try await Task.sleep(for: .milliseconds(8 * attempt))
@@ -94,7 +94,9 @@ import Wire
     #expect(try await members(alice).count == 2)
   }
 
-  @Test func `a member that joins again is told so, and only a yes makes it another member`() async throws {
+  @Test func `a member that joins again is told so, and becomes another member only after a yes`()
+    async throws
+  {
     let stage = try Stage()
     defer { stage.end() }
     let circle = try await TestCircle.make(["alice"], on: stage, isPremium: false)
@@ -110,10 +112,10 @@ import Wire
     let ticket = try await alice.text("invite")
     let asked = try await bob.run(["join", "-"], input: ticket)
     #expect(asked.code == 7)
-    expectPlainWords(asked.errors, ["This device (bob) is in this circle already", "--yes"], "join")
+    expectPlainWords(asked.errors, ["This device (bob) is already in this circle", "--yes"], "join")
     #expect(try await bob.status().device == before.device)
     #expect(try await members(alice).count == 2)
-    // Asking has not spent the ticket, and a yes makes another member of the same device.
+    // The question has not used up the ticket, and a yes makes another member of the same device.
     let other = try await alice.text("invite")
     let dave = Device("dave", on: stage)
     try await dave.text("join", "-", "--name", "dave", input: other)
@@ -130,7 +132,7 @@ import Wire
     #expect(try await bob.status().device == before.device)
   }
 
-  /// A ticket whose inviter has ended.
+  /// A ticket whose inviter has stopped.
   private func later(_ device: Device) async throws -> String {
     try await device.start()
     let ticket = try await device.text("invite")
@@ -151,14 +153,14 @@ import Wire
     #expect(running.code == 11)
     expectPlainWords(running.errors, ["its node is running", "nothing was done"], "join")
     try await bob.stop()
-    // Without a name it keeps the one that it had.
+    // Without a given name it keeps its old one.
     try await bob.text("join", "-", input: ticket)
     let after = try await bob.status()
     #expect(after.device != before.device)
     #expect(after.document["name"] == "bob")
   }
 
-  @Test func `without a ticket the interrupted join continues, and without one it says what to type`()
+  @Test func `join without a ticket continues an interrupted join, or says what to type`()
     async throws
   {
     let stage = try Stage()
@@ -172,7 +174,7 @@ import Wire
     let node = try #require(alice.nodeID)
     kill(node, SIGSTOP)
     let (child, _, _) = try bob.begin(["join", "-", "--name", "bob"], input: ticket)
-    try await eventually("the ticket is kept") {
+    try await eventually("the ticket is stored") {
       FileManager.default.fileExists(atPath: bob.home + "/join-pending/ticket")
     }
     child.signal(SIGKILL)

@@ -8,11 +8,11 @@ import Wire
 @testable import Home
 @testable import Waymark
 
-/// Sealed keys in real processes: who is asked, and what a kill leaves.
+/// Sealed keys in real processes: when a passphrase is requested, and what a kill leaves.
 @Suite(.serialized) struct KeyTests {
   private let words = "four words for Alice"
 
-  /// A founder whose keys are sealed, cheaply, so that opening them takes no time.
+  /// A founder with sealed keys, at a low cost, so that opening them takes no time.
   private func sealed(_ stage: Stage, _ name: String = "alice") async throws -> Device {
     let device = Device(name, on: stage)
     try await device.text("init", "--name", name)
@@ -50,12 +50,12 @@ import Wire
       expectPlainWords(refused.errors, ["not the passphrase"], "\(command)")
     }
     #expect(try await alice.run(["status"], environment: right).code == 0)
-    // What needs no key asks for none.
+    // Commands that need no key ask for no passphrase.
     #expect(try await alice.text("paths", "--json").contains("\"sealed\""))
     #expect(try await alice.run(["version"]).code == 0)
   }
 
-  @Test func `a node in a service is opened by a file, and asked without one`() async throws {
+  @Test func `a node in a service is opened by a file, and asks for a passphrase without one`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let alice = try await sealed(stage)
@@ -66,7 +66,7 @@ import Wire
     #expect(try await alice.stop() == 0)
   }
 
-  @Test func `the command sets, changes and removes a passphrase, and the device stays the same`()
+  @Test func `the command sets, changes and removes a passphrase, and the device keeps its identity`()
     async throws
   {
     let stage = try Stage()
@@ -90,7 +90,7 @@ import Wire
     #expect(try await alice.status().device == device)
   }
 
-  @Test func `an issuer is trusted by a sealed root key while the node runs`() async throws {
+  @Test func `an issuer is trusted with a sealed root key while the node runs`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let alice = Device("alice", on: stage)
@@ -123,7 +123,7 @@ import Wire
     #expect(try await alice.run(order, environment: try file(stage, words)).code == 0)
   }
 
-  @Test func `a restore keeps a sealed device, and a sealed root key takes a new one in`() async throws {
+  @Test func `a restore keeps a sealed device, and a sealed root key admits a new one`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let alice = try await sealed(stage)
@@ -146,18 +146,20 @@ import Wire
 
   // MARK: Kills
 
-  /// The system takes 40 bytes of a new file; for more it ends the process, or fails if that is ignored.
+  /// The system allows 40 bytes in a new file; beyond that it kills the process, or the write fails if the signal is
+  /// ignored.
   @Test(
     .disabled(
       if: ProcessInfo.processInfo.environment["TSAN_OPTIONS"] != nil,
-      "the thread sanitizer keeps a file of its own, so nothing built with it starts under such a limit"),
+      "the thread sanitizer writes a file of its own, so a program built with it can't start under such a limit"
+    ),
     arguments: ["--default-signal=XFSZ", "--ignore-signal=XFSZ"])
-  func `an end in the middle of a write leaves the old key whole`(_ signal: String) async throws {
+  func `a write that is cut off leaves the old key intact`(_ signal: String) async throws {
     let stage = try Stage()
     defer { stage.end() }
     let wrapper = ["/usr/bin/env", signal, "/usr/bin/prlimit", "--fsize=40"]
     guard FileManager.default.isExecutableFile(atPath: wrapper[2]) else {
-      return print("skipped: no prlimit, which ends a process in the middle of a write")
+      return print("skipped: no prlimit, which is needed to end a process in the middle of a write")
     }
     let alice = try await sealed(stage)
     let right = try file(stage, words)
@@ -171,11 +173,11 @@ import Wire
     let left = try FileManager.default.contentsOfDirectory(atPath: stage.path("alice/keys"))
     #expect(left.count == (isKilled ? 3 : 2), "\(left)")
     #expect(try await alice.run(["status"], environment: right).code == 0)
-    // The next start takes away what the killed one left.
+    // The next start removes the file that the killed one left.
     #expect(try FileManager.default.contentsOfDirectory(atPath: stage.path("alice/keys")).count == 2)
   }
 
-  @Test func `a kill at any moment leaves the old key or the new one`() async throws {
+  @Test func `a kill at any moment leaves either the old key or the new one`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let alice = try await sealed(stage)

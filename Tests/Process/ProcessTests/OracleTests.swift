@@ -3,7 +3,7 @@ import Testing
 
 /// Five nodes and a model of the merge that shares no code with them: `Tests/Independent/Oracle`.
 @Suite(.serialized) struct OracleTests {
-  @Test func `five nodes hold what a model written from the protocol says`() async throws {
+  @Test func `five nodes hold what a model written from the protocol predicts`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let (code, said) = try await stage.script(
@@ -11,8 +11,7 @@ import Testing
     #expect(code == 0, "\(said)")
   }
 
-  @Test func `short histories of copies, clocks, backups and revocations are as the model says`() async throws
-  {
+  @Test func `short histories of copies, clocks, backups and revocations match the model`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let (code, said) = try await stage.script(

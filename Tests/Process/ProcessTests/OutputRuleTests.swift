@@ -4,7 +4,7 @@ import Processes
 import Testing
 import Wire
 
-/// Where commands write: one rule for all, with a running node and without.
+/// Where commands may write: one rule for all, with and without a running node.
 @Suite(.serialized) struct OutputRuleTests {
   private let shell = "/bin/sh"
 
@@ -64,17 +64,17 @@ import Wire
       try Data("old".utf8).write(to: URL(filePath: replaced))
       chmod(replaced, 0o644)
       let done = try await alice.run(command(replaced) + ["--yes"])
-      // `doctor` ends with 1 where it found something.
+      // `doctor` exits with 1 if it found something.
       #expect(done.code == 0 || name == "doctor", "\(name): \(done)")
       #expect(try Data(contentsOf: URL(filePath: replaced)) != Data("old".utf8))
       #expect(try mode(replaced) == 0o600, "\(name)")
     }
     let metrics = try await alice.run(["metrics", "--write", file])
-    #expect(metrics.code == 0, "it is for collectors and replaces its own file")
+    #expect(metrics.code == 0, "metrics are for collectors and replace their own file")
     #expect(try mode(file) == 0o644)
   }
 
-  @Test func `where the current directory is gone nothing goes to the root directory`() async throws {
+  @Test func `if the current directory was removed nothing is written to the root directory`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let alice = Device("alice", on: stage)
@@ -91,12 +91,12 @@ import Wire
     #expect(absolute.code == 0, "\(absolute.errors)")
   }
 
-  @Test func `an empty home is an error, and without HOME it says what to set`() async throws {
+  @Test func `an empty home is an error, and without HOME the error says what to set`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let alice = Device("alice", on: stage)
     func run(_ words: [String], _ environment: [String]) async throws -> Outcome {
-      // Not the --home that the device adds.
+      // Without the --home that the device adds.
       let script =
         #"program="$1"; exec env -i \#(environment.joined(separator: " ")) "$program" \#(words.joined(separator: " "))"#
       return try await alice.run([], under: [shell, "-c", script, "sh"])
@@ -117,7 +117,7 @@ import Wire
     }
   }
 
-  @Test func `a change whose output can't be written is said to be done`() async throws {
+  @Test func `a change whose output can't be written is reported as done`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let alice = Device("alice", on: stage)
@@ -133,7 +133,7 @@ import Wire
       #expect(try await alice.status().count("trips") == Int64(number + 1))
       let file = stage.path("backup-\(number)")
       let stream = try await alice.run(["backup", file, "--json"], under: place)
-      #expect(stream.code == 9, "progress that can't be written does not end the work: \(stream)")
+      #expect(stream.code == 9, "a progress line that can't be written does not stop the work: \(stream)")
       #expect(FileManager.default.fileExists(atPath: file))
       let listed = try await alice.run(["trip", "list"], under: place)
       #expect(listed.code == 1, "\(listed)")
@@ -141,7 +141,7 @@ import Wire
     }
   }
 
-  @Test func `folder exports are this user's alone and fill an empty folder`() async throws {
+  @Test func `exported folders are private to the user, and only an empty folder is filled`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let alice = Device("alice", on: stage)

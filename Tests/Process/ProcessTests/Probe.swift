@@ -6,18 +6,18 @@ import Testing
 import Waymark
 import Wire
 
-/// Looks at a reason through every window: `status` as JSON and as text, its exit code, `why`, `doctor`, `metrics`.
+/// Checks a reason in every output: `status` as JSON and as text, its exit code, `why`, `doctor`, `metrics`.
 final class Probe: Sendable {
   private let seen = Mutex<Set<Reason>>([])
 
   var reasons: Set<Reason> { seen.withLock { $0 } }
 
-  /// Waits until a device says a reason, then expects every command to say it alike.
+  /// Waits until a device reports a reason, then expects every command to report it alike.
   ///
   /// - Parameters:
-  ///   - peer: the peer that it is about, if it is about one.
-  ///   - exit: what `status --check` ends with.
-  /// - Returns: the reason as `status` has it.
+  ///   - peer: the peer that the reason concerns, if any.
+  ///   - exit: the expected exit code of `status --check`.
+  /// - Returns: the reason as `status` shows it.
   @discardableResult
   func see(
     _ reason: Reason, on device: Device, of peer: String? = nil, exit: Int32 = 5, seconds: Int = 30,
@@ -26,27 +26,27 @@ final class Probe: Sendable {
     seen.withLock { _ = $0.insert(reason) }
     let cause = try await cause(reason, device, peer, seconds)
     #expect(cause["severity"]?.string == reason.severity.rawValue, sourceLocation: sourceLocation)
-    // A state that passes may be gone at one look and there at the next.
-    try await eventually("`doctor` on \(device.name) says \(reason.rawValue)", seconds: seconds) {
+    // A transient state may appear in one status and not in the next.
+    try await eventually("`doctor` on \(device.name) reports \(reason.rawValue)", seconds: seconds) {
       let outcome = try await device.run(["doctor", "--json"])
       let found = outcome.json["findings"]?.array?.first { $0["code"]?.string == reason.rawValue }
       let isBad = outcome.json["findings"]?.array?.contains { $0["severity"] == "error" } ?? false
       return found?["severity"]?.string == reason.severity.rawValue && outcome.code == (isBad ? 1 : 0)
     }
-    try await eventually("`metrics` on \(device.name) say \(reason.rawValue)", seconds: seconds) {
+    try await eventually("`metrics` on \(device.name) report \(reason.rawValue)", seconds: seconds) {
       let text = try await device.text("metrics")
       return text.contains(
         "waymark_reason_present{reason=\"\(reason.rawValue)\",severity=\"\(reason.severity.rawValue)\"")
     }
-    try await eventually("`status --check` on \(device.name) ends with \(exit), as text", seconds: seconds) {
+    try await eventually("`status --check` on \(device.name) exits with \(exit), as text", seconds: seconds) {
       let outcome = try await device.run(["status", "--check"])
       return outcome.code == exit && Self.says(cause, outcome.output)
     }
     if let peer {
-      try await eventually("`why \(peer)` on \(device.name) says \(reason.rawValue)", seconds: seconds) {
+      try await eventually("`why \(peer)` on \(device.name) reports \(reason.rawValue)", seconds: seconds) {
         try await device.text("why", peer).contains("(\(reason.rawValue))")
       }
-      try await eventually("`peers` on \(device.name) say \(reason.rawValue)", seconds: seconds) {
+      try await eventually("`peers` on \(device.name) reports \(reason.rawValue)", seconds: seconds) {
         try await device.json("peers")["peers"]?.array?.contains {
           $0["name"]?.string == peer && $0["reason"]?.string == reason.rawValue
         } ?? false
@@ -60,7 +60,7 @@ final class Probe: Sendable {
     var found: JSON = .null
     var last: JSON = .null
     try await eventually(
-      "\(device.name) says \(reason.rawValue), but it said \(last.text())", seconds: seconds
+      "\(device.name) reports \(reason.rawValue), but it reported \(last.text())", seconds: seconds
     ) {
       last = try await device.status().document["reasons"] ?? .null
       let fitting = last.array?.filter { $0["reason"]?.string == reason.rawValue } ?? []
@@ -74,10 +74,10 @@ final class Probe: Sendable {
     return found
   }
 
-  /// Whether a page has what to do next, or the words if there is nothing to do, wherever its lines break.
+  /// Whether a page contains the next step, or the text if there is none, wherever its lines break.
   private static func says(_ cause: JSON, _ page: String) -> Bool {
     let words = page.split(whereSeparator: \.isWhitespace).joined(separator: " ")
-    // In a row the peer's name stands in front, and “it” in the sentence.
+    // In a row the peer's name comes first, and the sentence says “it”.
     let name = cause["name"]?.string ?? "\0"
     if let next = cause["next"]?.string?.split(separator: ",").first.map(String.init) {
       return words.contains(next) || words.contains(next.replacing("\(name) ", with: "it "))
@@ -88,7 +88,7 @@ final class Probe: Sendable {
     }
   }
 
-  /// Whether a device says a reason now: one that is over too soon for many looks.
+  /// Whether a device reports a reason now: for states too short for several checks.
   func glimpse(_ reason: Reason, on device: Device, of peer: String) async throws -> Bool {
     let found = try await device.status().peer(peer)
     guard found?["reason"]?.string == reason.rawValue else { return false }
@@ -98,15 +98,15 @@ final class Probe: Sendable {
     return true
   }
 
-  /// Waits until a reason is gone.
+  /// Waits until a reason has disappeared.
   func gone(_ reason: Reason, on device: Device, seconds: Int = 40) async throws {
-    try await eventually("\(reason.rawValue) is over on \(device.name)", seconds: seconds) {
+    try await eventually("\(reason.rawValue) has ended on \(device.name)", seconds: seconds) {
       let reasons = try await device.status().document["reasons"]?.array ?? []
       return !reasons.contains { $0["reason"]?.string == reason.rawValue }
     }
   }
 
-  /// Runs what a reason tells to do next, exactly as it stands.
+  /// Runs the next step of a reason, exactly as written.
   func follow(_ cause: JSON, on device: Device) async throws {
     let next = try #require(cause["next"]?.string)
     let words = next.split(separator: " ").map(String.init)
@@ -115,7 +115,7 @@ final class Probe: Sendable {
     #expect(outcome.code == 0, "\(next): \(outcome.errors)")
   }
 
-  /// In sync with a peer, by every window.
+  /// Expects sync with a peer in every output.
   func seeSync(of device: Device, with peer: String) async throws {
     seen.withLock { _ = $0.insert(.inSync) }
     try await device.wait(until: "in sync with \(peer)", seconds: 40) {
@@ -127,6 +127,6 @@ final class Probe: Sendable {
 }
 
 extension String {
-  /// A step without the home that its commands name.
+  /// A step without the `--home` option that its commands contain.
   var withoutHome: String { replacing(/[ ]--home \S+/, with: "") }
 }

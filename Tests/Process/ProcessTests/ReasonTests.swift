@@ -6,9 +6,9 @@ import Testing
 import Waymark
 import Wire
 
-/// Every reason is provoked on real nodes, said alike by every command, and ended by what it tells to do next.
+/// Every reason is provoked on real nodes, reported alike by every command, and resolved by its own next step.
 @Suite(.serialized) struct ReasonTests {
-  /// Which test below provokes a reason.
+  /// The test below that provokes each reason.
   static let here: [Set<Reason>] = [
     between, alone, premium, clocks, membership, addresses, damage, amounts, stores,
   ]
@@ -27,7 +27,7 @@ import Wire
   private static let amounts: Set<Reason> = [.massDeletion, .receiving]
   private static let stores: Set<Reason> = [.settingsBeyondLimits, .storeFailed]
 
-  /// What takes a machine of its own to provoke, and where that is done.
+  /// Reasons that need a separate machine, and where those are provoked.
   static let elsewhere: [Reason: String] = [
     .diskFull: "Tests/Faults/Nodes/full.py, on a small tmpfs (FaultTests)",
     .overrideWaiting: "DirectionTests", .overrideOvertaken: "DirectionTests",
@@ -42,10 +42,10 @@ import Wire
     var left = Set(Reason.ofStates)
     for reasons in Self.here { left.subtract(reasons) }
     left.subtract(Self.elsewhere.keys)
-    #expect(left.isEmpty, "nobody provokes \(left)")
+    #expect(left.isEmpty, "no test provokes \(left)")
   }
 
-  @Test func `what keeps two devices apart that see each other`() async throws {
+  @Test func `reasons that keep apart two devices that see each other`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let probe = Probe()
@@ -63,7 +63,7 @@ import Wire
 
     try await alice.text("sync", "off")
     let off = try await probe.see(.syncOff, on: alice, exit: 0)
-    #expect(off["consequences"] == ["bob"], "said once, for the device, and not of each peer")
+    #expect(off["consequences"] == ["bob"], "reported once, for the device, and not for each peer")
     try await probe.see(.peerSyncOff, on: bob, of: "alice", exit: 0)
     try await probe.follow(off, on: alice)
     try await probe.seeSync(of: bob, with: "alice")
@@ -88,7 +88,7 @@ import Wire
     #expect(probe.reasons == Self.between)
   }
 
-  @Test func `what keeps a device from being reached`() async throws {
+  @Test func `reasons why a device can't be reached`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let probe = Probe()
@@ -126,7 +126,7 @@ import Wire
     #expect(probe.reasons == Self.alone.union([.inSync]))
   }
 
-  @Test func `what keeps records at home`() async throws {
+  @Test func `reasons why records are not synced`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let probe = Probe()
@@ -161,7 +161,7 @@ import Wire
 
   private static let month = 30 * 86_400
 
-  @Test func `what clocks do`() async throws {
+  @Test func `reasons caused by clocks`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let probe = Probe()
@@ -173,14 +173,14 @@ import Wire
     try await alice.stop()
     alice.clockAhead = Self.month
     let unseen = try await probe.see(.notSeen, on: alice)
-    #expect(unseen["text"] == "bob, carol were not seen for two weeks or more")
+    #expect(unseen["text"] == "bob, carol have not been seen for two weeks or more")
 
-    // Hers is wrong by the word of both; what she writes waits with them.
+    // Her clock is wrong by comparison with both others; her changes are parked on their devices.
     try await alice.start()
     try await alice.text("trip", "edit", "Rome", "name=Roma")
     try await probe.see(.clockSkew, on: alice)
     let ahead = try await probe.see(.peerClockAhead, on: bob)
-    #expect(ahead["consequences"] == ["alice"], "said once, and not of the changes that wait too")
+    #expect(ahead["consequences"] == ["alice"], "reported once, and not also for the changes that wait")
     let codes = try await bob.status().document["reasons"]?.array?.compactMap { $0["reason"]?.string } ?? []
     #expect(codes.contains("clock_skew") == false, "his own clock is right: \(codes)")
     try await alice.stop()
@@ -190,7 +190,7 @@ import Wire
     try await probe.follow(restamp, on: alice)
     for device in [bob, carol] { try await probe.gone(.peerClockAhead, on: device) }
 
-    // Now it is Bob's that is wrong: what the others write waits with him.
+    // Now Bob's clock is wrong: he parks the others' changes.
     for device in [alice, carol] {
       try await device.stop()
       device.clockAhead = Self.month
@@ -206,7 +206,7 @@ import Wire
     #expect(probe.reasons == Self.clocks)
   }
 
-  @Test func `what a revocation does`() async throws {
+  @Test func `reasons caused by a revocation`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let probe = Probe()
@@ -219,8 +219,8 @@ import Wire
     try await probe.see(.revocationUnheard, on: alice)
     try await bob.start()
     try await probe.see(.turnedAway, on: bob, of: "alice", seconds: 60)
-    #expect(try await alice.text("members").contains("revoked"), "that is what the next step shows")
-    // Carol hears of it, and Bob of her.
+    #expect(try await alice.text("members").contains("revoked"), "as the next step shows")
+    // Carol learns of it, and Bob of hers.
     try await bob.stop()
     try await carol.start()
     try await probe.gone(.revocationUnheard, on: alice)
@@ -228,7 +228,7 @@ import Wire
     try await carol.text("trip", "add", "name=Rome")
     try await alice.text("revoke", "carol", "--yes")
     let out = try await probe.see(.revoked, on: carol)
-    #expect(out["consequences"]?.array?.count ?? 9 <= 2, "its peers say nothing of their own")
+    #expect(out["consequences"]?.array?.count ?? 9 <= 2, "its peers have no reasons of their own")
     try await carol.stop()
     try await carol.join(alice)
     try await carol.start()
@@ -236,7 +236,7 @@ import Wire
     #expect(probe.reasons == Self.membership)
   }
 
-  @Test func `what stands at an address that is not the device`() async throws {
+  @Test func `reasons for an address where another program or device answers`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let probe = Probe()
@@ -259,16 +259,16 @@ import Wire
     try await alice.text("sync", "now")
     try await probe.see(.newerProtocol, on: alice, of: "bob", seconds: 60)
     newer.signal(SIGKILL)
-    _ = try await newer.wait(seconds: 10, for: "the newer one")
+    _ = try await newer.wait(seconds: 10, for: "the newer version")
     try await bob.start()
     try await probe.seeSync(of: alice, with: "bob")
 
     try await alice.stop()
-    // As root, or where everybody may have namespaces.
+    // As root, or where unprivileged namespaces are allowed.
     let flag = geteuid() == 0 ? "-n" : "-rn"
     let (cut, ready, _) = try alice.begin(
       ["run", "--no-discovery", "--listen", "[::]:0"], under: ["/usr/bin/unshare", flag, "--"])
-    // Not by asking the node: a command that finds none opens the store itself.
+    // Not by asking the node: a command that cannot reach one opens the store itself.
     try await eventually("Alice's node runs without a network") {
       try cut.code != nil || String(contentsOf: ready, encoding: .utf8).hasPrefix("ready")
     }
@@ -280,11 +280,11 @@ import Wire
       try await probe.seeSync(of: alice, with: "bob")
       #expect(probe.reasons == Self.addresses.union([.inSync]))
     } else {
-      print("skipped: there is no right to a network namespace here, so nobody was without a route")
+      print("skipped: no right to a network namespace here, so no device was without a route")
     }
   }
 
-  /// Answers as a responder of another version does.
+  /// Answers like a responder of another version.
   private static let newerProtocol = """
     import socket, sys
     host, port = sys.argv[1].rsplit(":", 1)
@@ -298,7 +298,7 @@ import Wire
         one.close()
     """
 
-  @Test func `what damage and copies do`() async throws {
+  @Test func `reasons caused by damage and copies`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let probe = Probe()
@@ -309,7 +309,7 @@ import Wire
     try await alice.text("trip", "add", "name=Oslo")
     try await bob.waitForSync(with: alice)
 
-    // Rome takes the stamps of Oslo at Bob: the digest notices when the row is written next.
+    // On Bob's device Rome takes the stamps of Oslo: the digest shows it when the row is written next.
     try await bob.stop()
     try await bob.sql(
       "UPDATE trip_rows SET stamps = (SELECT stamps FROM trip_rows WHERE name = 'Oslo') WHERE name = 'Rome'")
@@ -322,7 +322,7 @@ import Wire
     try await probe.gone(.digestMismatch, on: alice)
     try await probe.seeSync(of: alice, with: "bob")
 
-    // What Alice wrote while Bob was away, her disk has altered.
+    // Alice wrote this while Bob was away, and her disk has altered it.
     let backup = stage.path("good.waymark")
     try await bob.stop()
     try await alice.text("trip", "add", "name=Bern")
@@ -335,7 +335,7 @@ import Wire
     let altered = try await probe.see(.damagedSet, on: alice)
     let waiting = try await probe.see(.waitingDependency, on: bob, of: "alice")
     #expect(waiting["next"]?.string?.withoutHome == "waymark verify --deep, on alice")
-    // No peer has it: then the next step is a backup, and that helps.
+    // No peer has it, so the next step is a backup, and that helps.
     #expect(
       altered["next"]?.string?.withoutHome.contains("if none does, waymark restore FILE with a backup")
         == true)
@@ -349,13 +349,13 @@ import Wire
     #expect(probe.reasons == Self.damage.union([.inSync]))
   }
 
-  @Test func `what too many settings and a store that refuses do`() async throws {
+  @Test func `reasons caused by too many settings and by a store that refuses writes`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let probe = Probe()
     let circle = try await TestCircle.make(["alice", "bob"], on: stage, isPremium: false)
     let (alice, bob) = (circle["alice"], circle["bob"])
-    // Each is within the limits, both together are not.
+    // Each device is within the limits, both together are not.
     for number in 1...9 {
       for device in [alice, bob] {
         let text = String(repeating: "x", count: 60_000)
@@ -369,7 +369,7 @@ import Wire
     try await bob.text("settings", "unset", "bob-1")
     for device in [alice, bob] { try await probe.gone(.settingsBeyondLimits, on: device) }
 
-    // Somebody has been at the store.
+    // The store was modified by hand.
     try await bob.stop()
     try await bob.sql(
       "CREATE TRIGGER refuse BEFORE INSERT ON change_sets BEGIN SELECT RAISE(ABORT, 'refused by a trigger'); END"
@@ -378,7 +378,7 @@ import Wire
     try await alice.text("settings", "set", "colorScheme", "dark")
     let failed = try await probe.see(.storeFailed, on: bob)
     #expect(failed["text"]?.string?.contains("refused by a trigger") == true)
-    // What it tells to do next, and as far as that finds nothing, what it tells to do then.
+    // Its next step, and since that finds nothing, the one after it.
     #expect(failed["next"]?.string?.withoutHome.hasPrefix("waymark verify --deep;") == true)
     #expect([0, 1].contains(try await bob.run(["verify", "--deep"]).code))
     try await bob.stop()
@@ -390,7 +390,7 @@ import Wire
     #expect(probe.reasons == Self.stores)
   }
 
-  @Test func `what large amounts do`() async throws {
+  @Test func `reasons caused by large amounts of data`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let probe = Probe()
@@ -406,7 +406,7 @@ import Wire
     try await probe.gone(.massDeletion, on: bob)
     #expect(try await bob.status().count("trips") == 24)
 
-    // So much that a look falls into it. The watch sees it too, and ends as it should.
+    // Enough data for one status to be taken while it arrives. The watch must see it too, and exit normally.
     try await bob.stop()
     try await alice.text(
       "import", try stage.write(SampleData.ritualist(seed: 7), "habits.json"), seconds: 120)
@@ -416,7 +416,7 @@ import Wire
       try await probe.glimpse(.receiving, on: bob, of: "alice")
     }
     try await bob.waitForSync(with: alice, seconds: 60)
-    try await eventually("the watch has said so") {
+    try await eventually("the watch has reported it") {
       let said = try String(contentsOf: lines, encoding: .utf8).split(separator: "\n").map {
         try JSON.parse(String($0))
       }
@@ -431,7 +431,7 @@ import Wire
 }
 
 extension Device {
-  /// Changes the store of a node that does not run behind its back, as a failing disk would.
+  /// Changes the store of a stopped node as a failing disk would.
   func sql(_ statement: String) async throws {
     let script = """
       import sqlite3, sys
@@ -445,7 +445,7 @@ extension Device {
 }
 
 extension Stage {
-  /// Starts a few lines of Python.
+  /// Starts a short Python program.
   func python(_ script: String, _ words: [String]) throws -> Child {
     let file = URL(filePath: path("python-\(number())"))
     return try Child(

@@ -6,7 +6,7 @@ import Wire
 
 /// Devices that meet only through others, or at the same moment.
 @Suite(.serialized) struct RelayTests {
-  @Test func `what Alice imports reaches Carol through Bob, without a digit lost`() async throws {
+  @Test func `Alice's import reaches Carol through Bob, without losing a digit`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let circle = try await TestCircle.make(["alice"], on: stage, isPremium: true)
@@ -35,7 +35,7 @@ import Wire
     #expect(try await exports(carol) == exported)
     try await itemsAreWhole(trips, exported[1])
 
-    // Bob is away while Carol writes; then Carol is away while Alice is there.
+    // Bob is away while Carol writes; then Carol is away while Alice is online.
     try await bob.stop()
     try await carol.text("trip", "add", "name=From Carol")
     try await bob.start()
@@ -56,7 +56,7 @@ import Wire
     #expect(try await exports(carol) == exports(alice))
   }
 
-  /// Every item of the file is in the export, with its price, its times, and its zones.
+  /// Expects every item of the file in the export, with its price, its times, and its zones.
   private func itemsAreWhole(_ file: [UInt8], _ export: String) async throws {
     let (given, got) = (try items(JSON.parse(file)), try items(JSON.parse(Array(export.utf8))))
     #expect(given.count == 60)
@@ -78,7 +78,7 @@ import Wire
     return items
   }
 
-  @Test func `two nodes that dial each other at once end with one connection`() async throws {
+  @Test func `two nodes that dial each other at once end up with one connection`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let circle = try await TestCircle.make(["alice", "bob"], on: stage, isPremium: true)
@@ -97,7 +97,7 @@ import Wire
       _ = try await bob.text("sync", "now")
       try await hurried
       try await bob.waitForSync(with: alice)
-      // A dial that came late may make another one for a moment.
+      // A late dial may open another one for a moment.
       try await eventually("Alice and Bob keep one connection, not \(connections(to: [alice, bob]))") {
         guard try connections(to: [alice, bob]) == 1 else { return false }
         try await Task.sleep(for: .milliseconds(300))
@@ -110,7 +110,7 @@ import Wire
   /// Established connections to the ports where these devices listen.
   private func connections(to devices: [Device]) throws -> Int {
     let ports = devices.compactMap { $0.address.split(separator: ":").last.flatMap { Int($0) } }
-    // Such a file has no size: it is read to its end.
+    // Such a file reports no size, so it is read to its end.
     let file = try FileHandle(forReadingFrom: URL(filePath: "/proc/net/tcp"))
     var bytes = Data()
     while let more = try file.read(upToCount: 65_536), !more.isEmpty { bytes += more }

@@ -5,7 +5,7 @@ import Processes
 import Testing
 import Wire
 
-/// Nodes that do not answer, and nodes that have much to do.
+/// Nodes that do not answer, and nodes with much work to do.
 @Suite(.serialized) struct ResponseTests {
   private func founder(on stage: Stage) async throws -> Device {
     let alice = Device("alice", on: stage)
@@ -14,7 +14,7 @@ import Wire
     return alice
   }
 
-  @Test func `every command says that the node is stopped, and none is carried out later`() async throws {
+  @Test func `every command reports a suspended node, and none is executed later`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let alice = try await founder(on: stage)
@@ -35,7 +35,7 @@ import Wire
     let doctor = try await alice.run(["doctor"], seconds: 10)
     #expect(
       doctor.output.split(separator: "\n").first?.contains("process \(node)") == true, "\(doctor.output)")
-    // Also where so many have given up that the queue of the socket is full.
+    // Also when so many clients have given up that the queue of the socket is full.
     for _ in 0..<20 {
       let outcome = try await alice.run(["trip", "add", "name=Never"], seconds: 15)
       #expect(outcome.code == 3, "\(outcome.errors)")
@@ -46,7 +46,7 @@ import Wire
     #expect(!FileManager.default.fileExists(atPath: stage.path("never.waymark")))
   }
 
-  @Test func `a node that is stopped while it waits for peers is said to be`() async throws {
+  @Test func `a node that is suspended while it waits for peers is reported`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let alice = try await founder(on: stage)
@@ -79,7 +79,7 @@ import Wire
     #expect(try await alice.status().count("activities") == 0)
   }
 
-  @Test func `SIGTERM ends a node that writes a large import, and what was acknowledged is there`()
+  @Test func `SIGTERM ends a node that writes a large import, and acknowledged data is kept`()
     async throws
   {
     let stage = try Stage()
@@ -110,7 +110,7 @@ import Wire
       "\(alice.log.suffix(300)): \(habits) habits, exit code \(code)")
   }
 
-  /// The number from 1 on as two digits.
+  /// The number, counted from 1, as two digits.
   private func two(_ index: Int) -> String { index < 9 ? "0\(index + 1)" : "\(index + 1)" }
 
   @Test func `commands whose clients were killed end, and make room for others`() async throws {
@@ -120,7 +120,7 @@ import Wire
     let clients = try (0..<Limits.controlClientsMax).map { _ in
       try alice.begin(["wait", "--timeout", "600s"]).child
     }
-    try await eventually("all places are taken", seconds: 60) {
+    try await eventually("all slots are taken", seconds: 60) {
       let outcome = try await alice.run(["status"])
       return outcome.code != 0 && outcome.errors.contains("other commands talk to the node already")
     }

@@ -8,7 +8,9 @@ import Wire
 @Suite(.serialized) struct RestampTests {
   private static let month = 30 * 86_400
 
-  @Test func `alone, whatever ran years ahead is dated now, and later devices take it at once`() async throws
+  @Test
+  func `restamp on a lone device dates changes made years ahead to now, and new devices accept them at once`()
+    async throws
   {
     let stage = try Stage()
     defer { stage.end() }
@@ -36,7 +38,7 @@ import Wire
     #expect(try await bob.status().parked("settings") == 0)
   }
 
-  @Test func `peers that hold parked sets drop them and take the new ones`() async throws {
+  @Test func `peers that hold parked sets drop them and accept the restamped ones`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let circle = try await TestCircle.make(["alice", "bob"], on: stage, isPremium: true)
@@ -50,7 +52,7 @@ import Wire
     try await alice.text("trip", "edit", "Rome", "name=Roma")
     try await alice.text("trip", "add", "name=Oslo")
     try await alice.text("settings", "set", "colorScheme", "dark")
-    try await bob.wait(until: "what Alice dates ahead waits") {
+    try await bob.wait(until: "Alice's changes dated ahead are parked") {
       $0.parked("records") == 2 && $0.parked("settings") == 1
     }
     #expect(try await bob.status().notices("peer_clock_ahead").count == 1)
@@ -63,7 +65,7 @@ import Wire
     }
     #expect(status.notices("clock_ahead").first?["next"]?.string?.withoutHome == "waymark restamp")
     try await alice.text("restamp", "--yes")
-    try await bob.wait(until: "he has all of it") {
+    try await bob.wait(until: "he has everything") {
       $0.count("trips") == 2 && $0.parked("records") == 0 && $0.parked("settings") == 0
     }
     try await bob.waitForSync(with: alice)
@@ -74,7 +76,7 @@ import Wire
     #expect(try await alice.status().everything == bob.status().everything)
   }
 
-  @Test func `a kill at any moment leaves all or nothing of it`() async throws {
+  @Test func `a kill at any moment leaves all of a restamp or none`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let alice = Device("alice", on: stage)

@@ -5,7 +5,7 @@ import Processes
 import Testing
 import Wire
 
-/// Nodes end, politely or not, and go on where they were.
+/// Nodes end, by a signal or a kill, and resume where they were.
 @Suite(.serialized) struct RestartTests {
   @Test func `SIGTERM and SIGINT end a node cleanly, and a restart resumes`() async throws {
     let stage = try Stage()
@@ -31,7 +31,7 @@ import Wire
     #expect(try await bob.status().document["incarnation"] == incarnation)
   }
 
-  @Test func `an import that is killed is whole or not there, and can be done again`() async throws {
+  @Test func `an import that is killed is complete or absent, and can be repeated`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let alice = Device("alice", on: stage)
@@ -44,13 +44,13 @@ import Wire
       try await Task.sleep(for: .milliseconds(milliseconds))
       child.signal(SIGKILL)
       _ = try await child.wait(seconds: 10, for: "the import")
-      let logs = try await alice.status().count("habitLogs")
+      let logs = try await alice.status().count("habitEntries")
       #expect(logs == 0 || logs == 20_000, "\(logs) logs are there")
     }
     let summary = try await alice.json("import", file, seconds: 60)
     #expect(summary["skipped"] == 0)
     let status = try await alice.status()
-    #expect(status.count("habitLogs") == 20_000)
+    #expect(status.count("habitEntries") == 20_000)
     let again = try await alice.json("import", file, seconds: 60)
     #expect(again["added"] == 0 && again["updated"] == 0)
     #expect(try await alice.status().everything == status.everything)
@@ -68,7 +68,7 @@ import Wire
     let (child, _, _) = try alice.begin(
       ["import", "-"], input: String(decoding: SampleData.ritualist(seed: 23), as: UTF8.self),
       environment: ["TMPDIR": folder])
-    try await eventually("what came in is laid down") {
+    try await eventually("the input is stored") {
       try !FileManager.default.contentsOfDirectory(atPath: folder).isEmpty
     }
     child.signal(signal)
@@ -77,7 +77,7 @@ import Wire
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
   }
 
-  @Test func `nodes killed in the middle of a sync converge after a restart`() async throws {
+  @Test func `nodes that are killed during a sync converge after a restart`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let circle = try await TestCircle.make(["alice", "bob"], on: stage, isPremium: true)
@@ -100,7 +100,7 @@ import Wire
     let (mine, theirs) = (try await alice.status(), try await bob.status())
     #expect(mine.digest("records") == wanted.digest("records"))
     #expect(theirs.digest("records") == wanted.digest("records"))
-    #expect(theirs.count("habitLogs") == 20_000)
+    #expect(theirs.count("habitEntries") == 20_000)
     #expect(try await exports(bob) == exports(alice))
   }
 }

@@ -3,7 +3,7 @@ import JSONDocument
 import Testing
 import Wire
 
-/// Devices that are taken out of the circle while others run, and that come back.
+/// Devices that are revoked while others run, and that rejoin.
 @Suite(.serialized) struct RevocationTests {
   private func expectEqual(_ devices: Device...) async throws {
     let first = try await devices[0].status()
@@ -39,7 +39,7 @@ import Wire
     Set(list?.array?.compactMap { $0["name"]?.string } ?? [])
   }
 
-  /// Three devices with premium that run and are in sync with the first, Alice's.
+  /// Three running devices with premium, in sync with the first, Alice's.
   private func threeInSync(on stage: Stage) async throws -> (alice: Device, bob: Device, carol: Device) {
     let circle = try await TestCircle.make(["alice", "bob", "carol"], on: stage, isPremium: true)
     let devices = (alice: circle["alice"], bob: circle["bob"], carol: circle["carol"])
@@ -50,7 +50,7 @@ import Wire
     return devices
   }
 
-  @Test func `a device that is revoked loses its session, nobody takes what it writes, and it joins anew`()
+  @Test func `a revoked device loses its session, its writes are rejected, and it rejoins as a new member`()
     async throws
   {
     let stage = try Stage()
@@ -59,7 +59,7 @@ import Wire
     try await carol.text("trip", "add", "name=Rome")
     try await carol.waitForSync(with: alice)
     try await eventually("bob has it") { try await trips(bob) == ["Rome"] }
-    // A copy of Carol's home that never hears of it: the thief's.
+    // A copy of Carol's home that never learns of it: the thief's.
     try await carol.stop()
     let thief = Device("thief", on: stage)
     try FileManager.default.copyItem(atPath: carol.home, toPath: thief.home)
@@ -69,13 +69,13 @@ import Wire
     let done = try await alice.json("revoke", "carol", "--yes")
     #expect(done["schema"] == "waymark.revoke/1")
     #expect(done["revoked"]?[0]?["changeSets"]?.integer ?? 0 > 0)
-    try await eventually("bob hears of it") { try await member("carol", in: bob)["revoked"] == true }
+    try await eventually("bob learns of it") { try await member("carol", in: bob)["revoked"] == true }
     #expect(try await alice.json("revoke", "carol")["already"]?[0]?["name"] == "carol")
 
     for device in [carol, thief] {
       try await device.start()
       try await device.text("peers", "add", alice.address)
-      try await device.wait(until: "it is turned away") {
+      try await device.wait(until: "it is rejected") {
         $0.peer("alice")?["reason"] == "turned_away" && $0.peer("alice")?["state"] == "refused"
       }
     }
@@ -83,12 +83,14 @@ import Wire
     try await alice.text("trip", "add", "name=Oslo")
     try await eventually("bob has it") { try await trips(bob) == ["Rome", "Oslo"] }
     try await expectEqual(alice, bob)
-    #expect(try await trips(thief) == ["Rome", "Intruder"], "it gets nothing either")
+    #expect(try await trips(thief) == ["Rome", "Intruder"], "it receives nothing either")
     #expect(try await alice.status().peer("carol") == nil)
 
     try await carol.stop()
     try await carol.join(alice)
-    #expect(try await trips(carol) == ["Rome", "Unseen"], "nothing is lost that was written before it knew")
+    #expect(
+      try await trips(carol) == ["Rome", "Unseen"],
+      "nothing written before it learnt of the revocation is lost")
     try await carol.start()
     for device in [alice, bob, carol] {
       try await eventually("\(device.name) has all") {
@@ -96,11 +98,13 @@ import Wire
       }
     }
     try await expectEqual(alice, bob, carol)
-    #expect(try await member("carol", in: bob)["revoked"] == true, "the old keys stay out")
+    #expect(try await member("carol", in: bob)["revoked"] == true, "the old keys stay revoked")
     #expect(try await bob.status().peer("carol") != nil)
   }
 
-  @Test func `who syncs no records goes on seeing what a lost device wrote, though its newest is elsewhere`()
+  @Test
+  func
+    `a device without records sync still shows a lost device's changes, though the newest are only on others`()
     async throws
   {
     let stage = try Stage()
@@ -115,7 +119,7 @@ import Wire
     try await eventually("alice has it") { try await trips(alice) == ["Rome", "Oslo"] }
     try await carol.stop()
     try await alice.json("revoke", "carol", "--yes")
-    try await eventually("bob hears of it") { try await member("carol", in: bob)["revoked"] == true }
+    try await eventually("bob learns of it") { try await member("carol", in: bob)["revoked"] == true }
     #expect(try await trips(bob) == ["Rome"])
     try await bob.stop()
     try await bob.start()
@@ -125,7 +129,8 @@ import Wire
     try await expectEqual(alice, bob)
   }
 
-  @Test func `a device that hears of its own end reads on, writes and sends nothing, also after a restart`()
+  @Test
+  func `a device that learns of its revocation can be read, writes and sends nothing, also after a restart`()
     async throws
   {
     let stage = try Stage()
@@ -155,11 +160,11 @@ import Wire
     let after = bob.log.split(separator: "this device was revoked").dropFirst().joined().split(
       separator: "\n")
     let dialled = after.filter { $0.contains(" link ") && $0.contains(alice.address) }
-    #expect(!after.isEmpty && dialled.count <= 2, "it dials seldom, but said \(dialled)")
+    #expect(!after.isEmpty && dialled.count <= 2, "it dials rarely, but logged \(dialled)")
     #expect(try await alice.status().document["notices"] == [])
   }
 
-  @Test func `without the founder's device a circle with another admin goes on`() async throws {
+  @Test func `a circle with another admin continues without the founder's device`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let circle = try await TestCircle.make(["alice"], on: stage, isPremium: true)
@@ -181,10 +186,10 @@ import Wire
     try FileManager.default.removeItem(atPath: alice.home)
 
     try await refused(carol, ["revoke", "alice", "--yes"], code: 1, saying: "no admin", "--root-key")
-    try await refused(bob, ["revoke", "bob", "--yes"], code: 1, saying: "this very device")
-    try await refused(bob, ["revoke", "alice"], code: 7, saying: "higher rank", "let in by alice", "carol")
+    try await refused(bob, ["revoke", "bob", "--yes"], code: 1, saying: "is this device")
+    try await refused(bob, ["revoke", "alice"], code: 7, saying: "higher rank", "invited by alice", "carol")
     let preview = try await bob.json("revoke", "alice", "--with-invited", "--preview")
-    #expect(names(preview["revoked"]) == ["alice", "carol"], "but not this very device")
+    #expect(names(preview["revoked"]) == ["alice", "carol"], "but not this device itself")
     #expect(preview["done"] == false)
     #expect(try await bob.json("members")["members"]?.array?.contains { $0["revoked"] == true } == false)
     try await carol.stop()
@@ -193,12 +198,12 @@ import Wire
     let notice = try #require(try await bob.status().document["notices"]?[0])
     #expect(notice["reason"] == "revocation_unheard")
     #expect(notice["next"]?.string?.withoutHome.contains("waymark run, on carol") == true)
-    // It is still known after a restart, and over as soon as she has heard.
+    // The notice survives a restart, and disappears as soon as she has received it.
     try await bob.stop()
     #expect(names(try await member("alice", in: bob)["notHeard"]) == ["carol"])
     try await bob.start()
     try await carol.start()
-    try await bob.wait(until: "carol has heard") { $0.document["notices"] == [] }
+    try await bob.wait(until: "carol has learned of it") { $0.document["notices"] == [] }
     try await bob.stop()
     try await carol.stop()
     #expect(try await member("alice", in: bob)["notHeard"] == [])
@@ -215,7 +220,7 @@ import Wire
     try await expectEqual(bob, dave)
   }
 
-  @Test func `the root key ends a thief that has revoked everybody, and takes the honest in again`()
+  @Test func `the root key stops a thief that has revoked everybody, and readmits the honest devices`()
     async throws
   {
     let stage = try Stage()
@@ -230,10 +235,10 @@ import Wire
     }
     try await bob.text("trip", "add", "name=Rome")
     for device in [bob, carol] { try await device.waitForSync(with: alice) }
-    // Alice's device is the thief's now.
+    // Alice's device is in the thief's hands now.
     try await alice.text("revoke", "bob", "carol", "--yes")
     for device in [bob, carol] {
-      try await device.wait(until: "it is out") { $0.document["notices"]?[0]?["reason"] == "revoked" }
+      try await device.wait(until: "it is revoked") { $0.document["notices"]?[0]?["reason"] == "revoked" }
     }
     try await alice.stop()
     try await refused(bob, ["revoke", "alice", "--yes"], code: 1, saying: "revoked by alice", "waymark join")
@@ -241,19 +246,19 @@ import Wire
       bob, ["revoke", "alice", "--root-key", stage.path("seller"), "--yes"], code: 12, saying: "root key")
     try await bob.stop()
     try await bob.text("revoke", "alice", "--undo-revocations", "--root-key", key, "--yes")
-    // Before anybody can hear of it from here.
+    // Before any device can learn of it from here.
     let notices = try await bob.status().document["notices"]?.array ?? []
     #expect(notices.contains { $0["reason"] == "revocation_unheard" }, "\(notices)")
     try await bob.start()
     #expect(try await trips(bob) == ["Rome"])
-    // Carol hears of it at Bob's door.
+    // Carol learns of it when she dials Bob.
     try await bob.text("peers", "add", carol.address)
-    try await carol.wait(until: "she is in again") { $0.document["notices"] == [] }
+    try await carol.wait(until: "she is a member again") { $0.document["notices"] == [] }
     try await carol.text("trip", "add", "name=Oslo")
     try await eventually("bob has both") { try await trips(bob) == ["Rome", "Oslo"] }
     try await expectEqual(bob, carol)
 
-    // Nobody is an admin now: the root key invites, and makes Bob one.
+    // No admin is left: the root key invites, and makes Bob an admin.
     let dave = Device("dave", on: stage)
     try await refused(bob, ["invite"], code: 1, saying: "no admin", "--root-key")
     let ticket = try await bob.text("invite", "--root-key", key)
@@ -262,10 +267,12 @@ import Wire
     try await bob.stop()
     try await bob.text("join", "--root-key", key)
     #expect(try await member("bob", in: bob)["role"] == "admin")
-    try await refused(bob, ["join", "--root-key", key], code: 1, saying: "admin of the circle already")
+    try await refused(bob, ["join", "--root-key", key], code: 1, saying: "already an admin of the circle")
   }
 
-  @Test func `who was revoked by an admin of lower rank revokes it in turn, and is in again`() async throws {
+  @Test func `a device revoked by an admin of lower rank revokes that admin and is a member again`()
+    async throws
+  {
     let stage = try Stage()
     defer { stage.end() }
     let circle = try await TestCircle.make(["alice"], on: stage, isPremium: true)
@@ -286,20 +293,20 @@ import Wire
         try await member("alice", in: device)["revoked"] == true
       }
     }
-    try await alice.wait(until: "she is out") { $0.document["notices"]?[0]?["reason"] == "revoked" }
+    try await alice.wait(until: "she is revoked") { $0.document["notices"]?[0]?["reason"] == "revoked" }
     try await bob.stop()
     let done = try await alice.json("revoke", "bob", "--yes")
     #expect(
       done["warnings"]?.array?.contains { $0.string?.contains("had revoked this device") == true } == true)
     try await alice.text("trip", "add", "name=Oslo")
     try await alice.text("peers", "add", carol.address)
-    try await eventually("carol lets her in") { try await trips(carol) == ["Rome", "Oslo"] }
+    try await eventually("carol admits her") { try await trips(carol) == ["Rome", "Oslo"] }
     try await expectEqual(alice, carol)
     #expect(try await member("bob", in: carol)["revoked"] == true)
     #expect(try await carol.status().document["notices"] == [])
   }
 
-  @Test func `the root key alone takes a revoked device in again, with its store`() async throws {
+  @Test func `the root key alone readmits a revoked device, with its store`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let circle = try await TestCircle.make(["alice", "bob"], on: stage, isPremium: true)
@@ -313,7 +320,7 @@ import Wire
     try await bob.text("trip", "edit", "Rome", "name=Roma")
     try await bob.text("trip", "add", "name=Unseen")
     try await alice.text("revoke", "bob", "--yes")
-    try await bob.wait(until: "it is out") { $0.document["notices"]?[0]?["reason"] == "revoked" }
+    try await bob.wait(until: "it is revoked") { $0.document["notices"]?[0]?["reason"] == "revoked" }
     let before = try await bob.status()
     #expect(try await trips(bob) == ["Roma", "Unseen"])
     try await refused(bob, ["join", "--root-key", key], code: 11, saying: "held by process")
@@ -332,7 +339,8 @@ import Wire
     try await expectEqual(alice, bob)
   }
 
-  @Test func `a revoked device says so in every command, with the same code and next step`() async throws {
+  @Test func `a revoked device reports this in every command, with the same code and next step`() async throws
+  {
     let stage = try Stage()
     defer { stage.end() }
     let circle = try await TestCircle.make(["alice", "bob"], on: stage, isPremium: true)
@@ -340,7 +348,7 @@ import Wire
     try await bob.start()
     try await bob.waitForSync(with: alice)
     try await alice.text("revoke", "bob", "--yes")
-    let status = try await bob.wait(until: "it is out") { !$0.notices("revoked").isEmpty }
+    let status = try await bob.wait(until: "it is revoked") { !$0.notices("revoked").isEmpty }
     let next = try #require(status.notices("revoked")[0]["next"]?.string)
     #expect(status.syncReason == "revoked" && status.premiumReason == "revoked" && !status.isPremium)
 

@@ -3,10 +3,10 @@ import JSONDocument
 import Processes
 
 extension Stage {
-  /// Runs a script of the repository on the command beside the tests; its exit code, and all that it said.
+  /// Runs a script of the repository with the command built alongside the tests; returns its exit code and output.
   ///
-  /// It ends its nodes by itself, and may have to fetch packages first. One that can't prints a line that begins with
-  /// `skipped:`, which is shown.
+  /// It ends its nodes itself, and may have to fetch packages first. If it cannot run, it prints a line that begins
+  /// with `skipped:`, which is shown.
   func script(_ path: String, _ words: [String], seconds: Int) async throws -> (code: Int32, said: String) {
     let root = URL(filePath: #filePath).deletingLastPathComponent()
       .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()

@@ -8,7 +8,7 @@ import Wire
 @testable import Home
 @testable import Waymark
 
-/// What nobody else may see: the keys of a device, and the memory and the socket of its node.
+/// Data that must stay private: the keys of a device, and the memory and socket of its node.
 @Suite(.serialized) struct SecretTests {
   /// The secrets of a home: each key of 32 bytes.
   private func secrets(_ device: Device) throws -> [[UInt8]] {
@@ -22,7 +22,7 @@ import Wire
     return all
   }
 
-  /// The ways to write bytes that a program could have used by mistake, long enough to be no coincidence.
+  /// Encodings in which a program could print bytes by mistake, long enough to rule out a coincidence.
   private func spellings(_ secret: [UInt8]) -> [(name: String, bytes: [UInt8])] {
     var found: [(String, [UInt8])] = [
       ("raw", Array(secret[..<16])), ("raw, from the middle", Array(secret[16...])),
@@ -31,7 +31,7 @@ import Wire
     found.append(("hexadecimal", Array(hex.prefix(24).utf8)))
     found.append(("upper-case hexadecimal", Array(hex.uppercased().prefix(24).utf8)))
     found.append(("a Swift array", Array(secret.prefix(8).map { "\($0)" }.joined(separator: ", ").utf8)))
-    // Base 64 and 32 depend on where in a longer run the bytes begin.
+    // The digits of Base 64 and 32 depend on the offset of the bytes in a longer run.
     for shift in 0..<3 {
       let text = Data([UInt8](repeating: 0, count: shift) + secret).base64EncodedString()
       let middle = String(text.dropFirst(4).prefix(20))
@@ -61,13 +61,13 @@ import Wire
     return text
   }
 
-  /// Every file of a stage but the key files themselves.
+  /// Every file of a stage except the key files themselves.
   private func files(_ stage: Stage) throws -> [String] {
     let all = FileManager.default.enumerator(atPath: stage.folder.path)?.compactMap { $0 as? String } ?? []
     return all.filter { !$0.hasSuffix(".key") }
   }
 
-  @Test func `no secret is ever in an output, a log, a store or a backup`() async throws {
+  @Test func `no secret ever appears in an output, a log, a store or a backup`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let (alice, bob) = (Device("alice", on: stage), Device("bob", on: stage))
@@ -94,7 +94,7 @@ import Wire
       }
       try await device.text("backup", stage.path("\(device.name).waymark"))
     }
-    // What goes wrong says no more than what goes well.
+    // Errors reveal no more than successful commands.
     _ = try await alice.run(["issuer", "trust", stage.path("alice/keys/root.key")])
     _ = try await alice.run(["entitlement", "install", stage.path("alice/keys/device.key")])
     _ = try await alice.run(["import", stage.path("alice/keys/device.key")])
@@ -112,20 +112,20 @@ import Wire
     let found = try files(stage)
     #expect(found.contains("alice-log") && found.contains("alice/store.db") && found.count > 40)
     for file in found where FileManager.default.isFile(stage.path(file)) {
-      // The command that was given a key as its ticket has it as its input.
+      // The command that was given a key as its ticket has the key in its input.
       guard !file.hasPrefix("input-") else { continue }
       let content = try Data(contentsOf: URL(filePath: stage.path(file)))
       // The inviting command prints the ticket; nothing else does.
       if content != Data((ticket + "\n").utf8), content.range(of: Data(pasted.utf8)) != nil {
-        Issue.record("\(file) holds the ticket")
+        Issue.record("\(file) contains the ticket")
       }
       for needle in needles where content.range(of: Data(needle.bytes)) != nil {
-        Issue.record("\(file) holds a secret: \(needle.name)")
+        Issue.record("\(file) contains a secret: \(needle.name)")
       }
     }
   }
 
-  @Test func `a key is found where it is, so the search for it can be trusted`() async throws {
+  @Test func `the search finds a key where there is one, so it can be trusted`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let alice = Device("alice", on: stage)
@@ -148,17 +148,17 @@ import Wire
 
   // MARK: The process
 
-  /// Runs as somebody else: who started the tests has to be root.
+  /// Runs as another user; needs root.
   private static let somebody = ["/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 
-  /// Whether others can be tried; says why not.
+  /// Whether other users can be tried; prints the reason if not.
   private var canDropRights: Bool {
     let isThere = FileManager.default.isExecutableFile(atPath: Self.somebody[0])
     if geteuid() != 0 || !isThere { print("skipped: only root with setpriv can become another user") }
     return geteuid() == 0 && isThere
   }
 
-  @Test func `a node leaves no core and lets nobody read its memory`() async throws {
+  @Test func `a node writes no core dump and lets no other process read its memory`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let alice = Device("alice", on: stage)
@@ -173,19 +173,19 @@ import Wire
     #expect(try await alice.stop() == 0)
   }
 
-  @Test func `a crash says nothing of what was in memory`() async throws {
+  @Test func `a crash prints nothing that was in memory`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let alice = Device("alice", on: stage)
     try await alice.text("init", "--name", "alice")
-    // As when nobody asks for backtraces.
+    // With backtraces off, as by default.
     try await alice.start(environment: ["SWIFT_BACKTRACE": ""])
     let before = alice.log
     #expect(try await alice.stop(SIGSEGV) == -SIGSEGV)
     #expect(alice.log == before)
   }
 
-  @Test func `the process of another user is closed even to that user`() async throws {
+  @Test func `the process is closed to other processes of its own user too`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     guard canDropRights else { return }
@@ -200,7 +200,7 @@ import Wire
     try await eventually("the node of another user serves") {
       FileManager.default.fileExists(atPath: stage.path("bob/control.sock"))
     }
-    // A process that can be looked into belongs to its user; this one belongs to root.
+    // A process that can be inspected belongs to its user; this one belongs to root.
     let owner =
       try FileManager.default.attributesOfItem(atPath: "/proc/\(child.id)/mem")[.ownerAccountID] as? Int
     #expect(owner == 0)
@@ -210,7 +210,7 @@ import Wire
 
   // MARK: The socket
 
-  @Test func `another user gets no word from the control socket`() async throws {
+  @Test func `another user gets no answer from the control socket`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     guard canDropRights else { return }
@@ -245,7 +245,7 @@ import Wire
     #expect(try await alice.stop() == 0)
   }
 
-  @Test func `a node whose path is too long is found in the runtime directory`() async throws {
+  @Test func `the socket of a node whose path is too long is found in the runtime directory`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let alice = Device(String(repeating: "a-long-name-", count: 10), on: stage)
@@ -259,7 +259,7 @@ import Wire
     let asked = try await alice.run(["status", "--json"], environment: environment)
     #expect(asked.json["running"] == true)
     chmod(runtime, 0o755)
-    // Somebody else could have put that socket there, so it is not spoken to.
+    // Another user could have put that socket there, so the command does not talk to it.
     #expect(try await alice.run(["status"], environment: environment).code == 11)
     chmod(runtime, 0o700)
     #expect(try await alice.stop() == 0)

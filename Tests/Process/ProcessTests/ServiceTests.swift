@@ -6,9 +6,9 @@ import Testing
 @testable import WaymarkCommand
 import Wire
 
-/// A node that the system runs: what it tells systemd and the journal, and what `service` hands over.
+/// A node run by the system: what it reports to systemd and the journal, and what `service` installs.
 @Suite(.serialized) struct ServiceTests {
-  /// Binds a datagram socket and writes down what comes, one line a message, as `key=value key=value`.
+  /// Binds a datagram socket and prints each message as one line, as `key=value key=value`.
   private static let listener = """
     import socket, sys
     name = sys.argv[1]
@@ -27,12 +27,12 @@ import Wire
     let said = {
       ((try? String(contentsOf: file, encoding: .utf8)) ?? "").split(separator: "\n").map(String.init)
     }
-    try await eventually("somebody listens at \(name)") { said().first == "listening" }
+    try await eventually("the socket \(name) is bound") { said().first == "listening" }
     return (child, said)
   }
 
   @Test(arguments: [false, true])
-  func `a node tells who started it that it is ready, well, connected, and ending`(isAbstract: Bool)
+  func `a node tells its service manager that it is ready, alive, connected, and stopping`(isAbstract: Bool)
     async throws
   {
     let stage = try Stage()
@@ -47,13 +47,13 @@ import Wire
       said().contains { $0.hasPrefix("READY=1 | STATUS=Serving at 127.0.0.1:") }
     }
     try await bob.waitForSync(with: alice)
-    try await eventually("it says with whom it is connected: \(said())") {
+    try await eventually("it reports its connections: \(said())") {
       said().contains { $0.hasSuffix("connected to 1 of 1 device") }
     }
     func alive() -> Int { said().count { $0 == "WATCHDOG=1" } }
     let before = alive()
-    try await eventually("it is well again and again") { alive() > before + 1 }
-    // Of a node that hangs nothing is heard.
+    try await eventually("it keeps reporting that it is alive") { alive() > before + 1 }
+    // A node that hangs sends no notification.
     let node = try #require(bob.nodeID)
     kill(node, SIGSTOP)
     let stopped = alive()
@@ -61,13 +61,13 @@ import Wire
     #expect(alive() <= stopped + 1)
     kill(node, SIGCONT)
     #expect(try await bob.stop() == 0)
-    try await eventually("it says that it ends: \(said())") {
+    try await eventually("it reports that it stops: \(said())") {
       said().contains("STOPPING=1 | STATUS=Closing the store")
     }
     #expect(said().count { $0.hasPrefix("READY=1") } == 1)
   }
 
-  @Test func `why a node can't start is told as well`() async throws {
+  @Test func `a node that can't start reports the reason too`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let (listener, said) = try await listen(stage.path("notify"), on: stage)
@@ -75,11 +75,11 @@ import Wire
     let alice = Device("alice", on: stage)
     let outcome = try await alice.run(["run"], environment: ["NOTIFY_SOCKET": stage.path("notify")])
     #expect(outcome.code == 10)
-    try await eventually("it says so: \(said())") {
+    try await eventually("it reports the reason: \(said())") {
       said().last?.hasPrefix("STATUS=There is no Waymark store in") == true
     }
     #expect(!said().contains { $0.contains("READY=1") })
-    // Nobody there to hear it is no reason not to serve.
+    // A missing notification socket does not keep the node from serving.
     try await alice.text("init", "--name", "alice")
     try await alice.start(environment: ["NOTIFY_SOCKET": stage.path("nobody-listens")])
     #expect(try await alice.stop() == 0)
@@ -121,7 +121,7 @@ import Wire
 
   // MARK: service
 
-  /// Stands for `systemctl`: writes down what it was asked.
+  /// A replacement for `systemctl` that records its arguments.
   private static let manager = """
     #!/bin/sh
     echo "$*" >> "$(dirname "$0")/asked"
@@ -131,7 +131,7 @@ import Wire
     esac
     """
 
-  @Test func `a service is written for this home, handed over, and taken away`() async throws {
+  @Test func `a service is written for this home, installed, and removed`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let alice = Device("alice", on: stage)
@@ -166,13 +166,13 @@ import Wire
     #expect(
       asked().filter { !$0.contains("show") }
         == ["--user daemon-reload", "--user enable \(unit)", "--user restart \(unit)"])
-    // Again writes it anew.
+    // A second install writes it again.
     #expect(try await service("install").code == 0)
 
     #expect(try await service("uninstall").code == 0)
     #expect(!FileManager.default.fileExists(atPath: file))
     #expect(asked().contains("--user disable --now \(unit)"))
-    #expect(try await service("uninstall").code == 0, "a second time there is nothing to do")
+    #expect(try await service("uninstall").code == 0, "the second time there is nothing to do")
 
     try Data().write(to: URL(filePath: tools + "/refuses"))
     let refused = try await service("install")
@@ -210,7 +210,7 @@ import Wire
     #expect(odd.code == 2)
   }
 
-  @Test func `systemd and launchd read what is written for them`() async throws {
+  @Test func `systemd and launchd accept the files written for them`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let alice = Device("50% of $HOME & \"more\"", on: stage)
@@ -229,21 +229,21 @@ import Wire
     #expect(try await child.wait(seconds: 20, for: "plistlib") == 0)
   }
 
-  @Test func `a real manager of services starts it, watches it, and takes it down`() async throws {
+  @Test func `a real service manager starts it, watches it, and stops it`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let (code, said) = try await stage.script("Tests/Process/Service/run", [], seconds: 150)
     #expect(code == 0, "\(said)")
   }
 
-  @Test func `what is installed is all there, works, and goes again`() async throws {
+  @Test func `everything that is installed is there, works, and can be uninstalled`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let (code, said) = try await stage.script("Tests/Process/Install/run", [], seconds: 120)
     #expect(code == 0, "\(said)")
   }
 
-  @Test func `what help shows for records works as it stands`() async throws {
+  @Test func `the examples of help work as printed`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let alice = Device("alice", on: stage)
@@ -258,12 +258,12 @@ import Wire
           if done.returncode:
               sys.exit(f"{line}: {done.stderr}")
       """
-    // One thing after the other, as somebody would who tries them; an entry of a habit has no name to call it by.
-    let kinds = Registry.listed.map(\.name).sorted { $0 != "log" && $1 == "log" }
+    // One example after the other, as a user would try them; a habit entry has no name to refer to.
+    let kinds = Registry.listed.map(\.name).sorted { $0 != "entry" && $1 == "entry" }
     var lines: [String] = []
     for kind in kinds {
       for action in ["add", "edit", "show", "list", "delete", "restore"]
-      where kind != "log" || ["add", "list"].contains(action) {
+      where kind != "entry" || ["add", "list"].contains(action) {
         lines += CommandTable.all.filter { $0.words == [kind, action] }.compactMap(\.example)
       }
     }
@@ -281,9 +281,9 @@ import Wire
     #expect(code == 0, "\(text)")
   }
 
-  // MARK: What shells and man read
+  // MARK: Shell completions and the manual page
 
-  @Test func `man reads the manual page without a complaint`() async throws {
+  @Test func `man formats the manual page without a warning`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let page = try await Device("alice", on: stage).text("manual")
@@ -293,7 +293,7 @@ import Wire
       stage, "/usr/bin/groff", ["-man", "-Tutf8", "-ww", "-z", file], "apt install groff")
   }
 
-  /// A line as far as it is typed, its last word last, and what has to be offered, of all that is.
+  /// A partial line whose last word is last, and some completions that must be offered.
   private static let lines: [(words: [String], has: [String], hasNot: [String])] = [
     (["st"], ["status"], ["trip"]),
     (["trip", ""], ["list", "timeline"], ["status", "--json"]),
@@ -343,7 +343,7 @@ import Wire
     defer { stage.end() }
     guard
       let tool = ["/usr/bin/\(shell)", "/bin/\(shell)"].first(where: FileManager.default.isExecutableFile)
-    else { return print("skipped: \(shell) is not here (Debian: apt install \(shell))") }
+    else { return print("skipped: \(shell) is missing (Debian: apt install \(shell))") }
     let folder = stage.path("folder")
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     try Data().write(to: URL(filePath: folder + "/known-file"))
@@ -363,17 +363,17 @@ import Wire
       let offered = all.split(separator: "\n").map { String($0.prefix { $0 != "\t" }) }
       #expect(code == 0, "\(shell) \(line.words): \(all)")
       for word in line.has { #expect(offered.contains(word), "\(shell) \(line.words): \(offered)") }
-      // What does not begin as the word does, zsh leaves out later.
+      // zsh later filters out candidates that do not begin with the word.
       for word in line.hasNot where filtersItself || word.hasPrefix(line.words.last ?? "") {
         #expect(!offered.contains(word), "\(shell) \(line.words): \(offered)")
       }
     }
   }
 
-  /// Has a tool look at something; it must find nothing to say.
+  /// Runs a checker on a file; it must report nothing.
   private func check(_ stage: Stage, _ tool: String, _ words: [String], _ advice: String) async throws {
     guard FileManager.default.isExecutableFile(atPath: tool) else {
-      return print("skipped: \(tool) is not here (Debian: \(advice))")
+      return print("skipped: \(tool) is missing (Debian: \(advice))")
     }
     let said = URL(filePath: stage.path("said-\(stage.number())"))
     let child = try Child(

@@ -13,7 +13,7 @@ enum Build: String, Sendable, CaseIterable {
   private static let package = URL(filePath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-  /// The command; of the plain build the one beside the tests.
+  /// The command; for the plain build the one built alongside the tests.
   var program: URL {
     guard self == .plain else { return Self.package.appending(path: "\(rawValue)/debug/waymark") }
     let tests = URL(filePath: Bundle.main.executablePath ?? CommandLine.arguments[0])
@@ -25,24 +25,25 @@ enum Build: String, Sendable, CaseIterable {
   var isThere: Bool { FileManager.default.isExecutableFile(atPath: program.path) }
 }
 
-/// The scratch folder of a test and every process it starts; `end` takes both away.
+/// The scratch folder of a test and every process it starts; `end` removes both.
 final class Stage: Sendable {
   let folder: URL
   private let children = Mutex<[Child]>([])
   private let counter = Mutex(0)
 
   init() throws {
-    // Short: the path of a control socket has little room.
+    // Short, because the path of a control socket is limited.
     folder = URL(filePath: "/tmp").appending(path: "wm-\(UUID().uuidString.prefix(13))")
     try FileManager.default.createDirectory(
       at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     Stages.add(self)
   }
 
-  /// Nothing of the person who runs the tests reaches a process, least of all their data directory.
+  /// No environment variable of the user who runs the tests reaches a process, and above all not their data
+  /// directory.
   private var environment: [String: String] {
     let own = ProcessInfo.processInfo.environment
-    // Where the program is built with a sanitizer, it reports where the tests do.
+    // A program built with a sanitizer reports where the tests do.
     let sanitizers = own.filter { ["ASAN_OPTIONS", "TSAN_OPTIONS"].contains($0.key) }
     return [
       "HOME": folder.appending(path: "nobody").path, "PATH": "/usr/bin:/bin", "SWIFT_BACKTRACE": "enable=no",
@@ -84,7 +85,7 @@ final class Stage: Sendable {
     return path(name)
   }
 
-  /// Ends what still runs and removes the folder.
+  /// Ends the running processes and removes the folder.
   func end() {
     kill()
     try? FileManager.default.removeItem(at: folder)
@@ -119,13 +120,13 @@ private enum Stages {
         exit(128 + number)
       }
       source.resume()
-      // Dispatch keeps an active source only as long as somebody holds it.
+      // Dispatch keeps an active source only as long as there is a reference to it.
       _ = Unmanaged.passRetained(source as AnyObject)
     }
   }()
 }
 
-/// Looks again and again until it holds; fails with what it waited for.
+/// Polls until the condition holds; otherwise fails with a description of it.
 func eventually(
   _ what: @autoclosure () throws -> String, seconds: Int = 20, _ holds: () async throws -> Bool
 ) async throws {
@@ -133,7 +134,7 @@ func eventually(
   let deadline = ContinuousClock.now + .seconds(seconds)
   while !(try await holds()) {
     guard ContinuousClock.now < deadline else {
-      throw Failure("waited \(seconds) seconds in vain until \(try what())")
+      throw Failure("timed out after \(seconds) seconds waiting until \(try what())")
     }
     try await Task.sleep(for: .milliseconds(50))
   }

@@ -2,7 +2,7 @@ import Foundation
 import Processes
 import Synchronization
 
-/// Fifty connections of people who have proven nothing, kept busy until the crowd is sent away.
+/// Fifty unauthenticated connections, kept busy until the crowd is dismissed.
 final class Strangers: Sendable {
   private enum Kind: Int, CaseIterable {
     case silent, halfOpen, almost, slow, garbage, falseProof, longLength, guess
@@ -13,7 +13,7 @@ final class Strangers: Sendable {
   private let attempts = Atomic(0)
   private let threads = DispatchGroup()
 
-  /// How many connections there have been.
+  /// How many connections have been made.
   var count: Int { attempts.load(ordering: .relaxed) }
 
   /// - Parameter address: `127.0.0.1:PORT`.
@@ -36,7 +36,7 @@ final class Strangers: Sendable {
     }
   }
 
-  /// Sends them away, and waits until the last has gone.
+  /// Stops them, and waits until the last has closed.
   func end() async throws {
     isOver.store(true, ordering: .relaxed)
     try await eventually("the strangers are gone", seconds: 20) { threads.wait(timeout: .now()) == .success }

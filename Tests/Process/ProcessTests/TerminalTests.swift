@@ -4,9 +4,9 @@ import Processes
 import Testing
 import Waymark
 
-/// Names come from other devices and from files, and reach the terminal of the person who lists them.
+/// Names come from other devices and from files, and are printed on the user's terminal.
 struct TerminalTests {
-  @Test func `no command prints a control or a bidirectional mark of a name as it is`() async throws {
+  @Test func `no command prints the control or bidirectional characters of a name unescaped`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let alice = Device("alice", on: stage)
@@ -31,7 +31,7 @@ struct TerminalTests {
     try await alice.text("export", "--format", "json", "--output", file)
     let text = try String(contentsOf: URL(filePath: file), encoding: .utf8)
     #expect(hidden(in: text).isEmpty)
-    // The value is the same.
+    // The stored value is unchanged.
     #expect(try JSON.parse(text)["trips"]?[0]?["name"]?.string == name)
     #expect(try await alice.json("trip", "show", id)["name"]?.string == name)
   }
@@ -41,7 +41,7 @@ struct TerminalTests {
     return text.unicodeScalars.map(\.value).filter(values.contains)
   }
 
-  @Test func `an export for Loop runs nothing in a spreadsheet, and is imported as it was`() async throws {
+  @Test func `an export for Loop runs nothing in a spreadsheet, and is imported unchanged`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let alice = Device("alice", on: stage)

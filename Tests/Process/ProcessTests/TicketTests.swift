@@ -5,9 +5,9 @@ import Processes
 import Testing
 import Wire
 
-/// Joining: tickets that are no good, and devices that bring data of their own.
+/// Joining: invalid tickets, and devices that bring data of their own.
 @Suite(.serialized) struct TicketTests {
-  @Test func `a ticket that is no good says why, and leaves nothing behind`() async throws {
+  @Test func `an invalid ticket gets an error with the reason, and leaves nothing behind`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let circle = try await TestCircle.make(["alice", "bob"], on: stage, isPremium: false)
@@ -32,7 +32,7 @@ import Wire
     let later = try await alice.text("invite")
     try await alice.stop()
     try await expectNoEntry(Device("dave", on: stage), later, code: 1, "can't be reached")
-    // Somebody else now listens where the ticket points to.
+    // Another device now listens at the address in the ticket.
     let eve = Device("eve", on: stage)
     try await eve.text("init", "--name", "eve")
     let other = try stage.start(
@@ -57,7 +57,7 @@ import Wire
     #expect(try await device.run(["status"]).code == 10, sourceLocation: sourceLocation)
   }
 
-  @Test func `a failed join leaves the data of the device as it was`() async throws {
+  @Test func `a failed join leaves the data of the device unchanged`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let circle = try await TestCircle.make(["alice"], on: stage, isPremium: false)
@@ -94,7 +94,7 @@ import Wire
     #expect(asked.code == 7)
     expectPlainWords(asked.errors, ["3 trips", "300 ", "4 habits", "--yes", "backup"], "join")
     #expect(try await bob.status().everything == before.everything)
-    // Asking has not spent the ticket.
+    // The question has not used up the ticket.
     try await bob.text("join", "-", "--name", "bob", "--yes", input: ticket)
     let after = try await bob.status()
     #expect(after.circle != before.circle)
@@ -113,7 +113,7 @@ import Wire
   }
 }
 
-/// Both exports of a device without the moment at which they were made.
+/// Both exports of a device without the time of export.
 func exports(_ device: Device) async throws -> [String] {
   var texts: [String] = []
   for format in ["ritualist", "traveling-snails"] {

@@ -3,7 +3,7 @@ import JSONDocument
 import Testing
 import Wire
 
-/// `verify` and previews between processes: what they end with, and a peer that hangs.
+/// `verify` and previews between processes: their exit codes, and a peer that hangs.
 @Suite struct VerifyTests {
   @Test func `the exit code says whether stores are equal, and a peer that hangs is not waited for`()
     async throws
@@ -14,7 +14,7 @@ import Wire
     let (alice, bob) = (circle["alice"], circle["bob"])
     #expect(try await bob.run(["verify"]).code == 3)
     #expect(try await bob.run(["sync", "on", "--preview"]).code == 3)
-    #expect(try await alice.run(["verify"]).code == 5, "nobody is there to compare with")
+    #expect(try await alice.run(["verify"]).code == 5, "no peer is connected to compare with")
     try await bob.start()
     try await alice.text("trip", "add", "name=Rome")
     try await bob.waitForSync(with: alice)
@@ -30,6 +30,6 @@ import Wire
     let settings = silent.json["peers"]?[0]?["lanes"]?["settings"]
     #expect(settings?["reason"] == "no_answer")
     #expect(settings?["text"] == "bob did not answer within 10 seconds.")
-    #expect(try await alice.run(["verify", "bob"]).code == 0, "late answers do no harm")
+    #expect(try await alice.run(["verify", "bob"]).code == 0, "late answers are ignored")
   }
 }

@@ -4,9 +4,9 @@ import Processes
 import Testing
 import Wire
 
-/// `status --watch` on a terminal: a pseudo-terminal with somebody at it.
+/// `status --watch` on a terminal: a pseudo-terminal with a simulated user.
 @Suite(.serialized) struct WatchTests {
-  @Test func `the picture follows the terminal, and Ctrl-C gives back the terminal as it was`() async throws {
+  @Test func `the display follows the terminal size, and Ctrl-C restores the terminal`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let circle = try await TestCircle.make(["alice", "bob"], on: stage, isPremium: false)
@@ -23,24 +23,24 @@ import Wire
         "LD_LIBRARY_PATH": ProcessInfo.processInfo.environment["LD_LIBRARY_PATH"] ?? "",
       ],
       input: nil, output: said, errors: said)
-    let code = try await child.wait(seconds: 60, for: "somebody at a terminal")
+    let code = try await child.wait(seconds: 60, for: "the user at the terminal")
     let text = String(decoding: try Data(contentsOf: said), as: UTF8.self)
     #expect(code == 130, "\(text)")
     let parts = text.components(separatedBy: "<resized>")
     try #require(parts.count == 2, "\(text)")
-    #expect(parts[0].hasPrefix("\u{1B}[?1049h\u{1B}[?25l"), "it draws elsewhere, without a cursor")
+    #expect(parts[0].hasPrefix("\u{1B}[?1049h\u{1B}[?25l"), "it uses the alternate screen, without a cursor")
     let row = "the-old-desktop-in-the-study-upstairs  \u{1B}[32min sync"
     #expect(parts[0].contains("the-old-des") && !parts[0].contains(row), "cut at 60 columns")
     #expect(parts[1].contains(row), "and not at 100")
     #expect(parts[1].contains("\u{1B}[32m"), "a terminal has colours")
     let last = parts[1].components(separatedBy: "\u{1B}[?25h\u{1B}[?1049l")
     #expect(last.count == 2, "the cursor and the screen come back once")
-    #expect(last.last?.contains("the-old-desktop") == true, "and what was seen last stays")
+    #expect(last.last?.contains("the-old-desktop") == true, "and the last picture stays")
     #expect(
       parts[0].contains("\u{1B}[H") && !parts[0].contains("\u{1B}[2J\u{1B}[H\u{1B}[2J"), "drawn in place")
   }
 
-  @Test func `without a node the watch sees what commands write, and a node that comes`() async throws {
+  @Test func `without a node the watch sees changes by commands, and a node that starts`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let alice = Device("alice", on: stage)
@@ -50,14 +50,14 @@ import Wire
       let lines = try String(contentsOf: output, encoding: .utf8).split(separator: "\n")
       return try lines.last.map { try JSON.parse(String($0)) } ?? .null
     }
-    try await eventually("the watch says something") { try last()["running"] == false }
-    // It looks again only when something is new; many looks would keep these out.
+    try await eventually("the watch prints something") { try last()["running"] == false }
+    // It refreshes only when something has changed; constant refreshing would block these commands.
     for number in 1...5 { try await alice.text("trip", "add", "name=Trip of \(number)") }
     try await eventually("the watch has seen all") { try last()["counts"]?["trips"] == 5 }
     try await alice.start()
     try await eventually("the watch has seen the node") { try last()["running"] == true }
     try await alice.stop()
-    try await eventually("the watch has seen it go") { try last()["running"] == false }
+    try await eventually("the watch has seen it stop") { try last()["running"] == false }
     watch.signal(SIGINT)
     #expect(try await watch.wait(seconds: 10, for: "the watch after Ctrl-C") == 130)
   }

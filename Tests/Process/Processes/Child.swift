@@ -1,13 +1,13 @@
 package import Foundation
 import Synchronization
 
-/// A process that a test started. It reads from a file and writes to files, so nobody waits on a pipe.
+/// A process that a test started. It reads from a file and writes to files, so that no pipe can block it.
 ///
 /// Started by `posix_spawn`: Foundation's `Process` of Swift 6.3 reads beyond its buffer where very many descriptors are
 /// open, and crashes now and then (swift-corelibs-foundation #5472).
 package final class Child: Sendable {
   package let id: Int32
-  /// How the process ended: its exit code, or a signal's number below zero; nil as far as nobody has seen an end.
+  /// The exit code, or a negative signal number; nil until the end of the process was observed.
   private let ending = Mutex<Int32?>(nil)
 
   package init(
@@ -23,7 +23,7 @@ package final class Child: Sendable {
 
   private static let append = O_WRONLY | O_CREAT | O_APPEND
 
-  /// - Parameter files: what the child has as descriptors 0, 1 and 2; it gets no others.
+  /// - Parameter files: descriptors 0, 1 and 2 of the child; it gets no others.
   private static func spawn(
     _ words: [String], _ environment: [String], files: [(path: String, flags: Int32)]
   ) throws -> Int32 {
@@ -37,7 +37,7 @@ package final class Child: Sendable {
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
-    // As from a shell: signals that the tests ignore or block are the child's own matter.
+    // As from a shell: signals that the tests ignore or block are reset in the child.
     var all = sigset_t()
     var none = sigset_t()
     sigfillset(&all)
@@ -54,7 +54,7 @@ package final class Child: Sendable {
     return id
   }
 
-  /// How the process ended; nil while it runs.
+  /// The exit code; nil while it runs.
   package var code: Int32? {
     ending.withLock { ending in
       guard ending == nil else { return ending }
@@ -71,17 +71,17 @@ package final class Child: Sendable {
     if code == nil { kill(id, number) }
   }
 
-  /// How much longer than others a process may take, and how much more memory: a sanitizer asks for several times both.
+  /// The factor by which time and memory limits grow under a sanitizer, which needs several times as much of both.
   package static let patience: Int = {
     let own = ProcessInfo.processInfo.environment
     return own["ASAN_OPTIONS"] == nil && own["TSAN_OPTIONS"] == nil ? 1 : 5
   }()
 
-  /// How much longer a test waits than things take on a machine with little else to do: a deadline is there to end what
-  /// never comes, and not what comes late beside all the other tests.
+  /// The factor by which tests wait longer than an idle machine needs: a deadline catches what never happens, and
+  /// must not fail on what is late because all the other tests run too.
   package static let leeway = 3 * patience
 
-  /// Waits for the end; after `seconds` the process is killed and the test fails.
+  /// Waits for the end; after `seconds` it kills the process and the test fails.
   package func wait(seconds: Int, for what: String) async throws -> Int32 {
     let seconds = seconds * Self.leeway
     let deadline = ContinuousClock.now + .seconds(seconds)
@@ -89,14 +89,14 @@ package final class Child: Sendable {
       if let code { return code }
       guard ContinuousClock.now < deadline else {
         signal(SIGKILL)
-        throw Failure("waited \(seconds) seconds in vain for the end of \(what)")
+        throw Failure("timed out after \(seconds) seconds waiting for the end of \(what)")
       }
       try await Task.sleep(for: .milliseconds(10))
     }
   }
 }
 
-/// What a test waited for, or asked for, and did not get.
+/// An error for a condition that was not met.
 package struct Failure: Error, CustomStringConvertible {
   package let description: String
 

@@ -2,9 +2,9 @@ import Foundation
 import Processes
 import Synchronization
 
-/// What the disk alone takes until a change is durable at one device and then at others, which are at it at the same time:
-/// as many bytes as a commit writes to a log that keeps its length, and `fdatasync`. Its slowest moments are in every
-/// figure that has a disk in it.
+/// The time that the disk alone takes until a change is durable on one device and then on the others, which write at
+/// the same time: as many bytes as a commit writes, to a log of fixed length, and `fdatasync`. Every figure that
+/// involves a disk includes its slowest moments.
 final class BareDisk {
   private let files: [Int32]
   private let folder: URL
@@ -29,8 +29,8 @@ final class BareDisk {
     try? FileManager.default.removeItem(at: folder)
   }
 
-  /// Milliseconds of each of so many changes, from the moment that it was due: so many seconds after the last one was,
-  /// whether that is durable by then or not.
+  /// Milliseconds of each change, measured from the moment when it was due: a fixed interval after the last one,
+  /// whether that was durable by then or not.
   func latencies(_ changes: Int, every seconds: Double) throws -> [Double] {
     var times: [Double] = []
     let first = now()
@@ -43,7 +43,7 @@ final class BareDisk {
     return times
   }
 
-  /// Here, and then at all others at once: each waits in a thread of its own, as in a process of its own.
+  /// Durable here, and then on all others at once: each waits in a thread of its own, as it would in its own process.
   private func makeDurable(at offset: Int) throws {
     guard Self.isDurable(files[0], offset) else { throw Self.failure }
     let others = DispatchGroup()
@@ -69,7 +69,7 @@ final class BareDisk {
 }
 
 extension BareDisk {
-  /// A row to put below the one that it explains.
+  /// A row to print below the one that it explains.
   static func row(devices: Int, changes: Int, every seconds: Double, in stage: URL) throws -> Row {
     let times = try BareDisk(devices: devices, in: stage).latencies(changes, every: seconds)
     return Row("  the disk alone, right after that", times.quantile(0.99), "ms p99")

@@ -3,12 +3,12 @@ import JSONDocument
 import Processes
 import Wire
 
-/// `make bench`: how fast the node is, as ratios to what a bare SQLite and a bare C pipeline do with the same rows on
+/// `make bench`: how fast the node is, relative to what a bare SQLite and a bare C pipeline do with the same rows on
 /// the same machine in the same minutes.
 @main
 struct Bench {
   static func main() {
-    // Whoever looks whether a change has come sleeps for ten microseconds, and not for sixty.
+    // Threads that poll for a change sleep for ten microseconds, not for sixty.
     try? Data("1000".utf8).write(to: URL(filePath: "/proc/self/timerslack_ns"))
     do {
       let words = CommandLine.arguments.dropFirst()
@@ -20,7 +20,7 @@ struct Bench {
       var failures = 0
       for measure in options.measures {
         progress("\(measure.rawValue) …")
-        // One that fails leaves the others their figures.
+        // A measure that fails does not stop the others.
         do { table.add(try measure.run(on: stage)) } catch {
           progress("  failed: \(error)")
           failures += 1
@@ -36,19 +36,19 @@ struct Bench {
   }
 }
 
-/// Says on standard error what is under way.
+/// Prints progress on standard error.
 func progress(_ text: String) { FileHandle.standardError.write(Data("\(text)\n".utf8)) }
 
-/// What to measure, and of how many records.
+/// What to measure, and with how many records.
 struct Options {
   var measures = Measure.allCases
   var rows = 100_000
-  /// Of the growth of one bulk; 0 leaves it out.
+  /// For the growth of one bulk transfer; 0 skips it.
   var manyRows = 1_000_000
   var rounds = 5
-  /// The optimised command.
+  /// The command, built with optimization.
   var waymark = ""
-  /// The folder of the C pipeline; where it is not there, its column stays empty.
+  /// The folder of the C pipeline; without it its column stays empty.
   var pipeline: String?
   var report: String?
 
@@ -66,25 +66,26 @@ struct Options {
       case "--pipeline":
         pipeline = FileManager.default.fileExists(atPath: value) ? URL(filePath: value).path : nil
       case "--report": report = value
-      default: throw Failure("there is no option \(word)")
+      default: throw Failure("unknown option \(word)")
       }
     }
-    guard !waymark.isEmpty else { throw Failure("--waymark says where the command is") }
+    guard !waymark.isEmpty else { throw Failure("--waymark must give the path of the command") }
   }
 
   private static func number(_ text: String) throws -> Int {
-    guard let number = Int(text), number >= 0 else { throw Failure("\(text) is no number") }
+    guard let number = Int(text), number >= 0 else { throw Failure("\(text) is not a number") }
     return number
   }
 }
 
-/// What can be measured, in the order of the table.
+/// All measures, in the order of the table.
 enum Measure: String, CaseIterable {
   case bulk, mixed, many, `import`, change, steady, difference, equal, start, lists, idle, mesh, line
 
   static func named(_ name: String) throws -> Measure {
     guard let measure = Measure(rawValue: name) else {
-      throw Failure("there is no \(name); there are \(allCases.map(\.rawValue).joined(separator: ", "))")
+      throw Failure(
+        "unknown measure \(name); choose from \(allCases.map(\.rawValue).joined(separator: ", "))")
     }
     return measure
   }

@@ -21,7 +21,7 @@ final class BenchNode {
 
   // MARK: Commands
 
-  /// Runs a command to its end.
+  /// Runs a command until it exits.
   @discardableResult
   func command(_ words: String...) throws -> String { try command(words) }
 
@@ -52,7 +52,7 @@ final class BenchNode {
 
   // MARK: The process
 
-  /// Starts the node and waits until it serves; gives the seconds that took.
+  /// Starts the node and waits until it serves; returns how many seconds that took.
   @discardableResult
   func start(_ words: String...) throws -> Double {
     let output = stage.folder.appending(path: "node-\(name)")
@@ -98,26 +98,26 @@ final class BenchNode {
     child = nil
   }
 
-  /// Has the running node carry out a command; its answer.
+  /// Sends the running node a command; returns its answer.
   @discardableResult
   func ask(_ command: String, _ arguments: JSON = .object([])) throws -> JSON {
-    guard child != nil else { throw Failure("the node \(name) does not run") }
-    // A node hangs up on who says nothing for long.
+    guard child != nil else { throw Failure("the node \(name) is not running") }
+    // A node closes connections that stay silent for long.
     if control == nil || now() > askedAt + 2 { control = try line() }
     defer { askedAt = now() }
     return try control?.ask(command, arguments) ?? .null
   }
 
-  /// A second line to the node, for another thread.
+  /// A second connection to the node, for another thread.
   func line() throws -> ControlLine { try ControlLine(home.appending(path: "control.sock").path) }
 
   func wait(seconds: Int = 600) throws {
     try ask("wait", ["lane": "records", "timeoutMilliseconds": .integer(Int64(seconds) * 1_000)])
   }
 
-  // MARK: What it takes
+  // MARK: Resources
 
-  /// The most memory that the process has had, in mebibytes.
+  /// The peak memory of the process, in mebibytes.
   var peakMebibytes: Double {
     guard let child, let text = try? String(contentsOfFile: "/proc/\(child.id)/status", encoding: .utf8),
       let line = text.split(separator: "\n").first(where: { $0.hasPrefix("VmHWM:") }),
@@ -126,7 +126,7 @@ final class BenchNode {
     return number / 1_024
   }
 
-  /// Seconds of processor that the process has used.
+  /// Processor seconds that the process has used.
   var processorSeconds: Double {
     guard let child, let text = try? String(contentsOfFile: "/proc/\(child.id)/stat", encoding: .utf8)
     else { return .nan }
@@ -149,7 +149,7 @@ final class BenchNode {
 
   var store: String { home.appending(path: "store.db").path }
 
-  /// Bytes of store and log on the disk.
+  /// Bytes of the store and its log on the disk.
   var diskBytes: Double {
     ["", "-wal"].reduce(0) { sum, end in
       let size = try? FileManager.default.attributesOfItem(atPath: store + end)[.size] as? NSNumber

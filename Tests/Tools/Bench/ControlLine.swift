@@ -3,7 +3,7 @@ import JSONDocument
 import Processes
 import Wire
 
-/// A connection to a node's control socket, on which one request follows the other.
+/// A connection to a node's control socket, used for one request after another.
 final class ControlLine: @unchecked Sendable {
   private let descriptor: Int32
   private var buffer: [UInt8] = []
@@ -22,12 +22,12 @@ final class ControlLine: @unchecked Sendable {
         connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
       }
     }
-    guard code == 0 else { throw Failure("nobody listens at \(path)") }
+    guard code == 0 else { throw Failure("nothing listens at \(path)") }
   }
 
   deinit { close(descriptor) }
 
-  /// Sends a request and waits for its answer; what the node says meanwhile is passed over.
+  /// Sends a request and waits for its answer, skipping the node's progress messages.
   @discardableResult
   func ask(_ command: String, _ arguments: JSON) throws -> JSON {
     let request: JSON = ["command": .string(command), "arguments": arguments]

@@ -3,7 +3,7 @@ import JSONDocument
 import Processes
 import Wire
 
-/// The folder that everything happens in, and what is prepared once for several measures.
+/// The working folder, and the data that several measures share.
 final class Stage {
   let options: Options
   let folder: URL
@@ -28,7 +28,7 @@ final class Stage {
     return "\(ProcessInfo.processInfo.activeProcessorCount) cores, \(model ?? "unknown processor")"
   }
 
-  /// Rows of a kind, written as files once.
+  /// Rows of a kind, written to files once.
   func workload(_ shape: Workload.Shape, _ rows: Int) throws -> Workload {
     let name = "\(shape)-\(rows)"
     if let made = workloads[name] { return made }
@@ -39,7 +39,7 @@ final class Stage {
 
   // MARK: Nodes
 
-  /// A home of its own; the store is not there yet.
+  /// A home of its own, still without a store.
   func node(_ name: String) throws -> BenchNode {
     let node = BenchNode(name, self)
     try? FileManager.default.removeItem(at: node.home)
@@ -53,7 +53,7 @@ final class Stage {
     try? FileManager.default.removeItem(at: node.home)
   }
 
-  /// A circle of one with premium and sync on.
+  /// A circle of one device with premium and sync on.
   func founder(_ name: String) throws -> BenchNode {
     let node = try node(name)
     try node.command("init", "--name", name)
@@ -70,7 +70,7 @@ final class Stage {
     return node
   }
 
-  /// A new member of the circle of a node that runs; it does not run itself yet.
+  /// A new member of the circle of a running node; it is not running itself yet.
   func member(_ name: String, of founder: BenchNode, syncs: Bool = true) throws -> BenchNode {
     let node = try node(name)
     let ticket = try founder.ask("invite")["ticket"]?.string ?? ""
@@ -80,7 +80,7 @@ final class Stage {
   }
 }
 
-/// A number of seconds on the clock that all processes of the machine share.
+/// Seconds on the clock that all processes of the machine share.
 func now() -> Double {
   var time = timespec()
   clock_gettime(CLOCK_MONOTONIC, &time)
@@ -88,7 +88,7 @@ func now() -> Double {
 }
 
 extension [Double] {
-  /// The value that so much of all values are at most; 0.5 is the median.
+  /// A quantile: the value that this share of all values do not exceed; 0.5 is the median.
   func quantile(_ part: Double) -> Double {
     guard !isEmpty else { return .nan }
     let sorted = sorted()

@@ -4,13 +4,13 @@ import Wire
 /// One line of the table.
 struct Row {
   let name: String
-  /// What was measured, with its unit.
+  /// The quantity, with its unit.
   let value: Double
   let unit: String
-  /// What the same work costs a bare SQLite, and the bare pipeline in C, in the same unit.
+  /// The cost of the same work on a bare SQLite, and on the bare pipeline in C, in the same unit.
   var sqlite: Double?
   var pipeline: Double?
-  /// What is aimed at: in words, and whether it is met.
+  /// The target: as text, and whether it is met.
   let goal: String
   let isMet: Bool?
 
@@ -28,7 +28,7 @@ struct Row {
   }
 }
 
-/// What was measured, for people and for programs.
+/// The results, for people and for programs.
 struct Table {
   private let machine: String
   private(set) var rows: [Row] = []
@@ -51,7 +51,7 @@ struct Table {
     return ([machine, ""] + Self.aligned(lines)).joined(separator: "\n")
   }
 
-  /// Lines of as many cells each, the first of them the head.
+  /// Lines with equal numbers of cells; the first is the header.
   static func aligned(_ lines: [[String]]) -> [String] {
     let widths = (lines.first ?? []).indices.map { column in lines.map { $0[column].count }.max() ?? 0 }
     let table = lines.map { line in
@@ -85,7 +85,7 @@ struct Table {
     return text(value / base)
   }
 
-  /// Three digits that mean something, thousands set apart.
+  /// Three significant digits, with thousands separators.
   static func text(_ value: Double) -> String {
     guard value.isFinite else { return "–" }
     if value >= 1_000 {

@@ -1,16 +1,16 @@
 import Foundation
 import Wire
 
-/// The rows that are moved: made from a seed, as an export of one of the applications and as a table of tabs for the
-/// pipeline in C.
+/// The rows of all measures: generated from a seed, as an export of one of the applications and as a tab-separated
+/// table for the pipeline in C.
 struct Workload {
-  /// What the rows are: logs of habits only, or with one trip in ten; `ordered` gives ids that ascend.
+  /// The kinds of rows: only habit logs, or with one trip in ten; `ordered` gives ascending ids.
   enum Shape: String { case logs, mixed, ordered }
 
   let rows: Int
-  /// What `waymark import` reads, each within what one import should hold.
+  /// Files that `waymark import` reads, each within the limits of one import.
   let parts: [[String]]
-  /// What the pipeline reads.
+  /// The file that the pipeline reads.
   let tabs: String
 
   static let rowsInPart = 100_000
@@ -66,7 +66,7 @@ struct Workload {
   }
 }
 
-/// Makes one row after the other, the same ones from the same seed.
+/// Generates rows one by one, the same ones from the same seed.
 private struct RowSource {
   private var random = SplitMix(seed: 42)
   private let shape: Workload.Shape
@@ -94,7 +94,7 @@ private struct RowSource {
   private mutating func id(_ index: Int) -> String {
     var high = random.next()
     if shape == .ordered {
-      // The highest bits tell the place; the rest is chance.
+      // The highest bits encode the position; the rest is random.
       let step = UInt64.max / UInt64(count + 1)
       high = UInt64(index) * step + high % step
     }
@@ -111,7 +111,7 @@ private struct RowSource {
         {"id":"\(id)","habitID":"\(habit)","date":"\(day)T\(two(hour)):\(two(minute)):00Z",\
         "timezone":"Europe/Rome","value":\(value)}
         """,
-      // The pipeline's row has a note where ours has a zone and a day.
+      // Where our row has a zone and a day, the pipeline's has a note.
       tabs: "L\t\(hex(id))\t\(hex(habit))\t\(day)\t\(value)\t\(words(32 + below(17)))\t\(time)\n")
   }
 

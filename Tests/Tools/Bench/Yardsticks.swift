@@ -2,7 +2,7 @@ import Foundation
 import Processes
 import SQLite
 
-/// What a bare SQLite does with the same rows: typed tables, ten thousand rows a transaction, nothing else.
+/// A bare SQLite with the same rows: typed tables, ten thousand rows a transaction, nothing else.
 struct PlainTable {
   let rowsPerSecond: Double
   let bytes: Double
@@ -66,7 +66,7 @@ struct PlainTable {
   }
 }
 
-/// The bare pipeline in C, built where it and a compiler are there.
+/// The bare pipeline in C, built if its sources and a compiler are available.
 final class Pipeline {
   private let folder: URL
 
@@ -79,7 +79,7 @@ final class Pipeline {
     var changeBytes = Double.nan
   }
 
-  /// Nil where there is no pipeline.
+  /// Nil without a pipeline.
   init?(_ source: String?, in stage: URL) throws {
     guard let source else { return nil }
     folder = stage.appending(path: "pipeline")

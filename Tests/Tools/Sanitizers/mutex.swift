@@ -1,8 +1,8 @@
 import Dispatch
 import Synchronization
 
-/// Eight threads count under one mutex, and with an argument without it too: the thread sanitizer has to be silent
-/// about the one and to report the other.
+/// Eight threads count under one mutex, and with an argument also without it: the thread sanitizer must accept the
+/// first and report the second.
 final class Counter: Sendable {
   let guarded = Mutex(0)
   nonisolated(unsafe) var open = 0

@@ -6,16 +6,16 @@ import Testing
 @testable import Waymark
 @testable import WaymarkCommand
 
-/// Answers that a test makes of documents, which say only what the test is about.
+/// Answers built from documents, of which a test gives only the relevant members.
 enum Answers {
-  /// The members of a document, and those of another one that it lacks.
+  /// The members of a document, completed with those of another.
   static func completed(_ document: JSON, by defaults: JSON) -> JSON {
     var whole = document
     for member in defaults.members ?? [] where whole[member.key] == nil { whole[member.key] = member.value }
     return whole
   }
 
-  /// A key that is made of a name.
+  /// A key derived from a name.
   static func key(_ name: String) -> JSON {
     .string(String((hexadecimal(Array(name.utf8)) + String(repeating: "0", count: 64)).prefix(64)))
   }
@@ -51,7 +51,7 @@ enum Answers {
 
   private static let countDefaults: JSON = [
     "trips": 0, "lodging": 0, "transportation": 0, "activities": 0, "organizations": 0, "habits": 0,
-    "categories": 0, "habitLogs": 0, "settings": 0,
+    "categories": 0, "habitEntries": 0, "settings": 0,
   ]
 
   private static let peerDefaults: JSON = [
@@ -60,7 +60,7 @@ enum Answers {
   ]
 }
 
-/// What a rendering puts out, for a terminal of so many columns.
+/// The output of a rendering, for a terminal of this many columns.
 func shown(columns: Int = 100, _ body: (inout Rendering) throws -> Void) throws -> (
   data: [String], notes: [String]
 ) {

@@ -5,7 +5,7 @@ import Wire
 
 @testable import Waymark
 
-/// What only follows from something else is not said again.
+/// A reason that merely follows from another one is not reported again.
 struct CauseTests {
   private static func peer(_ number: UInt64, _ reason: Reason, connected: Bool = false) -> Peer {
     let lane = Peer.Lane(isOpen: connected, reason: nil, behind: nil, ahead: nil, isEqual: nil)
@@ -39,11 +39,12 @@ struct CauseTests {
     Case("all is well", causes(eight.map { peer($0, .inSync) }), []),
     Case("no node runs", causes(eight.map { peer($0, .offline) }, running: false), [.notRunning]),
     Case(
-      "no node runs, and one is paused", causes([peer(1, .offline), peer(2, .paused)], running: false),
+      "no node is running, and one peer is paused",
+      causes([peer(1, .offline), peer(2, .paused)], running: false),
       [.notRunning, .paused]),
     Case("sync is off here", causes(eight.map { peer($0, .syncOff) }, sync: .syncOff), [.syncOff]),
     Case(
-      "sync is off here and there", causes([peer(1, .syncOff), peer(2, .peerSyncOff)], sync: .syncOff),
+      "sync is off on both sides", causes([peer(1, .syncOff), peer(2, .peerSyncOff)], sync: .syncOff),
       [.syncOff, .peerSyncOff]),
     Case(
       "this device was revoked",
@@ -55,18 +56,18 @@ struct CauseTests {
       [.diskFull]),
     Case("there is no network", causes(eight.map { peer($0, .noRoute) }), [.noRoute]),
     Case(
-      "there is a network, and two addresses are wrong",
+      "the network works, and two addresses are wrong",
       causes([peer(1, .noRoute), peer(2, .noRoute), peer(3, .inSync, connected: true)]),
       [.noRoute, .noRoute]),
     Case("one address is wrong", causes([peer(1, .noRoute)]), [.noRoute]),
     Case(
-      "each device has a cause of its own", causes([peer(1, .dialRefused), peer(2, .dialTimeout)]),
+      "each device has its own cause", causes([peer(1, .dialRefused), peer(2, .dialTimeout)]),
       [.dialRefused, .dialTimeout]),
     Case(
-      "the gravest is first", causes([peer(1, .paused), peer(2, .newerProtocol)], conflicts: 3),
+      "the most severe one is first", causes([peer(1, .paused), peer(2, .newerProtocol)], conflicts: 3),
       [.newerProtocol, .conflicts, .paused]),
     Case(
-      "a digest differs, and the notice says with whom",
+      "a digest differs, and the notice names the peer",
       causes(
         [peer(1, .digestMismatch), peer(2, .inSync)],
         notices: [
@@ -74,7 +75,7 @@ struct CauseTests {
             .digestMismatch, .device(peer(1, .inSync).device))
         ]), [.digestMismatch]),
     Case(
-      "it differs with another one too",
+      "it differs from another peer's too",
       causes(
         [peer(1, .digestMismatch), peer(2, .digestMismatch)],
         notices: [
@@ -89,12 +90,12 @@ struct CauseTests {
     let hidden = each.causes.all.flatMap(\.consequences)
     let named = each.causes.all.compactMap { $0.peer?.name }
     for peer in peers {
-      #expect((hidden + named).contains(peer.name), "\(peer.name) is said somewhere")
+      #expect((hidden + named).contains(peer.name), "\(peer.name) is reported somewhere")
       #expect(!(hidden.contains(peer.name) && named.contains(peer.name)), "and not twice")
     }
   }
 
-  @Test func `every reason has words, and a next step or none to take`() {
+  @Test func `every reason has a text, and a next step or no need for one`() {
     for reason in Reason.allCases {
       let sentence = reason.sentence(peer: "o'the nas")
       #expect(!sentence.contains("{") && !sentence.hasSuffix("."), "\(reason)")
@@ -102,7 +103,7 @@ struct CauseTests {
       let next = reason.next(peer: "o'the nas")
       switch reason.remedy {
       case .none: #expect(next == nil && reason.severity == .info, "\(reason)")
-      case .command, .hands: #expect(next != nil, "\(reason) says what to do")
+      case .command, .hands: #expect(next != nil, "\(reason) has a next step")
       case .time, .elsewhere: break
       }
     }

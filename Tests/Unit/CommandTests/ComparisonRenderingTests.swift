@@ -6,7 +6,7 @@ import Testing
 @testable import Waymark
 @testable import WaymarkCommand
 
-/// What was found by asking peers, as a person sees it, 100 columns wide.
+/// Comparisons with peers, as a user sees them, 100 columns wide.
 struct ComparisonRenderingTests {
   private typealias Comparison = SyncPreview.Comparison
 
@@ -35,7 +35,9 @@ struct ComparisonRenderingTests {
 
   private static let device = DeviceKey(Bytes32(0, 0, 0, 0))
 
-  @Test func `a preview shows what is where, which profile wins, and who was not asked`() throws {
+  @Test func `a preview shows which records are where, which profile wins, and which peers were not asked`()
+    throws
+  {
     func version(_ milliseconds: Int64, _ filledIn: Int) -> SyncPreview.Profile.Version {
       let date = Date(milliseconds: milliseconds)
       return SyncPreview.Profile.Version(
@@ -46,7 +48,7 @@ struct ComparisonRenderingTests {
       wanted: false,
       [
         kind("trip", "trips", Comparison(onlyHere: 2, onlyThere: 1, same: 14, differing: 1)),
-        kind("log", "logs", Comparison(onlyHere: 0, onlyThere: 20_000, same: 0, differing: 0)),
+        kind("entry", "entries", Comparison(onlyHere: 0, onlyThere: 20_000, same: 0, differing: 0)),
       ], total: Comparison(onlyHere: 2, onlyThere: 20_001, same: 14, differing: 1),
       differing: [RecordReference(kind: .trip, id: id, name: "東京")],
       profile: SyncPreview.Profile(
@@ -78,7 +80,7 @@ struct ComparisonRenderingTests {
         """)
   }
 
-  @Test func `a preview says so when nobody could be asked`() throws {
+  @Test func `a preview reports that no peer could be asked`() throws {
     let two = Comparison(onlyHere: 2, onlyThere: 0, same: 0, differing: 0)
     let shown = try preview(
       wanted: true, [kind("trip", "trips", two)], total: two,

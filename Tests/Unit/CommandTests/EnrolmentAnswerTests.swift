@@ -5,7 +5,7 @@ import Testing
 @testable import Waymark
 @testable import WaymarkCommand
 
-/// The documents of `join`, `invite` and `restore`, read and written again.
+/// The documents of `join`, `invite` and `restore`, decoded and encoded again.
 struct EnrolmentAnswerTests {
   private static let joinedByRootKey: JSON = [
     "circle": Answers.key("circle"), "device": Answers.key("phone"), "name": "phone", "rewritten": 3,
@@ -18,7 +18,7 @@ struct EnrolmentAnswerTests {
   ]
 
   @Test(arguments: [joinedByRootKey, joinedByTicket])
-  func `the document of a join has only the keys of its way in`(_ document: JSON) throws {
+  func `the document of a join has only the keys of its entry path`(_ document: JSON) throws {
     let answer = try AnswerCoding.decode(JoinCircle.Answer.self, from: document)
     #expect(try AnswerCoding.encode(answer) == document)
   }
@@ -30,7 +30,7 @@ struct EnrolmentAnswerTests {
       "name": "phone",
     ],
   ])
-  func `the document of an invitation names the device that joined if that was waited for`(
+  func `the document of an invitation names the device that joined if the command waited for it`(
     _ document: JSON
   ) throws {
     let answer = try AnswerCoding.decode(Invite.Answer.self, from: document)

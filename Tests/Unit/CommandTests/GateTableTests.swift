@@ -3,10 +3,10 @@ import JSONDocument
 import Testing
 import Waymark
 
-/// The gate, build by build: what gives premium, what `status` says of it, and what sync makes of it.
+/// The gate, build by build: what gives premium, what `status` reports, and what sync does.
 @Suite(.serialized)
 struct GateTableTests {
-  /// One row: a build and what is done before looking.
+  /// One row: a build and the steps before the check.
   struct Row: CustomTestStringConvertible {
     var build: Build
     var name: String
@@ -52,7 +52,7 @@ struct GateTableTests {
       build: .mockPurchases, name: "after a mock purchase", prepare: [["entitlement", "buy", "--mock"]],
       isPremium: true, source: "mock", syncOnExit: 0),
     Row(
-      build: .mockPurchases, name: "after a mock purchase was taken back",
+      build: .mockPurchases, name: "after a mock purchase was cancelled",
       prepare: [["entitlement", "buy", "--mock"], ["entitlement", "cancel", "--mock"]], isPremium: false,
       source: "none", reason: "free_tier", syncOnExit: 4),
     Row(
@@ -61,7 +61,7 @@ struct GateTableTests {
   ]
 
   @Test(arguments: rows)
-  func `premium, its source and sync are as the table says`(row: Row) async throws {
+  func `premium, its source and sync match the table`(row: Row) async throws {
     guard row.build.isThere else { return print("skipped: \(row.build.program.path) is not built") }
     try await Workshop.with { workshop in
       let alice = try await founder(workshop, row.build)
@@ -84,7 +84,7 @@ struct GateTableTests {
     }
   }
 
-  @Test func `the preference survives expiry, and renewal resumes at once`() async throws {
+  @Test func `the preference survives expiry, and renewal resumes sync at once`() async throws {
     try await Workshop.with { workshop in
       let alice = try await founder(workshop, .standard)
       try await entitle(alice, -60..<4)
@@ -105,7 +105,7 @@ struct GateTableTests {
   }
 
   @Test(arguments: [Build.standard, .allFeatures])
-  func `records go between two devices if both are premium, and settings always`(build: Build) async throws {
+  func `records sync between two devices if both are premium, settings always`(build: Build) async throws {
     guard build.isThere else { return print("skipped: \(build.program.path) is not built") }
     try await Workshop.with { workshop in
       let alice = try await founder(workshop, build)

@@ -7,8 +7,8 @@ import Wire
 @testable import Waymark
 @testable import WaymarkCommand
 
-/// Whole pages as they stand on a terminal, at 80 and 120 columns, with colour and without. The pages are in `Tests/Fixtures/Pages/`;
-/// `WAYMARK_GOLDEN=write` writes them anew, to be read before they are kept.
+/// Whole pages as a terminal shows them, at 80 and 120 columns, with and without colour. The pages are in
+/// `Tests/Fixtures/Pages/`; `WAYMARK_GOLDEN=write` records them again, to be read before they are committed.
 struct GoldenTests {
   struct Sheet: Sendable, CustomTestStringConvertible {
     let columns: Int
@@ -16,7 +16,7 @@ struct GoldenTests {
 
     var name: String { "\(columns)-\(hasColor ? "colour" : "plain")" }
     var testDescription: String { name }
-    /// Lines longer than this are hard to read, however wide the terminal is.
+    /// Longer lines are hard to read, however wide the terminal is.
     var width: Int { min(columns, Terminal.widthMax) }
   }
 
@@ -24,12 +24,12 @@ struct GoldenTests {
     [true, false].map { Sheet(columns: columns, hasColor: $0) }
   }
 
-  @Test(arguments: sheets) func `a status stands as it was read last`(_ sheet: Sheet) throws {
+  @Test(arguments: sheets) func `a status matches its golden page`(_ sheet: Sheet) throws {
     let status = try Self.status()
     try compare("status", sheet) { $0.status(status) }
   }
 
-  @Test(arguments: sheets) func `a status that is watched stands as it was read last`(_ sheet: Sheet) throws {
+  @Test(arguments: sheets) func `a watched status matches its golden page`(_ sheet: Sheet) throws {
     var watched = Watched()
     let began = ContinuousClock.now - .seconds(2)
     watched.take(try Self.watched(behind: 20_000), [], at: began)
@@ -37,7 +37,7 @@ struct GoldenTests {
     try compare("watch", sheet) { $0.watch(watched, at: began + .seconds(2)) }
   }
 
-  @Test(arguments: sheets) func `why and doctor stand as they were read last`(_ sheet: Sheet) throws {
+  @Test(arguments: sheets) func `why and doctor match their golden pages`(_ sheet: Sheet) throws {
     try compare("why-peer", sheet) {
       Explain().render(try AnswerCoding.decode(Explain.Answer.self, from: Self.whyPeer), into: &$0)
     }
@@ -58,7 +58,8 @@ struct GoldenTests {
       for line in rendering.data.lines { #expect(line.displayWidth <= sheet.width, "\(line)") }
       #expect(!page.contains("\u{1B}"))
     }
-    let file = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    let file = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
       .appending(path: "Fixtures/Pages/\(name)-\(sheet.name).txt")
     if ProcessInfo.processInfo.environment["WAYMARK_GOLDEN"] == "write" {
       try FileManager.default.createDirectory(
@@ -93,7 +94,7 @@ struct GoldenTests {
     ]
   }
 
-  /// A key that is made of a name.
+  /// A key derived from a name.
   private static func key(_ name: String) -> String {
     String((hexadecimal(Array(name.utf8)) + String(repeating: "0", count: 64)).prefix(64))
   }
@@ -126,7 +127,7 @@ struct GoldenTests {
       "lanes": ["settings": own, "records": own],
       "counts": [
         "trips": 25, "lodging": 0, "transportation": 0, "activities": 0, "organizations": 0, "habits": 12,
-        "categories": 0, "habitLogs": 20_000, "settings": 3,
+        "categories": 0, "habitEntries": 20_000, "settings": 3,
       ], "conflicts": 1,
       "notices": [
         [
@@ -194,7 +195,7 @@ struct GoldenTests {
         fields: ["name", "notes"]),
       operation(
         "220de230", "import", at: "2026-11-21T09:58:00Z", by: names.wide,
-        counts: [["kind": "log", "added": 20_000, "changed": 0, "deleted": 0, "restored": 0]]),
+        counts: [["kind": "entry", "added": 20_000, "changed": 0, "deleted": 0, "restored": 0]]),
     ]
     return try AnswerCoding.decode([History.Operation].self, from: documents)
   }

@@ -6,7 +6,7 @@ import Waymark
 @testable import Control
 @testable import WaymarkCommand
 
-/// History, undo and the trash as a person sees them, 100 columns wide.
+/// History, undo and the trash as a user sees them, 100 columns wide.
 struct HistoryRenderingTests {
   private func rendering() throws -> Rendering {
     let now = try #require(TimeText.moment("2026-11-21T12:00:00Z"))
@@ -34,7 +34,7 @@ struct HistoryRenderingTests {
     return lines.joined(separator: "\n")
   }
 
-  /// The document of an operation or a write, and what it has besides.
+  /// The document of an operation or a write, with its additional members.
   private func operation(_ id: String, _ verb: String, _ more: [JSON.Member] = []) -> JSON {
     var document: JSON = [
       "id": .string(Self.operationID(id)), "verb": .string(verb), "time": "2026-11-21T11:00:00Z",
@@ -66,13 +66,13 @@ struct HistoryRenderingTests {
           "3fa91c2200", "undo",
           [
             .init("undoes", .string(Self.operationID("77ab01cd"))),
-            .init("counts", [count("log", "deleted", 20_000)]),
+            .init("counts", [count("entry", "deleted", 20_000)]),
           ]),
         operation(
           "77ab01cd00", "import",
           [
             .init("undoneBy", .string(Self.operationID("3fa91c22"))),
-            .init("counts", [count("habit", "added", 1), count("log", "added", 20_000)]),
+            .init("counts", [count("habit", "added", 1), count("entry", "added", 20_000)]),
           ]),
         operation(
           "0123456700", "trip.edit",
@@ -92,7 +92,7 @@ struct HistoryRenderingTests {
         """)
   }
 
-  @Test func `a record's writes say what they replaced, and to whom they lost`() throws {
+  @Test func `a record's writes say what they replaced, and which write they lost to`() throws {
     let document: JSON = [
       "record": ["kind": "trip", "id": Self.id, "name": "Roma", "state": "deleted"], "operations": [],
       "more": false,
@@ -139,15 +139,15 @@ struct HistoryRenderingTests {
         """)
   }
 
-  @Test func `an undo says what it did and what it left alone`() throws {
+  @Test func `an undo lists what it changed and what it left alone`() throws {
     let document: JSON = [
       "undo": .string(Self.operationID("3fa91c22")), "preview": false,
       "operation": operation("77ab01cd00", "import"),
-      "changes": [count("log", "deleted", 2), count("trip", "changed", 1)],
+      "changes": [count("entry", "deleted", 2), count("trip", "changed", 1)],
       "left": [
         [
           "kind": "habit", "id": Self.id, "name": "Water", "reason": "in_use", "fields": [],
-          "users": [["kind": "log", "id": Self.id, "name": "Water 2026-05-03"]], "by": nil, "byName": nil,
+          "users": [["kind": "entry", "id": Self.id, "name": "Water 2026-05-03"]], "by": nil, "byName": nil,
           "time": nil,
         ],
         [
@@ -166,7 +166,9 @@ struct HistoryRenderingTests {
         """)
   }
 
-  @Test func `the trash says when, by whom, and with what`() throws {
+  @Test func `the trash shows when and by which device a record was deleted, and what was hidden with it`()
+    throws
+  {
     let document: JSON = [
       "lodgings": [
         [

@@ -5,7 +5,7 @@ import Waymark
 
 @testable import WaymarkCommand
 
-/// What a node says to the system that runs it, and what the system is given to run it.
+/// What a node reports to the system that runs it, and the files with which the system runs it.
 struct MachineTests {
   private let berlin = TimeZone(secondsFromGMT: 7_200) ?? .current
   private let noon: Int64 = 1_777_820_400_000
@@ -18,24 +18,24 @@ struct MachineTests {
       #"{"type":"log","time":"2026-05-03T17:00:00+02:00","level":"warning","area":"peers","message":"bob: no answer"}"#
     ),
   ])
-  func `a line of the log suits who reads it`(format: LogFormat, line: String) {
+  func `a line of the log suits its destination`(format: LogFormat, line: String) {
     #expect(format.line(.warning, "peers", "bob: no answer", now: noon, zone: berlin) == line)
   }
 
-  @Test func `a person at a terminal knows what day it is`() {
+  @Test func `a log on a terminal shows times without dates`() {
     let line = LogFormat.text.line(.info, "peers", "hi", now: noon, isTerminal: true, zone: berlin)
     #expect(line == "17:00:00 info    peers     hi")
   }
 
-  @Test func `each line stays one line and each level has its priority`() {
+  @Test func `each message stays on one line and each level has its priority`() {
     let priorities = NodeLog.Level.allCases.map { LogFormat.journal.line($0, "a", "b\nc", now: 0) }
     #expect(priorities == ["<7>a: b c", "<6>a: b c", "<4>a: b c", "<3>a: b c"])
   }
 
-  @Test func `the journal is recognised by the file that it reads from`() throws {
+  @Test func `the journal is recognised by the file behind the descriptor`() throws {
     let file = FileNumber(device: 9, number: 17)
     #expect(LogFormat.fitting(["JOURNAL_STREAM": "9:17"], file) == .journal)
-    #expect(LogFormat.fitting(["JOURNAL_STREAM": "9:18"], file) == .text, "standard error goes elsewhere")
+    #expect(LogFormat.fitting(["JOURNAL_STREAM": "9:18"], file) == .text, "standard error is redirected")
     for broken in ["", "9", "9:", "9:17:1", "a:b"] {
       #expect(LogFormat.fitting(["JOURNAL_STREAM": broken], file) == .text)
     }
@@ -49,7 +49,7 @@ struct MachineTests {
     #expect(failure?.message.contains("text, journal, json") == true)
   }
 
-  @Test func `why the program ends is an error in the journal, and an object for programs`() {
+  @Test func `the final error has error priority in the journal, and is an object for programs`() {
     let failure = WaymarkError(exitCode: 1, code: .late, message: "It is so.", next: .waymark("help"))
     #expect(LogFormat.journal.line(failure) == "<3>It is so. Next: waymark help")
     #expect(LogFormat.json.line(failure)?.hasPrefix(#"{"type":"error","exit":1,"code":"late""#) == true)
@@ -69,12 +69,12 @@ struct MachineTests {
     ("/tmp/a", "tmp-a"), ("/home/ada/.way-mark", #"home-ada-.way\x2dmark"#), ("/", "-"), ("/.x", #"\x2ex"#),
     ("/tmp/é%", #"tmp-\xc3\xa9\x25"#),
   ])
-  func `homes side by side have services side by side`(path: String, name: String) {
+  func `several homes have separate services`(path: String, name: String) {
     let service = Service(manager: .systemd, program: "/w", home: path, isUsualHome: false)
     #expect(service.unit == "waymark-\(name).service")
   }
 
-  @Test func `what means something to systemd means nothing in a path`() {
+  @Test func `special characters of systemd in a path are escaped`() {
     #expect(Service.quoted(#"/a b/50%/$HOME/"q"\x"#) == #""/a b/50%%/$$HOME/\"q\"\\x""#)
     let unit = service(.systemd, home: "/tmp/50% of $HOME").text
     #expect(unit.contains(#"ExecStart="/usr/bin/waymark" "--home" "/tmp/50%% of $$HOME" "run""#))
@@ -82,7 +82,7 @@ struct MachineTests {
     #expect(unit.contains("Type=notify") && unit.contains("NoNewPrivileges=yes"))
   }
 
-  @Test func `what means something in a property list means nothing in a path`() throws {
+  @Test func `special characters of a property list in a path are escaped`() throws {
     let text = service(.launchd, home: "/tmp/<a>&b").text
     let list = try PropertyListSerialization.propertyList(from: Data(text.utf8), format: nil)
     let dictionary = try #require(list as? [String: Any])
@@ -93,7 +93,7 @@ struct MachineTests {
     #expect(dictionary["Label"] as? String == #"local.waymark-tmp-\x3ca\x3e\x26b"#)
   }
 
-  @Test func `only the process that is watched answers the watchdog`() {
+  @Test func `only the watched process answers the watchdog`() {
     var environment = ["NOTIFY_SOCKET": "/x", "WATCHDOG_USEC": "6000000", "WATCHDOG_PID": "7"]
     #expect(ServiceNotifier(environment: environment, process: 7).watchdog == .seconds(6))
     #expect(ServiceNotifier(environment: environment, process: 8).watchdog == nil)
@@ -123,7 +123,7 @@ struct MachineTests {
     {
       #expect(known.contains(String(match.output.1)), "\(match.output.1)")
     }
-    for name in known { #expect(sources.contains("\"\(name)\""), "nobody reads \(name)") }
+    for name in known { #expect(sources.contains("\"\(name)\""), "\(name) is read nowhere") }
   }
 
   private func sources() throws -> String {
@@ -140,7 +140,7 @@ struct MachineTests {
     return text
   }
 
-  @Test func `nothing in the manual page is an order to the formatter by accident`() {
+  @Test func `nothing in the manual page is a formatter request by accident`() {
     #expect(ManualPage.escaped(".B 'x' a\\b -c") == "\\&.B \\(aqx\\(aq a\\eb \\-c")
     for line in ManualPage.text.split(separator: "\n") where line.hasPrefix("'") {
       Issue.record("a control line: \(line)")
@@ -150,7 +150,7 @@ struct MachineTests {
   // MARK: Completions
 
   @Test(arguments: Completions.shells)
-  func `every word and option of every command is in the completions`(shell: String) {
+  func `every command and option is in the completions`(shell: String) {
     let script = Completions().script(for: shell)
     for spec in CommandTable.all {
       #expect(script.contains(spec.name), "\(spec.name)")
@@ -161,7 +161,7 @@ struct MachineTests {
     }
   }
 
-  @Test func `completion knows where a command goes on, and which commands imply their last word`() throws {
+  @Test func `completion knows which commands have subcommands, and which imply one`() throws {
     let places = Completions().places
     func place(_ name: String) throws -> Completions.Position {
       try #require(places.first { $0.name == name }, "\(name)")

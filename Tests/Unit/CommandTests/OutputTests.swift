@@ -9,7 +9,7 @@ struct OutputTests {
     ("Rome", 4), ("東京", 4), ("Zürich", 6), ("e\u{301}", 1), ("🏃", 2), ("👨‍👩‍👧", 2), ("🇮🇹", 2), ("❤️", 2), ("한국", 4),
     ("", 0),
   ])
-  func `text takes the columns that a terminal gives it`(text: String, columns: Int) {
+  func `text takes as many columns as on a terminal`(text: String, columns: Int) {
     #expect(text.displayWidth == columns)
   }
 
@@ -19,7 +19,7 @@ struct OutputTests {
     #expect("Rome".cut(to: 0) == "")
   }
 
-  @Test func `what a terminal would obey is taken out of names`() {
+  @Test func `control sequences are removed from names`() {
     #expect(printable("a\u{1B}[2Jb\nc") == "a\u{FFFD}[2Jb c")
     #expect(printable("Zoë 🏃") == "Zoë 🏃")
     for hidden in [
@@ -29,14 +29,14 @@ struct OutputTests {
     }
   }
 
-  @Test func `a table gives way in its widest column until it fits`() {
+  @Test func `a table shrinks its widest column until it fits`() {
     var table = TextTable([.init("ID"), .init("NAME", widthMin: 8), .init("COST", isRight: true)])
     table.rows = [["1", "A very long name that has to give way", "9.50"], ["2", "東京", "120"]]
     let lines = table.lines(in: Page(width: 24, hasColor: false))
     #expect(lines == ["ID  NAME            COST", "1   A very long n…  9.50", "2   東京             120"])
   }
 
-  @Test func `a table whose last column may wrap goes on below it`() {
+  @Test func `a table whose last column may wrap continues it on the next line`() {
     var table = TextTable([.init("PEER"), .init("WHY", widthMin: 8)])
     table.wrapsLast = true
     table.rows = [["nas", "nobody listens there"], ["phone", ""]]
@@ -44,12 +44,12 @@ struct OutputTests {
     #expect(lines == ["PEER   WHY", "nas    nobody", "       listens there", "phone"])
   }
 
-  @Test func `colour is beside the words and only where there is colour`() {
+  @Test func `colour only accompanies words, and only where the output supports it`() {
     #expect(Page(width: 80, hasColor: false).paint("in sync", .good) == "in sync")
     #expect(Page(width: 80, hasColor: true).paint("in sync", .good) == "\u{1B}[32min sync\u{1B}[0m")
   }
 
-  @Test func `long text is broken between words and keeps its lead`() {
+  @Test func `long text is broken between words and keeps its indentation`() {
     #expect(wrapped("  one two three", width: 9, indent: 2) == ["  one two", "    three"])
   }
 
@@ -57,23 +57,23 @@ struct OutputTests {
     ("2026-05-03T15:00:00Z", 1_777_820_400_000), ("2026-05-03T17:00:00+02:00", 1_777_820_400_000),
     ("1970-01-01T00:00:00.250Z", 250), ("0001-01-01T00:00:00Z", -62_135_596_800_000),
   ])
-  func `times are read with their offset`(text: String, moment: Int64) {
+  func `times are shown with their offset`(text: String, moment: Int64) {
     #expect(TimeText.moment(text) == moment)
   }
 
-  @Test func `spans are told by their two largest units`() {
+  @Test func `durations are shown in their two largest units`() {
     #expect(TimeText.span(4_000) == "4 s")
     #expect(TimeText.span(273_600_000) == "3 d 4 h")
     #expect(TimeText.span(5_400_000) == "1 h 30 min")
   }
 
-  @Test func `progress tells how far, how fast and how much longer`() {
+  @Test func `progress shows how much is done, how fast, and the time left`() {
     #expect(
       ProgressLine.text("logs", done: 5_000, total: 20_000, seconds: 2, width: 60)
         == "logs  ████░░░░░░░░░░░░░  5,000 of 20,000  2,500/s  6 s left")
   }
 
-  @Test func `ids are shown as far as it takes to tell them apart`() {
+  @Test func `ids are shortened to as many digits as tell them apart`() {
     let prefixes = distinctPrefixes(["0196F0A2-7C31-7B4C", "0196F0A2-7C31-8000", "AAAA0000-1111-2222"])
     #expect(prefixes["0196F0A2-7C31-7B4C"] == "0196F0A2-7C31-7")
     #expect(prefixes["AAAA0000-1111-2222"] == "AAAA0000")

@@ -19,12 +19,20 @@ struct ParserTests {
     }
   }
 
+  @Test(arguments: [["log", "list"], ["help", "log", "list"], ["log", "list", "--help"]])
+  func `a former name of a command still works`(words: [String]) throws {
+    let parser = CommandParser(directory: "/here")
+    let current = words.map { $0 == "log" ? "entry" : $0 }
+    #expect(try parser.parse(words) == parser.parse(current))
+    #expect(throws: WaymarkError.self) { try parser.parse(["entry", "level"]) }
+  }
+
   @Test func `words before the operands name the command`() throws {
     let invocation = try parse("trip", "show", "Rome")
     #expect(invocation.request == ControlRequest(command: "trip.show", arguments: ["id": "Rome"]))
   }
 
-  @Test func `options that every command takes stand anywhere on the line`() throws {
+  @Test func `global options may appear anywhere on the line`() throws {
     for line in [
       ["--home", "a", "--json", "status"], ["status", "--json", "--home=a"],
       ["--json", "status", "--home", "a"],
@@ -35,13 +43,13 @@ struct ParserTests {
     }
   }
 
-  @Test func `an empty home stays empty to be refused, and is not the working directory`() throws {
+  @Test func `an empty home stays empty to be refused, and does not become the working directory`() throws {
     #expect(try parse("--home", "", "status").options.home == "")
     #expect(throws: WaymarkError.self) { try Home.resolve(flag: "", environment: ["HOME": "/tmp"]) }
     #expect(try parse("--home", "a", "status").options.home == "/here/a")
   }
 
-  @Test func `a group without its last word means the one it implies`() throws {
+  @Test func `a group without a subcommand means its default one`() throws {
     #expect(try parse("peers").words == ["peers", "list"])
     #expect(try parse("onboarding", "--json").words == ["onboarding", "show"])
   }
@@ -51,7 +59,7 @@ struct ParserTests {
     #expect(invocation.arguments["fields"] == [["trip", "Rome"], ["name", "A=B"], ["notes", ""]])
   }
 
-  @Test func `paths are absolute in the request, and a dash stays standard input`() throws {
+  @Test func `paths are absolute in the request, and a dash still means standard input`() throws {
     #expect(try parse("import", "a.json", "/b.json").arguments["files"] == ["/here/a.json", "/b.json"])
     #expect(try parse("entitlement", "install", "-").arguments["file"] == "-")
   }
@@ -72,11 +80,11 @@ struct ParserTests {
     #expect(invocation.arguments == ["peer": ["a:1", "b:2"], "noDiscovery": true])
   }
 
-  @Test func `yes reaches the command`() throws {
+  @Test func `yes is passed to the command`() throws {
     #expect(try parse("trip", "delete", "Rome", "--yes").arguments["yes"] == true)
   }
 
-  @Test func `nothing and a wish for help give help`() throws {
+  @Test func `an empty line and a request for help show the help`() throws {
     #expect(try parse().words == ["help"])
     #expect(try parse("trip", "--help").arguments["topic"] == ["trip"])
     #expect(try parse("-h").words == ["help"])
@@ -101,7 +109,7 @@ struct ParserTests {
     let failure = #expect(throws: WaymarkError.self) { try CommandParser(directory: "/").parse(line) }
     #expect(failure?.exitCode == ExitCode.usage)
     #expect(failure?.message.contains(says) == true, "\(failure?.message ?? "nothing")")
-    #expect(failure?.next?.description.hasPrefix("waymark help") == true, "each says what to read")
+    #expect(failure?.next?.description.hasPrefix("waymark help") == true, "each error refers to a help page")
   }
 
   @Test func `an option takes a value in every command or in none`() {
@@ -125,7 +133,7 @@ struct ParserTests {
     }
   }
 
-  @Test func `help on a word that is both explains both`() {
+  @Test func `help on a word that is both a command and a topic explains both`() {
     var page = Page(width: 80, hasColor: false)
     #expect(HelpPages.write(["sync"], into: &page))
     #expect(page.text.contains("Two lanes") && page.text.contains("sync now"))
@@ -138,9 +146,9 @@ struct ParserTests {
   }
 }
 
-/// What help shows can be typed.
+/// The examples of help parse.
 struct ExampleTests {
-  @Test func `every command shows an example, which is one of it`() throws {
+  @Test func `every command has an example, which uses that command`() throws {
     for spec in CommandTable.all {
       let example = try #require(spec.example, "`waymark \(spec.name)` has no example")
       let words = Self.words(example)
@@ -150,7 +158,7 @@ struct ExampleTests {
     }
   }
 
-  /// The words of a line as a shell has them, as far as single quotes go.
+  /// The words of a line as a shell splits them, with single quotes only.
   static func words(_ line: String) -> [String] {
     var words: [String] = []
     var word: String?

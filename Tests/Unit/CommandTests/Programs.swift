@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 import Waymark
 
-/// One of the builds of the program. `make test` makes those with a trait in scratch paths of their own.
+/// One of the builds of the program. `make test` creates those with a trait in scratch paths of their own.
 enum Build: String, CaseIterable, CustomTestStringConvertible {
   case standard = "default"
   case allFeatures = "AllFeatures"
@@ -27,7 +27,7 @@ enum Build: String, CaseIterable, CustomTestStringConvertible {
   var isThere: Bool { FileManager.default.isExecutableFile(atPath: program.path) }
 }
 
-/// Homes in a scratch folder and the processes that run on them; everything is gone when the body has ended.
+/// Homes in a scratch folder and the processes that use them; all are removed when the body has ended.
 final class Workshop: Sendable {
   let folder: URL
   private let running = Mutex<[Int32]>([])
@@ -63,7 +63,7 @@ final class Workshop: Sendable {
   fileprivate func ended(_ process: Int32) { running.withLock { $0.removeAll { $0 == process } } }
 }
 
-/// One home, and the program that works in it.
+/// One home, and the program that uses it.
 struct TestDevice {
   let workshop: Workshop
   let name: String
@@ -79,7 +79,7 @@ struct TestDevice {
     var json: JSON { (try? JSON.parse(Array(output.utf8))) ?? .null }
   }
 
-  /// Runs a command to its end, without blocking the pool that tests run on.
+  /// Runs a command until it exits, without blocking the thread pool of the tests.
   @discardableResult
   func run(_ arguments: String..., input: String = "") async throws -> Outcome {
     try await run(arguments: arguments, input: input)
@@ -119,7 +119,7 @@ struct TestDevice {
     let address: String
     let log: String
 
-    /// Ends it as a person would and gives what it ended with.
+    /// Ends it with a signal as a user would, and returns its exit code.
     func stop(_ signal: Int32 = SIGTERM) async throws -> Int32 {
       child.signal(signal)
       return try await child.wait(seconds: 20, for: "the node after signal \(signal)")
@@ -135,14 +135,14 @@ struct TestDevice {
       ((try? String(contentsOfFile: output, encoding: .utf8)) ?? "").split(whereSeparator: \.isWhitespace)
     }
     try await until("\(name) is ready") { words().count >= 2 || child.code != nil }
-    let address = try #require(words().dropFirst().first, "\(name) did not get ready")
+    let address = try #require(words().dropFirst().first, "\(name) did not become ready")
     return RunningNode(child: child, address: String(address), log: log)
   }
 
   func status() async throws -> JSON { try await run("status", "--json").json }
 }
 
-/// Looks every so often until it holds.
+/// Polls until the condition holds.
 func until(
   _ what: String, seconds: Int = 20, sourceLocation: SourceLocation = #_sourceLocation,
   _ holds: () async throws -> Bool
@@ -150,7 +150,7 @@ func until(
   let deadline = ContinuousClock.now + .seconds(seconds)
   while try await !holds() {
     try #require(
-      ContinuousClock.now < deadline, "waited \(seconds) seconds in vain until \(what)",
+      ContinuousClock.now < deadline, "timed out after \(seconds) seconds waiting until \(what)",
       sourceLocation: sourceLocation)
     try await Task.sleep(for: .milliseconds(50))
   }

@@ -5,7 +5,7 @@ import Processes
 import Testing
 import Waymark
 
-/// Bad input and bad places: one clear error with the next step, the right exit code, nothing written.
+/// Invalid input and unusable places: one clear error with the next step, the right exit code, nothing written.
 @Suite(.serialized)
 struct RefusalTests {
   private func expect(
@@ -13,7 +13,7 @@ struct RefusalTests {
     sourceLocation: SourceLocation = #_sourceLocation
   ) {
     #expect(outcome.code == code, "\(outcome.errors)", sourceLocation: sourceLocation)
-    // The home stands in each next step; what matters here is the step.
+    // Each suggested step contains the home; only the step matters here.
     let said = outcome.errors.replacing(#/ --home /\S+/#, with: "")
     for text in words {
       #expect(said.contains(text), "\(outcome.errors)", sourceLocation: sourceLocation)
@@ -22,7 +22,7 @@ struct RefusalTests {
     #expect(!outcome.errors.contains("Error("), "\(outcome.errors)", sourceLocation: sourceLocation)
   }
 
-  @Test func `a home without a store says how to begin`() async throws {
+  @Test func `a home without a store says how to create one`() async throws {
     try await Workshop.with { workshop in
       let alice = workshop.device("alice")
       for command in [["status"], ["trip", "list"], ["run"], ["invite"]] {
@@ -51,7 +51,7 @@ struct RefusalTests {
     }
   }
 
-  @Test func `no output takes the place of a key or of a store`() async throws {
+  @Test func `no output overwrites a key or a store`() async throws {
     try await Workshop.with { workshop in
       let alice = workshop.device("alice")
       try await alice.run("init")
@@ -71,7 +71,7 @@ struct RefusalTests {
     }
   }
 
-  @Test func `a backup in the place of a store is told from one`() async throws {
+  @Test func `a backup in the place of a store is recognised as a backup`() async throws {
     try await Workshop.with { workshop in
       let alice = workshop.device("alice")
       try await alice.run("init")
@@ -86,8 +86,8 @@ struct RefusalTests {
     }
   }
 
-  @Test func `a home of another user is no home without a store`() async throws {
-    guard geteuid() == 0 else { return print("skipped: only root can be another user") }
+  @Test func `a home of another user is not reported as a home without a store`() async throws {
+    guard geteuid() == 0 else { return print("skipped: only root can change the user") }
     try await Workshop.with { workshop in
       let alice = workshop.device("alice")
       try await alice.run("init")
@@ -101,7 +101,7 @@ struct RefusalTests {
     }
   }
 
-  @Test func `steps that stand inside a sentence are about the home that was typed, too`() async throws {
+  @Test func `steps within a sentence name the given home, too`() async throws {
     try await Workshop.with { workshop in
       let alice = workshop.device("alice")
       try await alice.run("init")
@@ -121,7 +121,7 @@ struct RefusalTests {
     }
   }
 
-  @Test func `a store is held by one process, and the second is told which`() async throws {
+  @Test func `a store is held by one process, and a second one is told which`() async throws {
     try await Workshop.with { workshop in
       let alice = workshop.device("alice")
       try await alice.run("init")
@@ -142,7 +142,7 @@ struct RefusalTests {
     }
   }
 
-  @Test func `a missing or damaged key file is no reason to write anything`() async throws {
+  @Test func `with a missing or damaged key file nothing is written`() async throws {
     try await Workshop.with { workshop in
       let alice = workshop.device("alice")
       try await alice.run("init")
@@ -158,7 +158,7 @@ struct RefusalTests {
     }
   }
 
-  @Test func `tickets are for one device, whole, and for one circle`() async throws {
+  @Test func `tickets are for one device, complete, and for one circle`() async throws {
     try await Workshop.with { workshop in
       let alice = workshop.device("alice")
       try await alice.run("init")
@@ -178,7 +178,7 @@ struct RefusalTests {
     }
   }
 
-  @Test func `joining with data of one's own waits for a yes and brings it along`() async throws {
+  @Test func `joining with existing data needs a yes and brings the data along`() async throws {
     try await Workshop.with { workshop in
       let (alice, bob) = (workshop.device("alice"), workshop.device("bob"))
       for device in [alice, bob] { try await device.run("init") }
@@ -195,7 +195,7 @@ struct RefusalTests {
     }
   }
 
-  @Test func `what needs a running node or a peer says so`() async throws {
+  @Test func `commands that need a running node or a peer say so`() async throws {
     try await Workshop.with { workshop in
       let alice = workshop.device("alice")
       try await alice.run("init")
@@ -207,7 +207,7 @@ struct RefusalTests {
     }
   }
 
-  @Test func `values, fields and names are refused by name`() async throws {
+  @Test func `invalid values, fields and names are refused by name`() async throws {
     try await Workshop.with { workshop in
       let alice = workshop.device("alice")
       try await alice.run("init")
@@ -230,7 +230,7 @@ struct RefusalTests {
     }
   }
 
-  @Test func `a broken export writes nothing and names the place`() async throws {
+  @Test func `a broken export writes nothing and names the position`() async throws {
     try await Workshop.with { workshop in
       let alice = workshop.device("alice")
       try await alice.run("init")
@@ -251,7 +251,7 @@ struct RefusalTests {
       #expect(preview.output.split(separator: "\n").last?.contains("\"type\":\"summary\"") == true)
       #expect(try await alice.status()["lanes"]?["records"]?["changeSets"] == 0)
       #expect(try await alice.run("import", file).code == 0)
-      #expect(try await alice.status()["counts"]?["habitLogs"] == 30)
+      #expect(try await alice.status()["counts"]?["habitEntries"] == 30)
     }
   }
 }

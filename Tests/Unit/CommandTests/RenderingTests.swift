@@ -7,7 +7,7 @@ import Testing
 @testable import Waymark
 @testable import WaymarkCommand
 
-/// Documents as a person sees them, 100 columns wide.
+/// Documents as a user sees them, 100 columns wide.
 struct RenderingTests {
   private func text(_ words: [String], _ document: JSON) throws -> String {
     let lines = try rendered(words, document)
@@ -44,7 +44,7 @@ struct RenderingTests {
   }
 
   @Test(arguments: [true, false])
-  func `a revoked device says its state as data, and the next step as a note`(isWanted: Bool) throws {
+  func `a revoked device has its state in the document, and the next step as a note`(isWanted: Bool) throws {
     let document: JSON = [
       "preference": .bool(isWanted), "active": false, "reason": "revoked",
       "text": "this device was revoked by alice",
@@ -85,7 +85,7 @@ struct RenderingTests {
       "runningSince": "2026-11-18T08:00:00Z", "listen": "[::]:7433", "premium": premium,
       "sync": ["preference": .bool(sync), "active": .bool(open), "reason": nil],
       "lanes": ["settings": settings, "records": records],
-      "counts": ["trips": 25, "habits": 1, "habitLogs": 20_000], "conflicts": .integer(conflicts),
+      "counts": ["trips": 25, "habits": 1, "habitEntries": 20_000], "conflicts": .integer(conflicts),
       "notices": [], "peers": .array(peers),
       "loss": [
         "changeSets": 0, "newest": nil,
@@ -108,7 +108,7 @@ struct RenderingTests {
     ]
   }
 
-  @Test func `a forced direction shows what changes, and the way back`() throws {
+  @Test func `an override shows what changes, and how to undo it`() throws {
     var document: JSON = [
       "schema": "waymark.mirror/1", "preview": true, "turnsSyncOn": true, "unknown": 2,
       "kinds": [kind("trips", 2, 0, 1), kind("habit logs", 0, 1_200, 0)], "operation": nil, "backup": nil,
@@ -136,7 +136,7 @@ struct RenderingTests {
     #expect(try text(AssertRecords(), document).contains("Nothing differs"))
   }
 
-  @Test func `leftovers of tests are listed with what gave them away`() throws {
+  @Test func `test leftovers are listed with the reason why they look like leftovers`() throws {
     let trip: JSON = [
       "id": "01A1FC7C-96DB-7000-8000-000000000000", "name": "debug me", "mark": "debug", "items": 3,
     ]
@@ -149,7 +149,7 @@ struct RenderingTests {
         "No trip looks"))
   }
 
-  @Test func `the status of a premium device tells what waits for whom`() throws {
+  @Test func `the status of a premium device shows what waits for which peer`() throws {
     let even = lane(0, 0, equal: true)
     let document = status(
       premium: ["active": true, "source": "certificate", "validUntil": "2027-03-01T00:00:00Z"], sync: true,
@@ -174,7 +174,7 @@ struct RenderingTests {
         """)
   }
 
-  @Test func `what is to be typed stays whole, whatever a peer is called`() throws {
+  @Test func `commands to type are not broken, whatever a peer is called`() throws {
     func row(_ name: String, _ reason: Reason) throws -> String {
       var peer = peer(
         name, "paused", settings: lane(nil, nil, equal: nil), records: lane(nil, nil, equal: nil))
@@ -189,12 +189,12 @@ struct RenderingTests {
     #expect(try row("mark", .peerFreeTier).contains("it is free: only settings sync with it"))
   }
 
-  @Test func `what a terminal would obey is taken out of the names in a value too`() {
+  @Test func `control sequences are removed from the names within a value too`() {
     let value: JSON = ["weights": ["a\u{1B}[2J": 1]]
     #expect(!value.plainText.contains("\u{1B}"))
   }
 
-  @Test func `being free is a state and no error`() throws {
+  @Test func `free is a state and not an error`() throws {
     let document = status(
       premium: ["active": false, "source": "none", "validUntil": nil], sync: false, open: false, peers: [])
     #expect(
@@ -207,7 +207,7 @@ struct RenderingTests {
         """)
   }
 
-  @Test func `trips are listed with their totals, one for each currency`() throws {
+  @Test func `trips are listed with their totals, one per currency`() throws {
     let document: JSON = [
       "schema": "waymark.trip.list/1",
       "trips": [
@@ -228,7 +228,7 @@ struct RenderingTests {
 
   private static let device: JSON = .string(String(repeating: "0", count: 64))
 
-  @Test func `a conflict shows what won and what is kept`() throws {
+  @Test func `a conflict shows the winner and what is kept of the others`() throws {
     let document: JSON = [
       "conflicts": [
         [
@@ -256,7 +256,7 @@ struct RenderingTests {
         """)
   }
 
-  @Test func `who is to decide sees long values whole`() throws {
+  @Test func `long values are shown in full where the user has to decide`() throws {
     let words = (1...40).map { "word\($0)" }.joined(separator: " ")
     let document: JSON = [
       "id": "c0ffee0011", "kind": "habit", "record": "0196F0A2-7C31-7B4C-9E0F-3A5D2C8B1E60",
@@ -278,7 +278,7 @@ struct RenderingTests {
     #expect(!shown.contains("…"))
   }
 
-  @Test func `of very many warnings some are listed and the rest counted`() throws {
+  @Test func `of very many warnings some are listed and the rest are counted`() throws {
     func imported(_ warnings: Int) throws -> [String] {
       let list = (1...warnings).map { JSON.string("trips[\($0)]: the total is not that of its items") }
       let document: JSON = [
@@ -293,7 +293,7 @@ struct RenderingTests {
     #expect(many.last == "1,980 more warnings; --json lists all")
   }
 
-  @Test func `structured values of a habit are words`() throws {
+  @Test func `structured values of a habit are shown in words`() throws {
     let document: JSON = [
       "schema": "waymark.habit.show/1", "name": "Gym", "schedule": ["daysOfWeek": ["_0": [1, 3, 5]]],
       "reminders": [["hour": 8, "minute": 0], ["hour": 18, "minute": 30]],
@@ -308,7 +308,7 @@ struct RenderingTests {
         """)
   }
 
-  @Test func `a new record is its id alone`() throws {
+  @Test func `a new record prints its id alone`() throws {
     #expect(try text(["trip", "add"], ["schema": "waymark.trip.add/1", "id": "AB-12"]) == "AB-12")
   }
 }
@@ -325,7 +325,7 @@ extension Rendering {
   private mutating func show<Asked: TerminalCommand>(
     _ document: JSON, _ type: Asked.Type, _ invocation: Invocation
   ) throws {
-    // What a document does not depend on need not be typed.
+    // Members that a document does not need may be omitted.
     var arguments = invocation.arguments
     arguments["id"] = arguments["id"] ?? ""
     let request = ControlRequest(command: invocation.requestName, arguments: arguments)

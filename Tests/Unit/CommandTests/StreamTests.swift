@@ -7,7 +7,7 @@ import Waymark
 
 @testable import WaymarkCommand
 
-/// Standard streams, pipes and devices, as a shell gives them to the program.
+/// Standard streams, pipes and devices, as a shell passes them to the program.
 @Suite(.serialized) struct StreamTests {
   private func founder(_ workshop: Workshop) async throws -> TestDevice {
     let alice = workshop.device("alice")
@@ -17,7 +17,7 @@ import Waymark
 
   private static let run = "run --listen 127.0.0.1:0 --no-discovery"
 
-  @Test func `data that can't be written ends a command with a sentence`() async throws {
+  @Test func `output that can't be written ends a command with an error message`() async throws {
     try await Workshop.with { workshop in
       let alice = try await founder(workshop)
       let full = try await alice.shell("$W export --format json > /dev/full")
@@ -31,7 +31,7 @@ import Waymark
     }
   }
 
-  @Test func `an output that does not wait gets everything all the same`() async throws {
+  @Test func `a non-blocking output receives everything all the same`() async throws {
     var ends: [Int32] = [-1, -1]
     #expect(pipe(&ends) == 0)
     _ = fcntl(ends[1], F_SETFL, fcntl(ends[1], F_GETFL) | O_NONBLOCK)
@@ -47,7 +47,7 @@ import Waymark
     #expect(try await read == Data(text.utf8))
   }
 
-  @Test func `a node goes on when nobody reads what it says any more`() async throws {
+  @Test func `a node keeps running when its output is no longer read`() async throws {
     try await Workshop.with { workshop in
       let alice = try await founder(workshop)
       let child = try alice.begin(
@@ -64,7 +64,8 @@ import Waymark
     }
   }
 
-  @Test func `a node that has no standard streams writes into no file of its own`() async throws {
+  @Test func `a node without standard streams does not write its log into one of its own files`() async throws
+  {
     try await Workshop.with { workshop in
       let alice = try await founder(workshop)
       let child = try alice.begin("exec $W \(Self.run) <&- >&- 2>&-")
@@ -78,7 +79,7 @@ import Waymark
   }
 
   @Test(arguments: [false, true])
-  func `a dash is standard input and output, and pipes are read and written`(runs: Bool) async throws {
+  func `a dash means standard input and output, and pipes are read and written`(runs: Bool) async throws {
     try await Workshop.with { workshop in
       let alice = try await founder(workshop)
       var size = SampleData.Size()
@@ -87,14 +88,14 @@ import Waymark
       try Data(SampleData.ritualist(seed: 1, size: size)).write(to: URL(filePath: file))
       if runs { _ = try await alice.start() }
       #expect(try await alice.shell("cat \(file) | $W import -").code == 0)
-      #expect(try await alice.status()["counts"]?["habitLogs"] == 30)
+      #expect(try await alice.status()["counts"]?["habitEntries"] == 30)
       for again in ["$W import /dev/stdin < \(file)", "mkfifo $H.in; cat \(file) > $H.in & $W import $H.in"] {
         let outcome = try await alice.shell(again)
         #expect(outcome.code == 0, "\(again): \(outcome.errors)")
       }
       let bad = try await alice.shell("echo x | $W import -")
       #expect(bad.code == 1 && bad.errors.contains("standard input"), "\(bad.errors)")
-      // Each says when it was made, in as many digits.
+      // Each contains its time of creation, always with the same number of digits.
       let whole = try await alice.run("export", "--format", "json").output.count
       #expect(whole > 1_000)
       let folder = workshop.folder.path
@@ -109,7 +110,7 @@ import Waymark
     }
   }
 
-  @Test func `a dash that means nothing is refused, and so is a pipe where a file is needed`() async throws {
+  @Test func `a dash without a meaning is refused, and so is a pipe where a file is needed`() async throws {
     try await Workshop.with { workshop in
       let alice = try await founder(workshop)
       for words in [
@@ -131,7 +132,7 @@ import Waymark
     }
   }
 
-  /// The other end of a terminal that a test holds, unlocked.
+  /// The other end of a terminal that the test holds, unlocked.
   private static func terminal(of master: Int32) -> String? {
     var (isLocked, number): (Int32, UInt32) = (0, 0)
     // TIOCSPTLCK and TIOCGPTN of Linux, which Swift does not import.
@@ -141,7 +142,7 @@ import Waymark
     return "/dev/pts/\(number)"
   }
 
-  @Test func `a signal at the question for a passphrase leaves the terminal as it was`() async throws {
+  @Test func `a signal during the passphrase prompt restores the terminal`() async throws {
     try await Workshop.with { workshop in
       let alice = try await founder(workshop)
       let master = open("/dev/ptmx", O_RDWR | O_NOCTTY)
@@ -170,7 +171,7 @@ import Waymark
 }
 
 extension TestDevice {
-  /// A line of shell: `$W` is the program in this device's home, `$H` that home.
+  /// A shell command: `$W` is the program on this device's home, `$H` the home itself.
   func begin(_ line: String, _ output: String = "/dev/null", _ errors: String = "/dev/null") throws -> Child {
     let script = "H='\(home)'; W='\(build.program.path) --home \(home)'; \(line)"
     return try Child(

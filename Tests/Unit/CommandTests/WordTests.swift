@@ -6,7 +6,7 @@ import Waymark
 
 @testable import WaymarkCommand
 
-/// Rules for all that people read.
+/// Rules for all text that people read.
 struct WordTests {
   private static let typed: [(step: Step, plain: String, atHome: String)] = [
     (.waymark("run"), "waymark run", "waymark --home '/a b' run"),
@@ -27,7 +27,7 @@ struct WordTests {
     ("chmod 700 /a/waymark", "chmod 700 /a/waymark", "chmod 700 /a/waymark"),
   ]
 
-  @Test(arguments: typed.indices) func `a next step is about the home that was typed`(index: Int) throws {
+  @Test(arguments: typed.indices) func `a next step names the given home`(index: Int) throws {
     let (step, plain, atHome) = Self.typed[index]
     #expect(step.text(home: nil) == plain)
     #expect(step.text(home: "/a b") == atHome)
@@ -41,7 +41,7 @@ struct WordTests {
     #expect(Step.waymark("run", on: "nas").text(home: nil, inRowOf: "na") == "waymark run, on nas")
   }
 
-  @Test func `whoever gets no next step from a failure is shown where to read`() throws {
+  @Test func `a failure without a next step shows where to read more`() throws {
     let invocation = try CommandParser(directory: "/").parse(["trip", "add", "name=Rome"])
     let usage = WaymarkError(exitCode: ExitCode.usage, code: .badValue, message: "It can't be.")
     #expect(invocation.completing(usage).next?.description == "waymark help trip add")
@@ -49,7 +49,7 @@ struct WordTests {
     #expect(invocation.completing(many).next?.description == "waymark help ids")
   }
 
-  /// Every text in the sources that tells to type something.
+  /// Every text in the sources that suggests a command.
   private static let steps: [(place: String, step: String)] = {
     let root = URL(filePath: #filePath).deletingLastPathComponent()
       .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -69,17 +69,17 @@ struct WordTests {
     return steps
   }()
 
-  /// What else follows the name of the program: words of a sentence, and of the heads of files.
+  /// Other words that follow the name of the program: parts of sentences, and file headers.
   private static let others: Set = ["did", "incarnation", "sealed", "there", "waymark", "words"]
 
-  @Test func `what people are told to type is a command`() throws {
+  @Test func `every suggested command parses`() throws {
     #expect(Self.steps.count > 150)
     let commands = Set(CommandTable.all.map { $0.words[0] })
     let groups = Dictionary(grouping: CommandTable.all.filter { $0.words.count > 1 }) { $0.words[0] }
     for (place, step) in Self.steps {
       let words = step.split(separator: " ").map(String.init).filter { !$0.hasPrefix("--") }
       guard let first = words.first else { continue }
-      // `waymark paths says where they are`, `waymark needs …`: words of a sentence.
+      // `waymark paths says where they are`, `waymark needs …`: parts of sentences.
       if Self.others.contains(first) { continue }
       #expect(commands.contains(first) || first == "buy", "\(place): waymark \(step)")
       guard let group = groups[first], words.count > 1 else { continue }
@@ -92,7 +92,7 @@ struct WordTests {
   }
 
   @Test
-  func `each reason that a command ends names one, and whoever is to type it on another device is told so`() {
+  func `each reason that a command resolves names it, and the device on which to type it`() {
     for reason in Reason.ofStates {
       let next = reason.next(peer: "bob")?.description
       switch reason.remedy {
@@ -104,11 +104,11 @@ struct WordTests {
       }
       let sentence = reason.sentence(peer: "bob")
       #expect(sentence.first?.isUppercase == false && !sentence.hasSuffix("."), "\(reason): a clause")
-      #expect(sentence.displayWidth + (next?.displayWidth ?? 0) < 200, "\(reason) says too much")
+      #expect(sentence.displayWidth + (next?.displayWidth ?? 0) < 200, "the text of \(reason) is too long")
     }
   }
 
-  @Test func `summaries of commands are clauses of one line that begin alike`() {
+  @Test func `summaries of commands are clauses of one line with the same form`() {
     for spec in CommandTable.all {
       let summary = spec.summary
       #expect(summary.first?.isLowercase == true && !summary.hasSuffix("."), "\(spec.name): \(summary)")
@@ -120,7 +120,7 @@ struct WordTests {
     }
   }
 
-  @Test func `a window of few lines shows what waits before what is well`() {
+  @Test func `a small window shows problems before what is fine`() {
     let lines = (1...12).map { "line \($0)" }
     #expect(CommandRun.cut(lines, to: 12) == lines)
     let cut = CommandRun.cut(lines, to: 5)
@@ -128,12 +128,12 @@ struct WordTests {
     #expect(cut.last == "… and 8 more lines: make the window higher")
   }
 
-  @Test func `habit logs are listed, not taken for the log of the node`() throws {
+  @Test func `habit logs are listed, not mistaken for the log of the node`() throws {
     var rendering = Rendering(
       width: 80, hasColor: false, notesWidth: 80, notesHaveColor: false, time: TimeText(now: 0))
     try rendering.show(
-      ["schema": "waymark.log.add/1", "id": "0196F0A2"],
-      of: Invocation(words: ["log", "add"], arguments: .object([]), options: GlobalOptions()))
+      ["schema": "waymark.entry.add/1", "id": "0196F0A2"],
+      of: Invocation(words: ["entry", "add"], arguments: .object([]), options: GlobalOptions()))
     #expect(rendering.data.text == "0196F0A2\n")
   }
 }

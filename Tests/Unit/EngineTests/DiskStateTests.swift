@@ -10,7 +10,7 @@ extension SQLiteError {
   static let other = SQLiteError(code: 1, message: "no such table", sql: nil)
 }
 
-/// What follows from each event, line by line, beginning with a disk that works.
+/// The effects of each event, line by line, beginning with a working disk.
 @Suite struct DiskStateTests {
   private struct Disk {
     var state = DiskState()
@@ -33,11 +33,11 @@ extension SQLiteError {
     }
   }
 
-  @Test func `a full disk is looked at until it has room, and then everything resumes`() {
+  @Test func `a full disk is checked until it has room, and then everything resumes`() {
     var disk = Disk()
     #expect(disk.after(.failed(SQLiteError.noRoom)) == ["shrink ballast", "shrink log", "look in 20"])
     #expect(disk.state.isFull && !disk.state.canStore)
-    // A second failure changes nothing: one look is scheduled already.
+    // A second failure changes nothing: a check is scheduled already.
     #expect(disk.after(.failed(SQLiteError.noRoom)) == [])
     #expect(disk.after(.looked(hasRoom: false)) == ["look in 5000"])
     #expect(disk.after(.looked(hasRoom: true)) == ["hold ballast", "resume"])
@@ -59,14 +59,14 @@ extension SQLiteError {
     }
   }
 
-  @Test func `what is not the disk's fault is reported, and the node goes on`() {
+  @Test func `an error that is not the disk's fault is reported, and the node continues`() {
     var disk = Disk()
     #expect(disk.after(.failed(SQLiteError.other)) == ["report"])
     #expect(disk.after(.failed(StoreError.damagedSet(number: 1))) == [])
     #expect(disk.state.canStore)
   }
 
-  @Test func `a ballast that was used up at the start is held again once there is room`() {
+  @Test func `a ballast that was missing at the start is created once there is room`() {
     var disk = Disk()
     #expect(disk.after(.started(lacksBallast: false)) == [])
     #expect(disk.after(.started(lacksBallast: true)) == ["look in 5000"])

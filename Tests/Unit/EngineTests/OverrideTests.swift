@@ -9,7 +9,7 @@ import Wire
 
 @testable import Engine
 
-/// Alice makes her records those of bob, whose change set comes later.
+/// Alice mirrors bob, whose change set arrives later.
 @Suite struct OverrideTests {
   private final class Shell: ReplicatorShell {
     var events: [String] = []
@@ -49,7 +49,7 @@ import Wire
   private let family: Family
   private let store: Store
   private let shell = Shell()
-  /// What bob wrote, which is not here yet.
+  /// Bob's change, which is not here yet.
   private let theirs: [VerifiedChangeSet]
   private let request: OverrideRequest
 
@@ -94,8 +94,7 @@ import Wire
 
   private func isAlive(_ number: UInt64) throws -> Bool { try store.record(record(number))?.life == true }
 
-  @Test func `an override is carried out at the end of the turn in which nothing is missing any more`() throws
-  {
+  @Test func `an override is applied at the end of the turn in which its last missing set arrives`() throws {
     let alice = try open()
     try alice.begin(request)
     alice.finishOverride(now: Self.now)
@@ -110,7 +109,7 @@ import Wire
     #expect(try store.meta(MetaKey.pendingOverride) == nil)
   }
 
-  @Test func `a pending override is resumed at the next start, and forgotten where sync is off`() throws {
+  @Test func `a pending override is resumed at the next start, and dropped if sync is off`() throws {
     try open().begin(request)
     try receiveTheirs()
     let again = try open()
@@ -122,7 +121,7 @@ import Wire
     #expect(try open().override.pending == nil)
   }
 
-  @Test func `a device that may write no more carries out no override, and begins none`() throws {
+  @Test func `a device that may no longer write neither applies nor starts an override`() throws {
     try open().begin(request)
     try receiveTheirs()
     try store.setMeta(MetaKey.spent, DeviceKey(Family.key("alice")).bytes)
@@ -134,7 +133,7 @@ import Wire
     #expect(throws: WriteRefusal.incarnationsSpent) { try alice.begin(request) }
   }
 
-  @Test func `an override waits while the disk is full, and begins on none that is`() throws {
+  @Test func `an override waits while the disk is full, and none starts on a full disk`() throws {
     let alice = try open()
     try alice.begin(request)
     alice.storeFailed(SQLiteError.noRoom)
@@ -149,7 +148,7 @@ import Wire
     #expect(shell.events == ["began", "ready", "written 1", "finished"])
   }
 
-  @Test func `nothing is carried out on a disk that has failed`() throws {
+  @Test func `no override is applied on a disk that has failed`() throws {
     let alice = try open()
     try alice.begin(request)
     try receiveTheirs()
@@ -160,7 +159,7 @@ import Wire
     #expect(shell.events == ["began"])
   }
 
-  @Test func `one that is dropped is not carried out, and does not come back`() throws {
+  @Test func `an override that is dropped is not applied, and does not come back`() throws {
     let alice = try open()
     try alice.begin(request)
     try alice.dropOverride()
@@ -171,7 +170,7 @@ import Wire
     #expect(try open().override.pending == nil)
   }
 
-  @Test func `what was written before the last run ended is not written twice`() throws {
+  @Test func `changes written before the last run ended are not written twice`() throws {
     try receiveTheirs()
     let alice = try open()
     try alice.begin(request)

@@ -8,11 +8,11 @@ import Storage
 import Testing
 import Wire
 
-/// What a replicator makes of cuts that begin and end, and of a disk that is full meanwhile.
+/// How a replicator handles cuts that begin and end while its disk is full.
 @Suite struct ReplicatorTests {
-  /// A shell that keeps what is sent.
+  /// A shell that records the messages sent.
   private final class Shell: ReplicatorShell {
-    /// Notes for which room is left on a full disk.
+    /// Notes that still fit on a full disk.
     var reserve = 0
     var rebuilds = 0
     var sent: [[UInt8]] = []
@@ -79,8 +79,8 @@ import Wire
       localPremium: .none, place: AnyIncarnation(), now: Family.start, seed: 1, random16: { Bytes16(4, 4) })
   }
 
-  /// A store is laid out by the statements in it: who is killed on a full disk finds what fits together.
-  @Test func `a cut that comes while the disk is full takes effect when there is room`() throws {
+  /// A store's logs are rebuilt by the statements in it: after a kill on a full disk both are consistent.
+  @Test func `a cut that arrives while the disk is full takes effect when there is room`() throws {
     let family = try Family(founder: "alice")
     let store = try store(family)
     _ = try write("bob", Incarnation(Bytes16(2, 2)), in: store, family)
@@ -93,7 +93,7 @@ import Wire
     replicator.handle(.statementsAdded([try family.revocation(of: "bob").bytes]), now: Self.now)
     #expect(store.heads(.records) == heads && heads.count == 1)
     #expect(shell.rebuilds == 0)
-    // Nor does it by the way, where own sets are written again.
+    // Nor does it take effect by the way when own sets are re-authored.
     let own = LogKey(device: DeviceKey(Family.key("alice")), incarnation: Self.own, lane: .records)
     #expect(throws: ReauthoringError.diskIsFull) {
       try replicator.restamp([EndedLog(log: own, tip: nil)], now: Self.now)
@@ -104,9 +104,9 @@ import Wire
     #expect(shell.rebuilds == 1)
   }
 
-  /// The end of a cut takes away the ground of an own set until that is here again. Whoever has the set would see
-  /// another one in its place.
-  @Test func `a log whose newest sets have lost their ground is written on by nobody`() throws {
+  /// The end of a cut removes the ancestors of an own set until they are received again. A peer that has the set
+  /// would see another one in its position.
+  @Test func `a log whose newest sets have lost their ancestors is not extended`() throws {
     let family = try Family(founder: "alice")
     let whole = try store(family)
     let sets = try write("bob", Incarnation(Bytes16(2, 2)), in: whole, family)
@@ -119,7 +119,7 @@ import Wire
     let replicator = try alice(store)
     #expect(store.heads(.records).isEmpty)
     #expect(replicator.incarnation != Self.own)
-    // What was taken away comes back with it.
+    // What was removed comes back with it.
     _ = try store.commit(sets, horizon: Clock(milliseconds: Family.start + 1_000))
     #expect(Set(store.heads(.records).map(\.id)) == [sets[0].id, seen[0].id])
     #expect(store.heads(.records).allSatisfy { $0.parked == 0 })
@@ -165,7 +165,7 @@ import Wire
     try exchange(alice, bob, at: steady)
   }
 
-  /// Delivers what both send until neither has anything to say.
+  /// Delivers the messages of both until neither sends any more.
   private func exchange(_ alice: Node, _ bob: Node, at steady: Moment) throws {
     let now = Now(wall: Family.start + steady, steady: steady)
     while !alice.shell.sent.isEmpty || !bob.shell.sent.isEmpty {
@@ -185,7 +185,7 @@ import Wire
   }
 
   @Test(arguments: [0, 1])
-  func `what was written before the disk was full reaches a peer if there is room for a note`(
+  func `changes written before the disk was full reach a peer if there is room for a note`(
     _ reserve: Int
   ) throws {
     let family = try Family(founder: "alice")
@@ -199,7 +199,7 @@ import Wire
     try exchange(alice, bob, at: 100)
     #expect(bob.heads.count == reserve)
     #expect(alice.replicator.withholds(.settings) == (reserve == 0))
-    // Killed now, it knows that its set may have been sent.
+    // If it is killed now, it knows that its set may have been sent.
     let again = try Node("alice", alice.replicator.store, family)
     #expect(again.replicator.withholds(.settings) == (reserve == 0))
     guard reserve == 0 else { return }
@@ -211,7 +211,7 @@ import Wire
     #expect(!alice.replicator.withholds(.settings))
   }
 
-  @Test func `on a full disk nothing is released while a peer has more of the own log`() throws {
+  @Test func `on a full disk no lane is released while a peer has more of our own log`() throws {
     let family = try Family(founder: "alice")
     let (copy, bob) = (try Node("alice", store(family), family), try Node("bob", store(family), family))
     try copy.write(1, at: 0)
@@ -240,13 +240,13 @@ import Wire
       look(alice, at: steady)
       try exchange(alice, bob, at: steady)
     }
-    // It gave way: the change is in another log, and none has forked.
+    // It yielded: the change is in another log, and none has forked.
     #expect(bob.heads.map(\.sequence).sorted() == [1, 2])
     #expect(Set(bob.heads.map(\.log.incarnation)).count == 2)
     #expect(alice.heads == bob.heads)
   }
 
-  // MARK: An end that was seen
+  // MARK: An observed expiry
 
   private func premium(of node: Node, wall: Moment) -> GateReason? {
     node.replicator.replica.ownGate(now: wall).premiumReason
@@ -266,7 +266,7 @@ import Wire
     node.replicator.handle(.timer(.gate), now: Now(wall: Family.start + wall, steady: steady))
   }
 
-  @Test func `premium that was seen to end stays ended when the clock is set back, and after a restart`()
+  @Test func `observed expiry of premium outlasts a clock that is set back, and a restart`()
     throws
   {
     let family = try Family(founder: "alice")
@@ -284,7 +284,9 @@ import Wire
     #expect(premium(of: again, wall: Family.start) == nil)
   }
 
-  @Test func `an end that a clock jumped over is not kept, and restamp forgets one that was seen`() throws {
+  @Test func `an expiry caused by a clock jump is not stored, and restamp forgets one that was observed`()
+    throws
+  {
     let family = try Family(founder: "alice")
     let alice = try subscriber(family)
     tick(alice, wall: 1_000, steady: 1_000)
@@ -300,7 +302,7 @@ import Wire
     #expect(try premium(of: Node("alice", alice.replicator.store, family), wall: Family.start) == nil)
   }
 
-  @Test func `an end that was seen while the disk was full is kept once there is room`() throws {
+  @Test func `an expiry observed while the disk was full is stored once there is room`() throws {
     let family = try Family(founder: "alice")
     let alice = try subscriber(family)
     alice.replicator.storeFailed(SQLiteError.noRoom)
@@ -331,7 +333,7 @@ import Wire
     }
   }
 
-  @Test func `sets of one peer are stored in pieces, and another's come in between`() throws {
+  @Test func `sets of one peer are stored in pieces, interleaved with another's`() throws {
     let family = try Family(founder: "alice")
     let store = try Store.inMemory()
     let statements = try [family.genesis] + ["bob", "mallory"].map { try family.certificate(for: $0) }

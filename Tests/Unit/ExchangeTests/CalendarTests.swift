@@ -48,7 +48,8 @@ struct CalendarTests {
     ),
     ("", "DTSTART;VALUE=DATE:20260503", "2026-05-03T00:00:00Z -"),
   ])
-  func `a time is read in the zone that its calendar means`(zones: String, line: String, time: String) throws
+  func `a time is read in the zone that its calendar defines`(zones: String, line: String, time: String)
+    throws
   {
     #expect(try plan(event(line), before: zones).time("start") == time)
   }
@@ -64,7 +65,7 @@ struct CalendarTests {
     #expect(try plan(text).time("end") == end)
   }
 
-  @Test func `folds inside a character, escapes and both line ends are read`() throws {
+  @Test func `folds inside a character, escapes and both line endings are read`() throws {
     let e = Array("é".utf8)
     var bytes = Array(
       "BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nUID:a\r\nDTSTART:20260503T150000Z\nSUMMARY:Caf".utf8)
@@ -79,14 +80,16 @@ struct CalendarTests {
     ("STATUS:CANCELLED", "cancelled"),
     ("DURATION:soon", "DURATION"),
   ])
-  func `what can't be one record is skipped with its line and why`(line: String, reason: String) throws {
+  func `an event that does not fit into a record is skipped with its line and the reason`(
+    line: String, reason: String
+  ) throws {
     let plan = try plan(event("DTSTART:20260503T150000Z", line))
     #expect(plan.drafts.isEmpty)
     #expect(plan.skipped.map(\.place) == ["line 2"])
     #expect(plan.skipped[0].reason.contains(reason))
   }
 
-  @Test func `an edited event is an update, and of two versions the newer counts`() throws {
+  @Test func `an edited event is an update, and of two versions the newer one counts`() throws {
     let old = event("DTSTART:20260503T150000Z", "SEQUENCE:2").replacing("Tour", with: "Old")
     let new = event("DTSTART:20260503T160000Z", "SEQUENCE:3")
     let both = try plan(new + old)
@@ -94,7 +97,9 @@ struct CalendarTests {
     #expect(try plan(old).activity?.id == both.activity?.id)
   }
 
-  @Test func `several calendars are several trips, and an event that ends early is flagged`() throws {
+  @Test func `several calendars become several trips, and an event that ends before it starts is flagged`()
+    throws
+  {
     let one = "BEGIN:VCALENDAR\nX-WR-CALNAME:A\n\(event("DTSTART:20260503T150000Z"))END:VCALENDAR\n"
     let two = one.replacing("CALNAME:A", with: "CALNAME:B").replacing("UID:a", with: "UID:b")
       .replacing("DTSTART:20260503T150000Z", with: "DTSTART:20260503T150000Z\nDTEND:20260403T150000Z")
@@ -117,7 +122,7 @@ struct CalendarTests {
     }
   }
 
-  @Test func `stays and cars of TripIt are one record from two events`() throws {
+  @Test func `stays and rental cars of TripIt become one record from two events`() throws {
     func item(_ uid: String, _ time: String, _ name: String, _ marker: String) -> String {
       "BEGIN:VEVENT\nUID:item-\(uid)@tripit.com\nDTSTART:\(time)\nSUMMARY:\(name)\n"
         + "DESCRIPTION:http://t/trip/show/id/7\\n[\(marker)] Rosa\\; conf #K7 \\nx\nEND:VEVENT\n"
@@ -135,7 +140,7 @@ struct CalendarTests {
     #expect(stay.held("start").time == 1_777_816_800_000 && stay.held("end").time == 1_777_968_000_000)
     #expect(plan.drafts(Registry.trip).first?.integer("endDate") == 1_777_939_200_000)
     #expect(plan.drafts(Registry.transportation).count == 1 && plan.drafts(Registry.activity).count == 1)
-    #expect(plan.warnings.contains { $0.contains("no other half") })
+    #expect(plan.warnings.contains { $0.contains("no counterpart") })
   }
 }
 
@@ -160,10 +165,10 @@ extension Value {
   }
 }
 
-/// Calendars whose reading takes time in proportion to their size.
+/// Calendars that must be read in time proportional to their size.
 @Suite(.timeLimit(.minutes(10)))
 struct LargeCalendarTests {
-  /// The processor time that reading a file of this many calendars takes, in seconds; other processes do not count.
+  /// The processor time, in seconds, for reading a file of this many calendars; unaffected by other processes.
   private func seconds(reading count: Int) throws -> Double {
     let calendars = (1...count).map { number in
       "BEGIN:VCALENDAR\nBEGIN:VEVENT\nUID:\(number)\nDTSTART:20260503\nEND:VEVENT\nEND:VCALENDAR\n"
@@ -187,11 +192,11 @@ struct LargeCalendarTests {
   @Test func `ten times as many calendars take about ten times as long to read`() throws {
     let few = try seconds(reading: 1_500)
     let many = try seconds(reading: 15_000)
-    // With a filter of all events for each calendar it was more than sixty times as long.
+    // When each calendar filtered all events, this factor was above sixty.
     #expect(many < 30 * few, "\(few) s, then \(many) s")
   }
 
-  @Test func `a zone of very many dates is read once, and no further than a thousand`() throws {
+  @Test func `a zone with very many transitions is read once, and only the first thousand`() throws {
     let dates = (0..<20_000).map { "\(20_000_101 + $0 % 28)T\(100_000 + $0 % 60)" }.joined(separator: ",")
     let zone = """
       BEGIN:VTIMEZONE

@@ -15,7 +15,7 @@ private func small(_ format: ExchangeFormat) -> [UInt8] {
 
 struct DamageTests {
   @Test(arguments: [ExchangeFormat.ritualist, .travelingSnails])
-  func `a truncated file gives one error that names line and column`(format: ExchangeFormat) {
+  func `a truncated file gives one error with line and column`(format: ExchangeFormat) {
     let bytes = small(format)
     for part in 0..<50 {
       let cut = Array(bytes.prefix(bytes.count * part / 50))
@@ -34,7 +34,7 @@ struct DamageTests {
   }
 
   @Test(arguments: [ExchangeFormat.ritualist, .travelingSnails])
-  func `a flipped bit is an error, or a plan that its rules have checked`(format: ExchangeFormat) throws {
+  func `a flipped bit gives an error, or a plan that satisfies the rules`(format: ExchangeFormat) throws {
     let bytes = small(format)
     let step = max(1, bytes.count / 150)
     for position in stride(from: 0, to: bytes.count, by: step) {
@@ -58,7 +58,7 @@ struct DamageTests {
     (#"{"exportInfo":{},"trips":7}"#, "\"trips\""),
     (#"{"exportInfo":{},"trips":[],"addresses":null}"#, "\"addresses\""),
   ])
-  func `a list that is missing or no list is damage, and named`(text: String, place: String) {
+  func `a list that is missing or of another type is named as damage`(text: String, place: String) {
     #expect(throws: ExchangeError.wrongShape(place: place, expected: "a list")) {
       try Importer.plan(Array(text.utf8))
     }

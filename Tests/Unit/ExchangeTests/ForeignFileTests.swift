@@ -10,7 +10,9 @@ private let bullHeader = "HabitName,HabitDescription,HabitCategory,CalendarDate,
 private func bull(_ rows: String) throws -> ImportPlan { try Importer.plan(Array((bullHeader + rows).utf8)) }
 
 struct HabitBullTests {
-  @Test func `a value above 1 makes a habit numeric, and values below every integer do not crash`() throws {
+  @Test func `a value above 1 makes a habit numeric, and values beyond the integer range do not crash`()
+    throws
+  {
     let plan = try bull(
       "Wasser,d,Gesundheit,2019-04-11,2,\nWasser,d,Gesundheit,2019-04-12,-2147483649,\nLauf,,,2019-04-11,1,x\n"
         + "Lauf,,,2019-04-12,0,\nLauf,,,2019-04-13,-99999999999999999999999,\n")
@@ -23,12 +25,13 @@ struct HabitBullTests {
     (["4/11/2019", "4/12/2019"], "2019-04-11"), (["4/11/2019", "13/12/2019"], "2019-11-04"),
     (["4/11/2019", "4/13/2019"], "2019-04-11"), (["2019-11-04", "2019-11-05"], "2019-11-04"),
   ])
-  func `one day of a file tells the order of all`(days: [String], first: String) throws {
+  func `one unambiguous day determines the date order of the whole file`(days: [String], first: String) throws
+  {
     let plan = try bull(days.map { "Lauf,,,\($0),1,\n" }.joined())
     #expect(plan.days[first] != nil, "\(plan.days)")
   }
 
-  @Test func `days in two orders are damage`() {
+  @Test func `contradictory date orders are damage`() {
     #expect(throws: ExchangeError.self) { try bull("A,,,13/1/2019,1,\nA,,,1/13/2019,1,\n") }
     #expect(throws: ExchangeError.self) { try bull("A,,,1/1/2019\n") }
   }
@@ -48,7 +51,7 @@ struct SurmaiTests {
      "travellerProfiles":[{"id":"p","passportId":"SECRET"}]}
     """
 
-  @Test func `the false Z is the clock of the place, and providers are organizations`() throws {
+  @Test func `the incorrect Z means the local time of the place, and providers are organizations`() throws {
     let plan = try Importer.plan(Array(file.utf8))
     let flight = try #require(plan.drafts(Registry.transportation).first)
     #expect(
@@ -62,7 +65,7 @@ struct SurmaiTests {
     #expect(plan.drafts(Registry.trip).first?.integer("startDate") == 1_777_791_600_000)
     #expect(plan.skipped.map(\.place) == ["expenses[1]", "attachments[0]"])
     #expect(plan.warnings.contains { $0.contains("activities[0]") && $0.contains("ends before it starts") })
-    #expect(plan.warnings.contains { $0.contains("lodgings[0]") && $0.contains("in which zone") })
+    #expect(plan.warnings.contains { $0.contains("lodgings[0]") && $0.contains("gives no zone") })
   }
 
   @Test func `profiles of travellers are never imported`() throws {
@@ -101,7 +104,7 @@ struct FullExportTests {
     ]
   }
 
-  @Test func `a calendar comes back as the records that it was made from`() throws {
+  @Test func `an exported calendar is imported as the same records`() throws {
     let file = Exporter.file(.ics, from: ExportSource(drafts), now: 0)
     let plan = try Importer.plan(file.bytes)
     #expect(plan.skipped.isEmpty && plan.warnings.isEmpty, "\(plan.skipped) \(plan.warnings)")
@@ -120,7 +123,8 @@ struct FullExportTests {
     #expect(text.contains("DTEND;VALUE=DATE:") && text.contains("BEGIN:VTIMEZONE\r\nTZID:Europe/Rome"))
   }
 
-  @Test func `what a spreadsheet would run as a formula gets an apostrophe, and gives the text back`() {
+  @Test func `text that a spreadsheet would run as a formula gets an apostrophe, and is imported without it`()
+  {
     let table = [
       ("=cmd()", "'=cmd()"), ("+1", "'+1"), ("-1", "'-1"), ("@SUM(A1)", "'@SUM(A1)"), ("\t=1", "'\t'=1"),
       ("\r=1", "'\r'=1"), ("＝1", "'＝1"), ("＋1", "'＋1"), ("－1", "'－1"), ("＠1", "'＠1"),
@@ -137,7 +141,7 @@ struct FullExportTests {
     #expect(CSVText.unguarded("'tis '=") == "'tis '=" && CSVText.unguarded("=x") == "=x")
   }
 
-  @Test func `numbers stay numbers in a file of everything, and texts are guarded`() throws {
+  @Test func `numbers stay numbers in a full export, and texts are guarded`() throws {
     let folder = Exporter.folder(.csv, from: ExportSource(drafts))
     let trips = try #require(folder.files.first { $0.path == "trips.csv" })
     let text = String(decoding: trips.bytes, as: UTF8.self)
@@ -146,16 +150,16 @@ struct FullExportTests {
     #expect(String(decoding: lodgings.bytes, as: UTF8.self).contains(",-120.50,EUR,"))
   }
 
-  @Test func `JSON of everything is stable and has a list for every kind`() throws {
+  @Test func `JSON of a full export is stable and has a list for every kind`() throws {
     let file = Exporter.file(.json, from: ExportSource(drafts), now: 0)
     #expect(file.bytes == Exporter.file(.json, from: ExportSource(drafts.reversed()), now: 0).bytes)
     let json = try JSON.parse(file.bytes)
-    #expect(json["trips"]?.array?.count == 1 && json["logs"] == [] && json["schema"] == "waymark.export/1")
+    #expect(json["trips"]?.array?.count == 1 && json["entries"] == [] && json["schema"] == "waymark.export/1")
     #expect(json["lodgings"]?[0]?["cost"] == ["amount": "-120.50", "currency": "EUR"])
   }
 }
 
-@Suite(.enabled(if: SharedData.isThere, "the real files of ../shared/data are not there"))
+@Suite(.enabled(if: SharedData.isThere, "the real files of ../shared/data are missing"))
 struct RealFileTests {
   @Test(arguments: [
     ("kitinerary-canceled", [0, 0, 0, 0], 1), ("kitinerary-event-full-day", [1, 0, 0, 1], 0),
@@ -163,7 +167,9 @@ struct RealFileTests {
     ("kitinerary-hotel", [1, 1, 0, 0], 0), ("kitinerary-rentalcar", [1, 0, 1, 0], 0),
     ("kitinerary-train", [1, 0, 1, 0], 0), ("tripit-feed-2011", [6, 6, 23, 0], 0),
   ])
-  func `calendars have these trips, stays, ways and activities`(name: String, counts: [Int], skipped: Int)
+  func `calendars contain the expected trips, stays, journeys and activities`(
+    name: String, counts: [Int], skipped: Int
+  )
     throws
   {
     let plan = try Importer.plan(try SharedData.bytes("ics/\(name).ics"))
@@ -180,14 +186,14 @@ struct RealFileTests {
     ("kitinerary-rentalcar", "2027-08-05T16:00:00-07:00", "2027-08-06T20:00:00-07:00"),
     ("kitinerary-train", "2017-09-29T18:26:00+02:00", "2017-09-29T19:52:00+02:00"),
   ])
-  func `times are those that KItinerary expects`(name: String, start: String, end: String) throws {
+  func `times match those that KItinerary expects`(name: String, start: String, end: String) throws {
     let plan = try Importer.plan(try SharedData.bytes("ics/\(name).ics"))
     let item = try #require(plan.drafts.first { Registry.owners.contains($0.kind) })
     #expect(item[3]?.part(0) == WrittenTime(start)?.milliseconds.map(Value.integer))
     #expect(item[4]?.part(0) == WrittenTime(end)?.milliseconds.map(Value.integer))
   }
 
-  @Test func `a Loop archive has its habits and entries`() throws {
+  @Test func `a Loop archive contains its habits and entries`() throws {
     let files =
       try ["Habits.csv"]
       .map { ImportedFile(path: $0, bytes: try SharedData.bytes("loop/loop-csv-2.3.1/\($0)")) }
@@ -200,7 +206,7 @@ struct RealFileTests {
     #expect(plan.skipped.map(\.place) == ["003 bool habit/Checkmarks.csv, line 5"])
   }
 
-  @Test func `Surmai's sample has its trip`() throws {
+  @Test func `Surmai's sample contains its trip`() throws {
     let plan = try Importer.plan(try SharedData.bytes("surmai/trip.json"))
     let kinds = [
       Registry.trip, Registry.transportation, Registry.lodging, Registry.activity, Registry.organization,
@@ -210,7 +216,7 @@ struct RealFileTests {
   }
 }
 
-/// Attachments that name the same bytes again and again.
+/// Attachments that refer to the same bytes again and again.
 struct LargeExportTests {
   private let part = [UInt8](repeating: 7, count: Limits.blobBytesMax)
 
@@ -224,7 +230,8 @@ struct LargeExportTests {
         })
   }
 
-  @Test func `a field that names a content thousands of times is left out of exports, with a warning`() {
+  @Test func `a field that refers to one content thousands of times is left out of exports, with a warning`()
+  {
     let source = source(attachments: 3, parts: 13_000)
     let file = Exporter.file(.json, from: source, now: 0)
     #expect(file.bytes.count < 1_000_000)
@@ -234,7 +241,7 @@ struct LargeExportTests {
     #expect(folder.warnings.filter { $0.contains("it has more than 16 MiB") }.count == 3)
   }
 
-  @Test func `fields of one export together have a bound as well`() {
+  @Test func `the total size of all fields in one export is limited as well`() {
     var source = source(attachments: 5, parts: 10)
     let warnings = source.leaveOutBytes(over: 30 * part.count)
     #expect(warnings.count == 2 && warnings.allSatisfy { $0.contains("an export holds at most") })

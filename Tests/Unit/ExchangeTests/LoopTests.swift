@@ -8,7 +8,7 @@ import Wire
 extension ImportPlan {
   func drafts(_ kind: Kind) -> [RecordDraft] { drafts.filter { $0.kind == kind } }
 
-  /// Days and values of the logs, by day.
+  /// Days and values of the logs, sorted by day.
   var days: [String: Value] {
     Dictionary(
       drafts(Registry.habitEntry).map { log in
@@ -31,7 +31,7 @@ private func folder(_ habits: String, _ marks: [(String, String)]) throws -> Imp
 }
 
 struct LoopTests {
-  @Test func `words and thousandths of 2_3_1 become logs`() throws {
+  @Test func `the words and thousandths of version 2_3_1 become logs`() throws {
     let plan = try folder(
       newHeader
         + "001,Wasser,NUMERICAL,,,1,1,#1976D2,l,AT_LEAST,12.0,false\n002,Lauf,YES_NO,q,d,1,1,#FF8F00,,,,true\n",
@@ -48,10 +48,12 @@ struct LoopTests {
     #expect(habits[0][Registry.habit.number("dailyTarget")] == .float(12))
     #expect(habits[1][Registry.habit.number("isActive")] == .bool(false))
     #expect(plan.skipped.map(\.place) == ["001 /Checkmarks.csv, line 5"])
-    #expect(plan.warnings.contains { $0.contains("computed itself") })
+    #expect(plan.warnings.contains { $0.contains("that Loop computed") })
   }
 
-  @Test func `the two older dialects have no header of marks, and tell numbers by their size`() throws {
+  @Test func `the two older formats have no header of marks, and their numbers are recognised by size`()
+    throws
+  {
     let oldest = try folder(
       "Position,Name,Description,NumRepetitions,Interval,Color\n001,Lauf,d,3,7,#1976D2\n",
       [("001 Lauf", "2026-06-04,2\n2026-06-03,1\n2026-06-02,0\n2026-06-01,3\n")])
@@ -76,9 +78,11 @@ struct LoopTests {
     (newHeader + "001,A,YES_NO\n", "", "Habits.csv, line 2"),
     (newHeader + "001,\"A,YES_NO,,,1,1,#1976D2,,,,false\n", "", "never closed"),
     (newHeader + "001,A,YES_NO,,,1,1,#1976D2,,,,false\n", "Date,Value,Notes\n2026-07-04\n", "line 2"),
-    ("Name\nA\n", "", "no header of Loop"),
+    ("Name\nA\n", "", "not a Loop header"),
   ])
-  func `a damaged folder is refused with its place`(habits: String, marks: String, place: String) {
+  func `a damaged folder is refused with the position of the damage`(
+    habits: String, marks: String, place: String
+  ) {
     do {
       _ = try folder(habits, [("001 A", marks)])
       Issue.record("it was read")
@@ -87,12 +91,12 @@ struct LoopTests {
     }
   }
 
-  @Test func `one file of an archive, and a zip, say what to import instead`() {
+  @Test func `a single file of an archive, or a zip, is refused with a hint at what to import`() {
     #expect(throws: ExchangeError.isPartOfFolder) { try Importer.plan(Array(newHeader.utf8)) }
     #expect(throws: ExchangeError.isArchive) { try Importer.plan([0x50, 0x4b, 3, 4, 0]) }
   }
 
-  @Test func `what is exported for Loop is imported as the same records`() throws {
+  @Test func `an export for Loop is imported as the same records`() throws {
     let habits =
       newHeader
       + "001,Wasser,NUMERICAL,,\"a, \"\"b\"\"\",1,30,#1976D2,+l,AT_MOST,12.5,false\n"
@@ -109,13 +113,13 @@ struct LoopTests {
     #expect(again.drafts == plan.drafts)
     let list = String(decoding: exported.files[0].bytes, as: UTF8.self)
     #expect(list.contains("1,30,#1976D2,'+l,AT_MOST,12.5,false"), "\(list)")
-    // No cell is one that a spreadsheet runs.
+    // No cell contains a formula that a spreadsheet would run.
     #expect(list.contains("\r\n002,'=cmd|'/C calc'!A0,YES_NO,,''=x;'@y,3,7,"), "\(list)")
   }
 }
 
 struct LoopDatabaseTests {
-  /// A backup as the given SQL makes it.
+  /// A backup created by the given SQL.
   private func backup(_ sql: String) throws -> [UInt8] {
     let path = TemporaryFile.make()
     defer { TemporaryFile.remove(path) }
@@ -143,7 +147,7 @@ struct LoopDatabaseTests {
     #expect(plan.skipped.map(\.place) == ["Repetitions, id 3", "Repetitions, id 4"])
   }
 
-  @Test func `a row of a database without values means done`() throws {
+  @Test func `an entry in a database without values means done`() throws {
     let plan = try Importer.plan(
       try backup(
         """
@@ -159,12 +163,12 @@ struct LoopDatabaseTests {
     "PRAGMA user_version = -1; CREATE TABLE Habits (id); CREATE TABLE Repetitions (id)",
     "CREATE TABLE Habits (id)", "CREATE TABLE Repetitions (id); CREATE VIEW Habits AS SELECT 1 AS id",
   ])
-  func `another database is refused`(sql: String) throws {
+  func `other databases are refused`(sql: String) throws {
     let bytes = try backup(sql)
     #expect(throws: ExchangeError.self) { try Importer.plan(bytes) }
   }
 
-  @Test func `a damaged backup is refused, or read by the rules`() throws {
+  @Test func `a damaged backup is refused, or read within the rules`() throws {
     let bytes = try backup("PRAGMA user_version = 25;" + tables)
     #expect(throws: ExchangeError.self) { try Importer.plan(Array(bytes.prefix(bytes.count / 2))) }
     for position in stride(from: 16, to: bytes.count, by: 61) {
@@ -191,20 +195,20 @@ struct LoopDatabaseTests {
       ),
       (
         "CREATE TABLE Habits (id INTEGER PRIMARY KEY, name TEXT); CREATE INDEX i ON Habits (lower(name));",
-        "index of expressions"
+        "index on expressions"
       ),
       (
         "CREATE TABLE Habits (id INTEGER PRIMARY KEY, name TEXT); CREATE INDEX i ON Habits (id) WHERE name > '';",
-        "index of expressions"
+        "index on expressions"
       ),
       (
         "CREATE TABLE Habits (id INTEGER PRIMARY KEY, name TEXT); "
           + "CREATE TRIGGER t AFTER INSERT ON Habits BEGIN SELECT 1; END;", "trigger"
       ),
-      ("CREATE VIEW Habits AS SELECT 1 AS id;", "no plain table Habits"),
-      ("CREATE VIRTUAL TABLE Habits USING fts5(id, name);", "no plain table Habits"),
+      ("CREATE VIEW Habits AS SELECT 1 AS id;", "no ordinary table Habits"),
+      ("CREATE VIRTUAL TABLE Habits USING fts5(id, name);", "no ordinary table Habits"),
     ])
-  func `a table that brings expressions of its own is refused before it is read`(
+  func `a table with expressions of its own is refused before it is read`(
     sql: String, reason: String
   ) throws {
     let rows = """

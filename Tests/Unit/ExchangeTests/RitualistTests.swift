@@ -7,7 +7,7 @@ import Wire
 private let habitID = "0F8FAD5B-D9CB-469F-A165-70867728950E"
 private let logID = "1F8FAD5B-D9CB-469F-A165-70867728950E"
 
-/// A file with one habit, one category, one log and a profile, changed by a step.
+/// A file with one habit, one category, one log and a profile, modified by a closure.
 private func plan(_ change: (inout JSON) -> Void = { _ in }) throws -> ImportPlan {
   try Importer.plan(file(change).bytes())
 }
@@ -46,7 +46,7 @@ private func file(_ change: (inout JSON) -> Void) -> JSON {
   return file
 }
 
-/// The file with one key of the first row of a list set.
+/// The file with one key of the first row of a list set to a value.
 private func plan(_ list: String, _ key: String, _ value: JSON?) throws -> ImportPlan {
   try Importer.plan(Array(fileText(list, key, value).utf8))
 }
@@ -72,7 +72,7 @@ extension RecordDraft {
 struct RitualistTests {
   @Test func `a file becomes records`() throws {
     let plan = try plan()
-    #expect(plan.drafts.map(\.kind.name) == ["habit", "category", "log", "profile"])
+    #expect(plan.drafts.map(\.kind.name) == ["habit", "category", "entry", "profile"])
     let habit = try plan.draft(Registry.habit)
     #expect(habit.id.uuid == habitID)
     #expect(habit.value("schedule") == .array([.integer(1), .integer(3), .integer(5)]))
@@ -123,7 +123,7 @@ struct RitualistTests {
   ]
 
   @Test(arguments: refused)
-  func `a row that the rules refuse is left out and named`(
+  func `a row that breaks a rule is left out and named`(
     list: String, key: String, value: JSON?, reason: String
   ) throws {
     let plan = try plan(list, key, value)
@@ -138,7 +138,7 @@ struct RitualistTests {
     #expect(plan.drafts.map(\.kind.name) == ["category", "profile"])
   }
 
-  @Test func `of two rows with one id the first stays`() throws {
+  @Test func `of two rows with one id the first is kept`() throws {
     let plan = try plan { file in
       let row = file["habitLogs"]?[0] ?? .null
       file["habitLogs"] = [row, row]
@@ -147,9 +147,9 @@ struct RitualistTests {
     #expect(plan.drafts.count == 4)
   }
 
-  @Test func `of many rows with one id the first stays, wherever drafts are made`() throws {
+  @Test func `of many rows with one id the first is kept, also when they are read in parallel`() throws {
     let count = 4_000
-    // Ids fall while places rise; a thousand and more of them are the same.
+    // Ids descend while positions ascend; more than a thousand of them are equal.
     let plan = try plan { file in
       let row = file["habitLogs"]?[0] ?? .null
       file["habitLogs"] = .array(
@@ -168,7 +168,7 @@ struct RitualistTests {
     #expect(plan.drafts.count { $0.kind == Registry.habitEntry } == count - 1_499)
   }
 
-  @Test func `of many logs each keeps its place, wherever it was read`() throws {
+  @Test func `each of many logs keeps its position, also when they are read in parallel`() throws {
     let count = 40_000
     let broken = [0, 1_023, 1_024, 17_000, count - 1]
     let plan = try plan { file in
@@ -185,7 +185,7 @@ struct RitualistTests {
     #expect(plan.drafts.count { $0.kind == Registry.habitEntry } == count - broken.count)
   }
 
-  /// Values that a log may have, or may not, under its keys.
+  /// Values of a log's keys, valid and invalid.
   private static let logValues: [(String, [JSON?])] = [
     (
       "value",
@@ -208,12 +208,12 @@ struct RitualistTests {
     ("mood", ["good", 1, .null]),
   ]
 
-  @Test func `a log is read the same whether it is written as all are or otherwise`() throws {
+  @Test func `a log is read the same in the usual form and in any other`() throws {
     for (key, values) in Self.logValues {
       for value in values {
         let usual = try plan("habitLogs", key, value)
         var text = fileText("habitLogs", key, value)
-        // An escape in a key says the same, and is nothing that is read at a diagnostics.
+        // An escaped key is equivalent, but the fast path must not read it.
         #expect(text.contains("\"date\"") || key == "date")
         text = text.replacing("\"habitID\"", with: "\"\\u0068abitID\"").replacing(
           "\"id\":", with: "\"\\u0069d\":")
@@ -229,11 +229,11 @@ struct RitualistTests {
     let early = try plan("habitLogs", "date", "2025-10-31T22:59:59Z")
     #expect(early.drafts.count == 4)
     #expect(early.warnings.contains { $0.contains("before the start of its habit") })
-    // On the day of the start, though at an earlier hour: half past midnight in Rome.
+    // On the first day, though at an earlier hour: half past midnight in Rome.
     #expect(try plan("habitLogs", "date", "2025-10-31T23:30:00Z").warnings.isEmpty)
   }
 
-  @Test func `unknown zones, habits and keys are said and nothing is lost`() throws {
+  @Test func `unknown zones, habits and keys are reported and nothing is lost`() throws {
     let zone = try plan("habitLogs", "timezone", "Mars/Olympus")
     #expect(try zone.draft(Registry.habitEntry).value("date")?.part(1) == .text("Mars/Olympus"))
     #expect(zone.warnings.contains { $0.contains("Mars/Olympus") })
@@ -243,7 +243,7 @@ struct RitualistTests {
     #expect(key.skipped.isEmpty && key.warnings.contains { $0.contains("\"mood\"") })
   }
 
-  @Test func `a profile without a name is left out, one with a bad id keeps the rest`() throws {
+  @Test func `a profile without a name is left out, and one with a bad id keeps its other fields`() throws {
     let nameless = try plan { $0["profile"]?["name"] = "" }
     #expect(nameless.skipped.map(\.place) == ["profile"])
     #expect(!nameless.drafts.contains { $0.kind == Registry.profile })

@@ -16,7 +16,7 @@ func sample(_ format: ExchangeFormat, seed: UInt64) -> [UInt8] {
   }
 }
 
-/// A JSON value in which order says nothing: objects by key, rows of lists by their own text.
+/// A JSON value in a canonical order: objects by key, lists of rows by their own text.
 private func normalised(_ json: JSON) -> JSON {
   switch json {
   case .object(let members):
@@ -31,7 +31,7 @@ private func normalised(_ json: JSON) -> JSON {
 
 struct RoundTripTests {
   @Test(arguments: [ExchangeFormat.ritualist, .travelingSnails], [1, 2, 3] as [UInt64])
-  func `what goes out and comes in again is the same`(format: ExchangeFormat, seed: UInt64) throws {
+  func `exported records are imported as the same records`(format: ExchangeFormat, seed: UInt64) throws {
     let plan = try Importer.plan(sample(format, seed: seed))
     #expect(plan.format == format)
     #expect(plan.skipped.isEmpty, "\(plan.skipped)")
@@ -43,7 +43,7 @@ struct RoundTripTests {
     #expect(again.drafts == plan.drafts)
   }
 
-  @Test func `a habit export comes out with every key and value it came with`() throws {
+  @Test func `a habit export comes back with every key and value of the imported file`() throws {
     let bytes = sample(.ritualist, seed: 7)
     let plan = try Importer.plan(bytes)
     var file = try JSON.parse(bytes)
@@ -53,7 +53,9 @@ struct RoundTripTests {
     #expect(normalised(exported).text(.pretty) == normalised(file).text(.pretty))
   }
 
-  @Test func `a trip export comes out with every key and value it came with, but for None`() throws {
+  @Test func `a trip export comes back with every key and value of the imported file, except for None`()
+    throws
+  {
     let bytes = sample(.travelingSnails, seed: 7)
     let plan = try Importer.plan(bytes)
     let file = try JSON.parse(bytes)
@@ -85,7 +87,7 @@ struct RoundTripTests {
     #expect(normalised(.array(Array(organizations.dropFirst()))) == normalised(.array(others)))
   }
 
-  @Test func `a currency that the format does not know survives the way out and in`() throws {
+  @Test func `a currency unknown to the format survives export and import`() throws {
     let trip = RecordDraft(Registry.trip, RecordID(Bytes16(1, 1)), [1: .text("Rome")])
     let money: Value = .array([.text("1234567890123.50"), .text("EUR")])
     let lodging = RecordDraft(
@@ -99,7 +101,7 @@ struct RoundTripTests {
   }
 
   @Test(arguments: ["12345678901234567.89", "1234567890123456789012345678901234", "0.12345678901234567890"])
-  func `a price of more digits than a float has survives the way out and in`(amount: String) throws {
+  func `a price with more digits than a float survives export and import`(amount: String) throws {
     let trip = RecordDraft(Registry.trip, RecordID(Bytes16(1, 1)), [1: .text("Rome")])
     let field = Registry.lodging.number("cost")
     let money: Value = .array([.text(amount), .text("EUR")])
@@ -110,14 +112,14 @@ struct RoundTripTests {
     let plan = try Importer.plan(file.bytes)
     #expect(plan.skipped.isEmpty && plan.warnings.isEmpty)
     #expect(plan.drafts.first { $0.id == lodging.id }?[field] == money)
-    // Where another program has changed the number, the digits beside it are out of date.
+    // If another program changed the number, the exact digits next to it are outdated.
     let changed = String(decoding: file.bytes, as: UTF8.self).replacing(
       "\"cost\": \(amount)", with: "\"cost\": 5")
     let other = try Importer.plan(Array(changed.utf8)).drafts.first { $0.id == lodging.id }
     #expect(other?[field] == .array([.text("5"), .text("EUR")]))
   }
 
-  @Test func `one trip goes out with what belongs to it alone`() throws {
+  @Test func `one exported trip includes only what belongs to it`() throws {
     let plan = try Importer.plan(sample(.travelingSnails, seed: 4))
     let trip = try #require(plan.drafts.first { $0.kind == Registry.trip })
     let file = Exporter.file(.travelingSnails, from: ExportSource(plan.drafts), now: now, trip: trip.id)
@@ -129,15 +131,15 @@ struct RoundTripTests {
     #expect(Set(items).isSubset(of: part.drafts))
   }
 
-  @Test func `data that is not all here is left out and named`() throws {
+  @Test func `incomplete files are left out of an export and named`() throws {
     let plan = try Importer.plan(sample(.travelingSnails, seed: 5))
     let drafts = plan.drafts.filter { $0.kind != Registry.content }
     #expect(drafts.count < plan.drafts.count)
     let file = Exporter.file(.travelingSnails, from: ExportSource(drafts), now: now)
-    #expect(file.warnings.allSatisfy { $0.contains("not whole on this device") } && !file.warnings.isEmpty)
+    #expect(file.warnings.allSatisfy { $0.contains("incomplete on this device") } && !file.warnings.isEmpty)
   }
 
-  @Test func `samples are as large as promised, and the same for the same seed`() throws {
+  @Test func `samples have the requested size, and are the same for the same seed`() throws {
     let habits = try Importer.plan(SampleData.ritualist(seed: 11))
     #expect(habits.drafts.filter { $0.kind == Registry.habit }.count >= 40)
     #expect(habits.drafts.filter { $0.kind == Registry.habitEntry }.count >= 20_000)

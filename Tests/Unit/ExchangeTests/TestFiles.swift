@@ -1,6 +1,6 @@
 import Foundation
 
-/// A file that a test makes and takes away.
+/// A temporary file, removed with its owner.
 enum TemporaryFile {
   static func make() -> String {
     FileManager.default.temporaryDirectory.appending(path: "waymark-exchange-\(UUID().uuidString)").path
@@ -11,9 +11,10 @@ enum TemporaryFile {
   static func remove(_ path: String) { try? FileManager.default.removeItem(atPath: path) }
 }
 
-/// Real files beside the repository, where they are.
+/// Real files in a folder next to the repository, if it is there.
 enum SharedData {
-  static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+  static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent().appending(path: "shared/data").path
   static var isThere: Bool { FileManager.default.fileExists(atPath: folder) }
 

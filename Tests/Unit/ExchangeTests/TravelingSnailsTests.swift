@@ -12,7 +12,7 @@ private let lodging: JSON = [
   "notes": "", "organizationId": id(3), "customLocationName": "", "hideLocation": false,
 ]
 
-/// A file with one trip, one lodging, one organization and one attachment, changed by a step.
+/// A file with one trip, one lodging, one organization and one attachment, modified by a closure.
 private func plan(_ change: (inout JSON) -> Void = { _ in }) throws -> ImportPlan {
   var file: JSON = [
     "exportInfo": ["version": "1.0", "timestamp": "2026-01-01T00:00:00Z", "format": "json"],
@@ -98,14 +98,14 @@ struct TravelingSnailsTests {
   ]
 
   @Test(arguments: refused)
-  func `a row that the rules refuse is left out and named`(key: String, value: JSON?, reason: String) throws {
+  func `a row that breaks a rule is left out and named`(key: String, value: JSON?, reason: String) throws {
     let plan = try plan(lodging: key, value)
     let row = try #require(plan.skipped.first)
     #expect(row.place == "trips[0].embeddedLodging[0]")
     #expect(row.reason.contains(reason), "\(row.reason)")
   }
 
-  @Test func `None is one, whatever ids it comes with`() throws {
+  @Test func `None is one record, whatever ids it has in the file`() throws {
     func none(_ number: UInt64, phone: String, email: String) -> JSON {
       ["id": id(number), "name": "None", "phone": .string(phone), "email": .string(email), "address": nil]
     }
@@ -120,21 +120,21 @@ struct TravelingSnailsTests {
     #expect(plan.skipped.isEmpty)
   }
 
-  @Test func `a bare None writes nothing, and names near it are others`() throws {
+  @Test func `None without fields writes nothing, and similar names are other organizations`() throws {
     let bare = try plan("organizations", [["id": id(3), "name": "None", "phone": ""]])
     #expect(!bare.drafts.contains { $0.kind == Registry.organization })
     let other = try plan("organizations", [["id": id(3), "name": "none"]])
     #expect(try other.value(Registry.organization, "name") == .text("none"))
   }
 
-  @Test func `a missing link is no link, a broken one is said`() throws {
+  @Test func `a missing link is read as no link, a broken one is reported`() throws {
     #expect(try plan(lodging: "organizationId", "").value(Registry.lodging, "organizationId") == .null)
     let broken = try plan(lodging: "organizationId", id(77))
     #expect(try broken.value(Registry.lodging, "organizationId") != .null)
     #expect(broken.warnings.contains { $0.contains("not in the file") })
   }
 
-  @Test func `a total that differs from the prices is said`() throws {
+  @Test func `a total that differs from the sum of prices is reported`() throws {
     func total(_ digits: String) throws -> [String] {
       try plan { file in
         var trip = file["trips"]?[0] ?? .null
@@ -146,7 +146,7 @@ struct TravelingSnailsTests {
     #expect(try total("411").contains { $0.contains("totalCost is 411, its items cost 410.56") })
   }
 
-  @Test func `an address at 0, 0 is nowhere, and stands once`() throws {
+  @Test func `coordinates 0, 0 mean no position, and an address is imported once`() throws {
     let address: JSON = ["id": id(8), "street": "Via 1", "city": "Roma", "latitude": 0, "longitude": 0]
     let plan = try plan { file in
       file["addresses"] = [address]
@@ -158,13 +158,13 @@ struct TravelingSnailsTests {
     #expect(plan.warnings.isEmpty && plan.skipped.isEmpty)
   }
 
-  @Test func `an address inside an organization alone is kept`() throws {
+  @Test func `an address that only appears inside an organization is kept`() throws {
     let plan = try plan("organizations", [["id": id(3), "name": "Rosa", "address": ["street": "Via 1"]]])
     let address = try #require(plan.drafts.first { $0.kind == Registry.address })
     #expect(try plan.value(Registry.organization, "address") == .bytes(address.id.bytes))
   }
 
-  @Test func `an attachment without data says nothing about the data held`() throws {
+  @Test func `an attachment without data does not change the stored data`() throws {
     let plan = try plan { file in
       var row = file["attachments"]?[0] ?? .null
       row["fileData"] = nil
@@ -180,7 +180,7 @@ struct TravelingSnailsTests {
     #expect(!plan.drafts.contains { $0.kind == Registry.content })
   }
 
-  @Test func `ids without a row are said`() throws {
+  @Test func `ids without a row are reported`() throws {
     let plan = try plan { file in
       var trip = file["trips"]?[0] ?? .null
       trip["activities"] = [id(55)]
@@ -191,7 +191,7 @@ struct TravelingSnailsTests {
 }
 
 struct ZoneTests {
-  @Test func `the machine's zones know summer from winter, and no paths`() {
+  @Test func `the zones of this machine distinguish summer from winter, and a path is not a zone`() {
     #expect(ZoneOffsets.system.seconds(1_751_328_000_000, "Europe/Rome") == 7_200)
     #expect(ZoneOffsets.system.seconds(1_735_689_600_000, "Europe/Rome") == 3_600)
     #expect(

@@ -4,9 +4,9 @@ package import Replication
 package import Sodium
 package import Wire
 
-/// Keys that are the same in every run, and the statements they sign.
+/// Keys that are the same in every run, and the statements that they sign.
 package struct Family {
-  /// When the tests begin, on the wall clock.
+  /// When the tests begin, as wall clock time.
   package static let start: Moment = 1_800_000_000_000
 
   package let founder: String
@@ -57,7 +57,7 @@ package struct Family {
       with: issuer)
   }
 
-  /// Without `issuer` the root's.
+  /// Signed by the root unless `issuer` is given.
   package func revocation(
     of name: String, by issuer: String? = nil, kept: [KeptLog] = [], valid: [Statement] = []
   ) throws -> Statement {

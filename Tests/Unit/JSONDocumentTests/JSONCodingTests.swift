@@ -20,14 +20,14 @@ struct JSONCodingTests {
     zeal: -3, name: nil, cost: 0.1, days: [.init(second: "b", first: "a"), .init(second: "d", first: nil)],
     isOver: true, nights: .max)
 
-  @Test func `keys stand in the order of the properties, and nothing is null`() throws {
+  @Test func `keys keep the order of the properties, and nil is left out`() throws {
     #expect(
       try JSONValueEncoder().encode(trip).text()
         == #"{"zeal":-3,"name":null,"cost":0.1,"days":[{"second":"b","first":"a"},{"second":"d","first":null}],"#
         + #""isOver":true,"nights":18446744073709551615}"#)
   }
 
-  @Test func `what was encoded decodes as the same value`() throws {
+  @Test func `an encoded value decodes as the same value`() throws {
     let json = try JSON.parse(try JSONValueEncoder().encode(trip).bytes())
     #expect(try JSONValueDecoder().decode(Trip.self, from: json) == trip)
   }
@@ -42,7 +42,8 @@ struct JSONCodingTests {
     (#"{"zeal":1,"cost":0,"days":[],"isOver":true,"nights":-1}"#, "nights"),
     ("[]", ""),
   ])
-  func `a document of another shape is refused where it differs`(_ text: String, _ path: String) throws {
+  func `a document of another shape is refused at the first difference`(_ text: String, _ path: String) throws
+  {
     let json = try JSON.parse(text)
     let error = try #require(throws: DecodingError.self) {
       try JSONValueDecoder().decode(Trip.self, from: json)
@@ -61,7 +62,7 @@ struct JSONCodingTests {
 
   private struct Holder: Codable, Equatable { var document: JSON }
 
-  @Test func `a document inside a value keeps its digits and its order`() throws {
+  @Test func `a document inside a value keeps its digits and its key order`() throws {
     let holder = Holder(document: ["b": .number("1.50"), "a": [.null, true, "x"]])
     let json = try JSONValueEncoder().encode(holder)
     #expect(json.text() == #"{"document":{"b":1.50,"a":[null,true,"x"]}}"#)
@@ -74,7 +75,7 @@ struct JSONCodingTests {
     var right: [Marked]
   }
 
-  @Test func `a type with a form of its own has it everywhere`() throws {
+  @Test func `a type with a custom encoding uses it everywhere`() throws {
     let pair = Pair(left: Marked(number: 1), right: [Marked(number: 2)])
     let json = try JSONValueEncoder { ($0 as? Marked).map { .string("m\($0.number)") } }.encode(pair)
     #expect(json.text() == #"{"left":"m1","right":["m2"]}"#)
@@ -84,7 +85,7 @@ struct JSONCodingTests {
     #expect(try decoder.decode(Pair.self, from: json) == pair)
   }
 
-  /// A value that encodes another one in its place, and a member beside it.
+  /// A value that encodes another one inline, and a member next to it.
   private struct Outer: Encodable {
     let inner: Trip.Day
 
@@ -97,7 +98,7 @@ struct JSONCodingTests {
     }
   }
 
-  @Test func `members of two containers of one value stand in one object`() throws {
+  @Test func `members of two containers of one value form one object`() throws {
     let outer = Outer(inner: .init(second: "b", first: nil))
     #expect(try JSONValueEncoder().encode(outer).text() == #"{"second":"b","first":null,"extra":7}"#)
   }

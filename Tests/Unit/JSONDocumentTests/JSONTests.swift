@@ -12,11 +12,11 @@ struct JSONTests {
     ("123456789012345678901234567890.5", "123456789012345678901234567890.5"),
     ("\u{feff}[]", "[]"),
   ])
-  func `what is read is written back with the same digits and order`(text: String, expected: String) throws {
+  func `a document is written back with the same digits and order`(text: String, expected: String) throws {
     #expect(try JSON.parse(text).text() == expected)
   }
 
-  @Test func `JSON for people escapes what a terminal obeys or hides, and keeps the value`()
+  @Test func `JSON for people escapes control and invisible characters, and keeps the value`()
     throws
   {
     let hidden: [UInt32] =
@@ -30,14 +30,14 @@ struct JSONTests {
         #expect(!text.unicodeScalars.contains(scalar), "\(value)")
         #expect(try JSON.parse(text) == json, "\(value)")
       }
-      // What the store keeps is as it was.
+      // The stored form is unchanged.
       #expect(json.text().unicodeScalars.contains(scalar))
     }
     #expect(JSON.string("\u{9B}31m\u{202E}").text(.line) == #""\u009b31m\u202e""#)
     #expect(JSON.string(shown).text(.line) == JSON.string(shown).text())
   }
 
-  @Test func `keys can be sorted and lines broken`() throws {
+  @Test func `keys can be sorted and lines can be broken`() throws {
     let json = try JSON.parse(#"{"b":[1,{"c":2}],"a":{},"d":[]}"#)
     #expect(
       json.text(.init(isPretty: true, sortsKeys: true)) == """
@@ -62,7 +62,7 @@ struct JSONTests {
     ("\"\\ud800\\u0041\"", 1, 2),
     ("\"\\u12g4\"", 1, 6), ("{\"a\":1,\"a\":2}", 1, 2), ("NaN", 1, 1), ("{,}", 1, 2), ("\u{b}1", 1, 1),
   ])
-  func `text that the grammar refuses names line and column`(text: String, line: Int, column: Int) {
+  func `text that breaks the grammar is refused with line and column`(text: String, line: Int, column: Int) {
     do {
       let value = try JSON.parse(text)
       Issue.record("\(text) was read as \(value)")
@@ -78,7 +78,7 @@ struct JSONTests {
     }
   }
 
-  @Test func `nesting has a limit`() throws {
+  @Test func `nesting depth is limited`() throws {
     let deep = String(repeating: "[", count: 64) + String(repeating: "]", count: 64)
     _ = try JSON.parse(deep)
     #expect(throws: JSONError.self) { try JSON.parse("[" + deep + "]") }

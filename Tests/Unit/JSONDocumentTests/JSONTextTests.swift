@@ -8,7 +8,7 @@ struct JSONTextTests {
     "\"\\ud800\"", "\"\\u12g4\"", "{\"a\":1,\"a\":2}", "{\"\\u0061\":1,\"a\":2}", "{,}", "{\"a\":{\"b\":1,}}",
     "{\"a\":\"b\\", "{\"a\":[{\"b\":1},{\"b\":1,\"c\":[],\"b\":{}}]}",
   ])
-  func `what parsing refuses is refused in the same place for the same reason`(text: String) {
+  func `invalid text is refused at the same position and for the same reason as by parsing`(text: String) {
     for text in [text, "{\"list\":[0,\(text)]}", "{\"list\":[{\"a\":\(text)"] {
       let parsed = Result { () throws(JSONError) in try JSON.parse(text) }
       let checked = Result { () throws(JSONError) in try JSONText(checking: Array(text.utf8)) }
@@ -28,7 +28,7 @@ struct JSONTextTests {
     #expect(throws: JSONError.self) { try JSONText(checking: deep) }
   }
 
-  @Test func `values and items are those that parsing gives`() throws {
+  @Test func `values and items equal those from parsing`() throws {
     let written =
       "\u{feff} {\"b\\u0031\": [1, {\"c\": [2, \"\\n\"]}, [], null ] ,\"a\":{\"d\":1.50},\"e\":[ ]}\n"
     let tree = try JSON.parse(written)
@@ -43,8 +43,8 @@ struct JSONTextTests {
   }
 
   @Test(arguments: [0, 1, 1_023, 1_024, 1_025, 3_000])
-  func `the pieces of a list are the list`(count: Int) throws {
-    // Lists inside of items have no pieces of their own.
+  func `the parts of a list add up to the list`(count: Int) throws {
+    // Lists within items are not split.
     let items = (0..<count).map { JSON.array([.integer($0), .array((0..<3).map { JSON.integer($0) })]) }
     let text = try JSONText(checking: JSON.object([.init("list", .array(items))]).bytes())
     let pieces = text.pieces("list").map { Array($0) }
@@ -59,7 +59,7 @@ struct JSONTextTests {
     #expect(try JSONText(checking: Array(text.utf8)).keys.isEmpty)
   }
 
-  /// A list of a flat row, and all texts that differ from it by one byte put in, taken out or replaced.
+  /// A list of a flat row, and all texts that differ from it by one inserted, removed or replaced byte.
   private static func neighbours(of text: String) -> [[UInt8]] {
     let bytes = Array(text.utf8)
     let others = Array("\"\\{]:,.-e01 a".utf8) + [0x1f, 0x7f, 0xc3]
@@ -78,7 +78,7 @@ struct JSONTextTests {
     "{\"list\":[{\"id\":\"A-1\",\"b\":-0.5,\"c\":10},{\"a\":1}]}",
     "{\"list\" : [ { \"a\" : \"\" , \"aa\":0 } ]}",
   ])
-  func `flat rows are refused and read exactly as all others, whatever byte is wrong`(text: String) throws {
+  func `flat rows are refused and read exactly like all others, whatever byte is wrong`(text: String) throws {
     var flat = 0
     for bytes in Self.neighbours(of: text) {
       let shown = String(decoding: bytes, as: UTF8.self)
@@ -88,13 +88,13 @@ struct JSONTextTests {
       case (.failure(let expected), .failure(let error)): #expect(error == expected, "\(shown)")
       case (.success(let tree), .success(let text)):
         flat += try lookAtRows(text, tree)
-      default: Issue.record("\(shown) is read in one way and not in the other")
+      default: Issue.record("\(shown) is accepted by only one of the two parsers")
       }
     }
     #expect(flat > 50)
   }
 
-  /// Reads what is flat as such and all else as a tree; gives how many were flat.
+  /// Reads flat rows by the fast path and all else as a tree; returns how many were flat.
   private func lookAtRows(_ text: JSONText, _ tree: JSON) throws -> Int {
     var rows: [JSON] = []
     var flat = 0

@@ -50,7 +50,7 @@ struct BeaconVectors: Decodable, Sendable {
 
   func device(_ name: String) throws -> DeviceKey { DeviceKey(try signing(name)) }
 
-  /// The keys of one device with the members that are named; with all if none is.
+  /// The keys of one device, with the given members or all.
   func keys(of name: String, members: [String]? = nil) throws -> BeaconKeys {
     var keys = BeaconKeys(
       circle: CircleID(try #require(Bytes32(unhex(circle)))), transport: try transport(name))
@@ -65,7 +65,7 @@ struct BeaconVectors: Decodable, Sendable {
 struct BeaconTests {
   static let vectors = BeaconVectors.all
 
-  @Test(arguments: vectors.sealed) func `a beacon comes out byte for byte`(row: BeaconVectors.SealedRow)
+  @Test(arguments: vectors.sealed) func `a beacon is encoded byte for byte`(row: BeaconVectors.SealedRow)
     throws
   {
     let beacon = Beacon(time: row.time, host: try #require(Bytes16(unhex(row.host))), port: row.port)
@@ -76,7 +76,9 @@ struct BeaconTests {
     #expect(bytes == unhex(row.bytes))
   }
 
-  @Test(arguments: vectors.beacons) func `beacons open or they do not`(row: BeaconVectors.BeaconRow) throws {
+  @Test(arguments: vectors.beacons) func `valid beacons open and invalid ones do not`(
+    row: BeaconVectors.BeaconRow
+  ) throws {
     let found = try Self.vectors.keys(of: Self.vectors.receiver).open(unhex(row.bytes))
     #expect((found != nil) == row.opens)
     guard let found else { return }
@@ -86,7 +88,7 @@ struct BeaconTests {
     #expect(found.beacon.port == row.port)
   }
 
-  @Test func `no byte of a beacon can change unseen`() throws {
+  @Test func `no byte of a beacon can be changed undetected`() throws {
     let keys = try Self.vectors.keys(of: "bob")
     let bytes = unhex(Self.vectors.beacons[0].bytes)
     for index in bytes.indices {
@@ -96,7 +98,7 @@ struct BeaconTests {
     }
   }
 
-  @Test func `only the members meant can open a beacon, and none that is no member any more`() throws {
+  @Test func `only the intended members can open a beacon, and no former member`() throws {
     let bytes = unhex(Self.vectors.beacons[0].bytes)
     for name in Self.vectors.devices.keys where name != "bob" {
       #expect(try Self.vectors.keys(of: name).open(bytes) == nil, "\(name)")
@@ -108,7 +110,7 @@ struct BeaconTests {
     #expect(try Self.vectors.keys(of: "bob").open(sealed) == nil)
   }
 
-  @Test func `two beacons of one device have nothing in common that a stranger sees`() throws {
+  @Test func `two beacons of one device look unrelated to a stranger`() throws {
     let keys = try Self.vectors.keys(of: "alice")
     let signing = try Self.vectors.signing("alice")
     let everyone = [
@@ -121,7 +123,7 @@ struct BeaconTests {
         to: [try Self.vectors.device("bob"), try Self.vectors.device("carol")], by: signing,
         nonce: Bytes16(7, UInt64(number)), secret: Bytes16(9, UInt64(number)))
       #expect(bytes.count == 217)
-      // Behind version and nonce, no four bytes at one place are ever the same, nor any of what must not be seen.
+      // After version and nonce, no four bytes at one position are ever equal, nor any of the secret values.
       for start in stride(from: 17, to: bytes.count - 4, by: 4) {
         let run = [UInt8(start)] + bytes[start..<(start + 4)]
         #expect(runs.insert(run).inserted || number < 2)
@@ -135,7 +137,7 @@ struct BeaconTests {
   }
 
   @Test(arguments: [(0, 217), (1, 217), (4, 217), (5, 313), (8, 313), (9, 505), (16, 505)])
-  func `the length tells how many are missing only roughly`(count: Int, bytes: Int) throws {
+  func `the length reveals the number of missing devices only roughly`(count: Int, bytes: Int) throws {
     let receivers = Set(try (0..<count).map { try Self.vectors.device("device \($0)") })
     let sealed = try Self.vectors.keys(of: "alice").seal(
       Beacon(time: 1, host: .zero, port: 1), to: receivers, by: Self.vectors.signing("alice"),

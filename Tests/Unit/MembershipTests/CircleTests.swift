@@ -4,7 +4,7 @@ import Testing
 import Wire
 
 @Suite struct `A circle` {
-  @Test func `a statement twice is no news`() throws {
+  @Test func `a statement that is received twice changes nothing`() throws {
     var world = try World()
     let bob = try world.certificate(by: world.alice, for: world.bob)
     #expect(try world.circle.insert(bob.bytes))
@@ -26,7 +26,7 @@ import Wire
     #expect(throws: StatementError.wrongCircle) { try Circle(genesis: other) }
   }
 
-  @Test func `a key signs only what names it`() throws {
+  @Test func `a key may sign only bodies that name it`() throws {
     let world = try World()
     let body = AddressStatement(
       circle: world.circle.id, device: DeviceKey(world.alice), clock: 1, addresses: [])
@@ -47,7 +47,7 @@ import Wire
     }
   }
 
-  @Test func `a chain of eight links counts, and of nine does not`() throws {
+  @Test func `a chain of eight links counts, and one of nine does not`() throws {
     var world = try World()
     var issuer = world.alice
     for number in 2...9 {
@@ -59,7 +59,7 @@ import Wire
     }
   }
 
-  @Test func `revocations count to the end of the longest chain`() throws {
+  @Test func `revocations count up to the maximum chain length`() throws {
     var world = try World()
     var chain = [world.alice]
     for number in 2...Limits.chainLinksMax {
@@ -72,7 +72,7 @@ import Wire
     #expect(world.circle.evaluation.status(of: DeviceKey(world.bob)) == .revoked)
   }
 
-  @Test func `of several chains of one length the one with the smallest id is shown`() throws {
+  @Test func `of several chains of one length the one with the smallest id is used`() throws {
     var world = try World()
     let admins = (1...6).map { World.key("admin \($0)") }
     var links: [Statement] = []
@@ -87,7 +87,7 @@ import Wire
     #expect(chain?.last == carol.id)
   }
 
-  @Test func `two peers exchange exactly what differs`() throws {
+  @Test func `two peers exchange exactly the difference`() throws {
     let world = try World()
     let bob = try world.certificate(by: world.alice, for: world.bob)
     let carol = try world.certificate(by: world.alice, for: world.carol)
@@ -103,7 +103,7 @@ import Wire
     #expect(left.setHash == right.setHash)
   }
 
-  @Test func `a circle comes back from its stored statements in any order`() throws {
+  @Test func `a circle is restored from its stored statements in any order`() throws {
     var world = try World()
     world.circle.insert([
       try world.certificate(by: world.alice, for: world.bob),
@@ -115,7 +115,7 @@ import Wire
     #expect(again.addresses(of: DeviceKey(world.bob)) == ["192.0.2.9:9"])
   }
 
-  @Test func `a replaced address statement is named for removal`() throws {
+  @Test func `a replaced address statement is listed for removal`() throws {
     var world = try World()
     let old = try world.addresses(of: world.alice, clock: 5)
     let new = try world.addresses(of: world.alice, clock: 6)
@@ -128,13 +128,13 @@ import Wire
     #expect(world.circle.nextAddressClock(of: DeviceKey(world.alice), now: 9) == 9)
   }
 
-  @Test func `all statements fit into what may wait to be sent`() {
+  @Test func `all statements fit into the send queue`() {
     #expect(Limits.statementsBytesMax + Limits.revocationRoomBytes < Limits.sendBufferBytesMax)
   }
 
-  /// The clock has 64 bits: the last of all is one like any other.
+  /// The clock has 64 bits: the highest value is valid like any other.
   @Test(arguments: [[1, 2], [1 << 63, .max - 1]] as [[UInt64]])
-  func `a fork proof is the same whoever finds it`(clocks: [UInt64]) throws {
+  func `a fork proof is the same, whichever device creates it`(clocks: [UInt64]) throws {
     var world = try World()
     let headers = clocks.map { header(world, clock: $0) }
     let signed = headers.map { header in

@@ -3,7 +3,7 @@ import Sodium
 import Testing
 import Wire
 
-/// Who is premium at millisecond 150, and why not.
+/// Which devices are premium at millisecond 150, and why the others are not.
 @Suite struct `Entitlements` {
   struct Case: Sendable, CustomTestStringConvertible {
     let testDescription: String
@@ -24,7 +24,7 @@ import Wire
 
   static let next = World.key("next issuer")
 
-  /// The root, or whoever claims to be it, pins the next issuer.
+  /// The root, or a key that claims to be the root, pins the next issuer.
   static func pin(_ world: World, by key: SigningKey) throws -> Statement {
     try Statement(
       signing: IssuerStatement(
@@ -91,7 +91,9 @@ import Wire
     },
   ]
 
-  @Test(arguments: cases) func `judge a device by what its issuers say`(_ row: Case) throws {
+  @Test(arguments: cases) func `decide by its issuers' certificates whether a device is premium`(_ row: Case)
+    throws
+  {
     let statements = try row.statements(try World())
     for order in [statements, statements.reversed()] {
       var world = try World()
@@ -101,7 +103,7 @@ import Wire
       #expect(own.reason == row.reason)
       #expect(own.validUntil == row.until)
       let peer = world.circle.peerGate(device: alice, preference: true, at: 150)
-      #expect(peer.reason == row.reason, "a peer judges as the device does itself")
+      #expect(peer.reason == row.reason, "a peer comes to the same result as the device itself")
     }
   }
 
@@ -116,7 +118,7 @@ import Wire
     #expect(world.circle.peerGate(device: bob, preference: true, at: 150).reason == .freeTier)
   }
 
-  @Test func `with any one byte changed are none`() throws {
+  @Test func `with any one byte changed are invalid`() throws {
     let world = try World()
     let bytes = try world.entitlement(by: world.issuer, for: [world.bob], 100..<200).bytes
     for index in bytes.indices {
@@ -126,7 +128,7 @@ import Wire
     }
   }
 
-  @Test func `of another circle are not taken in`() throws {
+  @Test func `of another circle are rejected`() throws {
     var world = try World()
     let other = try Statement(
       signing: Entitlement(
@@ -140,10 +142,10 @@ import Wire
 
   @Test(arguments: [
     (signer: "unknown", time: Int64(150)), (signer: "device", time: 150), (signer: "issuer", time: 9_000),
-  ]) func `move gate time only if an accepted issuer dates them`(signer: String, time: Int64) throws {
+  ]) func `advance gate time only if an accepted issuer dates them`(signer: String, time: Int64) throws {
     var world = try World()
     let key = ["unknown": Self.next, "device": world.alice, "issuer": world.issuer][signer]
-    // For another device: what an issuer says of the time is true for all.
+    // Issued for another device: an issuer's time applies to all.
     let far = try world.entitlement(
       by: try #require(key), for: [world.bob], 8_000..<10_000, issuedAt: 9_000)
     world.circle.insert([far])

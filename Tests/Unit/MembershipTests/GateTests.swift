@@ -4,7 +4,7 @@ import Testing
 import Wire
 
 @Suite struct `The gate` {
-  @Test func `premium and preference both open it`() throws {
+  @Test func `needs both premium and the preference`() throws {
     var world = try World()
     let alice = DeviceKey(world.alice)
     #expect(world.circle.ownGate(device: alice, preference: true, local: .none, at: 150).reason == .freeTier)
@@ -22,7 +22,7 @@ import Wire
     #expect(gate.isOpen && gate.source == .allFeatures && gate.validUntil == nil && gate.nextChange == nil)
   }
 
-  @Test func `a mock purchase ends at its very millisecond`() throws {
+  @Test func `a mock purchase ends at its exact millisecond`() throws {
     let world = try World()
     func gate(_ until: Int64?, at time: Int64) -> Gate {
       world.circle.ownGate(
@@ -35,7 +35,7 @@ import Wire
     #expect(gate(200, at: 200).reason == .entitlementExpired)
   }
 
-  @Test func `a certificate carries on where a mock purchase ends`() throws {
+  @Test func `a certificate continues where a mock purchase ends`() throws {
     var world = try World()
     world.circle.insert([try world.entitlement(by: world.issuer, 100..<300)])
     let gate = world.circle.ownGate(
@@ -65,8 +65,9 @@ import Wire
     (local: .allFeatures, end: Limits.timeMillisecondsMax),
     (local: .mock(until: nil), end: Limits.timeMillisecondsMax),
     (local: .mock(until: 200), end: 200),
-  ]) func `what a build gives itself, peers of a like build believe`(local: LocalPremium, end: Int64?) throws
-  {
+  ]) func `premium that a build grants itself is accepted by peers of the same build`(
+    local: LocalPremium, end: Int64?
+  ) throws {
     let developer = World.key("development")
     var world = try World(developmentIssuer: DeviceKey(developer))
     let alice = DeviceKey(world.alice)
@@ -82,7 +83,7 @@ import Wire
     #expect(world.circle.gateTime(wall: 1, newestFolded: nil) == 1)
   }
 
-  @Test func `a mock purchase that ends before time began makes no certificate`() throws {
+  @Test func `a mock purchase that ends before the epoch issues no certificate`() throws {
     let world = try World()
     #expect(throws: StatementError.self) {
       try world.circle.developmentEntitlement(
@@ -90,7 +91,7 @@ import Wire
     }
   }
 
-  @Test func `the traits of this build agree with its development issuer`() {
+  @Test func `the traits of this build match its development issuer`() {
     let hasTrait = BuildTraits.allFeatures || BuildTraits.mockPurchases
     #expect((BuildTraits.developmentIssuer != nil) == hasTrait)
   }
@@ -112,7 +113,7 @@ import Wire
     #expect(gate.isOpen == (100..<180).contains(time))
   }
 
-  @Test func `the next change is the moment the answer changes`() throws {
+  @Test func `the next change is the moment when the answer changes`() throws {
     var world = try World()
     world.circle.insert([
       try world.entitlement(by: world.issuer, 100..<200), try world.entitlement(by: world.issuer, 150..<250),

@@ -19,7 +19,7 @@ import Wire
       key: key, transport: transport ?? World.transport(of: key), name: name, handshakeHash: handshake)
   }
 
-  @Test func `Bob is welcomed, and reads a circle that he is in`() throws {
+  @Test func `Bob is admitted, and reads a circle of which he is a member`() throws {
     var world = try World()
     let asked = try JoinRequest(request(world.bob).encoded)
     #expect(asked.isProven(handshakeHash: handshake, authenticated: World.transport(of: world.bob)))
@@ -38,7 +38,7 @@ import Wire
     #expect(joined.evaluation.members[DeviceKey(world.bob)]?.name == "phone")
   }
 
-  @Test func `Bob, who missed the answer, gets the same again`() throws {
+  @Test func `Bob, who missed the answer, gets the same one again`() throws {
     var world = try World()
     let first = try world.circle.admit(request(world.bob), role: .member, by: world.alice, at: 5)
     world.circle.insert([try #require(first.certificate)])
@@ -47,7 +47,7 @@ import Wire
     #expect(second.reply == first.reply)
   }
 
-  @Test func `who can't be certified is refused with the reason`() throws {
+  @Test func `a joiner that can't be certified is refused with the reason`() throws {
     var world = try World()
     world.circle.insert([
       try world.certificate(by: world.alice, for: world.bob, role: .member),
@@ -69,7 +69,7 @@ import Wire
     #expect(try refusal(world.dave, World.transport(of: world.carol), by: world.alice) == .keyInUse)
   }
 
-  @Test func `the sixty-fourth device is welcome, the next is not`() throws {
+  @Test func `the sixty-fourth device is admitted, the next is not`() throws {
     var world = try World()
     for number in 2...Limits.devicesMax {
       let answer = try world.circle.admit(
@@ -80,7 +80,7 @@ import Wire
     #expect(answer.reply == .refused(.circleFull))
   }
 
-  @Test func `Bob takes no circle that is not his ticket's, or that does not certify him`() throws {
+  @Test func `Bob rejects a circle that is not his ticket's, or that does not certify him`() throws {
     let world = try World()
     let answer = try world.circle.admit(request(world.bob), role: .member, by: world.alice, at: 5)
     let certificate = try #require(answer.certificate)
@@ -99,7 +99,7 @@ import Wire
     #expect(joined(statements + [[0]], ticket(world), world.bob) == nil)
   }
 
-  @Test func `a ticket is spent by the first joiner, who may come again`() throws {
+  @Test func `a ticket is used up by the first joiner, which may come again`() throws {
     let world = try World()
     let good = ticket(world)
     var ledger = TicketLedger()
@@ -108,7 +108,7 @@ import Wire
     #expect(ledger.open(at: 0) == [good])
     #expect(try ledger.begin(good.id, from: "bob", at: 1) == good)
     #expect(try ledger.role(of: good.id, for: DeviceKey(world.bob), at: 2) == .admin)
-    #expect(!ledger.isSpent(good.id, on: DeviceKey(world.bob)), "it only asked")
+    #expect(!ledger.isSpent(good.id, on: DeviceKey(world.bob)), "it has not joined yet")
     #expect(try ledger.role(of: good.id, for: DeviceKey(world.carol), at: 2) == .admin)
     ledger.spend(good.id, on: DeviceKey(world.bob))
     #expect(try ledger.role(of: good.id, for: DeviceKey(world.bob), at: 3) == .admin)
@@ -121,7 +121,7 @@ import Wire
     #expect(ledger.open(at: 5).isEmpty)
   }
 
-  @Test func `a ticket ends at its very millisecond`() throws {
+  @Test func `a ticket expires at its exact millisecond`() throws {
     let world = try World()
     let good = ticket(world, expiry: 1_000)
     var ledger = TicketLedger()
@@ -134,7 +134,7 @@ import Wire
     #expect(ledger.open(at: 1_000).isEmpty)
   }
 
-  @Test func `ten failures from one address keep it out for a while, and nobody else`() throws {
+  @Test func `ten failures from one address block it for a while, and no other address`() throws {
     let world = try World()
     let good = ticket(world, expiry: 1_000_000)
     let stranger = ticket(world, secret: 2).id
@@ -149,7 +149,7 @@ import Wire
     #expect(try ledger.begin(good.id, from: "eve", at: 1 + Limits.ticketFailureMilliseconds) == good)
   }
 
-  @Test func `who succeeds has not failed`() throws {
+  @Test func `a joiner that succeeds does not count as a failure`() throws {
     let world = try World()
     let good = ticket(world, expiry: 1_000_000)
     var ledger = TicketLedger()
@@ -159,12 +159,12 @@ import Wire
       ledger.succeeded(from: "bob")
     }
     for _ in 0..<Limits.ticketFailuresMax { _ = try ledger.begin(good.id, from: "bob", at: 2) }
-    #expect(throws: TicketLedger.Refusal.limited, "those that began together count too") {
+    #expect(throws: TicketLedger.Refusal.limited, "attempts that began at the same time count too") {
       try ledger.begin(good.id, from: "bob", at: 2)
     }
   }
 
-  @Test func `a hundred failures from everywhere are enough for all`() throws {
+  @Test func `a hundred failures from different addresses block all joins for a while`() throws {
     let world = try World()
     let good = ticket(world, expiry: 1_000_000)
     var ledger = TicketLedger()
@@ -176,7 +176,7 @@ import Wire
     #expect(try ledger.begin(good.id, from: "new", at: 1 + Limits.ticketFailureMilliseconds) == good)
   }
 
-  @Test func `sixteen tickets may be open, expired ones make room`() throws {
+  @Test func `sixteen tickets may be open, and expired ones make room`() throws {
     let world = try World()
     var ledger = TicketLedger()
     for number in 0..<UInt64(Limits.ticketsMax) {
@@ -190,14 +190,14 @@ import Wire
   }
 }
 
-@Suite struct `Tickets and names that are taken` {
+@Suite struct `Used tickets and names` {
   private func ticket(_ world: World, _ secret: Int) -> Ticket {
     Ticket(
       circle: world.circle.id, transport: World.transport(of: world.alice), addresses: ["192.0.2.1:1"],
       secret: Bytes16(0, UInt64(secret)), expiry: 1_000)
   }
 
-  @Test func `spent tickets make room for others, and their joiners may still come again`() throws {
+  @Test func `used tickets make room for others, and their joiners may still come again`() throws {
     let world = try World()
     var ledger = TicketLedger()
     for number in 0..<3 * Limits.ticketsMax {
@@ -210,10 +210,10 @@ import Wire
       (try? ledger.role(
         of: ticket(world, number).id, for: DeviceKey(World.key("device \(number)")), at: 1)) != nil
     }
-    #expect(remembered == Limits.ticketsMax + 1, "they are forgotten before they are too many")
+    #expect(remembered == Limits.ticketsMax + 1, "old ones are forgotten before they are too many")
   }
 
-  @Test func `a name that a member has gets a number, one that a revoked device had is free`() throws {
+  @Test func `a name in use gets a number, and the name of a revoked device is available`() throws {
     var world = try World()
     func name(_ key: SigningKey, _ name: String) throws -> String {
       let request = JoinRequest(key: key, transport: World.transport(of: key), name: name, handshakeHash: [])
@@ -256,12 +256,12 @@ import Wire
     #expect(remote.peerGate(device: member.device, preference: true, at: 550).isOpen)
   }
 
-  @Test func `of a stranger there is none`() throws {
+  @Test func `does not exist for a stranger`() throws {
     let world = try World()
     #expect(world.circle.introduction(of: DeviceKey(world.bob), wallMilliseconds: 1) == nil)
   }
 
-  @Test func `a revoked device is turned away although its chain is in order`() throws {
+  @Test func `a revoked device is rejected although its chain is valid`() throws {
     var world = try World()
     let bob = try world.certificate(by: world.alice, for: world.bob)
     world.circle.insert([bob])

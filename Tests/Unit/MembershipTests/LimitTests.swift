@@ -3,7 +3,7 @@ import Sodium
 import Testing
 import Wire
 
-/// The limits on statements and introductions: at the limit, and one past it.
+/// The limits on statements and introductions: at the limit, and one beyond it.
 @Suite struct LimitTests {
   private func accepted(_ body: () throws -> Statement) -> Bool { (try? body()) != nil }
 
@@ -17,7 +17,7 @@ import Wire
     }
   }
 
-  @Test func `a device names at most 16 addresses of at most 128 bytes`() throws {
+  @Test func `a device announces at most 16 addresses of at most 128 bytes`() throws {
     let world = try World()
     for (count, bytes, isAllowed) in [(16, 128, true), (17, 128, false), (1, 129, false), (0, 0, true)] {
       let list = (0..<count).map { String($0, radix: 36) + String(repeating: "a", count: bytes - 1) }

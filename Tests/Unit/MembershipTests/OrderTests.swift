@@ -4,8 +4,8 @@ import Testing
 import Wire
 
 @Suite struct `A circle is a function of its set` {
-  /// Statements that interact, six at a time: every order of arrival is tried.
-  @Test(arguments: 0..<4) func `every order of arrival gives the same`(scenario: Int) throws {
+  /// Statements that interact, six at a time, in every order of arrival.
+  @Test(arguments: 0..<4) func `gives the same result in every order of arrival`(scenario: Int) throws {
     let world = try World()
     let statements = try scenarios(world)[scenario]
     let devices = [world.alice, world.bob, world.carol, world.dave]
@@ -63,8 +63,8 @@ import Wire
     ]
   }
 
-  /// The address statements replaced leave no trace of the order either.
-  @Test func `of several addresses the newest stays in every order`() throws {
+  /// Replaced address statements leave no trace of the order either.
+  @Test func `keeps the newest of several address statements in every order`() throws {
     let world = try World()
     let statements = [
       try world.addresses(of: world.alice, clock: 1, ["192.0.2.1:1"]),
@@ -81,15 +81,16 @@ import Wire
       var atOnce = world.circle
       let changes = atOnce.insert(order)
       #expect(atOnce.setHash == circle.setHash)
-      #expect(changes.removed.isEmpty, "what came and went in one batch was never there")
+      #expect(
+        changes.removed.isEmpty, "a statement added and replaced in one batch is not reported as removed")
       #expect(Set(changes.added + [world.genesis.id]) == Set(circle.ids))
     }
     #expect(seen.count == 1)
-    #expect(seen.first?.addresses.last == [], "Bob is no member")
+    #expect(seen.first?.addresses.last == [], "Bob is not a member")
   }
 
   /// Every subset of eleven statements by the root, two admins and a thief.
-  @Test func `what must hold holds for every small set`() throws {
+  @Test func `satisfies all invariants for every small set`() throws {
     let world = try World()
     let alphabet = try thieves(world)
     for bits in 0..<(1 << alphabet.count) {
@@ -116,7 +117,7 @@ import Wire
     }
   }
 
-  /// No link of a member's chain is signed by a revoked device that its revocations don't let stand.
+  /// No link of a member's chain is signed by a revoked device, unless its revocations keep that link.
   private func expectHeld(_ chain: [StatementID], in circle: Circle) {
     for id in chain {
       guard let signer = circle.statement(id)?.signer else { continue }
@@ -143,7 +144,7 @@ import Wire
   }
 }
 
-/// All orders of a few things.
+/// All permutations of a few items.
 func permutations<Element>(_ elements: [Element]) -> [[Element]] {
   guard let first = elements.first else { return [[]] }
   return permutations(Array(elements.dropFirst())).flatMap { rest in

@@ -4,7 +4,7 @@ import Testing
 import Wire
 
 @Suite struct `A circle that is flooded` {
-  /// Log cuts by a device about its own logs: statements that cost it nothing but a signature.
+  /// Log cuts by a device of its own logs: statements that cost it only a signature.
   private func flood(_ world: World, by key: SigningKey, _ numbers: Range<Int>) throws -> [Statement] {
     try numbers.map { number in
       try Statement(
@@ -13,7 +13,7 @@ import Wire
     }
   }
 
-  /// Revocations that nobody has to heed, of almost the largest size there is.
+  /// Revocations without effect, of almost the maximum size.
   private func large(_ world: World, by key: SigningKey, _ count: Int) throws -> [Statement] {
     let valid = (0..<1_900).map { StatementID(Bytes32(0, 0, 0, UInt64($0))) }
     return try (0..<count).map { number in
@@ -43,7 +43,7 @@ import Wire
     #expect(try world.circle.insert(world.certificate(by: world.alice, for: world.carol).bytes))
   }
 
-  @Test func `keeps the same in every order, and after two parts have met`() throws {
+  @Test func `keeps the same statements in every order, and after two halves have met`() throws {
     let world = try World()
     let bob = try world.certificate(by: world.alice, for: world.bob)
     let carol = try world.certificate(by: world.bob, for: world.carol)
@@ -62,10 +62,11 @@ import Wire
     one.insert(ofOther)
     other.insert(ofOne)
     #expect(one.setHash == other.setHash && one.setHash == forward.setHash)
-    #expect(forward.evaluation.isMember(DeviceKey(world.carol)), "what it certified comes before what it cut")
+    #expect(
+      forward.evaluation.isMember(DeviceKey(world.carol)), "its certificates are kept before its log cuts")
   }
 
-  @Test func `keeps a MiB of a signer, and the statement that crosses it`() throws {
+  @Test func `keeps 1 MiB of a signer, and the statement that crosses the limit`() throws {
     var world = try World()
     world.circle.insert([try world.certificate(by: world.alice, for: world.bob)])
     let statements = try large(world, by: world.bob, 20)
@@ -79,7 +80,7 @@ import Wire
     #expect(held(world.circle).intersection(statements.map(\.id)).count == most)
   }
 
-  @Test func `keeps of all keys that nobody certified as much as of one`() throws {
+  @Test func `keeps as much of all uncertified keys together as of one`() throws {
     var world = try World()
     let bob = try world.certificate(by: world.alice, for: world.bob)
     let strangers = (0..<6).map { World.key("stranger \($0)") }
@@ -93,7 +94,7 @@ import Wire
     #expect(held(world.circle).isSuperset(of: try flood(world, by: world.bob, 0..<50).map(\.id)))
   }
 
-  @Test func `a member that is no admin certifies nobody by signing`() throws {
+  @Test func `ignores certificates by a member that is not an admin`() throws {
     var world = try World()
     world.circle.insert([try world.certificate(by: world.alice, for: world.bob, role: .member)])
     let strangers = (0..<3).map { World.key("stranger \($0)") }
@@ -121,8 +122,8 @@ import Wire
     #expect(thieves.allSatisfy { world.circle.evaluation.isMember(DeviceKey($0)) })
   }
 
-  /// Whichever key of a level is looked at first: there are eight pairs, so that a wrong order shows.
-  @Test func `takes an admin that its own level makes for one of the next`() throws {
+  /// Whichever key of a level is processed first: with eight pairs a wrong order would show.
+  @Test func `counts an admin certified by one of its own level as one of the next level`() throws {
     var world = try World()
     let near = (0..<8).map { World.key("near \($0)") }
     let far = (0..<8).map { World.key("far \($0)") }
@@ -142,7 +143,7 @@ import Wire
     #expect(missing.isEmpty)
   }
 
-  @Test func `keeps a revocation by an admin although there is no room`() throws {
+  @Test func `keeps a revocation by an admin even if there is no room`() throws {
     var world = try World()
     let thieves = (0..<6).map { World.key("thief \($0)") }
     let certificates = try thieves.map { try world.certificate(by: world.alice, for: $0, role: .member) }
@@ -163,7 +164,7 @@ import Wire
     let isMember = world.circle.evaluation.isMember(DeviceKey(thieves[0]))
     #expect(!isMember)
     let refused = try world.circle.insert([late(by: world.dave)]).refused
-    #expect(!refused.isEmpty, "who is no admin has no word")
+    #expect(!refused.isEmpty, "only admins can revoke")
     #expect(world.circle.insert([try world.revocation(by: world.root, of: world.carol)]).refused.isEmpty)
   }
 

@@ -3,7 +3,7 @@ import Sodium
 import Testing
 import Wire
 
-/// What a revocation says when a person asks for one, and what follows from it.
+/// The statements of a requested revocation, and its consequences.
 @Suite struct RevokingTests {
   private func body(_ statement: Statement) throws -> Revocation {
     guard case .revocation(let body) = statement.content else { throw StatementError.wrongCircle }
@@ -16,7 +16,7 @@ import Wire
     RevocationTerms(device: DeviceKey(key), kept: kept, reinstated: Set(reinstated.map { DeviceKey($0) }))
   }
 
-  /// Alice let Bob and Carol in, Bob let Dave in.
+  /// Alice admitted Bob and Carol, Bob admitted Dave.
   private func family() throws -> (world: World, bob: Statement, carol: Statement, dave: Statement) {
     var world = try World()
     let bob = try world.certificate(by: world.alice, for: world.bob)
@@ -26,7 +26,7 @@ import Wire
     return (world, bob, carol, dave)
   }
 
-  @Test func `what counts of a revoked device stays, and what it signs later is void`() throws {
+  @Test func `valid statements of a revoked device remain valid, and later ones are void`() throws {
     var (world, bob, carol, dave) = try family()
     let eve = World.key("eve")
     let old = try world.revocation(by: world.alice, of: eve)
@@ -46,7 +46,7 @@ import Wire
     #expect(evaluation.known(DeviceKey(world.dave))?.chain.last == dave.id)
   }
 
-  @Test func `what does not count now is not made to count by a revocation`() throws {
+  @Test func `a revocation does not make void statements valid`() throws {
     var (world, bob, _, _) = try family()
     // Carol is a member who signs as if she were an admin.
     let member = try world.certificate(by: world.root, for: World.key("eve"), role: .member)
@@ -54,13 +54,13 @@ import Wire
     world.circle.insert([member, void])
     let eve = try world.circle.revocation(order(World.key("eve")), by: world.alice, at: 9)
     #expect(try body(eve).valid.isEmpty)
-    // What an earlier revocation made void stays so.
+    // Statements voided by an earlier revocation stay void.
     world.circle.insert([try world.revocation(by: world.root, of: world.alice)])
     let again = try world.circle.revocation(order(world.alice), by: world.root, at: 9)
     #expect(try !body(again).valid.contains(bob.id))
   }
 
-  @Test func `revocations by a thief end where the person says so`() throws {
+  @Test func `revocations by a thief are void where the user says so`() throws {
     var (world, bob, carol, dave) = try family()
     // Alice's key is stolen: the thief revokes Bob and Carol.
     world.circle.insert([
@@ -82,7 +82,7 @@ import Wire
     #expect(undone.evaluation.members[DeviceKey(world.bob)] != nil)
   }
 
-  @Test func `a device that began any number of logs can be revoked all the same`() throws {
+  @Test func `a device with any number of logs can still be revoked`() throws {
     let (world, _, _, _) = try family()
     let logs = (0..<4_000).map { number in
       KeptLog(incarnation: Incarnation(Bytes16(0, number)), lane: .records, tips: [World.tip(number)])
@@ -94,7 +94,7 @@ import Wire
     #expect(statement.bytes.count <= Limits.statementBytesMax)
   }
 
-  @Test func `who is out keeps its own logs whole in its own store, and nobody else's`() throws {
+  @Test func `a revoked device keeps its own logs complete in its own store, and no other device's`() throws {
     var (world, _, _, _) = try family()
     let log = World.log(of: world.bob)
     let key = DeviceKey(world.bob)
@@ -103,12 +103,13 @@ import Wire
     let evaluation = world.circle.evaluation
     #expect(evaluation.admission(of: log, at: key) == .open)
     #expect(evaluation.admission(of: log, at: DeviceKey(world.carol)) == .cut([[]]))
-    #expect(evaluation.admission(of: World.log(of: world.dave), at: key) == .cut([[]]), "Bob had let Dave in")
+    #expect(
+      evaluation.admission(of: World.log(of: world.dave), at: key) == .cut([[]]), "Bob had admitted Dave")
     #expect(evaluation.hasCertificate(DeviceKey(world.dave)))
     #expect(!evaluation.hasCertificate(DeviceKey(World.key("nobody"))))
   }
 
-  @Test func `the root key lets in whoever holds a ticket, and a member's does not`() throws {
+  @Test func `the root key admits any device that holds a ticket, and a member's key does not`() throws {
     let (world, _, _, _) = try family()
     let eve = World.key("eve")
     let request = JoinRequest(key: eve, transport: World.transport(of: eve), name: "eve", handshakeHash: [])
@@ -142,24 +143,28 @@ import Wire
     #expect(member?.device == DeviceKey(world.alice))
     #expect(changes.added.count == 1)
     #expect(other.evaluation.status(of: DeviceKey(world.bob)) == .revoked)
-    // Where the other revocation counts, nothing is shown and nobody is let in.
+    // Where the other revocation counts, the proof is omitted and the device is not admitted.
     var bobs = world.circle
     bobs.insert([try world.revocation(by: world.root, of: world.alice)])
     #expect(bobs.introduction(of: DeviceKey(world.alice), wallMilliseconds: 1) == nil)
   }
 
-  @Test func `who is out asks with the chain that it would have, and shows by whose word it is out`() throws {
+  @Test
+  func `a revoked device asks with the chain that it would have, and shows which revocation excludes it`()
+    throws
+  {
     var (world, bob, _, dave) = try family()
     let (key, transport) = (DeviceKey(world.dave), World.transport(of: world.dave))
     let unheard = world.circle
-    // Bob had let Dave in; with Bob goes his certificate.
+    // Bob had admitted Dave; Dave's certificate goes with Bob.
     let end = try world.revocation(by: world.root, of: world.bob)
     world.circle.insert([end])
     #expect(world.circle.evaluation.status(of: key) == .unknown)
     #expect(world.circle.introduction(of: key, wallMilliseconds: 1) == nil)
     let shown = try #require(world.circle.dialledIntroduction(of: key, wallMilliseconds: 1))
     #expect(try Introduction(shown.encoded).chain == [end, world.genesis, bob, dave].map(\.bytes))
-    // Who has heard of it keeps nothing and lets nobody in; who had not takes its end from the device itself.
+    // A device that knows the revocation stores and admits nothing; one that did not learns it from the revoked
+    // device.
     var heard = world.circle
     #expect(throws: AdmissionError.notAMember) { try heard.admit(shown, authenticated: transport) }
     var other = unheard
@@ -167,7 +172,7 @@ import Wire
     #expect(member == nil)
     #expect(changes.added == [end.id])
     #expect(!other.evaluation.isMember(key))
-    // Only the device itself may show it so.
+    // Only the device itself may show it.
     other = unheard
     #expect(throws: AdmissionError.notAMember) {
       try other.admit(shown, authenticated: World.transport(of: world.carol))
@@ -175,7 +180,7 @@ import Wire
     #expect(other.ids == unheard.ids)
   }
 
-  @Test func `who asks is let in where what took it out does not count`() throws {
+  @Test func `a device that asks is admitted where its revocation does not count`() throws {
     var (world, bob, carol, _) = try family()
     let key = DeviceKey(world.carol)
     let thief = try world.revocation(by: world.bob, of: world.carol, valid: [bob, carol])

@@ -23,7 +23,7 @@ import Wire
   }
 
   @Test(arguments: Vectors.all.statements.filter(\.accepted))
-  func `bodies encode as they were`(row: Vectors.StatementRow) throws {
+  func `bodies are encoded with the expected bytes`(row: Vectors.StatementRow) throws {
     let statement = try Statement(unhex(row.bytes))
     guard let encoded = statement.content.body?.encoded else { return }
     var reader = CBORReader(statement.bytes)
@@ -33,7 +33,7 @@ import Wire
   }
 
   @Test(arguments: Vectors.all.statements.filter(\.accepted))
-  func `no byte of a statement can change unseen`(row: Vectors.StatementRow) throws {
+  func `no byte of a statement can be changed undetected`(row: Vectors.StatementRow) throws {
     let bytes = unhex(row.bytes)
     for index in bytes.indices {
       var changed = bytes
@@ -138,7 +138,7 @@ import Wire
       }
       #expect(message.encoded == bytes)
       try admit(message, row)
-    default: Issue.record("\(row.message) is no message")
+    default: Issue.record("\(row.message) is not a message")
     }
   }
 
@@ -160,13 +160,13 @@ import Wire
       #expect(Set(before + changes.added) == Set(circle.ids))
     } catch {
       #expect("\(error)" == row.error)
-      #expect(circle.ids == before, "a peer that is turned away leaves nothing behind")
+      #expect(circle.ids == before, "a rejected peer leaves nothing behind")
     }
   }
 }
 
 extension Statement.Content {
-  /// The body, where one key signs it.
+  /// The body, if only one key may sign it.
   var body: (any StatementBody)? {
     switch self {
     case .genesis(let body): body

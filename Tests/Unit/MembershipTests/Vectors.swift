@@ -84,7 +84,7 @@ struct Vectors: Decodable, Sendable {
   }()
 }
 
-/// The bytes that a vector's hexadecimal text stands for.
+/// The bytes of a vector's hexadecimal text.
 func unhex(_ text: String?) -> [UInt8] {
   guard let text, let bytes = bytesFromHexadecimal(text) else { return [] }
   return bytes

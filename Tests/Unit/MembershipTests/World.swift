@@ -2,7 +2,7 @@ import Membership
 import Sodium
 import Wire
 
-/// Keys that are the same in every run, and the statements they sign.
+/// Keys that are the same in every run, and the statements that they sign.
 struct World {
   let root = World.key("root")
   let alice = World.key("alice")
@@ -81,7 +81,7 @@ struct World {
   }
 }
 
-/// All that a circle answers, as one comparable value.
+/// The answers of a circle to all queries, as one comparable value.
 struct Snapshot: Hashable {
   var setHash: Bytes32
   var members: [DeviceKey: Member]

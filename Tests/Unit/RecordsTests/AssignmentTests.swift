@@ -17,7 +17,7 @@ private struct Names: ReferenceResolver {
   }
 }
 
-/// The values of a kind's fields by name, as typed.
+/// The values of a kind's fields by name, in the typed form.
 private func values(
   _ kind: Kind, _ text: [(String, String)], held: [String: Value] = [:]
 ) throws -> [String: Value] {
@@ -28,7 +28,7 @@ private func values(
 }
 
 struct AssignmentTests {
-  @Test func `a lodging is typed as in the manual`() throws {
+  @Test func `the lodging example of the manual is parsed`() throws {
     let lodging = try values(
       Registry.lodging,
       [
@@ -44,7 +44,7 @@ struct AssignmentTests {
       ])
   }
 
-  @Test func `a part that is not named keeps what is held`() throws {
+  @Test func `omitted parts of a structured value keep their values`() throws {
     let held: [String: Value] = [
       "cost": .array([.text("1"), .text("EUR")]), "start": .array([.integer(0), .text("Lab/East")]),
       "location": .array([.float(1), .float(2)]),
@@ -65,7 +65,7 @@ struct AssignmentTests {
         == ["location": .array([.float(-3.5), .float(2)])])
   }
 
-  @Test func `a log gets the zone of the device and the day of its zone`() throws {
+  @Test func `a log gets the zone of the device and the day in that zone`() throws {
     #expect(
       try values(Registry.habitEntry, [("date", "2026-05-03"), ("value", "2")]) == [
         "date": .array([.integer(1_777_766_400_000 - 20_700_000), .text("Lab/East"), .text("2026-05-03")]),
@@ -73,7 +73,7 @@ struct AssignmentTests {
       ])
   }
 
-  @Test func `structured values are typed as words`() throws {
+  @Test func `structured values can be typed as words`() throws {
     let habit = try values(
       Registry.habit,
       [
@@ -92,7 +92,8 @@ struct AssignmentTests {
     ("schedule", "daily"), ("schedule", "mon,wed,sun"), ("reminders", "08:05,20:30"), ("reminders", "00:00"),
     ("frequency", "oncePerDay"), ("frequency", "everyEntry:30"),
   ])
-  func `structured values are shown as they are typed`(field: String, typed: String) throws {
+  func `structured values are shown in the form in which they are typed`(field: String, typed: String) throws
+  {
     let value = try #require(try values(Registry.habit, [(field, typed)])[field])
     let type = try #require(Registry.habit.field(named: field)?.type)
     guard case .list(let shape) = type else { throw FieldError(field: field, value: nil, allowed: "a list") }
@@ -136,7 +137,7 @@ struct AssignmentTests {
   ]
 
   @Test(arguments: refused)
-  func `a bad value names the field, the value and what is allowed`(
+  func `an invalid value is reported with the field, the value and what is allowed`(
     kind: Kind, text: [(String, String)], message: String
   ) {
     do {
@@ -147,7 +148,7 @@ struct AssignmentTests {
     }
   }
 
-  @Test func `a new record needs the fields that its kind cannot be without`() throws {
+  @Test func `a new record needs the required fields of its kind`() throws {
     let id = RecordID(Bytes16(0, 1))
     #expect(throws: FieldError.self) {
       try Registry.trip.validate(RecordDraft(Registry.trip, id), isNew: true)

@@ -27,13 +27,14 @@ struct ColumnTests {
   ]
 
   @Test(arguments: held)
-  func `a value goes to columns and comes back with the same bytes`(type: FieldType, value: Value) throws {
+  func `a value is stored in columns and comes back with the same bytes`(type: FieldType, value: Value) throws
+  {
     let columns = try #require(type.columns(of: value), "\(type) \(value)")
     #expect(columns.count == type.columnTypes.count)
     #expect(try #require(type.value(from: columns[...])).encoded == value.encoded)
   }
 
-  @Test func `null is no value in any type`() throws {
+  @Test func `null is not a value of any type`() throws {
     for type in Set(Self.held.map(\.0)) {
       let columns = try #require(type.columns(of: .null))
       #expect(columns.allSatisfy { $0 == .null })
@@ -63,11 +64,11 @@ struct ColumnTests {
   ]
 
   @Test(arguments: refused)
-  func `a value of another type is not taken`(type: FieldType, value: Value) {
+  func `a value of another type is not accepted`(type: FieldType, value: Value) {
     #expect(!type.accepts(value))
   }
 
-  @Test func `bytes that are no value are not taken, and leave the columns as they were`() {
+  @Test func `bytes that are not a value are not accepted, and leave the columns unchanged`() {
     var columns: [ColumnValue] = [.integer(1)]
     for bytes: [UInt8] in [[], [0x82, 0x05], [0x05, 0x05], [0xff], [0x82, 0x05, 0x18, 0x05]] {
       #expect(!FieldType.instant.appendColumns(of: bytes, in: 0..<bytes.count, to: &columns))

@@ -4,7 +4,7 @@ import Wire
 
 struct ContentTests {
   @Test(arguments: [0, 1, 32_768, 32_769, 49_152, 49_153, 1_000_000])
-  func `bytes are cut and joined again`(count: Int) {
+  func `bytes are split and joined again`(count: Int) {
     let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) }
     let cut = Contents.cut(bytes)
     #expect(cut.records.isEmpty == (count <= 32_768))
@@ -20,31 +20,31 @@ struct ContentTests {
     #expect(Contents.parts(of: cut.value).count == cut.records.count)
   }
 
-  @Test func `what is not all here cannot be joined`() {
+  @Test func `incomplete content cannot be joined`() {
     let cut = Contents.cut([UInt8](repeating: 7, count: 100_000))
     #expect(Contents.join(cut.value) { _ in nil } == nil)
     #expect(Contents.join(.null) { _ in nil } == nil)
   }
 
   @Test(arguments: [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")])
-  func `base64 is that of RFC 4648`(text: String, encoded: String) {
+  func `base64 matches RFC 4648`(text: String, encoded: String) {
     #expect(Base64.encode(Array(text.utf8)) == encoded)
     #expect(Base64.decode(encoded) == Array(text.utf8))
   }
 
-  @Test func `line breaks in base64 are passed over, everything else is refused`() {
+  @Test func `line breaks in base64 are skipped, everything else is refused`() {
     #expect(Base64.decode("Zm9v\r\nYmFy") == Array("foobar".utf8))
     for text in ["Z", "Zg=", "Zg", "Zg==Zg==", "=Zg=", "====", "Z===", "Zm9v!", "Zm 9v", "Zm9_"] {
       #expect(Base64.decode(text) == nil, "\(text)")
     }
   }
 
-  @Test func `bytes that are not those of the id are no part of a file`() {
+  @Test func `bytes that do not match their id are not part of a file`() {
     let cut = Contents.cut([UInt8](repeating: 7, count: 100_000))
     #expect(Contents.join(cut.value) { _ in [1, 2, 3] } == nil)
   }
 
-  @Test func `a content named thousands of times is no file of gigabytes`() {
+  @Test func `a content that refers to one part thousands of times does not expand to gigabytes`() {
     let part = [UInt8](repeating: 7, count: Limits.blobBytesMax)
     let id = Value.bytes(RecordID(contentOf: part).bytes)
     let most = Limits.attachmentBytesMax / part.count

@@ -3,7 +3,7 @@ import Testing
 import Wire
 
 struct RecordIDTests {
-  @Test func `a UUID of either case is the id, and is written in upper case`() throws {
+  @Test func `a UUID of either case is an id, and is written in upper case`() throws {
     let text = "0F8FAD5B-D9CB-469F-A165-70867728950E"
     let id = try #require(RecordID(uuid: text))
     #expect(id == RecordID(uuid: text.lowercased()))
@@ -16,19 +16,19 @@ struct RecordIDTests {
     "0F8FAD5B-D9CB-469F-A165-70867728950G", "0F8FAD5B-D9CB-469F-A1657-0867728950E",
     "0F8FAD5B-D9CB-469F-A165-70867728950é",
   ])
-  func `what is no UUID is none`(text: String) { #expect(RecordID(uuid: text) == nil) }
+  func `invalid UUIDs are refused`(text: String) { #expect(RecordID(uuid: text) == nil) }
 
-  @Test func `a text gives one id for each kind`() {
+  @Test func `a text gives one id per kind`() {
     let health = RecordID(kind: Registry.category, key: "health")
     #expect(health == RecordID(kind: Registry.category, key: "health"))
     #expect(health != RecordID(kind: Registry.setting, key: "health"))
     #expect(health != RecordID(kind: Registry.category, key: "Health"))
-    // As in Protocol/records.md.
+    // The example of Protocol/records.md.
     #expect(health.uuid == "D2B0CE44-28AA-CE68-CD1A-5A9AF92DBBA1")
     #expect(RecordID(contentOf: Array("waymark".utf8)).uuid == "39D81B0F-805D-14CB-4155-19FDD493FA43")
   }
 
-  @Test func `new ids carry their time, version and variant, and sort by time`() {
+  @Test func `new ids contain their time, version and variant, and sort by time`() {
     let random = Bytes16(.max, .max)
     let early = RecordID(milliseconds: 0x0123_4567_89ab, random: random)
     #expect(early.uuid == "01234567-89AB-7FFF-BFFF-FFFFFFFFFFFF")

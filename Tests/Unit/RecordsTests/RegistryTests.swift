@@ -35,7 +35,7 @@ struct RegistryTests {
       guard let parent = kind.parent else { continue }
       switch kind.field(parent)?.type {
       case .reference, .owner: break
-      default: Issue.record("\(kind.name) has a parent that names no record")
+      default: Issue.record("\(kind.name) has a parent that is not a record")
       }
     }
   }
@@ -52,9 +52,10 @@ struct RegistryTests {
     }
   }
 
-  /// The chapter as rows of its tables: kind, number, field, type, columns, names.
+  /// The tables of the chapter, row by row: kind, number, field, type, columns, names.
   private func chapter() throws -> String {
-    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
       .deletingLastPathComponent()
     return try String(contentsOf: root.appending(path: "Protocol/records.md"), encoding: .utf8)
   }
@@ -73,7 +74,7 @@ struct RegistryTests {
     #expect(rows.subtracting(known).isEmpty)
   }
 
-  @Test func `the chapter names the fixed ids`() throws {
+  @Test func `the chapter lists the fixed ids`() throws {
     let text = try chapter()
     #expect(text.contains("`\(Registry.noneID.uuid)`"))
     #expect(text.contains("`\(Registry.profileID.uuid)`"))
@@ -97,7 +98,7 @@ extension Field {
 }
 
 extension Field {
-  /// The row of the table of limits; nil for a field without any.
+  /// The row of the table of limits; nil for a field without limits.
   func limitRow(of kind: Kind) -> String? {
     var limits: [String] = []
     if rule.isRequired { limits.append("needed in a new record") }

@@ -9,7 +9,7 @@ import Wire
     (0..<count).map { EntryDraft(.put, key(1, UInt64($0)), [(1, value)]) }
   }
 
-  /// The sets chain, tick, belong to one operation and hold all entries in order.
+  /// The sets form a chain with rising clocks, belong to one operation and contain all entries in order.
   private func check(_ sets: [VerifiedChangeSet], entries: Int) {
     for (before, after) in zip(sets, sets.dropFirst()) {
       #expect(after.header.sequence == before.header.sequence + 1)
@@ -21,14 +21,14 @@ import Wire
     #expect(keys.count == entries && zip(keys, keys.dropFirst()).allSatisfy { $0 <= $1 })
   }
 
-  @Test func `a transaction is cut at a thousand entries`() throws {
+  @Test func `a transaction is split at a thousand entries`() throws {
     var alice = author(.alice)
     let sets = try alice.write(puts(2_001), operation: anOperation, wall: 5)
     #expect(sets.map(\.body.entries.count) == [1_000, 1_000, 1])
     check(sets, entries: 2_001)
   }
 
-  @Test func `a transaction is cut at the bytes of a set`() throws {
+  @Test func `a transaction is split at the byte limit of a set`() throws {
     var alice = author(.alice)
     let text = Value.text(String(repeating: "t", count: 40_000))
     let sets = try alice.write(puts(20, text), operation: anOperation, wall: 5)
@@ -37,7 +37,7 @@ import Wire
     check(sets, entries: 20)
   }
 
-  @Test func `a transaction is cut at the items of a set`() throws {
+  @Test func `a transaction is split at the item limit of a set`() throws {
     var alice = author(.alice)
     let list = Value.array(Array(repeating: .null, count: 1_500))
     let sets = try alice.write(puts(30, list), operation: anOperation, wall: 5)
@@ -45,7 +45,7 @@ import Wire
     check(sets, entries: 30)
   }
 
-  @Test func `what is written to one record is not cut apart`() throws {
+  @Test func `writes to one record are not split`() throws {
     var alice = author(.alice)
     var drafts = puts(1_000)
     drafts.append(EntryDraft(.restore, key(1, 999)))
@@ -55,7 +55,7 @@ import Wire
   }
 
   @Test(arguments: [64, 65, 128, 129, 200])
-  func `unseen logs beyond the limit are joined by empty sets first`(count: Int) throws {
+  func `unseen logs beyond the limit are first declared by empty sets`(count: Int) throws {
     let unseen = (0..<count).map {
       Dependency(
         device: DeviceKey(Bytes32(9, 0, 0, UInt64($0))), incarnation: Device.bob.incarnation, sequence: 1,
@@ -72,7 +72,7 @@ import Wire
     #expect(more[0].header.dependencies.isEmpty)
   }
 
-  @Test func `only the first set of a transaction names what was seen`() throws {
+  @Test func `only the first set of a transaction declares dependencies`() throws {
     let seen = Dependency(
       device: Device.bob.key, incarnation: Device.bob.incarnation, sequence: 1, id: ChangeSetID(.zero))
     var alice = author(.alice, unseen: [seen])
@@ -81,7 +81,7 @@ import Wire
   }
 
   @Test(arguments: [
-    // seen ms, seen counter, wall, expected ms, expected counter
+    // columns: seen ms, seen counter, wall, expected ms, expected counter
     (0, 0, 1_000, 1_000, 0),
     (1_000, 0, 1_000, 1_000, 1),
     (1_000, 7, 999, 1_000, 8),
@@ -92,7 +92,7 @@ import Wire
     (1_000, 0, -5, 1_000, 1),
     (0, 0, 0, 0, 1),
   ])
-  func `a local clock is above what was seen and not below the wall`(
+  func `a local clock is above what was seen and not below the wall clock`(
     seen: Int64, counter: UInt64, wall: Int64, milliseconds: Int64, next: UInt16
   ) throws {
     let before = Clock(raw: Clock(milliseconds: seen).raw | counter)
@@ -102,14 +102,14 @@ import Wire
     #expect(alice.position.clock == clock)
   }
 
-  @Test func `a least clock raises every set of the write`() throws {
+  @Test func `a minimum clock raises every set of the write`() throws {
     var alice = author(.alice)
     let least = Clock(milliseconds: 700)
     let sets = try alice.write(puts(1_001), operation: anOperation, wall: 5, leastClock: least)
     #expect(sets.map(\.header.clock) == [least, least.next])
   }
 
-  @Test func `a refused write leaves no trace, though sets before it were fine`() throws {
+  @Test func `a refused write leaves no trace, even if the sets before it were valid`() throws {
     let large = Value.array(Array(repeating: .text(String(repeating: "t", count: 60_000)), count: 5))
     let deep = (0..<9).reduce(Value.null) { inner, _ in .array([inner]) }
     let refused: [EntryDraft] = [
@@ -137,7 +137,7 @@ import Wire
     }
   }
 
-  @Test func `at the end of time a write is refused, not wrapped`() throws {
+  @Test func `a write at the maximum clock is refused instead of wrapping around`() throws {
     var alice = author(.alice, clock: Clock(raw: .max - 1))
     #expect(throws: ChangeSetError.self) { try alice.write(puts(1), operation: anOperation, wall: 5) }
     var bob = author(.bob, sequence: UInt64(Int64.max), previous: ChangeSetID(.zero))

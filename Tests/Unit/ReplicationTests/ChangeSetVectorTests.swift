@@ -10,7 +10,7 @@ import Wire
 
   init() throws { file = try vectors("change-sets.json", as: ChangeSetVectors.self) }
 
-  @Test func `accepted sets are read with the ids and contents that Python gave them`() throws {
+  @Test func `accepted sets are read with the ids and contents from Python`() throws {
     for vector in file.accepted {
       let operation = try #require(OperationID(hex: vector.write.operation))
       for (index, sealed) in vector.sets.enumerated() {
@@ -28,7 +28,7 @@ import Wire
     }
   }
 
-  @Test func `the author writes what Python writes, byte for byte`() throws {
+  @Test func `the author writes the same bytes as Python`() throws {
     for vector in file.accepted {
       let write = vector.write
       var author = try file.author(of: vector)
@@ -67,7 +67,7 @@ import Wire
     }
   }
 
-  @Test func `each broken rule is refused by its own check`() throws {
+  @Test func `each broken rule is detected by its own check`() throws {
     #expect(file.refused.count > 120)
     for vector in file.refused {
       let comment = Comment(rawValue: "\(vector.flag): \(vector.name)")
@@ -77,7 +77,7 @@ import Wire
     }
   }
 
-  /// Which check refuses the set; nil if none does.
+  /// The check that refuses the set; nil if none does.
   private static func stage(of raw: RawChangeSet) -> String? {
     do {
       _ = try VerifiedChangeSet(verifying: raw)
@@ -107,7 +107,7 @@ import Wire
     }
   }
 
-  @Test func `header and body cut short anywhere are refused before anything else is asked`() throws {
+  @Test func `header and body truncated anywhere are refused before any other check`() throws {
     let raw = try file.accepted[2].sets[0].raw()
     for count in raw.header.indices {
       #expect(throws: ChangeSetError.self) { try ChangeSetHeader(decoding: Array(raw.header[..<count])) }

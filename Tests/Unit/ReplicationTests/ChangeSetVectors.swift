@@ -44,7 +44,7 @@ struct ChangeSetVectors: Decodable {
     let sets: [Sealed]
   }
 
-  /// What the author knew and wanted.
+  /// The author's state and its drafts.
   struct Write: Decodable {
     let lane: UInt8
     let sequence: String
@@ -79,7 +79,7 @@ struct ChangeSetVectors: Decodable {
   let atTheLimits: [Sealed]
   let refused: [Refused]
 
-  /// The author of a vector, as it was before it wrote.
+  /// The author of a vector, in its state before the write.
   func author(of vector: Accepted) throws -> Author {
     let write = vector.write
     guard let device = devices.first(where: { $0.name == vector.author }),
@@ -96,7 +96,7 @@ struct ChangeSetVectors: Decodable {
   }
 }
 
-/// One entry as the vectors describe it.
+/// One entry in the notation of the vectors.
 struct DescribedEntry: Decodable {
   struct Field: Decodable {
     let field: UInt32

@@ -5,7 +5,7 @@ import Wire
 @testable import Replication
 
 @Suite struct ClockTests {
-  @Test func `ticking is above what was seen, at least the wall, and no higher than either asks`() {
+  @Test func `a tick is above what was seen, at least the wall clock, and no higher than necessary`() {
     var random = SeededRandom(seed: 3)
     for _ in 0..<5_000 {
       let seen = Clock(raw: random.next() >> UInt64(random.below(40)) & (.max - 1))
@@ -17,19 +17,19 @@ import Wire
     }
   }
 
-  @Test func `clocks of several devices never go back along causality`() {
+  @Test func `clocks of several devices never decrease along causality`() {
     var random = SeededRandom(seed: 4)
     var clocks = [Clock.zero, .zero, .zero]
     for _ in 0..<3_000 {
       let (sender, receiver) = (random.below(3), random.below(3))
-      // Each device's wall clock is off by its own amount and stands still now and then.
+      // Each device's wall clock is off by its own amount and stops now and then.
       let wall = Int64(sender) * 90_000 + Int64(random.below(50))
       let sent = Clock.ticking(after: clocks[sender], wall: wall)
       #expect(sent > clocks[sender])
       clocks[sender] = sent
       clocks[receiver] = max(clocks[receiver], sent)
     }
-    // Nobody's clock ran further ahead than the fastest wall clock and the count of writes.
+    // No clock ran further ahead than the fastest wall clock plus the number of writes.
     #expect(clocks.allSatisfy { $0.milliseconds <= 2 * 90_000 + 50 + 1 })
   }
 
@@ -47,7 +47,7 @@ import Wire
     #expect(Clock(milliseconds: .max).milliseconds == 1 << 48 - 1)
   }
 
-  @Test func `stamps compare as their bytes: clock, device, set`() {
+  @Test func `stamps compare like their bytes: clock, device, set`() {
     var random = SeededRandom(seed: 5)
     func stamp() -> Stamp {
       func word() -> UInt64 { random.below(3) == 0 ? random.next() : UInt64(random.below(2)) }

@@ -50,7 +50,7 @@ struct CutVectors: Decodable {
 
   init() throws { cases = try vectors("cuts.json", as: CutVectors.self).cases }
 
-  /// What a stage shows, in words.
+  /// The expected state of a stage, in words.
   private struct Shown: Equatable {
     var heads: Set<String>
     let digest: String
@@ -78,7 +78,7 @@ struct CutVectors: Decodable {
     _ = try store.admit(by: { cuts[$0].map { .cut($0) } ?? .open }, horizon: Self.horizon)
   }
 
-  /// Brings sets, and those again that have had no place, until none has one.
+  /// Adds sets, and retries those that had no position, until none is accepted any more.
   private func bring(
     _ sets: [VerifiedChangeSet], to store: Store, _ waiting: inout [VerifiedChangeSet]
   ) throws {
@@ -96,7 +96,7 @@ struct CutVectors: Decodable {
     }
   }
 
-  @Test func `logs that are cut fold as Python says, whenever what comes`() throws {
+  @Test func `cut logs fold as in Python, whatever the order of arrival`() throws {
     #expect(cases.count > 20)
     var random = SeededRandom(seed: 67)
     for each in cases {

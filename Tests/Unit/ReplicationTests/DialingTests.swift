@@ -3,7 +3,7 @@ import Wire
 
 @testable import Replication
 
-/// A table of addresses, and what happens to them; every line starts from a fresh table at time 0.
+/// A table of addresses, and what happens to them; every test starts with a fresh table at time 0.
 @Suite struct DialingTests {
   static let bob = Device.bob.key
 
@@ -35,13 +35,13 @@ import Wire
     #expect(Self.due(&dialing, 0) == ["a:1"])
   }
 
-  @Test func `the addresses of a device that is out of the circle are forgotten`() {
+  @Test func `the addresses of a revoked device are forgotten`() {
     var dialing = Self.table(("a:1", Self.bob), ("b:1", nil))
     dialing.forget { $0 == Self.bob }
     #expect(Self.due(&dialing, 0) == ["b:1"])
   }
 
-  @Test func `a device that is out dials once in a quarter of an hour, and at once when it is in again`() {
+  @Test func `a revoked device dials every quarter of an hour, and at once when it is a member again`() {
     var waits: [Moment] = []
     for seed in 0..<40 {
       var dialing = Dialing(seed: UInt64(seed))
@@ -64,7 +64,7 @@ import Wire
     #expect(waits.reduce(0, +) / 40 > 5 * 60_000)
   }
 
-  @Test func `of two addresses of one device one is dialled at a time, and nobody waits for nothing`() {
+  @Test func `of two addresses of one device one is dialled at a time, and no timer is set in vain`() {
     var dialing = Self.table(("a:1", Self.bob), ("b:1", Self.bob))
     #expect(Self.due(&dialing, 0) == ["a:1"])
     #expect(dialing.nextDue(connected: [], paused: []) == nil)
@@ -74,7 +74,7 @@ import Wire
   }
 
   @Test(arguments: [(1, 1_000), (2, 2_000), (5, 16_000), (9, 256_000), (12, 300_000), (60, 300_000)])
-  func `failures wait longer each time, up to five minutes`(failures: Int, most: Moment) {
+  func `failures are retried at growing intervals, up to five minutes`(failures: Int, most: Moment) {
     var longest: Moment = 0
     for seed in 0..<40 {
       var dialing = Dialing(seed: UInt64(seed))
@@ -119,7 +119,7 @@ import Wire
     #expect(Self.due(&dialing, wait) == ["a:1"])
   }
 
-  @Test func `an address learnt again keeps its state, and may learn its device`() {
+  @Test func `an address that is learnt again keeps its state, and may learn its device`() {
     var dialing = Self.table(("a:1", nil))
     dialing.failed("a:1", .refused, now: 0)
     let next = dialing.entries[0].nextAttempt
@@ -130,7 +130,7 @@ import Wire
     #expect(dialing.entries[0].lastFailure == .refused)
   }
 
-  @Test func `what nobody announces any more is forgotten, and what a person gave is not`() {
+  @Test func `addresses no longer announced are forgotten, unless the user gave them`() {
     var dialing = Self.table(("given:1", nil))
     for number in 0..<600 {
       dialing.announced([Self.bob: ["at home:1", "given:1", "hotel \(number):1"]], now: 0)
@@ -141,10 +141,10 @@ import Wire
     #expect(dialing.entries.map(\.address).sorted() == ["given:1", "hotel 599:1"])
     dialing.announced([Self.bob: ["hotel 599:1"]], now: 1)
     dialing.announced([:], now: 1)
-    // Then it is like any other that only a beacon has named.
+    // Then it is treated like any other that only a beacon has named.
     for _ in 0..<3 { dialing.failed("hotel 599:1", .timeout, now: 2) }
     #expect(dialing.entries.map(\.address) == ["given:1"])
-    // One that a beacon named first is announced for no longer either.
+    // The same holds for one that a beacon named before it was announced.
     dialing.found("cafe:1", of: Self.bob, now: 3)
     dialing.announced([Self.bob: ["cafe:1"]], now: 3)
     dialing.announced([:], now: 4)
@@ -152,12 +152,12 @@ import Wire
     #expect(dialing.entries.map(\.address) == ["given:1"])
   }
 
-  @Test func `of two who announce one address the handshake shows whose it is`() {
+  @Test func `if two devices announce one address the handshake decides whose it is`() {
     let carol = DeviceKey(Bytes32(7, 7, 7, 7))
     var dialing = Dialing(seed: 1)
     dialing.announced([Self.bob: ["192.168.1.20:7433"]], now: 0)
     dialing.announced([Self.bob: ["192.168.1.20:7433"], carol: ["192.168.1.20:7433"]], now: 0)
-    // Whoever of the two is connected, it may be the other's.
+    // Whichever of the two is connected, it may be the other's.
     #expect(Self.due(&dialing, 0, connected: [carol]) == ["192.168.1.20:7433"])
     dialing.succeeded("192.168.1.20:7433", Self.bob, now: 1)
     dialing.ended("192.168.1.20:7433", now: 10_000)
@@ -166,7 +166,7 @@ import Wire
     #expect(Self.due(&dialing, 90_000, connected: [Self.bob]) == [])
   }
 
-  @Test func `an address that is new is dialled before many that are dead`() {
+  @Test func `a new address is dialled before many dead ones`() {
     var dialing = Dialing(seed: 1)
     let dead = (0..<40).map { "dead \($0):1" }
     dialing.announced([Self.bob: dead], now: 0)
@@ -179,14 +179,14 @@ import Wire
     #expect(Self.due(&dialing, 50_000_000) == ["new:1"])
   }
 
-  @Test func `a person in a hurry need not wait`() {
+  @Test func `an impatient user need not wait`() {
     var dialing = Self.table(("a:1", nil))
     for _ in 0..<9 { dialing.failed("a:1", .timeout, now: 0) }
     dialing.hurry(now: 1)
     #expect(Self.due(&dialing, 1) == ["a:1"])
   }
 
-  @Test func `addresses have a limit`() {
+  @Test func `the number of addresses is limited`() {
     var dialing = Dialing(seed: 1)
     for number in 0..<600 { dialing.add("a:\(number)", of: nil, now: 0) }
     #expect(dialing.entries.count == 512)

@@ -19,7 +19,7 @@ struct DiscoveryTests {
 
   // MARK: Receiving
 
-  @Test func `a beacon is believed once`() {
+  @Test func `a beacon is accepted once`() {
     var discovery = Discovery(seed: 1)
     #expect(judge(&discovery, Self.noon) == .believed)
     #expect(judge(&discovery, Self.noon) == .repeated)
@@ -27,7 +27,7 @@ struct DiscoveryTests {
     #expect(judge(&discovery, Self.noon + 1) == .believed)
   }
 
-  @Test func `what was believed before a restart is not believed after it`() {
+  @Test func `a beacon accepted before a restart is not accepted after it`() {
     var discovery = Discovery(seed: 1)
     #expect(judge(&discovery, Self.noon) == .believed)
     discovery = Discovery(seed: 2, times: discovery.times)
@@ -35,7 +35,7 @@ struct DiscoveryTests {
     #expect(judge(&discovery, Self.noon + 1) == .believed)
   }
 
-  @Test func `beacons of clocks that ran ahead do not outlast these`() {
+  @Test func `beacons of a clock that ran ahead are not kept once it is corrected`() {
     var discovery = Discovery(seed: 1)
     let later = Self.noon + 1_000_000_000
     #expect(judge(&discovery, later, wall: later) == .believed)
@@ -43,7 +43,7 @@ struct DiscoveryTests {
     #expect(judge(&discovery, later) == .otherTime(1_000_000_000))
   }
 
-  @Test func `a beacon that comes from another address than it names is not believed`() {
+  @Test func `a beacon sent from another address than it names is rejected`() {
     var discovery = Discovery(seed: 1)
     #expect(judge(&discovery, Self.noon, from: Bytes16(0, 0xffff_c0a8_0115)) == .elsewhere)
     #expect(judge(&discovery, Self.noon) == .believed)
@@ -53,12 +53,12 @@ struct DiscoveryTests {
     (noon + 600_000, Discovery.Verdict.believed), (noon + 600_001, .otherTime(600_001)),
     (noon - 600_000, .believed), (noon - 600_001, .otherTime(-600_001)), (0, .otherTime(-noon)),
   ])
-  func `a beacon of another time is not believed`(time: Int64, verdict: Discovery.Verdict) {
+  func `a beacon too far from the present time is rejected`(time: Int64, verdict: Discovery.Verdict) {
     var discovery = Discovery(seed: 1)
     #expect(judge(&discovery, time) == verdict)
   }
 
-  @Test(arguments: [Moment.min, .max, -1]) func `no clock makes the judgement trap`(wall: Moment) {
+  @Test(arguments: [Moment.min, .max, -1]) func `no clock value traps`(wall: Moment) {
     var discovery = Discovery(seed: 1)
     for time in [0, Limits.timeMillisecondsMax] {
       guard case .otherTime = judge(&discovery, time, wall: wall) else {
@@ -68,7 +68,7 @@ struct DiscoveryTests {
     }
   }
 
-  @Test func `of one member so many are taken in a row, and then one every two seconds`() {
+  @Test func `beacons of one member are accepted in a burst, then one every two seconds`() {
     var discovery = Discovery(seed: 1)
     var time = Self.noon
     func next(_ now: Moment) -> Discovery.Verdict {
@@ -83,7 +83,7 @@ struct DiscoveryTests {
     #expect(next(1_000_000) == .believed)
   }
 
-  @Test func `one member that sends too many does not keep others from being heard`() {
+  @Test func `one member that sends too many does not block the others`() {
     var discovery = Discovery(seed: 1)
     for number in 0..<20 { _ = judge(&discovery, Self.noon + Int64(number)) }
     let carol = discovery.judge(
@@ -95,7 +95,7 @@ struct DiscoveryTests {
 
   // MARK: Sending
 
-  /// The moments of rounds until an hour is over.
+  /// The moments of rounds within an hour.
   private func rounds(_ discovery: inout Discovery, missing: [DeviceKey]) -> [Moment] {
     var moments: [Moment] = []
     discovery.begin(now: 0)
@@ -105,7 +105,7 @@ struct DiscoveryTests {
     return moments
   }
 
-  @Test func `beacons go out at once, then less and less often, at most every half minute or so`() {
+  @Test func `beacons are sent at once, then less and less often, at most about every half minute`() {
     var discovery = Discovery(seed: 1)
     let moments = rounds(&discovery, missing: [Self.bob])
     let pauses = zip(moments, moments.dropFirst()).map { $1 - $0 }
@@ -116,14 +116,14 @@ struct DiscoveryTests {
     #expect((90...170).contains(moments.count))
   }
 
-  @Test func `at rest a network carries less than twenty bytes a second of it`() {
+  @Test func `an idle network carries less than twenty bytes of beacons a second`() {
     var discovery = Discovery(seed: 1)
     let moments = rounds(&discovery, missing: [Self.bob])
     let headers = (14 + 20 + 8) + (14 + 40 + 8)
     #expect(moments.count * (2 * Beacon.lengths[0] + headers) / 3_600 < 20)
   }
 
-  @Test func `who is alone, or has everybody, is silent`() {
+  @Test func `a device without members to find sends no beacons`() {
     var discovery = Discovery(seed: 1)
     #expect(rounds(&discovery, missing: []) == [])
   }
@@ -139,7 +139,7 @@ struct DiscoveryTests {
     #expect(moments.count > 10)
   }
 
-  @Test func `many members take several beacons, each of at most sixteen`() {
+  @Test func `many members need several beacons, each for at most sixteen`() {
     var discovery = Discovery(seed: 1)
     discovery.begin(now: 0)
     let missing = (0..<63).map { DeviceKey(Bytes32(0, 0, 0, UInt64($0))) }
@@ -148,19 +148,19 @@ struct DiscoveryTests {
     #expect(Set(groups.joined()) == Set(missing))
   }
 
-  @Test func `times in beacons only go up, whatever the clock does`() {
+  @Test func `times in beacons only increase, whatever the clock does`() {
     var discovery = Discovery(seed: 1)
     #expect([5, 5, 3, -9, 100, .min].map { discovery.stamp(wall: $0) } == [5, 6, 7, 8, 100, 101])
-    // A clock that was ahead by more than is believed has been put right: nobody would hear what is later still.
+    // A clock far ahead has been corrected: peers would reject beacons with even later times.
     let far = 7_000 + Limits.beaconClockMilliseconds
     #expect([far, 7_000, 6_990, 6_990].map { discovery.stamp(wall: $0) } == [far, far + 1, 6_990, 6_991])
     #expect(discovery.stamp(wall: .max) == Limits.timeMillisecondsMax)
     #expect(discovery.stamp(wall: .max) == Limits.timeMillisecondsMax)
   }
 
-  // MARK: Dialling what was found
+  // MARK: Dialling found addresses
 
-  @Test func `an address that was found is dialled at once, before others, though it had failed`() {
+  @Test func `a found address is dialled at once, before others, even if it had failed`() {
     var dialing = Dialing(seed: 1)
     dialing.add("old:1", of: Self.bob, now: 0)
     dialing.add("new:1", of: Self.bob, now: 0)
@@ -173,7 +173,7 @@ struct DiscoveryTests {
     #expect(dialing.due(now: 2, connected: [], paused: []) == [])
   }
 
-  @Test func `of one device four found addresses are kept, the newest`() {
+  @Test func `the four newest found addresses of one device are kept`() {
     var dialing = Dialing(seed: 1)
     dialing.add("announced:1", of: Self.bob, now: 0)
     for number in 0..<40 { dialing.found("found:\(number)", of: Self.bob, now: Moment(number)) }
@@ -181,7 +181,7 @@ struct DiscoveryTests {
       dialing.entries.map(\.address) == (36..<40).reversed().map { "found:\($0)" } + ["announced:1"])
   }
 
-  @Test func `a found address is forgotten when it has failed three times, an announced one is not`() {
+  @Test func `a found address is forgotten after three failures, an announced one is not`() {
     var dialing = Dialing(seed: 1)
     dialing.add("announced:1", of: Self.bob, now: 0)
     dialing.found("announced:1", of: Self.bob, now: 0)
@@ -192,7 +192,7 @@ struct DiscoveryTests {
     #expect(dialing.entries.map(\.address) == ["announced:1"])
   }
 
-  @Test func `who is penalised, paused or connected is not dialled whatever was found`() {
+  @Test func `a device that is penalised, paused or connected is not dialled, whatever was found`() {
     var dialing = Dialing(seed: 1)
     dialing.penalise(Self.bob, now: 0)
     dialing.found("found:1", of: Self.bob, now: 0)

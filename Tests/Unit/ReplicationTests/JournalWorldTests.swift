@@ -7,20 +7,20 @@ import Wire
 @testable import Replication
 @testable import Storage
 
-/// The list of conflicts against its definition, read off the log: every world of three replicas and a few
-/// operations, folded by the store in every order that causality allows.
+/// The list of conflicts compared with its definition, computed from the log: every world of three replicas and a few
+/// operations, folded by the store in every causal order.
 ///
-/// With `WAYMARK_SMALL_WORLD=full` in the environment all worlds are folded (use a release build), else a part.
+/// With `WAYMARK_SMALL_WORLD=full` in the environment all worlds are folded (use a release build), otherwise a part.
 @Suite struct JournalWorldTests {
   private static let isFull = ProcessInfo.processInfo.environment["WAYMARK_SMALL_WORLD"] == "full"
 
-  /// What one replica did first, what all do then, and how often.
+  /// What one replica does first, what all do then, and how many operations.
   struct Scene: Sendable, CustomTestStringConvertible {
     let name: String
     var beginning: [Action] = []
     let actions: [Action]
     var operations = 3
-    /// Every how manieth world is folded in a short run.
+    /// A short run folds one world in this many.
     let every: Int
 
     var testDescription: String { name }
@@ -55,7 +55,7 @@ import Wire
   ]
 
   @Test(arguments: scenes)
-  func `the journal says what the log says in every order`(scene: Scene) throws {
+  func `the journal agrees with the log in every order`(scene: Scene) throws {
     var worlds = 0
     var plans: [Plan] = []
     Plan.each(operations: scene.operations, after: scene.beginning, scene.actions) { plan in
@@ -85,7 +85,7 @@ import Wire
   }
 }
 
-/// What Protocol/merge.md calls a conflict, computed from all operations at once and from who had seen what.
+/// The conflicts as Protocol/merge.md defines them, computed from all operations at once and their causal pasts.
 private struct JournalOracle {
   private struct Write {
     let set: Int
@@ -166,7 +166,7 @@ private struct JournalOracle {
       lost.map(\.stamp), hidingRecord)
   }
 
-  /// The nearest deleted record on the way up.
+  /// The nearest deleted ancestor.
   private func hiding(_ record: RecordKey) -> (RecordKey, Write)? {
     guard record.kind.mergeClass == .fieldByField, let life = winner(Cell(record: record, field: 0)) else {
       return nil
@@ -183,7 +183,7 @@ private struct JournalOracle {
 }
 
 extension MergeVectors.History {
-  /// The journal as the vectors have it.
+  /// The journal in the notation of the vectors.
   func conflictLines(_ sets: [VerifiedChangeSet]) throws -> Set<String> {
     Set(
       try conflicts.map { row in
@@ -205,14 +205,14 @@ private func line(
 }
 
 extension Conflict {
-  /// All that is told of a conflict, but for the values.
+  /// Everything reported of a conflict, except the values.
   var line: String {
     ReplicationTests.line(reason, record, field, winner.stamp, losers.map(\.stamp), hiddenBy)
   }
 }
 
 extension Store {
-  /// Empties a store, which takes a fraction of the time of making one.
+  /// Empties a store, which is much faster than creating one.
   fileprivate func forgetAll() throws {
     try connection.transaction {
       for table in try Self.tables(connection) { try connection.execute("DELETE FROM \(table)") }

@@ -6,9 +6,9 @@ import Wire
 @testable import Replication
 
 @Suite struct MergeTableTests {
-  /// One row a case. On the left who does what in which order, and after `<` the operations (numbered from 0)
-  /// that it had seen. On the right what each cell shows, behind `|` the rivals; field 0 is the life. All
-  /// concurrent writes have the same clock, so Carol beats Bob beats Alice.
+  /// One case per row. On the left the operations in order, each with its author, and after `<` the operations
+  /// (numbered from 0) that it had seen. On the right the winner of each cell, and its siblings behind `|`; field 0
+  /// is the life. All concurrent writes have the same clock, so Carol beats Bob beats Alice.
   private static let table = """
     A insert                                          = trip.0 0, trip.1 0, trip.2 0
     A editName                                        = trip.1 0
@@ -40,7 +40,7 @@ import Wire
     """
 
   @Test(arguments: table.split(separator: "\n").map(String.init))
-  func `a case ends as its row says, in every order`(row: String) throws {
+  func `a case gives the state in its row, in every order`(row: String) throws {
     let sides = row.split(separator: "=", omittingEmptySubsequences: false).map(String.init)
     let world = try Plan(text: sides[0]).world
     let expected = sides[1].split(separator: " ").joined(separator: " ")
@@ -62,7 +62,7 @@ import Wire
   }
 
   @Test(arguments: [1, 2, 3, 4, 5, 6] as [UInt64])
-  func `random writes end the same in any order, fold by fold`(seed: UInt64) {
+  func `random writes give the same state in any order, fold by fold`(seed: UInt64) {
     var random = SeededRandom(seed: seed)
     for _ in 0..<60 {
       let world = World.random(sets: 4 + random.below(10), &random)
@@ -77,7 +77,7 @@ import Wire
 }
 
 extension Plan {
-  /// Reads operations such as `A insert; B editName<0`.
+  /// Parses operations such as `A insert; B editName<0`.
   init(text: String) throws {
     let all = Dictionary(uniqueKeysWithValues: Action.allCases.map { ("\($0)", $0) })
     var plan = (authors: [Int](), actions: [Action](), seen: [UInt64]())
@@ -97,7 +97,7 @@ extension Plan {
 }
 
 extension World {
-  /// Three devices with clocks that are far apart, writing a few cells and whole records of any rank.
+  /// Three devices with clocks far apart, writing a few cells and whole records of any rank.
   static func random(sets count: Int, _ random: inout SeededRandom) -> World {
     var world = World()
     var known: [[Int]] = [[], [], []]

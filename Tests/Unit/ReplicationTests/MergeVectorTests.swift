@@ -108,7 +108,7 @@ func recordKey(_ kindNumber: UInt64, _ hex: String) throws -> RecordKey {
     }
   }
 
-  @Test func `profiles rank as the table says`() throws {
+  @Test func `profiles are ranked as in the table`() throws {
     var below: WholeRecordRank?
     for row in file.ranks {
       let set = try VerifiedChangeSet(

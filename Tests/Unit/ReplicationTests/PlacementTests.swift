@@ -3,10 +3,10 @@ import Wire
 
 @testable import Replication
 
-/// A store of headers.
+/// A set index of headers only.
 private struct InMemoryLog: LogIndex {
   var sets: [LogKey: [UInt64: [StoredPosition]]] = [:]
-  /// What cuts leave of logs that are cut.
+  /// The sets that each cut log keeps.
   var kept: [LogKey: Set<ChangeSetID>] = [:]
 
   func stored(_ id: ChangeSetID, _ log: LogKey, _ sequence: UInt64) -> StoredPosition? {
@@ -69,14 +69,14 @@ private struct InMemoryLog: LogIndex {
     return try Placement.of(set, in: log, horizon: horizon ?? now)
   }
 
-  @Test func `sets in causal order have their place`() throws {
+  @Test func `sets in causal order are placed`() throws {
     #expect(try place(alice[0], among: []) == .place(folds: true))
     #expect(try place(alice[1], among: [alice[0]]) == .place(folds: true))
     #expect(try place(bob[0], among: [alice[0], alice[1]]) == .place(folds: true))
     #expect(try place(bob[1], among: alice + [bob[0]]) == .place(folds: true))
   }
 
-  @Test func `a set that is here is a duplicate, wherever it is in its log`() throws {
+  @Test func `a set that is already here is a duplicate, wherever it is in its log`() throws {
     for set in alice { #expect(try place(set, among: alice) == .duplicate) }
     #expect(try place(alice[2], among: [], waiting: alice) == .duplicate)
   }
@@ -90,7 +90,7 @@ private struct InMemoryLog: LogIndex {
     #expect(try place(bob[1], among: alice) == .missing(bob[0].header.log, sequence: 1))
   }
 
-  @Test func `a dependency is told by its id, not by its number alone`() throws {
+  @Test func `a dependency is identified by its id, not only by its sequence`() throws {
     var other = author(.alice, sequence: 1, previous: alice[0].id, clock: alice[0].header.clock)
     let branch = try Self.write(&other, wall: 999)
     let child = try Self.bob(after: branch)
@@ -98,7 +98,7 @@ private struct InMemoryLog: LogIndex {
     #expect(try place(alice[2], among: [alice[0], branch]) == .missing(alice[0].header.log, sequence: 2))
   }
 
-  @Test func `another set for the same place has its place too: the log has forked`() throws {
+  @Test func `another set for the same position is placed too: the log has forked`() throws {
     var other = author(.alice, sequence: 1, previous: alice[0].id, clock: alice[0].header.clock)
     let branch = try Self.write(&other, wall: 999)
     #expect(try place(branch, among: alice) == .place(folds: true))
@@ -107,20 +107,20 @@ private struct InMemoryLog: LogIndex {
     #expect(try place(first, among: alice) == .place(folds: true))
   }
 
-  @Test func `what a cut leaves out has no place, and is no reason to wait`() throws {
+  @Test func `a set that a cut excludes has no position, and is not waited for`() throws {
     var log = InMemoryLog()
     let alices = alice[0].header.log
     log.kept[alices] = [alice[0].id]
     #expect(try Placement.of(alice[0], in: log, horizon: now) == .place(folds: false))
     #expect(try Placement.of(alice[1], in: log, horizon: now) == .excluded)
     #expect(try Placement.of(bob[0], in: log, horizon: now) == .place(folds: true))
-    // Bob has seen the first set too, by the second.
+    // Bob has seen the first set too, through the second.
     log.add(alice[0], folded: false)
     #expect(try Placement.of(bob[0], in: log, horizon: now) == .place(folds: false))
   }
 
-  @Test func `a clock not above what the set follows is refused`() throws {
-    // The author is made to forget the clocks it has seen.
+  @Test func `a clock not above those that the set follows is refused`() throws {
+    // The author forgets the clocks that it has seen.
     var author = author(.alice, sequence: 3, previous: alice[2].id, clock: .zero)
     let late = try Self.write(&author, wall: 300)
     #expect(late.header.clock == alice[2].header.clock)
@@ -129,13 +129,13 @@ private struct InMemoryLog: LogIndex {
     #expect(try place(early, among: alice) == .clockConflict)
   }
 
-  @Test func `a set ahead of the horizon is placed and waits, with all that depends on it`() throws {
+  @Test func `a set ahead of the horizon is placed and parked, with everything that depends on it`() throws {
     let horizon = Clock(milliseconds: 100)
     #expect(try place(alice[0], among: [], horizon: horizon) == .place(folds: true))
     #expect(try place(alice[1], among: [alice[0]], horizon: horizon) == .place(folds: false))
-    // A predecessor that waits.
+    // A parked predecessor.
     #expect(try place(alice[2], among: [alice[0]], waiting: [alice[1]]) == .place(folds: false))
-    // A dependency that waits.
+    // A parked dependency.
     #expect(try place(bob[0], among: [alice[0]], waiting: [alice[1]]) == .place(folds: false))
     #expect(try place(bob[1], among: alice, waiting: [bob[0]]) == .place(folds: false))
   }

@@ -3,11 +3,12 @@ import Testing
 
 @Suite struct PrefixTests {
   private static var root: URL {
-    URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
       .deletingLastPathComponent()
   }
 
-  /// The prefixes of every source file, without their zero byte; a use in two places is one.
+  /// The prefixes of every source file, without their zero byte; a prefix used twice counts once.
   private func prefixes() throws -> Set<String> {
     let sources = Self.root.appending(path: "Sources")
     let files = FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil)
@@ -22,13 +23,13 @@ import Testing
     return found
   }
 
-  /// The prefixes of statements' signatures, whose names the source puts together.
+  /// The prefixes of statement signatures, whose names are concatenated in the source.
   private let assembled = [
     "genesis", "device-certificate", "revocation", "log-cut", "entitlement", "issuers", "fork-proof",
     "addresses", "statement-9",
   ].map { "waymark/\($0)-signature/v1" }
 
-  @Test func `no hash or signature prefix begins another`() throws {
+  @Test func `no hash or signature prefix is the beginning of another`() throws {
     let prefixes = try prefixes().filter { !$0.contains("\\(") }.union(assembled)
     #expect(prefixes.count >= 20)
     let ended = prefixes.sorted().map { Array($0.utf8) + [0] }

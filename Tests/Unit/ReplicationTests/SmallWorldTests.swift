@@ -5,26 +5,26 @@ import Wire
 
 @testable import Replication
 
-/// Every world of three replicas and a few operations, folded in every order that causality allows.
+/// Every world of three replicas and a few operations, folded in every causal order.
 ///
-/// With `WAYMARK_SMALL_WORLD=full` in the environment all worlds of four operations are searched (about half
-/// a million; use a release build), else every hundredth of them.
+/// With `WAYMARK_SMALL_WORLD=full` in the environment all worlds of four operations are searched (about half a
+/// million; use a release build), otherwise every hundredth of them.
 @Suite struct SmallWorldTests {
   private static let isFull = ProcessInfo.processInfo.environment["WAYMARK_SMALL_WORLD"] == "full"
 
   @Test(arguments: Action.alphabets)
-  func `three operations of every kind end the same in every order`(actions: [Action]) {
+  func `three operations of every kind give the same state in every order`(actions: [Action]) {
     let count = search(operations: 3, actions, every: 1)
     #expect(count > 1_000)
   }
 
   @Test(arguments: Action.alphabets)
-  func `four operations end the same in every order`(actions: [Action]) {
+  func `four operations give the same state in every order`(actions: [Action]) {
     let count = search(operations: 4, actions, every: Self.isFull ? 1 : 101)
     #expect(count > 100)
   }
 
-  /// Folds each world in all its orders and compares with the oracle; gives the count of worlds.
+  /// Folds each world in all its orders and compares with the oracle; returns the number of worlds.
   private func search(operations: Int, _ actions: [Action], every: Int) -> Int {
     var worlds = 0
     var searched = 0
@@ -40,7 +40,7 @@ import Wire
     return searched
   }
 
-  /// Walks all orders as a tree, so that common beginnings are folded once.
+  /// Walks all orders as a tree, so that common prefixes are folded once.
   private func firstDiffering(
     _ world: World, _ expected: [Cell: CellState], _ model: FoldModel, folded: UInt64, order: [Int]
   ) -> [Int]? {
@@ -59,7 +59,7 @@ import Wire
   }
 }
 
-/// What one operation of a small world does.
+/// The effect of one operation of a small world.
 enum Action: CaseIterable {
   case insert, editName, editNotes, delete, restore, putAndRestore
   case oldProfile, newProfile, futureProfile
@@ -67,7 +67,7 @@ enum Action: CaseIterable {
   case settle, sameName, emptyName, editChild, moveChild, restoreChild, insertGrandchild, editGrandchild
   case deleteOtherTrip, insertStrange, editStrange, deleteStrange, sameProfile
 
-  /// Actions on different cells don't meet, so those that do are searched together.
+  /// Actions on different cells don't interact, so those that do are searched together.
   static let alphabets: [[Action]] = [
     [.insert, .editName, .delete, .restore],
     [.editNotes, .editName, .putAndRestore, .insertChild, .delete],
@@ -79,7 +79,7 @@ enum Action: CaseIterable {
   static let otherTrip = key(1, 2)
   static let child = key(2, 1)
   static let grandchild = key(7, 1)
-  /// Of a kind that this version does not know.
+  /// Of a kind unknown to this version.
   static let strange = key(3_000, 1)
 
   /// The entries of a set; `number` makes contents differ.
@@ -112,7 +112,7 @@ enum Action: CaseIterable {
     }
   }
 
-  /// What happens to a trip, a lodging of it, and an attachment of that.
+  /// Operations on a trip, a lodging of it, and an attachment of that.
   private func familyDrafts(_ text: Value) -> [EntryDraft] {
     switch self {
     case .settle:
@@ -138,16 +138,16 @@ enum Action: CaseIterable {
   }
 }
 
-/// Who does what, and what each had seen: bit i of `seen` is operation i.
+/// The author of each operation, and what it had seen: bit i of `seen` is operation i.
 struct Plan {
   private(set) var authors: [Int] = []
   private(set) var actions: [Action] = []
   private(set) var seen: [UInt64] = []
 
-  /// How many operations at the beginning everyone has seen.
+  /// How many operations at the beginning all replicas have seen.
   private(set) var common = 0
 
-  /// All plans of so many operations by three replicas.
+  /// All plans with this many operations by three replicas.
   ///
   /// - Parameters:
   ///   - beginning: what one replica did first, and all have seen.
@@ -179,7 +179,7 @@ struct Plan {
     }
   }
 
-  /// A replica has seen its own operations, and with an operation all that it follows.
+  /// A replica has seen its own operations, and with each operation everything that it follows.
   private func isConsistent(_ mask: UInt64, for author: Int) -> Bool {
     guard mask & (1 << UInt64(common) - 1) == 1 << UInt64(common) - 1 else { return false }
     return authors.indices.allSatisfy { index in
@@ -188,7 +188,7 @@ struct Plan {
     }
   }
 
-  /// The world without bytes or signatures: quick to make by the hundred thousand.
+  /// The world without bytes or signatures: fast enough to create hundreds of thousands.
   var world: World {
     var world = World()
     for index in actions.indices {

@@ -18,7 +18,7 @@ import Wire
   ]
 
   @Test(arguments: [2, 3])
-  func `small worlds end the same in every order`(operations: Int) throws {
+  func `small worlds give the same state in every order`(operations: Int) throws {
     let every = Self.isFull ? 31 : operations == 2 ? 61 : 2_003
     var plans: [Plan] = []
     var count = 0
@@ -48,7 +48,7 @@ import Wire
     #expect(report.placements.allSatisfy { if case .place = $0 { true } else { false } })
   }
 
-  @Test func `histories end as Python says, one by one, at once, parked and rebuilt`() throws {
+  @Test func `histories give the state from Python, one by one, at once, parked and rebuilt`() throws {
     let file = try vectors("merge.json", as: MergeVectors.self)
     var random = SeededRandom(seed: 12)
     for history in file.histories.prefix(Self.isFull ? 40 : 15) {
@@ -83,7 +83,7 @@ import Wire
   }
 }
 
-/// What a store shows of a world, put into words that can be compared.
+/// A store's state of a world, as comparable text.
 struct Face: Hashable {
   let digest: String
   let buckets: [Digest]
@@ -91,7 +91,7 @@ struct Face: Hashable {
   let rows: [String]
   /// Winner and losers of each conflict about contents.
   let conflicts: [String: Set<Stamp>]
-  /// Deletion and hidden writes of each record that a deletion hides.
+  /// Deletion and hidden writes of each record hidden by a deletion.
   let hidden: [String: Set<Stamp>]
   let counts: [KindNumber: Int]
 
@@ -131,7 +131,7 @@ struct Face: Hashable {
   }
 }
 
-/// What the store must show, from all writes at once.
+/// The expected state of the store, from all writes at once.
 struct Expected {
   let world: World
   let cells: [Cell: CellState]
@@ -166,12 +166,12 @@ struct Expected {
     return cells[life].map { content($0.winner, life) == [0xf4] } ?? false
   }
 
-  /// Siblings that say something else than the winner.
+  /// Siblings whose content differs from the winner's.
   private var conflicts: [String: Set<Stamp>] {
     var result: [String: Set<Stamp>] = [:]
     for (cell, state) in cells {
       if cell.field == Fields.life, isDead(cell.record) { continue }
-      // Where a rival has followed the winner, it is for the rivals to disagree.
+      // If a sibling has seen the winner, only siblings that differ from each other make a conflict.
       if state.rivals.contains(where: { world.covers($0, state.winner) }),
         Set(state.rivals.map { content($0, cell) }).count == 1
       {
@@ -191,7 +191,7 @@ struct Expected {
     for record in records {
       guard let (deletion, reason) = deletion(hiding: record) else { continue }
       let writes = cells.filter { $0.key.record == record }.flatMap { cell, state in
-        // A deletion is no lost edit.
+        // A deletion is not a lost edit.
         state.rivals.union([state.winner]).filter { cell.field != Fields.life || content($0, cell) != [0xf4] }
       }
       let lost = Set(writes).filter {
@@ -230,7 +230,7 @@ struct Expected {
 }
 
 extension World {
-  /// All orders in which a replica may fold the sets.
+  /// All causal orders of the sets.
   func eachOrder(_ body: ([Int]) throws -> Void) rethrows { try extended([], folded: 0, body) }
 
   private func extended(_ order: [Int], folded: UInt64, _ body: ([Int]) throws -> Void) rethrows {

@@ -19,17 +19,17 @@ struct CellWrite {
   var rank: WholeRecordRank?
 }
 
-/// A change set as merge sees it.
+/// A change set in the view of the merge.
 struct WorldSet {
   let stamp: Stamp
   let log: Int
   let sequence: UInt64
-  /// The newest sequence of each log in its causal past, itself included.
+  /// The newest sequence of each log in its causal past, including its own.
   let past: [UInt64]
   let writes: [CellWrite]
 }
 
-/// All sets that anyone has written, in one causal order.
+/// All sets, in one causal order.
 struct World {
   var sets: [WorldSet] = []
 
@@ -37,19 +37,19 @@ struct World {
     sets[later].past[sets[earlier].log] >= sets[earlier].sequence
   }
 
-  /// Whether all that a set follows is among the sets of a mask.
+  /// Whether all sets that a set follows are in a mask.
   func isReady(_ index: Int, after folded: UInt64) -> Bool {
     sets.indices.allSatisfy { $0 == index || !covers(index, $0) || folded >> UInt64($0) & 1 == 1 }
   }
 }
 
-/// What a cell shows and what else it keeps, as positions of sets in the world.
+/// The winner and siblings of a cell, as positions of sets in the world.
 struct CellState: Hashable {
   var winner: Int
   var rivals: Set<Int>
 }
 
-/// A pure fold over the functions of `Merge`: what a store does, without a store.
+/// A pure fold with the functions of `Merge`: what a store does, without a store.
 struct FoldModel {
   private(set) var cells: [Cell: CellState] = [:]
 
@@ -84,7 +84,7 @@ struct FoldModel {
       isHeldFollowed: state.rivals.contains { world.covers($0, winner) })
   }
 
-  /// The digest of a lane, and what each record adds to it.
+  /// The digest of a lane, and the contribution of each record.
   func digest(_ world: World) -> (digest: Digest, records: [RecordKey: Bytes32]) {
     var digest = Digest.empty
     var records: [RecordKey: Bytes32] = [:]
@@ -103,7 +103,7 @@ struct FoldModel {
   }
 }
 
-/// What the state should be, from all writes at once: no fold, no order.
+/// The expected state, from all writes at once: no fold, no order.
 struct Oracle {
   static func cells(_ world: World) -> [Cell: CellState] {
     var writes: [Cell: [(set: Int, write: CellWrite)]] = [:]
@@ -148,12 +148,12 @@ extension World {
     }
   }
 
-  /// The cells that a set writes; fixed ones are left out.
+  /// The cells that a set writes, without fixed ones.
   private static func writes(of set: VerifiedChangeSet) -> [CellWrite] {
     set.body.entries.flatMap { entry -> [CellWrite] in
       if entry.key.kind.mergeClass == .wholeRecord {
         guard entry.type == .put else { return [] }
-        // Two profiles that differ in their time of change alone say the same.
+        // Two profiles that differ only in their time of change are equal.
         let cells = set.body.cells[entry.cells].filter {
           $0.field != Fields.life && $0.field != Fields.wholeRecordUpdatedAt
         }

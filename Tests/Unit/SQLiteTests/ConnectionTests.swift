@@ -28,7 +28,7 @@ import Testing
     }
   }
 
-  @Test func `a write-ahead log of any size is written again as it was`() throws {
+  @Test func `a write-ahead log of any size is rewritten with the same content`() throws {
     try inTemporaryFolder { folder in
       let connection = try Connection(.file(folder + "/store"))
       try connection.setUp()
@@ -42,7 +42,7 @@ import Testing
     }
   }
 
-  @Test func `a file that is no database is refused at open`() throws {
+  @Test func `a file that is not a database is refused on opening`() throws {
     try inTemporaryFolder { folder in
       try Data(repeating: 0x41, count: 8_192).write(to: URL(filePath: folder + "/store"))
       let connection = try Connection(.file(folder + "/store"))
@@ -51,11 +51,11 @@ import Testing
     }
   }
 
-  @Test func `a folder that is not there is an error`() {
+  @Test func `a missing folder is an error`() {
     #expect(throws: SQLiteError.self) { try Connection(.file("/nowhere/at/all/store")) }
   }
 
-  @Test func `a transaction that throws leaves nothing`() throws {
+  @Test func `a transaction that throws changes nothing`() throws {
     let connection = try Connection(.memory)
     try connection.setUp()
     try connection.execute("CREATE TABLE rows(value)")
@@ -81,7 +81,7 @@ import Testing
     }
   }
 
-  @Test func `a log that was given its length is written over, and read as if it were short`() throws {
+  @Test func `a log of fixed length is overwritten, and read as if it were short`() throws {
     try inTemporaryFolder { folder in
       func size() throws -> Int {
         try #require(try FileManager.default.attributesOfItem(atPath: folder + "/store-wal")[.size] as? Int)
@@ -108,7 +108,7 @@ import Testing
     }
   }
 
-  @Test func `a reader sees and cannot write`() throws {
+  @Test func `a reader sees changes and cannot write`() throws {
     try inTemporaryFolder { folder in
       let writer = try Connection(.file(folder + "/store"))
       try writer.setUp()

@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test(arguments: ["", "é", "before\0after", "雪"])
-  func `text comes back with all its bytes`(_ text: String) throws {
+  func `text keeps all its bytes`(_ text: String) throws {
     let (value, type) = try stored({ try $0.bind(1, text) }, { ($0.text(0), $0.text(1)) })
     #expect(Array(value.utf8) == Array(text.utf8))
     #expect(type == "text")
@@ -54,7 +54,7 @@ import Testing
     #expect(try stored({ try $0.bindNull(1) }, { $0.words16(0) == nil && $0.isNull(0) }))
   }
 
-  @Test func `borrowed ranges are stored, and forgotten after the run`() throws {
+  @Test func `borrowed ranges are bound without copies, and released after the run`() throws {
     let buffer = Array("name-blob".utf8)
     let insert = try connection.prepare("INSERT INTO cells(value) VALUES (?1)")
     _ = try insert.run(borrowing: buffer) { statement, bytes throws(SQLiteError) in
@@ -77,7 +77,7 @@ import Testing
     #expect(found == ["'name'", "X''", "NULL"])
   }
 
-  @Test func `an error names the SQL and not the arguments`() throws {
+  @Test func `an error contains the SQL and not the arguments`() throws {
     try connection.execute("CREATE UNIQUE INDEX only ON cells(value)")
     let insert = try connection.prepare("INSERT INTO cells(value) VALUES (?1)")
     try insert.bind(1, "secret")
@@ -87,7 +87,7 @@ import Testing
     #expect(!error.description.contains("secret"))
   }
 
-  @Test func `a lent statement can be used inside itself`() throws {
+  @Test func `a cached statement can be used recursively`() throws {
     try connection.execute("INSERT INTO cells(value) VALUES (1), (2)")
     let sql = "SELECT value FROM cells ORDER BY id"
     var seen: [Int64] = []
@@ -101,7 +101,7 @@ import Testing
     #expect(seen == [11, 12, 21, 22])
   }
 
-  @Test func `a lent statement comes back without its bindings`() throws {
+  @Test func `a cached statement is returned without its bindings`() throws {
     let sql = "SELECT ?1"
     try connection.with(sql) { try $0.bind(1, 5) }
     let isNull = try connection.with(sql) { try $0.step() && $0.isNull(0) }

@@ -3,7 +3,7 @@ import Sodium
 import Testing
 import Wire
 
-/// Alice dials Bob; bytes go between them by hand, `chunk` at a time.
+/// Alice dials Bob; the test passes bytes between them, `chunk` at a time.
 struct Pair: ~Copyable {
   static let ticket = TicketID(77)
 
@@ -32,7 +32,7 @@ struct Pair: ~Copyable {
     self.chunk = chunk
   }
 
-  /// Carries bytes until both are silent.
+  /// Passes bytes on until both are silent.
   mutating func run() throws(ChannelError) {
     while !alice.output.isEmpty || !bob.output.isEmpty {
       try Self.carry(from: &alice, to: &bob, chunk, &bobEvents)
@@ -65,7 +65,7 @@ func transportKey(_ number: UInt8) throws -> TransportKey {
 
 @Suite struct `A channel` {
   @Test(arguments: [1, 2, 3, 7, 64, 1000, Int.max])
-  func `opens whatever way the network cuts the bytes`(chunk: Int) throws {
+  func `opens however the network splits the bytes`(chunk: Int) throws {
     var pair = try Pair(payload: [1, 2, 3], chunk: chunk)
     try pair.run()
     guard case .opened(let atAlice) = pair.aliceEvents.first, case .opened(let atBob) = pair.bobEvents.first
@@ -87,7 +87,7 @@ func transportKey(_ number: UInt8) throws -> TransportKey {
     try pair.alice.close()
     try pair.run()
     #expect(pair.bobEvents.dropFirst() == [.message([]), .message(long), .closed])
-    // Alice has said that she is done, and hears no more.
+    // Alice has closed her side, and receives no more.
     let (aliceIsOpen, bobIsOpen) = (pair.alice.isOpen, pair.bob.isOpen)
     #expect(pair.aliceEvents.count == 1 && !aliceIsOpen && !bobIsOpen)
   }
@@ -110,7 +110,7 @@ func transportKey(_ number: UInt8) throws -> TransportKey {
     #expect(pair.bobEvents.isEmpty)
   }
 
-  @Test func `for a ticket that nobody issued is refused`() throws {
+  @Test func `for a ticket that was never issued is refused`() throws {
     let key = try SymmetricKey(randomBytes(32))
     var pair = try Pair(purpose: .pairing(ticket: TicketID(1)), aliceKey: key, bobKey: key)
     expect(.refused, &pair)
@@ -125,7 +125,7 @@ func transportKey(_ number: UInt8) throws -> TransportKey {
     #expect(output.isEmpty && pair.bobEvents.isEmpty)
   }
 
-  @Test func `takes a payload at the limit and none beyond`() throws {
+  @Test func `accepts a payload at the limit and none beyond`() throws {
     let payload = [UInt8](repeating: 1, count: Channel.payloadBytesMax)
     var pair = try Pair(payload: payload)
     try pair.run()
@@ -147,7 +147,7 @@ func transportKey(_ number: UInt8) throws -> TransportKey {
     expect(.versionMismatch(theirs: 3), &pair.alice)
   }
 
-  @Test func `says nothing to what is no preamble`() throws {
+  @Test func `sends nothing to a peer without a valid preamble`() throws {
     var pair = try Pair()
     _ = pair.bob.frames.append(Array("GET / HTTP/1.1\r\n".utf8)[...])
     expect(.handshakeFailed, &pair.bob)
@@ -155,7 +155,7 @@ func transportKey(_ number: UInt8) throws -> TransportKey {
     #expect(output.isEmpty)
   }
 
-  @Test func `takes no room for bytes that have not come`() throws {
+  @Test func `allocates no memory for bytes that have not arrived`() throws {
     var pair = try Pair()
     let idle = pair.bob.frames.makeRoom()
     #expect(idle.count <= 256)
@@ -166,7 +166,7 @@ func transportKey(_ number: UInt8) throws -> TransportKey {
     #expect(begun <= 256)
   }
 
-  @Test func `holds no more than a handshake before it is open`() throws {
+  @Test func `buffers no more than a handshake before it is open`() throws {
     var pair = try Pair()
     var frames = pair.bob.frames
     var taken = 0
@@ -178,7 +178,7 @@ func transportKey(_ number: UInt8) throws -> TransportKey {
     #expect(opened < Limits.handshakeBytesMax, "an open channel grows when its frames come")
   }
 
-  @Test func `refuses a handshake message of a wrong size before it has come`() throws {
+  @Test func `refuses a handshake message of a wrong size before it has arrived`() throws {
     var pair = try Pair()
     _ = pair.bob.frames.append((Preamble(.session).bytes + [0x1f, 0xff])[...])
     expect(.handshakeFailed, &pair.bob)
@@ -194,7 +194,7 @@ func transportKey(_ number: UInt8) throws -> TransportKey {
     #expect(!isOpen && event == nil)
   }
 
-  @Test func `knows whether something is half here`() throws {
+  @Test func `knows whether a message is incomplete`() throws {
     var pair = try Pair()
     try pair.run()
     let before = pair.bob.isMidMessage

@@ -6,19 +6,19 @@ import Wire
 
 @Suite struct `The Noise handshake` {
   @Test(arguments: NoiseVectors.ours.vectors)
-  func `of our vectors comes out byte for byte`(vector: HandshakeVector) throws {
+  func `reproduces our vectors byte for byte`(vector: HandshakeVector) throws {
     try replay(vector)
   }
 
   @Test(
     .enabled(if: !NoiseVectors.published.isEmpty, "the published vectors are not beside the package"),
     arguments: NoiseVectors.published)
-  func `of the published vectors comes out byte for byte`(vector: HandshakeVector) throws {
+  func `reproduces the published vectors byte for byte`(vector: HandshakeVector) throws {
     try replay(vector)
   }
 
   @Test(arguments: NoiseVectors.ours.refused)
-  func `refuses what it must`(vector: HandshakeVector) throws {
+  func `refuses invalid messages`(vector: HandshakeVector) throws {
     let number = try #require(vector.refused)
     let message = bytes(try #require(vector.ciphertext))
     var initiator = try vector.initiator()
@@ -50,7 +50,7 @@ import Wire
     #expect(thrown == .handshakeFailed)
   }
 
-  /// The responder may notice a bad point only when it computes with it, in its own message.
+  /// The responder may detect an invalid point only when it uses it, in its own message.
   private func expectRefused(_ handshake: inout Handshake, _ message: [UInt8]) {
     var thrown: ChannelError?
     do throws(ChannelError) {

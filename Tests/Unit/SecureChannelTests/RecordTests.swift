@@ -22,7 +22,7 @@ import Wire
   }
 
   @Test(arguments: NoiseVectors.ours.records.messages.indices)
-  func `of a message of any length are those of the vectors, and open`(index: Int) throws {
+  func `of a message of any length match the vectors, and open`(index: Int) throws {
     let vector = NoiseVectors.ours.records.messages[index]
     let text = message(vector.length)
     #expect(hexadecimal(SHA256.hash(text)) == vector.message_sha256)
@@ -34,7 +34,7 @@ import Wire
     #expect(try opened(wire, key: vector.key).last == .message(text))
   }
 
-  @Test func `open at the counter they were sealed at`() throws {
+  @Test func `open only at the counter at which they were sealed`() throws {
     let vector = NoiseVectors.ours.records.short
     let counter = try #require(UInt64(vector.counter))
     let results = try opened(bytes(vector.wire), key: vector.key, counter: counter)
@@ -44,7 +44,7 @@ import Wire
     }
   }
 
-  @Test func `of a close open as one`() throws {
+  @Test func `of a close open as a close`() throws {
     let vector = NoiseVectors.ours.records.close
     #expect(try opened(bytes(vector.wire), key: vector.key) == [.closed])
     var sealer = Sealer(key: try SymmetricKey(bytes(vector.key)))
@@ -73,10 +73,10 @@ import Wire
     #expect(try results(Opener(key: key), wire).last == .message(message(Limits.messageBytesMax)))
   }
 
-  @Test func `whose parts add up to more than a message are refused`() throws {
+  @Test func `whose fragments add up to more than a message are refused`() throws {
     let key = try SymmetricKey(randomBytes(32))
     var wire: [UInt8] = []
-    // Seventeen full parts that all say that more follows.
+    // Seventeen full fragments that all announce another one.
     for counter in 0..<17 {
       var frame: [UInt8] = [FragmentHeader.more.rawValue]
       frame += [UInt8](repeating: 1, count: FragmentHeader.contentBytesMax)
@@ -112,7 +112,7 @@ import Wire
 
 @Suite struct `The preamble` {
   @Test(arguments: NoiseVectors.ours.preambles.accepted.indices)
-  func `is read from its bytes, and waits for all of them`(index: Int) throws {
+  func `is parsed byte by byte, and waits for all of them`(index: Int) throws {
     let vector = NoiseVectors.ours.preambles.accepted[index]
     let wire = bytes(vector.bytes)
     let preamble = try #require(try Preamble.read(wire[...]))
@@ -123,13 +123,13 @@ import Wire
   }
 
   @Test(arguments: NoiseVectors.ours.preambles.refused.indices)
-  func `that is none is refused`(index: Int) {
+  func `with other bytes is refused`(index: Int) {
     let vector = NoiseVectors.ours.preambles.refused[index]
     #expect(throws: ChannelError.handshakeFailed) { try Preamble.read(bytes(vector.bytes)[...]) }
   }
 
   @Test(arguments: NoiseVectors.ours.preambles.other_version.indices)
-  func `of another version names it`(index: Int) {
+  func `of another version reports that version`(index: Int) {
     let vector = NoiseVectors.ours.preambles.other_version[index]
     #expect(throws: ChannelError.versionMismatch(theirs: vector.version)) {
       try Preamble.read(bytes(vector.bytes)[...])

@@ -4,7 +4,7 @@ import Sodium
 import Testing
 import Wire
 
-/// One handshake of a vector file, in the field names that the published vectors use.
+/// One handshake of a vector file, with the field names of the published vectors.
 struct HandshakeVector: Decodable, Sendable, CustomTestStringConvertible {
   struct Message: Decodable, Sendable {
     var payload: String
@@ -22,7 +22,7 @@ struct HandshakeVector: Decodable, Sendable, CustomTestStringConvertible {
   var resp_psks: [String]?
   var handshake_hash: String?
   var messages: [Message]
-  /// Of refused vectors: why, the message (from 0) that is refused, and what its receiver gets.
+  /// Of refused vectors: the reason, the message (from 0) that is refused, and the bytes that its receiver gets.
   var why: String?
   var refused: Int?
   var ciphertext: String?
@@ -109,7 +109,7 @@ struct NoiseVectors: Decodable, Sendable {
     }
   }()
 
-  /// Published vectors of the two patterns; empty where that file is not at hand.
+  /// Published vectors of the two patterns; empty if that file is missing.
   static let published: [HandshakeVector] = {
     struct File: Decodable { var vectors: [HandshakeVector] }
     let path = packageRoot.appending(path: "../shared/vectors/noise.json")
@@ -125,5 +125,5 @@ struct NoiseVectors: Decodable, Sendable {
 let packageRoot = URL(filePath: #filePath).deletingLastPathComponent()
   .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-/// The bytes of hexadecimal text; a vector that is not that fails its test by what follows.
+/// The bytes of hexadecimal text; for invalid text, bytes that make the test fail.
 func bytes(_ hex: String) -> [UInt8] { bytesFromHexadecimal(hex) ?? [] }

@@ -26,7 +26,7 @@ import Wire
     #expect(world["alice"].state() == world["bob"].state())
   }
 
-  @Test func `a catch-up goes on after a cut where it was`() throws {
+  @Test func `a catch-up resumes after a disconnect`() throws {
     let world = try Self.worldBehind(by: 1_000)
     world.connect("alice", "bob")
     try #require(world.run { $0["bob"].count(.records) > 300 })
@@ -41,7 +41,7 @@ import Wire
     #expect(world["bob"].duplicates == 0)
   }
 
-  @Test func `a link that drains while sets are read for it gets one answer, with one end`() throws {
+  @Test func `a link that drains while sets are read for it gets one answer, with one end marker`() throws {
     let world = try World(["alice", "bob"])
     try world.write("alice", insert(record(1)))
     let link = try #require(world.connect("alice", "bob")).link
@@ -54,7 +54,7 @@ import Wire
     #expect(world.sent.count(where: \.message.isServed) == 1)
   }
 
-  @Test func `a device that was away gets nothing twice from two who have the same`() throws {
+  @Test func `a device that was away receives nothing twice from two peers with the same sets`() throws {
     let world = try World()
     world.connect("alice", "bob")
     for number in 1...200 {
@@ -71,7 +71,7 @@ import Wire
     #expect(world["carol"].state() == world["alice"].state())
   }
 
-  @Test func `what one peer sends and another's sets stand on is waited for`() throws {
+  @Test func `the dependency of one peer's sets that another peer sends is waited for`() throws {
     let world = try World()
     world.connect("alice", "bob")
     try world.write("alice", insert(record(1)))
@@ -79,7 +79,7 @@ import Wire
     world.cut("alice", "bob")
     world.run(100)
     try world.write("bob", edit(record(1), "Roma"))
-    // Carol hears of Alice's set from Alice first; Bob's stands on it and is faster.
+    // Carol receives Alice's head from Alice first; Bob's set depends on it and is faster.
     world.meddle = { from, to, message in
       from == "alice" && to == "carol" && (message.isSets || message.isServed) ? [] : [message]
     }

@@ -5,7 +5,7 @@ import Testing
 import Wire
 
 @Suite struct CertificateTests {
-  /// Alice and Bob know each other; Dave's certificate is known to Alice and Dave alone.
+  /// Alice and Bob know each other; Dave's certificate is known only to Alice and Dave.
   static func worldWithDave() throws -> World {
     let world = try World(["alice", "bob"])
     let dave = try world.family.certificate(for: "dave", by: "alice")
@@ -18,14 +18,14 @@ import Wire
     return world
   }
 
-  @Test func `sets of an author without a certificate never enter`() throws {
+  @Test func `sets of an author without a certificate are never stored`() throws {
     let world = try Self.worldWithDave()
     world.connect("alice", "bob")
     world.run(500)
     let sets = try world.write("dave", insert(record(1)))
     world.forgetTraffic()
     let held = world["bob"].replica
-    // As if Bob had never heard of Dave: a circle without his certificate.
+    // As if Bob had never received Dave's certificate: a circle without it.
     let known = try Circle(
       statements: held.circle.statements(notIn: []).filter {
         if case .deviceCertificate(let body) = $0.content { body.device != world["dave"].key } else { true }
@@ -43,7 +43,7 @@ import Wire
     #expect(world.isConnected("alice", "bob"))
   }
 
-  @Test func `a joiner's certificate is known before its sets`() throws {
+  @Test func `a joiner's certificate arrives before its sets`() throws {
     let world = try Self.worldWithDave()
     world.connect("alice", "bob")
     world.run(500)
@@ -56,7 +56,7 @@ import Wire
     #expect(world["alice"].isInSync(with: world["dave"]))
   }
 
-  @Test func `an author's sets follow at once when its certificate comes`() throws {
+  @Test func `an author's sets follow as soon as its certificate arrives`() throws {
     let world = try World(["alice", "bob"])
     let dave = try world.family.certificate(for: "dave")
     try world.add(
@@ -65,7 +65,7 @@ import Wire
     let sets = try world.write("dave", insert(record(1)))
     world.connect("alice", "bob")
     world.run(500)
-    // Bob is told of Dave's head before his certificate.
+    // Bob receives Dave's head before his certificate.
     world["alice"].replica.circle.insert([dave])
     _ = world["alice"].commit(sets.map { ($0, nil) }, wall: world.now)
     let log = LogKey(device: world["dave"].key, incarnation: world["dave"].incarnation, lane: .records)
@@ -80,7 +80,7 @@ import Wire
     #expect(world["bob"].count(.records) == 1)
   }
 
-  @Test func `statements spread through a middle device`() throws {
+  @Test func `statements spread through a device in the middle`() throws {
     let world = try World()
     world.connect("alice", "bob")
     world.connect("bob", "carol")
@@ -93,7 +93,7 @@ import Wire
     #expect(world["bob"].isInSync(with: world["carol"]))
   }
 
-  @Test func `a new statement goes out once, without lists of ids`() throws {
+  @Test func `a new statement is sent once, without lists of ids`() throws {
     let world = try World(["alice", "bob"])
     world.connect("alice", "bob")
     world.run(500)
@@ -105,13 +105,13 @@ import Wire
     #expect(world.sent.count(where: { if case .statements = $0.message { true } else { false } }) == 1)
   }
 
-  @Test func `statements that one side has no room for are not asked for in a loop`() throws {
+  @Test func `statements that one side has no room for are not requested in a loop`() throws {
     let world = try World(["alice", "bob"])
     world.connect("alice", "bob")
     world.run(500)
     let dave = try world.family.certificate(for: "dave")
     world["alice"].replica.circle.insert([dave])
-    // Bob never takes it in, as if its signer had no room left.
+    // Bob never stores it, as if its signer had no room left.
     world.meddle = { _, _, message in
       guard case .statements(_, let last) = message else { return [message] }
       return [.statements([], last: last)]
@@ -124,7 +124,7 @@ import Wire
     #expect(world["bob"].name(record(1)) != nil, "records do not wait for it")
   }
 
-  @Test func `a device that is revoked is dropped, and not let in again`() throws {
+  @Test func `a revoked device is disconnected, and not admitted again`() throws {
     let world = try World()
     world.connectAll()
     world.run(500)
@@ -148,7 +148,7 @@ import Wire
     #expect(!world.sent.contains { $0.from == "alice" && $0.to == "carol" })
   }
 
-  @Test func `a stranger's introduction adds nothing and is not answered`() throws {
+  @Test func `a stranger's introduction adds nothing and gets no answer`() throws {
     let world = try World(["alice", "bob"])
     let mallory = try World(["mallory", "alice"])
     guard let introduction = mallory["mallory"].replica.ownIntroduction(now: world.now) else {
@@ -164,7 +164,7 @@ import Wire
     #expect(world.sent.isEmpty)
   }
 
-  @Test func `a member's introduction over another's transport key is not let in`() throws {
+  @Test func `a member's introduction over another's transport key is rejected`() throws {
     let world = try World()
     guard let introduction = world["bob"].replica.ownIntroduction(now: world.now) else {
       Issue.record("no introduction")

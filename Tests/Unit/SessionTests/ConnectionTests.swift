@@ -5,7 +5,7 @@ import Wire
 
 @Suite struct ConnectionTests {
   @Test(arguments: 1...12)
-  func `of two links dialled at once both sides keep the same`(seed: UInt64) throws {
+  func `of two links dialled at once both sides keep the same one`(seed: UInt64) throws {
     let world = try World(["alice", "bob"], seed: seed)
     try world.write("alice", insert(record(1)))
     world.latency = Moment(1 + seed * 3)
@@ -25,7 +25,7 @@ import Wire
   }
 
   @Test(arguments: 1...12)
-  func `of two links dialled by one device the newer stays`(seed: UInt64) throws {
+  func `of two links dialled by one device the newer one is kept`(seed: UInt64) throws {
     let world = try World(["alice", "bob"], seed: seed)
     world.connect("alice", "bob")
     world.run(Moment(seed % 4) * 4)
@@ -36,11 +36,11 @@ import Wire
     #expect(world["bob"].isInSync(with: world["alice"]))
   }
 
-  @Test func `a half-open link gives way to a new one`() throws {
+  @Test func `a half-open link is replaced by a new one`() throws {
     let world = try World(["alice", "bob"])
     world.connect("alice", "bob")
     world.run(1_000)
-    // Alice lost the link without a word; Bob has not noticed.
+    // Alice lost the link silently; Bob has not noticed.
     world.turn(world["alice"], [.closed(LinkID(1))])
     try world.write("alice", insert(record(1)))
     world.connect("alice", "bob")
@@ -49,7 +49,7 @@ import Wire
     #expect(world["bob"].replica.sessions.count == 1)
   }
 
-  @Test func `a goodbye says why`() throws {
+  @Test func `a goodbye contains the reason`() throws {
     let world = try World(["alice", "bob"])
     world.connect("alice", "bob")
     world.run(1_000)
@@ -58,9 +58,9 @@ import Wire
     #expect(world["bob"].session(with: world["alice"])?.goodbye == .paused)
   }
 
-  /// 99 and 256 are reasons of a newer version.
+  /// Reasons 99 and 256 belong to a newer version.
   @Test(arguments: [[0x82, 0x0a, 0x18, 0x63], [0x82, 0x0a, 0x19, 0x01, 0x00]] as [[UInt8]])
-  func `a goodbye for a reason that is not known yet is ignored`(_ bytes: [UInt8]) throws {
+  func `a goodbye with an unknown reason is ignored`(_ bytes: [UInt8]) throws {
     let message = try Message(decoding: bytes)
     let world = try World(["alice", "bob"])
     world.connect("alice", "bob")
@@ -74,7 +74,7 @@ import Wire
     #expect(world["bob"].count(.settings) == 1)
   }
 
-  @Test func `a device that is off in between catches up by both lanes`() throws {
+  @Test func `a device that was offline catches up in both lanes`() throws {
     let world = try World()
     world.connectAll()
     world.run(500)

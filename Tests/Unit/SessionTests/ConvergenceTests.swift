@@ -4,7 +4,7 @@ import Testing
 import Wire
 
 @Suite struct ConvergenceTests {
-  @Test func `two devices converge on one record and both say so`() throws {
+  @Test func `two devices converge on one record and both report it`() throws {
     let world = try World(["alice", "bob"])
     world.connect("alice", "bob")
     world.run(1_000)
@@ -17,7 +17,7 @@ import Wire
     #expect(world["alice"].replica.lastSync[world["bob"].key] != nil)
   }
 
-  @Test func `a set of one's own is pushed before anyone asks`() throws {
+  @Test func `one's own set is pushed without a request`() throws {
     let world = try World(["alice", "bob"])
     world.connect("alice", "bob")
     world.run(1_000)
@@ -29,7 +29,7 @@ import Wire
     #expect(world.sent.count(where: \.message.isSets) == 1)
   }
 
-  @Test func `equal devices that meet again say one summary each`() throws {
+  @Test func `equal devices that reconnect send one summary each`() throws {
     let world = try World(["alice", "bob"])
     let first = world.connect("alice", "bob")
     for number in 1...50 { try world.write("alice", insert(record(UInt64(number)))) }
@@ -47,7 +47,7 @@ import Wire
     #expect(bytes <= 2_048, "\(bytes) bytes")
   }
 
-  @Test func `a write is no longer called in sync before the peer has it`() throws {
+  @Test func `a device with a new write is not in sync before the peer has it`() throws {
     let world = try World(["alice", "bob"])
     world.connect("alice", "bob")
     world.run(1_000)
@@ -74,7 +74,7 @@ import Wire
     #expect(world["alice"].conflictCount == 1)
   }
 
-  @Test func `a middle device carries what two that never meet have written`() throws {
+  @Test func `a device in the middle relays what two that never meet have written`() throws {
     let world = try World()
     world.connect("alice", "bob")
     world.run(500)
@@ -93,7 +93,7 @@ import Wire
     #expect(world["alice"].state() == world["carol"].state())
   }
 
-  @Test func `what was learnt from a peer is announced and asked for, not pushed`() throws {
+  @Test func `sets learnt from a peer are announced and requested, not pushed`() throws {
     let world = try World()
     world.connect("alice", "bob")
     world.connect("bob", "carol")
@@ -109,7 +109,9 @@ import Wire
   }
 
   @Test(arguments: [(8, 8), (9, 5), (12, 5)])
-  func `an own set is pushed to all of up to eight peers, to some of more`(peers: Int, pushed: Int) throws {
+  func `one's own set is pushed to all of up to eight peers, and to some of more`(peers: Int, pushed: Int)
+    throws
+  {
     let names = ["alice"] + (1...peers).map { "peer \($0)" }
     let world = try World(names)
     for name in names.dropFirst() { world.connect("alice", name) }
@@ -135,7 +137,7 @@ import Wire
     try #require(world.run(until: { $0["alice"].name(record(1)) != nil }, within: 6_500))
   }
 
-  @Test func `a transaction too large to push is announced and fetched`() throws {
+  @Test func `a transaction too large to push is announced and requested`() throws {
     let world = try World(["alice", "bob"])
     world.connect("alice", "bob")
     world.run(1_000)

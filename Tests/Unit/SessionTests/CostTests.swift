@@ -4,18 +4,17 @@ import Storage
 import Testing
 import Wire
 
-/// What does not depend on the machine: bytes and messages. `make bench` measures the rest.
+/// Costs that do not depend on the machine: bytes and messages. `make bench` measures the rest.
 @Suite struct CostTests {
-  /// Bytes of all messages since a moment, and what the channel adds to each: its length and its tag.
+  /// Bytes of all messages since a moment, including the channel's overhead for each: its length and its tag.
   private func bytes(_ world: World) -> Int { world.sent.reduce(0) { $0 + $1.bytes + 18 } }
 
-  @Test func `a change in a mesh of eight costs at most two and a half bytes for each that is of use`() throws
-  {
+  @Test func `a change in a mesh of eight transfers at most two and a half bytes per useful byte`() throws {
     let names = (1...8).map { "device \($0)" }
     let world = try World(names)
     world.connectAll()
     world.run(10_000)
-    // The first changes show who gets what from whom.
+    // The first changes teach every device which peer sends what.
     for number in 1...3 {
       try world.write(names[0], insert(record(UInt64(number))))
       world.run(1_000)
@@ -34,13 +33,13 @@ import Wire
   }
 
   @Test(arguments: [1, 30, 200])
-  func `however far apart, devices compare a change when it has reached them`(latency: Moment) throws {
+  func `however far apart, devices compare after a change as soon as it has arrived`(latency: Moment) throws {
     let names = (1...5).map { "device \($0)" }
     let world = try World(names)
     world.latency = latency
     world.connectAll()
     world.run(20_000)
-    // The first changes show who gets what from whom, and how long an answer takes.
+    // The first changes teach every device which peer sends what, and how long an answer takes.
     for number in 1...5 {
       try world.write(names[0], insert(record(UInt64(number))))
       world.run(10_000)
@@ -58,7 +57,7 @@ import Wire
 
   /// In both directions, since one side asks and the other answers.
   @Test(arguments: ["alice", "bob"], [2, 7, 15] as [Moment])
-  func `changes in a row are compared in passing, without lists`(author: String, apart: Moment) throws {
+  func `rapid changes are compared along the way, without lists`(author: String, apart: Moment) throws {
     let world = try World(["alice", "bob"])
     world.latency = 1
     world.connectAll()
@@ -77,14 +76,14 @@ import Wire
     #expect(world["bob"].name(record(1)) == world["alice"].name(record(1)))
   }
 
-  @Test func `a device that gets nothing elsewhere any more is told at once again`() throws {
+  @Test func `a device that no longer receives from others is updated directly again`() throws {
     let names = ["alice", "bob", "carol"]
     let world = try World(names)
     world.connectAll()
     world.run(10_000)
     try world.write("alice", insert(record(1)))
     world.run(1_000)
-    // Alice reaches Carol no more, and Bob did not see that connection end.
+    // Alice no longer reaches Carol, and Bob did not see that connection end.
     world.cut("alice", "carol")
     world.run(100)
     world.forgetTraffic()
@@ -99,7 +98,7 @@ import Wire
     #expect(toCarol.contains { $0.message.isHeads })
   }
 
-  @Test func `one change between two devices takes at most four hundred bytes, both ways together`() throws {
+  @Test func `one change between two devices takes at most four hundred bytes in total`() throws {
     let world = try World(["alice", "bob"])
     world.connectAll()
     world.run(10_000)
@@ -114,7 +113,7 @@ import Wire
     #expect(bytes(world) / changes <= 450)
     #expect(world.sent.count <= changes * 3 + 4, "\(world.sent.count) messages for \(changes) changes")
     world.forgetTraffic()
-    // One after the other without a pause: they are compared once in a while.
+    // One after another without a pause: they are compared once in a while.
     for number in 1...changes {
       try world.write("alice", edit(record(1), "again \(number)"))
       world.run(5)
@@ -123,7 +122,7 @@ import Wire
     #expect(bytes(world) / changes <= 400, "\(bytes(world) / changes) bytes a change")
   }
 
-  @Test func `devices that hold the same see it within one round trip and two thousand bytes`() throws {
+  @Test func `equal devices find this within one round trip and two thousand bytes`() throws {
     let world = try World(["alice", "bob"])
     world.connectAll()
     for number in 1...100 { try world.write("alice", insert(record(UInt64(number)))) }
@@ -138,7 +137,9 @@ import Wire
     #expect(!world.sent.contains { $0.message.isHeads || $0.message.isWant || $0.message.isSets })
   }
 
-  @Test(arguments: [1, 100]) func `who has caught up agrees at once, without waiting for more`(missed: Int)
+  @Test(arguments: [1, 100]) func `a device that has caught up agrees at once, without waiting for more`(
+    missed: Int
+  )
     throws
   {
     let world = try World(["alice", "bob"])
@@ -159,7 +160,7 @@ import Wire
     #expect(world.now - begun < 20, "it took \(world.now - begun) ms, where each way takes one or two")
   }
 
-  @Test func `a question about the state is agreed with in few bytes, and only as it was asked`() throws {
+  @Test func `a question about the state is confirmed in few bytes, and only as it was asked`() throws {
     let world = try World(["alice", "bob"])
     world.connectAll()
     world.run(20_000)
@@ -167,7 +168,7 @@ import Wire
       if case .state(nil, _, echo: false) = sent.message { sent.bytes < 16 } else { false }
     }
     #expect(!answers.isEmpty)
-    // An agreement with something that was never asked says nothing.
+    // Confirming a question that was never asked has no effect.
     try world.write("alice", insert(record(1)))
     world.inject(Message.state(nil, token: 12_345, echo: false), from: "bob", to: "alice")
     world.run(6)

@@ -6,9 +6,9 @@ import Wire
 
 @testable import Storage
 
-/// Damaged change sets are asked for again from peers that have them, with the messages that there are.
+/// Damaged change sets are requested again from peers that have them, with the existing messages.
 @Suite struct DamageTests {
-  /// Alice, Bob and perhaps Carol in sync, with three sets of Alice's.
+  /// Alice, Bob and optionally Carol in sync, with three sets of Alice's.
   private func world(_ names: [String] = ["alice", "bob"]) throws -> World {
     let world = try World(names)
     world.connectAll()
@@ -18,7 +18,7 @@ import Wire
     return world
   }
 
-  /// Alters the bodies of sets as a disk does, has a check find them, and tells the replica.
+  /// Alters the bodies of sets as a disk does, lets a check find them, and notifies the replica.
   private func damage(_ device: Device, in world: World, _ numbers: ClosedRange<Int> = 2...2) throws {
     try device.store.connection.execute(
       """
@@ -39,7 +39,7 @@ import Wire
   }
 
   @Test(arguments: ["alice", "bob"])
-  func `a damaged set is asked for by its id, be it the own one or that of another`(_ name: String) throws {
+  func `a damaged set is requested by its id, whether it is our own or another's`(_ name: String) throws {
     let world = try world()
     let device = world[name]
     try damage(device, in: world)
@@ -51,10 +51,10 @@ import Wire
     #expect(try device.store.check(after: 0, setsMax: .max, bytesMax: .max).damaged == 0)
   }
 
-  @Test func `several damaged sets of a log come one after the other`() throws {
+  @Test func `several damaged sets of a log are repaired one after another`() throws {
     let world = try world()
     try damage(world["bob"], in: world, 1...3)
-    // The shell tells of each that was replaced.
+    // The shell reports each one that was replaced.
     for _ in 1...3 {
       world.run(500)
       tell(world["bob"], in: world)
@@ -64,7 +64,7 @@ import Wire
     #expect(wants(world, by: "bob") == 3)
   }
 
-  @Test func `a peer that has lost the set too is asked once and stays a peer, and another one sends it`()
+  @Test func `a peer that lost the set too is asked once and remains a peer, and another one sends it`()
     throws
   {
     let world = try world(["alice", "bob", "carol"])
@@ -77,7 +77,7 @@ import Wire
     _ = try world["carol"].store.check(after: 0, setsMax: .max, bytesMax: .max)
     tell(world["carol"], in: world)
     world.run(20_000)
-    // Alice has served nothing, and notices by that.
+    // Alice has served nothing, and notices this.
     #expect(world["alice"].store.damagedSets.count == 1)
     #expect(world["carol"].store.damagedSets.count == 1)
     #expect(wants(world, by: "carol") == 1)
@@ -90,7 +90,7 @@ import Wire
     #expect(world["carol"].store.damagedSets.isEmpty)
   }
 
-  @Test func `a damaged set of a closed lane is asked for once the lane opens`() throws {
+  @Test func `a damaged set of a closed lane is requested once the lane opens`() throws {
     let world = try world()
     world.prefer("bob", false)
     world.run(1_000)

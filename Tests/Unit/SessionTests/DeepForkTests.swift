@@ -6,25 +6,25 @@ import Testing
 import Vectors
 import Wire
 
-/// Copies of copies that write and meet in orders chosen by chance.
+/// Copies of copies that write and meet in random order.
 @Suite struct DeepForkTests {
   private static let copies = ["alice", "second", "third", "fourth"]
 
   @Test(arguments: 1...8 as ClosedRange<UInt64>)
-  func `however deep a log forks, whoever meets whom first, all end the same`(seed: UInt64) throws {
+  func `however deep a log forks, and in whatever order devices meet, all converge`(seed: UInt64) throws {
     let world = try World(["alice", "bob", "carol", "dave"], seed: seed)
     var random = SeededRandom(seed: seed)
     world.connectAll()
     for number in 1...4 { try world.write("alice", insert(record(UInt64(number)))) }
     try #require(world.run { world in Set(["bob", "carol", "dave"].map { world[$0].state() }).count == 1 })
     cutAll(world)
-    // Each copy is one of a copy that has written since: forks upon forks.
+    // Each copy is made from a copy that has written since: forks upon forks.
     for (index, copy) in Self.copies.enumerated().dropFirst() {
       let original = Self.copies[Int(random.below(index))]
       try world.add(copy, knowing: world.statements, copyOf: world[original])
       for name in Self.copies[...index] { try write(world, name, &random) }
     }
-    // Every copy meets one of the others, now and then; nobody meets all.
+    // Every copy meets one of the others now and then; none meets all.
     for _ in 0..<10 {
       let copy = Self.copies[random.below(Self.copies.count)]
       let friend = ["bob", "carol", "dave"][random.below(3)]
@@ -50,7 +50,7 @@ import Wire
 
   private func expectAgreement(_ world: World, _ random: inout SeededRandom) throws {
     let everyone = Self.copies + ["bob", "carol", "dave"]
-    // Devices of one key take turns; the others stay together.
+    // Devices with one key take turns; the others stay connected.
     for round in 0..<3 {
       for copy in Self.copies.sorted(by: { _, _ in random.below(2) == 0 }) {
         cutAll(world)
@@ -70,7 +70,7 @@ import Wire
     #expect(world["bob"].store.heads(.records).count >= 2)
   }
 
-  /// Whoever has seen a fork tells the circle.
+  /// A device that has seen a fork tells the circle.
   private func prove(_ world: World) throws {
     for device in world.devices {
       for fork in device.forks {

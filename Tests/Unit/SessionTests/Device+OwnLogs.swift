@@ -3,9 +3,9 @@ import Replication
 import Storage
 import Wire
 
-/// What a node does about its own logs around its core.
+/// A node's work on its own logs around its core.
 extension Device {
-  /// A new core on the same store, as after a start.
+  /// A new core on the same store, as after a restart.
   func startAgain(seed: UInt64 = 7) {
     for lane in Lane.allCases {
       let log = LogKey(device: key, incarnation: incarnation, lane: lane)
@@ -18,7 +18,7 @@ extension Device {
       withheld: unsent, newestForeignClock: .zero, seed: seed)
   }
 
-  /// Takes unsent sets of a log that somebody else has continued out of it; what the core must know then.
+  /// Removes unsent sets from a log that another device continued; returns what the core must be told then.
   func yieldToRemote(to sets: [VerifiedChangeSet], wall: Moment) -> [Input] {
     var inputs: [Input] = []
     for set in sets {

@@ -6,7 +6,7 @@ import Sodium
 import Storage
 import Wire
 
-/// One core with its store: what a node is without sockets.
+/// One core with its store: a node without sockets.
 final class Device {
   let name: String
   let number: Int
@@ -15,20 +15,20 @@ final class Device {
   let transport: TransportKey
   let store: Store
   var incarnation: Incarnation
-  /// Of own logs the newest set that may have been sent, since the device was started again.
+  /// The newest set of each own log that may have been sent, since the last start.
   var unsent: [LogKey: LogHead] = [:]
-  /// Forks that its store has seen.
+  /// Forks that its store has found.
   private(set) var forks: [Fork] = []
   var replica: Replica
   /// How far its wall clock is ahead of the world's.
   var clockAhead: Moment = 0
   var events: [ReplicaEvent] = []
   var closes: [CloseCause] = []
-  /// What became of the questions it asked.
+  /// The results of the questions that it asked.
   var replies: [Reply] = []
   private(set) var answersRead = 0
   var invalidMessages = 0
-  /// Sets that arrived although they were here already.
+  /// Sets that arrived although they were already here.
   private(set) var duplicates = 0
   private var timers: [ReplicaTimer: (due: Moment, order: Int)] = [:]
   private var timerCount = 0
@@ -110,7 +110,7 @@ final class Device {
     }
   }
 
-  /// In place of what is stored, where that would take too long to write.
+  /// Returned instead of stored sets, where those would take too long to write.
   var answerHeads: [LogHead]?
 
   func answer(_ query: Query) -> Answer {
@@ -121,7 +121,7 @@ final class Device {
     return obeyed { try store.answer(query.lane, query.question) }
   }
 
-  /// Takes over what the statements admit; what the core must know if that changed the store.
+  /// Applies what the statements admit; returns what the core must be told if that changed the store.
   func admit(wall: Moment) -> Input? {
     let (evaluation, device) = (replica.circle.evaluation, key)
     let horizon = Clock(milliseconds: wall + Limits.clockDriftMilliseconds)
@@ -133,7 +133,7 @@ final class Device {
       newestForeignClock: store.newestFoldedClock(otherThan: key))
   }
 
-  /// All tips that are here of another device's logs.
+  /// All local tips of another device's logs.
   func heldLogs(of other: Device) -> [KeptLog] {
     let heads = Lane.allCases.flatMap { store.heads($0) }.filter { $0.log.device == other.key }
     return Dictionary(grouping: heads, by: \.log).map { log, heads in
@@ -178,7 +178,7 @@ final class Device {
 
   func count(_ lane: Lane) -> UInt64 { store.changeSetCount(lane) }
 
-  /// All that the lanes hold, in comparable form.
+  /// The content of the lanes, in comparable form.
   func state(_ lanes: [Lane] = Lane.allCases) -> [String] {
     var lines = lanes.map { "\($0) \(store.digest($0).sum)" }
     lines += lanes.flatMap { store.heads($0).map { "\($0)" } }
@@ -210,7 +210,7 @@ extension Message {
 }
 
 extension Store {
-  /// Takes in all that another store holds.
+  /// Receives everything that another store holds.
   func copy(from other: Store) throws {
     for lane in Lane.allCases {
       let wants = other.heads(lane).map {

@@ -6,11 +6,11 @@ import Storage
 import Testing
 import Wire
 
-/// What becomes of sessions when entitlements and clocks change under them.
+/// Sessions whose entitlements and clocks change.
 @Suite struct EntitlementTests {
   static let year: Moment = 365 * 86_400_000
 
-  @Test func `one that is renewed in time never closes the lane`() throws {
+  @Test func `an entitlement that is renewed in time never closes the lane`() throws {
     let end = World.start + 60_000
     let world = try World(["alice", "bob"], premium: ["alice"])
     world.learn("bob", try world.family.entitlement(for: "bob", 0..<end))
@@ -26,7 +26,9 @@ import Wire
     }
   }
 
-  @Test func `one that ends while sets flow leaves a beginning of each log, folded, at both ends`() throws {
+  @Test func `an entitlement that ends while sets flow leaves a folded prefix of each log at both ends`()
+    throws
+  {
     let world = try World(["alice", "bob"], premium: ["alice"])
     for number in 1...500 { try world.write("alice", insert(record(UInt64(number)))) }
     for number in 501...900 { try world.write("bob", insert(record(UInt64(number)))) }
@@ -48,7 +50,7 @@ import Wire
     }
   }
 
-  @Test func `of an issuer that is not pinned yet opens the lane when the root pins it`() throws {
+  @Test func `an entitlement of an unpinned issuer opens the lane when the root pins the issuer`() throws {
     let world = try World(["alice", "bob"], premium: ["alice"])
     let next = Family.key("next issuer")
     let entitlement = try Statement(
@@ -59,7 +61,7 @@ import Wire
     world.connect("alice", "bob")
     world.learn("bob", entitlement)
     world.run(1_000)
-    #expect(world["alice"].replica.circle.statement(entitlement.id) != nil, "kept and passed on")
+    #expect(world["alice"].replica.circle.statement(entitlement.id) != nil, "stored and relayed")
     #expect(!world["bob"].isOpen(.records, with: world["alice"]))
     let pin = try Statement(
       signing: IssuerStatement(
@@ -72,7 +74,7 @@ import Wire
     #expect(world["alice"].isOpen(.records, with: world["bob"]))
   }
 
-  @Test func `a clock that was a year ahead and is put right loses nothing`() throws {
+  @Test func `a clock that was a year ahead and is corrected loses nothing`() throws {
     let world = try World(["alice", "bob"], premium: ["alice"])
     world.learn("bob", try world.family.entitlement(for: "bob", 0..<(World.start + Self.year / 2)))
     world.connect("alice", "bob")
@@ -80,9 +82,9 @@ import Wire
     world["bob"].clockAhead = Self.year
     world.run(20_000)
     #expect(!world["bob"].isOpen(.records, with: world["alice"]))
-    #expect(world["alice"].replica.ownGate(now: world.now).isOpen, "the others' clocks are their own")
+    #expect(world["alice"].replica.ownGate(now: world.now).isOpen, "other devices' clocks do not count")
     world["bob"].clockAhead = 0
-    // Nothing is said but what two idle devices say.
+    // Only the messages of two idle devices are sent.
     world.run(20_000)
     #expect(world["bob"].isOpen(.records, with: world["alice"]))
     try world.write("alice", insert(record(1)))
@@ -90,7 +92,8 @@ import Wire
     #expect(world["bob"].name(record(1)) == "Rome")
   }
 
-  @Test func `what a device wrote while its clock was ahead ends no other's, until it is folded`() throws {
+  @Test func `sets written with a fast clock end no other device's entitlement until they are folded`() throws
+  {
     let world = try World(["alice", "bob"], premium: ["bob"])
     world.learn("alice", try world.family.entitlement(for: "alice", 0..<(World.start + Self.year / 2)))
     world.connect("alice", "bob")
@@ -100,15 +103,15 @@ import Wire
     world["bob"].clockAhead = 0
     world.run(20_000)
     #expect(world["alice"].count(.settings) == 1, "stored")
-    #expect(world["alice"].replica.ownGate(now: world.now).isOpen, "but parked")
-    #expect(world["bob"].replica.ownGate(now: world.now).isOpen, "one's own sets have no say")
-    // Alice's clock is wrong for a moment, and takes the set for one of today.
+    #expect(world["alice"].replica.ownGate(now: world.now).isOpen, "while it is parked")
+    #expect(world["bob"].replica.ownGate(now: world.now).isOpen, "own sets do not advance gate time")
+    // Alice's clock is wrong for a moment, and accepts the set as a present one.
     world["alice"].clockAhead = Self.year
     world.turn(world["alice"], [.timer(.unpark)])
     world["alice"].clockAhead = 0
     world.run(1_000)
     #expect(world["alice"].replica.ownGate(now: world.now).reason == .entitlementExpired)
-    // Bob cuts what is dated wrongly out of his log: time is what it was, without a restart.
+    // Bob cuts the wrongly dated set out of his log: time is correct again, without a restart.
     let cut = try Statement(
       signing: LogCut(
         circle: world.family.circle, log: try #require(ahead.first).header.log, tip: nil, issued: 5),
@@ -119,7 +122,7 @@ import Wire
     #expect(world["alice"].isOpen(.records, with: world["bob"]))
   }
 
-  @Test func `a peer brings the end of an entitlement forward by ten minutes and no more`() throws {
+  @Test func `a peer can advance the end of an entitlement by at most ten minutes`() throws {
     let world = try World(["alice", "bob"], premium: ["bob"])
     let end = World.start + 2 * Limits.clockDriftMilliseconds
     world.learn("alice", try world.family.entitlement(for: "alice", 0..<end))
@@ -137,7 +140,7 @@ import Wire
     #expect(world["alice"].replica.ownGate(now: world.now).isOpen)
   }
 
-  @Test func `what comes back after a cut and has to wait is folded when its time comes`() throws {
+  @Test func `a parked set that returns after a cut is folded when its time comes`() throws {
     let world = try World(["alice", "bob"])
     world.connect("alice", "bob")
     world["bob"].clockAhead = 2 * Limits.clockDriftMilliseconds
@@ -151,7 +154,7 @@ import Wire
         with: Family.key("bob")))
     world.run(1_000)
     #expect(world["alice"].count(.settings) == 0)
-    // The revocation keeps the set, and makes Bob's own cut void.
+    // The revocation keeps the set, and voids Bob's own cut.
     let log = ahead.header.log
     let kept = KeptLog(incarnation: log.incarnation, lane: .settings, tips: [ahead.id])
     world.learn("alice", try world.family.revocation(of: "bob", kept: [kept]))

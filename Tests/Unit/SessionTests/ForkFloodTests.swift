@@ -23,7 +23,8 @@ import Wire
     return try [first] + (1...count).map { try set($0, after: first) }
   }
 
-  @Test func `a log with three hundred branches goes over in a few rounds, and each tip is told a few times`()
+  @Test
+  func `a log with three hundred branches is sent in a few rounds, and each tip is announced a few times`()
     throws
   {
     let world = try World(["alice", "bob", "mallory"])
@@ -58,7 +59,7 @@ import Wire
     try #require(world.run(until: { $0["alice"].isInSync(with: $0["bob"]) }, within: 15_000))
   }
 
-  @Test func `one moved tip of a log that forked is told with another, and the rest stay known`() throws {
+  @Test func `one moved tip of a forked log is announced with another, and the rest stay known`() throws {
     let world = try World(["alice", "bob", "mallory"])
     world.connect("alice", "bob")
     world.connect("alice", "mallory")

@@ -4,9 +4,9 @@ import Storage
 import Testing
 import Wire
 
-/// Copies of one device's data that write at the same time, and peers that meet them one after the other.
+/// Copies of one device's data that write at the same time, and peers that meet them one after another.
 @Suite struct ForkTests {
-  /// Alice and Bob with some sets in common, and a copy of Alice's data that nobody has met.
+  /// Alice and Bob with some sets in common, and a copy of Alice's data that has never connected.
   private func world(with copies: [String]) throws -> World {
     let world = try World()
     world.connectAll()
@@ -20,7 +20,7 @@ import Wire
     Set(names.map { world[$0].state() }).count == 1
   }
 
-  /// Breaks all links and makes new ones.
+  /// Closes all links and opens new ones.
   private func meet(_ world: World, _ pairs: (String, String)...) {
     for connection in world.connections where connection.isOpen { world.cut(connection) }
     world.run(100)
@@ -28,7 +28,7 @@ import Wire
     world.run(20_000)
   }
 
-  @Test func `a fork reaches everyone, and everyone holds both branches`() throws {
+  @Test func `a fork reaches all devices, and all hold both branches`() throws {
     let world = try world(with: ["copy"])
     meet(world)
     try world.write("alice", edit(record(1), "by Alice"))
@@ -46,7 +46,7 @@ import Wire
   }
 
   @Test(arguments: [1, 2, 30, 300])
-  func `a fork far back is found by asking back`(sets: Int) throws {
+  func `a fork far back is found by asking for earlier sets`(sets: Int) throws {
     let world = try world(with: ["copy"])
     meet(world)
     for number in 1...sets { try world.write("alice", edit(record(1), "alice \(number)")) }
@@ -77,7 +77,7 @@ import Wire
     #expect(Self.agree(world, ["alice", "bob", "carol", "second", "third"]))
   }
 
-  @Test func `both branches go on growing, and pushes find their way`() throws {
+  @Test func `both branches keep growing, and pushes reach all devices`() throws {
     let world = try world(with: ["copy"])
     meet(world, ("alice", "bob"), ("copy", "carol"), ("bob", "carol"))
     for round in 1...10 {

@@ -5,7 +5,7 @@ import Testing
 import Wire
 
 @Suite struct GateTests {
-  /// No message that tells of a record, in either direction.
+  /// Whether a message reveals anything about records; none may be sent, in either direction.
   static func tellsOfRecords(_ message: Message) -> Bool {
     switch message {
     case .heads(.records, _, _), .want(.records, _), .sets(.records, _), .served(.records): true
@@ -25,14 +25,14 @@ import Wire
     #expect(world["alice"].name(record(2)) == nil && world["bob"].name(record(2)) == nil)
     #expect(world["bob"].name(record(1)) == "Rome")
     #expect(carol.state([.settings]) == world["alice"].state([.settings]))
-    #expect(carol.isInSync(with: world["alice"]), "in sync on what is open")
+    #expect(carol.isInSync(with: world["alice"]), "in sync in every open lane")
     #expect(
       !world.sent.contains { [$0.from, $0.to].contains("carol") && Self.tellsOfRecords($0.message) })
     #expect(world["alice"].session(with: carol)?.records.reason == .peerNotPremium(.freeTier))
     #expect(carol.session(with: world["alice"])?.records.reason == .mine(.freeTier))
   }
 
-  @Test func `a free device that asks for records and sends some is not answered`() throws {
+  @Test func `a free device that requests and sends records gets no answer`() throws {
     let world = try World(["alice", "carol"], premium: ["alice"])
     world.connect("alice", "carol")
     world.run(500)
@@ -65,14 +65,14 @@ import Wire
   }
 
   @Test func `a lane that one side may not open is closed on both`() throws {
-    // Bob holds an entitlement that Alice does not accept: he believes himself premium.
+    // Bob holds an entitlement that Alice does not accept: he believes that he has premium.
     let world = try World(["alice", "bob"], premium: ["alice"])
     world["bob"].replica.localPremium = .allFeatures
     world.connect("alice", "bob")
     world.run(500)
     #expect(!world["bob"].isOpen(.records, with: world["alice"]))
     #expect(world["bob"].session(with: world["alice"])?.records.reason == .theirs(.peerNotPremium))
-    #expect(world["bob"].isInSync(with: world["alice"]), "the settings lane is not held up")
+    #expect(world["bob"].isInSync(with: world["alice"]), "the settings lane is not blocked")
     world.learn("alice", try world.family.entitlement(for: "bob"))
     world.run(500)
     #expect(world["bob"].isOpen(.records, with: world["alice"]))
@@ -102,12 +102,12 @@ import Wire
     #expect(world["bob"].replica.preference)
   }
 
-  @Test func `who switches sync off is heard before a clock that was put on has opened a lane`() throws {
+  @Test func `turning sync off takes effect before a clock that was set forward opens a lane`() throws {
     let world = try World(["alice", "bob"], premium: ["bob"])
     let begin = world.now + 60_000
     world.learn("alice", try world.family.entitlement(for: "alice", begin..<begin * 2))
     try world.write("alice", insert(record(1)))
-    // For Bob it has begun.
+    // On Bob's device it has begun.
     world["bob"].clockAhead = 120_000
     world.connect("alice", "bob")
     world.run(2_000)
@@ -121,7 +121,7 @@ import Wire
     try #require(world.run { $0["bob"].name(record(1)) == "Rome" })
   }
 
-  @Test func `what one peer was asked for goes to no other when all lanes close at once`() throws {
+  @Test func `a want for one peer is not redirected to another when all lanes close at once`() throws {
     let world = try World()
     for number in 1...1_000 { try world.write("alice", insert(record(UInt64(number)))) }
     world.connect("alice", "carol")
@@ -161,13 +161,13 @@ import Wire
     #expect(world["bob"].count(.settings) == 1)
     #expect(!world.sent.contains { Self.tellsOfRecords($0.message) })
     #expect(world["bob"].count(.records) <= atEnd + 30)
-    // The person asks for more time; what was wanted before is wanted still.
+    // The entitlement is renewed; the earlier wants are still outstanding.
     world.learn("alice", try world.family.entitlement(for: "bob", end..<(end * 2), serial: 1))
     try #require(world.run { $0["bob"].isInSync(with: $0["alice"]) && $0["bob"].count(.records) == 1_000 })
     #expect(world["bob"].duplicates == 0)
   }
 
-  @Test func `a peer's entitlement that ends is noticed although nothing is said`() throws {
+  @Test func `the end of a peer's entitlement is noticed although no message arrives`() throws {
     let end = World.start + 60_000
     let world = try World(["alice", "bob"], premium: ["alice"])
     world["alice"].replica.circle.insert([try world.family.entitlement(for: "bob", 0..<end)])
@@ -200,7 +200,7 @@ import Wire
     world.learn("bob", try world.family.entitlement(for: "bob", 0..<end))
     world.connect("alice", "bob")
     world.run(61_000)
-    // The free settings lane goes on and carries the time of day.
+    // The free settings lane continues and carries the time.
     try world.write("alice", insert(setting(1), "dark"))
     world.run(1_000)
     world["bob"].clockAhead = -3_600_000
@@ -211,7 +211,7 @@ import Wire
     #expect(!world["alice"].isOpen(.records, with: world["bob"]))
   }
 
-  @Test func `who sets a clock back to before an entitlement asks for nothing any more`() throws {
+  @Test func `a device whose clock is set back to before its entitlement sends no more requests`() throws {
     let begin = World.start - 60_000
     let world = try World(["alice", "bob"], premium: ["alice"])
     for name in ["alice", "bob"] {

@@ -3,7 +3,7 @@ import Replication
 import Testing
 import Wire
 
-/// What a device may claim of another: only what that one has said itself.
+/// What a device may assume that another holds: only what the other has acknowledged.
 @Suite struct HoldingTests {
   private func held(_ world: World) -> UInt64 {
     let heads = world["alice"].replica.holdings[world["bob"].key]?[.records].heads
@@ -18,24 +18,24 @@ import Wire
     return world
   }
 
-  @Test func `what was sent counts once the peer has said that it holds it, and not before`() throws {
+  @Test func `a change that was sent counts as held only once the peer has acknowledged it`() throws {
     let world = try inSync()
     #expect(held(world) == 1)
     world.meddle = { from, _, message in from == "bob" ? [] : [message] }
     try world.write("alice", insert(record(2)))
     world.run(1_000)
-    #expect(world["bob"].count(.records) == 2, "it has come")
-    #expect(held(world) == 1, "and Alice can't know")
+    #expect(world["bob"].count(.records) == 2, "it has arrived")
+    #expect(held(world) == 1, "but Alice can't know")
     world.meddle = nil
     try #require(world.run { $0["alice"].isInSync(with: $0["bob"]) })
     #expect(held(world) == 2)
   }
 
-  @Test func `a peer whose store was put back takes back what it said`() throws {
+  @Test func `a peer whose store was restored withdraws its acknowledgements`() throws {
     let world = try inSync()
     try world.write("bob", insert(record(3)))
     try #require(world.run { $0["alice"].isInSync(with: $0["bob"]) && held($0) == 1 })
-    // What is still said of the change must not come behind what follows.
+    // Messages about the change that are still in flight must arrive before the injected one.
     world.run(500)
     let own = world["bob"].replica[.records].heads.sorted.filter { $0.log.device == world["bob"].key }
     #expect(own.count == 1)
@@ -44,7 +44,7 @@ import Wire
     #expect(held(world) == 0)
   }
 
-  @Test func `a peer that hangs up is still known to hold what it said`() throws {
+  @Test func `a disconnected peer is still known to hold what it acknowledged`() throws {
     let world = try inSync()
     world.cut("alice", "bob")
     world.run(100)

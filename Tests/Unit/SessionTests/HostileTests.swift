@@ -7,7 +7,7 @@ import Testing
 import Wire
 
 @Suite struct HostileTests {
-  @Test func `a peer that promises and does not deliver loses its turn to another`() throws {
+  @Test func `a peer that promises sets and does not deliver them is replaced by another`() throws {
     let world = try World()
     world.connect("alice", "bob")
     try world.write("alice", insert(record(1)))
@@ -24,7 +24,7 @@ import Wire
     #expect(world.isConnected("alice", "carol"))
   }
 
-  @Test func `a peer that trickles what is known already does not keep its turn`() throws {
+  @Test func `a peer that trickles known sets is replaced too`() throws {
     let world = try World()
     world.connect("alice", "bob")
     let known = try world.write("alice", insert(record(1)))
@@ -48,7 +48,7 @@ import Wire
     #expect(world["carol"].name(record(2)) == "Rome")
   }
 
-  @Test func `a peer that says it is done without delivering is not asked again and again`() throws {
+  @Test func `a peer that claims to be done without delivering is not asked again and again`() throws {
     let world = try World(["alice", "bob"])
     try world.write("alice", insert(record(1)))
     world.meddle = { _, _, message in message.isSets ? [] : [message] }
@@ -60,7 +60,7 @@ import Wire
     #expect(world["bob"].name(record(1)) == "Rome")
   }
 
-  @Test func `sets out of order arrive nevertheless`() throws {
+  @Test func `sets out of order are accepted all the same`() throws {
     let world = try World(["alice", "bob"])
     for number in 1...20 { try world.write("alice", insert(record(UInt64(number)))) }
     world.meddle = { _, _, message in
@@ -103,7 +103,7 @@ import Wire
         || world["bob"].closes.contains { if case .misbehaved = $0 { true } else { false } })
   }
 
-  @Test func `whoever brings a set dated before what it has seen is not to blame, unless it goes on and on`()
+  @Test func `relaying a set dated before its dependency is tolerated, but not endless repetition of it`()
     throws
   {
     let world = try World(["alice", "bob"])
@@ -116,7 +116,7 @@ import Wire
     world.run(500)
     #expect(world.isConnected("alice", "bob"))
     #expect(world["bob"].count(.records) == 1)
-    // Almost all of the allowance at one moment: a list of ids costs 64.
+    // Almost the whole allowance at once: a list of ids costs 64 points.
     for _ in 0..<Limits.redundantPointsMax / 64 - 1 {
       world.inject(.statementIDs([], reply: false), from: "alice", to: "bob")
     }
@@ -124,7 +124,7 @@ import Wire
     #expect(world["bob"].closes.isEmpty)
     for _ in 1...80 { world.inject(.sets(.records, [lie]), from: "alice", to: "bob") }
     world.run(10)
-    #expect(world["bob"].closes == [.misbehaved("more repetition than any correct node sends")])
+    #expect(world["bob"].closes == [.misbehaved("more redundant messages than a correct node sends")])
   }
 
   /// A set as Alice's key could sign it.
@@ -151,7 +151,7 @@ import Wire
     return try #require(sets.first)
   }
 
-  @Test func `a log that one message asks for many times is sent once`() throws {
+  @Test func `a log requested many times in one message is sent once`() throws {
     let world = try World(["alice", "bob"])
     let first = try world.write("alice", insert(record(1)))[0]
     let second = try world.write("alice", insert(record(2)))[0]
@@ -176,7 +176,7 @@ import Wire
     #expect(!world.isConnected("alice", "bob"))
   }
 
-  @Test func `a reason that nobody knows yet closes the lane and nothing else`() throws {
+  @Test func `an unknown reason closes the lane and nothing else`() throws {
     let world = try World(["alice", "bob"])
     world.connect("alice", "bob")
     world.run(500)
@@ -202,7 +202,7 @@ import Wire
     #expect(world["alice"].closes == [.misbehaved("a message before the introduction")])
   }
 
-  @Test func `a branch that is promised and never shown makes no storm`() throws {
+  @Test func `a branch that is promised and never delivered causes no flood of requests`() throws {
     let world = try World(["alice", "bob"])
     world.connect("alice", "bob")
     world.run(500)
@@ -211,7 +211,7 @@ import Wire
     world.turn(world["alice"], [.committed(world["alice"].commit([(one, nil)], wall: world.now))])
     world.inject(.sets(.records, [one]), from: "alice", to: "bob")
     world.run(100)
-    // What follows stands on a set that nobody has.
+    // The next set depends on one that no device has.
     let next = try Self.set(
       circle: world.family.circle, after: other, clock: Clock(milliseconds: World.start + 5))
     let head = LogHead(log: next.header.log, sequence: 2, id: next.id, foldedSequence: 2)

@@ -6,11 +6,11 @@ import Storage
 import Testing
 import Wire
 
-/// Each limit on what two devices say to each other: at the limit, and one past it.
+/// Each limit on messages between two devices: at the limit, and one beyond it.
 @Suite struct LimitTests {
-  // MARK: Lists that one message does not hold
+  // MARK: Lists that exceed one message
 
-  @Test func `the longest lists fit one message, and read back`() throws {
+  @Test func `the longest lists fit into one message, and are decoded again`() throws {
     let ids = (0..<UInt64(Limits.statementsMax)).map { StatementID(Bytes32(.max, .max, .max, $0)) }
     let heads = (0..<Limits.headsPerMessageMax).map { Self.head(.max - UInt64($0), sequence: 1 << 62) }
     let wants = (0..<Limits.wantsMax).map { number in
@@ -30,7 +30,7 @@ import Wire
   }
 
   @Test(arguments: [(8_192, 1), (8_193, 2), (20_000, 3)])
-  func `more heads than one message holds go on in the next`(count: Int, messages: Int) throws {
+  func `more heads than fit into one message continue in the next`(count: Int, messages: Int) throws {
     let world = try Self.connected()
     let heads = (0..<UInt64(count)).map { Self.head($0, of: world["alice"]) }
     let told = Self.tell(heads, world)
@@ -40,7 +40,7 @@ import Wire
     #expect(world.isConnected("alice", "bob"))
   }
 
-  @Test func `the tips of one log are told in one message`() throws {
+  @Test func `the tips of one log are sent in one message`() throws {
     let world = try Self.connected()
     let single = (0..<UInt64(8_190)).map { Self.head($0, of: world["alice"]) }
     let forked = (1...4).map { Self.head(1 << 40, sequence: 5, tip: UInt64($0), of: world["alice"]) }
@@ -51,7 +51,7 @@ import Wire
     }
   }
 
-  @Test func `a log with more tips than a message holds tells all of them, in several`() throws {
+  @Test func `a log with more tips than fit into a message sends all of them, in several`() throws {
     let world = try Self.connected()
     let forked = (0..<9_000).map { Self.head(7, sequence: 5, tip: UInt64($0), of: world["alice"]) }
     let told = Self.tell(forked + [Self.head(9, of: world["alice"])], world)
@@ -60,7 +60,7 @@ import Wire
     #expect(theirs?.tipCount(of: forked[0].log) == 9_000)
   }
 
-  @Test func `a message with more heads than one may hold ends the session`() throws {
+  @Test func `a message with more heads than allowed ends the session`() throws {
     let world = try Self.connected()
     let heads = (0...UInt64(Limits.headsPerMessageMax)).map { Self.head($0, of: world["alice"]) }
     #expect(throws: MessageError.self) {
@@ -71,12 +71,12 @@ import Wire
     }
   }
 
-  @Test func `no more heads are told at a time, and remembered, than the limit`() throws {
+  @Test func `no more heads are sent in total, and remembered, than the limit`() throws {
     let world = try Self.connected()
     let count = Limits.headsMax + 5_000
     let told = Self.tell((0..<UInt64(count)).map { Self.head($0, of: world["alice"]) }, world)
     #expect(told.reduce(0) { $0 + $1.heads.count } == Limits.headsMax)
-    // As if it went on for ever.
+    // As if the list never ended.
     for start in [1_000_000, 2_000_000] as [UInt64] {
       let more = (start..<start + 8_192).map { Self.head($0, of: world["alice"]) }
       world.inject(.heads(.settings, more, complete: false), from: "alice", to: "bob")
@@ -87,11 +87,11 @@ import Wire
     #expect(lane.lacking.count <= Limits.headsMax)
   }
 
-  @Test func `of logs with very many tips no more is remembered either, also from one session to the next`()
+  @Test func `tips of logs with very many branches count towards the same limit, also across sessions`()
     throws
   {
     let world = try Self.connected()
-    // She never says that this is all.
+    // She never marks the list as complete.
     world.meddle = { from, _, message in
       if from == "alice", case .heads(_, _, complete: true) = message { [] } else { [message] }
     }
@@ -116,7 +116,7 @@ import Wire
     }
   }
 
-  @Test func `a circle with more statements than a link holds is handed over in parts`() throws {
+  @Test func `a circle with more statements than a link holds is sent in parts`() throws {
     let world = try World(["alice", "bob"])
     let thieves = (0..<6).map { "thief \($0)" }
     let statements = try thieves.flatMap { name in
@@ -141,7 +141,7 @@ import Wire
     #expect(answers.max() ?? 0 > Limits.statementsAnswerBytesMax / 2)
   }
 
-  @Test func `of one log eight sets that came too early are kept in mind, and not nine`() throws {
+  @Test func `of one log eight sets that came too early are remembered, and not nine`() throws {
     let world = try Self.connected()
     let log = LogKey(device: world["alice"].key, incarnation: Incarnation(Bytes16(88, 8)), lane: .settings)
     for number in 1...9 as ClosedRange<UInt64> {
@@ -164,7 +164,7 @@ import Wire
 
   // MARK: Promises
 
-  @Test func `nobody waits twice for a peer that promises without end`() throws {
+  @Test func `a peer that makes endless promises is waited for only once`() throws {
     let world = try Self.line { $0.isSets || $0.isServed }
     func promise(_ sequence: UInt64) throws {
       let log = try #require(world["alice"].store.heads(.records).first?.log)
@@ -183,8 +183,10 @@ import Wire
     }
   }
 
-  @Test(arguments: ["another log", "a log that was asked for"])
-  func `who promises everything and brings a little of its own now and then is not waited for`(little: String)
+  @Test(arguments: ["another log", "a requested log"])
+  func `a peer that promises everything and now and then delivers other sets is not waited for`(
+    little: String
+  )
     throws
   {
     let world = try Self.line { $0.isServed }
@@ -192,7 +194,7 @@ import Wire
     var promised = [
       LogHead(log: log, sequence: 1_000, id: ChangeSetID(Bytes32(9, 9, 9, 9)), foldedSequence: 0)
     ]
-    if little == "a log that was asked for" {
+    if little == "a requested log" {
       try world.write("mallory", insert(record(50)))
       world.run(100)
       let own = try #require(world["mallory"].store.heads(.records).first { $0.log != log }).log
@@ -210,7 +212,7 @@ import Wire
     #expect(world["carol"].name(record(2)) == "Rome", "it waits for Mallory")
   }
 
-  @Test func `who delivers in one lane is not waited for any longer in the other`() throws {
+  @Test func `a peer that delivers in one lane is not waited for any longer in the other`() throws {
     let world = try Self.line {
       switch $0 {
       case .sets(.records, _), .served(.records): true
@@ -223,7 +225,7 @@ import Wire
     world.run(100)
     try world.write("alice", insert(record(2)))
     world.run(Limits.overdueMilliseconds - 5_000)
-    // So much that it is asked for.
+    // Enough to be requested.
     let large = String(repeating: "x", count: 60_000)
     try world.write("mallory", (1...3 as ClosedRange<UInt64>).map { insert(setting($0), large) })
     world.run(6_000)
@@ -238,15 +240,15 @@ import Wire
   }
 
   @Test(arguments: Needless.allCases)
-  func `who repeats itself without end is closed, and not before`(kind: Needless) throws {
+  func `a peer that repeats itself endlessly is disconnected, and not before`(kind: Needless) throws {
     let world = try World(["alice", "bob"])
     world.connect("alice", "bob")
     let sets = try world.write("alice", insert(setting(1)))
     world.run(1_000)
-    // Alice, whose part Mallory plays, hears no answers to what she did not ask.
+    // Alice, impersonated by Mallory, receives no answers to requests that she did not send.
     world.meddle = { from, _, message in from == "bob" ? [] : [message] }
     try repeating(kind, world, sets)
-    // Almost all of the allowance at one moment: a list of ids costs 64.
+    // Almost the whole allowance at once: a list of ids costs 64 points.
     for _ in 0..<Limits.redundantPointsMax / 64 - 1 {
       world.inject(.statementIDs([], reply: false), from: "alice", to: "bob")
     }
@@ -255,7 +257,7 @@ import Wire
     #expect(world["bob"].closes.isEmpty)
     for _ in 0..<10 { try repeating(kind, world, sets) }
     world.run(10)
-    #expect(world["bob"].closes == [.misbehaved("more repetition than any correct node sends")])
+    #expect(world["bob"].closes == [.misbehaved("more redundant messages than a correct node sends")])
   }
 
   private func repeating(_ kind: Needless, _ world: World, _ sets: [VerifiedChangeSet]) throws {
@@ -278,7 +280,7 @@ import Wire
     world.inject(message, from: "alice", to: "bob")
   }
 
-  @Test func `a new connection does not make repetition forgotten`() throws {
+  @Test func `a new connection does not reset the count of repetitions`() throws {
     let world = try World(["alice", "bob"])
     world.connect("alice", "bob")
     world.run(500)
@@ -292,10 +294,10 @@ import Wire
       world.connect("alice", "bob")
       world.run(50)
     }
-    #expect(world["bob"].closes == [.misbehaved("more repetition than any correct node sends")])
+    #expect(world["bob"].closes == [.misbehaved("more redundant messages than a correct node sends")])
   }
 
-  @Test func `new statements of a member are judged up to a limit, and what is beyond comes later`() throws {
+  @Test func `new statements of a member are verified up to a limit, and the rest later`() throws {
     let world = try World(["alice", "bob"])
     world.connect("alice", "bob")
     world.run(500)
@@ -322,9 +324,9 @@ import Wire
     #expect(world["bob"].replica.circle.held(late.bytes) != nil)
   }
 
-  // MARK: Making things up
+  // MARK: Forged heads
 
-  /// Alice, Bob, Carol and Mallory, who sends nothing of what she keeps back; a record of Alice's has gone round.
+  /// Alice, Bob, Carol and Mallory, who withholds the sets that she announces; a record of Alice's has reached all.
   private static func line(keepingBack isKept: @escaping (Message) -> Bool) throws -> World {
     let world = try World(["alice", "bob", "carol", "mallory"])
     world.meddle = { from, _, message in from == "mallory" && isKept(message) ? [] : [message] }
@@ -344,7 +346,7 @@ import Wire
     return world
   }
 
-  /// Alice claims to store these heads; what she then sends to Bob at once.
+  /// Alice claims to store these heads; returns what she then sends to Bob at once.
   private static func tell(_ heads: [LogHead], _ world: World) -> [(complete: Bool, heads: [LogHead])] {
     let alice = world["alice"]
     let lane = Replica.LaneState(heads: heads, digest: alice.store.digest(.settings))

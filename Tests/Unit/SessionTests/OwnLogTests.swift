@@ -4,10 +4,10 @@ import Storage
 import Testing
 import Wire
 
-/// A device that starts asks what others hold of its own log before anybody gets what it writes.
+/// A device that starts asks what others hold of its own log before any device gets its new sets.
 @Suite struct OwnLogTests {
-  /// Alice, Bob and Carol have some sets in common; `old` is what Alice's data was then. Alice has written three
-  /// more since, which `knowing` have; then she is gone.
+  /// Alice, Bob and Carol have some sets in common; `old` is a copy of Alice's data at that time. Alice has written
+  /// three more sets since, which the devices in `knowing` have; then she goes offline.
   private func world(knowing names: [String]) throws -> World {
     let world = try World()
     world.connectAll()
@@ -31,7 +31,7 @@ import Wire
     LogKey(device: world["alice"].key, incarnation: world["alice"].incarnation, lane: .records)
   }
 
-  /// What `old` has said of its old log to anyone: heads and sets behind the fifth.
+  /// The heads and sets after the fifth of its old log that `old` has sent to any device.
   private func told(_ world: World) -> Int {
     world.sent.filter { $0.from == "old" }.reduce(0) { count, sent in
       switch sent.message {
@@ -54,7 +54,7 @@ import Wire
 
   private func forks(_ world: World) -> Int { world.devices.reduce(0) { $0 + $1.forks.count } }
 
-  @Test func `what an old copy writes gives way to what was written since, and no log forks`() throws {
+  @Test func `an old copy's changes yield to the sets written since, and no log forks`() throws {
     let world = try world(knowing: ["bob", "carol"])
     let written = try world.write("old", edit(record(1), "by the old copy"), insert(record(9), "Oslo"))
     try world.write("old", edit(record(9), "Bern"))
@@ -64,13 +64,13 @@ import Wire
     #expect(told(world) == 0)
     for name in ["old", "bob"] {
       #expect(world[name].name(record(9)) == "Bern")
-      // Nobody who wrote "later" had seen the old copy's edit, nor the other way round.
+      // No author of "later" had seen the old copy's edit, nor the other way round.
       #expect(world[name].conflictCount == 1)
       #expect(world[name].store.heads(.records).map(\.sequence).sorted() == [2, 8])
     }
     let operation = OperationKey(id: try #require(written.first).header.operation, device: world["old"].key)
     #expect(try world["bob"].store.operation(operation)?.verb == "test")
-    // The winner is the one that was written last, as if all had been known at once.
+    // The latest write wins, as if all had been known at once.
     #expect(world["bob"].name(record(1)) == "by the old copy")
     try world.write("old", edit(record(9), "Rome"))
     world.run(1_000)
@@ -78,7 +78,7 @@ import Wire
     #expect(world["old"].state() == world["bob"].state())
   }
 
-  @Test func `what is written while the answer is on its way gives way too`() throws {
+  @Test func `changes made while the answer is on its way yield too`() throws {
     let world = try world(knowing: ["bob", "carol"])
     world.latency = 200
     world.connect("old", "bob")
@@ -92,7 +92,7 @@ import Wire
     #expect(world["bob"].name(record(1)) == "later 3")
   }
 
-  @Test func `what was promised in one lane is waited for though the other lane has given way`() throws {
+  @Test func `sets promised in one lane are waited for even if the other lane has yielded`() throws {
     let world = try world(knowing: ["bob", "carol"])
     world.connect("alice", "bob")
     world.run(1_000)
@@ -118,18 +118,18 @@ import Wire
     world.meddle = nil
     for message in late { world.inject(message, from: "bob", to: "old") }
     let isLevel = world.run { $0["old"].isInSync(with: $0["bob"]) }
-    #expect(isLevel, "waited for both to hold the same")
+    #expect(isLevel, "timed out waiting for both to be in sync")
     #expect(forks(world) == 0)
     #expect(told(world) == 0)
     #expect(world["bob"].name(record(2)) == "by the old copy")
   }
 
-  @Test func `a peer that knows no more is followed by one that does`() throws {
+  @Test func `after a peer that knows no more the device still asks one that does`() throws {
     let world = try world(knowing: ["carol"])
     #expect(world["bob"].count(.records) == 5)
     try world.write("old", edit(record(2), "by the old copy"))
     world.connect("old", "bob")
-    // Bob has told by now, and what he is sent goes out twenty milliseconds after that at the earliest.
+    // Bob has answered by now, and whatever he is to receive is sent twenty milliseconds later at the earliest.
     world.run(30)
     world.connect("old", "carol")
     try #require(world.run { $0["old"].isInSync(with: $0["bob"]) && $0["old"].isInSync(with: $0["carol"]) })
@@ -138,7 +138,7 @@ import Wire
     #expect(Set(["old", "bob", "carol"].map { world[$0].state() }).count == 1)
   }
 
-  @Test func `where nobody knows more, writes go to everyone at once`() throws {
+  @Test func `if no peer knows more, changes are sent to all at once`() throws {
     let world = try world(knowing: [])
     try world.write("old", edit(record(2), "before"))
     world.connect("old", "bob")
@@ -149,7 +149,7 @@ import Wire
     #expect(world["old"].store.heads(.records).count == 1)
   }
 
-  @Test func `a peer that never says what it holds delays the others by seconds only`() throws {
+  @Test func `a peer that never announces its heads delays the others only by seconds`() throws {
     let world = try world(knowing: [])
     try world.write("old", edit(record(2), "news"))
     world.meddle = { from, _, message in
@@ -163,7 +163,7 @@ import Wire
     #expect(world["bob"].name(record(2)) == "news")
   }
 
-  @Test func `a clock set back by years holds own writes back no longer than any other`() throws {
+  @Test func `a clock that is set back by years withholds own changes no longer than any other`() throws {
     let world = try world(knowing: [])
     try world.write("old", edit(record(2), "news"))
     world.meddle = { from, _, message in
@@ -177,7 +177,7 @@ import Wire
     #expect(world["bob"].name(record(2)) == "news")
   }
 
-  @Test func `a peer that promises sets of the own log and sends none delays the others by a minute at most`()
+  @Test func `a peer that promises sets of our own log and sends none delays the others by at most a minute`()
     throws
   {
     let world = try world(knowing: ["carol"])
@@ -193,7 +193,7 @@ import Wire
     #expect(world["bob"].name(record(2)) == "news")
   }
 
-  @Test func `a device that has seen nobody since its start goes on writing in its log`() throws {
+  @Test func `a device that has not connected since its start continues its log`() throws {
     let world = try world(knowing: [])
     for number in 1...4 { try world.write("old", edit(record(2), "\(number)")) }
     #expect(world["old"].store.heads(.records).map(\.sequence) == [9])

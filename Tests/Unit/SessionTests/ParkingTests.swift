@@ -7,7 +7,7 @@ import Wire
 @Suite struct ParkingTests {
   static let hour: Moment = 3_600_000
 
-  @Test func `a set far ahead of the time is kept, passed on, and folded when its time comes`() throws {
+  @Test func `a set far in the future is kept, relayed, and folded when its time comes`() throws {
     let world = try World()
     world["alice"].clockAhead = Self.hour
     world.connect("alice", "bob")
@@ -20,7 +20,7 @@ import Wire
       #expect(world[name].name(record(1)) == nil)
       #expect(world[name].store.heads(.records).first?.parked == 1)
     }
-    // Bob and Carol agree; Alice has folded what they have not.
+    // Bob and Carol are equal; Alice has folded what they have not.
     #expect(world["bob"].isInSync(with: world["carol"]))
     #expect(!world["alice"].isInSync(with: world["bob"]))
     world.run(Self.hour - Limits.clockDriftMilliseconds - 2_000)
@@ -32,7 +32,7 @@ import Wire
     #expect(world["carol"].state() == world["alice"].state())
   }
 
-  @Test func `what stands on a parked set parks with it`() throws {
+  @Test func `a set that depends on a parked set is parked with it`() throws {
     let world = try World()
     world["alice"].clockAhead = Self.hour
     world["bob"].clockAhead = Self.hour
@@ -50,7 +50,7 @@ import Wire
     #expect(world["carol"].name(record(1)) == "Roma")
   }
 
-  @Test func `a parked set does not pull one's own clock along`() throws {
+  @Test func `a parked set does not advance one's own clock`() throws {
     let world = try World(["alice", "bob"])
     world["alice"].clockAhead = Self.hour
     world.connect("alice", "bob")
@@ -61,7 +61,7 @@ import Wire
     #expect(own.allSatisfy { $0.header.clock.milliseconds == world.now })
   }
 
-  @Test func `a device that starts folds what became due while it was off`() throws {
+  @Test func `a device that starts folds what became due while it was stopped`() throws {
     let world = try World(["alice", "bob"])
     world["alice"].clockAhead = Self.hour
     let connection = world.connect("alice", "bob")

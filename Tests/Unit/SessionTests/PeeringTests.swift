@@ -4,7 +4,7 @@ import Replication
 import Testing
 import Wire
 
-/// What alice does about connections; her replica is told of each as its shell would.
+/// How alice handles connections; her replica is told of each as by its shell.
 @Suite struct PeeringTests {
   private final class Alice {
     var replica: Replica
@@ -52,7 +52,7 @@ import Wire
       hear(.opened(link, remote: remote, introduction: introduction))
     }
 
-    /// Has the replica handle an event, and reports who has joined.
+    /// Lets the replica handle an event, and reports which peers have joined.
     @discardableResult
     func hear(_ input: Input) -> [String] {
       var effects: [Effect] = []
@@ -67,7 +67,7 @@ import Wire
       after(.opened(LinkID(number), dialled: nil, remote: remote, introduction: introduction))
     }
 
-    /// Dials bob and finishes the handshake; he has not shown who he is yet.
+    /// Dials bob and finishes the handshake; he has not introduced himself yet.
     func dial(_ number: UInt64) -> [String] {
       _ = after(.addressGiven(address))
       return after(.hurried)
@@ -110,7 +110,7 @@ import Wire
     #expect(alice.incoming(4) == ["introduce 4", "admit 4"])
   }
 
-  @Test func `a paused device is not admitted, and what it still sends is left out`() throws {
+  @Test func `a paused device is not admitted, and what it still sends is dropped`() throws {
     let alice = try Alice()
     #expect(alice.after(.paused(alice.bob)) == [])
     #expect(alice.incoming(1) == ["introduce 1", "goodbye 1", "close 1"])
@@ -131,19 +131,19 @@ import Wire
     #expect(alice.after(.resumed(alice.bob)) == ["dial \(address)"])
   }
 
-  @Test func `a device that was dialled before it was paused is hung up on when it shows who it is`() throws {
+  @Test func `a device that was dialled before it was paused is disconnected at its introduction`() throws {
     let alice = try Alice()
     #expect(alice.dial(1) == ["dial \(address)", "introduce 1"])
     #expect(alice.after(.paused(alice.bob)) == [])
     #expect(alice.showBob(1) == ["goodbye 1", "close 1"])
   }
 
-  @Test func `a peer that hangs up on the introduction has turned this device away`() throws {
+  @Test func `a peer that hangs up after our introduction has rejected this device`() throws {
     let alice = try Alice()
     _ = alice.dial(1)
     _ = alice.end(1, .hungUp)
     #expect(alice.lastFailure == .turnedAway)
-    // One that has shown who it is has not.
+    // One that has introduced itself has not.
     _ = alice.after(.hurried)
     _ = alice.after(.opened(LinkID(2), dialled: address, remote: try remoteOfBob(), introduction: nil))
     alice.showBob(2)
@@ -153,7 +153,7 @@ import Wire
 
   private func remoteOfBob() throws -> TransportKey { try World(["alice", "bob"])["bob"].transport }
 
-  @Test func `no more connections are made than there is room for`() throws {
+  @Test func `the number of connections is limited`() throws {
     let alice = try Alice()
     for number in 100..<(100 + UInt64(Limits.connectionsMax)) {
       #expect(alice.after(.pairing(LinkID(number))) == [])
@@ -165,7 +165,7 @@ import Wire
     #expect(alice.after(.hurried) == ["dial \(address)"])
   }
 
-  @Test func `why a peer and this device do not talk is known until they do`() throws {
+  @Test func `the reason why a peer does not connect is known until it does`() throws {
     let alice = try Alice()
     _ = alice.incoming(1)
     alice.hear(.received(LinkID(1), .goodbye(.paused)))
@@ -178,14 +178,14 @@ import Wire
     #expect(alice.after(.closing(LinkID(2), .duplicate)) == ["close 2"])
   }
 
-  @Test func `the replica's word that a peer misbehaved penalises it`() throws {
+  @Test func `a peer that the replica reports for misbehaviour is penalised`() throws {
     let alice = try Alice()
     _ = alice.incoming(1)
     #expect(alice.after(.closing(LinkID(1), .misbehaved("it did"))) == ["penalised", "close 1"])
     #expect(alice.isPenalised)
   }
 
-  @Test func `a device that waits to be admitted dials nobody`() throws {
+  @Test func `a device that waits to be admitted dials no peer`() throws {
     let world = try World(["alice", "bob"])
     var peering = Peering(paused: [], seed: 1)
     var effects: [PeeringEffect] = []

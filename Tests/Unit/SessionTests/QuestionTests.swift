@@ -42,7 +42,7 @@ import Wire
 
   // MARK: Answers
 
-  @Test func `a device whose own sync is off learns what a peer has folded`() throws {
+  @Test func `a device without sync learns what a peer has folded`() throws {
     world.prefer("bob", false)
     try world.write("alice", insert(record(1)), insert(record(2)))
     world.run(500)
@@ -52,10 +52,10 @@ import Wire
     #expect(answer.folded == Heads(world["alice"].store.heads(.records)).foldedHash)
     guard case .digests(let sums) = try ask(.digests).content else { return #expect(Bool(false)) }
     #expect(sums == world["alice"].store.digestBuckets(.records).map(\.sum))
-    #expect(world["bob"].count(.records) == 0, "nothing was sent but the answers")
+    #expect(world["bob"].count(.records) == 0, "only the answers were sent")
   }
 
-  @Test func `the records of a bucket add up to its sum, deleted ones among them`() throws {
+  @Test func `the records of a bucket add up to its sum, including deleted ones`() throws {
     try world.write("alice", (1...40).map { insert(record($0)) })
     try world.write("alice", delete(record(7)), edit(record(8), "Florence"))
     let sums = world["alice"].store.digestBuckets(.records)
@@ -69,7 +69,7 @@ import Wire
     }
   }
 
-  @Test func `a place before or behind a bucket brings nothing of other buckets`() throws {
+  @Test func `a start before or after a bucket returns nothing of other buckets`() throws {
     try world.write("alice", (1...40).map { insert(record($0)) })
     let wanted: [UInt64: [RecordKey]] = [3: [record(8)], 8: [], 12: []]
     for (place, wanted) in wanted {
@@ -80,7 +80,10 @@ import Wire
     }
   }
 
-  @Test func `an inventory names what is visible, and equal data by equal hashes whoever wrote it`() throws {
+  @Test
+  func `an inventory lists visible records, and equal data has equal hashes, whichever device wrote it`()
+    throws
+  {
     world.cut("alice", "bob")
     world.run(100)
     try world.write("alice", insert(record(1)), insert(record(2), "Oslo"), insert(record(3), "gone"))
@@ -97,7 +100,7 @@ import Wire
     #expect(theirs[1].hash != own[1].hash)
   }
 
-  @Test func `a field that was emptied counts like one that was never written`() throws {
+  @Test func `a field that was cleared counts like one that was never written`() throws {
     try world.write("alice", insert(record(1)), insert(record(2)))
     try world.write("alice", EntryDraft(.put, record(2), [(5, .null)]))
     guard case .inventory(let items) = try ask(.inventory(after: nil)).content else {
@@ -106,7 +109,7 @@ import Wire
     #expect(items.count == 2 && items[0].hash == items[1].hash)
   }
 
-  @Test func `an inventory carries the rank of the profile, and leaves untouched seeds out`() throws {
+  @Test func `an inventory contains the rank of the profile, and omits unchanged seeds`() throws {
     guard case .inventory(let none) = try ask(.inventory(after: nil)).content else {
       return #expect(Bool(false))
     }
@@ -122,7 +125,7 @@ import Wire
     #expect(items[0].rank?.stamp.device == world["alice"].key)
   }
 
-  @Test func `a large inventory comes in pages that go on where the one before ended`() throws {
+  @Test func `a large inventory comes in pages, each of which continues where the one before ended`() throws {
     world.prefer("bob", false)
     let count = Limits.answerItemsMax + 200
     let keys = (1...UInt64(count)).map { number in
@@ -157,7 +160,7 @@ import Wire
   }
 
   @Test(arguments: [["alice"], ["bob"], []])
-  func `records are not asked about unless both ends are premium`(premium: [String]) throws {
+  func `questions about records need premium at both ends`(premium: [String]) throws {
     let world = try World(["alice", "bob"], premium: premium)
     world.connect("alice", "bob")
     world.run(500)
@@ -168,14 +171,14 @@ import Wire
     #expect(!world.sent.contains { $0.message.isQuery })
   }
 
-  @Test func `a peer whose sync is off answers nothing about its records`() throws {
+  @Test func `a peer without sync answers nothing about its records`() throws {
     world.prefer("alice", false)
     world.run(100)
     #expect(refusal() == .theirs(.syncOff))
   }
 
   @Test
-  func `a lane with more heads than an answer holds is refused for that reason, and its digests are told`()
+  func `a lane with more heads than fit into an answer is refused for that reason, and its digests are sent`()
     throws
   {
     let heads = (0...Limits.headsPerMessageMax).map { number in
@@ -191,7 +194,7 @@ import Wire
     #expect(world.isConnected("alice", "bob"))
   }
 
-  @Test func `the reason of too many heads closes a lane like any number that has no meaning there`() throws {
+  @Test func `the reason for too many heads closes a lane like any number without a meaning there`() throws {
     let lane = Summary.LaneState(reason: .tooManyHeads, heads: .zero, folded: .zero, digest: .zero)
     let summary = Summary(certificates: .zero, wall: World.start, settings: lane, records: lane)
     guard case .summary(let read) = try Message(decoding: Message.summary(summary).encoded) else {
@@ -212,7 +215,7 @@ import Wire
     #expect(world.sent.contains { if case .refusal(1, .peerNotPremium) = $0.message { true } else { false } })
   }
 
-  @Test func `an answer that comes after premium has ended is dropped`() throws {
+  @Test func `an answer that arrives after premium has ended is dropped`() throws {
     let end = World.start + 2_000
     let world = try World(["alice", "bob"], premium: ["alice"])
     let entitlement = try world.family.entitlement(for: "bob", 0..<end)
@@ -262,7 +265,7 @@ import Wire
   }
 
   @Test(arguments: [RecordKey](arrayLiteral: record(3), record(5)))
-  func `a bucket holds nothing of another, and nothing before its place`(key: RecordKey) throws {
+  func `a bucket contains nothing of another, and nothing before its start`(key: RecordKey) throws {
     world.meddle = { from, _, message in
       guard from == "alice", case .answer(let token, _) = message else { return [message] }
       let content = Answer.Content.bucket([RecordHash(key: key, hash: Self.hash)])
@@ -275,7 +278,7 @@ import Wire
     #expect(!world.isConnected("alice", "bob"))
   }
 
-  @Test func `an answer to nothing that was asked ends the session, a late one is dropped`() throws {
+  @Test func `an answer without a question ends the session, a late one is dropped`() throws {
     _ = try ask(.heads)
     let answer = Self.page([])
     world.inject(.answer(token: 1, answer), from: "alice", to: "bob")
@@ -286,7 +289,7 @@ import Wire
     #expect(!world.isConnected("alice", "bob"))
   }
 
-  @Test func `a peer that asks without end gets one answer at a time, and not more often than is fair`()
+  @Test func `a peer that asks endlessly gets one answer at a time, at a limited rate`()
     throws
   {
     try world.write("alice", insert(record(1)))
@@ -306,9 +309,9 @@ import Wire
     }
     let most = 1_000 / Int(Limits.answerMillisecondsMin) + 1
     #expect(answers.count <= most, "\(answers.count) in a second")
-    #expect(world["alice"].answersRead <= most, "the store is not read for nothing")
+    #expect(world["alice"].answersRead <= most, "the store is not read in vain")
     world.run(1_000)
-    #expect(answers.count >= 20 && answers.last == 1_010, "the newest question is the one that counts")
+    #expect(answers.count >= 20 && answers.last == 1_010, "the newest question is answered")
     #expect(world.isConnected("alice", "bob"))
   }
 
@@ -335,22 +338,22 @@ import Wire
   @Test(
     arguments: [
       [0x84, 0x0b, 0x01, 0x01, 0x81, 0x04],  // question 4
-      [0x84, 0x0b, 0x01, 0x01, 0x82, 0x00, 0x00],  // heads, with a part more
+      [0x84, 0x0b, 0x01, 0x01, 0x82, 0x00, 0x00],  // heads, with an extra part
       [0x84, 0x0b, 0x01, 0x02, 0x81, 0x00],  // lane 2
       [0x84, 0x0b, 0x01, 0x01, 0x83, 0x02, 0x19, 0x01, 0x00, 0xf6],  // bucket 256
       [0x84, 0x0b, 0x01, 0x01, 0x82, 0x03, 0x82, 0x00, 0x50],  // kind 0
       [0x84, 0x0b, 0x20, 0x01, 0x81, 0x00],  // a negative token
-      [0x83, 0x0c, 0x01, 0x00],  // a refusal that is none
+      [0x83, 0x0c, 0x01, 0x00],  // an invalid refusal
       [0x86, 0x0c, 0x01, 0x01, 0x58, 0x20] + Array(repeating: 0, count: 32) + [
         0xf5, 0x82, 0x03, 0x9a, 1, 0, 0, 0,
       ],
       [0x86, 0x0c, 0x01, 0x01, 0x58, 0x20] + Array(repeating: 0, count: 32) + [0xf5, 0x82, 0x01, 0x40],
     ] as [[UInt8]])
-  func `bytes that are no question and no answer are refused`(bytes: [UInt8]) throws {
+  func `bytes that are not a question or an answer are refused`(bytes: [UInt8]) throws {
     #expect(throws: MessageError.self) { try Message(decoding: bytes) }
   }
 
-  @Test func `questions and answers read back as they were written`() throws {
+  @Test func `questions and answers are decoded as they were encoded`() throws {
     let queries: [Question] = [
       .heads, .digests, .bucket(255, after: nil), .bucket(0, after: record(0)), .inventory(after: nil),
       .inventory(after: FixedRecords.profile),

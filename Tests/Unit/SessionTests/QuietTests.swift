@@ -7,7 +7,7 @@ import Wire
 
 @Suite struct QuietTests {
   @Test(arguments: [2, 5])
-  func `after they have converged devices only beat`(count: Int) throws {
+  func `devices that have converged only send beats`(count: Int) throws {
     let names = (1...count).map { "device \($0)" }
     let world = try World(names)
     world.connectAll()
@@ -35,16 +35,16 @@ import Wire
     #expect(world.sent.count < 120, "\(world.sent.count) messages")
   }
 
-  /// Safety while things happen at random; after that, everything is equal within a bounded time.
+  /// Safety during random events; after that, everything is equal within a bounded time.
   @Test(arguments: 0..<10)
-  func `random runs keep records from a free device and converge`(block: UInt64) throws {
+  func `random runs keep records from a free device, and converge`(block: UInt64) throws {
     for seed in (block * 30)..<(block * 30 + 30) {
       try RandomRun(seed: seed).check()
     }
   }
 }
 
-/// Writes, cuts, reconnects and changes of mind of three to five devices, the last of which is free.
+/// Writes, disconnects, reconnects and preference changes of three to five devices, the last of which is free.
 private final class RandomRun {
   let world: World
   let names: [String]
@@ -74,7 +74,7 @@ private final class RandomRun {
     let isDone = world.run(until: { [names] in Self.isSettled($0, names) }, within: 60_000)
     #expect(isDone, "seed \(seed): not settled a minute after healing")
     expectNoRecords()
-    // What was under way when the last two agreed.
+    // Messages that were in flight when the last two agreed.
     world.run(1_500)
     world.forgetTraffic()
     world.run(7_000)

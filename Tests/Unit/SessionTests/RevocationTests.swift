@@ -5,9 +5,9 @@ import Testing
 import Vectors
 import Wire
 
-/// A device is taken out of the circle while the others go on.
+/// A device is revoked while the others keep running.
 @Suite struct RevocationTests {
-  /// Everyone is connected to everyone and in sync; each has written one record.
+  /// All devices are connected and in sync; each has written one record.
   static func settled(_ names: [String] = ["alice", "bob", "carol", "dave"], seed: UInt64 = 1) throws -> World
   {
     let world = try World(names, seed: seed)
@@ -17,7 +17,7 @@ import Wire
     return world
   }
 
-  /// Members meet until nothing moves any more.
+  /// Connects members with each other until nothing changes any more.
   static func converge(_ world: World, _ names: [String], within: Moment = 60_000) throws {
     world.connections.forEach(world.cut)
     world.run(100)
@@ -27,14 +27,14 @@ import Wire
     let pairs = names.flatMap { one in names.filter { $0 != one }.map { (one, $0) } }
     let isLevel = world.run(
       until: { world in pairs.allSatisfy { world[$0].isInSync(with: world[$1]) } }, within: within)
-    try #require(isLevel, "waited for \(names) to be in sync")
+    try #require(isLevel, "timed out waiting for \(names) to be in sync")
   }
 
   static func expectEqual(_ world: World, _ names: [String]) {
     for name in names.dropFirst() { #expect(world[name].state() == world[names[0]].state(), "\(name)") }
   }
 
-  @Test func `an open session ends at once, and the revoked device hears why`() throws {
+  @Test func `an open session ends at once, and the revoked device learns the reason`() throws {
     let world = try Self.settled()
     world.forgetTraffic()
     let before = world["carol"].state()
@@ -48,11 +48,11 @@ import Wire
     let told = world.sent.filter { $0.from == "alice" && $0.to == "carol" }
     #expect(told.allSatisfy { if case .statements = $0.message { true } else { false } })
     #expect(!world.sent.contains { $0.to == "carol" && $0.message.isSets })
-    #expect(world["carol"].state() == before, "it goes on showing what it holds")
+    #expect(world["carol"].state() == before, "its records stay visible")
     #expect(world["carol"].name(record(9)) == nil)
   }
 
-  @Test func `who learns that it is out ends all its sessions, and passes the news on before`() throws {
+  @Test func `a device that learns of its revocation forwards it, then ends all its sessions`() throws {
     let world = try World(["alice", "bob", "carol"])
     world.connect("carol", "bob")
     world.connect("alice", "carol")
@@ -67,20 +67,21 @@ import Wire
     world.connect("carol", "bob")
     world.run(500)
     #expect(!world.isConnected("bob", "carol"))
-    #expect(!world.sent.contains { $0.from == "bob" }, "it asks, and hears nothing")
+    #expect(!world.sent.contains { $0.from == "bob" }, "it asks, and gets no answer")
     world.connect("bob", "alice")
     world.run(500)
     #expect(world["alice"].isInSync(with: world["bob"]))
   }
 
-  @Test func `a cut below folded sets is laid out the same everywhere, and honest sets on top go on`() throws
+  @Test func `a cut below folded sets is applied the same everywhere, and honest sets on top continue`()
+    throws
   {
     let world = try Self.settled()
     world.cut("alice", "carol")
     world.cut("alice", "bob")
     world.cut("alice", "dave")
     world.run(100)
-    // Alice does not see this; Bob builds on it.
+    // Alice does not receive this; Bob builds on it.
     try world.write("carol", edit(record(1), "late"), insert(record(20), "late"))
     world.run(500)
     #expect(world["bob"].name(record(1)) == "late")
@@ -94,11 +95,11 @@ import Wire
       #expect(world[name].name(record(20)) == nil)
       #expect(world[name].name(record(2)) == "on top")
       #expect(world[name].name(record(21)) == "honest")
-      #expect(world[name].name(record(3)) == "carol", "what was known of it stays")
+      #expect(world[name].name(record(3)) == "carol", "its earlier records stay")
     }
   }
 
-  @Test func `what a revoked device relays of others is judged on its own`() throws {
+  @Test func `sets of other devices that a revoked device relays are judged on their own`() throws {
     let world = try Self.settled()
     world.connections.forEach(world.cut)
     world.run(100)
@@ -109,7 +110,7 @@ import Wire
     world.run(100)
     try world.write("carol", insert(record(21), "late"))
     try world.revoke("carol", on: "alice")
-    // Dave has not heard of it and takes both from Carol; then Alice hears of them from Dave.
+    // Dave has not learned of the revocation and accepts both from Carol; then Alice receives them from Dave.
     world.connect("carol", "dave")
     world.run(500)
     #expect(world["dave"].name(record(21)) == "late")
@@ -122,7 +123,7 @@ import Wire
     Self.expectEqual(world, ["alice", "dave"])
   }
 
-  @Test func `nobody who has heard lets it in, whoever dials`() throws {
+  @Test func `a device that knows of the revocation never admits the revoked one, whichever dials`() throws {
     let world = try Self.settled(["alice", "bob", "carol"])
     world.connections.forEach(world.cut)
     world.run(100)
@@ -138,7 +139,8 @@ import Wire
     #expect(world["alice"].name(record(20)) == nil)
   }
 
-  @Test func `certificates that a stolen admin key makes later are void, on those too that took them`() throws
+  @Test func `later certificates by a stolen admin key are void, even on devices that had accepted them`()
+    throws
   {
     let world = try Self.settled(["alice", "bob", "carol"])
     world.connections.forEach(world.cut)
@@ -160,11 +162,11 @@ import Wire
     world.run(1_000)
     #expect(!world.isConnected("bob", "mallory"))
     #expect(world["bob"].name(record(20)) == nil)
-    #expect(world["bob"].replica.circle.statement(mallory.id) != nil, "it is kept, and does not count")
+    #expect(world["bob"].replica.circle.statement(mallory.id) != nil, "it is stored, but has no effect")
     Self.expectEqual(world, ["alice", "bob"])
   }
 
-  @Test func `two admins of equal rank that revoke each other are both out, and the others agree`() throws {
+  @Test func `if two admins of equal rank revoke each other both are revoked, and the others agree`() throws {
     let world = try Self.settled()
     world.connections.forEach(world.cut)
     world.run(100)
@@ -172,7 +174,7 @@ import Wire
     try world.write("carol", insert(record(21), "carol's"))
     try world.revoke("carol", on: "bob", by: "bob")
     try world.revoke("bob", on: "carol", by: "carol")
-    // Each tells somebody else before it hears of its own end.
+    // Each tells another device before learning of its own revocation.
     world.connect("bob", "alice")
     world.connect("carol", "dave")
     world.run(500)
@@ -180,14 +182,14 @@ import Wire
     Self.expectEqual(world, ["alice", "dave"])
     for name in ["alice", "dave"] {
       #expect(world[name].replica.circle.evaluation.members.count == 2)
-      // Each kept of the other what it held then: what came later is gone.
+      // Each kept the sets of the other that it held then: later ones are gone.
       #expect(world[name].name(record(20)) == nil)
       #expect(world[name].name(record(21)) == nil)
       #expect(world[name].name(record(2)) == "bob")
     }
   }
 
-  @Test func `a joiner fetches what is kept of a revoked device's logs`() throws {
+  @Test func `a joiner receives the kept sets of a revoked device's logs`() throws {
     let world = try Self.settled(["alice", "bob", "carol"])
     try world.write("carol", [edit(record(3), "kept"), insert(setting(1), "kept")])
     world.run(500)
@@ -204,7 +206,7 @@ import Wire
     Self.expectEqual(world, ["alice", "erin"])
   }
 
-  @Test func `who comes back has new keys, and all agree on what the old ones wrote`() throws {
+  @Test func `a device that rejoins has new keys, and all agree on what the old ones wrote`() throws {
     let world = try Self.settled(["alice", "bob", "carol"])
     world.cut("alice", "carol")
     world.cut("bob", "carol")
@@ -225,13 +227,15 @@ import Wire
     try Self.converge(world, ["alice", "bob", "again"])
     Self.expectEqual(world, ["alice", "bob", "again"])
     #expect(world["bob"].name(record(20)) == "unseen")
-    // The old keys are not let in, though the same person holds them.
+    // The old keys are not admitted, though they belong to the same person.
     world.connect("carol", "bob")
     world.run(500)
     #expect(!world.isConnected("carol", "bob"))
   }
 
-  @Test func `who was revoked by a device of lower rank shows at the door that it does not count`() throws {
+  @Test func `a device revoked by one of lower rank proves in its introduction that this does not count`()
+    throws
+  {
     let world = try World(["alice", "dave"])
     let family = world.family
     let bob = try family.certificate(for: "bob", by: "alice")
@@ -246,7 +250,7 @@ import Wire
     world.learn("alice", revocations[0])
     #expect(!world["alice"].isMember)
     #expect(!world["carol"].isMember)
-    // Alice's word is of shorter chain than Bob's.
+    // Alice's revocation has the shorter chain.
     try world.learn("alice", family.revocation(of: "bob", by: "alice", valid: [bob, carol]))
     #expect(world["alice"].isMember)
     #expect(world["carol"].replica.circle.evaluation.status(of: world["alice"].key) == .revoked)
@@ -256,25 +260,26 @@ import Wire
     #expect(world["alice"].isInSync(with: world["carol"]))
   }
 
-  @Test func `a device that was revoked by a revoked one, and knows of neither, is let in by who heard one`()
+  @Test
+  func `a device revoked by a revoked one, and unaware of both, is admitted by a peer that knows the first`()
     throws
   {
     let world = try World(["alice", "bob"])
     let certificate = try world.family.certificate(for: "carol", by: "alice")
     for name in ["alice", "bob"] { world.learn(name, certificate) }
     try world.add("carol", knowing: world.statements + [certificate])
-    // Bob's chain is shorter, so what Carol signs later does not count; Alice hears of that alone.
+    // Bob's chain is shorter, so Carol's later revocation of Bob does not count; Alice receives only that one.
     try world.revoke("carol", on: "bob", by: "bob")
     world.learn("alice", try world.revoke("bob", on: "carol", by: "carol"))
     #expect(!world["alice"].replica.circle.evaluation.isMember(world["bob"].key))
     world.connect("bob", "alice")
     try #require(
       world.run(until: { $0["alice"].isInSync(with: $0["bob"]) }),
-      "waited for Alice to hear from Bob that Carol is out")
+      "timed out waiting for Alice to be in sync with Bob")
   }
 
-  /// Each counts the other out by the word of one that only the other knows to be out.
-  @Test func `two members that were turned against each other meet when a person undoes it`()
+  /// Each considers the other revoked, by a device that only the other knows to be revoked.
+  @Test func `two members that were turned against each other reconnect once a user reverses it`()
     throws
   {
     let world = try Self.settled()
@@ -298,9 +303,9 @@ import Wire
     #expect(world["bob"].replica.circle.evaluation.members.count == 2)
   }
 
-  // MARK: Asking whether one is out
+  // MARK: Asking about one's own revocation
 
-  /// Bob has revoked Carol, who has heard that; then Alice, who had not, revoked Bob with the root key.
+  /// Bob has revoked Carol, who knows it; then Alice, who did not, revoked Bob with the root key.
   private static func wronged() throws -> World {
     let world = try settled(["alice", "bob", "carol"])
     world.cut("alice", "bob")
@@ -316,7 +321,7 @@ import Wire
   }
 
   @Test(arguments: [true, false])
-  func `who was revoked by a revoked device asks, and is a member again`(isShownAtTheDoor: Bool) throws {
+  func `a device revoked by a revoked one asks, and is a member again`(isShownAtTheDoor: Bool) throws {
     let world = try Self.wronged()
     if !isShownAtTheDoor {
       world.meddle = { from, _, message in
@@ -331,14 +336,14 @@ import Wire
     try world.write("alice", insert(record(20), "unseen"), insert(setting(5), "unseen"))
     world.connect("carol", "alice")
     let isBack = world.run { $0["carol"].isInSync(with: $0["alice"]) }
-    #expect(isBack, "waited for Carol to be in sync with Alice")
+    #expect(isBack, "timed out waiting for Carol to be in sync with Alice")
     #expect(world["carol"].isMember)
     #expect(world["carol"].name(record(20)) == "unseen")
     try world.write("carol", insert(record(21), "back"))
     world.run(500)
     #expect(world["alice"].name(record(21)) == "back")
     Self.expectEqual(world, ["alice", "carol"])
-    // Then she is taken out for good, and knows it before Alice does: nothing is asked in that session any more.
+    // Then she is revoked for good, and knows it before Alice does: she does not ask again in that session.
     let end = try world["carol"].replica.circle.revocation(
       RevocationTerms(device: world["carol"].key, kept: []), by: world.family.root, at: 4)
     world["carol"].closes = []
@@ -348,7 +353,10 @@ import Wire
     #expect(!world.isConnected("alice", "carol"))
   }
 
-  @Test func `who is out and asks shows that to whoever had not heard, and gets nothing`() throws {
+  @Test
+  func `a revoked device that asks proves its revocation to a peer that did not know it, and gets nothing`()
+    throws
+  {
     let world = try Self.settled(["alice", "bob", "carol"])
     world.connections.forEach(world.cut)
     world.run(100)
@@ -364,7 +372,9 @@ import Wire
     #expect(!world.isConnected("carol", "bob"))
   }
 
-  @Test func `while it asks it speaks of statements alone, and leaves when it is still out`() throws {
+  @Test func `while a revoked device asks it only sends statements, and it leaves if it is still revoked`()
+    throws
+  {
     let world = try Self.settled(["alice", "bob", "carol"])
     world.connections.forEach(world.cut)
     world.run(100)
@@ -373,7 +383,7 @@ import Wire
     let statement = try world.revoke("carol", on: "alice")
     world.learn("carol", statement)
     let state = world["carol"].state()
-    // Bob has not heard, and has much to tell; all of it comes before he does.
+    // Bob does not know the revocation, and has much to send; all of it arrives before he learns of it.
     try world.write("bob", insert(setting(5), "bob's"))
     let bobs = world["bob"].replica.settings.heads.sorted
     world.meddle = { _, to, message in
@@ -382,7 +392,7 @@ import Wire
         world.inject(
           .heads(.settings, bobs, complete: true), from: "bob", to: "carol")
       }
-      // He never takes in what ends her membership.
+      // He never accepts the statement that ends her membership.
       if to == "bob", case .statements(_, let last) = message { return [.statements([], last: last)] }
       return [message]
     }
@@ -396,7 +406,7 @@ import Wire
     #expect(world["carol"].state() == state)
   }
 
-  @Test func `while it waits for the answer nothing of its lanes goes out`() throws {
+  @Test func `while it waits for the answer nothing of its lanes is sent`() throws {
     let world = try Self.wronged()
     world.meddle = { from, _, message in
       switch message {
@@ -418,10 +428,9 @@ import Wire
     #expect(!said.isEmpty && said.allSatisfy(\.isOfStatements), "\(said)")
   }
 
-  // MARK: Who has heard
+  // MARK: Which devices know
 
-  @Test func `it is known who has heard of a revocation, from equal statements and from lists of ids`() throws
-  {
+  @Test func `equal statements and lists of ids show which devices know a revocation`() throws {
     let world = try Self.settled()
     world.cut("alice", "dave")
     world.cut("bob", "dave")
@@ -441,12 +450,12 @@ import Wire
     #expect(world["alice"].replica.acknowledgedRevocations[statement.id]?.contains(world["dave"].key) == true)
   }
 
-  @Test func `a list of ids tells that a peer has heard, though its statements differ`() throws {
+  @Test func `a list of ids shows that a peer knows a revocation, though its statements differ`() throws {
     let world = try World(["alice", "bob"])
     let statement = try world.family.revocation(of: "carol")
     world.learn("alice", try world.family.certificate(for: "carol"), statement)
     world.learn("bob", statement)
-    // Bob never takes in more, as if he had no room.
+    // Bob accepts no more, as if he had no room.
     world.meddle = { _, to, message in
       if to == "bob", case .statements(_, let last) = message { return [.statements([], last: last)] }
       return [message]
@@ -456,12 +465,12 @@ import Wire
     #expect(world["alice"].replica.acknowledgedRevocations[statement.id] == [world["bob"].key])
   }
 
-  // MARK: Every order
+  // MARK: In every order
 
-  /// Devices write, meet and part at random; at one moment Alice revokes Carol, who goes on regardless and meets
-  /// those who have not heard.
+  /// Devices write, connect and disconnect at random; at one moment Alice revokes Carol, who ignores it and connects
+  /// to devices that have not learned of it.
   @Test(arguments: 1...10 as ClosedRange<UInt64>)
-  func `whenever the revocation is heard, all members end the same`(_ seed: UInt64) throws {
+  func `whenever devices learn of the revocation, all members converge`(_ seed: UInt64) throws {
     let names = ["alice", "bob", "carol", "dave"]
     let world = try Self.settled(names, seed: seed)
     let moment = world.random.below(30)
@@ -472,7 +481,7 @@ import Wire
     let members = ["alice", "bob", "dave"]
     try Self.converge(world, members)
     Self.expectEqual(world, members)
-    // A newcomer that knows of it from the start ends the same.
+    // A new device that knows it from the start converges too.
     let statements =
       world["bob"].replica.circle.statements(notIn: [world.family.genesis.id]) + [
         try world.family.certificate(for: "erin"), try world.family.entitlement(for: "erin"),
@@ -502,7 +511,7 @@ import Wire
 }
 
 extension Message {
-  /// Whether it is of those that a device may send while it asks whether it is out of the circle.
+  /// Whether a device may send this message while it asks whether it is revoked.
   fileprivate var isOfStatements: Bool {
     switch self {
     case .summary, .statementIDs, .statements, .state: true

@@ -5,7 +5,7 @@ import Sodium
 import Testing
 import Wire
 
-/// Cuts that name a set which nobody holds, or nobody holds yet.
+/// Cuts that name a set which no device holds, or holds yet.
 struct UnknownTipTests {
   private func cut(_ world: World, at tip: ChangeSetID) throws -> Statement {
     let log = LogKey(device: world["carol"].key, incarnation: world["carol"].incarnation, lane: .settings)
@@ -13,7 +13,7 @@ struct UnknownTipTests {
       signing: LogCut(circle: world.family.circle, log: log, tip: tip, issued: 5), with: Family.key("carol"))
   }
 
-  @Test func `devices agree on a log that is cut at a set nobody has`() throws {
+  @Test func `devices agree on a log that is cut at a missing set`() throws {
     let world = try World()
     world.connect("carol", "bob")
     world.run(500)
@@ -26,7 +26,7 @@ struct UnknownTipTests {
     #expect(world["alice"].state() == world["bob"].state())
   }
 
-  @Test func `the beginning of a cut log gives way when its tip comes`() throws {
+  @Test func `the kept prefix of a cut log changes when its tip arrives`() throws {
     let world = try World()
     world.connect("carol", "bob")
     world.run(500)
@@ -41,7 +41,7 @@ struct UnknownTipTests {
     #expect(world["alice"].count(.settings) == 1)
   }
 
-  @Test func `what a cut leaves out for certain is not asked for`() throws {
+  @Test func `sets that a cut certainly excludes are not requested`() throws {
     let world = try World()
     world.connect("carol", "bob")
     world.connect("alice", "bob")

@@ -6,8 +6,8 @@ import Storage
 import Vectors
 import Wire
 
-/// Devices whose cores talk over queues in memory, under one clock that the world turns: the same seed gives
-/// the same run, message by message.
+/// Devices whose cores exchange messages over queues in memory, under one clock that the world advances: the same
+/// seed gives the same run, message by message.
 final class World {
   static let start: Moment = 1_800_000_000_000
 
@@ -20,12 +20,12 @@ final class World {
   private(set) var sent: [Sent] = []
   /// A hash over all of them.
   private(set) var trace: UInt64 = 0
-  /// Stands between a sender and the wire: gives what is sent instead.
+  /// Intercepts a message before it is sent: returns what is sent instead.
   var meddle: ((_ from: String, _ to: String, Message) -> [Message])?
   var random: SeededRandom
-  /// Milliseconds that a message takes, at least; up to as much again is added by chance.
+  /// The minimum delay of a message in milliseconds; up to as much again is added at random.
   var latency: Moment = 5
-  /// How many bytes a link carries in a millisecond, and holds before it counts as full.
+  /// How many bytes a link carries per millisecond, and holds before it counts as full.
   var bytesPerMillisecond = 10_000
   var linkBytesMax = 256 * 1024
   var serveBytes = 64 * 1024
@@ -39,8 +39,8 @@ final class World {
   }
 
   /// - Parameters:
-  ///   - premium: who has an entitlement without a near end.
-  ///   - wanting: who has records sync on; all if nil.
+  ///   - premium: devices with an entitlement that does not end soon.
+  ///   - wanting: devices with records sync on; all if nil.
   init(
     _ names: [String] = ["alice", "bob", "carol"], premium: [String]? = nil, wanting: [String]? = nil,
     seed: UInt64 = 1
@@ -55,7 +55,7 @@ final class World {
     }
   }
 
-  /// - Parameter original: the device of whose data directory this one has a copy.
+  /// - Parameter original: the device whose data directory this one copies.
   @discardableResult
   func add(
     _ name: String, knowing statements: [Statement], wants: Bool = true, copyOf original: Device? = nil
@@ -68,7 +68,7 @@ final class World {
     return device
   }
 
-  /// What everyone knew at the start.
+  /// The statements that all know at the start.
   private(set) var statements: [Statement] = []
 
   subscript(name: String) -> Device {
@@ -76,7 +76,7 @@ final class World {
     return device
   }
 
-  // MARK: What the person does
+  // MARK: User actions
 
   @discardableResult
   func write(_ name: String, _ drafts: EntryDraft...) throws -> [VerifiedChangeSet] {
@@ -97,7 +97,7 @@ final class World {
     turn(self[name], [.statementsAdded(statements.map(\.bytes))])
   }
 
-  /// One device takes another out of the circle as `waymark revoke` does; without `by` the root key signs.
+  /// One device revokes another as `waymark revoke` does; without `by` the root key signs.
   @discardableResult
   func revoke(_ name: String, on device: String, by signer: String? = nil) throws -> Statement {
     let statement = try self[device].replica.circle.revocation(
@@ -107,7 +107,7 @@ final class World {
     return statement
   }
 
-  /// One device asks another over the link they have.
+  /// One device sends another a question over their link.
   func ask(_ from: String, _ to: String, _ lane: Lane, _ question: Question) {
     guard let connection = connections(from, to).first else {
       fatalError("\(from) is not connected to \(to)")
@@ -123,7 +123,7 @@ final class World {
 
   /// One side dials the other; nil if it would not send its introduction there.
   ///
-  /// - Parameter shown: an introduction in place of the one that it would send.
+  /// - Parameter shown: sent in place of its real introduction.
   @discardableResult
   func connect(_ from: String, _ to: String, showing shown: [UInt8]? = nil) -> Connection? {
     let (dialler, dialled) = (self[from], self[to])
@@ -146,7 +146,7 @@ final class World {
     }
   }
 
-  /// The link breaks: what is on it is lost.
+  /// The link breaks: messages in flight are lost.
   func cut(_ connection: Connection) {
     for end in [0, 1] {
       connection.ends[end].inbox = []
@@ -211,7 +211,7 @@ final class World {
     return best
   }
 
-  /// One turn of a device: all that has come, then what is due.
+  /// One turn of a device: everything that has arrived, then what is due.
   private func deliver(to device: Device) {
     var inputs: [Input] = []
     for connection in connections where connection.isOpen {
@@ -325,7 +325,7 @@ final class World {
     return connection.isCongested(index, bytesMax: linkBytesMax)
   }
 
-  /// What was sent before arrives; what comes the other way is not read any more.
+  /// Messages sent earlier still arrive; those in the other direction are not read any more.
   private func hangUp(_ connection: Connection, _ index: Int) {
     guard connection.ends[index].isOpen else { return }
     connection.ends[index].inbox = [(now, .end)]
@@ -372,7 +372,7 @@ final class World {
   func forgetTraffic() { sent = [] }
 }
 
-/// Two ends of a link and what is on its way to each.
+/// Two ends of a link and the messages in flight to each.
 final class Connection {
   enum Item {
     case opening([UInt8])
@@ -384,9 +384,9 @@ final class Connection {
     let device: Device
     var isOpen = true
     var hasHungUp = false
-    /// What is on its way to this end.
+    /// Messages in flight to this end.
     var inbox: [(at: Moment, item: Item)] = []
-    /// This end was told that its link is full.
+    /// Whether this end was told that its link is full.
     var isFull = false
   }
 
@@ -411,7 +411,7 @@ final class Connection {
     return ends[index].isFull
   }
 
-  /// When a full link has room for this end again: here, when all that is on it has arrived.
+  /// When a full link has room for this end again: here, when everything on it has arrived.
   func roomAt(for index: Int) -> Moment? {
     guard ends[index].isFull, ends[index].isOpen else { return nil }
     return ends[1 - index].inbox.last?.at ?? 0

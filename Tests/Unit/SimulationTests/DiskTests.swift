@@ -20,7 +20,7 @@ import Wire
     #expect(throws: SQLiteError.self) { try connection.execute("INSERT INTO rows VALUES (2)") }
   }
 
-  @Test func `a store lives on a disk in memory`() throws {
+  @Test func `a store works on a disk in memory`() throws {
     let disk = Disk()
     do {
       let store = try Store(on: Volume(disk), path: "store.db")
@@ -31,7 +31,7 @@ import Wire
     #expect(try store.meta("word") == [1, 2, 3])
   }
 
-  @Test func `a process that is killed loses nothing that it has written`() throws {
+  @Test func `a killed process loses nothing that it has written`() throws {
     let disk = Disk()
     let volume = try Volume(disk)
     do {
@@ -45,7 +45,7 @@ import Wire
   }
 
   @Test(arguments: Survival.variants)
-  func `what was committed survives a power loss`(_ survival: Survival) throws {
+  func `committed data survives a power loss`(_ survival: Survival) throws {
     let disk = Disk()
     let volume = try Volume(disk)
     let store = try Store(on: volume, path: "store.db")
@@ -56,9 +56,9 @@ import Wire
     #expect(try Store(on: Volume(disk), path: "store.db").meta("word") == [1, 2, 3])
   }
 
-  /// A transaction whose process is killed between its last write and its sync shows at the next start: by then it
-  /// may have been sent to others, so it must not go again.
-  @Test func `what a start shows after a kill outlives a power loss`() throws {
+  /// A transaction whose process is killed between its last write and its sync is visible at the next start: from
+  /// then on it may be sent to others, so a power loss must not remove it again.
+  @Test func `data visible after a kill and restart survives a power loss`() throws {
     var shown = 0
     for changes in 0..<12 {
       let disk = Disk()
@@ -74,7 +74,7 @@ import Wire
       let volume = try Volume(disk)
       let store = try Store(on: volume, path: "store.db")
       let word = try store.meta("word")
-      // Closed in peace, it would make everything durable.
+      // A clean close would make everything durable.
       withExtendedLifetime(store) { volume.cut() }
       if isRefused, word == [2] { shown += 1 }
       var random = SplitMix(seed: 1)
@@ -84,10 +84,10 @@ import Wire
     #expect(shown > 0)
   }
 
-  /// The system takes for written what it could not write, so the next sync succeeds without it: whatever stands
-  /// behind such a hole in the log would go with it.
+  /// The system marks pages as clean that it failed to write, so the next sync succeeds without them: everything
+  /// behind such a hole in the log would be lost with it.
   @Test(arguments: Survival.variants)
-  func `what is committed after a sync that failed survives a power loss`(_ survival: Survival) throws {
+  func `data committed after a failed sync survives a power loss`(_ survival: Survival) throws {
     let disk = Disk()
     do {
       let volume = try Volume(disk)
@@ -109,7 +109,7 @@ import Wire
     #expect(try after.meta("word") == [2])
   }
 
-  /// SQLite passes over a directory that is not synced; the log with all that is committed later would go with its name.
+  /// SQLite ignores a failed sync of a directory; the log with all later commits would vanish with its name.
   @Test(arguments: [false, true])
   func `a start that cannot make its log's name durable is refused`(_ isNew: Bool) throws {
     var refused = 0
@@ -137,7 +137,7 @@ import Wire
     #expect(!felt)
   }
 
-  @Test func `without syncs a power loss takes what was committed`() throws {
+  @Test func `without syncs a power loss removes committed data`() throws {
     let disk = Disk()
     let volume = try Volume(disk)
     let store = try Store(on: volume, path: "store.db")
@@ -190,7 +190,7 @@ import Wire
   }
 
   @Test(arguments: [DiskOperation.write, .sync])
-  func `a fault comes at the operation that it is planned for`(_ operation: DiskOperation) throws {
+  func `a fault occurs at the planned operation`(_ operation: DiskOperation) throws {
     let disk = Disk()
     let connection = try connect(disk)
     try connection.execute("CREATE TABLE rows(value)")
@@ -204,7 +204,7 @@ import Wire
     #expect(try count(connection) == 1)
   }
 
-  @Test func `a process can be ended in the midst of a transaction`() throws {
+  @Test func `a process can be ended in the middle of a transaction`() throws {
     let disk = Disk()
     do {
       let connection = try connect(disk)
@@ -213,7 +213,7 @@ import Wire
       #expect(throws: SQLiteError.self) { try connection.execute("INSERT INTO rows VALUES (1)") }
       #expect(disk.hasStopped)
       disk.restart()
-      // The connection belongs to a process that is gone.
+      // The connection belongs to a process that has ended.
       #expect(throws: SQLiteError.self) { try connection.execute("INSERT INTO rows VALUES (1)") }
     }
     #expect(try count(connect(disk)) == 0)
@@ -231,7 +231,7 @@ import Wire
     #expect(disk.copy().names == ["a", "b"])
   }
 
-  @Test func `a copy goes on by itself`() throws {
+  @Test func `a copy of a disk is independent`() throws {
     let disk = Disk()
     let store = try Store(on: Volume(disk), path: "store.db")
     try store.setMeta("word", [1])

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 @Suite struct FlipTests {
-  @Test func `a turned bit is never served, and found where it alters a change set`() throws {
+  @Test func `a flipped bit is never served, and is found if it alters a change set`() throws {
     let props = try Props(oldStore: [])
     let figures = try FlipRun.run(props, seed: 1, flips: 100)
     #expect(figures.altered > 0)

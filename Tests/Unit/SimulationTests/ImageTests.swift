@@ -8,7 +8,7 @@ import Testing
 import VirtualDisk
 
 @Suite struct ImageTests {
-  /// Disks and settings that lose what was committed: a check that does not see it would see nothing.
+  /// Disks and settings that lose committed data: a check that misses this would find nothing.
   enum Spoiling: CaseIterable {
     case lyingDisk, noSyncs
 
@@ -21,7 +21,7 @@ import VirtualDisk
   }
 
   @Test(arguments: Spoiling.allCases)
-  func `the images of a disk that is never synced are found to be wrong`(_ spoiling: Spoiling) throws {
+  func `the images of a disk that is never synced are reported as wrong`(_ spoiling: Spoiling) throws {
     let props = try Props(oldStore: [])
     let scenario = try #require(Scenario.all.first { $0.name == "a local write of one lane" })
     var extent = ImageRun.Extent()
@@ -35,7 +35,7 @@ import VirtualDisk
     .appending(path: "../../Fixtures/schema-1/store.db").standardized
 
   @Test(arguments: Scenario.all)
-  func `whatever a crash leaves of a step is all of it or nothing`(_ scenario: Scenario) throws {
+  func `a crash leaves all of a step or nothing`(_ scenario: Scenario) throws {
     let props = try Props(oldStore: [UInt8](Data(contentsOf: Self.fixture)))
     var extent = ImageRun.Extent()
     extent.moments = 30

@@ -5,22 +5,22 @@ import VirtualDisk
 /// Whole runs of simulated circles, judged after every event. `make simulate` and `make soak` run many more.
 @Suite struct RunTests {
   @Test(arguments: 1...6 as ClosedRange<UInt64>)
-  func `every promise is kept, whatever goes wrong`(_ seed: UInt64) {
+  func `every guarantee holds, whatever goes wrong`(_ seed: UInt64) {
     let outcome = Run.outcome(of: Options(seed: seed, events: 300))
     #expect(outcome.failure == nil, "simulator --run '\(outcome.options)'")
   }
 
-  /// Runs that once showed a mistake, as small as they could be made.
+  /// Runs that once exposed a bug, minimised.
   @Test(arguments: [
-    // What came while the disk was full was never asked for again.
+    // Sets that arrived while the disk was full were never requested again.
     "seed=145 devices=2 free=0 adversaries=0 events=115 faults-every=334 people-every=271 records=26 "
       + "faults=crossed:12,disk-full:8,drift:12,far-jump:20,flap:11,read-error:1,stranger-issuer:6",
-    // Two devices, each of which knew one of two revocations, turned one another away for ever.
+    // Two devices that each knew one of two revocations rejected each other forever.
     "seed=5004 devices=2 free=0 adversaries=0 events=737 faults-every=718 people-every=500 records=22 "
       + "faults=clog:8,crossed:14,delay:11,drift:12,far-jump:10,freeze:4,invite:13,jump:2,kill:2,kill-inside:1,"
       + "lost-place:13,move:10,one-way:19,partition:2,power-loss:5,preference:16,read-error:7,restamp:14,"
       + "revoke:18,slow-disk:7,write-error:9",
-    // An agreement that was found while the records lane was closed was judged as if it were open already.
+    // An agreement reached while the records lane was closed was judged as if it were already open.
     "seed=1010029 devices=4 free=0 adversaries=2 events=983 faults-every=233 people-every=200 records=45 "
       + "faults=beyond-cut:24,branches:48,broken-link:27,closed-lane:30,crash-loop:10,cut:12,deaf:15,delay:13,"
       + "disk-full:19,drift:17,far-jump:16,flap:20,gap:6,garble:30,half-open:13,invite:8,kill:2,kill-inside:1,"
@@ -28,13 +28,13 @@ import VirtualDisk
       + "preference:14,read-error:11,restamp:19,restart:13,restore:20,skew:9,sloppy:42,slow-disk:20,storm:6,"
       + "sync-error:14,unknown-author:6,unknown-dependency:57,write-error:5",
   ])
-  func `what once failed does not fail again`(_ line: String) throws {
+  func `runs that once failed succeed`(_ line: String) throws {
     let options = try #require(Options(line: line))
     #expect(Run.outcome(of: options).failure == nil)
   }
 
-  /// What a run is about really comes up in it.
-  @Test func `members lie and trickle, and people force directions meanwhile`() throws {
+  /// What a run is meant to exercise does occur in it.
+  @Test func `members lie and trickle, and users start overrides meanwhile`() throws {
     let line =
       "seed=1891018 devices=4 free=0 adversaries=2 events=900 faults-every=400 people-every=60 records=20 large=10 "
       + "faults=override:40,lying-answer:20,trickle:12,kill-inside:4,disk-full:4"
@@ -55,17 +55,17 @@ import VirtualDisk
   }
 
   @Test(arguments: 1...50 as ClosedRange<UInt64>)
-  func `options can be read from the line that a run prints`(_ seed: UInt64) {
+  func `options can be parsed from the line that a run prints`(_ seed: UInt64) {
     let options = Options(seed: seed)
     #expect(Options(line: options.description) == options)
   }
 
   @Test(arguments: ["", "seed=x", "seed=1 devices=-1", "seed=1 faults=none,kill:1", "seed=1 weather=bad"])
-  func `a line that is no options is refused`(_ line: String) {
+  func `a line without valid options is refused`(_ line: String) {
     #expect(Options(line: line) == nil)
   }
 
-  @Test func `a seed chooses faults of its own, and all of them come up among many seeds`() {
+  @Test func `a seed chooses its own faults, and all kinds occur among many seeds`() {
     let chosen = (1...200 as ClosedRange<UInt64>).map { Set(Options(seed: $0).faults.keys) }
     #expect(Set(chosen).count > 150)
     #expect(chosen.reduce([]) { $0.union($1) } == Set(Fault.allCases))

@@ -17,7 +17,7 @@ import Testing
     #expect(HMACSHA256.code(key: try bob.sharedSecret(with: alice.publicKey), message) == code)
   }
 
-  @Test func `a secret survives its export`() throws {
+  @Test func `a secret key survives its export`() throws {
     let alice = try AgreementKey()
     var exported = try SecretBuffer(capacity: 32)
     alice.exportSecret(to: &exported)
@@ -33,7 +33,7 @@ import Testing
     "e0eb7a7c3b41b8ae1656e3faf19fc46ada098deb9c32b1fd866205165f49b800",
     "5f9c95bca3508c24b1d0b1559c83ef5b04445cc4581c8e86d8224eddd09f1157",
     "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
-  ]) func `a point of small order is refused`(point: String) throws {
+  ]) func `a point of small order is rejected`(point: String) throws {
     let alice = try AgreementKey()
     #expect(throws: SodiumError.weakPoint) { try alice.sharedSecret(with: unhex(point)) }
     #expect(throws: SodiumError.wrongLength) { try alice.sharedSecret(with: [9]) }
@@ -59,7 +59,7 @@ import Testing
     #expect(hex(again.suffix(16)) == "eead9d67890cbb22392336fea1851f38")
   }
 
-  @Test func `sealing starts where it is told and any changed bit is refused`() throws {
+  @Test func `sealing starts at the given counter and any changed bit is rejected`() throws {
     let key = try SymmetricKey(randomBytes(32))
     var buffer: [UInt8] = [9, 9, 1, 2, 3]
     key.seal(&buffer, from: 2, counter: 5)
@@ -77,7 +77,7 @@ import Testing
     #expect(buffer[2..<5] == [1, 2, 3])
   }
 
-  @Test func `HMAC-SHA256 is that of RFC 4231 with a key filled to 32 bytes`() throws {
+  @Test func `HMAC-SHA256 matches RFC 4231 with a key filled to 32 bytes`() throws {
     // HMAC pads keys with zeros, so test case 2 holds for "Jefe" and 28 zeros.
     let key = try SymmetricKey(bytes("Jefe") + [UInt8](repeating: 0, count: 28))
     #expect(

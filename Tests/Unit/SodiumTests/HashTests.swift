@@ -2,7 +2,7 @@ import Sodium
 import Testing
 
 @Suite struct `Hashes match their RFCs` {
-  @Test func `BLAKE2b-256 of abc is the same in every shape`() {
+  @Test func `BLAKE2b-256 of abc is the same through every interface`() {
     // BLAKE2b with 32 bytes of output has no RFC vector; this one is Python's hashlib.
     let expected = "bddd813c634239723171ef3fee98579b94964e3bb1cb3e427262c8c068d52319"
     #expect(hex(Blake2b256.bytes(Blake2b256.hash(bytes("abc")))) == expected)
@@ -41,7 +41,7 @@ import Testing
     #expect(hasher.finish() == Blake2b256.hash(data))
   }
 
-  @Test func `SHA-256 of abc is that of FIPS 180-4`() {
+  @Test func `SHA-256 of abc matches FIPS 180-4`() {
     let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
     #expect(hex(SHA256.hash(bytes("a"), bytes("bc"))) == expected)
     let empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"

@@ -45,7 +45,7 @@ let signingVectors = [
     #expect(Signature.verify(signature, prefix: message, message: [], publicKey: key.publicKey))
   }
 
-  @Test func `any changed byte is refused`() throws {
+  @Test func `any changed byte is rejected`() throws {
     let key = try SigningKey()
     let signature = key.sign(prefix: bytes("a/v1\0"), bytes("message"))
     func verifies(_ signature: [UInt8], _ prefix: String, _ message: String, _ publicKey: [UInt8]) -> Bool {
@@ -63,7 +63,7 @@ let signingVectors = [
     }
   }
 
-  @Test func `wrong lengths are refused and never trap`() throws {
+  @Test func `wrong lengths are rejected and never trap`() throws {
     let key = try SigningKey()
     let signature = key.sign(prefix: [], [1])
     let empty: [UInt8] = []
@@ -73,7 +73,7 @@ let signingVectors = [
     #expect(throws: SodiumError.wrongLength) { try SigningKey(seed: [1, 2, 3]) }
   }
 
-  @Test func `a message longer than the stack allows signs too`() throws {
+  @Test func `a message that exceeds the stack buffer can be signed too`() throws {
     let key = try SigningKey()
     let message = [UInt8](repeating: 7, count: 300_000)
     let signature = key.sign(prefix: [1], message[1000...])

@@ -5,7 +5,7 @@ import Testing
 import Vectors
 import Wire
 
-/// What each write of a cell has seen, beside the definitions read word for word.
+/// The causal past of each write of a cell, checked against a literal implementation of the definitions.
 struct CellWritesTests {
   private let alice: Device
   private let bob: Device
@@ -19,7 +19,7 @@ struct CellWritesTests {
     for device in devices { try device.sync(from: alice) }
   }
 
-  /// The writes of the name in the order in which they win.
+  /// The writes of the name, lowest rank first.
   private func writes(in store: Store) throws -> [RecordWrite] {
     try store.writes(of: rome).filter { $0.content(1) != nil }
   }
@@ -35,7 +35,7 @@ struct CellWritesTests {
   }
 
   @Test(arguments: 1...40)
-  func `what a write replaced and lost to is what the definition says`(_ seed: UInt64) throws {
+  func `what a write replaced and lost to matches the definition`(_ seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     for step in 1...40 {
       let device = devices[random.below(3)]

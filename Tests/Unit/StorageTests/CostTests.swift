@@ -5,7 +5,7 @@ import Storage
 import Testing
 import Wire
 
-/// What does not depend on the machine: bytes a row. `make bench` measures the rest.
+/// Costs that do not depend on the machine: bytes per row. `make bench` measures the rest.
 @Suite struct CostTests {
   private func log(_ number: UInt64) -> EntryDraft {
     var random = SplitMix(seed: number)
@@ -33,7 +33,7 @@ import Wire
     let rows = 10_000
     let alice = try Device("alice", Store(path: path))
     let sets = try alice.draft(at: 10, (1...UInt64(rows)).map(log))
-    // A set holds a thousand entries at most, and none is left half empty.
+    // A set holds at most a thousand entries, and none is left half empty.
     #expect(sets.count == (rows + Limits.setEntriesMax - 1) / Limits.setEntriesMax)
     let wire = Message.encodedSets(.records, sets.map(\.raw)).count
     #expect(wire <= 110 * rows, "\(wire / rows) bytes a row on the wire")

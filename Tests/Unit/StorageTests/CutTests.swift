@@ -6,14 +6,14 @@ import Storage
 import Testing
 import Wire
 
-/// Logs that end at a tip because their author was revoked, or cut them itself: whenever a store hears of it, it
-/// holds what it would hold if it had known from the start.
+/// Logs that end at a tip because their author was revoked, or cut them itself: whenever a store learns of the cut,
+/// it ends with the same content as if it had known it from the start.
 @Suite struct CutTests {
   let alice: Device
   let bob: Device
   let rome = trip(1)
 
-  /// Alice writes five sets, Bob one after he has seen them all.
+  /// Alice writes five sets, Bob one after he has seen all of them.
   init() throws {
     alice = try Device("alice")
     bob = try Device("bob")
@@ -38,7 +38,7 @@ import Wire
     try dump(device.store) + device.store.heads(.records).map { "\($0)" }
   }
 
-  /// A device that knows of the cuts before the first set comes.
+  /// A device that knows of the cuts before the first set arrives.
   private func reader(
     _ cuts: Set<Set<ChangeSetID>>, _ sets: [VerifiedChangeSet]
   ) throws -> (Device, [Placement]) {
@@ -47,7 +47,7 @@ import Wire
     return (reader, try reader.receive(sets).placements)
   }
 
-  @Test func `a cut below folded sets takes them back`() throws {
+  @Test func `a cut below folded sets reverts them`() throws {
     let before = try state(bob)
     try cut(bob, [[tip(3)]])
     #expect(try bob.store.text(rome, 1) == "3")
@@ -60,11 +60,11 @@ import Wire
     #expect(try state(bob) == before)
   }
 
-  @Test func `what a device wrote while its clock was ahead stays, whatever is cut`() throws {
+  @Test func `changes that a device made with a fast clock stay visible on it, whatever is cut`() throws {
     bob.store.device = bob.log.device
     let ahead = try bob.draft(at: 5_000_000, [insert(trip(3), [1: .text("Bern")])])
     try bob.receive(ahead, horizon: Clock(raw: .max))
-    // One of somebody else may be cut, and waits for its time as it does in any other store.
+    // Another author's set may be cut, and is parked as in any other store.
     let carol = try Device("carol")
     let late = try carol.draft(at: 5_000_000, [insert(trip(4), [1: .text("Wien")])])
     try bob.receive(late)
@@ -79,7 +79,7 @@ import Wire
     #expect(try bob.store.nextParkedClock == late.first?.header.clock)
   }
 
-  @Test func `a cut at the tip changes nothing, and what comes after has no place`() throws {
+  @Test func `a cut at the tip changes nothing, and later sets are excluded`() throws {
     let before = try dump(bob.store)
     let log = alice.log
     let kept = tip(5)
@@ -92,7 +92,7 @@ import Wire
     #expect(try dump(bob.store) == before)
   }
 
-  @Test func `of a log that is excluded whole nothing stays, and honest sets go on`() throws {
+  @Test func `nothing remains of a log that is excluded as a whole, and honest sets continue`() throws {
     try cut(bob, [[]])
     #expect(try bob.store.text(rome, 1) == nil)
     #expect(try bob.store.text(trip(2), 1) == "Oslo")
@@ -105,8 +105,8 @@ import Wire
     #expect(try bob.store.conflicts().isEmpty)
   }
 
-  @Test func `the end of a cut shows also where nothing of its log was known when it began`() throws {
-    // Of the log that is cut, Carol holds no set: Bob's has only seen one.
+  @Test func `the end of a cut takes effect even if no set of its log was known when it began`() throws {
+    // Carol holds no set of the cut log: Bob's set only depends on one.
     let (carol, placements) = try reader([[]], bob.known)
     #expect(placements.last == .place(folds: true))
     try lift(carol)
@@ -116,7 +116,7 @@ import Wire
     #expect(try state(carol) == state(bob))
   }
 
-  @Test func `what the end of a cut sets aside comes back with the last set that it stands on`() throws {
+  @Test func `sets quarantined by the end of a cut return with the last of their ancestors`() throws {
     let (carol, _) = try reader([[]], bob.known)
     try lift(carol)
     #expect(carol.store.heads(.records).isEmpty)
@@ -124,12 +124,12 @@ import Wire
     #expect(carol.store.heads(.records).map(\.log) == [alice.log])
     #expect(try carol.receive([alice.known[4]]).isRebuilt)
     #expect(try state(carol) == state(bob))
-    // Nothing waits any more.
+    // Nothing is waited for any more.
     let late = try alice.write(at: 200, edit(rome, [1: .text("late")]))
     #expect(try !carol.receive(late).isRebuilt)
   }
 
-  @Test func `what was seen of a log counts when its kept tip comes, though it was excluded whole before`()
+  @Test func `a dependency on an excluded log counts once a later cut keeps it and its tip arrives`()
     throws
   {
     try bob.write(at: 110, edit(rome, [1: .text("bob's")]))
@@ -139,12 +139,13 @@ import Wire
     #expect(try carol.store.text(trip(2), 1) == nil, "it waits for the tip")
     try carol.receive([alice.known[4]])
     #expect(try carol.store.text(rome, 1) == "bob's")
-    #expect(try carol.store.conflicts().isEmpty, "Bob had seen what he wrote over")
+    #expect(try carol.store.conflicts().isEmpty, "Bob had seen the value that he replaced")
     try cut(bob, [[tip(5)]])
     #expect(try state(carol) == state(bob))
   }
 
-  @Test func `what comes back with the cut of a log that nothing is here of goes again with its end`()
+  @Test
+  func `sets that return because a log without local sets is cut are quarantined again when the cut ends`()
     throws
   {
     let (carol, _) = try reader([[]], bob.known)
@@ -159,7 +160,7 @@ import Wire
     #expect(carol.store.heads(.records).isEmpty)
   }
 
-  @Test func `what waits for a log of which nothing is here comes back when that log is excluded`() throws {
+  @Test func `sets that wait for a log without local sets return when that log is excluded`() throws {
     let (carol, _) = try reader([[]], bob.known)
     try lift(carol)
     #expect(carol.store.heads(.records).isEmpty)
@@ -170,7 +171,7 @@ import Wire
     #expect(carol.store.heads(.records).isEmpty)
   }
 
-  /// Sets of an author that names what it has seen and dates itself before that.
+  /// Sets of an author that declares a dependency and dates them before it.
   private func backdated(_ drafts: [[EntryDraft]], seen: VerifiedChangeSet) throws -> [VerifiedChangeSet] {
     let mallory = try Device("mallory")
     let header = seen.header
@@ -185,7 +186,7 @@ import Wire
     }
   }
 
-  @Test func `what is dated before something it has seen has its place only as long as a cut excludes that`()
+  @Test func `sets dated before a dependency are placed only as long as a cut excludes the dependency`()
     throws
   {
     let lies = try backdated(
@@ -199,14 +200,14 @@ import Wire
     try lift(bob)
     #expect(try state(bob) == before)
     let late = try alice.write(at: 200, edit(rome, [1: .text("late")]))
-    #expect(try !bob.receive(late).isRebuilt, "that nothing more is to come for it is known")
+    #expect(try !bob.receive(late).isRebuilt, "no further set is waited for")
     try cut(bob, [[tip(3)]])
     #expect(try state(bob) == cutState)
     let (reader, _) = try reader([[tip(3)]], bob.known + lies)
     #expect(try state(reader) == cutState)
   }
 
-  @Test func `several cuts leave what all of them leave`() throws {
+  @Test func `several cuts keep only what all of them keep`() throws {
     let cuts: Set<Set<ChangeSetID>> = [[tip(4)], [tip(2)]]
     try cut(bob, cuts)
     #expect(try bob.store.text(rome, 1) == "2")
@@ -222,29 +223,29 @@ import Wire
   }
 
   @Test(arguments: [0, 2])
-  func `who has seen what a cut excludes folds behind what it stands on and no cut excludes`(
+  func `a set that depends on excluded sets is folded after those of its ancestors that no cut excludes`(
     _ first: Int
   ) throws {
     let dora = try Device("dora")
     try dora.receive(Array(alice.known.prefix(3)))
     try dora.write(at: 200, edit(rome, [1: .text("dora's")]))
-    // Until the third set is here, nobody knows whether the first two lead to it.
+    // Until the third set is here, it is unknown whether the first two lead to it.
     let cuts: Set<Set<ChangeSetID>> = [[tip(2)], [tip(3)]]
     let (carol, _) = try reader(cuts, Array(dora.known.prefix(first)))
     try carol.receive(Array(dora.known.dropFirst(first)))
     #expect(try carol.store.text(rome, 1) == "dora's")
-    #expect(try carol.store.conflicts().isEmpty, "Dora had seen what she wrote over")
+    #expect(try carol.store.conflicts().isEmpty, "Dora had seen the value that she replaced")
     try cut(dora, cuts)
     #expect(try state(carol) == state(dora))
   }
 
-  @Test func `of what is below the time that has come, no timer is needed`() throws {
+  @Test func `no timer is set for sets whose time has come`() throws {
     let reader = try Device("carol")
     try reader.receive(alice.known, horizon: .zero)
     #expect(try reader.store.nextParkedClock == Clock(milliseconds: 10))
     #expect(try reader.store.nextParkedClock(after: Clock(milliseconds: 30)) == Clock(milliseconds: 40))
     #expect(try reader.store.nextParkedClock(after: Device.horizon) == nil)
-    // The upper half of the clocks comes after the lower one.
+    // The upper half of the clock values comes after the lower one.
     let half = Clock(raw: 1 << 63)
     var author = Author(
       position: AuthorPosition(
@@ -258,27 +259,31 @@ import Wire
     #expect(try reader.store.nextParkedClock(after: Clock(raw: .max)) == nil)
   }
 
-  @Test func `who has seen what a cut leaves out folds without it, and has seen it when it comes`() throws {
+  @Test
+  func
+    `a set whose dependency is excluded is folded without it, and counts as having seen it when it returns`()
+    throws
+  {
     let dora = try Device("dora")
     try dora.receive(Array(alice.known.prefix(4)))
     try dora.write(at: 200, edit(rome, [1: .text("dora's")]))
-    // The first cut leaves out what Dora has seen; it leads to the tip of the second.
+    // The first cut excludes what Dora has seen; it leads to the tip of the second.
     let cuts: Set<Set<ChangeSetID>> = [[tip(2)], [tip(5)]]
     let (carol, _) = try reader(cuts, Array(alice.known.prefix(2)) + dora.known.suffix(1))
     #expect(try carol.store.text(rome, 1) == "dora's")
     try carol.receive(Array(alice.known.suffix(3)))
-    #expect(try carol.store.conflicts().isEmpty, "Dora had seen what she wrote over")
+    #expect(try carol.store.conflicts().isEmpty, "Dora had seen the value that she replaced")
     let late = try Device("erin")
     try late.receive(alice.known + dora.known.suffix(1))
     try cut(late, cuts)
     #expect(try state(carol) == state(late))
   }
 
-  @Test func `a cut takes nothing out of sight before its kept tip is here`() throws {
+  @Test func `a cut hides nothing before its kept tip is here`() throws {
     let dora = try Device("dora")
     try dora.receive(Array(alice.known.prefix(2)))
     try dora.write(at: 200, edit(rome, [2: .text("sunny")]))
-    // Without premium the tip may never come.
+    // Without premium the tip may never arrive.
     let before = try state(dora)
     try cut(dora, [[tip(3)]])
     #expect(try state(dora) == before)
@@ -290,14 +295,14 @@ import Wire
     #expect(try reader.receive([alice.known[3]]).placements == [.excluded])
   }
 
-  @Test func `of several cuts those count whose kept tips are all here`() throws {
+  @Test func `of several cuts those whose kept tips are all here take effect`() throws {
     let (reader, _) = try reader([[tip(1)], [tip(2), tip(4)]], Array(alice.known.prefix(3)))
     #expect(try reader.store.text(rome, 1) == "Rome")
     #expect(reader.store.heads(.records).first?.sequence == 3)
     let dora = try Device("dora")
     try dora.receive(Array(alice.known.prefix(3)))
     try dora.write(at: 200, edit(rome, [2: .text("sunny")]))
-    // What Dora has seen is left out for certain, though the tip of the other cut is to come.
+    // What Dora has seen is certainly excluded, though the tip of the other cut is still to come.
     try reader.receive(dora.known.suffix(1))
     #expect(try reader.store.text(rome, 2) == "sunny")
     try reader.receive([alice.known[3]])
@@ -306,7 +311,7 @@ import Wire
   }
 
   @Test(arguments: [false, true])
-  func `a kept tip on another branch takes back what was folded, and what waited for its time`(
+  func `a kept tip on another branch reverts folded sets and drops parked ones`(
     _ isLate: Bool
   ) throws {
     let copy = try Device("alice")
@@ -316,7 +321,7 @@ import Wire
     let (kept, tip) = (copy.known[3].id, self.tip(3))
     let reader = try Device("carol")
     try cut(reader, [[kept], [kept, tip]])
-    // The third set is stored; its time has come, or is to come.
+    // The third set is stored; its time has come, or is still to come.
     try reader.receive(Array(alice.known.prefix(2)))
     try reader.receive([alice.known[2]], horizon: isLate ? Clock(milliseconds: 25) : Device.horizon)
     #expect(try reader.store.text(rome, 1) == (isLate ? "2" : "3"))
@@ -330,7 +335,7 @@ import Wire
     #expect(try state(reader) == state(late))
   }
 
-  @Test func `a cut ends one branch of a fork and leaves the other`() throws {
+  @Test func `a cut ends one branch of a fork and keeps the other`() throws {
     let copy = try Device("alice")
     try copy.receive(Array(alice.known.prefix(3)))
     for number in 1...3 { try copy.write(at: 200 + Int64(number), edit(rome, [1: .text("copy \(number)")])) }
@@ -349,12 +354,12 @@ import Wire
     #expect(bob.store.heads(.records).count == 3)
   }
 
-  @Test func `after a cut of a fork each set comes after all that it needs, also for who reads a backup`()
+  @Test func `after a cut of a fork each set follows all its dependencies, also in a backup`()
     throws
   {
     let copy = try Device("alice")
     try copy.receive(Array(alice.known.prefix(3)))
-    // Bob, who had seen the other branch, wrote before the kept one went on.
+    // Bob, who had seen the other branch, wrote before the kept one continued.
     for number in 1...3 { try copy.write(at: 200 + Int64(number), edit(rome, [1: .text("copy \(number)")])) }
     try bob.sync(from: copy)
     let kept = try #require(copy.known.last?.id)
@@ -380,7 +385,7 @@ import Wire
     #expect(try state(bob) == cutState)
   }
 
-  @Test func `a start with the same cuts has nothing to do`() throws {
+  @Test func `a start with the same cuts changes nothing`() throws {
     let folder = URL.temporaryDirectory.appending(path: "wm-cuts-\(UUID())")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -406,7 +411,7 @@ import Wire
     #expect(try store.text(rome, 1) == "5")
   }
 
-  @Test func `a fork that comes to light together with what a cut leaves out is told`() throws {
+  @Test func `a fork that is found together with sets excluded by a cut is reported`() throws {
     let copy = try Device("alice")
     try copy.receive(Array(alice.known.prefix(3)))
     try copy.write(at: 200, edit(rome, [1: .text("copy")]))
@@ -428,7 +433,7 @@ import Wire
   }
 
   @Test(arguments: 1...10)
-  func `whenever cuts come, and in whatever order sets do, the end is the same`(_ seed: Int) throws {
+  func `whenever cuts arrive, and in whatever order sets do, the result is the same`(_ seed: Int) throws {
     var chance = Chance(state: UInt64(seed))
     let copy = try Device("alice")
     try copy.receive(Array(alice.known.prefix(2)))
@@ -449,7 +454,7 @@ import Wire
     let late = try Device("carol")
     try late.receive(history)
     try cut(late, cuts)
-    // What has a place by the cut alone.
+    // Sets that are placed only because of the cut.
     try late.receive(history)
     let expected = try state(late)
     for _ in 1...4 {

@@ -8,7 +8,7 @@ import Wire
 @testable import Storage
 
 /// A bit that the disk has altered in a stored change set costs the content of that set and nothing else, and a peer
-/// that sends the set again brings it back.
+/// that sends the set again restores it.
 @Suite struct DamageTests {
   private let folder = FileManager.default.temporaryDirectory.appending(path: "damage-\(UUID().uuidString)")
 
@@ -39,7 +39,7 @@ import Wire
     "UPDATE change_sets SET \($0) = CAST(substr(\($0), 1, 20) || x'a7' || substr(\($0), 22) AS BLOB) WHERE number = 2"
   }
 
-  /// All that could fold without the damaged set.
+  /// Everything that could be folded without the damaged set.
   private func expectTheRest(_ store: Store) throws {
     #expect(try store.text(trip(1), 1) == "Rome")
     #expect(try store.text(trip(2), 1) == "Oslo, again")
@@ -60,16 +60,16 @@ import Wire
   }
 
   @Test(arguments: [damages[0], damages[2]])
-  func `an upgrade of the tables leaves out a damaged set, and opens`(_ damage: String) throws {
+  func `a rebuild of the tables leaves out a damaged set, and the store opens`(_ damage: String) throws {
     try inDamagedStore(damage) { path, alice, bob in
       try alice.store.setMeta("anything", [1])
       try Connection(.file(path)).execute("UPDATE meta SET value = 'another version' WHERE key = 'derived'")
-      // Opened a second time, as the lock is only between processes that use it.
+      // Opened a second time, as the lock only works between processes that use it.
       let store = try Store(path: path, isLocked: true)
       try expectTheRest(store)
       let heads = store.heads(.records).map { [$0.sequence, $0.foldedSequence] }
       #expect(heads == bob.store.heads(.records).map { [$0.sequence, $0.foldedSequence] })
-      // What was found stays found.
+      // The finding is stored.
       let opened = try Device("alice", Store(path: path, isLocked: true))
       try expectTheRest(opened.store)
       try expectRepair(opened, bob)
@@ -90,7 +90,7 @@ import Wire
       }
       try expectTheRest(alice.store)
       #expect(alice.store.heads(.records) == bob.store.heads(.records))
-      // The next start does not rebuild anything, and finds the same.
+      // The next start does not rebuild anything, and has the same findings.
       let opened = try Device("alice", Store(path: path, isLocked: true))
       #expect(try !opened.store.admit(by: admission, horizon: Device.horizon))
       try expectTheRest(opened.store)
@@ -100,7 +100,7 @@ import Wire
     }
   }
 
-  @Test func `an altered id is put right from the signed header when logs are rebuilt`() throws {
+  @Test func `an altered id is restored from the signed header when logs are rebuilt`() throws {
     try inDamagedStore("UPDATE change_sets SET id = zeroblob(32) WHERE number = 2") { _, alice, bob in
       _ = try alice.store.rebuildLogs(Device.horizon)
       #expect(alice.store.damagedSets.isEmpty)
@@ -109,7 +109,7 @@ import Wire
     }
   }
 
-  @Test func `tables of another version stay as they are when folding the log into new ones fails`() throws {
+  @Test func `tables of another version stay unchanged if folding the log into new ones fails`() throws {
     try inDamagedStore("DELETE FROM branches") { path, _, _ in
       let file = try Connection(.file(path))
       try file.execute("UPDATE meta SET value = 'another version' WHERE key = 'derived'")
@@ -124,7 +124,7 @@ import Wire
   }
 
   @Test(arguments: damages)
-  func `a damaged set is found when it is read for a peer, and what precedes it is still sent`(
+  func `a damaged set is found when it is read for a peer, and those before it are still sent`(
     _ damage: String
   ) throws {
     try inDamagedStore(damage) { _, alice, _ in
@@ -135,7 +135,7 @@ import Wire
       #expect(part.sets.map(\.sequence) == [1])
       #expect(part.rest.isEmpty)
       #expect(alice.store.damagedSets.map(\.sequence) == [2])
-      // The tables have been made with it, and no refold is needed.
+      // The tables already include it, and no refold is needed.
       #expect(alice.store.damagedSets.map(\.isUnfolded) == [false])
       let behind = Want(log: tip.log, from: 3, through: tip.sequence, tip: tip.id)
       let rest = try alice.store.read(.records, [behind], bytesMax: .max, setsMax: .max)
@@ -144,7 +144,7 @@ import Wire
   }
 
   @Test(arguments: damages)
-  func `a check of the whole store finds a damaged set by parts`(_ damage: String) throws {
+  func `a check of the whole store finds a damaged set in steps`(_ damage: String) throws {
     try inDamagedStore(damage) { path, alice, _ in
       var last: Int64 = 0
       var count = 0
@@ -159,7 +159,7 @@ import Wire
     }
   }
 
-  @Test func `history leaves out what only a damaged set tells`() throws {
+  @Test func `history omits what only a damaged set contains`() throws {
     try inDamagedStore(Self.damages[2]) { _, alice, _ in
       let writes = try alice.store.writes(of: trip(1))
       #expect(writes.map(\.place.sequence) == [1])
@@ -173,7 +173,7 @@ import Wire
   }
 
   @Test(arguments: damages)
-  func `a backup names the damaged set, and is written only if that is wanted`(_ damage: String) throws {
+  func `a backup names the damaged set, and is written only on request`(_ damage: String) throws {
     try inDamagedStore(damage) { path, alice, _ in
       let file = folder.path + "/alice.waymark"
       let failure = #expect(throws: BackupDamageError.self) {

@@ -5,11 +5,12 @@ import Storage
 import Testing
 import Wire
 
-/// The index of logs by day goes while very many come in, and is made again when it is quiet.
+/// The index of logs by day is dropped while very many arrive, and is created again when the store is idle.
 @Suite struct DayIndexTests {
   private func log(_ number: UInt64) -> EntryDraft {
     EntryDraft(
-      .put, RecordKey(kind: KindNumbers.habitEntry, id: RecordID(Bytes16(number &* 0x9e37_79b9_7f4a_7c15, number))),
+      .put,
+      RecordKey(kind: KindNumbers.habitEntry, id: RecordID(Bytes16(number &* 0x9e37_79b9_7f4a_7c15, number))),
       [
         (0, .bool(true)), (1, .bytes(Self.habit.bytes)),
         (2, .array([.integer(Int64(number) * 1_000), .null, .text("2026-05-03")])), (3, .float(1)),
@@ -35,19 +36,22 @@ import Wire
     return try device.store.count(query)
   }
 
-  @Test func `it goes while twenty thousand logs come in, and comes back when it is quiet`() throws {
+  @Test
+  func `the index is dropped while twenty thousand logs arrive, and created again when the store is idle`()
+    throws
+  {
     let alice = try Device("alice")
     try receive(10_000, into: alice)
-    #expect(!alice.store.lacksIndex, "so few are put in their places one by one")
+    #expect(!alice.store.lacksIndex, "so few are inserted into the index one by one")
     try receive(10_000, after: 10_000, into: alice)
     #expect(alice.store.lacksIndex)
-    #expect(try logs(alice) == 20_000, "whoever reads finds the same without it")
+    #expect(try logs(alice) == 20_000, "reads give the same result without it")
     try alice.store.rest()
     #expect(!alice.store.lacksIndex)
     #expect(try logs(alice) == 20_000)
   }
 
-  @Test func `it stays where what comes in is little beside what is there`() throws {
+  @Test func `the index stays if the new rows are few compared with the existing ones`() throws {
     let alice = try Device("alice")
     for part in 0..<8 {
       try receive(10_000, after: UInt64(part) * 10_000, into: alice)
@@ -57,7 +61,9 @@ import Wire
     #expect(!alice.store.lacksIndex)
   }
 
-  @Test func `a store whose process ended before it was quiet goes on without it, and mends itself`() throws {
+  @Test func `a store whose process ended before it was idle works without the index, and creates it again`()
+    throws
+  {
     let folder = try folder()
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let path = folder + "/store.db"
@@ -73,7 +79,7 @@ import Wire
     #expect(!again.store.lacksIndex)
   }
 
-  @Test func `it is there as before if the transaction that took it away fails`() throws {
+  @Test func `the index is unchanged if the transaction that dropped it fails`() throws {
     struct Refused: Error {}
     let alice = try Device("alice")
     let sets = try alice.draft(at: 10, (1...20_000).map(log))
@@ -82,10 +88,10 @@ import Wire
     }
     #expect(!alice.store.lacksIndex)
     try receive(20_000, into: alice)
-    #expect(alice.store.lacksIndex, "it can go again")
+    #expect(alice.store.lacksIndex, "it can be dropped again")
   }
 
-  @Test func `folding the log again takes it along`() throws {
+  @Test func `refolding the log drops the index and creates it again`() throws {
     let alice = try Device("alice")
     try receive(20_000, into: alice)
     try alice.store.rest()

@@ -11,7 +11,7 @@ final class Device {
   let key: SigningKey
   let store: Store
   let log: LogKey
-  /// Every set that this device's store took in, own and foreign, in order of arrival.
+  /// Every set that this device's store received, own and foreign, in order of arrival.
   private(set) var known: [VerifiedChangeSet] = []
   private var operations: UInt64 = 0
 
@@ -38,7 +38,7 @@ final class Device {
     return try author.write(drafts, operation: operation, wall: wall)
   }
 
-  /// Writes one transaction and takes it in.
+  /// Writes and stores one transaction.
   @discardableResult
   func write(at wall: Moment, _ drafts: EntryDraft...) throws -> [VerifiedChangeSet] {
     let sets = try draft(at: wall, drafts)
@@ -55,7 +55,7 @@ final class Device {
     return report
   }
 
-  /// Takes in all that another device knows.
+  /// Receives everything that another device has.
   func sync(from other: Device) throws { try receive(other.known) }
 }
 
@@ -67,7 +67,7 @@ func attachment(_ number: UInt64) -> RecordKey { RecordKey(kind: KindNumbers.att
 func habit(_ number: UInt64) -> RecordKey { RecordKey(kind: KindNumbers.habit, id: id(number)) }
 func log(_ number: UInt64) -> RecordKey { RecordKey(kind: KindNumbers.habitEntry, id: id(number)) }
 
-/// The field that says what an attachment belongs to.
+/// The field with the parent of an attachment.
 func owner(_ key: RecordKey) -> Value { .array([.integer(Int64(key.kind.rawValue)), .bytes(key.id.bytes)]) }
 
 func insert(_ key: RecordKey, _ fields: [FieldNumber: Value]) -> EntryDraft {
@@ -85,7 +85,7 @@ func lodging(_ number: UInt64, of parent: RecordKey, _ fields: [FieldNumber: Val
   insert(lodging(number), [1: .bytes(parent.id.bytes), 2: .text("Casa")].merging(fields) { $1 })
 }
 
-/// All that a store holds of records, as text: equal exactly if two stores hold the same.
+/// All records of a store, as text: equal if and only if two stores hold the same.
 func dump(_ store: Store, kinds: [KindNumber] = Registry.kinds.map(\.number)) throws -> [String] {
   var lines: [String] = []
   for kind in kinds {
@@ -130,7 +130,7 @@ extension Store {
 }
 
 extension Store {
-  /// Every folded write to a record, in the order of stamps.
+  /// Every folded write to a record, in stamp order.
   func writes(of record: RecordKey) throws -> [RecordWrite] {
     try writeNumbers(of: record).compactMap { try intactWrite(of: record, in: $0) }
       .sorted { $0.place.origin.stamp < $1.place.origin.stamp }

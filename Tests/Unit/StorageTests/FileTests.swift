@@ -21,7 +21,7 @@ import Wire
     try body(folder.path + "/store.db")
   }
 
-  @Test func `a store opened again holds what it held`() throws {
+  @Test func `a store that is opened again has the same content`() throws {
     try inFolder { path in
       let rome = trip(1)
       let before: [String]
@@ -42,7 +42,7 @@ import Wire
     }
   }
 
-  @Test func `a store that is open says who holds it`() throws {
+  @Test func `an open store reports the process that holds it`() throws {
     try inFolder { path in
       let store = try Store(path: path)
       #expect(throws: StoreError.storeIsHeld(by: ProcessInfo.processInfo.processIdentifier)) {
@@ -52,8 +52,8 @@ import Wire
     }
   }
 
-  /// It closed its file twice: the second time that could be a file that another thread had opened in between.
-  @Test func `a lock that is refused closes no file of another thread`() throws {
+  /// It closed its file twice: the second time this could be a file that another thread had opened in between.
+  @Test func `a refused lock closes no file of another thread`() throws {
     try inFolder { path in
       let store = try Store(path: path)
       let isOver = Atomic(false)
@@ -69,7 +69,7 @@ import Wire
       }
       let end = ContinuousClock.now + .milliseconds(500)
       while ContinuousClock.now < end {
-        if (try? StoreLock(store: path)) != nil { Issue.record("the lock was given twice") }
+        if (try? StoreLock(store: path)) != nil { Issue.record("the lock was granted twice") }
       }
       isOver.store(true, ordering: .relaxed)
       while !threads.allSatisfy(\.isFinished) { usleep(1_000) }
@@ -85,7 +85,7 @@ import Wire
     }
   }
 
-  @Test func `a store of a newer version is refused and left alone`() throws {
+  @Test func `a store of a newer version is refused and left unchanged`() throws {
     try inFolder { path in
       do { _ = try Store(path: path) }
       do {
@@ -117,7 +117,7 @@ import Wire
     }
   }
 
-  @Test func `a batch that cannot be kept whole leaves nothing behind`() throws {
+  @Test func `a batch that cannot be stored completely leaves nothing behind`() throws {
     try inFolder { path in
       let alice = try Device("alice", Store(path: path))
       let rome = trip(1)
@@ -125,7 +125,7 @@ import Wire
       let before = try dump(alice.store)
       let heads = alice.store.heads(.records)
       let sets = try alice.draft(at: 20, [edit(rome, [1: .text("Roma")]), lodging(1, of: rome)])
-      // The digest is written last of all: everything else of the batch is done by then.
+      // The digest is written last: everything else of the batch is done by then.
       let other = try Connection(.file(path))
       try other.execute(
         "CREATE TRIGGER stop BEFORE INSERT ON digests BEGIN SELECT RAISE(ABORT, 'stopped'); END")
@@ -139,7 +139,7 @@ import Wire
     }
   }
 
-  @Test func `statements are kept as they came, once`() throws {
+  @Test func `statements are stored unchanged, once`() throws {
     let store = try Store.inMemory()
     let first = StatementID(Bytes32(1, 0, 0, 0))
     let second = StatementID(Bytes32(2, 0, 0, 0))
@@ -150,7 +150,7 @@ import Wire
     #expect(try store.statements() == [[2]])
   }
 
-  @Test func `a person sees what is visible, with any SQLite tool`() throws {
+  @Test func `visible records can be read with any SQLite tool`() throws {
     try inFolder { path in
       let alice = try Device("alice", Store(path: path))
       let rome = trip(1)

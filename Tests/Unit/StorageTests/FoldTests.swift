@@ -14,7 +14,7 @@ import Wire
     bob = try Device("bob")
   }
 
-  /// Both take in what the other has.
+  /// Both receive what the other has.
   private func meet() throws {
     let before = alice.known
     try alice.sync(from: bob)
@@ -50,7 +50,7 @@ import Wire
     #expect(try alice.store.conflictCount() == 0)
   }
 
-  @Test func `fields edited on both sides merge, the same field by newest stamp`() throws {
+  @Test func `fields edited on both sides merge, one field by the newest stamp`() throws {
     try alice.write(at: 10, insert(rome, [1: .text("Rome"), 2: .text("sunny")]))
     try bob.sync(from: alice)
     try alice.write(at: 20, edit(rome, [1: .text("Roma"), 2: .text("hot")]))
@@ -76,7 +76,7 @@ import Wire
     #expect(try alice.store.conflictCount() == 0)
   }
 
-  @Test func `a later write that has seen both closes a conflict everywhere`() throws {
+  @Test func `a later write that has seen both resolves a conflict everywhere`() throws {
     try alice.write(at: 10, insert(rome, [1: .text("Rome")]))
     try bob.sync(from: alice)
     try alice.write(at: 20, edit(rome, [1: .text("Roma")]))
@@ -89,7 +89,7 @@ import Wire
     #expect(try bob.store.text(rome, 1) == "Roma")
   }
 
-  @Test func `a delete wins over a concurrent edit, and says so`() throws {
+  @Test func `a delete wins over a concurrent edit, and is reported`() throws {
     try alice.write(at: 10, insert(rome, [1: .text("Rome")]))
     try bob.sync(from: alice)
     try alice.write(at: 20, delete(rome))
@@ -123,7 +123,9 @@ import Wire
     #expect(try bob.store.conflictCount() == 0)
   }
 
-  @Test func `what leaves a trip in the batch that restores it is hidden by it no more`() throws {
+  @Test func `a record that leaves a trip in the batch that restores the trip is no longer hidden by it`()
+    throws
+  {
     let photo: Value = .array([.integer(Int64(KindNumbers.lodging.rawValue)), .bytes(lodging(1).id.bytes)])
     try alice.write(
       at: 10, insert(rome, [1: .text("Rome")]), insert(trip(2), [1: .text("Oslo")]), lodging(1, of: rome))
@@ -141,7 +143,7 @@ import Wire
     }
   }
 
-  @Test func `deleting a trip that one has seen in full is no conflict`() throws {
+  @Test func `deleting a trip that was seen completely is not a conflict`() throws {
     try alice.write(at: 10, insert(rome, [1: .text("Rome")]))
     try bob.sync(from: alice)
     try bob.write(at: 15, lodging(1, of: rome))
@@ -152,7 +154,7 @@ import Wire
     #expect(try bob.store.conflictCount() == 0)
   }
 
-  @Test func `an edit without an insert makes a record that nobody sees`() throws {
+  @Test func `an edit without an insert creates an invisible record`() throws {
     try alice.write(at: 10, edit(rome, [1: .text("Rome")]))
     let row = try #require(try alice.store.record(rome))
     #expect(row.life == nil)
@@ -161,7 +163,7 @@ import Wire
     #expect(try alice.store.isVisible(rome))
   }
 
-  @Test func `None cannot be renamed or deleted by anyone`() throws {
+  @Test func `None cannot be renamed or deleted by any device`() throws {
     let empty = alice.store.digest(.records)
     try alice.write(at: 10, delete(FixedRecords.none), edit(FixedRecords.none, [1: .text("Some")]))
     #expect(try alice.store.isVisible(FixedRecords.none))
@@ -172,7 +174,7 @@ import Wire
     #expect(alice.store.digest(.records) != empty)
   }
 
-  @Test func `a value of another type is kept, counted, and reads as absent`() throws {
+  @Test func `a value of another type is kept, counted, and read as absent`() throws {
     try alice.write(at: 10, insert(rome, [1: .integer(5), 2: .text("notes")]))
     let row = try #require(try alice.store.record(rome))
     #expect(row[1] == nil)

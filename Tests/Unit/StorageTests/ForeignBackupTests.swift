@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 import Wire
 
-/// Files that look like backups and were made to do harm to whoever restores them.
+/// Malicious files that look like backups.
 struct ForeignBackupTests {
   private static let plain = [
     "about": "CREATE TABLE about(key TEXT, value)",
@@ -50,13 +50,14 @@ struct ForeignBackupTests {
       ("statements", "CREATE TABLE statements(id, other, bytes AS (zeroblob(4000000)) STORED)"),
       ("statements", "CREATE VIRTUAL TABLE statements USING fts5(id, bytes)"),
     ])
-  func `a table that computes what it holds is refused before it is read`(name: String, sql: String) throws {
+  func `a table with computed columns is refused before it is read`(name: String, sql: String) throws {
     var tables = Self.plain
     tables[name] = sql
-    #expect(throws: BackupError.damaged("it has no plain table \(name)")) { try read(tables) }
+    #expect(throws: BackupError.damaged("it has no ordinary table \(name)")) { try read(tables) }
   }
 
-  /// A file whose change sets are three levels of pages, each of which names the same page below nine thousand times.
+  /// A file whose change sets are three levels of pages, each of which refers to the same page below nine thousand
+  /// times.
   private func bomb() throws -> String {
     let path = FileManager.default.temporaryDirectory.appending(path: "foreign-\(UUID().uuidString)").path
     var roots: [Int] = []
@@ -91,7 +92,7 @@ struct ForeignBackupTests {
     return path
   }
 
-  /// An interior page of a table that names one cell, and so one child, nine thousand times.
+  /// An interior page of a table that refers to one cell, and so to one child, nine thousand times.
   private static func interiorPage(_ child: Int) -> [UInt8] {
     var page = [UInt8](repeating: 0, count: 65_536)
     func put(_ value: Int, _ bytes: Int, at offset: Int) {
@@ -111,7 +112,7 @@ struct ForeignBackupTests {
     return page
   }
 
-  /// Reads a file on a thread of its own: a read that does not end must fail its test, not stop the whole run.
+  /// Reads a file on a thread of its own: a read that does not end must fail its test, not block the whole run.
   private func failure(reading path: String) throws -> any Error {
     let ended = DispatchSemaphore(value: 0)
     let failure = Mutex<(any Error)?>(nil)
@@ -123,12 +124,14 @@ struct ForeignBackupTests {
     return try #require(failure.withLock { $0 })
   }
 
-  @Test func `pages that are found again and again are counted no further than the file says`() throws {
+  @Test func `pages that are visited repeatedly are counted only up to the number of pages in the file`()
+    throws
+  {
     let path = try bomb()
     defer { try? FileManager.default.removeItem(atPath: path) }
-    // Read to the end these would be 700,000,000,000 rows.
+    // A complete read would return 700,000,000,000 rows.
     #expect(
       try failure(reading: path) as? BackupError
-        == .damaged("it holds more than 1000 rows of change_sets where it says 1000"))
+        == .damaged("it declares 1000 rows in change_sets but holds more than 1000"))
   }
 }

@@ -4,7 +4,7 @@ import Storage
 import Testing
 import Wire
 
-/// Two copies of one device's data that both go on writing: each set of either copy stays.
+/// Two copies of one device's data that both keep writing: every set of either copy stays.
 @Suite struct ForkTests {
   let alice: Device
   let copy: Device
@@ -44,7 +44,9 @@ import Wire
     #expect(conflict.losers.map(\.content) == [.value(.text("Roma"))])
   }
 
-  @Test func `who has seen both branches closes the conflict, who has seen one does not`() throws {
+  @Test func `a device that has seen both branches resolves the conflict, one that has seen one does not`()
+    throws
+  {
     try alice.write(at: 30, edit(rome, [1: .text("Roma")]))
     try copy.write(at: 31, edit(rome, [1: .text("Rom")]))
     let carol = try Device("carol")
@@ -62,7 +64,7 @@ import Wire
     #expect(try dump(carol.store) == dump(bob.store))
   }
 
-  @Test func `the fork is reported once a branch, with both sets`() throws {
+  @Test func `the fork is reported once per branch, with both sets`() throws {
     let one = try alice.write(at: 30, edit(rome, [1: .text("Roma")]))
     let other = try copy.write(at: 31, edit(rome, [1: .text("Rom")]))
     let next = try copy.write(at: 32, edit(rome, [1: .text("Roma!")]))
@@ -105,7 +107,7 @@ import Wire
     }
   }
 
-  @Test func `a want is served along the branch that ends in its tip`() throws {
+  @Test func `a want is served along the branch that ends at its tip`() throws {
     try alice.write(at: 30, edit(rome, [1: .text("Roma")]))
     for wall in 31...34 { try copy.write(at: Int64(wall), edit(rome, [1: .text("\(wall)")])) }
     try alice.sync(from: copy)
@@ -131,7 +133,7 @@ import Wire
     #expect(try alice.store.read(.records, [unknown], bytesMax: 1, setsMax: 1).sets.isEmpty)
   }
 
-  @Test func `a branch from the future waits whole, the other one folds`() throws {
+  @Test func `a branch from the future is parked as a whole, the other one folds`() throws {
     try alice.write(at: 30, edit(rome, [1: .text("Roma")]))
     try copy.write(at: 500, edit(rome, [1: .text("Rom")]))
     try copy.write(at: 510, edit(rome, [1: .text("Rom!")]))
@@ -169,7 +171,7 @@ import Wire
     var history = alice.known
     for step in 1...30 {
       let writer = writers[chance.below(4)]
-      // A copy that takes in the others' sets would go on from them: only Bob reads.
+      // A copy that receives the others' sets would continue from them: only Bob reads.
       if writer === bob { try bob.sync(from: writers[chance.below(3)]) }
       let wall = Int64(100 + step * 10 - chance.below(40))
       history += try writer.write(at: wall, edit(trip(UInt64(chance.below(2) + 1)), [1: .text("\(step)")]))
@@ -190,7 +192,7 @@ import Wire
     }
   }
 
-  /// The sets in another order in which each comes after its predecessor and dependencies.
+  /// The sets in another causal order.
   private func causal(_ history: [VerifiedChangeSet], _ chance: inout Chance) -> [VerifiedChangeSet] {
     var rest = history
     var placed: Set<ChangeSetID> = []

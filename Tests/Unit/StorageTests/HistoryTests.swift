@@ -70,7 +70,7 @@ import Wire
     }
   }
 
-  /// Delivers a history in some causal order, and checks that folding the log again changes nothing.
+  /// Delivers a history in a causal order, and checks that folding the log again changes nothing.
   private func replay(
     _ history: [VerifiedChangeSet], _ chance: inout Chance, batched: Bool
   ) throws -> [String] {

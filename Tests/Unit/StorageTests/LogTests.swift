@@ -16,7 +16,7 @@ import Wire
     bob = try Device("bob")
   }
 
-  @Test func `a set given twice is stored once`() throws {
+  @Test func `a set that is received twice is stored once`() throws {
     let sets = try alice.write(at: 10, insert(rome, [1: .text("Rome")]))
     let digest = alice.store.digest(.records)
     #expect(try alice.receive(sets).placements == [.duplicate])
@@ -24,7 +24,7 @@ import Wire
     #expect(alice.store.changeSetCount(.records) == 1)
   }
 
-  @Test func `a set whose predecessor is missing is not stored, and the next try takes it`() throws {
+  @Test func `a set whose predecessor is missing is not stored, and the next try succeeds`() throws {
     try alice.write(at: 10, insert(rome, [1: .text("Rome")]))
     try alice.write(at: 20, edit(rome, [1: .text("Roma")]))
     let late = Array(alice.known.suffix(1))
@@ -35,7 +35,7 @@ import Wire
   }
 
   @Test(.timeLimit(.minutes(1)))
-  func `a stretch that several wants have in common holds nobody up`() throws {
+  func `a range that several wants have in common is read once`() throws {
     for number in 1...3 { try alice.write(at: Int64(number * 10), insert(trip(UInt64(number)), [:])) }
     let tip = try #require(alice.store.heads(.records).first)
     let want = Want(log: tip.log, from: 1, through: 3, tip: tip.id)
@@ -45,7 +45,7 @@ import Wire
   }
 
   @Test(arguments: ["header", "signature", "body"])
-  func `what the disk altered is sent to nobody, not even if it came a moment ago`(column: String) throws {
+  func `altered data is never sent, not even if the set has just been stored`(column: String) throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "log-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -60,7 +60,7 @@ import Wire
     #expect(dave.store.damagedSets.map(\.id) == [tip.id])
   }
 
-  @Test func `a set from the future waits, what stands on it waits too, and both fold in time`() throws {
+  @Test func `a set from the future is parked, dependent sets are parked too, and all fold in time`() throws {
     try alice.write(at: 500, insert(rome, [1: .text("Rome")]))
     try alice.write(at: 600, edit(rome, [1: .text("Roma")]))
     let report = try bob.receive(alice.known, horizon: Clock(milliseconds: 550))
@@ -77,7 +77,7 @@ import Wire
     #expect(try bob.store.nextParkedClock == nil)
   }
 
-  @Test func `what depends on a parked set of another log is parked with it`() throws {
+  @Test func `a set that depends on a parked set of another log is parked with it`() throws {
     try alice.write(at: 500, insert(rome, [1: .text("Rome")]))
     try bob.sync(from: alice)
     try bob.write(at: 600, edit(rome, [1: .text("Rom")]))
@@ -89,7 +89,7 @@ import Wire
     #expect(try dump(carol.store) == dump(bob.store))
   }
 
-  @Test func `parked sets do not pull the own clock along`() throws {
+  @Test func `parked sets do not advance the own clock`() throws {
     try alice.write(at: 900, insert(rome, [1: .text("Rome")]))
     try bob.receive(alice.known, horizon: Clock(milliseconds: 100))
     let position = try bob.store.authorPosition(circle: Device.circle, log: bob.log)
@@ -110,7 +110,7 @@ import Wire
     #expect(third[0].header.dependencies.map(\.sequence) == [2])
   }
 
-  @Test func `wants are read in causal order, within bounds, and what is left is said`() throws {
+  @Test func `wants are read in causal order, within bounds, and the rest is reported`() throws {
     for round in 0..<5 {
       let wall = Int64(round) * 20 + 10
       try alice.write(at: wall, insert(trip(UInt64(round) + 10), [1: .text("A")]))
@@ -133,7 +133,7 @@ import Wire
     #expect(try dump(carol.store) == dump(alice.store))
   }
 
-  @Test func `at least one set is read however small the room`() throws {
+  @Test func `at least one set is read, however little room there is`() throws {
     try alice.write(at: 10, insert(rome, [1: .text("Rome")]))
     let wants = Heads().needs(from: Heads(alice.store.heads(.records)))
     let read = try alice.store.read(.records, wants, bytesMax: 1, setsMax: 10)
@@ -141,7 +141,7 @@ import Wire
     #expect(read.rest.isEmpty)
   }
 
-  @Test func `the report names what changed`() throws {
+  @Test func `the report names the changed records`() throws {
     let report = try alice.receive(
       try alice.draft(at: 10, [insert(rome, [1: .text("Rome")]), lodging(1, of: rome)]))
     #expect(report.kinds == [rome.kind, KindNumbers.lodging])
@@ -154,7 +154,7 @@ import Wire
     #expect(deletion.entries[rome.kind]?.deletes == 1)
   }
 
-  @Test func `the digest is the sum of its ranges`() throws {
+  @Test func `the digest is the sum of its buckets`() throws {
     try alice.write(at: 10, insert(trip(1), [1: .text("A")]), insert(trip(200), [1: .text("B")]))
     var sum = Digest.empty
     for bucket in alice.store.digestBuckets(.records) { sum.add(bucket.sum) }

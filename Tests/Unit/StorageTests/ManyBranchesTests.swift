@@ -5,7 +5,7 @@ import Storage
 import Testing
 import Wire
 
-/// A device that forks its log as often as it can: that must cost it more than those who store it.
+/// A device that forks its log as often as it can: this must cost it more than the devices that store it.
 @Suite struct ManyBranchesTests {
   private let rome = trip(1)
 
@@ -28,7 +28,7 @@ import Wire
     return try [first] + (1...count).map { try set(of: device, after: first, $0) }
   }
 
-  /// A fork at every set: each branch stands on the one before.
+  /// A fork at every set: each branch continues the one before.
   private func comb(_ device: Device, _ count: Int) throws -> [VerifiedChangeSet] {
     var sets = [try set(of: device, after: nil, 0)]
     var last = sets[0]
@@ -42,14 +42,14 @@ import Wire
   }
 
   @Test(arguments: ["star", "comb"])
-  func `five hundred branches are stored, seen, and cut off again`(_ shape: String) throws {
+  func `five hundred branches are stored, seen, and cut again`(_ shape: String) throws {
     let mallory = try Device("mallory")
     let sets = shape == "star" ? try star(mallory, 500) : try comb(mallory, 500)
     let (bob, carol) = (try Device("bob"), try Device("carol"))
     for start in stride(from: 0, to: sets.count, by: 250) {
       try bob.receive(Array(sets[start..<min(start + 250, sets.count)]))
     }
-    // What the hostile device sends in another order, and what honest ones write on top of it.
+    // The sets of the hostile device arrive in another order, and honest sets follow them.
     try carol.receive(sets)
     #expect(bob.store.heads(.records).count == (shape == "star" ? 500 : 501))
     let seen = try bob.write(at: 5_000, edit(rome, [1: .text("Roma")]))

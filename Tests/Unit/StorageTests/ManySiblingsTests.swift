@@ -10,7 +10,7 @@ import Wire
 @Suite struct ManySiblingsTests {
   private static let record = trip(1)
 
-  /// What a test knows of a set: what it wrote, and all that it has seen.
+  /// A set, with what it wrote and its whole causal past.
   private struct Written {
     let set: VerifiedChangeSet
     let past: Set<ChangeSetID>
@@ -27,7 +27,7 @@ import Wire
     /// Writes the title of the record once more.
     ///
     /// - Parameters:
-    ///   - last: the set that it goes on from; nil begins a log.
+    ///   - last: the set that it follows; nil begins a log.
     mutating func write(
       in incarnation: UInt64, after last: Int?, seeing seen: [Int] = [], at wall: Moment, _ text: String
     ) throws {
@@ -48,14 +48,15 @@ import Wire
       let operation = OperationDraft(id: OperationID(Bytes16(8, UInt64(all.count))), verb: "test")
       let entry = insert(ManySiblingsTests.record, [1: .text(text)])
       let set = try author.write([entry], operation: operation, wall: wall)[0]
-      // What a set has declared it has seen, with all that this log holds before it, and nothing that this had seen.
+      // The declared dependencies of a set, with everything before them in their logs, without what it had already
+      // seen.
       var past: Set<ChangeSetID> = [set.id]
       past.formUnion(before?.past ?? [])
       for other in declared { past.formUnion(other.past.intersection(path(of: other))) }
       all.append(Written(set: set, past: past, text: text))
     }
 
-    /// The sets of a set's own log that it stands on, itself among them.
+    /// A set and its predecessors in its own log.
     private func path(of written: Written) -> Set<ChangeSetID> {
       var path: Set<ChangeSetID> = []
       var next: ChangeSetID? = written.set.id
@@ -89,7 +90,7 @@ import Wire
     }
     var writers = try Writers()
     for number in 0..<400 as Range<UInt64> {
-      // Half of them say the same in turns, so that a new winner could change what counts as a conflict.
+      // Half of them have the same content in turn, so that a new winner could change what counts as a conflict.
       let text = number.isMultiple(of: 2) ? "Rome" : number.isMultiple(of: 3) ? "Roma" : "\(number)"
       try writers.write(in: number, after: nil, at: Moment(1_000 + number), text)
     }
@@ -108,7 +109,7 @@ import Wire
   }
 
   @Test(arguments: 1...12 as ClosedRange<UInt64>)
-  func `the rivals of a cell are the writes that no other has seen, however many there are`(seed: UInt64)
+  func `the siblings of a cell are the writes that no other has seen, however many there are`(seed: UInt64)
     throws
   {
     var random = SplitMix(seed: seed)

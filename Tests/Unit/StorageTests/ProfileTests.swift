@@ -26,7 +26,7 @@ import Wire
     #expect(try dump(alice.store) == dump(bob.store))
   }
 
-  @Test func `a fresh profile is there, empty, and counts for nothing`() throws {
+  @Test func `a fresh profile exists, is empty, and counts as unset`() throws {
     let row = try #require(try alice.store.record(FixedRecords.profile))
     #expect(row.isVisible)
     #expect(row.isUntouchedSeed)
@@ -46,7 +46,7 @@ import Wire
     #expect(conflict.losers.count == 1)
   }
 
-  @Test func `an edit that has seen the other is no conflict, though an older date loses`() throws {
+  @Test func `an edit that has seen the other is not a conflict, though an older date loses`() throws {
     try alice.write(at: 100, profile(100, "Alice"))
     try bob.sync(from: alice)
     try bob.write(at: 200, profile(50, "Old"))
@@ -55,14 +55,14 @@ import Wire
     #expect(try alice.store.conflictCount() == 0)
   }
 
-  @Test func `a date beyond the set's own clock does not win for ever`() throws {
+  @Test func `a date beyond the set's own clock does not win forever`() throws {
     try alice.write(at: 100, profile(9_999_999, "Future"))
     try bob.write(at: 200, profile(150, "Bob"))
     try meet()
     #expect(try alice.store.text(FixedRecords.profile, 2) == "Bob")
   }
 
-  @Test func `the life of the profile is nobody's to change`() throws {
+  @Test func `the life of the profile cannot be changed`() throws {
     try alice.write(at: 100, profile(100, "Alice"), delete(FixedRecords.profile))
     #expect(try alice.store.isVisible(FixedRecords.profile))
     #expect(try alice.store.visibleCounts()[FixedRecords.profileKind] == 1)

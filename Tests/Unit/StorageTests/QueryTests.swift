@@ -16,7 +16,7 @@ import Wire
     }
   }
 
-  @Test func `None comes first, then the alphabet whatever the case`() throws {
+  @Test func `None comes first, then the alphabet regardless of case`() throws {
     func organization(_ number: UInt64, _ name: String) -> EntryDraft {
       insert(RecordKey(kind: FixedRecords.organization, id: id(number)), [1: .text(name)])
     }
@@ -29,7 +29,7 @@ import Wire
     #expect(try names(query) == ["Alpha", "beta"])
   }
 
-  @Test func `records are found by what their fields hold`() throws {
+  @Test func `records are found by the content of their fields`() throws {
     let water = habit(1)
     func log(at time: Int64, _ number: UInt64) -> EntryDraft {
       insert(
@@ -94,7 +94,7 @@ import Wire
     #expect(try alice.store.tripSummary(id(2)).lodgings == 1)
   }
 
-  @Test func `counts leave out what is hidden and what nobody touched`() throws {
+  @Test func `counts omit hidden records and unchanged seeds`() throws {
     #expect(try alice.store.visibleCounts().values.allSatisfy { $0 == 0 })
     let rome = trip(1)
     let photo = RecordKey(kind: KindNumbers.attachment, id: id(5))

@@ -5,14 +5,14 @@ import Storage
 import Testing
 import Wire
 
-/// Own sets that are written again in another log: with the past they had, all of them or none.
+/// Own sets that are re-authored in another log: with their causal past, all of them or none.
 @Suite struct ReauthoringTests {
   private static let later: Moment = 5_000_000
   private static let now: Moment = 500_000
   private let rome = trip(1)
   private let next = Incarnation(Bytes16(99, 1))
 
-  /// Writes with a clock that is ahead, and shows it at once, as a device does with its own sets.
+  /// Writes with a clock that is ahead, and folds it at once, as a device does with its own sets.
   private func writeAhead(_ device: Device, _ drafts: EntryDraft...) throws {
     try device.receive(try device.draft(at: Self.later, drafts), horizon: Clock(raw: .max))
   }
@@ -28,7 +28,7 @@ import Wire
     }
   }
 
-  /// Cuts and writes again, as `restamp` does, where others have cut before; gives the new sets.
+  /// Cuts and re-authors, as `restamp` does, on top of existing cuts; returns the new sets.
   @discardableResult
   private func restamp(
     _ device: Device, behind others: [EndedLog] = [], noting: (CommitReport) throws -> Void = { _ in }
@@ -56,7 +56,7 @@ import Wire
     try dump(store) + store.heads(.records).map { "\($0)" }
   }
 
-  @Test func `what was written at the same time stays so, what was seen stays seen`() throws {
+  @Test func `concurrent changes stay concurrent, and seen changes stay seen`() throws {
     let (alice, bob) = (try Device("alice"), try Device("bob"))
     try bob.write(at: 10, insert(rome, [1: .text("Rome"), 2: .text("sunny")]))
     try alice.sync(from: bob)
@@ -70,14 +70,14 @@ import Wire
     #expect(sets.map { $0.header.clock.milliseconds } == [Self.now, Self.now])
     #expect(try alice.store.text(rome, 1) == "Roma")
     #expect(try alice.store.text(rome, 2) == "dry")
-    // "Rom" was unknown to who wrote "Roma"; "wet" was known to who wrote "dry".
+    // The author of "Roma" had not seen "Rom"; the author of "dry" had seen "wet".
     #expect(try alice.store.conflicts().map(\.field) == [1])
     #expect(try alice.store.operations(limit: 10).map(\.key) == operations)
     try bob.receive(sets)
     #expect(try state(bob.store) == state(alice.store))
   }
 
-  @Test func `whoever has parked the sets ends with the same, in any order`() throws {
+  @Test func `a device that has parked the sets ends with the same state, in any order`() throws {
     let (alice, bob) = (try Device("alice"), try Device("bob"))
     try alice.write(at: 10, insert(rome, [1: .text("Rome")]))
     for name in ["a", "b", "c"] { try writeAhead(alice, edit(rome, [1: .text(name)])) }
@@ -103,7 +103,7 @@ import Wire
     #expect(try !alice.store.admit(by: rule(ended), horizon: Device.horizon))
   }
 
-  @Test func `a past of more logs than a set may name is declared in join sets`() throws {
+  @Test func `a causal past with more logs than a set may name is declared in join sets`() throws {
     let alice = try Device("alice")
     let count = Limits.dependenciesMax + 10
     for number in 1...count {
@@ -124,7 +124,7 @@ import Wire
     #expect(try alice.store.text(trip(UInt64(count)), 1) == "new")
   }
 
-  @Test func `of a log that has forked the rest of both branches is written again`() throws {
+  @Test func `the rest of both branches of a forked log is re-authored`() throws {
     let (alice, copy) = (try Device("alice"), try Device("alice"))
     try alice.write(at: 10, insert(rome, [1: .text("Rome")]))
     try copy.sync(from: alice)
@@ -135,13 +135,13 @@ import Wire
     let before = try alice.store.visibleCounts()
     #expect(try ended(alice).map(\.tip?.sequence) == [2])
     let sets = try restamp(alice)
-    // What the tip does not lead to is in no log any more but the new one.
+    // Sets that are not ancestors of the tip only remain in the new log.
     #expect(sets.count == 2)
     #expect(try alice.store.visibleCounts() == before)
     #expect(try alice.store.text(rome, 2) == "by Alice")
   }
 
-  @Test func `what had seen two branches that wait now declares what both stand on once`() throws {
+  @Test func `a set that had seen two parked branches declares their common ancestors once`() throws {
     let (alice, bob, copy) = (try Device("alice"), try Device("bob"), try Device("bob"))
     let trunk = try bob.write(at: 10, insert(rome, [1: .text("Rome")]))
     try copy.sync(from: bob)
@@ -155,7 +155,7 @@ import Wire
     #expect(try alice.store.text(trip(3), 1) == "Bern")
   }
 
-  @Test func `what had seen a set that its author has written again still says what it saw before it`() throws
+  @Test func `a set that had seen a re-authored set of another device keeps its earlier dependencies`() throws
   {
     let (alice, bob) = (try Device("alice"), try Device("bob"))
     let first = try bob.write(at: 10, insert(rome, [1: .text("Rome")]))
@@ -171,7 +171,7 @@ import Wire
     #expect(try alice.store.text(rome, 1) == "Roma")
   }
 
-  @Test func `where it can't be kept, nothing has happened`() throws {
+  @Test func `if it can't be stored nothing has changed`() throws {
     struct Refusal: Error {}
     let alice = try Device("alice")
     try alice.write(at: 10, insert(rome, [1: .text("Rome")]))
@@ -185,7 +185,7 @@ import Wire
     #expect(alice.store.heads(.records).map(\.sequence) == [3])
   }
 
-  @Test func `sets that nobody was sent keep their clocks in the other log, and leave no trace in the old`()
+  @Test func `unsent sets keep their clocks in the other log, and leave no trace in the old one`()
     throws
   {
     let alice = try Device("alice")

@@ -6,7 +6,7 @@ import Testing
 import Vectors
 import Wire
 
-/// A forced direction: what it writes, and what stays when others come back.
+/// A revert for an override: what it writes, and what remains when other devices sync again.
 @Suite struct RevertTests {
   let alice: Device
   let bob: Device
@@ -18,7 +18,7 @@ import Wire
     carol = try Device("carol")
   }
 
-  /// Alice becomes what Bob is now.
+  /// Alice mirrors Bob's current state.
   private func mirror(at wall: Moment, _ scope: Revert.Scope = .init()) throws -> RevertPlan {
     let direction = Revert(
       wanted: bob.store.heads(.records), present: alice.store.heads(.records), scope: scope)
@@ -34,7 +34,7 @@ import Wire
     return plan
   }
 
-  /// Everyone hears everything.
+  /// All devices sync with each other.
   private func meet() throws {
     for _ in 0..<2 {
       for device in [alice, bob, carol] {
@@ -47,7 +47,7 @@ import Wire
 
   // MARK: What is written
 
-  @Test func `what only Alice did is taken back, and what Bob did shows`() throws {
+  @Test func `only Alice's changes are reverted, and Bob's are visible`() throws {
     try alice.write(
       at: 10, insert(trip(1), [1: .text("Rome")]), insert(trip(2), [1: .text("Oslo"), 2: .text("cold")]),
       insert(trip(3), [1: .text("Bonn")]))
@@ -65,7 +65,7 @@ import Wire
     #expect(try visible(carol.store) == expected)
   }
 
-  @Test func `sequences as high as they go are counted to the end, and no further`() throws {
+  @Test func `the highest sequences are counted up to the maximum without overflow`() throws {
     let heads = (1...3 as ClosedRange<UInt64>).map { number in
       let log = LogKey(device: bob.log.device, incarnation: Incarnation(Bytes16(9, number)), lane: .records)
       let id = ChangeSetID(Bytes32(9, 9, 9, number))
@@ -76,7 +76,7 @@ import Wire
   }
 
   @Test(arguments: ["it came", "it never came"])
-  func `what stays of a log that was cut while a mirror waited for more of it is not taken back`(more: String)
+  func `the rest of a log that was cut while a mirror waited for more of it is not reverted`(more: String)
     throws
   {
     for number in 1...3 as ClosedRange<UInt64> {
@@ -101,7 +101,7 @@ import Wire
     #expect(try mirror(at: 20).changes.drafts.isEmpty)
   }
 
-  @Test func `the profile is Bob's again, whole`() throws {
+  @Test func `the profile is Bob's again, as a whole`() throws {
     try bob.write(at: 10, edit(FixedRecords.profile, [1: .integer(10), 2: .text("Bob")]))
     try alice.write(at: 20, edit(FixedRecords.profile, [1: .integer(500), 2: .text("Al"), 3: .text("dark")]))
     let expected = try visible(bob.store)
@@ -111,7 +111,7 @@ import Wire
     #expect(try visible(bob.store) == expected)
   }
 
-  @Test func `what came from elsewhere since is neither wanted nor taken back`() throws {
+  @Test func `later changes from other devices are neither wanted nor reverted`() throws {
     try alice.write(at: 10, insert(trip(1), [1: .text("Rome")]), insert(trip(2), [1: .text("Oslo")]))
     try carol.sync(from: alice)
     let direction = Revert(
@@ -119,17 +119,17 @@ import Wire
     try carol.write(at: 20, edit(trip(2), [1: .text("Oslo!")]), insert(trip(3), [1: .text("Bonn")]))
     try alice.sync(from: carol)
     #expect(try write(direction, at: 30).later == [KindNumbers.trip: 2])
-    // A delete wins over an edit of what is deleted.
+    // A delete wins over an edit of what it deletes.
     #expect(try visible(alice.store).map(\.key) == [trip(3), FixedRecords.none, FixedRecords.profile])
   }
 
-  @Test func `pieces of files stay: others may hold the same`() throws {
+  @Test func `file contents stay: other records may refer to the same`() throws {
     let piece = RecordKey(kind: KindNumbers.content, id: id(1))
     try alice.write(at: 10, insert(piece, [1: .bytes([1, 2, 3])]))
     #expect(try mirror(at: 20).changes.drafts.isEmpty)
   }
 
-  @Test func `of a forked log the branch that Bob lacks is taken back`() throws {
+  @Test func `the branch of a forked log that Bob lacks is reverted`() throws {
     let copy = try Device("alice")
     try alice.write(at: 10, insert(trip(1), [1: .text("Rome")]))
     for device in [copy, bob] { try device.sync(from: alice) }
@@ -141,7 +141,7 @@ import Wire
     #expect(try visible(alice.store) == expected)
   }
 
-  @Test func `what is not here yet is counted, and nothing else`() throws {
+  @Test func `wanted sets that are missing are counted, and no others`() throws {
     try bob.write(at: 10, insert(trip(1), [:]))
     try bob.write(at: 11, insert(trip(2), [:]))
     let direction = Revert(wanted: bob.store.heads(.records), present: [])
@@ -164,13 +164,13 @@ import Wire
     insert(photo, [1: .array([.integer(Int64(KindNumbers.lodging.rawValue)), .bytes(casa.id.bytes)])])
   }
 
-  @Test func `one kind alone is taken back`() throws {
+  @Test func `a single kind is reverted`() throws {
     try alice.write(at: 10, insert(trip(1), [1: .text("Rome")]), insert(habit(1), [1: .text("Water")]))
     let plan = try mirror(at: 20, .init(kind: KindNumbers.habit))
     #expect(plan.changes.drafts.map(\.key) == [habit(1)])
   }
 
-  @Test func `one trip is taken back with all that belongs to it, or shall, at any depth`() throws {
+  @Test func `one trip is reverted with everything that belongs or will belong to it, at any depth`() throws {
     try alice.write(at: 10, insert(trip(1), [1: .text("Rome")]), insert(trip(2), [1: .text("Oslo")]))
     try alice.write(at: 11, lodging(1, of: trip(1)), lodging(2, of: trip(2)), lodging(3, of: trip(1)))
     try bob.sync(from: alice)
@@ -187,7 +187,7 @@ import Wire
 
   // MARK: A third device
 
-  @Test func `Carol, who was away and did nothing, brings nothing back`() throws {
+  @Test func `Carol, who was offline and did nothing, brings nothing back`() throws {
     try alice.write(at: 10, insert(trip(1), [1: .text("Rome")]), insert(trip(2), [1: .text("Oslo")]))
     try carol.sync(from: alice)
     try bob.sync(from: alice)
@@ -200,7 +200,7 @@ import Wire
     #expect(try visible(carol.store) == expected)
   }
 
-  @Test func `what Carol wrote meanwhile to the same records is found, once`() throws {
+  @Test func `Carol's offline changes to the same records are found, once`() throws {
     try alice.write(at: 10, insert(trip(1), [1: .text("Rome")]), insert(trip(2), [1: .text("Oslo")]))
     try carol.sync(from: alice)
     _ = try mirror(at: 40)
@@ -211,7 +211,7 @@ import Wire
     try alice.sync(from: carol)
     #expect(try alice.store.overtaking(operation, &looked) == [trip(1)])
     #expect(try alice.store.overtaking(operation, &looked).isEmpty)
-    // From here on Carol knows of it.
+    // From here on Carol has seen it.
     try carol.sync(from: alice)
     try carol.write(at: 60, restore(trip(2)))
     try alice.sync(from: carol)
@@ -224,7 +224,7 @@ import Wire
   // MARK: Any history
 
   @Test(arguments: 1...40)
-  func `whatever happened, Alice shows what a store with Bob's sets alone shows`(_ seed: UInt64) throws {
+  func `after any history Alice shows the same as a store with only Bob's sets`(_ seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     let devices = [alice, bob, carol]
     for step in 1...60 {
@@ -260,13 +260,13 @@ import Wire
   }
 }
 
-/// A record as people see it.
+/// A record as users see it.
 private struct Seen: Equatable {
   let key: RecordKey
   let fields: [FieldNumber: Value]
 }
 
-/// All that people see in a store, whoever wrote it when.
+/// All visible records of a store, without authors and times.
 private func visible(_ store: Store) throws -> [Seen] {
   var seen: [Seen] = []
   for kind in Registry.kinds where kind.number.lane == .records {

@@ -7,7 +7,7 @@ import Testing
 import Vectors
 import Wire
 
-/// What a record was, would be, and how to bring it there.
+/// Earlier and hypothetical states of a record, and the plan that restores them.
 @Suite struct TimeTravelTests {
   let alice: Device
   let bob: Device
@@ -22,7 +22,7 @@ import Wire
     try state.contents[1].map { try Value(encoded: $0[...]) }
   }
 
-  @Test func `a record's writes are listed in the order of stamps, losers among them`() throws {
+  @Test func `a record's writes are listed in stamp order, including losing ones`() throws {
     try alice.write(at: 10, insert(rome, [1: .text("Rome")]))
     try bob.sync(from: alice)
     try bob.write(at: 20, edit(rome, [1: .text("Rom")]))
@@ -36,13 +36,13 @@ import Wire
     #expect(writes[3].cells.map(\.field) == [Fields.life])
   }
 
-  @Test func `a record that was written once has its write`() throws {
+  @Test func `a record that was written once lists its write`() throws {
     try alice.write(at: 10, insert(rome, [1: .text("Rome")]), insert(trip(2), [:]))
     #expect(try alice.store.writes(of: rome).map { $0.cells.map(\.field) } == [[0, 1]])
     #expect(try alice.store.writes(of: trip(3)).isEmpty)
   }
 
-  @Test func `a record is what it was at a cut`() throws {
+  @Test func `a record is restored as of a cut`() throws {
     try alice.write(at: 10, insert(rome, [1: .text("Rome")]))
     try alice.write(at: 20, edit(rome, [1: .text("Roma")]))
     try alice.write(at: 30, delete(rome))
@@ -57,7 +57,7 @@ import Wire
     #expect(try alice.store.sets(.records, outside: [alice.log: 1]).map(\.log) == [alice.log, alice.log])
   }
 
-  @Test func `seeds are there without any write`() throws {
+  @Test func `seeds exist without any write`() throws {
     try alice.write(at: 10, edit(FixedRecords.none, [1: .text("renamed"), 2: .text("5")]))
     let state = try alice.store.state(of: FixedRecords.none) { _ in false }
     #expect(state.life == true)
@@ -66,7 +66,7 @@ import Wire
     #expect(try alice.store.state(of: FixedRecords.profile) { _ in false }.life == true)
   }
 
-  @Test func `a profile without its winner is the one of the next rank, whole`() throws {
+  @Test func `a profile without its winner is the next in rank, as a whole`() throws {
     try alice.write(
       at: 100, edit(FixedRecords.profile, [1: .integer(100), 2: .text("Alice"), 3: .text("dark")]))
     try bob.write(at: 200, edit(FixedRecords.profile, [1: .integer(50), 2: .text("Bob")]))
@@ -91,7 +91,7 @@ import Wire
     #expect(try alice.store.records(touchedBy: all[1].sets) == [rome])
   }
 
-  @Test func `an operation of several sets is one, and its id may be shortened`() throws {
+  @Test func `an operation of several sets is listed once, and its id may be shortened`() throws {
     let drafts = (0..<2_500).map { insert(log(UInt64($0)), [3: .float(1)]) }
     let sets = try alice.receive(try alice.draft(at: 10, drafts)).placements.count
     #expect(sets == 3)
@@ -104,7 +104,7 @@ import Wire
     #expect(try alice.store.operations(prefix: "no digits", limit: 9).isEmpty)
   }
 
-  @Test func `an id that two devices used names two operations`() throws {
+  @Test func `an id that two devices used refers to two operations`() throws {
     let forger = try Device("bob")
     let id = OperationID(Bytes16(7, 7))
     for (device, wall) in [(alice, Int64(10)), (forger, 20)] {
@@ -119,7 +119,7 @@ import Wire
     #expect(found.map(\.sets.count) == [1, 1])
   }
 
-  @Test func `a store of the first schema is brought up to date and knows its history`() throws {
+  @Test func `a store of the first schema is upgraded and has its history`() throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "store-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -147,7 +147,7 @@ import Wire
     #expect(try store.operations(limit: 9).count == 2)
   }
 
-  @Test func `an operation is written also while its sets wait for their time`() throws {
+  @Test func `an operation is listed even while its sets are parked`() throws {
     let ahead = try alice.draft(at: 5_000_000, [insert(rome, [1: .text("Rome")])])
     let key = OperationKey(
       id: try #require(ahead.first?.header.operation), device: alice.log.device)
@@ -189,12 +189,12 @@ import Wire
   }
 
   @Test(arguments: 1...30)
-  func `the state at a cut is what a store holds that folded nothing else`(_ seed: UInt64) throws {
+  func `the state at a cut equals that of a store that folded nothing else`(_ seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     let devices = try history(&random)
     let known = alice.known
     for count in 0...known.count {
-      // What arrived first is causally closed, so a fresh store can take it.
+      // The first arrivals are causally closed, so a fresh store can receive them.
       let part = try Device("oracle")
       try part.receive(Array(known.prefix(count)))
       let cut = Dictionary(uniqueKeysWithValues: part.store.heads(.records).map { ($0.log, $0.sequence) })
@@ -209,7 +209,7 @@ import Wire
   }
 
   @Test(arguments: 1...30)
-  func `the state without some sets is the highest of what is left`(_ seed: UInt64) throws {
+  func `the state without some sets has the highest of the remaining writes`(_ seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     _ = try history(&random)
     let left = alice.known.filter { _ in random.below(3) > 0 }
@@ -221,7 +221,7 @@ import Wire
   }
 
   @Test(arguments: 1...30)
-  func `what a plan writes makes the records what was wanted`(_ seed: UInt64) throws {
+  func `the writes of a plan produce the wanted records`(_ seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     _ = try history(&random)
     let known = alice.known
@@ -246,7 +246,7 @@ import Wire
     #expect(again.drafts.isEmpty)
   }
 
-  /// A state as people see it: without authors, without null, and without the profile's own time of change.
+  /// A state as users see it: without authors, without null, and without the profile's own time of change.
   private func shown(_ key: RecordKey, _ state: RecordState) -> String {
     let contents = state.contents.filter { field, content in
       content != Value.null.encoded && !(key == FixedRecords.profile && field == 1)

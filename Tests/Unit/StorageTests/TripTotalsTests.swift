@@ -2,7 +2,7 @@ import Testing
 
 @testable import Storage
 
-/// Sums of trips as the store keeps them.
+/// Sums of trips as stored.
 struct TripTotalsTests {
   typealias Total = TripSummary.Total
 
@@ -22,14 +22,14 @@ struct TripTotalsTests {
   }
 
   @Test(arguments: [#"[ {"currency":"EUR", "amount":"7"} ]"#, #"[{"amount":"7","currency":"\u0045UR"}]"#])
-  func `sums that another program has laid out are read too`(_ text: String) {
+  func `sums formatted by another program are read too`(_ text: String) {
     #expect([Total](text: Array(text.utf8)) == [Total(amount: "7", currency: "EUR")])
   }
 
   @Test(arguments: [
     "", "[", #"[{"amount":"7""#, #"[{"amount":"7","currency":"EUR"}"#, #"[{"amount":"7","cur"#,
   ])
-  func `what is no list of sums reads as none`(_ text: String) {
+  func `anything but a list of sums is read as empty`(_ text: String) {
     #expect([Total](text: Array(text.utf8)).isEmpty)
   }
 }

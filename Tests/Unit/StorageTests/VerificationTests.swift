@@ -8,7 +8,7 @@ import Wire
 
 @testable import Storage
 
-/// The tables of a store against what its log gives when it is folded anew.
+/// The tables of a store, compared with a replay of its log.
 @Suite struct VerificationTests {
   private let folder = FileManager.default.temporaryDirectory.appending(path: "verify-\(UUID().uuidString)")
 
@@ -30,10 +30,10 @@ import Wire
     return report.findings
   }
 
-  /// Whatever three devices do, in whatever order they hear of it: what each keeps up to date set by set and batch
-  /// by batch is what one fold of the whole log gives.
+  /// Whatever three devices do, in whatever order they learn of it: the tables that each updates batch by batch equal
+  /// a single fold of the whole log.
   @Test(arguments: [1, 2, 3, 4, 5, 6] as [UInt64])
-  func `stores that nobody has touched are found to be whole`(_ seed: UInt64) throws {
+  func `unmodified stores are found to be intact`(_ seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     let devices = try ["alice", "bob", "carol"].map { try Device($0) }
     var wall: Moment = 1_000
@@ -41,7 +41,7 @@ import Wire
       let device = devices[random.below(3)]
       wall += 10
       if random.below(10) < 7 {
-        // One set in fifteen is ahead of its time: the others park it. One's own are never parked.
+        // One set in fifteen is ahead of its time: the others park it. A device never parks its own.
         let time = random.below(15) == 0 ? wall + 400 : wall
         try device.receive(
           try device.draft(at: time, [Self.draft(wall, using: &random)]), horizon: Clock(raw: .max))
@@ -77,7 +77,7 @@ import Wire
     }
   }
 
-  /// One change to a table behind the back of the store, and what is said of it.
+  /// One manual change to a table, and the expected finding.
   struct Damage: CustomTestStringConvertible, Sendable {
     let sql: String
     let location: DeepFinding.Location
@@ -95,35 +95,38 @@ import Wire
       sql: "UPDATE trip_rows SET stamps = (SELECT stamps FROM lodging_rows)", location: .records,
       saying: "differs from the log"),
     Damage(sql: "UPDATE trip_rows SET stamps = x''", location: .records, saying: "differs from the log"),
-    Damage(sql: "DELETE FROM trip_rows", location: .records, saying: "is in the log, but not in its table"),
+    Damage(sql: "DELETE FROM trip_rows", location: .records, saying: "is in the log but not in its table"),
     Damage(
       sql: "INSERT INTO habit_rows(id, life, stamps, name) VALUES (zeroblob(16), 1, x'0103', 'Ghost')",
-      location: .records, saying: "is in its table, but not in the log"),
-    Damage(sql: "DELETE FROM rivals", location: .records, saying: "is in the log, but not in its table"),
+      location: .records, saying: "is in its table but not in the log"),
+    Damage(sql: "DELETE FROM rivals", location: .records, saying: "is in the log but not in its table"),
     Damage(sql: "UPDATE rivals SET content = x'f6'", location: .records, saying: "differs from the log"),
     Damage(
-      sql: "UPDATE digests SET sum = zeroblob(31) || x'01'", location: .records, saying: "the digest, part",
+      sql: "UPDATE digests SET sum = zeroblob(31) || x'01'", location: .records, saying: "digest bucket",
       isNamed: false),
     Damage(
-      sql: "UPDATE child_counts SET live = 7", location: .records, saying: "count of children", isNamed: false),
-    Damage(sql: "UPDATE trip_summaries SET lodgings = 7", location: .records, saying: "the summary of a trip"),
+      sql: "UPDATE child_counts SET live = 7", location: .records, saying: "a child count", isNamed: false),
+    Damage(
+      sql: "UPDATE trip_summaries SET lodgings = 7", location: .records, saying: "the summary of a trip"),
     Damage(sql: "DELETE FROM trip_summaries", location: .records, saying: "the summary of a trip"),
-    Damage(sql: "DELETE FROM record_writes", location: .records, saying: "is in the log, but not in its table"),
+    Damage(
+      sql: "DELETE FROM record_writes", location: .records, saying: "is in the log but not in its table"),
     Damage(sql: "DROP VIEW trips", location: .records, saying: "the view trips is missing", isNamed: false),
     Damage(
-      sql: "DROP INDEX lodging_rows_by_parent", location: .records, saying: "lodging_rows_by_parent is missing",
+      sql: "DROP INDEX lodging_rows_by_parent", location: .records,
+      saying: "lodging_rows_by_parent is missing",
       isNamed: false),
     Damage(
       sql: "UPDATE change_sets SET clock = clock + 1 WHERE number = 1", location: .index,
-      saying: "what is noted of change set 1 differs", isNamed: false),
+      saying: "the index entry of change set 1 differs", isNamed: false),
     Damage(
       sql: "UPDATE change_sets SET operation = zeroblob(16) WHERE number = 1", location: .index,
-      saying: "what is noted of change set 1 differs", isNamed: false),
+      saying: "the index entry of change set 1 differs", isNamed: false),
     Damage(
       sql: "UPDATE branches SET device = zeroblob(32) WHERE branch = 1", location: .index,
       saying: "log 1 differs",
       isNamed: false),
-    Damage(sql: "DELETE FROM dependencies", location: .index, saying: "had seen", isNamed: false),
+    Damage(sql: "DELETE FROM dependencies", location: .index, saying: "a dependency of log", isNamed: false),
     Damage(
       sql: "DROP INDEX change_sets_by_branch", location: .index, saying: "change_sets_by_branch is missing",
       isNamed: false),
@@ -146,7 +149,7 @@ import Wire
     #expect((found.record != nil) == damage.isNamed)
   }
 
-  @Test func `a field that differs is named with its record`() throws {
+  @Test func `a differing field is named with its record`() throws {
     let alice = try Device("alice")
     try alice.write(at: 10, insert(trip(1), [1: .text("Rome")]))
     try alice.store.connection.execute("UPDATE trip_rows SET name = 'Milan'")
@@ -156,9 +159,9 @@ import Wire
     #expect(finding.fields == ["name"])
   }
 
-  /// A row that names a set which is not there must not be mended away: it may be all that is left of it.
+  /// A row that refers to a missing set must not be repaired away: it may be all that is left of the set.
   @Test(arguments: [true, false])
-  func `what a lost change set wrote is not taken for damage of the table`(_ isEdit: Bool) throws {
+  func `writes of a lost change set are not reported as damage to the table`(_ isEdit: Bool) throws {
     let alice = try Device("alice")
     try alice.write(at: 10, insert(trip(1), [1: .text("Rome")]))
     try alice.write(at: 20, isEdit ? edit(trip(1), [1: .text("Roma")]) : insert(trip(2), [1: .text("Oslo")]))
@@ -168,12 +171,12 @@ import Wire
     var report = DeepReport()
     try TableComparison(alice.store.connection, bob.store.connection, setCount: 1).run(&report)
     #expect(
-      report.findings.contains { $0.location == .log && $0.text == "names change set 2, which is missing" })
+      report.findings.contains { $0.location == .log && $0.text == "refers to missing change set 2" })
   }
 }
 
 extension Store {
-  /// The sets that wait for their time.
+  /// The parked sets.
   fileprivate func parkedIDs() throws -> [ChangeSetID] {
     try connection.with("SELECT id FROM change_sets WHERE folded = 0") { row in
       var ids: [ChangeSetID] = []

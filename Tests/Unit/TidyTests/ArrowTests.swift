@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The table of modules in Protocol/README.md: who may import whom.
+/// The table of modules in Protocol/README.md: the allowed imports.
 struct Arrows {
   struct Module {
     let name: String
@@ -31,7 +31,7 @@ struct Arrows {
   }
 }
 
-/// The names that a source file imports, whatever access level and attributes they come with.
+/// The modules that a source file imports, whatever access level and attributes the imports have.
 func imports(in code: String) -> [String] {
   let pattern =
     /^\s*(?:@[\w]+(?:\([^)]*\))?\s+)*(?:public |package |internal |private |fileprivate )?import (?:struct |class |enum |func |protocol |var |let |typealias )?(\w+)/
@@ -45,17 +45,17 @@ struct ArrowTests {
     #expect(Set(folders.filter { !$0.hasPrefix(".") }) == Set(try Arrows().modules.keys))
   }
 
-  @Test func `no source file imports against the table`() throws {
+  @Test func `no source file violates the table with an import`() throws {
     let arrows = try Arrows()
     for file in try Repository.sources() {
-      let module = try #require(arrows.modules[file.module], "\(file) is in no module of the table")
+      let module = try #require(arrows.modules[file.module], "\(file) belongs to no module in the table")
       for name in imports(in: file.code) {
         #expect(module.imports.union(module.system).contains(name), "\(file) imports \(name)")
       }
     }
   }
 
-  @Test func `the package lists the same arrows as the table`() throws {
+  @Test func `the package declares the dependencies in the table`() throws {
     let manifest = try Repository.text("Package.swift")
     let arrows = try Arrows()
     let target = /(?:pure|shell|executableTarget)\(\s*(?:name: )?"(\w+)",\s*(?:dependencies: )?\[([^\]]*)\]/
@@ -66,7 +66,7 @@ struct ArrowTests {
     }
   }
 
-  /// Without it a build on many cores passes or fails by what happens to be compiled first.
+  /// Otherwise a build on many cores passes or fails depending on what is compiled first.
   @Test func `every target of the package lists each module that it imports`() throws {
     let manifest = try Repository.text("Package.swift")
     let target = /(\w+)\(\s*(?:name: )?"(\w+)",\s*(?:dependencies: )?\[([^\]]*)\](?:,\s*path: "([^"]*)")?/

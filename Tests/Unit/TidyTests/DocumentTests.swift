@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 struct DocumentTests {
-  @Test func `every link in a document leads somewhere`() throws {
+  @Test func `every link in a document has a target`() throws {
     for file in try Repository.files(ending: ".md") {
       for match in file.text.matches(of: /\]\(([^)\s]+)\)/) {
         let target = String(match.output.1)
@@ -42,7 +42,7 @@ struct DocumentTests {
     return limits
   }
 
-  @Test func `the page of limits lists the numbers of the source`() throws {
+  @Test func `the page of limits lists the values of the source`() throws {
     var listed: [String: Int] = [:]
     for match in try Repository.text("Protocol/limits.md").matches(of: /\| `(\w+)` \| ([\d,]+) \|/) {
       listed[String(match.output.1)] = Int(match.output.2.filter(\.isNumber))
@@ -54,16 +54,16 @@ struct DocumentTests {
     }
   }
 
-  @Test func `every limit limits something`() throws {
+  @Test func `every limit is used`() throws {
     let code = try Repository.sources().filter { $0.path != "Sources/Wire/Limits.swift" }
       .map { $0.code }.joined()
     for name in try limitsInSource().keys.sorted() {
       let isUsed = code.contains("Limits.\(name)")
-      #expect(isUsed, "nothing keeps to \(name)")
+      #expect(isUsed, "\(name) is not used")
     }
   }
 
-  /// The names of tests, whatever runs them: sentences in Swift, functions in Python.
+  /// The names of all tests: sentences in Swift, functions in Python.
   private func namesOfTests() throws -> Set<String> {
     var names: Set<String> = []
     for file in try Repository.files(ending: ".swift") where file.path.hasPrefix("Tests/") {

@@ -2,7 +2,7 @@ import Foundation
 import Processes
 import Testing
 
-/// The mistakes that the simulator has to find: Tests/Faults/Mutants.
+/// The planted bugs that the simulator has to find: Tests/Faults/Mutants.
 @Suite struct MutantTests {
   private static let folder = Repository.root.appending(path: "Tests/Faults/Mutants")
 
@@ -11,7 +11,7 @@ import Testing
       .sorted()
   }
 
-  @Test func `each planted mistake says in its first line what is broken`() throws {
+  @Test func `each planted bug says in its first line what it breaks`() throws {
     let patches = try Self.patches()
     #expect(patches.count >= 45)
     for name in patches {
@@ -21,7 +21,7 @@ import Testing
     }
   }
 
-  @Test func `each planted mistake fits the sources as they are`() async throws {
+  @Test func `each planted bug applies to the current sources`() async throws {
     let git = URL(filePath: "/usr/bin/git")
     guard FileManager.default.isExecutableFile(atPath: git.path),
       FileManager.default.fileExists(atPath: Repository.root.appending(path: ".git").path)

@@ -1,15 +1,15 @@
 import Foundation
 
-/// The repository as the tidy tests read it: text files, found from where this file lies.
+/// The repository as the tidy tests read it: text files, located relative to this file.
 enum Repository {
   static let root: URL = URL(filePath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-  /// A text file and where it lies, relative to the root.
+  /// A text file and its path, relative to the root.
   struct File: CustomStringConvertible {
     let path: String
     let text: String
-    /// The text without comments and without what is between quotes.
+    /// The text without comments and string contents.
     let code: String
 
     init(path: String, text: String) {
@@ -31,7 +31,7 @@ enum Repository {
     try String(contentsOf: root.appending(path: path), encoding: .utf8)
   }
 
-  /// Every file below a folder whose name ends in the given way; what is built and hidden is left out.
+  /// Every file below a folder with the given suffix, except build products and hidden files.
   static func files(in folder: String = "", ending: String) throws -> [File] {
     let start = folder.isEmpty ? root : root.appending(path: folder)
     guard let walk = FileManager.default.enumerator(atPath: start.path) else { return [] }
@@ -50,7 +50,7 @@ enum Repository {
   private static let allSources = Result { try files(in: "Sources", ending: ".swift") }
 }
 
-/// Swift source without its comments and without what is between quotes, line for line.
+/// Swift source without comments and string contents, line for line.
 func codeOnly(_ source: String) -> String {
   var code: [UInt8] = []
   var state = ScanState.code
@@ -58,7 +58,7 @@ func codeOnly(_ source: String) -> String {
   while let byte = rest.first {
     let step = state.step(rest)
     if step.isCode || byte == UInt8(ascii: "\n") { code.append(byte) }
-    // A step over several bytes holds no line break except in what is not code.
+    // A step over several bytes never skips a line break inside code.
     rest = rest.dropFirst(step.count)
     state = step.next
   }

@@ -2,14 +2,14 @@ import Foundation
 import Testing
 
 struct SourceTests {
-  /// Time, randomness and the outside world: in a pure module they are arguments.
+  /// Time, randomness and the outside world: pure modules take them as arguments.
   static let impure = [
     "Foundation", "Date(", "UUID(", ".random(", ".shuffled(", ".randomElement(", "ContinuousClock",
     "SuspendingClock", "SystemRandomNumberGenerator", "DispatchQueue", "getenv", "Task.sleep", "Task {",
     "print(",
   ]
 
-  @Test func `pure modules know no time, no chance and no outside`() throws {
+  @Test func `pure modules use no clock, randomness or input and output`() throws {
     let modules = try Arrows().modules
     // The engine has a store, so it is not pure; but time and randomness are arguments there too.
     for file in try Repository.sources()
@@ -21,7 +21,7 @@ struct SourceTests {
     }
   }
 
-  /// VirtualDisk is what SQLite itself calls.
+  /// VirtualDisk implements what SQLite calls.
   @Test(
     arguments: [("sqlite3_", ["SQLite", "VirtualDisk"]), ("crypto_", ["Sodium"]), ("sodium_", ["Sodium"])])
   func `one module calls each C library`(prefix: String, owners: [String]) throws {
@@ -31,13 +31,13 @@ struct SourceTests {
   }
 
   @Test(arguments: ["try!", "as!", "fatalError(", "assertionFailure(", "unsafeBitCast", "-Ounchecked"])
-  func `nothing that ends the process on bad input`(name: String) throws {
+  func `nothing ends the process on bad input`(name: String) throws {
     for file in try Repository.sources() {
       expectAbsent(name, in: file.code, "\(file) uses \(name)")
     }
   }
 
-  @Test func `no value is unwrapped by force`() throws {
+  @Test func `no optional is force-unwrapped`() throws {
     for file in try Repository.sources() {
       for (number, line) in file.code.split(separator: "\n", omittingEmptySubsequences: false)
         .enumerated() where line.contains(/[\w\)\]]!(?:[\s.,;:\)\]\}]|$)/)
@@ -48,13 +48,13 @@ struct SourceTests {
   }
 
   @Test(arguments: ["TODO", "FIXME", "XXX"])
-  func `nothing is put off`(word: String) throws {
+  func `no work is postponed in a comment`(word: String) throws {
     for file in try Repository.sources() {
-      expectAbsent(word, in: file.text, "\(file) holds a \(word)")
+      expectAbsent(word, in: file.text, "\(file) contains \(word)")
     }
   }
 
-  @Test func `a file that implements a chapter names one that exists`() throws {
+  @Test func `a file that implements a chapter names an existing one`() throws {
     for file in try Repository.sources() {
       guard let first = file.lines.first, first.hasPrefix("// Protocol/") else { continue }
       for match in first.matches(of: /Protocol\/[\w\/.-]+?\.md/) {
@@ -64,7 +64,7 @@ struct SourceTests {
     }
   }
 
-  @Test func `the top level holds only what belongs there`() throws {
+  @Test func `the top level holds only expected files`() throws {
     let known: Set = [
       "Package.swift", "Sources", "Tests", "Protocol", "examples", "Makefile", "README.md", "LICENSE",
       "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md",

@@ -6,7 +6,7 @@ import Wire
 @testable import Transport
 
 @Suite(.serialized) struct BeaconSocketTests {
-  /// What has come, with its source.
+  /// The received datagrams, with their sources.
   private final class Box: Sendable {
     private let held = Mutex<[(datagram: [UInt8], source: SocketAddress)]>([])
 
@@ -15,7 +15,7 @@ import Wire
     var all: [(datagram: [UInt8], source: SocketAddress)] { held.withLock { $0 } }
   }
 
-  /// A port that is free now.
+  /// A port that is currently free.
   private func freePort() throws -> UInt16 {
     let socket = try Socket.datagrams(
       on: try #require(SocketAddress.numeric("0.0.0.0", port: 0)), isShared: false)
@@ -40,7 +40,7 @@ import Wire
     let what: String
   }
 
-  @Test func `every node of a machine hears what is sent to all`() async throws {
+  @Test func `every node on a machine receives broadcasts`() async throws {
     let port = try freePort()
     let boxes = [Box(), Box(), Box()]
     let sockets = try boxes.map { box in try BeaconSockets(port: port) { box.add($0, $1) } }
@@ -48,7 +48,7 @@ import Wire
     let place = try loopback(port)
     #expect(place.host == Bytes16(0, 0xffff_7f00_0001))
     #expect(BeaconSockets.send([1, 2, 3], from: place))
-    try await eventually("all three have heard") { boxes.allSatisfy { $0.all.count == 1 } }
+    try await eventually("all three have received it") { boxes.allSatisfy { $0.all.count == 1 } }
     for box in boxes {
       #expect(box.all.map(\.datagram) == [[1, 2, 3]])
       #expect(box.all.first?.source.hostBytes == place.host)
@@ -56,7 +56,7 @@ import Wire
     for socket in sockets { socket.close() }
   }
 
-  @Test func `of a flood only so much is read`() async throws {
+  @Test func `of a flood only a limited number is read`() async throws {
     let port = try freePort()
     let box = Box()
     let sockets = try BeaconSockets(port: port) { box.add($0, $1) }
@@ -68,16 +68,16 @@ import Wire
     let seconds = Int((ContinuousClock.now - began) / .seconds(1)) + 1
     #expect(box.all.count <= Limits.beaconsBurst + seconds * Limits.beaconsPerSecond)
     #expect(!box.all.isEmpty)
-    // And it goes on being read.
+    // And the socket keeps being read.
     let before = box.all.count
-    try await eventually("a datagram after the flood is heard") {
+    try await eventually("a datagram after the flood is received") {
       BeaconSockets.send([8], from: place)
       return box.all.dropFirst(before).contains { $0.datagram == [8] }
     }
     sockets.close()
   }
 
-  @Test func `a port that another program keeps for itself is a failure that names it`() throws {
+  @Test func `a port held exclusively by another program is a failure that names the port`() throws {
     let taken = try Socket.datagrams(
       on: try #require(SocketAddress.numeric("0.0.0.0", port: 0)), isShared: false)
     defer { taken.closeDescriptor() }
@@ -97,7 +97,7 @@ import Wire
     #expect(BeaconInterface.all(listening: four, port: 7_433).allSatisfy { !$0.from.isIPv6 })
   }
 
-  @Test func `an allowance lets a burst through, then so many a second`() {
+  @Test func `a rate limit allows a burst, then a fixed number a second`() {
     var allowance = ReceiveAllowance(now: 0)
     for _ in 0..<Limits.beaconsBurst { #expect(allowance.take(now: 0) == nil) }
     #expect(allowance.take(now: 0) == 15)

@@ -10,15 +10,15 @@ import Wire
   import Darwin
 #endif
 
-/// Each test runs in a process of its own, as it takes away what all would need.
+/// Each test runs in a process of its own, since it uses up every descriptor.
 @Suite struct `A process without descriptors` {
-  @Test func `does not end at its first socket, and goes on when it has some`() async {
+  @Test func `does not end at its first socket, and continues when it has some`() async {
     await #expect(processExitsWith: .success) {
       let (alice, bob) = (Recorder(), Recorder())
       let listener = try Listener(
         on: Endpoint(host: "127.0.0.1", port: 0), role: .responder { _ in nil }, settings: settings(key: 2),
         handlers: bob.handlers)
-      // Dispatch needs some of its own for timers, and takes them when the first one is set.
+      // Dispatch needs some of its own for timers, and opens them when the first one is set.
       try await Task.sleep(for: .milliseconds(10))
       let held = holdAll()
       #expect(held.count > 10 && open("/dev/null", O_RDONLY) < 0)
@@ -35,7 +35,7 @@ import Wire
   }
 }
 
-/// Takes every descriptor that there is.
+/// Opens every available descriptor.
 private func holdAll() -> [Int32] {
   var limit = rlimit(rlim_cur: 64, rlim_max: 64)
   setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)

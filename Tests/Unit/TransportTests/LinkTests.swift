@@ -39,18 +39,18 @@ import Wire
     let world = try World(ticketKey: SymmetricKey(randomBytes(32)))
     let guess = try SymmetricKey(randomBytes(32))
     _ = try world.dial(purpose: .pairing(ticket: World.ticket), ticketKey: guess, payload: [])
-    try await eventually("Alice is sent away") { world.alice.ends.count == 1 && world.bob.ends.count == 1 }
-    // She had proof of Bob's key, but he never of hers.
+    try await eventually("Alice is rejected") { world.alice.ends.count == 1 && world.bob.ends.count == 1 }
+    // She had proof of Bob's key, but he had none of hers.
     #expect(world.alice.ends == [.truncated] && world.bob.ends == [.handshakeFailed])
     _ = try world.dial(purpose: .pairing(ticket: TicketID(6)), ticketKey: guess, payload: [])
-    try await eventually("Alice is sent away again") {
+    try await eventually("Alice is rejected again") {
       world.alice.ends.count == 2 && world.bob.ends.count == 2
     }
     #expect(world.alice.ends.last == .handshakeFailed && world.bob.ends.last == .notAuthorized)
     #expect(world.bob.opening == nil)
   }
 
-  @Test func `to a key that nobody vouches for is not opened`() async throws {
+  @Test func `to an unauthorized key is not opened`() async throws {
     let world = try World()
     _ = try world.dial(payload: nil)
     try await eventually("both have ended") { world.alice.ends.count == 1 && world.bob.ends.count == 1 }
@@ -73,7 +73,7 @@ import Wire
     #expect(isEqual)
   }
 
-  @Test func `stops reading when its inbox is full and goes on when it is taken`() async throws {
+  @Test func `stops reading when its inbox is full and continues when it is emptied`() async throws {
     var limits = LinkLimits.unhurried
     limits.receiveBufferBytesMax = 100_000
     limits.idleMilliseconds = 4_000
@@ -86,10 +86,10 @@ import Wire
       queued += 1
     }
     #expect(queued == 400)
-    // Longer than it may idle: a link that does not look can't say that nothing came.
+    // Longer than the idle limit: a link that is not read cannot tell that nothing arrived.
     try await Task.sleep(for: .milliseconds(4_500))
     let bytesIn = try #require(world.bob.link?.counters.bytesIn)
-    #expect(bytesIn < 1_000_000, "read \(bytesIn) bytes with nobody taking them")
+    #expect(bytesIn < 1_000_000, "read \(bytesIn) bytes although the inbox was not emptied")
     #expect(link.outboundBytes > 0 && world.bob.ends.isEmpty && world.bob.receivedCalls == 1)
     try await eventually("all messages are there", seconds: 30) {
       world.bob.take()
@@ -100,7 +100,7 @@ import Wire
     try await eventually("the buffer has drained") { world.alice.drainedCalls > 0 }
   }
 
-  @Test func `closed at once, sends the newest message alone of what is queued`() async throws {
+  @Test func `closed at once, sends only the newest queued message`() async throws {
     var limits = LinkLimits.unhurried
     limits.receiveBufferBytesMax = 1_000_000
     let world = try World(bob: Recorder(takes: false), limits: limits)
@@ -132,7 +132,7 @@ import Wire
     try await eventually("Alice's end has ended") { world.alice.ends == [.bufferOverflow] }
   }
 
-  @Test func `is not read before it is admitted, and ends if nobody does`() async throws {
+  @Test func `is not read before it is admitted, and ends if it is not`() async throws {
     var limits = LinkLimits.unhurried
     limits.handshakeMilliseconds = 2_000
     let world = try World(bob: Recorder(admits: false), limits: limits)
@@ -142,7 +142,7 @@ import Wire
     #expect(world.bob.messages.isEmpty)
   }
 
-  @Test func `ends on a message that decoding refuses, after those before it`() async throws {
+  @Test func `ends at a message that fails to decode, after delivering those before it`() async throws {
     let world = try World()
     let link = try await world.opened()
     link.send([1])
@@ -152,17 +152,17 @@ import Wire
     #expect(world.bob.messages == [[1]])
   }
 
-  @Test func `ends when nothing comes`() async throws {
+  @Test func `ends when it is idle`() async throws {
     var limits = LinkLimits.unhurried
     limits.idleMilliseconds = 200
     let world = try World(limits: limits)
     _ = try await world.opened()
     try await eventually("Bob's end has ended") { world.bob.ends == [.idle] }
-    // An end for cause says nothing: the other end only sees the connection go.
+    // Ending a link sends nothing: the other end only sees the connection close.
     try await eventually("Alice's end has ended") { world.alice.ends == [.truncated] }
   }
 
-  @Test(arguments: [0, 500]) func `closed, soon gives up on an end that takes nothing`(
+  @Test(arguments: [0, 500]) func `closed, soon gives up on a peer that reads nothing`(
     afterRest milliseconds: Int
   ) async throws {
     var limits = LinkLimits.unhurried
@@ -197,12 +197,12 @@ import Wire
     return alice.ends.first
   }
 
-  @Test func `a port that nobody listens on is refused`() async throws {
-    // The port of nothing: 1 is in nobody's range of free ports.
+  @Test func `a port without a listener is refused`() async throws {
+    // The port of nothing: 1 is never assigned as a free port.
     #expect(try await end(of: Endpoint(host: "127.0.0.1", port: 1)) == .refused)
   }
 
-  @Test func `a name without an address is unresolved`() async throws {
+  @Test func `a name without an address is not resolved`() async throws {
     #expect(try await end(of: Endpoint(host: "nobody.invalid", port: 1)) == .unresolved)
   }
 
@@ -215,7 +215,7 @@ import Wire
     #expect(try await end(of: address.endpoint, limits) == .timeout)
   }
 
-  @Test func `localhost is found by name`() async throws {
+  @Test func `localhost is resolved by name`() async throws {
     let world = try World()
     let endpoint = Endpoint(host: "localhost", port: world.listener.address.port)
     let link = try TestLink(
@@ -229,7 +229,7 @@ import Wire
   @Test(arguments: [
     ("127.0.0.1:80", "127.0.0.1", 80), ("[::1]:7433", "::1", 7433), ("nas.local:1", "nas.local", 1),
     ("[::]:0", "::", 0),
-  ]) func `an endpoint reads as it is written`(text: String, host: String, port: UInt16) {
+  ]) func `an endpoint is parsed as it is printed`(text: String, host: String, port: UInt16) {
     #expect(Endpoint(text) == Endpoint(host: host, port: port))
     #expect(Endpoint(text)?.description == text)
   }
@@ -237,7 +237,7 @@ import Wire
   @Test(arguments: [
     "", ":", "host", "host:", ":1", "host:65536", "::1:80", "[::1]", "[host]:1", "[]:1", "h:-1",
   ])
-  func `what is no endpoint is refused`(text: String) {
+  func `an invalid endpoint is refused`(text: String) {
     #expect(Endpoint(text) == nil)
   }
 }

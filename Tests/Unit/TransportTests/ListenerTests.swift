@@ -7,7 +7,7 @@ import Wire
 @testable import Transport
 
 @Suite(.serialized) struct `A listener` {
-  @Test func `says which port is in use`() throws {
+  @Test func `reports a port that is in use`() throws {
     let world = try World()
     let endpoint = world.listener.address.endpoint
     #expect(throws: ListenError.addressInUse(endpoint)) {
@@ -22,7 +22,7 @@ import Wire
     }
   }
 
-  @Test func `on every address takes IPv4 and calls it so`() async throws {
+  @Test func `on every address accepts IPv4 and reports it as IPv4`() async throws {
     let bob = Recorder()
     let listener = try Listener(
       on: Endpoint(host: "::", port: 0), role: .responder { _ in nil }, settings: settings(key: 2),
@@ -41,7 +41,7 @@ import Wire
     link.close()
   }
 
-  @Test func `serves a friend while strangers hold on to their connections`() async throws {
+  @Test func `serves a member while strangers hold on to their connections`() async throws {
     var limits = LinkLimits.unhurried
     limits.handshakeMilliseconds = 2_000
     let world = try World(limits: limits)
@@ -50,30 +50,30 @@ import Wire
     var patient = LinkLimits.unhurried
     patient.handshakeMilliseconds = 20_000
     _ = try world.dial(limits: patient)
-    try await eventually("Alice is in", seconds: 20) { world.bob.opening != nil }
+    try await eventually("Alice is connected", seconds: 20) { world.bob.opening != nil }
     try await eventually("the strangers are gone", seconds: 20) {
       world.bob.ends.filter { $0 == .timeout }.count == strangers.count
     }
   }
 
-  @Test func `lets the oldest stranger go when someone waits, and no other`() async throws {
+  @Test func `evicts the oldest stranger when another connection waits, and no other`() async throws {
     var limits = ListenerLimits()
     limits.unauthenticatedMax = 2
     limits.sureMilliseconds = 300
     let world = try World(listenerLimits: limits)
     let strangers = try (0..<2).map { _ in try RawClient(to: world.listener.address) }
     try await Task.sleep(for: .milliseconds(900))
-    #expect(world.bob.ends.isEmpty, "nobody waits")
+    #expect(world.bob.ends.isEmpty, "no connection waits")
     _ = try world.dial()
-    try await eventually("Alice is in", seconds: 20) { world.bob.opening != nil }
+    try await eventually("Alice is connected", seconds: 20) { world.bob.opening != nil }
     #expect(world.bob.ends == [.timeout])
     let third = try RawClient(to: world.listener.address)
     _ = try world.dial()
-    try await eventually("Alice is in again", seconds: 20) { world.bob.links == 2 }
+    try await eventually("Alice is connected again", seconds: 20) { world.bob.links == 2 }
     #expect(strangers.count == 2 && third.socket.descriptor >= 0)
   }
 
-  @Test func `who waits has to wait until the oldest has had its time`() throws {
+  @Test func `a waiting connection waits until the oldest has had its time`() throws {
     var limits = ListenerLimits()
     limits.unauthenticatedMax = 2
     let admission = Admission(limits)
@@ -92,26 +92,26 @@ import Wire
     #expect(admission.hasRoom)
     slots[1].admitted()
     #expect(
-      admission.makeRoom(at: 10_000) == nil && evicted.withLock { $0 } == [0], "a member is never sent away")
+      admission.makeRoom(at: 10_000) == nil && evicted.withLock { $0 } == [0], "a member is never evicted")
   }
 
-  @Test func `takes no more than its limit of connections`() async throws {
+  @Test func `accepts no more connections than its limit`() async throws {
     var limits = ListenerLimits()
     limits.connectionsMax = 3
     let world = try World(listenerLimits: limits)
     let links = try (0..<3).map { _ in try world.dial() }
-    try await eventually("three are in") { world.bob.links == 3 }
+    try await eventually("three are connected") { world.bob.links == 3 }
     let fourth = Recorder()
     _ = try world.dial(as: fourth)
-    try await eventually("the fourth is sent away") { fourth.ends == [.handshakeFailed] }
+    try await eventually("the fourth is rejected") { fourth.ends == [.handshakeFailed] }
     links[0].close()
     try await eventually("one has left") { world.bob.ends.count == 1 }
     let fifth = Recorder()
     _ = try world.dial(as: fifth)
-    try await eventually("the fifth is in") { fifth.opening != nil && world.bob.links == 4 }
+    try await eventually("the fifth is connected") { fifth.opening != nil && world.bob.links == 4 }
   }
 
-  @Test func `counts addresses, but not those of this machine`() throws {
+  @Test func `counts connections per address, but not those of this machine`() throws {
     let admission = Admission(ListenerLimits())
     let stranger = try #require(
       SocketAddress.resolve(Endpoint(host: "192.0.2.1", port: 9), numericOnly: true).first)
@@ -124,7 +124,7 @@ import Wire
     #expect((0..<8).allSatisfy { _ in admission.enter(own) != nil })
   }
 
-  @Test func `counts a household of IPv6 as one, but not a local link`() throws {
+  @Test func `counts an IPv6 household as one, but not link-local addresses`() throws {
     let admission = Admission(ListenerLimits())
     func enter(_ host: String) throws -> AdmissionSlot? {
       let address = try #require(
@@ -138,7 +138,7 @@ import Wire
     #expect(try (0..<8).allSatisfy { _ in try enter("::1") != nil })
   }
 
-  @Test func `sheds a thousand connections in quick succession and still answers`() async throws {
+  @Test func `closes a thousand connections in quick succession and still answers`() async throws {
     let world = try World()
     for _ in 0..<1_000 {
       let client = try RawClient(to: world.listener.address)
@@ -150,7 +150,7 @@ import Wire
 }
 
 @Suite(.serialized) struct `An accepted link` {
-  @Test func `understands a client that writes one byte at a time`() async throws {
+  @Test func `accepts a client that writes one byte at a time`() async throws {
     let world = try World()
     let raw = try RawClient(to: world.listener.address)
     var channel = try Channel(
@@ -165,7 +165,7 @@ import Wire
     try await eventually("the message is there") { world.bob.messages == [[1, 2, 3]] }
   }
 
-  @Test func `tells another version its own, and closes`() async throws {
+  @Test func `sends its own version to a client of another, and closes`() async throws {
     let world = try World()
     let raw = try RawClient(to: world.listener.address)
     try await raw.write(Preamble.magic + [2, 0, 0, 0, 0])
@@ -173,7 +173,7 @@ import Wire
     try await eventually("the link has ended") { world.bob.ends == [.versionMismatch(theirs: 2)] }
   }
 
-  @Test func `says nothing to another protocol`() async throws {
+  @Test func `sends nothing to another protocol`() async throws {
     let world = try World()
     let raw = try RawClient(to: world.listener.address)
     try await raw.write(Array("GET / HTTP/1.1\r\n\r\n".utf8))
@@ -206,7 +206,7 @@ import Wire
     dribble.cancel()
   }
 
-  @Test func `counts the room that small messages take`() async throws {
+  @Test func `counts the overhead of small messages`() async throws {
     let bob = Recorder(takes: false)
     var limits = LinkLimits.unhurried
     limits.receiveBufferBytesMax = 10 * Limits.messageBytesLeast
@@ -232,7 +232,7 @@ import Wire
     #expect(first.messages.count == 1 && first.isMore)
     let second = link.takeInbox(atMost: 2 * Limits.messageBytesLeast)
     #expect(second.messages.count == 2 && second.isMore)
-    // With room again it reads on.
+    // Once there is room again it keeps reading.
     let taken = Mutex(3)
     try await eventually("the twelfth comes") {
       taken.withLock {
@@ -242,7 +242,7 @@ import Wire
     }
   }
 
-  @Test func `goes on with a message that comes just fast enough`() async throws {
+  @Test func `continues with a message that arrives just fast enough`() async throws {
     var limits = LinkLimits.unhurried
     limits.slowMilliseconds = 2_000
     limits.slowBytesPerSecond = 50
@@ -250,7 +250,7 @@ import Wire
     let raw = try RawClient(to: world.listener.address)
     var channel = try await opened(raw)
     try channel.send([UInt8](repeating: 0, count: 1_000))
-    // Several times as fast as it must be: the machine may have other things to do.
+    // Several times the required speed: the machine may be busy.
     for start in stride(from: 0, to: channel.output.count, by: 250) {
       try await raw.write(Array(channel.output[start..<min(start + 250, channel.output.count)]))
       try await Task.sleep(for: .milliseconds(600))
@@ -258,7 +258,7 @@ import Wire
     try await eventually("the message is there") { world.bob.messages.first?.count == 1_000 }
   }
 
-  @Test func `knows a broken connection from a closed one`() async throws {
+  @Test func `distinguishes a broken connection from a closed one`() async throws {
     let world = try World()
     let raw = try RawClient(to: world.listener.address)
     var channel = try await opened(raw)
@@ -281,7 +281,7 @@ import Wire
     try await eventually("the link has ended") { world.bob.ends == [.violation] }
   }
 
-  @Test(arguments: [0, 500]) func `ends when a message comes too slowly`(afterRest milliseconds: Int)
+  @Test(arguments: [0, 500]) func `ends when a message arrives too slowly`(afterRest milliseconds: Int)
     async throws
   {
     var limits = LinkLimits.unhurried
@@ -302,7 +302,7 @@ import Wire
     dribble.cancel()
   }
 
-  /// Shakes hands as Alice by hand; what is left is her channel, open.
+  /// Performs Alice's handshake by hand; returns her open channel.
   private func opened(_ raw: RawClient) async throws -> Channel {
     var channel = try Channel(
       .initiator(.session, presharedKey: nil) { _ in [] }, keys: try settings(key: 1).makeKeys())

@@ -4,14 +4,14 @@ import Testing
 
 @testable import Transport
 
-/// Work on a queue: behind all that waits, or at once on the caller's thread.
+/// Work on a queue: behind everything that waits, or at once on the caller's thread.
 @Suite struct QueueExecutorTests {
-  /// Waits for a signal, twenty seconds at most.
+  /// Waits for a signal, at most twenty seconds.
   private func wait(_ semaphore: DispatchSemaphore, for what: String) {
     #expect(semaphore.wait(timeout: .now() + 20) == .success, "waited 20 seconds for \(what)")
   }
 
-  @Test func `an idle executor works at once, on the caller's thread`() {
+  @Test func `an idle executor runs work at once, on the caller's thread`() {
     let executor = QueueExecutor(label: "test")
     let caller = Thread.current
     var worker: Thread?
@@ -20,7 +20,7 @@ import Testing
     #expect(executor.now {}, "it is idle again")
   }
 
-  @Test(arguments: [false, true]) func `one at work is not waited for`(isTimer: Bool) {
+  @Test(arguments: [false, true]) func `a busy executor is not waited for`(isTimer: Bool) {
     let executor = QueueExecutor(label: "test")
     let (begun, goOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     let work: @Sendable () -> Void = {
@@ -36,7 +36,7 @@ import Testing
     wait(done, for: "the work behind it")
   }
 
-  @Test func `work that asks for its own executor goes behind itself`() {
+  @Test func `work that submits to its own executor is queued behind itself`() {
     let executor = QueueExecutor(label: "test")
     let wasRefused = Mutex(false)
     let done = DispatchSemaphore(value: 0)
@@ -50,7 +50,7 @@ import Testing
     #expect(wasRefused.withLock { $0 })
   }
 
-  @Test func `executors that ask one another from many threads never wait for each other`() {
+  @Test func `executors that submit to each other from many threads never deadlock`() {
     let executors = (0..<3).map { QueueExecutor(label: "test \($0)", isShared: $0 > 0) }
     let rounds = 20_000
     let done = DispatchSemaphore(value: 0)
@@ -70,6 +70,6 @@ import Testing
         }
       }
     }
-    wait(done, for: "sixty thousand pieces of work")
+    wait(done, for: "sixty thousand work items")
   }
 }

@@ -8,7 +8,7 @@ import Wire
 
 typealias TestLink = Link<[UInt8]>
 
-/// One end's view: what its links told, in order.
+/// One end's view: the events of its links, in order.
 final class Recorder: Sendable {
   struct Refusal: Error {}
 
@@ -23,7 +23,7 @@ final class Recorder: Sendable {
   }
 
   private let state = Mutex(State())
-  /// Whether `received` takes the inbox at once, and an opened link is admitted.
+  /// Whether `received` empties the inbox at once, and an opened link is admitted.
   let takes: Bool
   let admits: Bool
 
@@ -71,7 +71,7 @@ final class Recorder: Sendable {
   }
 }
 
-/// A listener (Bob) and someone who dials it (Alice), over loopback.
+/// A listener (Bob) and a client that dials it (Alice), over loopback.
 final class World: Sendable {
   static let ticket = TicketID(5)
 
@@ -122,7 +122,7 @@ func settings(key: UInt8, _ limits: LinkLimits = LinkLimits.unhurried) -> LinkSe
   }
 }
 
-/// A client that is no Waymark: it writes what it likes.
+/// A client that does not speak Waymark: it writes arbitrary bytes.
 final class RawClient: Sendable {
   let socket: Socket
 
@@ -141,7 +141,7 @@ final class RawClient: Sendable {
     }
   }
 
-  /// All bytes until the other end closes, or until `count` are here.
+  /// All bytes until the other end closes, or until `count` have arrived.
   func read(_ count: Int = .max) async throws -> [UInt8] {
     var result: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 65_536)
@@ -160,7 +160,7 @@ struct DeadlinePassed: Error, CustomStringConvertible {
   let description: String
 }
 
-/// Waits until the condition holds; after half a minute fails with what was waited for.
+/// Waits until the condition holds; after half a minute fails with a description of it.
 func eventually(
   _ what: String, seconds: Int = 30, _ condition: @Sendable () -> Bool,
   sourceLocation: SourceLocation = #_sourceLocation
@@ -168,7 +168,7 @@ func eventually(
   let deadline = ContinuousClock.now + .seconds(seconds)
   while !condition() {
     if ContinuousClock.now > deadline {
-      Issue.record("waited in vain until \(what)", sourceLocation: sourceLocation)
+      Issue.record("timed out waiting until \(what)", sourceLocation: sourceLocation)
       throw DeadlinePassed(description: what)
     }
     try await Task.sleep(for: .milliseconds(2))
@@ -176,7 +176,7 @@ func eventually(
 }
 
 extension LinkLimits {
-  /// Deadlines that a machine busy with other tests keeps too; a test of a deadline sets its own.
+  /// Deadlines that even a machine busy with other tests meets; a test of a deadline sets its own.
   static var unhurried: LinkLimits {
     var limits = LinkLimits()
     limits.connectMilliseconds = 60_000

@@ -1,6 +1,6 @@
 package import Wire
 
-/// Values for tests: the same for the same seed on every toolchain.
+/// Random values for tests: the same for the same seed on every toolchain.
 package struct SeededRandom {
   private var random: SplitMix
 
@@ -9,10 +9,10 @@ package struct SeededRandom {
   /// The next 64 bits.
   package mutating func next() -> UInt64 { random.next() }
 
-  /// A number from 0 up to, not including, the bound.
+  /// A number from 0 up to, but not including, the bound.
   package mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
 
-  /// A number whose size is random too, so that every length of encoding is met.
+  /// A number of random magnitude, so that every length of encoding occurs.
   private mutating func number() -> Int64 { Int64(bitPattern: next()) >> Int64(below(64)) }
 
   private mutating func finite() -> Double {

@@ -3,20 +3,21 @@ package import Wire
 
 /// Reads a file of Protocol/vectors.
 package func vectors<Content: Decodable>(_ name: String, as type: Content.Type) throws -> Content {
-  let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+  let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent()
     .deletingLastPathComponent()
   let file = root.appending(path: "Protocol/vectors").appending(path: name)
   return try JSONDecoder().decode(type, from: try Data(contentsOf: file))
 }
 
-/// A vector file that does not say what it should.
+/// A vector file with unexpected content.
 package struct BrokenVector: Error {
   package let text: String
 
   package init(_ text: String) { self.text = text }
 }
 
-/// The bytes of a vector: hexadecimal, `hh*count` between spaces being a byte repeated.
+/// The bytes of a vector: hexadecimal text, where `hh*count` between spaces repeats a byte.
 package func expand(_ text: String) throws -> [UInt8] {
   var result: [UInt8] = []
   for part in text.split(separator: " ") {
@@ -31,7 +32,7 @@ package func expand(_ text: String) throws -> [UInt8] {
   return result
 }
 
-/// A value as the vectors describe it.
+/// A value in the notation of the vectors.
 package struct DescribedValue: Decodable {
   let type: String
   var bool: Bool?

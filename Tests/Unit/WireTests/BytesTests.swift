@@ -4,7 +4,7 @@ import Wire
 
 @Suite struct BytesTests {
   private func random32(_ random: inout SeededRandom) -> Bytes32 {
-    // Words of all ones and zeros are frequent, so that carries run through.
+    // Words of all ones and zeros are frequent, so that carries propagate.
     func word() -> UInt64 {
       switch random.below(4) {
       case 0: 0
@@ -15,7 +15,7 @@ import Wire
     return Bytes32(word(), word(), word(), word())
   }
 
-  /// Addition of two big-endian numbers as in school, byte by byte.
+  /// Addition of two big-endian numbers by hand, byte by byte.
   private func sum(_ left: [UInt8], _ right: [UInt8]) -> [UInt8] {
     var result = left
     var carry = 0
@@ -43,7 +43,7 @@ import Wire
     #expect(.zero &- one == Bytes32(.max, .max, .max, .max))
   }
 
-  @Test func `identifiers are ordered as their bytes`() throws {
+  @Test func `identifiers are ordered like their bytes`() throws {
     var random = SeededRandom(seed: 2)
     for _ in 0..<2_000 {
       let (a, b) = (random32(&random), random32(&random))
@@ -58,7 +58,7 @@ import Wire
     }
   }
 
-  @Test func `other counts of bytes and other digits are no identifier`() {
+  @Test func `texts of other lengths or with other digits are not identifiers`() {
     for count in [0, 15, 17, 31, 33] {
       let bytes = [UInt8](repeating: 7, count: count)
       #expect(Bytes32(bytes) == nil && Bytes16(bytes) == nil)
@@ -68,20 +68,20 @@ import Wire
     #expect(DeviceKey(hex: String(repeating: "0", count: 63)) == nil)
   }
 
-  @Test func `a slice of a longer buffer is read where it stands`() {
+  @Test func `a slice of a longer buffer is read at its position`() {
     let buffer = [UInt8](0..<64)
     #expect(Bytes32(buffer[16..<48])?.bytes == Array(buffer[16..<48]))
     #expect(Bytes16(buffer[40..<56])?.bytes == Array(buffer[40..<56]))
   }
 
-  @Test func `empty is null, empty text, empty bytes and an empty array`() {
+  @Test func `empty values are null, empty text, empty bytes and an empty array`() {
     for value in [Value.null, .text(""), .bytes([]), .array([])] { #expect(value.isEmpty) }
     for value in [Value.bool(false), .integer(0), .float(0), .text("\0"), .bytes([0]), .array([.null])] {
       #expect(!value.isEmpty)
     }
   }
 
-  @Test func `floats that the wire does not have are told before they are written`() {
+  @Test func `floats that the wire format does not have are reported before they are written`() {
     for number in [Double.nan, .infinity, -.infinity, -0.0] {
       #expect(!Value.float(number).isWritable)
       #expect(!Value.array([.array([.float(number)])]).isWritable)

@@ -3,7 +3,7 @@ import Testing
 import Vectors
 import Wire
 
-/// The examples of RFC 8949, appendix A: those of the deterministic subset pass, all others are refused.
+/// The examples of RFC 8949, appendix A: those of the deterministic subset are accepted, all others are rejected.
 @Suite struct CBORAppendixTests {
   private struct Example: Decodable {
     let hex: String
@@ -15,7 +15,7 @@ import Wire
 
   private static var isPresent: Bool { (try? Data(contentsOf: file)) != nil }
 
-  /// The examples that the subset has, in the order of the appendix; every other one breaks a rule.
+  /// The examples within the subset, in the order of the appendix; every other one breaks a rule.
   private static let accepted: Set<String> = [
     "00", "01", "0a", "17", "1818", "1819", "1864", "1903e8", "1a000f4240", "1b000000e8d4a51000", "20",
     "29", "3863", "3903e7", "fb3ff199999999999a", "fb7e37e43c8800759c", "fbc010666666666666", "f4", "f5",
@@ -25,7 +25,7 @@ import Wire
   ]
 
   @Test(.enabled(if: isPresent, "../shared/vectors/cbor-appendix-a.json is not here"))
-  func `the subset passes and the rest is refused`() throws {
+  func `the subset is accepted and the rest is rejected`() throws {
     let examples = try JSONDecoder().decode([Example].self, from: try Data(contentsOf: Self.file))
     #expect(examples.count == 82)
     var passed: Set<String> = []

@@ -4,7 +4,7 @@ import Wire
 
 @Suite struct CBORRandomTests {
   @Test(arguments: [1, 2, 3, 4, 5, 6, 7, 8] as [UInt64])
-  func `random values come back the same`(seed: UInt64) throws {
+  func `random values are decoded unchanged`(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     for _ in 0..<500 {
       let value = random.value(depth: 1)
@@ -15,7 +15,7 @@ import Wire
   }
 
   @Test(arguments: [1, 2, 3, 4, 5, 6, 7, 8] as [UInt64])
-  func `damaged bytes that are accepted are still the one encoding`(seed: UInt64) throws {
+  func `damaged bytes that are accepted are still the only encoding of their value`(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     var accepted = 0
     for _ in 0..<3_000 {
@@ -32,7 +32,7 @@ import Wire
   }
 
   @Test(arguments: [1, 2, 3, 4, 5, 6, 7, 8] as [UInt64])
-  func `random bytes are read or refused, never more`(seed: UInt64) throws {
+  func `random bytes are rejected, or are the one encoding of a value`(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     for _ in 0..<3_000 {
       let bytes = (0..<random.below(24)).map { _ in UInt8(random.below(256)) }

@@ -51,7 +51,7 @@ import Wire
     }
   }
 
-  @Test func `refused values are refused for their reason, read or skipped`() throws {
+  @Test func `rejected values give the expected error, read or skipped`() throws {
     for vector in file.values.refused {
       let bytes = try expand(vector.bytes)
       let comment = Comment(rawValue: "\(vector.flag): \(vector.name)")
@@ -62,7 +62,7 @@ import Wire
     }
   }
 
-  @Test func `an accepted value cut short anywhere is refused as truncated`() throws {
+  @Test func `an accepted value truncated anywhere is rejected as truncated`() throws {
     for vector in file.values.accepted {
       let bytes = try expand(vector.bytes)
       let cuts = bytes.count < 2_000 ? Array(bytes.indices) : [0, 1, 2, bytes.count / 2, bytes.count - 1]
@@ -82,7 +82,7 @@ import Wire
     }
   }
 
-  @Test func `refused maps are refused for their reason`() throws {
+  @Test func `rejected maps give the expected error`() throws {
     for vector in file.maps.refused {
       let bytes = try expand(vector.bytes)
       let error = failure { _ = try readMap(bytes) }
@@ -103,7 +103,7 @@ import Wire
     return pairs
   }
 
-  /// Which errors a broken rule may show as.
+  /// The errors that may report a broken rule.
   private static func kinds(of flag: String) -> Set<String> {
     switch flag {
     case "long_integer", "indefinite", "reserved", "short_float", "float_value", "simple": ["notCanonical"]
@@ -130,7 +130,7 @@ import Wire
   }
 }
 
-/// What a value's check says of bytes that should be one value and nothing behind it.
+/// The error of a value's check on bytes that should be exactly one value.
 func skipped(_ bytes: [UInt8]) throws(WireError) -> Range<Int> {
   var reader = CBORReader(bytes)
   let range = try reader.skipValue()

@@ -1,8 +1,8 @@
 import Foundation
 import FuzzTargets
 
-/// libFuzzer's own loop. Called from here because the package manager gives the executable's entry another name
-/// than the one that libFuzzer's `main` would have.
+/// libFuzzer's main loop. It is called from here because the package manager gives the executable's entry point a
+/// different name from the one that libFuzzer's `main` has.
 @_silgen_name("LLVMFuzzerRunDriver")
 private func runDriver(
   _ count: UnsafeMutablePointer<CInt>,
@@ -28,7 +28,7 @@ private func runOnce(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   return 0
 }
 
-/// libFuzzer starts this program again for some of its work, and does not know that the first word is a target.
+/// libFuzzer restarts this program for some of its work, and does not know that the first argument is a target.
 private let inherited = "WAYMARK_FUZZ_TARGET"
 
 private func arguments() -> [String] {
@@ -39,7 +39,7 @@ private func arguments() -> [String] {
   return words
 }
 
-/// `Fuzz --list`, `Fuzz --seeds TARGET FOLDER`, or `Fuzz TARGET` and what libFuzzer understands.
+/// `Fuzz --list`, `Fuzz --seeds TARGET FOLDER`, or `Fuzz TARGET` followed by libFuzzer's own arguments.
 private func run() throws -> CInt {
   let words = arguments()
   if words.count == 2, words[1] == "--list" {
@@ -49,7 +49,7 @@ private func run() throws -> CInt {
   let isSeeding = words.count == 4 && words[1] == "--seeds"
   let name = words.count > 1 ? words[isSeeding ? 2 : 1] : ""
   guard let target = FuzzTarget.all.first(where: { $0.name == name }) else {
-    print("There is no fuzz target \"\(name)\"; `Fuzz --list` names them.")
+    print("There is no fuzz target \"\(name)\"; `Fuzz --list` lists them.")
     return 2
   }
   chosen = target

@@ -9,8 +9,8 @@ import Waymark
 import WaymarkTesting
 import Wire
 
-/// Backup files, which may come from anywhere: any bytes, and well-formed databases that say anything. A restore
-/// succeeds or refuses, and what it leaves is a store that holds together.
+/// Backup files, which may come from anywhere: arbitrary bytes, and well-formed databases with arbitrary content. A
+/// restore succeeds or refuses, and leaves a consistent store.
 @Sendable func fuzzBackup(_ input: [UInt8]) async throws {
   let folder = FileManager.default.temporaryDirectory.appending(path: "fuzz-\(UUID().uuidString)")
   try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -27,7 +27,7 @@ import Wire
   try await restore(path, foundsCircle)
 }
 
-/// Reads all that a backup holds, without a restore.
+/// Reads everything in a backup, without restoring it.
 private func isReadable(_ path: String) -> Bool {
   do {
     let file = try BackupFile(path: path)
@@ -57,7 +57,7 @@ private func restore(_ path: String, _ foundsCircle: Bool) async throws {
   await node.close()
 }
 
-/// A database that looks like a backup, with statements and sets of anybody.
+/// A database that looks like a backup, with statements and sets by any author.
 struct ForgedBackup {
   private var statements: [[UInt8]] = []
   private var sets: [RawChangeSet] = []

@@ -2,7 +2,7 @@ import Membership
 import Replication
 import Wire
 
-/// Datagrams as anybody on a network may send them, and what members that mean no good may sign.
+/// Datagrams that anyone on a network may send, and those that malicious members may sign.
 func fuzzBeacons(_ input: [UInt8]) throws {
   var choices = Choices(input)
   switch choices.below(3) {
@@ -24,12 +24,12 @@ private func keys(_ transport: Int) -> BeaconKeys {
   return keys
 }
 
-/// What nobody has sealed opens for nobody.
+/// A beacon that no member sealed opens for no member.
 private func openAnything(_ bytes: [UInt8]) throws {
-  try require(keys(1).open(bytes) == nil, "a beacon opened that no member has sealed")
+  try require(keys(1).open(bytes) == nil, "a beacon opened that no member sealed")
 }
 
-/// A beacon of Alice in which bytes were changed, cut or added is none.
+/// A beacon of Alice's with changed, cut or added bytes is rejected.
 private func openChanged(_ choices: inout Choices) throws {
   let beacon = Beacon(
     time: Int64(choices.word() >> 16), host: Bytes16(choices.word(), choices.word()),
@@ -40,7 +40,7 @@ private func openChanged(_ choices: inout Choices) throws {
   let opened = keys(1).open(whole)
   try require(
     opened.map { $0.sender == DeviceKey(Cast.alice) && $0.beacon == beacon } ?? false,
-    "a beacon did not say what it was made to say")
+    "an opened beacon differs from the sealed one")
   var changed = whole
   for _ in 0..<(1 + choices.below(4)) where !changed.isEmpty {
     switch choices.below(3) {
@@ -50,10 +50,10 @@ private func openChanged(_ choices: inout Choices) throws {
     }
   }
   let other = keys(1).open(changed)
-  try require(other == nil || changed == whole, "a beacon that was changed opened")
+  try require(other == nil || changed == whole, "a modified beacon opened")
 }
 
-/// Times and addresses as members sign them, at any moment, by any clock.
+/// Times and addresses as members sign them, at any moment, with any clock.
 private func judgeAnything(_ choices: inout Choices) throws {
   var discovery = Discovery(seed: choices.word())
   var last: [DeviceKey: Int64] = [:]
@@ -68,7 +68,7 @@ private func judgeAnything(_ choices: inout Choices) throws {
     case 2:
       let stamp = discovery.stamp(wall: Moment(truncatingIfNeeded: choices.number()))
       let isRising = stamp > sent || stamp == Limits.timeMillisecondsMax
-      try require(isRising, "a beacon was given a time that is no greater than the one before")
+      try require(isRising, "the time of a beacon did not increase")
       sent = stamp
     default:
       let device = choices.pick(members).0
@@ -79,12 +79,12 @@ private func judgeAnything(_ choices: inout Choices) throws {
       guard discovery.judge(beacon, of: device, from: source, wall: wall, now: now) == .believed else {
         continue
       }
-      try require(source == beacon.host, "a beacon from elsewhere was believed")
-      try require(beacon.time > last[device] ?? -1, "a beacon was believed twice")
+      try require(source == beacon.host, "a beacon from another address was accepted")
+      try require(beacon.time > last[device] ?? -1, "a beacon was accepted twice")
       last[device] = beacon.time
     }
   }
   for (one, next) in zip(rounds, rounds.dropFirst()) {
-    try require(next - one >= Limits.beaconMillisecondsMin, "two rounds of beacons came too soon")
+    try require(next - one >= Limits.beaconMillisecondsMin, "two rounds of beacons were too close together")
   }
 }

@@ -1,17 +1,17 @@
 import Replication
 import Wire
 
-/// Deterministic CBOR: what the reader accepts is what the writer writes, whichever way it is read.
+/// Deterministic CBOR: what the reader accepts is exactly what the writer writes, through every way of reading.
 func fuzzCBOR(_ input: [UInt8]) throws {
   var skipper = CBORReader(input)
   let skipped = (try? skipper.skipValue()).map { $0 == 0..<input.count } ?? false
   guard let value = wholeValue(input) else {
-    return try require(!skipped, "a value that is refused when it is read is skipped as good")
+    return try require(!skipped, "a value is rejected when read, but accepted when skipped")
   }
-  try require(skipped, "a value that is read is refused when it is skipped")
-  try require(value.isWritable, "a value was read that may not be written")
-  try require(value.encoded == input, "bytes were accepted that nobody writes")
-  try require((try? Value(encoded: input[...])) == value, "one value read in two ways")
+  try require(skipped, "a value is accepted when read, but rejected when skipped")
+  try require(value.isWritable, "an unwritable value was accepted")
+  try require(value.encoded == input, "a non-canonical encoding was accepted")
+  try require((try? Value(encoded: input[...])) == value, "reading a value twice gave different results")
 }
 
 private func wholeValue(_ input: [UInt8]) -> Value? {
@@ -20,20 +20,20 @@ private func wholeValue(_ input: [UInt8]) -> Value? {
   return value
 }
 
-/// Messages: what is accepted is what would be sent, but for what is read as something else.
+/// Messages: an accepted message re-encodes to the same bytes, except for values that are mapped when they are read.
 func fuzzMessage(_ input: [UInt8]) throws {
   guard let message = try? Message(decoding: input) else { return }
   let encoded = message.encoded
   if !isReadAsAnother(message) {
-    try require(encoded == input, "a message was accepted that nobody sends")
+    try require(encoded == input, "a non-canonical message was accepted")
   }
   guard let again = try? Message(decoding: encoded) else {
-    throw BrokenRule("a message that is sent is not accepted")
+    throw BrokenRule("an encoded message is rejected")
   }
-  try require(again.encoded == encoded, "a message changes with each reading")
+  try require(again.encoded == encoded, "a message changes when it is re-encoded")
 }
 
-/// A reason of a newer peer is read as one that this version knows, a time of change as at most its set's clock.
+/// An unknown reason of a newer peer is read as a known one, and a time of change is capped at its set's clock.
 private func isReadAsAnother(_ message: Message) -> Bool {
   switch message {
   case .summary(let summary): return Lane.allCases.contains { summary[$0].reason == .paused }

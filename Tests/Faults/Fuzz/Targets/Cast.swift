@@ -3,10 +3,10 @@ import Replication
 import Sodium
 import Wire
 
-/// The keys of everybody, the same in every run, and the circle they are in.
+/// The keys of all devices, the same in every run, and their circle.
 ///
-/// Alice founded it, Bob and Mallory are in it, Trent issues entitlements. Mallory has keys like everyone else, and
-/// the fuzzer holds them.
+/// Alice founded the circle, Bob and Mallory are members, Trent issues entitlements. Mallory has keys like every
+/// other member, and the fuzzer controls them.
 enum Cast {
   static let root = signing("root")
   static let alice = signing("alice")
@@ -14,7 +14,7 @@ enum Cast {
   static let mallory = signing("mallory")
   static let eve = signing("eve")
   static let trent = signing("trent")
-  /// Whom statements may be signed by.
+  /// Devices that may sign statements.
   static let everyone = [root, alice, bob, mallory, eve, trent]
 
   static let aliceTransport = agreement("alice")
@@ -29,7 +29,7 @@ enum Cast {
       issuers: [DeviceKey(trent)], created: 1, nonce: .zero), by: root)
   static var circle: CircleID { genesis.circle }
 
-  /// A moment that is noon for all of them.
+  /// A point in time: noon on every device's clock.
   static let noon: Moment = 1_800_000_000_000
 
   static func certificate(_ key: SigningKey, _ transport: AgreementKey, _ name: String, _ role: Role)
@@ -41,7 +41,7 @@ enum Cast {
         name: name, role: role, issued: 2), by: root)
   }
 
-  /// For every device of the circle, for ever.
+  /// For every device of the circle, without expiry.
   static let entitlement = signed(
     Entitlement(
       circle: circle, issuer: DeviceKey(trent), devices: nil, plan: "premium", issuedAt: 0, notBefore: 0,
@@ -49,7 +49,7 @@ enum Cast {
 
   static func signed(_ body: some StatementBody, by key: SigningKey) -> Statement {
     guard let statement = try? Statement(signing: body, with: key) else {
-      preconditionFailure("a statement of the cast is not valid")
+      preconditionFailure("a statement of the cast is invalid")
     }
     return statement
   }

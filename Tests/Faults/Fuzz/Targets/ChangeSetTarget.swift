@@ -4,8 +4,8 @@ import Sodium
 import Storage
 import Wire
 
-/// Change sets: headers and bodies as bytes, then histories that are validly signed, whatever they say, taken in
-/// by two stores in different orders.
+/// Change sets: first headers and bodies as bytes, then validly signed histories with arbitrary content, which two
+/// stores receive in different orders.
 func fuzzChangeSet(_ input: [UInt8]) throws {
   var choices = Choices(input)
   switch choices.below(4) {
@@ -18,16 +18,16 @@ func fuzzChangeSet(_ input: [UInt8]) throws {
 
 private func readHeader(_ bytes: [UInt8]) throws {
   guard let header = try? ChangeSetHeader(decoding: bytes) else { return }
-  try require(header.encoded == bytes, "a header was accepted that nobody writes")
+  try require(header.encoded == bytes, "a non-canonical header was accepted")
 }
 
-/// What is accepted can be read cell by cell, signed, kept, and folded.
+/// An accepted set can be read cell by cell, signed, stored, and folded.
 private func readBody(_ lane: Lane, _ bytes: [UInt8]) throws {
   guard let body = try? ChangeSetBody(decoding: bytes, lane: lane), bytes.count < Limits.setBytesMax - 1_024
   else { return }
   for cell in body.cells {
     let value = try? Value(encoded: body.content(cell))
-    try require(value?.encoded == Array(body.content(cell)), "a cell was accepted that nobody writes")
+    try require(value?.encoded == Array(body.content(cell)), "a non-canonical cell was accepted")
   }
   let header = ChangeSetHeader(
     circle: Cast.circle,
@@ -39,11 +39,11 @@ private func readBody(_ lane: Lane, _ bytes: [UInt8]) throws {
     header: header.encoded,
     signature: Cast.mallory.sign(prefix: ChangeSetPrefix.signature.bytes, header.encoded), body: bytes)
   guard let set = try? VerifiedChangeSet(verifying: raw) else {
-    throw BrokenRule("a body that is valid is not, once it is signed")
+    throw BrokenRule("a valid body is rejected once it is signed")
   }
   let store = try Store.inMemory()
   let report = try store.commit([set], horizon: Clock(milliseconds: Cast.noon))
-  try require(report.placements == [.place(folds: true)], "a first set has no place: \(report.placements)")
+  try require(report.placements == [.place(folds: true)], "a first set was not placed: \(report.placements)")
   try StoreCheck.check(store)
 }
 
@@ -51,7 +51,7 @@ private func readSet(_ choices: inout Choices) throws {
   let raw = RawChangeSet(
     header: choices.bytes(max: 8_000), signature: choices.bytes(max: 64), body: choices.rest())
   guard let set = try? VerifiedChangeSet(verifying: raw) else { return }
-  try require(set.header.encoded == raw.header, "a set was accepted that nobody writes")
+  try require(set.header.encoded == raw.header, "a non-canonical set was accepted")
 }
 
 // MARK: Histories
@@ -66,7 +66,7 @@ private func takeIn(_ choices: inout Choices) throws {
   guard !sets.isEmpty else { return }
   let one = try Store.inMemory()
   for set in sets { _ = try one.commit([set], horizon: horizon) }
-  // What came too early is given again, until nothing is new.
+  // Sets that came too early are offered again, until no more are accepted.
   let other = try Store.inMemory()
   for _ in sets { _ = try other.commit(sets.reversed(), horizon: horizon) }
   for _ in sets { _ = try one.commit(sets, horizon: horizon) }
@@ -74,9 +74,9 @@ private func takeIn(_ choices: inout Choices) throws {
   try StoreCheck.check(one)
 }
 
-/// What holds of every store, whatever it was given.
+/// Invariants of every store, whatever it has received.
 enum StoreCheck {
-  /// Everything can be asked for, and the tables are what the log makes of them.
+  /// Every query succeeds, and the tables match what the log gives.
   static func check(_ store: Store) throws {
     let before = try state(store)
     for kind in try store.visibleCounts().keys.sorted() {
@@ -97,7 +97,7 @@ enum StoreCheck {
     try require(left == right, "two stores with the same sets hold \(left) and \(right)")
   }
 
-  /// All that two stores with the same sets have in common.
+  /// Everything that two stores with the same sets must agree on.
   static func state(_ store: Store) throws -> [String] {
     let lanes = Lane.allCases.map { lane in
       "\(lane) \(store.digest(lane).sum) \(store.heads(lane).map { "\($0)" })"

@@ -1,5 +1,5 @@
-/// Decisions read from the bytes of an input, front to back: so the fuzzer, which changes bytes, changes what
-/// happens. At the end every decision is zero.
+/// Decisions read from the bytes of an input, front to back, so that the fuzzer's changes to bytes change what
+/// happens. Past the end of the input every decision is zero.
 struct Choices {
   private let bytes: [UInt8]
   private var position = 0
@@ -16,7 +16,7 @@ struct Choices {
 
   mutating func flag() -> Bool { byte() & 1 == 1 }
 
-  /// A number from 0 up to, not including, the bound, which is at most 256.
+  /// A number from 0 up to, but not including, the bound, which is at most 256.
   mutating func below(_ bound: Int) -> Int { Int(byte()) % bound }
 
   mutating func pick<Item>(_ items: [Item]) -> Item { items[below(items.count)] }
@@ -27,7 +27,7 @@ struct Choices {
     return word
   }
 
-  /// A number of any size: mostly small, now and then at an edge.
+  /// A number of any size: mostly small, sometimes at a boundary.
   mutating func number() -> UInt64 {
     let first = byte()
     switch first {
@@ -43,7 +43,7 @@ struct Choices {
     (1 << 48) - 1, 1 << 32, (1 << 32) - 1, 1 << 16, 65_535, 256, 255,
   ]
 
-  /// As many bytes as the next ones say, at most `max`.
+  /// As many bytes as the next ones specify, at most `max`.
   mutating func bytes(max: Int) -> [UInt8] {
     let first = Int(byte())
     let length = first < 240 ? first : Int(byte()) << 8 | Int(byte())

@@ -4,16 +4,17 @@ import Waymark
 import WaymarkTesting
 import Wire
 
-/// Lines of the control socket, one request each, carried out by a real node.
+/// Lines of the control socket, one request each, executed by a real node.
 ///
-/// A node takes long to make, so one serves many inputs: the only target where an input finds what others left.
+/// Creating a node is slow, so one serves many inputs: the only target where an input sees the state that earlier
+/// ones left.
 @Sendable func fuzzControl(_ input: [UInt8]) async throws {
   let lines = input.split(separator: UInt8(ascii: "\n"), maxSplits: 15)
   var requests: [ControlRequest] = []
   for line in lines {
     guard let json = try? JSON.parse(Array(line)) else { continue }
     let again = try? JSON.parse(json.bytes())
-    try require(again == json, "JSON changes when it is written again")
+    try require(again == json, "JSON changes when it is re-encoded")
     guard let request = ControlRequest(line: Array(line)), isHarmless(request) else { continue }
     requests.append(request)
   }
@@ -21,12 +22,12 @@ import Wire
   let node = try await ControlGround.shared.node()
   for request in requests {
     guard case .success(let document) = await node.node.answer(to: request) else { continue }
-    try require((try? JSON.parse(document.bytes())) == document, "an answer is no JSON")
+    try require((try? JSON.parse(document.bytes())) == document, "an answer is not valid JSON")
   }
   _ = try await node.node.status()
 }
 
-/// Commands that leave the node's own directory, or wait for somebody, are left out.
+/// Commands that access paths outside the node's directory, or that wait for an event, are skipped.
 private func isHarmless(_ request: ControlRequest) -> Bool {
   let outside = ["export", "import", "backup", "verify", "mirror", "assert", "invite", "wait"]
   return !outside.contains(request.command) && !namesFile(request.arguments)
@@ -41,7 +42,7 @@ private func namesFile(_ json: JSON) -> Bool {
   }
 }
 
-/// The node that requests go to, renewed after a while.
+/// The node that receives the requests, replaced every so often.
 private actor ControlGround {
   static let shared = ControlGround()
 

@@ -2,9 +2,9 @@ import Exchange
 import Records
 import Wire
 
-/// A file of another application that is no JSON of ours: the first byte says how it is read.
+/// A file of another application that is not our JSON: the first byte selects the importer.
 ///
-/// What is read keeps to the rules; a calendar that is written of it is read again, row by row.
+/// Imported records satisfy the rules; a calendar that is exported from them is imported again, row by row.
 @Sendable func fuzzForeignFile(_ input: [UInt8]) throws {
   guard let first = input.first, let plan = foreignPlan(first, Array(input.dropFirst())) else { return }
   for draft in plan.drafts {
@@ -12,16 +12,16 @@ import Wire
       try draft.kind.validate(draft, isNew: true)
     } catch {
       guard draft.kind == Registry.content else {
-        throw BrokenRule("a row was read that may not be written: \(error)")
+        throw BrokenRule("an imported row may not be written: \(error)")
       }
     }
   }
   let source = ExportSource(plan.drafts)
   let calendar = Exporter.file(.ics, from: source, now: Cast.noon)
   guard let again = try? Importer.plan(calendar.bytes, format: .ics) else {
-    throw BrokenRule("a calendar of what was imported is not read")
+    throw BrokenRule("an exported calendar can't be imported")
   }
-  try require(again.skipped.isEmpty, "a calendar of what was imported is not read whole: \(again.skipped)")
+  try require(again.skipped.isEmpty, "an exported calendar is not imported completely: \(again.skipped)")
   _ = Exporter.file(.json, from: source, now: Cast.noon)
   _ = Exporter.folder(.csv, from: source)
   _ = Exporter.folder(.loopCSV, from: source)

@@ -2,8 +2,8 @@ import SecureChannel
 import Sodium
 import Wire
 
-/// Frames of a channel that is open, cut anywhere: the reader finds the frames that are there, and the opener puts
-/// together what a plain model puts together.
+/// Frames of an open channel, split anywhere: the reader finds every frame, and the opener reassembles the same
+/// messages as a plain model.
 func fuzzFrames(_ input: [UInt8]) throws {
   var choices = Choices(input)
   var cuts = Choices(choices.take(16))
@@ -27,7 +27,7 @@ func fuzzFrames(_ input: [UInt8]) throws {
       }
     }
     if rest.isEmpty || found.last?.isEnd == true { break }
-    try require(taken > 0 || step == 0, "a reader that is full of frames gives none")
+    try require(taken > 0 || step == 0, "a full reader returns no frame")
   }
   try require(found == expected, "the frames \(expected) were read as \(found)")
 }
@@ -69,7 +69,7 @@ private func sealed(_ choices: inout Choices, _ counter: inout UInt64) -> [UInt8
   return frame
 }
 
-/// What should come out, worked out over the whole stream at once.
+/// The expected output, computed over the whole stream at once.
 struct FrameModel {
   enum Outcome: Hashable {
     case partial
@@ -85,7 +85,7 @@ struct FrameModel {
       }
     }
 
-    /// Nothing is read behind it.
+    /// Nothing is read after it.
     var isEnd: Bool { self == .closed || self == .refused }
   }
 

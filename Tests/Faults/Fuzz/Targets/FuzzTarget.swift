@@ -1,7 +1,7 @@
-/// One thing that strangers reach, fed with bytes that a fuzzer made up.
+/// One interface that strangers can reach, fed with bytes from the fuzzer.
 ///
-/// A body that finds a rule broken throws; a trap needs no help to be seen. Each input stands alone: what a body
-/// does follows from the bytes and nothing else (but for `control`), so that a finding can be shown again.
+/// A body throws when it finds a broken rule; a trap is detected without help. Each input is independent: what a body
+/// does depends on the bytes alone (except for `control`), so that a finding can be reproduced.
 package struct FuzzTarget: Sendable {
   package enum Body: Sendable {
     case immediate(@Sendable ([UInt8]) throws -> Void)
@@ -11,7 +11,7 @@ package struct FuzzTarget: Sendable {
 
   package let name: String
   package let body: Body
-  /// Inputs to begin with, besides those of the corpus.
+  /// Seed inputs, in addition to those of the corpus.
   package let seeds: @Sendable () throws -> [[UInt8]]
 
   package static let all: [FuzzTarget] = [
@@ -31,7 +31,7 @@ package struct FuzzTarget: Sendable {
     FuzzTarget(name: "backups", body: .waiting(fuzzBackup), seeds: Seeds.backups),
   ]
 
-  /// Runs one input to its end.
+  /// Runs one input to completion.
   package func run(_ input: [UInt8]) async throws {
     switch body {
     case .immediate(let body): try body(input)

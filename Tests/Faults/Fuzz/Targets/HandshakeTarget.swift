@@ -3,7 +3,7 @@ import SecureChannel
 import Sodium
 import Wire
 
-/// Channels from their first byte: two honest ends with somebody on the wire between them, or one honest end and
+/// Channels from their first byte: two honest ends with an attacker on the wire between them, or one honest end and
 /// Mallory, who has keys of her own and follows the handshake as far as she likes.
 func fuzzHandshake(_ input: [UInt8]) throws {
   var choices = Choices(input)
@@ -14,7 +14,7 @@ func fuzzHandshake(_ input: [UInt8]) throws {
   }
 }
 
-/// One end of a channel, and all that it said and heard.
+/// One end of a channel, and everything that it sent and received.
 private struct End: ~Copyable {
   var channel: Channel
   var opening: ChannelOpening?
@@ -31,14 +31,14 @@ private struct End: ~Copyable {
     return channel.output
   }
 
-  /// Takes bytes off the wire as the shell does.
+  /// Consumes bytes from the wire as the shell does.
   mutating func receive(_ bytes: [UInt8]) throws {
     var rest = bytes[...]
     while !rest.isEmpty, !isOver {
       let taken = channel.frames.append(rest)
       rest = rest.dropFirst(taken)
       let events = readEvents()
-      try require(taken > 0 || events > 0 || isOver, "a channel that is full reads nothing")
+      try require(taken > 0 || events > 0 || isOver, "a full channel makes no progress")
     }
   }
 
@@ -67,16 +67,16 @@ private struct End: ~Copyable {
 
   mutating func hangUp() throws {
     try channel.close()
-    // Who hangs up reads no more.
+    // An end that hangs up reads no more.
     isOver = true
   }
 }
 
-/// What Alice shows Bob in message 3.
+/// Alice's payload for Bob in message 3.
 private let payload: [UInt8] = Array("alice's certificates".utf8)
 private let ticket = TicketID(77)
 private let ticketKey = try? SymmetricKey([UInt8](repeating: 9, count: SymmetricKey.count))
-/// What a wrong secret gives.
+/// The result of a wrong secret.
 private let otherKey = try? SymmetricKey([UInt8](repeating: 5, count: SymmetricKey.count))
 
 private func dialler(_ isPairing: Bool, _ key: SymmetricKey?) throws -> End {
@@ -93,7 +93,7 @@ private func responder() throws -> End {
 
 // MARK: On the wire
 
-/// Bytes of one direction, on their way.
+/// Bytes in flight in one direction.
 private struct Direction {
   var waiting: [UInt8] = []
 
@@ -137,8 +137,8 @@ private func meddle(_ choices: inout Choices) throws {
     }
   }
   try checkOpenings(alice.opening, bob.opening, hasSecret: hasSecret || !isPairing)
-  try require(alice.said.starts(with: bob.heard), "Bob heard what Alice did not say")
-  try require(bob.said.starts(with: alice.heard), "Alice heard what Bob did not say")
+  try require(alice.said.starts(with: bob.heard), "Bob received what Alice did not send")
+  try require(bob.said.starts(with: alice.heard), "Alice received what Bob did not send")
 }
 
 private func said(_ choices: inout Choices) -> [UInt8] {
@@ -151,19 +151,20 @@ private func checkOpenings(
   _ alice: ChannelOpening?, _ bob: ChannelOpening?, hasSecret: Bool
 ) throws {
   if let alice {
-    try require(alice.remoteKey == Cast.transport(Cast.bobTransport), "Alice talks to somebody else")
+    try require(alice.remoteKey == Cast.transport(Cast.bobTransport), "Alice is connected to another key")
   }
   guard let bob else { return }
-  try require(hasSecret, "Bob let in somebody without the secret")
-  try require(bob.remoteKey == Cast.transport(Cast.aliceTransport), "Bob talks to somebody else")
-  try require(bob.payload == payload, "Bob was shown what Alice did not show")
-  try require(alice?.handshakeHash == bob.handshakeHash, "two ends of one channel name it differently")
+  try require(hasSecret, "Bob opened the channel without the secret")
+  try require(bob.remoteKey == Cast.transport(Cast.aliceTransport), "Bob is connected to another key")
+  try require(bob.payload == payload, "Bob received another payload than Alice's")
+  try require(
+    alice?.handshakeHash == bob.handshakeHash, "the two ends of a channel have different handshake hashes")
   try require(alice?.purpose == bob.purpose, "two ends of one channel have different purposes")
 }
 
 // MARK: Mallory
 
-/// Mallory dials Bob: her own handshake, with whatever she likes in it.
+/// Mallory dials Bob: her own handshake, with arbitrary payloads.
 private func dialAsMallory(_ choices: inout Choices) throws {
   var bob = try responder()
   let isPairing = choices.flag()
@@ -178,15 +179,16 @@ private func dialAsMallory(_ choices: inout Choices) throws {
   let shown = choices.bytes(max: 8_000)
   try bob.receive(framed(try handshake.write(payload: shown)))
   if let opening = bob.opening {
-    try require(opening.remoteKey == Cast.transport(Cast.malloryTransport), "Bob takes Mallory for another")
-    try require(opening.payload == shown, "Bob was shown something else")
+    try require(
+      opening.remoteKey == Cast.transport(Cast.malloryTransport), "Bob sees another key than Mallory's")
+    try require(opening.payload == shown, "Bob received another payload than Mallory's")
     try readIntroduction(shown, from: opening.remoteKey)
   }
   var sealed = try handshake.finish()
   try talk(&choices, &sealed, to: &bob)
 }
 
-/// Alice dials where Mallory answers: she must never be let on.
+/// Alice dials an address where Mallory answers; the handshake must never succeed.
 private func answerAsMallory(_ choices: inout Choices) throws {
   let isPairing = choices.flag()
   var alice = try dialler(isPairing, ticketKey)
@@ -200,14 +202,14 @@ private func answerAsMallory(_ choices: inout Choices) throws {
       role: .responder, staticKey: Cast.malloryTransport, ephemeral: Cast.agreement("ephemeral of mallory"),
       presharedKey: isPairing ? ticketKey : nil, prologue: preamble)
     guard let hello = frame(Array(first.dropFirst(preamble.count))) else {
-      throw BrokenRule("Alice does not begin as she should")
+      throw BrokenRule("Alice did not send message 1")
     }
     _ = try handshake.read(hello)
     let answer = framed(try handshake.write(payload: choices.flag() ? choices.bytes(max: 200) : []))
     try alice.receive(answer + choices.rest())
   }
-  try require(alice.opening == nil, "Alice opened a channel to somebody she does not know")
-  try require(alice.takeOutput().isEmpty, "Alice showed herself to somebody she does not know")
+  try require(alice.opening == nil, "Alice opened a channel to an unknown key")
+  try require(alice.takeOutput().isEmpty, "Alice sent her introduction to an unknown key")
 }
 
 private func mallorysPreamble(_ choices: inout Choices, _ isPairing: Bool) -> [UInt8] {
@@ -217,7 +219,7 @@ private func mallorysPreamble(_ choices: inout Choices, _ isPairing: Bool) -> [U
   return preamble
 }
 
-/// Sealed frames of any content: whatever Bob makes of them, he hears only what a message is.
+/// Sealed frames of any content: whatever Bob does with them, he only accepts valid messages.
 private func talk(_ choices: inout Choices, _ sealed: inout SealedChannel, to bob: inout End) throws {
   for _ in 0..<20 where !choices.isAtEnd {
     var output: [UInt8] = []
@@ -234,20 +236,20 @@ private func framed(_ message: [UInt8]) -> [UInt8] {
   [UInt8(truncatingIfNeeded: message.count >> 8), UInt8(truncatingIfNeeded: message.count)] + message
 }
 
-/// The content of the one frame that the bytes are.
+/// The content of the one frame in the bytes.
 private func frame(_ bytes: [UInt8]) -> ArraySlice<UInt8>? {
   guard bytes.count >= 2, bytes.count == 2 + Int(bytes[0]) << 8 + Int(bytes[1]) else { return nil }
   return bytes[2...]
 }
 
-/// What a node does next with what message 3 carried.
+/// What a node does next with the payload of message 3.
 private func readIntroduction(_ bytes: [UInt8], from transport: TransportKey) throws {
   guard let introduction = try? Introduction(bytes) else { return }
-  try require(introduction.encoded == bytes, "an introduction was accepted that nobody sends")
+  try require(introduction.encoded == bytes, "a non-canonical introduction was accepted")
   guard var circle = try? Circle(genesis: Cast.genesis, developmentIssuer: nil) else { return }
   let before = circle.setHash
   guard let admitted = try? circle.admit(introduction, authenticated: transport) else {
     return try require(circle.setHash == before, "statements of a stranger entered the circle")
   }
-  try require(admitted.member?.transport == transport, "a member came in with another one's key")
+  try require(admitted.member?.transport == transport, "a member was admitted with another member's key")
 }

@@ -4,7 +4,7 @@ import Sodium
 import Storage
 import Wire
 
-/// An honest device without sockets: its core, its store, and the shell between them, as the node has it.
+/// An honest device without sockets: its core, its store, and the shell between them, as in the node.
 final class Host {
   let name: String
   let key: SigningKey
@@ -14,7 +14,7 @@ final class Host {
   private var timers: [ReplicaTimer: (due: Moment, order: Int)] = [:]
   private var order = 0
   private var operations: UInt64 = 0
-  /// What goes out: messages and ends of links, in order.
+  /// Outgoing messages and closed links, in order.
   var sent: [(link: LinkID, what: Sent)] = []
 
   enum Sent {
@@ -152,7 +152,7 @@ final class Host {
 
   // MARK: The person
 
-  /// Writes something, as long as the circle lets this device write.
+  /// Writes something, as long as the circle allows this device to write.
   func write(_ choices: inout Choices, now: Moment) throws -> [VerifiedChangeSet] {
     guard circle.evaluation.isMember(device) else { return [] }
     operations += 1
@@ -166,21 +166,22 @@ final class Host {
     }
     let report = try store.commit(sets, horizon: Clock(raw: .max))
     let items = zip(sets, report.placements).map { Committed.Item(set: $0, link: nil, placement: $1) }
-    try require(report.placements.allSatisfy(\.isPlace), "an own write has no place: \(report.placements)")
+    try require(report.placements.allSatisfy(\.isPlace), "an own write was not placed: \(report.placements)")
     try handle(.committed(committed(items, report)), now: now)
     return sets
   }
 
-  /// What the core believes is what the store holds.
+  /// The core's state matches the store's content.
   func check() throws {
     for lane in Lane.allCases {
       try require(
-        replica[lane].heads == Heads(store.heads(lane)), "\(name)'s core has other heads than its store")
+        replica[lane].heads == Heads(store.heads(lane)), "\(name)'s core and store have different heads")
       try require(
-        replica[lane].digest == store.digest(lane), "\(name)'s core has another digest than its store")
+        replica[lane].digest == store.digest(lane), "\(name)'s core and store have different digests")
     }
     let kept = try store.statements().map { try Statement($0).id }
-    try require(Set(kept).isSubset(of: circle.ids), "\(name) keeps statements that it does not hold")
+    try require(
+      Set(kept).isSubset(of: circle.ids), "\(name)'s store holds statements that its circle does not")
   }
 }
 

@@ -8,21 +8,21 @@ import Wire
 @Sendable func fuzzRitualist(_ input: [UInt8]) throws { try fuzzImport(input, .ritualist) }
 @Sendable func fuzzTravelingSnails(_ input: [UInt8]) throws { try fuzzImport(input, .travelingSnails) }
 
-/// A file of another application: what is read of it keeps to the rules, can be written and kept, and comes out
-/// as a file that says the same.
+/// A file of another application: its records satisfy the rules, can be written and stored, and are exported to an
+/// equivalent file.
 private func fuzzImport(_ input: [UInt8], _ format: ExchangeFormat) throws {
   guard let plan = try? Importer.plan(input, format: format) else { return }
   for draft in plan.drafts {
     do throws(FieldError) {
       try draft.kind.validate(draft, isNew: false)
     } catch {
-      throw BrokenRule("a row was read that may not be written: \(error)")
+      throw BrokenRule("an imported row may not be written: \(error)")
     }
   }
   guard let first = exported(plan, format), let second = exported(first, format) else {
-    throw BrokenRule("an export of what was imported is not read")
+    throw BrokenRule("an export of imported records can't be imported")
   }
-  try require(second.drafts == first.drafts, "a file changes when it goes out and comes in again")
+  try require(second.drafts == first.drafts, "a file changes when it is exported and imported")
   try write(plan.drafts)
 }
 
@@ -31,7 +31,7 @@ private func exported(_ plan: ImportPlan, _ format: ExchangeFormat) -> ImportPla
   return try? Importer.plan(file.bytes, format: format)
 }
 
-/// Writes the drafts as a node does, and keeps them.
+/// Writes and stores the drafts as a node does.
 private func write(_ drafts: [RecordDraft]) throws {
   guard !drafts.isEmpty else { return }
   let log = LogKey(device: DeviceKey(Cast.alice), incarnation: Scribe.incarnations[0], lane: .records)
@@ -48,12 +48,12 @@ private func write(_ drafts: [RecordDraft]) throws {
   do throws(ChangeSetError) {
     sets = try author.write(entries, operation: operation, wall: Cast.noon)
   } catch {
-    // A record may be larger than a set; a node says so and writes nothing.
-    guard case .invalid = error else { throw BrokenRule("what was read can't be written: \(error)") }
+    // A record may be larger than a set; a node reports this and writes nothing.
+    guard case .invalid = error else { throw BrokenRule("imported records can't be written: \(error)") }
     return
   }
   let store = try Store.inMemory()
   let report = try store.commit(sets, horizon: Clock(raw: .max))
-  try require(report.placements.allSatisfy { $0 == .place(folds: true) }, "an import has no place")
+  try require(report.placements.allSatisfy { $0 == .place(folds: true) }, "an import was not placed")
   for kind in report.entries.keys { _ = try store.records(RecordQuery(kind)) }
 }

@@ -4,7 +4,7 @@ import Replication
 import Sodium
 import Wire
 
-/// Signs statements for anybody: of every kind, with every kind of mistake.
+/// Signs statements for any device: of every kind, with every kind of mistake.
 struct Notary {
   private let signers: [SigningKey]
   private var ids: [StatementID] = [StatementID(Cast.circle.raw)]
@@ -12,12 +12,12 @@ struct Notary {
 
   init(_ signers: [SigningKey] = Cast.everyone) { self.signers = signers }
 
-  /// The next statement; nil if what the choices ask for is none.
+  /// The next statement; nil if the choices describe an invalid one.
   mutating func statement(_ choices: inout Choices) throws -> Statement? {
     let key = choices.pick(signers)
     guard let (kind, written) = body(&choices, by: key) else { return forkProof(&choices) }
     var body = written
-    // Few edits, so that some bodies are still read.
+    // Few edits, so that some bodies can still be read.
     for _ in 0..<max(0, choices.below(8) - 5) { bend(&body, &choices) }
     guard let statement = try? Statement(Self.envelope(kind, body, by: key)) else { return nil }
     ids.append(statement.id)
@@ -119,7 +119,7 @@ struct Notary {
       serial: Bytes16(0, UInt64(choices.byte())), source: "shop")
   }
 
-  /// A body of a kind that this version does not know.
+  /// A body of a kind unknown to this version.
   private func raw(_ choices: inout Choices, _ signer: DeviceKey) -> [UInt8] {
     var writer = CBORWriter()
     let value = Scribe.value(&choices)
@@ -135,7 +135,7 @@ struct Notary {
     return writer.bytes
   }
 
-  /// Two sets of Mallory's, for one place or not.
+  /// Two sets of Mallory's, for the same position or not.
   private mutating func forkProof(_ choices: inout Choices) -> Statement? {
     for _ in 0..<2 { _ = scribe.write(&choices, as: [Cast.mallory]) }
     guard !scribe.written.isEmpty else { return nil }

@@ -5,12 +5,12 @@ import Replication
 import Sodium
 import Wire
 
-/// Writes change sets in anybody's name, right ones and wrong ones: the choices say what follows what.
+/// Writes valid and invalid change sets in any device's name: the choices determine what follows what.
 struct Scribe {
   /// Every set written so far.
   private(set) var written: [VerifiedChangeSet] = []
 
-  /// The next set; nil if what the choices ask for is none.
+  /// The next set; nil if the choices describe an invalid one.
   mutating func write(_ choices: inout Choices, as authors: [SigningKey]) -> VerifiedChangeSet? {
     let key = choices.pick(authors)
     let lane: Lane = choices.below(3) == 0 ? .settings : .records
@@ -29,12 +29,12 @@ struct Scribe {
     return sets?.last
   }
 
-  /// Sets of others, on which those to come may stand.
+  /// Sets of other authors, on which new ones may depend.
   mutating func note(_ sets: [VerifiedChangeSet]) { written += sets }
 
   static let incarnations = [Incarnation(Bytes16(7, 1)), Incarnation(Bytes16(7, 2))]
 
-  /// Mostly the newest of the log, else any of it: then the log forks.
+  /// Mostly the newest of the log, sometimes an older one: then the log forks.
   private func predecessor(_ choices: inout Choices, in log: LogKey) -> VerifiedChangeSet? {
     let before = written.filter { $0.header.log == log }
     guard !before.isEmpty else { return nil }
@@ -69,7 +69,7 @@ struct Scribe {
       Self.drafts(&choices, position.log.lane), operation: operation, wall: wall(&choices))
   }
 
-  /// Around noon, parked, long ago, or at an end of time.
+  /// Around noon, far enough ahead to be parked, long ago, or at either end of time.
   private func wall(_ choices: inout Choices) -> Moment {
     switch choices.below(16) {
     case 0: Cast.noon + Limits.clockDriftMilliseconds + Moment(choices.byte())
@@ -93,10 +93,10 @@ struct Scribe {
     }
   }
 
-  /// One of few records of each kind, so that writes meet.
+  /// One of few records of each kind, so that writes collide.
   static func key(_ choices: inout Choices, _ lane: Lane) -> RecordKey {
     let number = choices.pick(lane == .settings ? settingKinds : recordKinds)
-    guard let kind = KindNumber(number) else { preconditionFailure("\(number) is no kind") }
+    guard let kind = KindNumber(number) else { preconditionFailure("\(number) is not a kind") }
     return RecordKey(kind: kind, id: id(&choices))
   }
 
@@ -127,7 +127,7 @@ struct Scribe {
     return fields.map { (field: $0.key, value: $0.value) }
   }
 
-  /// A value of any type: of the right one now and then.
+  /// A value of any type, sometimes of the right one.
   static func value(_ choices: inout Choices, depth: Int = 1) -> Value {
     switch choices.below(depth < 4 ? 14 : 10) {
     case 0: return .null

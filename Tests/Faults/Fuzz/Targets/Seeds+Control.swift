@@ -2,7 +2,7 @@ import JSONDocument
 import Wire
 
 extension Seeds {
-  /// Requests as the command line sends them, several to an input.
+  /// Requests as the command line sends them, several per input.
   @Sendable static func control() throws -> [[UInt8]] {
     let fields = #"{"fields":[["name","Rome"],["notes","x"]]}"#
     let lines = [
@@ -21,7 +21,7 @@ extension Seeds {
       line("habit.untick", #"{"id":"Read"}"#),
       line("habit.set", #"{"id":"Read","value":"5","date":"2026-05-03T10:00:00Z"}"#),
       line("category.add", #"{"fields":[["name","health"],["key","health"]]}"#),
-      line("log.list", #"{"habit":"Read"}"#),
+      line("entry.list", #"{"habit":"Read"}"#),
       line("profile.show"), line("profile.set", #"{"fields":[["name","Ann"],["appearance","dark"]]}"#),
       line("settings.list"), line("settings.set", #"{"key":"colorScheme","value":"dark"}"#),
       line("settings.get", #"{"key":"colorScheme"}"#), line("settings.unset", #"{"key":"colorScheme"}"#),

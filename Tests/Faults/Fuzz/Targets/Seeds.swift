@@ -7,9 +7,9 @@ import Replication
 import SecureChannel
 import Wire
 
-/// Inputs to begin with: the vectors of the protocol, and examples that this program makes.
+/// Seed inputs: the vectors of the protocol, and examples that this program generates.
 enum Seeds {
-  /// No seed is longer: what is short is changed sooner.
+  /// The size limit of a seed: short inputs are mutated faster.
   private static let bytesMax = 6_000
 
   @Sendable static func cbor() throws -> [[UInt8]] {
@@ -40,7 +40,7 @@ enum Seeds {
     return messages.map(\.encoded).filter { $0.count <= 2 * bytesMax }
   }
 
-  /// For targets that read operations: any bytes are some.
+  /// For targets that read operations: any bytes will do.
   @Sendable static func operations() throws -> [[UInt8]] {
     (1...16).map { seed in
       var random = SplitMix(seed: UInt64(seed))
@@ -126,14 +126,15 @@ enum Seeds {
 
   // MARK: Vectors
 
-  /// Every byte string of a file of vectors.
+  /// Every byte string in a vector file.
   private static func vectors(_ name: String) throws -> [[UInt8]] {
     try strings(name).compactMap { bytesFromHexadecimal($0) }.filter { !$0.isEmpty && $0.count <= bytesMax }
   }
 
-  /// Every text of a file of vectors, once, in its order.
+  /// Every text in a vector file, without duplicates, in order.
   private static func strings(_ name: String) throws -> [String] {
-    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
       .deletingLastPathComponent().deletingLastPathComponent()
     let file = root.appending(path: "Protocol/vectors").appending(path: name)
     var known: Set<String> = []

@@ -5,9 +5,9 @@ import Sodium
 import Storage
 import Wire
 
-/// Sessions: Alice and Bob talk and write, and Mallory, a member with keys of her own, says to both whatever the
-/// operations in the input make up. Nothing stops a core or its store; what a core believes is what its store
-/// holds; and once Mallory is gone, the two agree on everything.
+/// Sessions: Alice and Bob talk and write, and Mallory, a member with keys of her own, sends both whatever the
+/// operations in the input describe. No core or store stops; each core's state matches its store; and once Mallory
+/// has left, the two agree on everything.
 func fuzzSession(_ input: [UInt8]) throws {
   var choices = Choices(input)
   let first = choices.byte()
@@ -18,7 +18,7 @@ func fuzzSession(_ input: [UInt8]) throws {
   try play.end()
 }
 
-/// One run: the stage, and what Mallory knows and has.
+/// One run: the stage, and Mallory's knowledge and links.
 private struct Play {
   private(set) var stage: Stage
   private var scribe = Scribe()
@@ -34,7 +34,7 @@ private struct Play {
     self.isThorough = isThorough
   }
 
-  /// Everybody is connected and has compared notes: where most runs begin.
+  /// Everybody is connected and has compared heads: the state where most runs begin.
   mutating func begin() throws {
     try stage.connectHosts()
     for host in stage.hosts.indices { try dial(host, introduction: ownIntroduction(of: host)) }
@@ -58,7 +58,7 @@ private struct Play {
     }
   }
 
-  /// Mallory goes; the two meet again, and agree.
+  /// Mallory leaves; the two meet again, and agree.
   mutating func end() throws {
     try stage.hangUpMallory()
     try stage.cutHosts()
@@ -67,21 +67,22 @@ private struct Play {
     try stage.run(30_000)
     for host in stage.hosts { try host.check() }
     try checkAgreement()
-    // A rebuild takes as long as all the rest.
+    // A rebuild takes as long as everything else together.
     if isThorough { try StoreCheck.check(stage.hosts[0].store) }
   }
 
   private func checkAgreement() throws {
     let (alice, bob) = (stage.hosts[0], stage.hosts[1])
     for host in stage.hosts {
-      // Mallory may have been an admin, and have used it: revoked one, or certified another transport key for it.
+      // Mallory may have been an admin and have used it to revoke a member, or to certify another transport key for
+      // it.
       for other in stage.hosts {
         guard host.circle.evaluation.members[other.device]?.transport == other.transport else { return }
       }
     }
     try require(alice.circle.setHash == bob.circle.setHash, "Alice and Bob hold different statements")
     try require(
-      alice.replica.session(with: bob.device) != nil, "Alice and Bob do not talk to each other any more")
+      alice.replica.session(with: bob.device) != nil, "Alice and Bob are no longer connected")
     for lane in Lane.allCases where lane == .settings || isPremium {
       try require(
         alice.store.heads(lane) == bob.store.heads(lane),
@@ -91,7 +92,7 @@ private struct Play {
     }
     try StoreCheck.checkEqual(alice.store, bob.store)
     try require(
-      alice.replica.session(with: bob.device)?.isInSync == true, "Alice and Bob are equal and do not notice")
+      alice.replica.session(with: bob.device)?.isInSync == true, "Alice and Bob are equal but not in sync")
   }
 
   private var isPremium: Bool {
@@ -129,15 +130,15 @@ private struct Play {
     try stage.say(bytes, on: link)
   }
 
-  /// A host asks Mallory, whose answer may come later.
+  /// A host sends Mallory a request, which she may answer later.
   private mutating func ask(_ choices: inout Choices, _ host: Int) throws {
     guard let link = links[host], stage.isOpen(link) else { return }
     try stage.happen(.ask(link, choices.flag() ? .records : .settings, Words.question(&choices)), at: host)
   }
 
-  // MARK: What Mallory says
+  // MARK: Mallory's messages
 
-  /// Something she heard, or a message of her own, with a few bytes changed.
+  /// A message that she received, or one of her own, with a few bytes changed.
   private mutating func bend(_ choices: inout Choices, to host: Int) throws {
     let own = try message(&choices, about: host)
     let heard = stage.heard

@@ -9,9 +9,9 @@ struct Stage {
   /// The hosts at the ends of each link: both, or one and Mallory.
   private var links: [LinkID: Set<Int>] = [:]
   private var linkCount: UInt64 = 0
-  /// Messages on their way between the hosts.
+  /// Messages in flight between the hosts.
   private var traffic: [(link: LinkID, to: Int, what: Host.Sent)] = []
-  /// What Mallory has heard last.
+  /// The latest messages that Mallory received.
   private(set) var heard: [Message] = []
 
   init(malloryIsAdmin: Bool) throws {
@@ -29,7 +29,7 @@ struct Stage {
 
   // MARK: Links
 
-  /// Alice dials Bob, unless they are connected or one would not have the other.
+  /// Alice dials Bob, unless they are connected or one would not admit the other.
   mutating func connectHosts() throws {
     guard !links.values.contains(where: { $0.count == 2 }) else { return }
     guard hosts[0].circle.evaluation.member(transport: hosts[1].transport) != nil,
@@ -79,7 +79,7 @@ struct Stage {
 
   // MARK: Messages
 
-  /// Mallory says something; bytes that are no message end the link, as in the node.
+  /// Mallory sends a message; bytes that are not a message end the link, as in the node.
   mutating func say(_ bytes: [UInt8], on link: LinkID) throws {
     guard let ends = links[link], let host = ends.first else { return }
     guard let message = try? Message(decoding: bytes) else { return try hangUp(link) }
@@ -87,7 +87,7 @@ struct Stage {
     try collect()
   }
 
-  /// Something that happens at a host.
+  /// An event at a host.
   mutating func happen(_ input: Input, at host: Int) throws {
     try hosts[host].handle(input, now: now)
     try collect()
@@ -100,7 +100,7 @@ struct Stage {
     return sets
   }
 
-  /// Takes what the hosts send; what Mallory gets she keeps for a while.
+  /// Collects what the hosts send; Mallory keeps her messages for a while.
   private mutating func collect() throws {
     for index in hosts.indices {
       let sent = hosts[index].sent
@@ -120,7 +120,7 @@ struct Stage {
 
   mutating func forgetHeard() { heard = [] }
 
-  /// Delivers what is on its way, oldest first.
+  /// Delivers the messages in flight, oldest first.
   mutating func deliver(_ count: Int) throws {
     for _ in 0..<count where !traffic.isEmpty {
       let (link, host, what) = traffic.removeFirst()
@@ -129,7 +129,7 @@ struct Stage {
       case .message(let message):
         let bytes = message.encoded
         guard let read = try? Message(decoding: bytes) else {
-          throw BrokenRule("\(hosts[1 - host].name) sent what is no message: \(message)")
+          throw BrokenRule("\(hosts[1 - host].name) sent an invalid message: \(message)")
         }
         try hosts[host].handle(.received(link, read), now: now)
       case .end:
@@ -148,7 +148,7 @@ struct Stage {
     while true {
       try deliver(traffic.count)
       turns += 1
-      try require(turns < 20_000, "the hosts talk without end")
+      try require(turns < 20_000, "the hosts never stop sending")
       guard traffic.isEmpty else { continue }
       guard let due = hosts.compactMap(\.nextTimer).min(), due <= end else { break }
       now = max(now, due)

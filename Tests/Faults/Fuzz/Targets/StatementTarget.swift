@@ -4,8 +4,8 @@ import Replication
 import Sodium
 import Wire
 
-/// Statements of a circle: bodies of every kind, bent and validly signed, taken in by two nodes in different orders.
-/// What they say taken together must not depend on the order.
+/// Statements of a circle: bodies of every kind, mutated and validly signed, received by two nodes in different
+/// orders. Their combined effect must not depend on the order.
 func fuzzStatements(_ input: [UInt8]) throws {
   var choices = Choices(input)
   guard choices.below(4) > 0 else { return try readStatement(choices.rest()) }
@@ -20,8 +20,8 @@ func fuzzStatements(_ input: [UInt8]) throws {
   for statement in statements { _ = one.insert([statement]) }
   other.insert(Array(statements.reversed()))
   try require(
-    one.ids == other.ids && one.setHash == other.setHash, "two orders of arrival leave other statements")
-  try require(said(by: one) == said(by: other), "the order of arrival decides who is in the circle")
+    one.ids == other.ids && one.setHash == other.setHash, "two orders of arrival leave different statements")
+  try require(said(by: one) == said(by: other), "the result depends on the order of arrival")
   try introduceEveryone(of: one)
   try admitEve(to: one, &choices)
 }
@@ -32,7 +32,7 @@ private func readStatement(_ bytes: [UInt8]) throws {
   if let statement = try? Statement(bytes) { try checkForm(statement) }
 }
 
-/// Accepted bytes are those that a correct node writes.
+/// Accepted bytes are exactly those that a correct node writes.
 private func checkForm(_ statement: Statement) throws {
   var reader = CBORReader(statement.bytes)
   try reader.array(exactly: 3)
@@ -49,12 +49,12 @@ private func checkForm(_ statement: Statement) throws {
     case .addresses(let content): content.encoded
     case .forkProof, .unknown: nil
     }
-  if let encoded { try require(encoded == body, "a statement was accepted that nobody writes") }
+  if let encoded { try require(encoded == body, "a non-canonical statement was accepted") }
 }
 
-// MARK: What follows
+// MARK: Consequences
 
-/// Everything that can be asked of a circle, in an order of its own.
+/// Everything that can be queried of a circle, in a fixed order.
 private func said(by circle: Circle) -> [String] {
   let evaluation = circle.evaluation
   var lines = evaluation.members.values.map { "\($0)" }.sorted()
@@ -85,8 +85,8 @@ private func text(_ admission: Admission) -> String {
   return "\(cuts.map { $0.sorted().map(\.description) }.sorted { $0.lexicographicallyPrecedes($1) })"
 }
 
-/// Every member can show itself to a node that knows nothing but the genesis; not so one whose transport key was
-/// once another device's, which that node may not know to have a new one.
+/// Every member can introduce itself to a node that knows nothing but the genesis, except one whose transport key
+/// once belonged to another device: that node may not know the other device's new key.
 private func introduceEveryone(of circle: Circle) throws {
   let owners = transportOwners(circle)
   for member in circle.evaluation.members.values where owners[member.transport]?.count == 1 {
@@ -96,7 +96,7 @@ private func introduceEveryone(of circle: Circle) throws {
     var stranger = try circleOfOne()
     let read = try Introduction(introduction.encoded)
     let admitted = try stranger.admit(read, authenticated: member.transport)
-    try require(admitted.member?.device == member.device, "a member is taken for another")
+    try require(admitted.member?.device == member.device, "a member is admitted as another")
   }
 }
 
@@ -109,19 +109,20 @@ private func transportOwners(_ circle: Circle) -> [TransportKey: Set<DeviceKey>]
   return owners
 }
 
-/// Eve asks every admin to take her in, and reads the answer.
+/// Eve asks every admin to admit her, and reads the answer.
 private func admitEve(to circle: Circle, _ choices: inout Choices) throws {
   let hash = [UInt8](repeating: 5, count: 32)
   let transport = choices.pick(Cast.transports)
   let request = try JoinRequest(
     JoinRequest(key: Cast.eve, transport: transport, name: "eve", handshakeHash: hash).encoded)
-  try require(request.isProven(handshakeHash: hash, authenticated: transport), "a proof does not hold")
+  try require(
+    request.isProven(handshakeHash: hash, authenticated: transport), "the proof of a join request is invalid")
   for key in Cast.everyone {
     let answer = try circle.admit(request, role: .member, by: key, at: 9)
     guard case .accepted(let statements) = try JoinReply(answer.reply.encoded) else { continue }
     let ticket = Ticket(
       circle: circle.id, transport: transport, addresses: [], secret: .zero, expiry: Cast.noon)
     let joined = Circle.joined(statements, ticket: ticket, device: request.device, transport: transport)
-    try require(joined != nil, "a joiner that was taken in does not find itself in the circle")
+    try require(joined != nil, "an admitted joiner is not a member of the received circle")
   }
 }

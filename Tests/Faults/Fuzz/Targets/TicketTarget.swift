@@ -11,7 +11,7 @@ func fuzzTicket(_ input: [UInt8]) throws {
   case 3:
     let bytes = choices.rest()
     guard let request = try? JoinRequest(bytes) else { return }
-    try require(request.encoded == bytes, "a request was accepted that nobody sends")
+    try require(request.encoded == bytes, "a non-canonical request was accepted")
     _ = request.isProven(handshakeHash: [1], authenticated: request.transport)
   case 4: try readReply(choices.rest())
   default: try useLedger(&choices)
@@ -20,11 +20,11 @@ func fuzzTicket(_ input: [UInt8]) throws {
 
 private func readLine(_ line: String) throws {
   guard let ticket = try? Ticket(line: line) else { return }
-  try require((try? Ticket(line: ticket.line)) == ticket, "a ticket changes when it is written again")
+  try require((try? Ticket(line: ticket.line)) == ticket, "a ticket changes when it is re-encoded")
   _ = (ticket.id, ticket.preSharedKey)
 }
 
-/// The line of a payload, whatever it says, with the checksum that belongs to it.
+/// The ticket line of an arbitrary payload, with a matching checksum.
 func ticketLine(_ payload: [UInt8]) -> String {
   let checksum = blake2b256(HashPrefix("waymark/ticket-checksum/v1\0"), payload).bytes.prefix(4)
   var (digits, buffer, bits) = ("", UInt32(0), 0)
@@ -44,16 +44,16 @@ func ticketLine(_ payload: [UInt8]) -> String {
 private func readReply(_ bytes: [UInt8]) throws {
   guard let reply = try? JoinReply(bytes) else { return }
   if case .accepted(let statements) = reply {
-    try require(reply.encoded == bytes, "a reply was accepted that nobody sends")
+    try require(reply.encoded == bytes, "a non-canonical reply was accepted")
     let ticket = Ticket(
       circle: Cast.circle, transport: Cast.transports[0], addresses: [], secret: .zero, expiry: Cast.noon)
     let circle = Circle.joined(
       statements, ticket: ticket, device: DeviceKey(Cast.alice), transport: Cast.transports[0])
-    try require(circle.map { $0.id == Cast.circle } ?? true, "a joiner entered another circle")
+    try require(circle.map { $0.id == Cast.circle } ?? true, "a joiner accepted another circle")
   }
 }
 
-/// A ticket is spent once, within its time, by one key, whatever is asked in between.
+/// A ticket is used once, before it expires, by one key, whatever requests come in between.
 private func useLedger(_ choices: inout Choices) throws {
   var ledger = TicketLedger()
   var tickets: [Ticket] = []
@@ -77,7 +77,7 @@ private func useLedger(_ choices: inout Choices) throws {
         (try? ledger.role(of: ticket.id, for: joiner, at: now)) != nil
       else { continue }
       ledger.spend(ticket.id, on: joiner)
-      try require(now < ticket.expiry, "a ticket was good after its time")
+      try require(now < ticket.expiry, "a ticket was accepted after its expiry")
       try require(joiners[ticket.id] ?? joiner == joiner, "two devices joined with one ticket")
       joiners[ticket.id] = joiner
     }

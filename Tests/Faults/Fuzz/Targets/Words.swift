@@ -2,7 +2,7 @@ import Membership
 import Replication
 import Wire
 
-/// Parts of messages, true and untrue.
+/// Parts of messages, valid and invalid.
 enum Words {
   static func question(_ choices: inout Choices) -> Question {
     switch choices.below(4) {
@@ -14,7 +14,7 @@ enum Words {
     }
   }
 
-  /// A place in a log: a real one, one behind its end, or one of nobody's.
+  /// A position in a log: an existing one, one past its end, or one in a log that does not exist.
   private static func place(
     _ choices: inout Choices, _ lane: Lane, _ sets: [VerifiedChangeSet]
   ) -> (log: LogKey, sequence: UInt64, id: ChangeSetID) {
@@ -54,7 +54,7 @@ enum Words {
     return ids
   }
 
-  /// What a host itself would say, with some of it made up.
+  /// What a host itself would send, with some of it invented.
   static func summary(_ choices: inout Choices, like host: Host, now: Moment) -> Message {
     func state(_ lane: Lane, _ choices: inout Choices) -> Summary.LaneState {
       let held = host.replica[lane]

@@ -1,7 +1,7 @@
 import CrashImages
 import Foundation
 
-/// `Images [NAME]`: every image of every moment of all scenarios, or of those whose name holds a word.
+/// `Images [NAME]`: every image of every moment of all scenarios, or of those whose name contains a word.
 let word = CommandLine.arguments.dropFirst().first ?? ""
 let fixture = URL(filePath: #filePath).appending(path: "../../../../Fixtures/schema-1/store.db").standardized
 let props = try Props(oldStore: [UInt8](Data(contentsOf: fixture)))

@@ -64,7 +64,7 @@ struct Cast {
   }
 }
 
-/// Who writes: a key and the logs of one incarnation.
+/// An author: a key and the logs of one incarnation.
 struct Writer {
   let circle: CircleID
   let key: SigningKey
@@ -78,7 +78,7 @@ struct Writer {
 
   func log(_ lane: Lane) -> LogKey { LogKey(device: DeviceKey(key), incarnation: incarnation, lane: lane) }
 
-  /// The sets of one operation, built on what a store holds; the time names the operation.
+  /// The sets of one operation, built on a store's content; the time identifies the operation.
   func draft(on store: Store, at wall: Moment, _ drafts: [EntryDraft]) throws -> [VerifiedChangeSet] {
     let operation = OperationDraft(
       id: OperationID(Bytes16(incarnation.raw.word0, UInt64(wall))), verb: "test")

@@ -2,12 +2,12 @@ import SQLite
 import VirtualDisk
 import Wire
 
-/// What a run over failing operations found.
+/// Results of a run with failing operations.
 package struct FaultFigures: Sendable {
   package var runs = 0
-  /// Runs in which the fault was felt.
+  /// Runs in which the fault had an effect.
   package var fired = 0
-  /// Runs in which a step went on in spite of it.
+  /// Runs in which a step succeeded in spite of it.
   package var borne = 0
   package var failures: [String] = []
 
@@ -21,10 +21,10 @@ package struct FaultFigures: Sendable {
   }
 }
 
-/// Every operation of a scenario's steps fails, once and from then on: the step must say so by name, memory and disk
-/// must agree that it has not happened, and when the fault is gone it must work.
+/// Every operation of a scenario's steps fails, once or from then on: the step must throw the expected error, memory
+/// and disk must agree that it has not happened, and once the fault is gone it must succeed.
 package final class FaultRun {
-  /// A kind of fault, and the operations that it comes at.
+  /// A kind of fault, and the operations that it affects.
   struct Kind: Sendable {
     let name: String
     let fault: FileFault
@@ -43,7 +43,7 @@ package final class FaultRun {
   private var random: SplitMix
   private var figures = FaultFigures()
 
-  /// - Parameter share: tries one in so many operations, drawn at random.
+  /// - Parameter share: tries one in this many operations, drawn at random.
   package static func run(
     _ scenario: Scenario, _ props: Props, seed: UInt64, share: Int = 1
   ) throws -> FaultFigures {
@@ -72,7 +72,7 @@ package final class FaultRun {
     return stage
   }
 
-  /// How many operations of each kind a step takes.
+  /// How many operations of each kind a step performs.
   private func operations(of step: Int) throws -> [Int] {
     let stage = try stage(before: step)
     let before = stage.disk.counters.operations
@@ -118,7 +118,7 @@ package final class FaultRun {
       figures.borne += 1
     }
     let after = [observations.after].compactMap { $0 }
-    try expect(stage, after, "after another attempt")
+    try expect(stage, after, "after a retry")
     for image in images {
       let other = try Stage(image, props)
       try other.open()
@@ -130,20 +130,20 @@ package final class FaultRun {
     try expect(stage, after, "after the next start")
   }
 
-  /// SQLITE_CANTOPEN: the file is not there, or may not be opened.
+  /// SQLITE_CANTOPEN: the file is missing, or may not be opened.
   private static let cannotOpen: Int32 = 14
 
   private func expectNamed(_ error: any Error, _ kind: Kind) throws {
     guard let error = error as? SQLiteError else { throw Finding("unnamed: \(error)") }
     let isNamed =
       kind.fault == .noRoom ? error.isFull : error.isInputOutput || error.code & 0xff == Self.cannotOpen
-    guard isNamed else { throw Finding("\(kind.name), but it says \(error)") }
+    guard isNamed else { throw Finding("\(kind.name), but the error is \(error)") }
   }
 
   private func expect(_ stage: Stage, _ allowed: [Observation], _ when: String) throws {
     let found = try stage.observe()
     guard !allowed.contains(found) else { return }
     let wanted = allowed.map(\.description).joined(separator: " or ")
-    throw Finding("\(when) holds \(found) where there must be \(wanted)")
+    throw Finding("\(when) the store holds \(found) instead of \(wanted)")
   }
 }

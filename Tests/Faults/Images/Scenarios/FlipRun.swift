@@ -5,14 +5,14 @@ import Storage
 import VirtualDisk
 import Wire
 
-/// What a run over turned bits found.
+/// Results of a run with flipped bits.
 package struct FlipFigures: Sendable {
   package var flips = 0
-  /// The store could not be opened: its own tables or the file say so.
+  /// Flips after which the store could not be opened: its own tables or SQLite detected them.
   package var refused = 0
   /// Flips that altered the bytes of a change set.
   package var altered = 0
-  /// Flips in the write-ahead log that took the newest transactions with them.
+  /// Flips in the write-ahead log that discarded the newest transactions.
   package var older = 0
   /// Flips that a deep verification found, whatever they hit.
   package var found = 0
@@ -21,8 +21,8 @@ package struct FlipFigures: Sendable {
   package init() {}
 }
 
-/// Single bits of a store's files turn round at random: nothing ends the process, no altered change set is served to
-/// a peer, and a deep verification finds each one.
+/// Flips single bits of a store's files at random: the process never ends, no altered change set is served to a peer,
+/// and a deep verification finds each one.
 package final class FlipRun {
   private let props: Props
   private var random: SplitMix
@@ -30,7 +30,7 @@ package final class FlipRun {
   private let sets: [StoredBytes]
   private var figures = FlipFigures()
 
-  /// What is signed of a change set.
+  /// The signed part of a change set.
   private struct StoredBytes: Hashable {
     let header: [UInt8]
     let signature: [UInt8]
@@ -51,7 +51,7 @@ package final class FlipRun {
     var words = SplitMix(seed: seed)
     for number in 1...30 as ClosedRange<UInt64> {
       if number == 25 { try stage.store.checkpoint() }
-      // Words that cannot be packed: change sets are most of the file, so that few flips are enough to hit some.
+      // Incompressible text: change sets make up most of the file, so that few flips are enough to hit some.
       let notes = (0..<200).map { _ in String(words.next(), radix: 36) }.joined(separator: " ")
       let drafts = [
         insert(trip(number), [1: .text("Trip \(number)"), 2: .text(notes)]),
@@ -116,12 +116,12 @@ package final class FlipRun {
     goOn(stage)
   }
 
-  /// A verification that cannot be done has found something too.
+  /// A verification that fails to run has found something too.
   private func isFound(_ stage: Stage) -> Bool {
     do { return try stage.findings() != nil } catch { return true }
   }
 
-  /// Whatever is read for a peer is as it was signed.
+  /// Everything that is read for a peer is unchanged since it was signed.
   private func serve(_ stage: Stage) throws {
     let store = try stage.store
     for lane in Lane.allCases {
@@ -136,7 +136,7 @@ package final class FlipRun {
     }
   }
 
-  /// What else a node does may fail, and does not end the process.
+  /// Other work of a node may fail, but does not end the process.
   private func goOn(_ stage: Stage) {
     _ = try? stage.write(at: 900, insert(trip(99), [1: .text("Quito")]))
     _ = try? stage.store.rebuild()

@@ -1,12 +1,12 @@
 import VirtualDisk
 import Wire
 
-/// What a run over images found.
+/// Results of a run over images.
 package struct ImageFigures: Sendable {
   /// Moments: before each write, sync, truncation, creation and deletion.
   package var points = 0
   package var images = 0
-  /// Images that were like one that had been looked at.
+  /// Images identical to one that had been checked.
   package var repeated = 0
   package var secondFaults = 0
   package var failures: [String] = []
@@ -22,16 +22,15 @@ package struct ImageFigures: Sendable {
   }
 }
 
-/// The images that an end at any moment of a scenario could leave, each opened and looked at.
+/// The images that a crash at any moment of a scenario could leave, each opened and checked.
 package final class ImageRun {
-  /// How much of all there is a run looks at: everything, or of moments one in so many, drawn at random, with so many
-  /// kinds of damage.
+  /// How much a run covers: everything, or one in so many moments, drawn at random, with so many kinds of damage.
   package struct Extent: Sendable {
     package var moments = 1
     package var damages = Survival.variants.count + 1
     package var secondFaults = 8
     package var verifications = 4
-    /// Before a scenario's steps, the settings of its connection or its disk are changed with this.
+    /// Changes the settings of the connection or the disk before a scenario's steps.
     package var spoil: @Sendable (Stage) throws -> Void = { _ in }
 
     package init() {}
@@ -67,7 +66,8 @@ package final class ImageRun {
     let stage = try scenario.stage(props)
     try extent.spoil(stage)
     for (number, step) in scenario.steps.enumerated() {
-      // A step that was cut short has happened as a whole or not at all; a first start is finished by the next.
+      // An interrupted step has happened as a whole or not at all; an interrupted first start is completed by the
+      // next.
       let allowed = [observations[number], observations[number + 1]].compactMap { $0 }
       var moment = 0
       stage.disk.observer = { [unowned self] operation in
@@ -135,27 +135,27 @@ package final class ImageRun {
       "holds \(found) where there must be \(allowed.map(\.description).joined(separator: " or "))")
   }
 
-  /// What a store shows, it may have sent to others: it must not lose it again. And it can be written to.
+  /// Whatever a store shows, it may have sent to others, so it must not lose it again. And it must accept writes.
   private func goOn(_ stage: Stage) throws {
     let shown = try stage.observe()
     let later = try Stage(stage.disk.afterPowerLoss(Survival(.nothing), &random), props)
     try later.open()
-    guard try later.observe() == shown else { throw Finding("what was shown after the start is lost again") }
+    guard try later.observe() == shown else { throw Finding("data visible after the start was lost later") }
     try later.admit()
     try later.write(at: 900_000, insert(trip(99), [1: .text("Quito")]))
     let written = try later.observe()
     try later.kill()
     later.disk.powerLoss(Survival(.nothing), &random)
     try later.open()
-    guard try later.observe() == written else { throw Finding("what was written after the start is lost") }
+    guard try later.observe() == written else { throw Finding("data written after the start was lost") }
   }
 
-  /// The start on an image ends at a random moment too.
+  /// The start on an image is interrupted at a random moment too.
   private func failAgain(_ image: Disk, _ allowed: [Observation]) throws {
     figures.secondFaults += 1
     let stage = try Stage(image, props)
     image.faults.changesUntilStop = random.below(40)
-    // What the circle's statements admit is laid out after the start, not in it.
+    // Logs are rebuilt by the circle's statements after the start, not during it.
     try? stage.open()
     try stage.kill()
     image.faults = DiskFaults()
@@ -165,7 +165,7 @@ package final class ImageRun {
   }
 }
 
-/// What an image shows that it should not.
+/// An error in what an image shows.
 struct Finding: Error, CustomStringConvertible {
   let description: String
 

@@ -5,7 +5,7 @@ import Storage
 import VirtualDisk
 import Wire
 
-/// All that a store holds and all that its memory says of it, as one hash: equal exactly if these are equal.
+/// The whole content of a store and its in-memory state, as one hash: equal if and only if these are equal.
 struct Observation: Hashable, Sendable, CustomStringConvertible {
   private let hash: Bytes32
   private let heads: String
@@ -18,7 +18,7 @@ struct Observation: Hashable, Sendable, CustomStringConvertible {
     var hash = Blake2b256()
     for table in try Self.tables(reader) {
       hash.update(Array(table.utf8))
-      // A row ends where the hash of the next begins: each value comes with its length.
+      // Each value is hashed with its length, so that the end of a row cannot be confused with the start of the next.
       try reader.with("SELECT * FROM \(table)") { row in
         while try row.step() {
           for column in 0..<row.columnCount {
@@ -54,7 +54,7 @@ struct Observation: Hashable, Sendable, CustomStringConvertible {
 extension Stage {
   func observe() throws -> Observation { try Observation(store, on: volume, path: Self.path) }
 
-  /// What SQLite says of its file; nil if it is sound.
+  /// The result of SQLite's integrity check; nil if the file is sound.
   func damage() throws -> String? {
     let reader = try Connection(on: volume, Self.path, isReadOnly: true)
     try reader.setUpReadOnly()
@@ -64,9 +64,9 @@ extension Stage {
     }
   }
 
-  /// What a deep verification finds; nil if all is as the log says.
+  /// The findings of a deep verification; nil if the tables match the log.
   func findings() throws -> String? {
     let report = try DeepVerification.run(on: volume, path: Self.path)
-    return report.isClean ? nil : report.findings.map { "\($0.place): \($0.text)" }.joined(separator: "; ")
+    return report.isClean ? nil : report.findings.map { "\($0.location): \($0.text)" }.joined(separator: "; ")
   }
 }

@@ -1,9 +1,9 @@
 import VirtualDisk
 
-/// Something a node does to its store, in steps each of which is there as a whole or not at all.
+/// A node's work on its store, in steps each of which happens as a whole or not at all.
 package struct Scenario: Sendable, CustomStringConvertible {
   package let name: String
-  /// Whether there is a store with a circle at first.
+  /// Whether a store with a circle exists before the first step.
   let isFounded: Bool
   let prepare: @Sendable (Stage) throws -> Void
   let steps: [@Sendable (Stage) throws -> Void]
@@ -21,7 +21,7 @@ package struct Scenario: Sendable, CustomStringConvertible {
     self.steps = steps
   }
 
-  /// A stage where the steps can begin.
+  /// A stage on which the steps can begin.
   func stage(_ props: Props) throws -> Stage {
     let stage = try Stage(isFounded ? props.founded.copy() : Disk(), props)
     if isFounded { try stage.start() }
@@ -29,7 +29,7 @@ package struct Scenario: Sendable, CustomStringConvertible {
     return stage
   }
 
-  /// What there is before the first step and after each of them. A store that was not opened yet holds nothing.
+  /// The state before the first step and after each of them. A store that has not been opened yet is empty.
   func observations(_ props: Props) throws -> [Observation?] {
     let stage = try stage(props)
     var observations = [stage.isOpen ? try stage.observe() : nil]
@@ -41,12 +41,12 @@ package struct Scenario: Sendable, CustomStringConvertible {
   }
 }
 
-/// What all scenarios begin with.
+/// The initial state of all scenarios.
 package final class Props {
   let cast: Cast
-  /// A disk with a store that knows its circle, closed.
+  /// A disk with a closed store that knows its circle.
   let founded = Disk()
-  /// The store that a program of the first schema left behind.
+  /// A store as a program with the first schema left it.
   let oldStore: [UInt8]
 
   package init(oldStore: [UInt8]) throws {

@@ -11,7 +11,7 @@ extension Scenario {
 
   static let cuts = [
     Scenario(
-      "statements are added, one goes",
+      "statements are added, one is removed",
       given: { stage in
         try stage.save(try stage.cast.entitlement(1))
       },
@@ -22,7 +22,7 @@ extension Scenario {
         }
       ]),
     Scenario(
-      "a revocation takes sets back",
+      "a revocation reverts sets",
       given: {
         try bobsTrips($0)
       },
@@ -38,7 +38,7 @@ extension Scenario {
         },
       ]),
     Scenario(
-      "a revocation keeps all that is here",
+      "a revocation keeps everything that is here",
       given: {
         try bobsTrips($0)
       },
@@ -51,7 +51,7 @@ extension Scenario {
         },
       ]),
     Scenario(
-      "a revocation turns out to be void",
+      "a revocation is voided",
       given: { stage in
         try bobsTrips(stage)
         try stage.save(try revocation(of: stage, keeping: 2))
@@ -78,7 +78,7 @@ extension Scenario {
         }
       ]),
     Scenario(
-      "what a clock ahead has written is written again",
+      "sets dated by a fast clock are restamped",
       given: { stage in
         try trips(stage, 1...2)
         let ahead = try stage.alice.draft(
@@ -94,7 +94,7 @@ extension Scenario {
         },
       ]),
     Scenario(
-      "own sets give way that nobody was sent",
+      "own unsent sets are re-authored",
       given: { stage in
         try trips(stage, 1...3)
       },
@@ -105,7 +105,7 @@ extension Scenario {
       ]),
   ]
 
-  /// Bob writes four trips, and Alice hears of the first ones.
+  /// Bob writes four trips, and Alice receives the first ones.
   private static func bobsTrips(_ stage: Stage, heard count: Int = 4) throws {
     for number in 1...4 as ClosedRange<UInt64> {
       try stage.bobWrites("trips", at: Moment(number), insert(trip(number), [1: .text("Trip \(number)")]))
@@ -122,7 +122,7 @@ extension Scenario {
     return try stage.cast.revocation(of: "bob", kept: [kept])
   }
 
-  /// Ends the own log after its first set, or where it runs ahead, and writes the rest again in another.
+  /// Ends our own log after its first set, or where it runs ahead, and re-authors the rest in another.
   private static func reauthor(_ stage: Stage, isCut: Bool) throws {
     let (store, log) = (try stage.store, stage.alice.log(.records))
     let ended =
@@ -147,7 +147,7 @@ extension Scenario {
 
   static let upkeep = [
     Scenario(
-      "the log is moved into the database",
+      "the write-ahead log is checkpointed",
       given: {
         try trips($0, 1...4)
       },
@@ -157,7 +157,7 @@ extension Scenario {
         }
       ]),
     Scenario(
-      "the log begins anew after it was moved",
+      "the write-ahead log restarts after a checkpoint",
       given: { stage in
         try trips(stage, 1...4)
         try stage.store.checkpoint()
@@ -174,7 +174,7 @@ extension Scenario {
         },
       ]),
     Scenario(
-      "the log gets its length, and is written past it",
+      "the write-ahead log is preallocated, and outgrows it",
       given: { try trips($0, 1...2) },
       steps: [
         { try $0.store.reserveLog(3 << 14) },
@@ -184,7 +184,7 @@ extension Scenario {
         { try $0.write(at: 50, edit(trip(2), [1: .text("Oslo")])) },
       ]),
     Scenario(
-      "the log is moved while somebody reads",
+      "the write-ahead log is checkpointed during a read",
       given: { stage in
         try trips(stage, 1...3)
         try stage.beginReading()
@@ -198,7 +198,7 @@ extension Scenario {
         },
       ]),
     Scenario(
-      "a small value is kept, replaced and forgotten",
+      "a small value is stored, replaced and deleted",
       steps: [
         {
           try $0.store.setMeta("word", [1, 2, 3])
@@ -221,7 +221,7 @@ extension Scenario {
         }
       ]),
     Scenario(
-      "a store is made from a backup's sets", isFounded: false,
+      "a store is created from a backup's sets", isFounded: false,
       given: { stage in
         for number in 1...6 as ClosedRange<UInt64> {
           try stage.bobWrites("all", at: Moment(number), insert(trip(number), [1: .text("Trip \(number)")]))
@@ -256,7 +256,7 @@ extension Scenario {
 }
 
 extension Stage {
-  /// Somebody looks at one state of the store from now on.
+  /// Observes one state of the store from now on.
   func beginReading() throws {
     let reader = try Connection(on: volume, Self.path, isReadOnly: true)
     try reader.setUpReadOnly()
@@ -267,7 +267,7 @@ extension Stage {
 
   func endReading() { reader = nil }
 
-  /// Leaves behind what a program with fewer kinds of records would.
+  /// Leaves the state that a program with fewer kinds of records would.
   func pretendOlderRegistry() throws {
     let other = try Connection(on: volume, Self.path)
     try other.setUp()

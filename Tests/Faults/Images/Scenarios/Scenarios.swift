@@ -82,7 +82,7 @@ extension Scenario {
         }
       ]),
     Scenario(
-      "derived tables are made anew at a start",
+      "derived tables are rebuilt at a start",
       given: { stage in
         try trips(stage, 1...4)
         stage.close()
@@ -133,7 +133,7 @@ extension Scenario {
         }
       ]),
     Scenario(
-      "a trip goes with its children, and comes back",
+      "a trip is deleted with its children, and restored",
       given: {
         try trips($0, 1...3)
       },
@@ -188,7 +188,7 @@ extension Scenario {
         }
       ]),
     Scenario(
-      "two devices write the same, one of them resolves",
+      "two devices write the same cell, one of them resolves the conflict",
       given: { stage in
         try trips(stage, 1...1)
         try stage.bobWrites("all", at: 5, insert(trip(1), [1: .text("Oslo")]))
@@ -216,7 +216,7 @@ extension Scenario {
         },
       ]),
     Scenario(
-      "a commit keeps notes with it",
+      "a commit stores notes with it",
       given: { stage in
         try stage.bobWrites("all", at: 5, insert(trip(1), [1: .text("Oslo")]))
       },

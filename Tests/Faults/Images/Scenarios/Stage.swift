@@ -6,7 +6,7 @@ package import Storage
 package import VirtualDisk
 import Wire
 
-/// Alice's device, whose store lies on a simulated disk, and others whose sets it hears of.
+/// Alice's device, whose store is on a simulated disk, and other devices whose sets it receives.
 package final class Stage {
   package let disk: Disk
   let props: Props
@@ -21,7 +21,7 @@ package final class Stage {
 
   static let path = "home/store.db"
 
-  /// - Parameter disk: with what Alice has at first; nothing, or what `founded()` gives.
+  /// - Parameter disk: Alice's initial disk; empty, or the result of `founded()`.
   init(_ disk: Disk, _ props: Props) throws {
     self.disk = disk
     self.props = props
@@ -53,7 +53,7 @@ package final class Stage {
 
   func close() { opened = nil }
 
-  /// Ends the process; what it wrote is there, synced or not.
+  /// Ends the process; its writes remain, synced or not.
   func kill() throws {
     volume.cut()
     opened = nil
@@ -67,7 +67,7 @@ package final class Stage {
     try admit()
   }
 
-  /// Whether the store knows a circle to which its device belongs.
+  /// Whether the store knows a circle that its device belongs to.
   var isMember: Bool { get throws { try store.statements().count > 1 } }
 
   func admit() throws {
@@ -93,7 +93,7 @@ package final class Stage {
     }
   }
 
-  /// Bob writes something, which Alice may hear of later; he knows what `knowing` says.
+  /// Bob writes something, which Alice may receive later; he has seen the sets of `knowing`.
   func bobWrites(_ name: String, at wall: Moment, knowing: [VerifiedChangeSet] = [], _ drafts: EntryDraft...)
     throws
   {

@@ -7,7 +7,7 @@ import Sodium
 import Storage
 import Wire
 
-/// One store that ever more devices have written, and what that adds to what an empty device is sent.
+/// One store with a growing number of authors, and how that increases the data sent to an empty device.
 struct AuthorGrowth {
   private let rounds: Int
   private let setCount = 256
@@ -15,11 +15,11 @@ struct AuthorGrowth {
 
   init(_ rounds: Int) { self.rounds = rounds }
 
-  /// How the devices came to write.
+  /// How the devices took turns writing.
   private enum Habit: CaseIterable {
-    /// Each all of its sets, before it heard of any other.
+    /// Each writes all of its sets before it receives any of another.
     case apart
-    /// One set after the other by turns, each having seen all before it.
+    /// They take turns, and each set follows all earlier ones.
     case inTurn
   }
 
@@ -85,13 +85,13 @@ struct AuthorGrowth {
   }
 }
 
-/// What was written before anybody compared.
+/// Everything that was written before any comparison.
 private struct History {
   let sets: [VerifiedChangeSet]
   let rows: Int
 }
 
-/// One device filled from another that holds it all, and what the two say afterwards.
+/// One device filled from another that holds everything, and their traffic afterwards.
 private final class AuthorRun {
   let rowsPerSecond: Double
   let bulk: Traffic
@@ -110,15 +110,15 @@ private final class AuthorRun {
     let digest = full.replicator.store.digest(.records)
     guard
       network.run(600_000, until: { empty.replicator.store.digest(.records).sum == digest.sum })
-    else { throw Failure("the empty device does not fill") }
+    else { throw Failure("the empty device did not receive everything") }
     rowsPerSecond = Double(history.rows) / (now() - begun)
     network.run(Network.quietMilliseconds)
     bulk = network.traffic
   }
 
-  /// Bytes of: the list of heads one way; a change that has seen a set of every other author since the last; the
-  /// next one; a reconnect of equals; one where a change is lacking. All but the first with all that is said of it,
-  /// both ways.
+  /// Bytes of: the list of heads in one direction; a change that follows new sets of every other author; the next
+  /// one; a reconnect of equal devices; a reconnect where one change is missing. All but the first include everything
+  /// that is sent about them, in both directions.
   func bytes() throws -> (heads: Double, change: Double, next: Double, equal: Double, behind: Double) {
     let heads = network.nodes[0].replicator.store.heads(.records)
     let list = Message.heads(.records, heads, complete: true).encoded.count

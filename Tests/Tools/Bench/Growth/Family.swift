@@ -2,7 +2,7 @@ import Membership
 import Sodium
 import Wire
 
-/// A circle that exists in memory only: the same keys and statements in every run.
+/// A circle that exists only in memory: the same keys and statements in every run.
 struct Family {
   let keys: [SigningKey]
   let circle: Circle
@@ -38,7 +38,7 @@ struct Family {
     try SigningKey(seed: Blake2b256.bytes(Blake2b256.hash(Array(name.utf8))))
   }
 
-  /// Handshakes are left out, so that nobody needs the secret half.
+  /// There are no handshakes, so the secret half is not needed.
   static func transport(_ key: SigningKey) -> TransportKey {
     let words = Blake2b256.hash(key.publicKey)
     return TransportKey(Bytes32(words.0, words.1, words.2, words.3))

@@ -1,13 +1,13 @@
 import JSONDocument
 import Wire
 
-/// A table of growth: a line for each size, a column for each figure.
+/// A growth table: a line for each size, a column for each figure.
 struct Grid {
   private let title: String
   private let columns: [String]
   private var lines: [(name: String, values: [Double])] = []
 
-  /// - Parameter columns: the name of the sizes first.
+  /// - Parameter columns: the first is the label of the sizes.
   init(_ title: String, _ columns: [String]) {
     self.title = title
     self.columns = columns

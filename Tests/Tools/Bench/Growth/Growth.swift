@@ -3,7 +3,7 @@ import JSONDocument
 import Processes
 import Wire
 
-/// `make growth`: what becomes of rate, memory, bytes and latency as records, authors and nodes grow in number.
+/// `make growth`: how rate, memory, bytes and latency change as records, authors and nodes grow in number.
 struct Growth {
   private var parts = Part.allCases
   private var records = [1_000, 10_000, 100_000]
@@ -30,22 +30,23 @@ struct Growth {
       case "--rounds": rounds = try Self.sizes(value).first ?? rounds
       case "--waymark": waymark = value
       case "--report": report = value
-      default: throw Failure("there is no option \(word)")
+      default: throw Failure("unknown option \(word)")
       }
     }
-    guard !waymark.isEmpty else { throw Failure("--waymark says where the command is") }
+    guard !waymark.isEmpty else { throw Failure("--waymark must give the path of the command") }
   }
 
   private static func part(_ name: String) throws -> Part {
     guard let part = Part(rawValue: name) else {
-      throw Failure("there is no \(name); there are \(Part.allCases.map(\.rawValue).joined(separator: ", "))")
+      throw Failure(
+        "unknown part \(name); choose from \(Part.allCases.map(\.rawValue).joined(separator: ", "))")
     }
     return part
   }
 
   private static func sizes(_ text: String) throws -> [Int] {
     try text.split(separator: ",").map {
-      guard let number = Int($0), number > 0 else { throw Failure("\($0) is no number above zero") }
+      guard let number = Int($0), number > 0 else { throw Failure("\($0) is not a number above zero") }
       return number
     }
   }

@@ -7,9 +7,9 @@ import Sodium
 import Storage
 import Wire
 
-/// One node without sockets and disk: the core that the real node drives, with a store in memory.
+/// One node without sockets or disk: the core of the real node, with a store in memory.
 final class InMemoryNode {
-  /// Its place in the network.
+  /// Its index in the network.
   let number: Int
   private let device: Int
   let transport: TransportKey
@@ -21,7 +21,7 @@ final class InMemoryNode {
   private(set) var trouble: (any Error)?
 
   /// - Parameters:
-  ///   - device: which one of the family it is.
+  ///   - device: its index in the family.
   ///   - store: an empty one if nil.
   init(_ device: Int, _ network: Network, store: Store? = nil) throws {
     number = network.nodes.count
@@ -42,16 +42,16 @@ final class InMemoryNode {
 
   func handle(_ inputs: [Input]) { replicator.handle(inputs, now: network.time) }
 
-  /// Enters a day of a habit, as a person does.
+  /// Logs a day of a habit, as a user does.
   func write() throws -> [ChangeSetID] {
     changes += 1
     let operation = OperationDraft(
-      id: OperationID(Bytes16(UInt64(device) + 1, changes)), verb: "log.add")
+      id: OperationID(Bytes16(UInt64(device) + 1, changes)), verb: "entry.add")
     let record = HabitEntries.draft(author: device, changes + (1 << 32))
     return try replicator.write(operation, [record], now: network.time)
   }
 
-  /// Whether a timer that rings is the newest of its name.
+  /// Whether a timer that fires is the newest of its name.
   func takes(_ timer: ReplicaTimer, _ order: Int) -> Bool {
     guard timers[timer] == order else { return false }
     timers[timer] = nil
@@ -69,7 +69,7 @@ extension InMemoryNode: ReplicatorShell {
   func isCongested(_ link: LinkID) -> Bool { network.isCongested(link, from: number) }
 
   func schedule(_ timer: ReplicaTimer, after milliseconds: Moment) {
-    // The comparison every few seconds heals what got lost: here it would only hide it.
+    // The comparison every few seconds repairs what got lost: here it would only hide losses.
     if case .beat = timer { return }
     timerCount += 1
     timers[timer] = timerCount
@@ -100,7 +100,7 @@ private struct AnyIncarnation: IncarnationStorage {
 
 /// Records like those of the other measures.
 enum HabitEntries {
-  /// The log with a number, in the order of ids.
+  /// The log with this number, in the order of ids.
   static func draft(author: Int, _ number: UInt64) -> EntryDraft {
     var random = SplitMix(seed: number &* 1_000 &+ UInt64(author))
     let id = RecordID(Bytes16(number << 24 | random.below(1 << 24), random.next()))

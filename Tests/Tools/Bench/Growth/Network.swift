@@ -5,10 +5,10 @@ import Replication
 import Storage
 import Wire
 
-/// Nodes in memory, and the real messages between them, under a clock that jumps.
+/// Nodes in memory, exchanging the real messages, under a clock that jumps.
 ///
-/// Every message takes the same time, so that a stretch of time is a number of hops. Nothing gets lost and everybody
-/// keeps to the rules: what else can happen is the simulator's business.
+/// Every message takes the same time, so that a period is a number of hops. Nothing gets lost and every node is
+/// correct: all else is the simulator's task.
 final class Network {
   static let start: Moment = 1_800_000_000_000
 
@@ -19,15 +19,15 @@ final class Network {
   private(set) var now: Moment = 0
   private var links: [Link] = []
   private var due: [Moment: [Event]] = [:]
-  /// The set that is waited for, who has it, and since when the last of them.
+  /// The set under measurement, which nodes have it, and when the last one received it.
   private var awaited: (id: ChangeSetID, holders: Int, since: Moment)?
 
   private struct Link {
     let ends: [Int]
     var isOpen = true
-    /// Bytes on their way to each end.
+    /// Bytes in flight to each end.
     var underWay = [0, 0]
-    /// Which end was told that there is no room.
+    /// Whether each end was told that there is no room.
     var isFull = [false, false]
   }
 
@@ -59,7 +59,7 @@ final class Network {
     guard
       let introduction = replicator.circle.introduction(of: replicator.device, wallMilliseconds: time.wall)
     else {
-      throw Failure("node \(dialler) is no member")
+      throw Failure("node \(dialler) is not a member")
     }
     links.append(Link(ends: [dialler, dialled]))
     later(
@@ -89,7 +89,7 @@ final class Network {
     later(hopMilliseconds, .message(id, end: end, message, bytes: sealed))
   }
 
-  /// What a sealed frame adds: length, kind of fragment, authentication.
+  /// Overhead of a sealed frame: length, kind of fragment, authentication.
   private static let sealBytes = 2 + 1 + 16
 
   func isCongested(_ id: LinkID, from node: Int) -> Bool {
@@ -112,7 +112,7 @@ final class Network {
     due[now + milliseconds, default: []].append(event)
   }
 
-  /// Lets time pass: so much, or until something is so.
+  /// Lets time pass: a fixed period, or until a condition holds.
   @discardableResult
   func run(_ milliseconds: Moment, until isSo: () -> Bool = { false }) -> Bool {
     let end = now + milliseconds
@@ -127,7 +127,7 @@ final class Network {
     return true
   }
 
-  /// What comes to a node at one moment shares a turn, as it does in the real one.
+  /// Everything that reaches a node at one moment shares an event-loop turn, as in the real node.
   private func turn(_ events: [Event]) {
     var order: [Int] = []
     var inputs: [Int: [Input]] = [:]
@@ -157,13 +157,13 @@ final class Network {
 
   // MARK: One change
 
-  /// What it took until everybody had a change, and until nobody said anything more of it.
+  /// The cost until all nodes had a change, and until they sent nothing more about it.
   struct Spread {
     let hops: Double
     let traffic: Traffic
   }
 
-  /// One node writes; everybody else gets it without the comparison that comes every few seconds.
+  /// One node writes; the others receive the change without the periodic comparison.
   func spread(from node: Int) throws -> Spread {
     forgetTraffic()
     let begun = now
@@ -173,7 +173,7 @@ final class Network {
     defer { awaited = nil }
     let count = nodes.count
     guard run(60_000, until: { self.awaited?.holders == count }) else {
-      throw Failure("a change of node \(node) came to \(awaited?.holders ?? 0) of \(count) nodes in a minute")
+      throw Failure("a change of node \(node) reached \(awaited?.holders ?? 0) of \(count) nodes in a minute")
     }
     let hops = Double(now - begun) / Double(hopMilliseconds)
     run(Self.quietMilliseconds)
@@ -185,7 +185,7 @@ final class Network {
     self.awaited = (awaited.id, awaited.holders + 1, now)
   }
 
-  /// How long after the last arrival all has been said; nothing is compared anew before the next change.
+  /// When all messages about the last change have been sent; nothing is compared again before the next change.
   static let quietMilliseconds: Moment = 3_000
 
   /// - Throws: if two nodes do not hold the same.

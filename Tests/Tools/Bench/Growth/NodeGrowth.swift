@@ -2,7 +2,7 @@ import Processes
 import Replication
 import Wire
 
-/// Ever more nodes: what one change costs each of them, and how many hops it takes to all.
+/// A growing number of nodes: what one change costs each of them, and how many hops it takes to reach all.
 struct NodeGrowth {
   private let network: Network
   private let edges: [(Int, Int)]
@@ -10,10 +10,10 @@ struct NodeGrowth {
 
   private static let authorCount = 20
 
-  /// Who is connected with whom.
+  /// Which nodes are connected.
   enum Shape: String {
     case mesh
-    /// Each with eight others by chance.
+    /// Each with eight random others.
     case sparse = "8 each"
   }
 
@@ -36,7 +36,8 @@ struct NodeGrowth {
     return [grid]
   }
 
-  /// A real node connects to every member it finds. Beyond what a circle admits, only the sparse graph is of interest.
+  /// A real node connects to every member it finds. Beyond the member limit of a circle, only the sparse graph is of
+  /// interest.
   private static func shapes(_ size: Int) -> [Shape] {
     if size <= Limits.pushToAllPeersMax + 1 { return [.mesh] }
     return size <= Limits.devicesMax ? [.mesh, .sparse] : [.sparse]
@@ -55,8 +56,8 @@ struct NodeGrowth {
     (0..<size).flatMap { first in (first + 1..<size).map { (first, $0) } }
   }
 
-  /// Four rings through all nodes, each in an order of its own: connected, and eight links a node but where two rings
-  /// have one in common.
+  /// Four rings through all nodes, each in a random order: connected, and eight links per node unless two rings share
+  /// one.
   private static func sparse(_ size: Int, _ random: inout SplitMix) -> [(Int, Int)] {
     var seen: Set<[Int]> = []
     var edges: [(Int, Int)] = []
@@ -78,8 +79,8 @@ struct NodeGrowth {
     return items
   }
 
-  /// Changes of some authors by chance: the first of each, and the third in a row, when all know where its
-  /// changes come from and it has seen nothing new of others.
+  /// Changes by some random authors: the first of each, and the third in a row, when all nodes know where its changes
+  /// come from and the author has received nothing new from others.
   private mutating func figures() throws -> [Double] {
     let authors = Array(Self.shuffled(network.nodes.count, &random).prefix(Self.authorCount))
     var (first, later) = ([Network.Spread](), [Network.Spread]())

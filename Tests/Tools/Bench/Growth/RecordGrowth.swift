@@ -3,7 +3,7 @@ import JSONDocument
 import Processes
 import Wire
 
-/// Two devices with ever more records between them: real processes with everything on.
+/// Two devices with a growing number of records: real processes with all features.
 struct RecordGrowth {
   private let stage: Stage
   private let changes = 300
@@ -30,14 +30,14 @@ struct RecordGrowth {
     defer { stage.forget(full) }
     for part in workload.parts { try full.importing(part) }
     try full.start()
-    // A million takes its time; a thousand is over so soon that chance has a say.
+    // A million records take long enough; a thousand are over so fast that chance affects the figure.
     let rounds = size >= 1_000_000 ? 1 : stage.options.rounds
     let runs = try (0..<rounds).map { try BulkRun("grown-\(size)-\($0)", from: full, stage) }
     let other = try stage.member("grown-\(size)-other", of: full)
     defer { stage.forget(other) }
     try other.start("--peer", full.address)
     try other.wait()
-    // What was left for a quiet moment is done by then.
+    // Deferred work is done by then.
     sleep(3)
     let met = try meetings(Meeting(full, other, rows: size))
     let pair = try Pair(full, other, stage)

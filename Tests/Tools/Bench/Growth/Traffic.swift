@@ -1,20 +1,20 @@
 import Replication
 import Wire
 
-/// What was said between nodes, by what it is about.
+/// Traffic between nodes, by topic.
 struct Traffic {
   private var counts: [About: (messages: Int, bytes: Int)] = [:]
-  /// Change sets that were sent, each copy for itself.
+  /// Change sets that were sent, each copy counted.
   private(set) var sets = 0
 
   enum About: CaseIterable {
-    /// Sets, and the end of an answer with sets.
+    /// Sets, and the message that ends an answer with sets.
     case sets
-    /// Who has what, and who wants what.
+    /// Heads and wants.
     case heads
-    /// Whether two nodes hold the same.
+    /// Comparisons of state.
     case state
-    /// Certificates and what opens a session.
+    /// Certificates and session openings.
     case circle
   }
 

@@ -3,7 +3,7 @@ import JSONDocument
 import Processes
 import Wire
 
-/// A device that holds nothing opens its records lane to one that holds everything.
+/// A device without data opens its records lane to one that holds everything.
 struct BulkMeasure {
   private let stage: Stage
   private let shape: Workload.Shape
@@ -82,6 +82,6 @@ struct BulkRun {
 }
 
 extension BenchNode {
-  /// Has the command read exported files, the node not running.
+  /// Imports exported files with the command while the node is stopped.
   func importing(_ files: [String]) throws { try command(["import"] + files) }
 }

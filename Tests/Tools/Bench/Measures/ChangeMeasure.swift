@@ -5,14 +5,14 @@ import SQLite
 import Synchronization
 import Wire
 
-/// One change: from the request at one device until a reader of the other device's store sees it.
+/// One change: from the request on one device until a reader of the other device's store sees it.
 struct ChangeMeasure {
   private let stage: Stage
   private let changes = 1_000
 
   init(_ stage: Stage) { self.stage = stage }
 
-  /// One change after the other, each when the last has arrived.
+  /// One change after another, each when the last has arrived.
   func one() throws -> [Row] {
     let pair = try Pair(stage, "one")
     defer { pair.remove() }
@@ -87,7 +87,7 @@ final class Pair {
     try self.init(first, other, stage)
   }
 
-  /// Two that run and are connected.
+  /// Two running, connected devices.
   init(_ first: BenchNode, _ other: BenchNode, _ stage: Stage) throws {
     self.stage = stage
     self.first = first
@@ -97,7 +97,8 @@ final class Pair {
     try other.wait()
   }
 
-  /// One change after the other, each when the last has arrived: milliseconds of each, bytes of one in the mean.
+  /// One change after another, each when the last has arrived: milliseconds of each, and the mean size of one in
+  /// bytes.
   func latencies(_ changes: Int) throws -> (milliseconds: [Double], bytes: Double) {
     let eye = try Eye(other.store, trip)
     var times: [Double] = []
@@ -128,7 +129,7 @@ final class Pair {
   }
 }
 
-/// A reader of a device's store, as anyone may be: sees the newest change of a trip's notes.
+/// A reader of a device's store, like any SQLite client: sees the newest change of a trip's notes.
 struct Eye: ~Copyable {
   private let statement: Statement
 
@@ -169,7 +170,7 @@ final class Eyes {
     }
   }
 
-  /// Seconds until each of them saw a change, in their order.
+  /// Seconds until each of them saw a change, in order.
   func wait(for number: Int, since begun: Double) throws -> [Double] {
     var arrivals = [Double?](repeating: nil, count: sees.count)
     while arrivals.contains(where: { $0 == nil }) {

@@ -3,7 +3,7 @@ import JSONDocument
 import Processes
 import Wire
 
-/// What a node takes that has eight peers and nothing to do.
+/// The resources of an idle node with eight peers.
 struct IdleMeasure {
   private let stage: Stage
   private let seconds = 30.0
@@ -27,7 +27,7 @@ struct IdleMeasure {
   }
 }
 
-/// One change on its way through eight nodes.
+/// The propagation of one change through eight nodes.
 struct MeshMeasure {
   private let stage: Stage
   private let shape: BenchCircle.Shape
@@ -60,7 +60,7 @@ struct MeshMeasure {
     }
     usleep(300_000)
     let sent = (try circle.bytesSent() - before) / Double(changes)
-    // What one change is where there are only two.
+    // The size of one change where there are only two.
     let useful = Double(circle.nodes.count - 1) * (try setBytes(circle.nodes[0]))
     switch shape {
     case .line:
@@ -86,7 +86,7 @@ struct MeshMeasure {
   private func setBytes(_ node: BenchNode) throws -> Double { try Eye.newestSetBytes(node.store) }
 }
 
-/// Several nodes of one circle, and who dials whom.
+/// Several nodes of one circle, and which dials which.
 final class BenchCircle {
   enum Shape { case mesh, line, star }
 
@@ -100,7 +100,7 @@ final class BenchCircle {
     nodes = [founder]
     for index in 1..<count {
       let node = try stage.member("\(shape)-\(index)", of: founder)
-      // Before it runs it dials nobody; after that only those that it may.
+      // A node dials only after it has started, and then only the peers that it may dial.
       for (other, known) in nodes.enumerated() where !Self.touch(shape, other, index) {
         try node.command("peers", "pause", known.name)
       }

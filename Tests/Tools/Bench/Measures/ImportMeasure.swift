@@ -1,7 +1,7 @@
 import Foundation
 import JSONDocument
 
-/// An export of an application, read into a new store by the command.
+/// An application's export, imported into a new store by the command.
 struct ImportMeasure {
   private let stage: Stage
 

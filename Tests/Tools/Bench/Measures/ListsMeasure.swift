@@ -6,7 +6,7 @@ import Synchronization
 import Waymark
 import Wire
 
-/// Lists that an application shows, asked of a running node.
+/// Lists as an application shows them, queried from a running node.
 struct ListsMeasure {
   private let stage: Stage
   private let trips = 2_000
@@ -28,7 +28,7 @@ struct ListsMeasure {
     let year = try median {
       try perform(
         ControlRequest(
-          command: "log.list", arguments: ["habit": "Habit 3", "from": "2024-01-01", "to": "2024-12-31"]),
+          command: "entry.list", arguments: ["habit": "Habit 3", "from": "2024-01-01", "to": "2024-12-31"]),
         opened)
     }
     return [

@@ -4,7 +4,7 @@ import Processes
 import SQLite
 import Wire
 
-/// So many records that a store outgrows its cache: the last ones should come as fast as the first.
+/// So many records that a store outgrows its cache: the last ones should be as fast as the first.
 struct ManyMeasure {
   private let stage: Stage
 
@@ -46,7 +46,7 @@ struct ManyMeasure {
     ]
   }
 
-  /// Seconds until the index is there that was left for a quiet moment.
+  /// Seconds until the deferred index is ready.
   private func tidied(_ fresh: BenchNode) throws -> Double {
     let reader = try Connection(.existingFileReadOnly(fresh.store))
     let begun = now()
@@ -60,7 +60,7 @@ struct ManyMeasure {
     throw Failure("waited 60 seconds for the index by day")
   }
 
-  /// Seconds until each tenth of the rows was there.
+  /// Seconds until each tenth of the rows was stored.
   private func arrivals(_ fresh: BenchNode, _ rows: Int) throws -> [Double] {
     let reader = try Connection(.existingFileReadOnly(fresh.store))
     let begun = now()
@@ -79,7 +79,7 @@ struct ManyMeasure {
   }
 }
 
-/// From nothing to the first answer, on a store with many records.
+/// From start to the first answer, on a store with many records.
 struct StartMeasure {
   private let stage: Stage
 

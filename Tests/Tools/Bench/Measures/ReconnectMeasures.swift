@@ -3,7 +3,7 @@ import JSONDocument
 import Processes
 import Wire
 
-/// Two devices that hold the same meet again: what does it take to see that?
+/// Two equal devices reconnect: the cost until they find that they are equal.
 struct EqualMeasure {
   private let stage: Stage
 
@@ -28,7 +28,7 @@ struct EqualMeasure {
   }
 }
 
-/// Two devices that hold the same but for a hundred changes on each side.
+/// Two devices that are equal except for a hundred changes on each side.
 struct DifferenceMeasure {
   private let stage: Stage
 
@@ -62,7 +62,7 @@ struct DifferenceMeasure {
     func rows(_ name: String, _ met: [(seconds: Double, bytes: Double)], _ kilobytes: Double) -> [Row] {
       let (time, bytes) = (met.map { $0.seconds * 1e3 }.median, met.map(\.bytes).median)
       return [
-        // Devices that hold the same need the handshake and one round trip.
+        // Equal devices need the handshake and one round trip.
         Row(
           name, time, "ms", goal: "≤ 15 beyond \(Table.text(equal.median)) of equals",
           isMet: time - equal.median <= 15),
@@ -94,13 +94,13 @@ struct DifferenceMeasure {
   }
 }
 
-/// Two devices with many logs in common, that part and meet again.
+/// Two devices with many logs in common, which disconnect and reconnect.
 final class Meeting {
   let full: BenchNode
   let other: BenchNode
   let rows: Int
 
-  /// Two that run, are connected and hold the same.
+  /// Two running, connected devices with equal content.
   init(_ full: BenchNode, _ other: BenchNode, rows: Int) {
     self.full = full
     self.other = other
@@ -127,14 +127,15 @@ final class Meeting {
     }
   }
 
-  /// From the word to connect until both say that they hold the same; all bytes on the wire, the handshake's too.
+  /// From the command to connect until both report that they hold the same; all bytes on the wire, including the
+  /// handshake.
   func meet() throws -> (seconds: Double, bytes: Double) {
     let before = try other.wire()
     let begun = now()
     try other.ask("peers.resume", ["peer": .string(full.name)])
     try other.wait()
     let seconds = now() - begun
-    // What is said afterwards belongs to it too.
+    // Messages sent afterwards count too.
     usleep(100_000)
     let after = try other.wire()
     return (seconds, after.sent - before.sent + after.received - before.received)

@@ -7,7 +7,7 @@ import Testing
 import VirtualDisk
 import Wire
 
-/// `verify --deep` on stores whose logs were cut, forked and rebuilt: it finds damage, and nothing else.
+/// `verify --deep` on stores whose logs were cut, forked and rebuilt: it finds all damage, and reports nothing else.
 @Suite struct DeepVerificationTests {
   private func rome(_ text: String) -> EntryDraft { edit(trip(1), [1: .text(text)]) }
 
@@ -24,7 +24,7 @@ import Wire
     try world[to].take(world[from].known, wall: world.wall)
   }
 
-  /// A tablet writes, meets the phone alone and writes once more. The laptop revokes it without having met the phone.
+  /// A tablet writes, meets only the phone and writes once more. The laptop revokes it without having met the phone.
   private func outrunRevocation() throws -> JudgedWorld {
     let world = try JudgedWorld(["laptop", "phone", "tablet"])
     try write(world, "tablet", insert(trip(1), [1: .text("Rome")]))
@@ -41,7 +41,7 @@ import Wire
     return world
   }
 
-  @Test func `a store is whole after a revocation that others had outrun`() throws {
+  @Test func `a store is intact after a revocation that discards received sets`() throws {
     let world = try outrunRevocation()
     for name in ["laptop", "phone"] {
       #expect(world[name].known.contains { $0.header.log == world["phone"].log(.records) })
@@ -52,7 +52,7 @@ import Wire
     #expect(world["laptop"].store.digest(.records) == world["phone"].store.digest(.records))
   }
 
-  @Test func `a store is whole while a log with two cuts waits for its time`() throws {
+  @Test func `a store is intact while a log with two cuts is parked`() throws {
     let world = try JudgedWorld()
     let bob = world["bob"]
     let sets = try ["Rome", "Roma"].flatMap {
@@ -71,7 +71,7 @@ import Wire
     }
   }
 
-  @Test func `a store is whole before a statement that it holds has been applied`() throws {
+  @Test func `a store is intact before a statement that it holds has been applied`() throws {
     let world = try outrunRevocation()
     let laptop = world["laptop"]
     let cut = try world.revocation("phone", kept: [])
@@ -94,30 +94,31 @@ import Wire
 
   static let damages = [
     Damage(
-      sql: "DELETE FROM excused", location: .index, text: "a row of excused is in the log, but not in its table"),
+      sql: "DELETE FROM excused", location: .index,
+      text: "a row of excused is in the log but not in its table"),
     Damage(
       sql: "UPDATE change_sets SET folded = 2 WHERE number = 1", location: .index,
-      text: "what is noted of change set 1 differs from the log"),
+      text: "the index entry of change set 1 differs from the log"),
     Damage(
       sql: "UPDATE change_sets SET folded = 0 WHERE number = 1", location: .index,
-      text: "what is noted of change set 2 differs from the log"),
+      text: "the index entry of change set 2 differs from the log"),
     Damage(
       sql: "UPDATE change_sets SET clock = clock + 1 WHERE number = 2", location: .index,
-      text: "what is noted of change set 2 differs from the log"),
+      text: "the index entry of change set 2 differs from the log"),
     Damage(
       sql: "UPDATE branches SET parent = 1 WHERE branch = 2", location: .index,
       text: "log 2 differs from the log"),
-    Damage(sql: "DELETE FROM dependencies", location: .index, text: "is in the log, but not in its table"),
-    Damage(sql: "DELETE FROM rivals", location: .records, text: "is in the log, but not in its table"),
+    Damage(sql: "DELETE FROM dependencies", location: .index, text: "is in the log but not in its table"),
+    Damage(sql: "DELETE FROM rivals", location: .records, text: "is in the log but not in its table"),
     Damage(sql: "UPDATE trip_rows SET name = 'Rom'", location: .records, text: "differs from the log"),
     Damage(
       sql: "UPDATE change_sets SET number = 100 - number; UPDATE change_sets SET number = number - 95",
-      location: .log, text: "builds on one that is not there"),
+      location: .log, text: "depends on a missing change set"),
     Damage(
       sql: "DELETE FROM change_sets WHERE number = 2", location: .log, text: "change set 2 is missing"),
     Damage(
       sql: "UPDATE change_sets SET signature = zeroblob(64) WHERE number = 3", location: .log,
-      text: "change set 3: its signature does not hold"),
+      text: "change set 3 has an invalid signature"),
   ]
 
   @Test(arguments: damages) func `damage to a store whose log was cut is found`(_ damage: Damage) throws {
@@ -129,7 +130,7 @@ import Wire
       findings.contains { $0.location == damage.location && $0.text.contains(damage.text) }, "\(findings)")
   }
 
-  @Test func `a set that a cut excludes and that is folded all the same is found`() throws {
+  @Test func `a set that a cut excludes but that is folded is found`() throws {
     let world = try JudgedWorld()
     let (alice, bob) = (world["alice"], world["bob"])
     let sets = try ["Rome", "Roma", "Rom"].flatMap {
@@ -144,14 +145,14 @@ import Wire
     #expect(try alice.findings() == [])
     try alice.damage("UPDATE change_sets SET folded = 1 WHERE number = 2")
     #expect(
-      try alice.findings().contains { $0.location == .index && $0.text.contains("goes beyond its cuts") })
+      try alice.findings().contains { $0.location == .index && $0.text.contains("more than its cuts allow") })
   }
 
   // MARK: Random histories
 
-  /// Whatever three devices and copies of them write, and in whatever order they hear of sets, revocations and log
-  /// cuts: no store that nothing has damaged is found to be damaged.
-  @Test(arguments: 1...12) func `no undamaged store is called damaged`(seed: Int) throws {
+  /// Whatever three devices and copies of them write, and in whatever order they receive sets, revocations and log
+  /// cuts: no intact store is reported as damaged.
+  @Test(arguments: 1...12) func `no intact store is reported as damaged`(seed: Int) throws {
     var random = SplitMix(seed: UInt64(seed))
     let world = try JudgedWorld(["alice", "bob", "carol"])
     var statements: [Membership.Statement] = []
@@ -160,7 +161,7 @@ import Wire
       switch random.below(16) {
       case 0..<6: try write(world, device.name, draft(&random), ahead: random.below(6) == 0 ? 700_000 : 0)
       case 6..<11:
-        // Some of what another device has, in its order, as where a connection breaks.
+        // Some of another device's sets, in its order, as after a disconnect.
         let other = world.devices[random.below(world.devices.count)]
         let count = random.below(3) == 0 ? random.below(other.known.count + 1) : other.known.count
         world.wall += 1_000
@@ -202,7 +203,7 @@ import Wire
     }
   }
 
-  /// Another directory with the same keys, which goes on with the same log.
+  /// Another directory with the same keys, which continues the same log.
   private func copy(_ original: JudgedDevice, _ world: JudgedWorld) throws {
     let copy = try world.add(
       "copy\(world.devices.count)", keys: original.keys, incarnation: original.incarnation.raw.word1)
@@ -211,7 +212,7 @@ import Wire
     try copy.take(original.known, wall: world.wall)
   }
 
-  /// Ends an own log at one of its sets, and goes on with another.
+  /// Ends an own log at one of its sets, and continues in another.
   private func logCut(
     _ device: JudgedDevice, _ world: JudgedWorld, _ random: inout SplitMix
   ) throws -> Membership.Statement? {
@@ -228,7 +229,7 @@ import Wire
     return statement
   }
 
-  /// One device revokes another and keeps one or two of the sets that it has; now and then it reinstates a third.
+  /// One device revokes another and keeps one or two of its sets; now and then it reinstates a third.
   private func revocation(
     of other: JudgedDevice, by device: JudgedDevice, _ random: inout SplitMix
   ) throws -> Membership.Statement? {

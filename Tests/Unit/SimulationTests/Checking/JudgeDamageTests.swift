@@ -6,7 +6,7 @@ import Storage
 import Testing
 import Wire
 
-/// Damage that the judge must find: of a store that is right until one thing in it is changed by hand.
+/// Damage that the judge must find: in an intact store one thing is changed by hand.
 @Suite struct JudgeDamageTests {
   struct Damage: CustomTestStringConvertible, Sendable {
     let rule: Violation.Rule
@@ -93,11 +93,11 @@ import Wire
     return world
   }
 
-  @Test func `a look at the whole store finds it`() throws {
+  @Test func `checking the whole store finds the damage`() throws {
     let world = try world()
     let alice = world["alice"]
     for damage in Self.damages {
-      // The judge's own connection sees what is not committed yet.
+      // The judge's own connection sees uncommitted changes.
       try alice.damage("BEGIN; \(damage.sql)")
       let violation = #expect(throws: Violation.self, "\(damage.testDescription)") {
         try world.judge.inspected("alice", wall: world.wall)
@@ -109,7 +109,7 @@ import Wire
     }
   }
 
-  /// A store whose node misbehaves while it takes something in: a trigger damages what the step writes.
+  /// A store whose node misbehaves while it stores a set: a trigger damages what the step writes.
   @Test(arguments: [
     Damage(rule: .state, sql: "AFTER INSERT ON lodging_rows BEGIN DELETE FROM lodging_rows; END"),
     Damage(rule: .state, sql: "AFTER INSERT ON lodging_rows BEGIN UPDATE trip_rows SET name = 'x'; END"),
@@ -123,7 +123,7 @@ import Wire
     Damage(rule: .journal, sql: "AFTER INSERT ON hidden_writes BEGIN DELETE FROM hidden_writes; END"),
     Damage(rule: .state, sql: "AFTER INSERT ON record_writes BEGIN DELETE FROM record_writes; END"),
   ])
-  func `a look at what is new finds it`(_ damage: Damage) throws {
+  func `checking new rows finds the damage`(_ damage: Damage) throws {
     let world = try JudgedWorld()
     try world.write(
       "alice", .records, insert(trip(1), [1: .text("Rome")]), insert(trip(2), [1: .text("Oslo")]))
@@ -154,7 +154,7 @@ import Wire
     #expect(violation?.rule == .lostWrite, "\(violation.map { "\($0)" } ?? "")")
   }
 
-  @Test func `what a disk that lied has lost is not held against the node`() throws {
+  @Test func `losses caused by a lying disk are not held against the node`() throws {
     let world = try world()
     try world.write("alice", .records, insert(trip(9), [1: .text("last")]))
     world.judge.mayHaveLost("alice")

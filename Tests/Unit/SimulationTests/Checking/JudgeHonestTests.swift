@@ -6,7 +6,7 @@ import Storage
 import Testing
 import Wire
 
-/// Where nothing is wrong the judge says nothing.
+/// In correct worlds the judge reports nothing.
 @Suite struct JudgeHonestTests {
   @Test func `edits, conflicts, deletions and children`() throws {
     let world = try JudgedWorld(["alice", "bob", "carol"])
@@ -47,7 +47,7 @@ import Wire
     try world.healed()
   }
 
-  @Test func `parked sets wait, and fold when their time has come`() throws {
+  @Test func `parked sets are folded when their time has come`() throws {
     let world = try JudgedWorld()
     try world.write("alice", .records, [insert(trip(1), [1: .text("later")])], ahead: 3_600_000)
     try world.sync("alice", to: "bob")
@@ -78,7 +78,7 @@ import Wire
     try world.healed()
   }
 
-  @Test func `a revocation cuts a log, whenever its sets came`() throws {
+  @Test func `a revocation cuts a log, whenever its sets arrive`() throws {
     let world = try JudgedWorld(["alice", "bob", "carol"])
     try world.write("bob", .records, insert(trip(1), [1: .text("Rome")]))
     let kept = try world.write("bob", .records, edit(trip(1), [1: .text("Roma")]))
@@ -117,7 +117,7 @@ import Wire
     let world = try JudgedWorld(["alice", "bob", "carol"])
     let kept = try world.write("carol", .records, insert(trip(1), [1: .text("Rome")]))
     try world.sync("carol", to: "alice")
-    // The stores of these two are not judged.
+    // The stores of these two are not checked.
     world.wall += 1_000
     let lost = try world["carol"].write(
       .records, [edit(trip(1), [1: .text("Roma")])], verb: "test", target: nil, wall: world.wall)
@@ -149,7 +149,7 @@ import Wire
       by: JudgedWorld.key(other), at: 3)
   }
 
-  @Test func `nobody waits for a kept tip that nobody brings`() throws {
+  @Test func `a kept tip that no device sends is not waited for`() throws {
     let world = try JudgedWorld(["alice", "bob", "carol"])
     try world.write("bob", .records, insert(trip(1), [1: .text("Rome")]))
     try world.sync("bob", to: "alice")
@@ -160,7 +160,7 @@ import Wire
     try world.sync("alice", to: "carol")
     try world.sync("carol", to: "alice")
     try world.judge.healed(["alice", "carol"], premium: ["alice", "carol"])
-    // Where one of them holds it, the two are not the same.
+    // Where one device holds it, the two states differ.
     try world.sync("bob", to: "alice")
     #expect(throws: Violation.self) {
       try world.judge.healed(["alice", "carol"], premium: ["alice", "carol"])

@@ -5,12 +5,12 @@ import Storage
 import Testing
 import Wire
 
-/// Forced directions: what is promised of them is found kept, and each promise broken once is found broken.
+/// Overrides: the judge accepts correct ones, and finds each guarantee that is broken once.
 @Suite struct JudgeOverrideTests {
   let world: JudgedWorld
   let direction: Revert
 
-  /// Alice is to become what Bob is: without what she has written since the two last met.
+  /// Alice is to mirror Bob: without her changes since the two last met.
   init() throws {
     world = try JudgedWorld()
     try world.write("bob", .records, insert(trip(1), [1: .text("Rome"), 2: .text("warm")]))
@@ -46,35 +46,35 @@ import Wire
     #expect(violation?.rule == .override, sourceLocation: sourceLocation)
   }
 
-  @Test func `what the store plans is what was promised`() throws {
+  @Test func `the plan of the store is accepted`() throws {
     try world.sync("bob", to: "alice")
     let plan = try world["alice"].store.plan(direction, now: world.wall).changes.drafts
     #expect(try directed(plan) == 3)
     #expect(try world["alice"].store.record(trip(4)) != nil)
   }
 
-  @Test func `a direction that does not wait for what it needs`() throws {
+  @Test func `an override that does not wait for missing sets`() throws {
     expectObjection { _ = try directed([]) }
     try world.sync("bob", to: "alice")
     expectObjection { try world.judge.waits("alice", for: told(direction)) }
   }
 
   @Test(arguments: 0...5)
-  func `a direction that leaves out one thing, or does one too much`(_ wrong: Int) throws {
+  func `an override that leaves out one write, or makes an extra one`(_ wrong: Int) throws {
     try world.sync("bob", to: "alice")
     var drafts = try world["alice"].store.plan(direction, now: world.wall).changes.drafts
     switch wrong {
     case 0: drafts = []
     case 1...3: drafts.removeAll { $0.key == trip(UInt64(wrong)) }
-    // Of a record that goes the fields stay, and what nobody takes back is left alone.
+    // A deleted record keeps its fields, and writes that are not reverted stay unchanged.
     case 4: drafts.insert(edit(trip(3), [1: .null]), at: 0)
     default: drafts.append(edit(trip(4), [1: .text("Köln")]))
     }
     expectObjection { _ = try directed(drafts) }
   }
 
-  /// Bob has promised a set, and a cut keeps it from ever coming: what stays of his log is not taken back.
-  @Test func `a direction over a log that was cut meanwhile`() throws {
+  /// Bob has promised a set, and a cut prevents it from ever arriving: the rest of his log is not reverted.
+  @Test func `an override over a log that was cut meanwhile`() throws {
     let bob = world["bob"]
     let (log, kept) = (bob.log(.records), bob.known.filter { $0.header.log == bob.log(.records) }[1].id)
     try world.learn(try world.revocation("bob", kept: [(log, kept)]), on: ["alice"])

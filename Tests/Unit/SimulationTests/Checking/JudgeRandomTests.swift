@@ -7,7 +7,7 @@ import Testing
 import VirtualDisk
 import Wire
 
-/// Long random histories of honest devices: the judge says nothing, whatever happened in which order.
+/// Long random histories of correct devices: the judge reports nothing, whatever happened in which order.
 @Suite struct JudgeRandomTests {
   private let names = ["alice", "bob", "carol"]
 
@@ -59,7 +59,7 @@ import Wire
     try end(world, &random)
   }
 
-  /// Another directory goes on with the same log.
+  /// Another directory continues the same log.
   private func clone(_ name: String, _ world: JudgedWorld) throws {
     let copy = "copy\(world.devices.count)"
     let original = world[name]
@@ -69,7 +69,7 @@ import Wire
     try world.sync(name, to: copy)
   }
 
-  /// One device is taken out, and everybody hears of it.
+  /// One device is revoked, and all learn of it.
   private func end(_ world: JudgedWorld, _ random: inout SplitMix) throws {
     let bob = world["bob"]
     let sets = bob.known.filter { $0.header.log == bob.log(.records) }

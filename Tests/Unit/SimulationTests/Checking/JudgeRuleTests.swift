@@ -9,9 +9,9 @@ import Testing
 import VirtualDisk
 import Wire
 
-/// Rules that concern what a node stores, folds, says and sends: each is broken once, and found.
+/// Rules for what a node stores, folds, reports and sends: each is broken once, and found.
 @Suite struct JudgeRuleTests {
-  /// Runs something that the judge must object to.
+  /// Runs a body in which the judge must report a violation.
   private func expect(
     _ rule: Violation.Rule, _ body: () throws -> Void, sourceLocation: SourceLocation = #_sourceLocation
   ) {
@@ -21,7 +21,7 @@ import Wire
 
   // MARK: What is stored
 
-  /// A set in Bob's log, signed by a key, that stands on what the header says.
+  /// A set in Bob's log, signed by any key, with arbitrary dependencies.
   private func set(
     _ world: JudgedWorld, by name: String = "bob", at wall: Moment, after: VerifiedChangeSet? = nil,
     unseen: [Dependency] = []
@@ -38,7 +38,7 @@ import Wire
       author.write([insert(trip(5), [1: .text("x")])], operation: operation, wall: wall).first)
   }
 
-  @Test func `a set of an author whom nobody certified`() throws {
+  @Test func `a set of an uncertified author`() throws {
     let world = try JudgedWorld()
     try world["alice"].take([try set(world, by: "mallory", at: 10)], wall: world.wall)
     expect(.unauthorised) { try world.look("alice") }
@@ -60,7 +60,7 @@ import Wire
     }
   }
 
-  @Test func `a set that is stored before what it stands on`() throws {
+  @Test func `a set that is stored before its dependencies`() throws {
     let world = try JudgedWorld()
     let missing = Dependency(
       device: DeviceKey(JudgedWorld.key("alice")), incarnation: Incarnation(Bytes16(5, 5)), sequence: 1,
@@ -72,7 +72,7 @@ import Wire
     expect(.unauthorised) { try other.judge.inspected("alice", wall: other.wall) }
   }
 
-  /// Puts a set into a store past all rules.
+  /// Puts a set into a store, bypassing all rules.
   private func plant(_ set: VerifiedChangeSet, in device: JudgedDevice) throws {
     let log = set.header.log
     let id = hexadecimal(set.id.bytes)
@@ -90,7 +90,7 @@ import Wire
 
   // MARK: What is folded
 
-  @Test func `a cut that is not obeyed`() throws {
+  @Test func `a cut that is not applied`() throws {
     let world = try JudgedWorld()
     let kept = try world.write("bob", .records, insert(trip(1), [1: .text("Rome")]))
     try world.write("bob", .records, edit(trip(1), [1: .text("Roma")]))
@@ -114,7 +114,7 @@ import Wire
     expect(.equivocation) { try world.write("copy", .records, insert(trip(2), [:])) }
   }
 
-  @Test func `a fork that nobody has proven`() throws {
+  @Test func `a fork without a proof`() throws {
     let world = try JudgedWorld()
     try world.add("copy", keys: "alice")
     for name in ["alice", "copy"] { world.judge.cloned(name) }
@@ -124,7 +124,7 @@ import Wire
     expect(.equivocation) { try world.healed() }
   }
 
-  @Test func `what has not reached everybody`() throws {
+  @Test func `a set that has not reached all devices`() throws {
     let world = try JudgedWorld()
     try world.write("alice", .settings, insert(setting(1), [2: .text("dark")]))
     expect(.notConverged) { try world.healed() }
@@ -140,7 +140,7 @@ import Wire
     expect(.notConverged) { try world.healed() }
   }
 
-  @Test func `a set that waits though nothing that it has seen does`() throws {
+  @Test func `a set that is parked although its dependencies are not`() throws {
     let world = try JudgedWorld()
     try world.write("bob", .records, [insert(trip(1), [:])], ahead: 3_600_000)
     try world.write("bob", .records, [edit(trip(1), [1: .text("Rome")])], ahead: 3_600_000)
@@ -151,14 +151,14 @@ import Wire
     expect(.notConverged) { try world.healed() }
   }
 
-  @Test func `a set that stays aside though all that it stands on is here`() throws {
+  @Test func `a set that stays quarantined although all its ancestors are here`() throws {
     let world = try JudgedWorld()
     let first = try world.write("bob", .records, insert(trip(1), [:]))[0]
     let second = try world.write("bob", .records, [edit(trip(1), [1: .text("Rome")])])[0]
     try world.look("bob")
     try world["alice"].take([first], wall: world.wall)
     try world.look("alice")
-    // Beside the store, which would bring it back.
+    // Directly in the database, since the store would restore it.
     let sql = "INSERT INTO set_aside(id, clock, header, signature, body) VALUES (?1, ?2, ?3, ?4, ?5)"
     try world["alice"].reader.with(sql) { row in
       try row.bind(1, second.id.bytes)
@@ -199,7 +199,7 @@ import Wire
     expect(.gate) { try send(world, "alice", "bob", message(.records, sets)) }
   }
 
-  @Test func `records for a peer that has said that its lane is closed`() throws {
+  @Test func `records for a peer that reported its lane closed`() throws {
     let world = try JudgedWorld()
     let sets = try world.write("alice", .records, insert(trip(1), [:]))
     for (reason, isRight) in [(ReasonCode.open, true), (.syncOff, false)] {
@@ -222,7 +222,7 @@ import Wire
       .encoded
   }
 
-  @Test func `records that are taken in while the lane is closed`() throws {
+  @Test func `records that are accepted while the lane is closed`() throws {
     let world = try JudgedWorld()
     let sets = try world.write("bob", .records, insert(trip(1), [:]))
     world.judge.arrived("bob", to: "alice", link: 1, summary(.syncOff), wall: world.wall)
@@ -232,7 +232,7 @@ import Wire
     expect(.gate) { try world.look("alice") }
   }
 
-  @Test func `a set that is sent and not stored, and a state that is not so`() throws {
+  @Test func `a set that is sent and not stored, and a state that is not the store's`() throws {
     let world = try JudgedWorld()
     expect(.sentUnstored) {
       try send(world, "alice", "bob", message(.records, [try set(world, at: 5)]))
@@ -251,7 +251,7 @@ import Wire
     try world.look("alice")
   }
 
-  @Test func `a state that is not the one that was asked about`() throws {
+  @Test func `a state other than the one in question`() throws {
     let world = try JudgedWorld()
     func ask(_ hash: Bytes32, token: UInt64, echo: Bool = true) {
       let question = Message.state(hash, token: token, echo: echo).encoded
@@ -275,7 +275,7 @@ import Wire
     expect(.falseMisbehaviour) { try agree(10) }
   }
 
-  @Test func `an answer that is not what the store says, or to nothing that was asked`() throws {
+  @Test func `an answer that differs from the store, or that was not asked for`() throws {
     let world = try JudgedWorld()
     try world.write("alice", .records, insert(trip(1), [1: .text("Rome")]), insert(trip(2), [:]))
     let questions: [Question] = [
@@ -298,7 +298,7 @@ import Wire
     #expect(world.judge.counts.answers >= 3 * questions.count)
   }
 
-  /// One item less, or one bit another one.
+  /// One item less, or one flipped bit.
   private func without(_ content: Answer.Content) -> Answer.Content {
     switch content {
     case .heads(let heads): .heads(heads.dropLast())
@@ -336,7 +336,7 @@ import Wire
     expect(.falseSync) { try say([.records]) }
   }
 
-  @Test func `sync with one that had no room for what it said and has lost it since`() throws {
+  @Test func `sync with a device whose acknowledged sets did not fit on its disk and were lost`() throws {
     let world = try JudgedWorld()
     try world.learn(try world.certificate("carol"), on: ["alice"])
     func claim() throws {
@@ -356,7 +356,7 @@ import Wire
     expect(.falseSync) { try claim() }
   }
 
-  @Test func `a node that takes other things for true than its statements say`() throws {
+  @Test func `a node whose membership view contradicts its statements`() throws {
     let world = try JudgedWorld()
     let all = ["alice", "bob"].map { JudgedWorld.key($0).publicKey }
     func beliefs(_ members: [[UInt8]], isOpen: Bool = true, cuts: [[[UInt8]]]? = nil) -> Beliefs {
@@ -369,7 +369,7 @@ import Wire
     expect(.gate) { try world.judge.believed("alice", beliefs(all, isOpen: false), isWhole: true) }
   }
 
-  @Test func `a peer that is taken to hold what it never held`() throws {
+  @Test func `a peer believed to hold a set that it never held`() throws {
     let world = try JudgedWorld()
     let bob = JudgedWorld.key("bob").publicKey
     let sets = try world.write("alice", .records, insert(trip(1), [:])).map(\.id.bytes)
@@ -387,7 +387,7 @@ import Wire
     expect(.gate) { try world.judge.healed(["alice", "bob"], premium: ["alice"], excused: []) }
   }
 
-  @Test func `an entitlement that ends while nobody has a turn`() throws {
+  @Test func `an entitlement that ends while no device has a turn`() throws {
     let world = try JudgedWorld()
     world.judge.isNow("bob", wall: .max)
     try world.judge.healed(["alice", "bob"], premium: ["alice"], excused: [])
@@ -402,7 +402,7 @@ import Wire
     expect(.state) { try world.judge.acknowledged("alice", ids, wall: world.wall - 2) }
   }
 
-  @Test func `a log that others have brought more of, or that is proven to have forked, and that goes on`()
+  @Test func `a log that continues although others have more of it, or have proved a fork`()
     throws
   {
     let world = try JudgedWorld()
@@ -414,20 +414,20 @@ import Wire
     expect(.equivocation) { try world.write("copy", .settings, insert(setting(2), [:])) }
   }
 
-  @Test func `a log that a copy of the device has ended, and that goes on`() throws {
+  @Test func `a log that continues after a copy of the device has ended it`() throws {
     let world = try JudgedWorld()
     let kept = try world.write("alice", .settings, insert(setting(1), [:]))
     let cut = try Statement(
       signing: LogCut(circle: world.circle, log: world["alice"].log(.settings), tip: kept[0].id, issued: 5),
       with: JudgedWorld.key("alice"))
     try world.learn(cut)
-    // It is of the same incarnation, in the other lane.
+    // It belongs to the same incarnation, in the other lane.
     expect(.equivocation) { try world.write("alice", .records, insert(trip(2), [:])) }
     world["alice"].incarnation = Incarnation(Bytes16(7, 7))
     try world.write("alice", .records, insert(trip(3), [:]))
   }
 
-  @Test func `new sets that are shown before anybody has told of their log`() throws {
+  @Test func `new sets that are shown before any peer has reported on their log`() throws {
     let world = try JudgedWorld()
     let sets = try world.write("alice", .settings, insert(setting(1), [:]))
     world.judge.steady = 1_000
@@ -439,7 +439,7 @@ import Wire
     try send(world, "alice", "bob", message(.settings, sets))
   }
 
-  @Test func `new sets that are shown while others are to come that a copy wrote in their place`() throws {
+  @Test func `new sets that are shown while sets by a copy at the same positions are still to come`() throws {
     let world = try JudgedWorld()
     try world.add("copy", keys: "alice")
     for name in ["alice", "copy"] { world.judge.cloned(name) }
@@ -451,12 +451,12 @@ import Wire
     world.judge.arrived("bob", to: "alice", link: 1, heads, wall: world.wall)
     world.judge.steady = 1_020
     expect(.equivocation) { try send(world, "alice", "bob", message(.settings, sets)) }
-    // Who promised them is gone.
+    // The peer that promised them is gone.
     world.judge.ended(link: 1)
     try send(world, "alice", "bob", message(.settings, sets))
   }
 
-  @Test func `new sets are announced once their log is cut, as nothing of a copy can follow`() throws {
+  @Test func `new sets are announced once their log is cut, as no set of a copy can follow`() throws {
     let world = try JudgedWorld()
     try world.add("copy", keys: "alice")
     for name in ["alice", "copy"] { world.judge.cloned(name) }
@@ -474,26 +474,26 @@ import Wire
     try send(world, "alice", "bob", message(.settings, sets))
   }
 
-  @Test func `a word to one that is no member`() throws {
+  @Test func `a message to a device that is not a member`() throws {
     let world = try JudgedWorld()
     world.judge.introduced("mallory", device: JudgedWorld.key("mallory").publicKey)
     expect(.revocation) { try send(world, "alice", "mallory", Message.want(.settings, []).encoded) }
     try send(world, "alice", "mallory", Message.goodbye(.notAMember).encoded)
   }
 
-  @Test func `a peer that is waited for though it sends nothing`() throws {
+  @Test func `a peer that is waited for although it sends nothing`() throws {
     let world = try JudgedWorld()
     for second in 0...60 as ClosedRange<Int64> {
       world.judge.steady = 1_000_000 + second * 1_000
       try world.judge.awaited("alice", for: second < 40 ? second * 1_000 : nil)
     }
     expect(.state) { try world.judge.awaited("alice", for: 41_000) }
-    // It was stopped for a while, and has yet to hear its timers.
+    // It was suspended for a while, and has yet to process its timers.
     world.judge.steady = 2_000_000
     try world.judge.awaited("alice", for: 500_000)
   }
 
-  @Test func `counters and closes that the world tells of`() throws {
+  @Test func `counters and closes that the world reports`() throws {
     let world = try JudgedWorld()
     try world.judge.measured("alice", "the queue", 8, max: 8)
     expect(.limit) { try world.judge.measured("alice", "the queue", 9, max: 8) }

@@ -9,8 +9,8 @@ import Testing
 import VirtualDisk
 import Wire
 
-/// Devices with real stores, real statements and real sets under the eyes of a judge. What one takes from another
-/// is handed over directly: sessions have tests of their own.
+/// Devices with real stores, statements and sets, observed by a judge. Sets are handed from one to another directly:
+/// sessions have tests of their own.
 final class JudgedWorld {
   let judge = Judge()
   let root = JudgedWorld.key("root")
@@ -20,7 +20,7 @@ final class JudgedWorld {
   let circle: CircleID
   var wall: Moment = 1_800_000_000_000
 
-  /// - Parameter names: the founder first; all are admins and premium.
+  /// - Parameter names: the founder first; all are admins with premium.
   init(_ names: [String] = ["alice", "bob"]) throws {
     let founder = Self.key(names[0])
     let genesis = try Statement(
@@ -51,7 +51,7 @@ final class JudgedWorld {
     return device
   }
 
-  /// - Parameter keys: whose keys it has; its own if nil.
+  /// - Parameter keys: the name of another device whose keys it has; its own if nil.
   @discardableResult
   func add(_ name: String, keys: String? = nil, incarnation: UInt64 = 1) throws -> JudgedDevice {
     let device = try JudgedDevice(name, keys ?? name, circle, incarnation: incarnation)
@@ -69,7 +69,7 @@ final class JudgedWorld {
 
   func look(_ name: String) throws { try judge.looked(at: name, wall: wall) }
 
-  // MARK: What people do
+  // MARK: User actions
 
   @discardableResult
   func write(_ name: String, _ lane: Lane = .records, _ drafts: EntryDraft...) throws -> [VerifiedChangeSet] {
@@ -104,7 +104,7 @@ final class JudgedWorld {
     try judge.healed(devices.map(\.name), premium: devices.map(\.name))
   }
 
-  /// Everybody learns statements and lays out the logs by them.
+  /// All devices receive the statements and rebuild their logs by them.
   func learn(_ added: Membership.Statement..., on names: [String]? = nil) throws {
     statements += added
     for device in devices where names?.contains(device.name) ?? true {
@@ -113,7 +113,7 @@ final class JudgedWorld {
     }
   }
 
-  /// What a device must say of its state.
+  /// The state that a device must report.
   func stateHash(_ name: String, of lanes: [Lane] = Lane.allCases) throws -> Bytes32 {
     let device = self[name]
     var input = try Circle(statements: device.held, developmentIssuer: nil).setHash.bytes
@@ -142,7 +142,7 @@ final class JudgedWorld {
         serial: Bytes16(0, 1), source: "test"), with: issuer)
   }
 
-  /// Takes a device out of the circle and keeps its logs up to some sets.
+  /// Revokes a device and keeps its logs up to some sets.
   func revocation(_ name: String, kept: [(LogKey, ChangeSetID)]) throws -> Membership.Statement {
     let logs = kept.sorted { $0.0 < $1.0 }.map {
       KeptLog(incarnation: $0.0.incarnation, lane: $0.0.lane, tips: [$0.1])
@@ -154,17 +154,17 @@ final class JudgedWorld {
   }
 }
 
-/// One device: a key, a store on a disk in memory, and what it knows.
+/// One device: a key, a store on a disk in memory, and its statements.
 final class JudgedDevice {
   let name: String
-  /// Whose keys it has.
+  /// The device whose keys it has.
   let keys: String
   let key: SigningKey
   let circle: CircleID
   let disk = Disk()
   private let volume: Volume
   private(set) var store: Store
-  /// Reads, and plants damage, beside the store's own connection.
+  /// Reads and plants damage, bypassing the store's own connection.
   private(set) var reader: Connection
   var incarnation: Incarnation
   private(set) var known: [VerifiedChangeSet] = []
@@ -222,12 +222,12 @@ final class JudgedDevice {
       by: { evaluation.admission(of: $0, at: device) }, horizon: Clock(milliseconds: wall + 600_000))
   }
 
-  /// What `verify --deep` finds.
+  /// The findings of `verify --deep`.
   func findings() throws -> [DeepFinding] {
     try DeepVerification.run(on: volume, path: "store.db").findings
   }
 
-  /// Damage that no part of the node would do.
+  /// Damage that no part of the node would cause.
   func damage(_ sql: String) throws { try reader.execute(sql) }
 }
 

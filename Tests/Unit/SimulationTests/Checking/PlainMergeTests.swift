@@ -3,7 +3,7 @@ import Vectors
 
 @testable import Simulation
 
-/// The checkers fold with code of their own: it agrees with the published histories.
+/// The checkers' own fold agrees with the published histories.
 @Suite struct PlainMergeTests {
   struct File: Decodable {
     struct History: Decodable {
@@ -115,7 +115,7 @@ import Vectors
     #expect(found == Set(wanted), "\(history.name)")
   }
 
-  @Test func `profiles rank as the table says`() throws {
+  @Test func `profiles are ranked as in the table`() throws {
     var below: PlainRecord.Rank?
     for row in try vectors("merge.json", as: File.self).ranks {
       let set = try PlainSet(

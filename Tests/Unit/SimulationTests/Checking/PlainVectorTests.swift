@@ -3,7 +3,7 @@ import Vectors
 
 @testable import Simulation
 
-/// The checkers read bytes with code of their own: it agrees with the published vectors, accepted and refused.
+/// The checkers' own decoder agrees with the published vectors, accepted and refused.
 @Suite struct PlainVectorTests {
   struct Encodings: Decodable {
     struct Group: Decodable {
@@ -30,7 +30,7 @@ import Vectors
     return pairs.allSatisfy { (try? $0.value.checkFieldValue()) != nil } ? item : nil
   }
 
-  @Test func `values are read as encoding md says`() throws {
+  @Test func `values are decoded as in encoding md`() throws {
     let file = try vectors("cbor.json", as: Encodings.self)
     for row in file.values.accepted {
       let bytes = try expand(row.bytes)
@@ -68,7 +68,7 @@ import Vectors
     let refused: [Sealed]
   }
 
-  @Test func `change sets are read as change-set md says`() throws {
+  @Test func `change sets are decoded as in change-set md`() throws {
     let file = try vectors("change-sets.json", as: ChangeSets.self)
     for sealed in file.accepted.flatMap(\.sets) + file.atTheLimits {
       switch try sealed.read() {
@@ -124,7 +124,7 @@ import Vectors
     let gates: [Gate]
   }
 
-  @Test func `statements are read as circle md says`() throws {
+  @Test func `statements are decoded as in circle md`() throws {
     for row in try vectors("circle.json", as: Circles.self).statements {
       let bytes = try expand(row.bytes)
       guard row.accepted else {
@@ -168,7 +168,7 @@ import Vectors
     #expect(tips == row.cuts || tips.contains([]) && row.cuts == [[]], "\(name)")
   }
 
-  @Test func `the gate is judged as circle md says`() throws {
+  @Test func `the gate is judged as in circle md`() throws {
     let reasons = ["free_tier": 2, "entitlement_expired": 3, "entitlement_not_yet_valid": 4]
     for row in try vectors("circle.json", as: Circles.self).gates {
       let circle = try PlainCircle(try row.statements.map { try PlainStatement(expand($0)) })

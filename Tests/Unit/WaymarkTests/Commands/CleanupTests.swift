@@ -14,7 +14,8 @@ struct CleanupTests {
     ("performance test of lists", "Performance Test"), ("Unprotected Trip", "unprotected trip"),
     ("a Protected trip", "protected trip"), ("Rome", nil), ("Trip 2", nil), ("Best trip", nil), ("", nil),
   ])
-  func `a trip of a test is known by a part of its name in any case`(_ name: String, _ mark: String?) {
+  func `a test trip is recognised by a part of its name, regardless of case`(_ name: String, _ mark: String?)
+  {
     #expect(TestData.mark(in: name) == mark)
   }
 
@@ -31,7 +32,7 @@ struct CleanupTests {
     try await node.run("trip.list")["trips"]?.array?.map { $0["name"]?.string } ?? []
   }
 
-  @Test func `without a yes the leftovers are shown and stay`() async throws {
+  @Test func `without a yes the leftovers are listed and kept`() async throws {
     let alice = try await holiday()
     let refused = try #require(try await failure(alice, "cleanup"))
     #expect(refused.exitCode == ExitCode.needsYes)
@@ -44,7 +45,7 @@ struct CleanupTests {
     #expect(!FileManager.default.fileExists(atPath: alice.home.backups))
   }
 
-  @Test func `with a yes they go in one operation, after a backup`() async throws {
+  @Test func `with a yes they are deleted in one operation, after a backup`() async throws {
     let alice = try await holiday()
     let done = try await alice.run("cleanup", ["yes": true])
     #expect(done["deleted"] == 2)
@@ -61,6 +62,6 @@ struct CleanupTests {
 }
 
 extension Node {
-  /// The newest operation of all that are folded.
+  /// The newest operation that was folded.
   func newestOperation() throws -> Storage.Operation? { try store.operations(limit: 1).first }
 }

@@ -6,7 +6,9 @@ import WaymarkTesting
 @testable import Waymark
 
 struct SettingsTests {
-  @Test func `a preference is read from the settings, then the copy, then the default`() async throws {
+  @Test func `a preference is read from the settings, then from the local copy, then as the default`()
+    async throws
+  {
     let alice = try await TestNode.founder("alice")
     let copy = URL(filePath: alice.home.settings)
     func scheme() async throws -> [JSON?] {
@@ -25,7 +27,7 @@ struct SettingsTests {
     #expect(try await scheme() == ["system", "default"])
   }
 
-  @Test func `a known preference takes only what it can be`() async throws {
+  @Test func `a known preference only accepts valid values`() async throws {
     let alice = try await TestNode.founder("alice")
     for (key, value) in [("colorScheme", "pink"), ("biometricTimeoutMinutes", "soon")] {
       let refused = try await failure(alice, "settings.set", ["key": .string(key), "value": .string(value)])
@@ -39,7 +41,7 @@ struct SettingsTests {
 
   @Test(arguments: [
     (1_024, 100, false), (1_025, 1, true), (16, 60_000, false), (18, 60_000, true),
-  ]) func `all settings together have at most 1,024 keys and a mebibyte`(
+  ]) func `all settings together have at most 1,024 keys and one mebibyte`(
     _ count: Int, _ bytes: Int, _ isOver: Bool
   ) {
     let value = Value.text(String(repeating: "x", count: bytes))
@@ -48,7 +50,7 @@ struct SettingsTests {
 }
 
 struct OnboardingTests {
-  @Test func `completing is remembered here and said to all, resetting forgets it here`() async throws {
+  @Test func `completion is stored here and synced, and a reset clears it here only`() async throws {
     let alice = try await TestNode.founder("alice")
     #expect(try await alice.run("onboarding.show")["flow"] == "new_user")
     let done = try await alice.run("onboarding.complete")
@@ -69,7 +71,7 @@ struct OnboardingTests {
     (true, false, false, true, true, .newUser),
     (false, false, false, true, true, .newUser),
     (false, false, true, false, false, .completedHere),
-  ]) func `the flow follows from five facts`(
+  ]) func `the flow depends on five facts`(
     _ isSet: Bool, _ isFromElsewhere: Bool, _ isHere: Bool, _ isPremium: Bool, _ hasArrived: Bool,
     _ flow: OnboardingFlow
   ) {
@@ -84,7 +86,8 @@ struct EntitlementTests {
   private func issue(_ alice: TestNode, _ key: String, until: String) async throws -> String {
     let circle = try #require(try await alice.run("status")["circle"]?.string)
     let text = try Issuer.issue(
-      Issuer.EntitlementRequest(keyFile: key, circle: circle, devices: [], until: until), now: TestNode.morning)
+      Issuer.EntitlementRequest(keyFile: key, circle: circle, devices: [], until: until),
+      now: TestNode.morning)
     let path = alice.home.path + "/entitlement"
     try text.write(toFile: path, atomically: true, encoding: .utf8)
     return path
@@ -100,7 +103,7 @@ struct EntitlementTests {
     #expect(try await alice.run("sync.off")["preference"] == false)
   }
 
-  @Test func `a trusted issuer opens the gate, and sync is off until it is asked for`()
+  @Test func `a trusted issuer opens the gate, and sync stays off until it is turned on`()
     async throws
   {
     let alice = try await TestNode.founder("alice")
@@ -124,7 +127,7 @@ struct EntitlementTests {
   }
 
   @Test(arguments: ["yesterday", "2027-13-01", "2027-03-01T12:00"])
-  func `a time that could mean several is not issued`(_ until: String) async throws {
+  func `an ambiguous time is not issued`(_ until: String) async throws {
     let alice = try await TestNode.founder("alice")
     let key = alice.home.path + "/issuer"
     _ = try Issuer.create(key)
@@ -140,7 +143,7 @@ struct EntitlementTests {
 }
 
 struct ProfileTests {
-  @Test func `every change of the profile is later than the one before`() async throws {
+  @Test func `every change of the profile is later than the previous one`() async throws {
     let alice = try await TestNode.founder("alice")
     try await alice.run("profile.set", fields("name=Alice", "appearance=dark"))
     let first = try await alice.run("profile.show")
@@ -154,7 +157,7 @@ struct ProfileTests {
 }
 
 struct IsolationTests {
-  @Test func `the default data directory is out of bounds in tests`() throws {
+  @Test func `the default data directory is off limits in tests`() throws {
     RealData.putOutOfBounds()
     let home = try Home.resolve(flag: nil)
     #expect(home.path.hasPrefix("/dev/null/"))

@@ -29,7 +29,8 @@ struct ForeignImportTests {
     return ["files": [.string(path)]]
   }
 
-  @Test func `a calendar is one operation, changes nothing twice, and is taken back by one undo`()
+  @Test
+  func `a calendar is imported as one operation, changes nothing the second time, and one undo reverts it`()
     async throws
   {
     let alice = try await TestNode.founder("alice")
@@ -49,7 +50,7 @@ struct ForeignImportTests {
     try await alice.run("undo", ["yes": true])
   }
 
-  @Test func `a folder is written whole into a new folder only, and read back as it was`() async throws {
+  @Test func `a folder is exported completely into a new folder only, and imported unchanged`() async throws {
     let alice = try await TestNode.founder("alice")
     try await alice.run("habit.add", fields("name=Run"))
     try await alice.run("habit.tick", ["id": "Run", "date": "2026-05-03"])
@@ -60,6 +61,6 @@ struct ForeignImportTests {
     #expect(try await failure(alice, "export", request)?.exitCode == ExitCode.failed)
     let bob = try await TestNode.founder("bob")
     #expect(try await bob.run("import", ["files": [.string(folder)]])["added"] == 2)
-    #expect(try await bob.run("log.list")["logs"]?[0]?["day"] == "2026-05-03")
+    #expect(try await bob.run("entry.list")["entries"]?[0]?["day"] == "2026-05-03")
   }
 }

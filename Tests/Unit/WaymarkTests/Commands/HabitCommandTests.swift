@@ -15,7 +15,7 @@ struct HabitCommandTests {
     ["id": "Water", "date": .string(day), "value": .text(value), "zone": "Europe/Rome"]
   }
 
-  @Test func `each tick makes an entry, and the day is their sum`() async throws {
+  @Test func `each tick adds an entry, and the day shows their sum`() async throws {
     let alice = try await water()
     try await alice.run("habit.tick", at("2026-05-01"))
     let day = try await alice.run("habit.tick", at("2026-05-01", "2.5"))
@@ -35,7 +35,7 @@ struct HabitCommandTests {
     #expect(try await alice.run("status")["lanes"] == before)
   }
 
-  @Test func `a day without entries is set in the entry that every device names alike`() async throws {
+  @Test func `a day without entries is set in an entry with the same id on every device`() async throws {
     let alice = try await water()
     let first = try await alice.run("habit.set", at("2026-05-01", "8"))
     #expect(try await alice.run("habit.untick", at("2026-05-01"))["done"] == false)
@@ -44,17 +44,17 @@ struct HabitCommandTests {
     #expect(second["value"] == 3)
   }
 
-  @Test func `unticking takes the entries of that day only`() async throws {
+  @Test func `unticking removes only the entries of that day`() async throws {
     let alice = try await water()
     try await alice.run("habit.tick", at("2026-05-01"))
     try await alice.run("habit.tick", at("2026-05-02"))
     try await alice.run("habit.untick", at("2026-05-01"))
-    let logs = try await alice.run("log.list", ["habit": "Water"])["logs"]?.array ?? []
+    let logs = try await alice.run("entry.list", ["habit": "Water"])["entries"]?.array ?? []
     #expect(logs.map { $0["day"] } == ["2026-05-02"])
     #expect(logs.first?["habitName"] == "Water")
   }
 
-  @Test func `a habit that is done or not takes no other value`() async throws {
+  @Test func `a yes or no habit accepts no other value`() async throws {
     let alice = try await TestNode.founder("alice")
     try await alice.run("habit.add", fields("name=Run"))
     for (command, value) in [("habit.tick", "5"), ("habit.tick", "0"), ("habit.set", "5")] {
@@ -64,7 +64,7 @@ struct HabitCommandTests {
     #expect(try await alice.run("habit.tick", ["id": "Run", "value": "1"])["done"] == true)
   }
 
-  @Test func `today is the day that the zone shows`() async throws {
+  @Test func `today depends on the zone`() async throws {
     let alice = try await water()
     // 08:00 UTC is 20:00 of the same day in Auckland and 22:00 of the day before in Honolulu.
     for (zone, day) in [("Pacific/Auckland", "2026-05-03"), ("Pacific/Honolulu", "2026-05-02")] {
@@ -73,7 +73,7 @@ struct HabitCommandTests {
     }
   }
 
-  @Test func `a category is named by a key that its name gives`() async throws {
+  @Test func `the key of a category is derived from its name`() async throws {
     let alice = try await TestNode.founder("alice")
     try await alice.run("category.add", fields("name=Health & Body"))
     try await alice.run("habit.add", fields("name=Run", "category=health"))
@@ -83,7 +83,7 @@ struct HabitCommandTests {
     #expect(habit["kind"] == "binary")
   }
 
-  @Test func `an entry counts on the day that the profile says, as in an application`() async throws {
+  @Test func `an entry counts on the day that the profile determines, as in an application`() async throws {
     let alice = try await water()
     try await alice.run(
       "profile.set", fields("name=Alice", "homeTimezone=Pacific/Auckland", "displayTimezoneMode=home"))
@@ -93,15 +93,15 @@ struct HabitCommandTests {
     let progress = try await alice.node.read(.progress(of: habit.id))
     #expect(progress?.values == [try #require(Day("2026-05-02")): 2])
     #expect(try await alice.run("habit.untick", at("2026-05-01"))["done"] == false)
-    #expect(try await alice.run("log.list")["logs"]?.array?.count == 1)
+    #expect(try await alice.run("entry.list")["entries"]?.array?.count == 1)
     #expect(try await alice.run("habit.set", at("2026-05-02", "5"))["entries"] == evening["entries"])
     try await alice.node.setValue(nil, of: habit.id, on: Day("2026-05-02"))
     #expect(try await alice.run("habit.set", at("2026-05-02", "5"))["value"] == 5)
     #expect(try await alice.run("habit.untick", at("2026-05-02"))["done"] == false)
-    #expect(try await alice.run("log.list")["logs"] == [])
+    #expect(try await alice.run("entry.list")["entries"] == [])
   }
 
-  @Test func `an act has the same verb from an application as from the command line`() async throws {
+  @Test func `an action has the same verb from an application as from the command line`() async throws {
     let alice = try await water()
     let habit = try #require(try await alice.node.records(Habit.all).first)
     let day = try #require(Day("2026-05-01"))
@@ -114,7 +114,7 @@ struct HabitCommandTests {
     #expect(try await verb() == "habit.untick")
   }
 
-  @Test func `a new habit with a unit counts, whoever makes it`() async throws {
+  @Test func `a new habit with a unit is numeric, from every interface`() async throws {
     let alice = try await water()
     var habit = Habit(name: "Read")
     habit.unitLabel = "pages"
@@ -123,7 +123,7 @@ struct HabitCommandTests {
     #expect(try await alice.run("habit.show", ["id": "Water"])["kind"] == "numeric")
   }
 
-  @Test func `a category without a key gets the same one, whoever makes it`() async throws {
+  @Test func `a category without a key gets the same one from every interface`() async throws {
     let alice = try await TestNode.founder("alice")
     let made = try await alice.node.save(HabitCategory(name: "Health & Body"))
     #expect(made.key == "health-body")

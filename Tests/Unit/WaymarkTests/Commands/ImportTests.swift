@@ -29,7 +29,7 @@ struct ImportTests {
     return ["files": [.string(path)]]
   }
 
-  @Test func `a file is imported once and the second time changes nothing`() async throws {
+  @Test func `a file is imported once and changes nothing the second time`() async throws {
     let alice = try await TestNode.founder("alice")
     let files = try file(alice, habits)
     var preview = files
@@ -44,12 +44,12 @@ struct ImportTests {
     let again = try await alice.run("import", files)
     #expect([again["added"], again["updated"], again["unchanged"]] == [0, 0, 4])
     #expect(try await alice.run("status")["lanes"] == lanes)
-    let log = try await alice.run("log.list")["logs"]?[0]
+    let log = try await alice.run("entry.list")["entries"]?[0]
     #expect(log?["day"] == "2025-11-09")
     #expect(log?["value"] == 2.5)
   }
 
-  @Test func `only what the file changes is written`() async throws {
+  @Test func `only the file's changes are written`() async throws {
     let alice = try await TestNode.founder("alice")
     try await alice.run("import", try file(alice, habits))
     let changed = try await alice.run(
@@ -58,7 +58,7 @@ struct ImportTests {
     #expect(try await alice.run("habit.show", ["id": "Eau"])["categoryName"] == "Health")
   }
 
-  @Test func `a profile edited here since is not set back by a file`() async throws {
+  @Test func `an import does not overwrite a profile that was edited here since`() async throws {
     let alice = try await TestNode.founder("alice")
     let files = try file(alice, habits)
     try await alice.run("import", files)
@@ -67,18 +67,18 @@ struct ImportTests {
     #expect(try await alice.run("profile.show")["name"] == "Zoé")
   }
 
-  @Test func `a deleted record comes back with an import of it`() async throws {
+  @Test func `importing a deleted record restores it`() async throws {
     let alice = try await TestNode.founder("alice")
     let files = try file(alice, habits)
     try await alice.run("import", files)
     try await alice.run("habit.delete", ["id": "Wasser"])
-    #expect(try await alice.run("log.list")["logs"] == [])
+    #expect(try await alice.run("entry.list")["entries"] == [])
     let summary = try await alice.run("import", files)
     #expect(summary["added"] == 1)
-    #expect(try await alice.run("log.list")["logs"]?.array?.count == 1)
+    #expect(try await alice.run("entry.list")["entries"]?.array?.count == 1)
   }
 
-  @Test func `what is imported is exported without loss`() async throws {
+  @Test func `imported data is exported without loss`() async throws {
     let alice = try await TestNode.founder("alice")
     try await alice.run("import", try file(alice, habits))
     let exported = try await alice.run("export", ["format": "ritualist"])
@@ -92,7 +92,7 @@ struct ImportTests {
   private func sorted(_ json: JSON?) -> String { json?.text(JSON.Layout(sortsKeys: true)) ?? "nothing" }
 
   @Test(arguments: [0.2, 0.5, 0.9])
-  func `a file that is cut off writes nothing`(_ part: Double) async throws {
+  func `a truncated file writes nothing`(_ part: Double) async throws {
     let alice = try await TestNode.founder("alice")
     let cut = String(habits.prefix(Int(Double(habits.count) * part)))
     let refused = try #require(try await failure(alice, "import", try file(alice, cut)))

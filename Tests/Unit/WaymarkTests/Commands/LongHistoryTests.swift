@@ -12,7 +12,7 @@ import WaymarkTesting
 
 /// A record that was written thousands of times.
 ///
-/// With work that grows with the square of the writes, each of these would take hours.
+/// If the work grew with the square of the number of writes, each of these would take hours.
 @Suite(.timeLimit(.minutes(10)))
 struct LongHistoryTests {
   private static let edits = 4_000
@@ -24,7 +24,7 @@ struct LongHistoryTests {
     return alice
   }
 
-  @Test func `the whole history of a record is told, while others have their turn`() async throws {
+  @Test func `the complete history of a record is listed while other requests are served`() async throws {
     let alice = try await edited()
     let isDone = Mutex(false)
     async let history = {
@@ -45,7 +45,7 @@ struct LongHistoryTests {
     #expect(answers > 5, "\(answers)")
   }
 
-  @Test func `why and a preview of undo take no longer than the writes are many`() async throws {
+  @Test func `why and a preview of undo take time proportional to the number of writes`() async throws {
     let alice = try await edited()
     let why = try await alice.run("why", ["subject": .string("\(Self.edits)")])
     let values = why["values"]?.array ?? []
@@ -58,7 +58,7 @@ struct LongHistoryTests {
     #expect(left?[0]?["reason"] == "changed_since")
   }
 
-  @Test func `an operation below thousands that were undone is undone`() async throws {
+  @Test func `an operation below thousands of undone ones is undone`() async throws {
     let alice = try await TestNode.founder("alice")
     try await alice.run("trip.add", fields("name=Rome"))
     try await alice.run("trip.edit", fields("name=Roma", id: "Rome"))
@@ -71,15 +71,15 @@ struct LongHistoryTests {
     #expect(try await alice.run("trip.list")["trips"]?[0]?["name"] == "Rome")
   }
 
-  /// Written by a member as no command writes it: searching it must not take more stack with each undo.
+  /// Written by a member as no command does: following the chain must not use more stack with each undo.
   @Test(arguments: [(1_000, false), (1_001, true)])
-  func `a chain of undos of undos is followed on a small stack`(undos: Int, isUndone: Bool) async throws {
+  func `a chain of undos of undos is followed with a small stack`(undos: Int, isUndone: Bool) async throws {
     let alice = try await TestNode.founder("alice")
     try await alice.run("trip.add", fields("name=Rome"))
     #expect(try await alice.node.isUndoneAfterUndos(undos) == isUndone)
   }
 
-  @Test func `a command that is cancelled ends`() async throws {
+  @Test func `a cancelled command ends`() async throws {
     let alice = try await edited()
     let request = ControlRequest(
       command: "history", arguments: ["record": .string("\(Self.edits)"), "limit": "1000000"])
@@ -91,7 +91,7 @@ struct LongHistoryTests {
 }
 
 extension Node {
-  /// Writes 1, 2 and so on into a field of the first record of a kind, each an operation of its own.
+  /// Writes 1, 2 and so on to a field of the first record of a kind, each as an operation of its own.
   fileprivate func edit(_ kind: Kind, field: FieldNumber, times: Int) throws {
     guard let key = try store.visible(kind).first?.key else { return }
     for step in 1...times {
@@ -99,8 +99,8 @@ extension Node {
     }
   }
 
-  /// Undoes the newest operation, then that undo, and so on; gives whether the first counts, as found by a thread with
-  /// a stack of 256 KiB.
+  /// Undoes the newest operation, then that undo, and so on; returns whether the first one counts, as determined on a
+  /// thread with a stack of 256 KiB.
   fileprivate func isUndoneAfterUndos(_ count: Int) throws -> Bool {
     guard let key = try store.visible(Registry.trip).first?.key,
       let first = try store.operations(limit: 1).first
@@ -110,7 +110,7 @@ extension Node {
       last = try write(
         Operation.undoVerb, target: last, [EntryDraft(.put, key, [(1, .text("\(step)"))])])
     }
-    // The actor waits, so the store has one user at a time.
+    // The actor waits, so the store has only one user at a time.
     nonisolated(unsafe) let store = store
     nonisolated(unsafe) var result: Result<Bool, any Error>?
     let isDone = DispatchSemaphore(value: 0)

@@ -14,7 +14,7 @@ import WaymarkTesting
 @Suite(.serialized) struct MirrorAndAssertTests {
   // MARK: Stage
 
-  /// Premium for everyone; sync of records is on where it is said.
+  /// All have premium; records sync is on for the devices given.
   private func premium(_ names: [String], syncing: [String]) async throws -> SocketCircle {
     let circle = try await SocketCircle.premium(names, syncing: syncing)
     let pairs = names.dropFirst().flatMap { [(names[0], $0), ($0, names[0])] }
@@ -54,7 +54,7 @@ import WaymarkTesting
     for trip in trips { try await run(circle, name, "trip.add", fields("name=\(trip)")) }
   }
 
-  /// Waits until all hold the same trips, and nothing is missing anywhere.
+  /// Waits until all hold the same trips, and nothing is missing on any device.
   private func agree(
     _ circle: SocketCircle, _ names: [String], _ expected: [String],
     sourceLocation: SourceLocation = #_sourceLocation
@@ -93,7 +93,7 @@ import WaymarkTesting
     #expect(try await run(circle, "alice", "sync.status")["preference"] == false)
   }
 
-  @Test func `mirror makes this device what the peer holds, and all others with it`() async throws {
+  @Test func `mirror gives this device and all others the peer's records`() async throws {
     let circle = try await premium(["alice", "bob", "carol"], syncing: ["bob", "carol"])
     defer { circle.end() }
     try await addTrips(circle, "bob", "Bonn", "Kyiv")
@@ -108,7 +108,7 @@ import WaymarkTesting
     #expect(newest.key.id.description == done["operation"]?.string)
     #expect(try await run(circle, "alice", "sync.status")["preference"] == true)
     try await agree(circle, ["alice", "bob", "carol"], ["Bonn", "Kyiv"])
-    // Once more changes nothing, and asks nothing.
+    // A second run changes nothing, and asks nothing.
     let again = try await run(circle, "alice", "mirror", ["from": "bob"])
     #expect(again["operation"] == .null)
     #expect(try await run(circle, "alice", "status")["notices"] == [])
@@ -116,7 +116,7 @@ import WaymarkTesting
     try await agree(circle, ["alice", "bob", "carol"], ["Bonn", "Kyiv", "Oslo", "Rome"])
   }
 
-  @Test func `who can't be mirrored is named, with what to do`() async throws {
+  @Test func `a peer that can't be mirrored is named, with the next step`() async throws {
     let circle = try await premium(["alice", "bob"], syncing: [])
     defer { circle.end() }
     let closed = try #require(try await failure(circle, "alice", "mirror", ["from": "bob", "yes": true]))
@@ -128,14 +128,14 @@ import WaymarkTesting
       try await failure(circle, "alice", "mirror", ["from": "bob", "only": "setting", "yes": true]))
     #expect(kind.exitCode == ExitCode.usage)
     await circle["bob"].close()
-    try await eventually("bob is gone") { await circle["alice"].connected == 0 }
+    try await eventually("bob is disconnected") { await circle["alice"].connected == 0 }
     for command in ["mirror", "assert"] {
       let away = try #require(try await failure(circle, "alice", command, ["from": "bob", "yes": true]))
       #expect(away.exitCode == ExitCode.notRunning, "\(command): \(away)")
     }
   }
 
-  @Test func `a free device is told what it needs, and one that does not run that it must`() async throws {
+  @Test func `a free device is told what it needs, and a stopped one that it must run`() async throws {
     let alone = try await TestNode.founder("alice")
     for command in ["mirror", "assert"] {
       let refused = try #require(try await WaymarkTests.failure(alone, command, ["from": "x", "yes": true]))
@@ -146,7 +146,7 @@ import WaymarkTesting
 
   // MARK: assert
 
-  @Test func `assert makes all connected devices what this one holds`() async throws {
+  @Test func `assert gives all connected devices this device's records`() async throws {
     let circle = try await premium(["alice", "bob", "carol"], syncing: ["bob", "carol"])
     defer { circle.end() }
     try await addTrips(circle, "bob", "Bonn", "Kyiv")
@@ -158,12 +158,12 @@ import WaymarkTesting
     #expect(preview["peers"]?.array?.map { $0["name"] } == ["bob", "carol"])
     #expect(preview["notAsked"] == [])
     try await run(circle, "carol", "sync.off")
-    try await eventually("alice sees that carol is off") {
+    try await eventually("alice sees that carol is offline") {
       let preview = try await run(circle, "alice", "assert", ["preview": true])
       return preview["notAsked"]?.array?.map { $0["name"] } == ["carol"]
     }
     try await run(circle, "carol", "sync.on", ["yes": true])
-    try await eventually("alice sees that carol is on") {
+    try await eventually("alice sees that carol is online") {
       try await run(circle, "alice", "assert", ["preview": true])["notAsked"] == []
     }
     #expect(try await failure(circle, "alice", "assert")?.exitCode == ExitCode.needsYes)
@@ -173,7 +173,7 @@ import WaymarkTesting
     try await agree(circle, ["alice", "bob", "carol"], ["Rome"])
   }
 
-  @Test func `only one kind, or one trip, is set right; the rest merges`() async throws {
+  @Test func `only the given kind or trip is reverted; the rest merges`() async throws {
     let circle = try await premium(["alice", "bob"], syncing: ["bob"])
     defer { circle.end() }
     try await addTrips(circle, "bob", "Bonn")
@@ -197,7 +197,7 @@ import WaymarkTesting
 
   // MARK: A third device
 
-  @Test func `a device that was away brings nothing back`() async throws {
+  @Test func `a device that was offline brings nothing back`() async throws {
     let circle = try await premium(["alice", "bob", "carol"], syncing: ["alice", "bob", "carol"])
     defer { circle.end() }
     try await addTrips(circle, "alice", "Rome", "Oslo")
@@ -213,7 +213,7 @@ import WaymarkTesting
     #expect(try await run(circle, "alice", "status")["notices"] == [])
   }
 
-  @Test func `what a device that was away changed meanwhile merges, and is reported`() async throws {
+  @Test func `changes made offline are merged, and reported`() async throws {
     let circle = try await premium(["alice", "bob", "carol"], syncing: ["alice", "bob", "carol"])
     defer { circle.end() }
     try await addTrips(circle, "alice", "Rome", "Oslo")
@@ -231,7 +231,7 @@ import WaymarkTesting
     #expect(try await run(circle, "bob", "status")["notices"] == [])
   }
 
-  @Test func `thousands of records are set right at once`() async throws {
+  @Test func `thousands of records are reverted at once`() async throws {
     let circle = try await premium(["alice", "bob"], syncing: ["bob"])
     defer { circle.end() }
     var size = SampleData.Size()
@@ -242,19 +242,19 @@ import WaymarkTesting
       try await run(circle, name, "import", ["files": [.string(file)]])
     }
     let wanted = try await run(circle, "bob", "status")["counts"]
-    let logs = try await run(circle, "bob", "log.list")["logs"]
+    let logs = try await run(circle, "bob", "entry.list")["entries"]
     let done = try await run(circle, "alice", "mirror", ["from": "bob", "yes": true])
     #expect((done["total"]?["deleted"]?.integer ?? 0) > 2_500)
     try await agree(circle, ["alice", "bob"], [])
     for name in ["alice", "bob"] {
       #expect(try await run(circle, name, "status")["counts"] == wanted)
-      #expect(try await run(circle, name, "log.list")["logs"] == logs)
+      #expect(try await run(circle, name, "entry.list")["entries"] == logs)
     }
   }
 
   // MARK: Trouble
 
-  @Test func `turning sync off gives up what is still waiting`() async throws {
+  @Test func `turning sync off drops a pending override`() async throws {
     let circle = try await premium(["alice", "bob"], syncing: ["bob"])
     defer { circle.end() }
     try await addTrips(circle, "alice", "Rome")
@@ -268,7 +268,7 @@ import WaymarkTesting
     try await agree(circle, ["alice", "bob"], ["Bonn", "Rome"])
   }
 
-  @Test func `what was said yes to in the moment in which the node ended does not come back`() async throws {
+  @Test func `an override confirmed while the node was closing does not take effect later`() async throws {
     let circle = try await premium(["alice", "bob"], syncing: ["bob"])
     defer { circle.end() }
     try await addTrips(circle, "alice", "Rome")
@@ -284,7 +284,7 @@ import WaymarkTesting
     }
   }
 
-  @Test func `a peer that goes away in the middle leaves nothing half done, and it is finished later`()
+  @Test func `an override survives the loss of its peer: nothing is half done, and it is completed later`()
     async throws
   {
     let circle = try await premium(["alice", "bob"], syncing: ["bob"])
@@ -300,7 +300,7 @@ import WaymarkTesting
     try await circle.restart("alice")
     #expect(try await trips(circle, "alice") == ["Rome"])
     #expect(try await run(circle, "alice", "status")["notices"]?.array?.count == 1)
-    // What comes now is neither wanted nor taken back.
+    // A later change is neither wanted nor reverted.
     try await addTrips(circle, "alice", "Oslo")
     try await run(circle, "bob", "sync.on", ["yes": true])
     try await agree(circle, ["alice", "bob"], ["Bonn", "Kyiv", "Oslo"])
@@ -309,7 +309,7 @@ import WaymarkTesting
 }
 
 extension Node {
-  /// What a peer has said of its own gate.
+  /// The records lane's state as the peer reported it.
   fileprivate func heard(from device: DeviceKey) -> ReasonCode? {
     replica.session(with: device)?.theirs?.records.reason
   }
@@ -317,12 +317,12 @@ extension Node {
   fileprivate var recordsDigest: [UInt8] { store.digest(.records).sum.bytes }
   fileprivate var connected: Int { replica.sessions.count }
 
-  /// What a yes to a mirror would begin now.
+  /// The request that a confirmed mirror would start now.
   fileprivate func mirrorRequest(of name: String) async throws -> OverrideRequest {
     let peer = try peer(named: name).device
     let wanted = try await PeerInquiry(peer: peer).recordHeads(on: self)
     return OverrideRequest(
       verb: "mirror", operation: OperationID(random16()), peer: peer, asked: wall(),
-      direction: Direction(wanted: wanted, present: store.heads(.records)))
+      revert: Revert(wanted: wanted, present: store.heads(.records)))
   }
 }

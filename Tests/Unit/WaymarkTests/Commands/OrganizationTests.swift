@@ -5,7 +5,7 @@ import WaymarkTesting
 @testable import Waymark
 
 struct OrganizationTests {
-  @Test func `None is there once, first in the list, and stays as it is`() async throws {
+  @Test func `None exists once, is listed first, and cannot be changed`() async throws {
     let alice = try await TestNode.founder("alice")
     for name in ["Zebra Tours", "alpha Air", "Beta Rail"] {
       try await alice.run("organization.add", fields("name=\(name)"))
@@ -22,7 +22,8 @@ struct OrganizationTests {
     #expect(try await alice.run("status")["counts"]?["organizations"] == 3)
   }
 
-  @Test func `an organization in use goes only by force, and its users then read as None`() async throws {
+  @Test func `an organization in use is only deleted by force, and its users then read as None`() async throws
+  {
     let alice = try await TestNode.founder("alice")
     try await alice.run("organization.add", fields("name=Alpha Air", "city=Roma", "country=Italia"))
     try await alice.run("trip.add", fields("name=Rome"))
@@ -36,7 +37,7 @@ struct OrganizationTests {
     #expect(flight["organizationName"] == "None")
   }
 
-  @Test func `an address is typed and shown as a part of its organization`() async throws {
+  @Test func `an address is entered and shown as a part of its organization`() async throws {
     let alice = try await TestNode.founder("alice")
     try await alice.run("organization.add", fields("name=Alpha Air", "city=Roma"))
     try await alice.run("organization.edit", fields("street=Via Appia 1", id: "Alpha Air"))

@@ -6,7 +6,7 @@ import WaymarkTesting
 @testable import Waymark
 
 extension SocketCircle {
-  /// Devices that are premium, with sync on where it is said, else on all of them.
+  /// Premium devices, with sync on for the given ones, or for all.
   static func premium(_ names: [String], syncing: [String]? = nil) async throws -> SocketCircle {
     RealData.putOutOfBounds()
     let circle = try await SocketCircle.make(names)
@@ -26,7 +26,7 @@ extension SocketCircle {
       try await circle.waitForSync(name)
     }
     for name in syncing ?? names { try await circle.run(name, "sync.on") }
-    // Whoever is asked at once must have heard of that.
+    // A peer that is queried at once must know of that.
     if syncing == nil { for name in names { try await circle.inSync(name) } }
     return circle
   }
@@ -36,7 +36,7 @@ extension SocketCircle {
     try await self[name].run(command, arguments)
   }
 
-  /// Waits until both lanes of some devices, else of Alice and Bob, are open and equal to those of their peers.
+  /// Waits until both lanes of some devices, or of Alice and Bob, are open and equal to those of their peers.
   func inSync(_ names: String...) async throws {
     for name in names.isEmpty ? ["alice", "bob"] : names {
       for lane in ["records", "settings"] {
@@ -45,7 +45,7 @@ extension SocketCircle {
     }
   }
 
-  /// Lets Alice and Bob do things that the other hears of only afterwards.
+  /// Lets Alice and Bob change things while they are disconnected, then reconnects them.
   func apart(_ body: () async throws -> Void) async throws {
     try await inSync()
     try await run("alice", "peers.pause", ["peer": "bob"])
@@ -54,7 +54,7 @@ extension SocketCircle {
     try await inSync()
   }
 
-  /// Looks again and again until something holds; fails with what it waited for.
+  /// Polls until the condition holds; otherwise fails with a description of it.
   func until(_ what: Comment, _ holds: () async throws -> Bool) async throws {
     for _ in 0..<400 {
       if try await holds() { return }

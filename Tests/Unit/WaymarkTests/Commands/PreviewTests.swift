@@ -11,7 +11,7 @@ import Wire
 @testable import Waymark
 
 extension SocketCircle {
-  /// The failure that a command ends with; nil if it succeeds.
+  /// The error that a command throws; nil if it succeeds.
   func failure(_ name: String, _ command: String, _ arguments: JSON = [:]) async throws -> WaymarkError? {
     do {
       _ = try await run(name, command, arguments)
@@ -22,7 +22,7 @@ extension SocketCircle {
   }
 }
 
-/// What a person sees before sync is turned on.
+/// The preview that a user sees before turning sync on.
 @Suite struct PreviewTests {
   /// Alice has sync on; Bob has it off. Both have the habit Read and trips of their own.
   private func twoHistories(_ names: [String] = ["alice", "bob"]) async throws -> SocketCircle {
@@ -56,7 +56,9 @@ extension SocketCircle {
     return ["onlyHere", "onlyThere", "same", "differing"].map { row?[$0]?.integer ?? -1 }
   }
 
-  @Test func `a preview counts what is where, names what differs, and writes nothing`() async throws {
+  @Test func `a preview counts the records on each device, names differences, and writes nothing`()
+    async throws
+  {
     let circle = try await twoHistories(["alice", "bob", "carol"])
     defer { circle.end() }
     try await circle.run("bob", "habit.edit", fields("notes=a page a day", id: "Read"))
@@ -72,7 +74,8 @@ extension SocketCircle {
     #expect(try await circle.run("bob", "sync.status")["preference"] == false)
   }
 
-  @Test func `a preview works with a peer that has more logs than an answer holds, and mirror says so`()
+  @Test
+  func `a preview works with a peer that has more logs than fit into an answer, and mirror reports this`()
     async throws
   {
     let circle = try await twoHistories()
@@ -90,7 +93,7 @@ extension SocketCircle {
     #expect(failure?.next?.description.hasPrefix("waymark sync on --preview") == true)
   }
 
-  @Test func `the same data counts as the same, whoever imported it`() async throws {
+  @Test func `equal data counts as equal, whichever device imported it`() async throws {
     let circle = try await twoHistories()
     defer { circle.end() }
     let preview = try await circle.run("bob", "sync.on", ["preview": true])
@@ -98,7 +101,7 @@ extension SocketCircle {
     #expect(preview["differing"] == [])
   }
 
-  @Test func `a preview says which profile wins, and why`() async throws {
+  @Test func `a preview shows which profile wins, and why`() async throws {
     let circle = try await twoHistories()
     defer { circle.end() }
     try await circle.run("alice", "profile.set", fields("name=Ann"))
@@ -117,10 +120,10 @@ extension SocketCircle {
     try await circle.run("bob", "sync.on", ["yes": true])
     try await circle.waitForSync("bob")
     let name = try await circle.run("bob", "profile.show")["name"]
-    #expect(shown == "alice" && name == "Cleo", "the one that was said to win")
+    #expect(shown == "alice" && name == "Cleo", "the predicted winner")
   }
 
-  @Test func `what is said to come together does`() async throws {
+  @Test func `the merge matches the preview`() async throws {
     let circle = try await twoHistories()
     defer { circle.end() }
     let refused = try #require(try await circle.failure("bob", "sync.on"))
@@ -133,10 +136,10 @@ extension SocketCircle {
     #expect(try await circle.run("bob", "status")["counts"]?["habits"] == 1)
   }
 
-  @Test func `a script is stopped only where two sets of records meet for the first time`() async throws {
+  @Test func `a script is stopped only where two histories meet for the first time`() async throws {
     let circle = try await twoHistories(["alice", "bob", "carol"])
     defer { circle.end() }
-    // Carol has nothing of her own.
+    // Carol has no records of her own.
     try await circle.run("carol", "sync.on")
     try await circle.run("bob", "sync.on", ["yes": true])
     try await circle.waitForSync("bob")
@@ -148,14 +151,14 @@ extension SocketCircle {
     #expect(try await circle.run("bob", "sync.on")["preference"] == true)
   }
 
-  @Test func `nobody is asked where nothing differs`() async throws {
+  @Test func `no question is asked if nothing differs`() async throws {
     let circle = try await SocketCircle.premium(["alice", "bob"], syncing: [])
     defer { circle.end() }
     try await circle.run("alice", "sync.on", ["interactive": true])
     #expect(try await circle.run("bob", "sync.on", ["interactive": true])["preference"] == true)
   }
 
-  @Test func `a free device is told what it lacks, and without a running node nobody can be asked`()
+  @Test func `a free device is told what it lacks, and without a running node no peer can be asked`()
     async throws
   {
     let circle = try await SocketCircle.make(["alice", "bob"])
@@ -171,7 +174,7 @@ extension SocketCircle {
 }
 
 extension Node {
-  /// Puts logs of this device with one set each into its store, without telling peers.
+  /// Adds logs of this device with one set each to its store, without telling peers.
   fileprivate func storeLogs(_ count: Int) throws {
     guard let key = try store.visible(Registry.trip).first?.key else { return }
     let sets = try (0..<count).map { number in

@@ -31,7 +31,7 @@ struct RecordCommandTests {
     #expect(shown["paid"] == "none")
   }
 
-  @Test func `categories whose names differ in signs alone stand beside each other`() async throws {
+  @Test func `categories whose names differ only in symbols may coexist`() async throws {
     let alice = try await rome()
     for name in ["Fun", "Fun!", "Fun?", "Fun!?"] {
       try await alice.run("category.add", fields("name=\(name)"))
@@ -42,7 +42,7 @@ struct RecordCommandTests {
     #expect(refused?.message.contains("already") == true)
   }
 
-  @Test func `a trip sums its prices exactly, one sum a currency`() async throws {
+  @Test func `a trip adds up its prices exactly, one sum per currency`() async throws {
     let alice = try await rome()
     for (kind, cost, currency) in [
       ("lodging", "0.10", "EUR"), ("activity", "0.20", "EUR"), ("transportation", "7", "USD"),
@@ -101,8 +101,8 @@ struct RecordCommandTests {
     BadValue("transportation.add", ["trip=Rome", "name=X", "type=rocket"], "rocket", "bad_value"),
     BadValue("trip.edit", [], "Nothing", "usage"),
     BadValue("trip.edit", ["name="], "name", "bad_value"),
-    BadValue("log.add", ["habit=Rome"], "Rome", "not_found"),
-  ]) func `a bad value is named and nothing is written`(_ row: BadValue) async throws {
+    BadValue("entry.add", ["habit=Rome"], "Rome", "not_found"),
+  ]) func `an invalid value is named and nothing is written`(_ row: BadValue) async throws {
     let alice = try await rome()
     let before = try await alice.run("status")["lanes"]
     let failure = try #require(try await failure(alice, row.command, fields(row.pairs, id: "Rome")))
@@ -112,7 +112,7 @@ struct RecordCommandTests {
     #expect(try await alice.run("status")["lanes"] == before)
   }
 
-  @Test func `a name that two records begin with lists both`() async throws {
+  @Test func `a name prefix of two records lists both`() async throws {
     let alice = try await rome()
     try await alice.run("trip.add", fields("name=Rome again"))
     #expect(try await alice.run("trip.show", ["id": "Rome"])["name"] == "Rome")
@@ -123,7 +123,7 @@ struct RecordCommandTests {
     #expect(failure.candidates.count == 2)
   }
 
-  @Test func `a record is found by its id in either case and by the beginning of it`() async throws {
+  @Test func `a record is found by its id in either case and by a prefix of it`() async throws {
     let alice = try await rome()
     let id = try #require(try await alice.run("trip.show", ["id": "Rome"])["id"]?.string)
     #expect(id == id.uppercased())
@@ -132,7 +132,7 @@ struct RecordCommandTests {
     }
   }
 
-  @Test func `deleting a trip hides what belongs to it`() async throws {
+  @Test func `deleting a trip hides its items`() async throws {
     let alice = try await rome()
     try await alice.run("lodging.add", fields("trip=Rome", "name=Casa"))
     try await alice.run("trip.delete", ["id": "Rome"])
@@ -141,7 +141,7 @@ struct RecordCommandTests {
     #expect(try await alice.run("status")["counts"]?["lodging"] == 0)
   }
 
-  @Test func `a timeline shows everything of a trip by time, each in its own zone`() async throws {
+  @Test func `a timeline shows all items of a trip by time, each in its own zone`() async throws {
     let alice = try await rome()
     try await alice.run(
       "activity.add",
@@ -178,7 +178,7 @@ struct RecordCommandTests {
     #expect(try await alice.node.read(.organizations).all.map(\.name) == ["None"] + names)
   }
 
-  @Test func `an empty file is a content too`() async throws {
+  @Test func `an empty file is valid content too`() async throws {
     let folder = try Folder()
     let path = try folder.write([], "empty.txt")
     let alice = try await TestNode.founder("alice")
@@ -191,7 +191,7 @@ struct RecordCommandTests {
     #expect(try Data(contentsOf: URL(filePath: output)).isEmpty)
   }
 
-  @Test func `an attachment holds the bytes of a file and gives them back`() async throws {
+  @Test func `an attachment contains the bytes of a file and returns them`() async throws {
     let alice = try await rome()
     try await alice.run("lodging.add", fields("trip=Rome", "name=Casa"))
     let bytes = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }

@@ -5,7 +5,7 @@ import WaymarkTesting
 
 @testable import Waymark
 
-/// A clock between two seconds, as clocks are.
+/// A clock with a fraction of a second, like a real one.
 private let wall: @Sendable () -> Int64 = { TestNode.morning + 123 }
 
 private func uuid(_ number: Int) -> JSON {
@@ -63,7 +63,7 @@ extension TestNode {
 }
 
 struct ReimportTests {
-  @Test func `a currency that was set here stays where the file has none`() async throws {
+  @Test func `a currency that was set here stays if the file has none`() async throws {
     let alice = try await TestNode.founder(wall: wall)
     let path = try alice.file(trips())
     #expect(try await alice.bring(path) == [2, 0])
@@ -76,8 +76,7 @@ struct ReimportTests {
     #expect(lodging["cost"] == ["amount": "99.5", "currency": "EUR"])
   }
 
-  @Test func `a zone that was set here stays where the file has none, and not where it has one`() async throws
-  {
+  @Test func `a zone that was set here stays unless the file has one`() async throws {
     let alice = try await TestNode.founder(wall: wall)
     let path = try alice.file(trips())
     _ = try await alice.bring(path)
@@ -88,7 +87,7 @@ struct ReimportTests {
     #expect(try await alice.bring(try alice.file(trips(zone: "Europe/Lisbon"))) == [0, 1])
   }
 
-  @Test func `a file brings back what it says itself`() async throws {
+  @Test func `an import restores the values that the file contains`() async throws {
     let alice = try await TestNode.founder(wall: wall)
     let path = try alice.file(trips())
     _ = try await alice.bring(path)
@@ -99,7 +98,7 @@ struct ReimportTests {
     #expect(lodging["cost"] == ["amount": "410.56", "currency": "EUR"])
   }
 
-  @Test func `None is one, whatever ids files bring`() async throws {
+  @Test func `None is one record, whatever ids files give it`() async throws {
     let alice = try await TestNode.founder(wall: wall)
     var first = trips()
     first["organizations"] = [none(8, phone: "112")]
@@ -118,7 +117,7 @@ struct ReimportTests {
     #expect(lodging["organizationName"] == "None")
   }
 
-  @Test func `of several files the later one counts, and all is one operation`() async throws {
+  @Test func `of several files the later one counts, and the import is one operation`() async throws {
     let alice = try await TestNode.founder(wall: wall)
     let before = try alice.file(trips(name: "Casa Blu"), "1.json")
     let after = try alice.file(trips(name: "Casa Rosa"), "2.json")
@@ -129,7 +128,7 @@ struct ReimportTests {
     #expect(try await alice.run("lodging.list")["lodgings"]?.array?.count == 1)
   }
 
-  @Test func `a broken file among several leaves nothing of any`() async throws {
+  @Test func `a broken file among several writes nothing of any`() async throws {
     let alice = try await TestNode.founder(wall: wall)
     let whole = try alice.file(trips(), "1.json")
     let text = trips().text(.pretty)
@@ -139,7 +138,7 @@ struct ReimportTests {
     try await alice.checkEmpty()
   }
 
-  @Test func `a large attachment is written once, and a preview of it not at all`() async throws {
+  @Test func `a large attachment is written once, and a preview does not write it`() async throws {
     let alice = try await TestNode.founder(wall: wall)
     let content = Data((0..<100_000).map { UInt8(truncatingIfNeeded: $0 / 7) })
     var file = trips()
@@ -161,7 +160,7 @@ struct ReimportTests {
     #expect(try await alice.lanes() == lanes)
   }
 
-  @Test func `what was made here and exported changes nothing when it comes back`() async throws {
+  @Test func `an export of local records changes nothing when it is imported`() async throws {
     let alice = try await TestNode.founder(wall: wall)
     let home = alice.home.path
     let photo = try alice.file(String(repeating: "photo ", count: 20_000), "photo.txt")
@@ -193,7 +192,7 @@ struct ReimportTests {
     }
   }
 
-  @Test func `a filler of a file changes nothing, and what it really says does`() async throws {
+  @Test func `a placeholder in a file changes nothing, and a real value does`() async throws {
     let alice = try await TestNode.founder(wall: wall)
     try await alice.run("trip.add", fields("name=Rome"))
     try await alice.run("transportation.add", fields("trip=Rome", "name=Flight"))
@@ -208,7 +207,7 @@ struct ReimportTests {
     #expect(try await alice.lanes() == lanes)
   }
 
-  @Test func `a profile from a file brings all that the file says`() async throws {
+  @Test func `a profile from a file is imported with all its values`() async throws {
     let alice = try await TestNode.founder(wall: wall)
     let file: JSON = [
       "profile": [
@@ -222,14 +221,14 @@ struct ReimportTests {
     let profile = try await alice.run("profile.show")
     #expect(profile["appearance"] == "system")
     #expect(profile["homeTimezone"] == "UTC")
-    // An undo empties it, with a time of change of its own, and the same file fills it again.
+    // An undo clears it, with a time of change of its own, and the same file restores it.
     try await alice.run("undo")
     #expect(try await alice.run("profile.show")["homeTimezone"] == .null)
     _ = try await alice.bring(try alice.file(file))
     #expect(try await alice.run("profile.show")["name"] == "Zoë")
   }
 
-  @Test func `an export that cannot be written names the file that was asked for`() async throws {
+  @Test func `an export that cannot be written names the requested file`() async throws {
     let alice = try await TestNode.founder(wall: wall)
     let output = alice.home.path + "/absent/trips.json"
     let arguments: JSON = ["format": "traveling-snails", "output": .string(output)]

@@ -3,13 +3,13 @@ import Testing
 
 @testable import Waymark
 
-/// Conflicts between two devices, decided on one of them.
+/// Conflicts between two devices, resolved on one of them.
 struct ResolveTests {
   private func conflicts(_ circle: SocketCircle, _ name: String) async throws -> [JSON] {
     try await circle.run(name, "conflicts.list")["conflicts"]?.array ?? []
   }
 
-  /// The one conflict that both devices list.
+  /// The one conflict, as listed by both devices.
   private func only(_ circle: SocketCircle) async throws -> JSON {
     let seen = try await conflicts(circle, "alice")
     #expect(try await conflicts(circle, "bob") == seen)
@@ -46,7 +46,7 @@ struct ResolveTests {
     try await circle.run(device, "habit.list")["habits"]?[0]?["name"]
   }
 
-  @Test func `a decision for what shows anyway is in nobody's way who takes back what came before`()
+  @Test func `resolving in favour of the visible value does not block undoing the edit before it`()
     async throws
   {
     let circle = try await circleWithTwoNames()
@@ -59,7 +59,7 @@ struct ResolveTests {
     #expect(try await circle.run("alice", "habit.show", ["id": "Eau"])["notes"] == .null)
   }
 
-  @Test func `conflicts of settings and of entries are named too`() async throws {
+  @Test func `conflicts of settings and of entries have names too`() async throws {
     let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     try await circle.run("alice", "habit.add", fields("name=Water", "kind=numeric"))
@@ -79,7 +79,7 @@ struct ResolveTests {
   }
 
   @Test(arguments: [("winner", "Eau"), ("loser", "Wasser"), ("bob", "Wasser"), ("alice", "Eau")])
-  func `a decision on one device settles a field on both`(take: String, name: String) async throws {
+  func `resolving a field on one device resolves it on both`(take: String, name: String) async throws {
     let circle = try await circleWithTwoNames()
     defer { circle.end() }
     let conflict = try await only(circle)
@@ -93,7 +93,7 @@ struct ResolveTests {
     }
   }
 
-  @Test func `a conflict is shown with both values and what can be typed`() async throws {
+  @Test func `a conflict is shown with both values and the commands to resolve it`() async throws {
     let circle = try await circleWithTwoNames()
     defer { circle.end() }
     let conflict = try await only(circle)
@@ -109,7 +109,7 @@ struct ResolveTests {
     #expect(try await conflicts(circle, "alice").count == 1)
   }
 
-  @Test func `with two losers the one that is meant has to be named`() async throws {
+  @Test func `with two losers the chosen one has to be named`() async throws {
     let circle = try await SocketCircle.premium(["alice", "bob", "carol"])
     defer { circle.end() }
     try await circle.run("alice", "habit.add", fields("name=Water"))
@@ -137,7 +137,7 @@ struct ResolveTests {
   }
 
   @Test(arguments: [("winner", "Alice"), ("loser", "Bob")])
-  func `a decided profile is whole, and wins`(take: String, name: String) async throws {
+  func `a resolved profile is complete, and wins`(take: String, name: String) async throws {
     let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     try await circle.apart {
@@ -154,7 +154,7 @@ struct ResolveTests {
     }
   }
 
-  @Test func `the same profile written on both sides is no conflict`() async throws {
+  @Test func `equal profiles written on both sides are not a conflict`() async throws {
     let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     try await circle.apart {
@@ -187,7 +187,9 @@ struct ResolveTests {
   }
 
   @Test(arguments: ["winner", "loser"])
-  func `what a deleted trip hides, two levels down, goes or comes back with it`(take: String) async throws {
+  func `records hidden by a deleted trip, two levels down, are deleted or restored with it`(take: String)
+    async throws
+  {
     let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     try await circle.run("alice", "trip.add", fields("name=Rome"))
@@ -207,7 +209,7 @@ struct ResolveTests {
     #expect(seen.map { $0["kind"] } == ["activity", "attachment"])
     #expect(seen.map { $0["hiddenBy"]?["name"] } == ["Rome", "Rome"])
     let answer = try await resolve(circle, "bob", seen[1], take)
-    // One decision about the trip settles what it hid.
+    // Resolving the trip resolves what it hid.
     #expect(answer["resolved"]?.array?.count == 2)
     for device in ["alice", "bob"] {
       let attachments = try await circle.run(device, "attachment.list")["attachments"]?.array ?? []
@@ -215,7 +217,7 @@ struct ResolveTests {
     }
   }
 
-  @Test func `all conflicts can keep what shows at once`() async throws {
+  @Test func `all conflicts can be resolved with the visible values at once`() async throws {
     let circle = try await circleWithTwoNames()
     defer { circle.end() }
     try await circle.apart {

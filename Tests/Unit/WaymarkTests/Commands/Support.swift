@@ -5,7 +5,7 @@ import WaymarkTesting
 @testable import Waymark
 
 extension Node {
-  /// Does what `waymark` with these words does, and gives the document.
+  /// Runs `waymark` with these words, and returns the document.
   @discardableResult
   func run(
     _ command: String, _ arguments: JSON = [:], tell: @escaping @Sendable (CommandEvent) -> Void = { _ in }
@@ -29,7 +29,7 @@ extension TestNode {
   }
 }
 
-/// The failure that a command ends with; nil if it succeeds.
+/// The error that a command throws; nil if it succeeds.
 func failure(_ node: TestNode, _ command: String, _ arguments: JSON = [:]) async throws -> WaymarkError? {
   do {
     try await node.run(command, arguments)
@@ -56,7 +56,7 @@ func fields(_ pairs: [String], id: String? = nil) -> JSON {
 }
 
 extension ControlClient {
-  /// Has the command of these words performed for a home, and gives the document.
+  /// Runs the command with these words on a home, and returns the document.
   @discardableResult
   static func run(_ command: String, _ arguments: JSON = [:], home: Home) async throws -> JSON {
     guard let type = Commands.named[command] else { throw WaymarkError.usage("no command \(command)") }
@@ -71,7 +71,7 @@ extension ControlClient {
   }
 }
 
-/// The answer as a document: the schema of one that has a type is added where it is shown.
+/// The answer as a document, with the schema of its type, if it has one.
 private func named(_ command: String, _ answer: JSON) -> JSON {
   guard answer["schema"] == nil, let members = answer.members else { return answer }
   return .object([JSON.Member("schema", .string("waymark.\(command)/1"))] + members)

@@ -4,9 +4,9 @@ import WaymarkTesting
 
 @testable import Waymark
 
-/// What is deleted, and brought back.
+/// Deleting and restoring records.
 struct TrashTests {
-  @Test func `what is deleted is in the trash, and what is hidden with it says with what`() async throws {
+  @Test func `deleted records are in the trash, and records hidden with them say with which`() async throws {
     let alice = try await TestNode.founder("alice")
     try await alice.run("trip.add", fields("name=Rome"))
     try await alice.run("lodging.add", fields("trip=Rome", "name=Casa"))
@@ -26,7 +26,7 @@ struct TrashTests {
     #expect(try await alice.run("trip.list", ["deleted": true])["trips"] == [])
   }
 
-  @Test func `a name means what is in the trash, though another has it now`() async throws {
+  @Test func `in the trash a name means the deleted record, though another has it now`() async throws {
     let alice = try await TestNode.founder("alice")
     let first = try await alice.run("trip.add", fields("name=Rome", "notes=first"))["id"]
     try await alice.run("trip.delete", ["id": "Rome"])
@@ -35,7 +35,7 @@ struct TrashTests {
     #expect(try await alice.run("status")["counts"]?["trips"] == 2)
   }
 
-  @Test func `what is there is not restored, and what never was is not found`() async throws {
+  @Test func `a record that is not deleted is not restored, and an unknown one is not found`() async throws {
     let alice = try await TestNode.founder("alice")
     try await alice.run("trip.add", fields("name=Rome"))
     #expect(try await failure(alice, "trip.restore", ["id": "Rome"])?.code == .notDeleted)
@@ -44,7 +44,7 @@ struct TrashTests {
     #expect(try await alice.run("history")["operations"]?.array?.count == 1)
   }
 
-  @Test func `two of a name in the trash are listed`() async throws {
+  @Test func `two records with one name in the trash are listed`() async throws {
     let alice = try await TestNode.founder("alice")
     for _ in 0..<2 {
       let id = try await alice.run("trip.add", fields("name=Rome"))["id"] ?? .null
@@ -55,7 +55,8 @@ struct TrashTests {
     #expect(refused?.candidates.count == 2)
   }
 
-  @Test func `a child whose parent is in the trash is restored to it and told so`() async throws {
+  @Test func `a child whose parent is in the trash is restored below it and reported as hidden`() async throws
+  {
     let alice = try await TestNode.founder("alice")
     try await alice.run("trip.add", fields("name=Rome"))
     try await alice.run("lodging.add", fields("trip=Rome", "name=Casa"))
@@ -68,7 +69,7 @@ struct TrashTests {
     #expect(try await alice.run("status")["counts"]?["lodging"] == 1)
   }
 
-  @Test func `what is made anew under the id of something deleted has nothing of it`() async throws {
+  @Test func `a record created again under a deleted one's id inherits no values`() async throws {
     let alice = try await TestNode.founder("alice")
     let id = try await alice.run("category.add", fields("name=Health", "emoji=🍏"))["id"]
     try await alice.run("category.delete", ["id": "Health"])

@@ -5,10 +5,9 @@ import WaymarkTesting
 
 @testable import Waymark
 
-/// What commands say of changes that another device made.
+/// What commands report about another device's changes.
 struct TwoDeviceTests {
-  @Test func `two edits of one name at the same time are one conflict, the same on both sides`() async throws
-  {
+  @Test func `two concurrent edits of one name are one conflict, the same on both sides`() async throws {
     let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     try await circle.run("alice", "habit.add", fields("name=Water"))
@@ -29,7 +28,7 @@ struct TwoDeviceTests {
     #expect(try await circle.run("bob", "status")["conflicts"] == 1)
   }
 
-  @Test func `who set up another device before is welcomed back with a summary`() async throws {
+  @Test func `a user who has set up another device is welcomed back with a summary`() async throws {
     let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     try await circle.run("alice", "trip.add", fields("name=Rome"))
@@ -46,7 +45,8 @@ struct TwoDeviceTests {
     #expect(try await circle.run("bob", "onboarding.show")["flow"] == "completed_here")
   }
 
-  @Test func `the copy of the preferences follows what another device sets and takes back`() async throws {
+  @Test func `the copy of the preferences follows another device's settings, and their removal`() async throws
+  {
     let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     func copy() throws -> JSON? {

@@ -5,7 +5,7 @@ import WaymarkTesting
 
 @testable import Waymark
 
-/// History, undo and the trash between two devices that did not know of one another.
+/// History, undo and the trash between two devices that were disconnected.
 struct TwoDeviceUndoTests {
   private func count(_ circle: SocketCircle, _ kind: String) async throws -> [Int64?] {
     var counts: [Int64?] = []
@@ -20,7 +20,7 @@ struct TwoDeviceUndoTests {
     return try #require(listed.first { $0["verb"] == .string(verb) }?["id"])
   }
 
-  @Test func `restore brings back what was changed and added elsewhere meanwhile`() async throws {
+  @Test func `restore brings back what was changed and added on another device in between`() async throws {
     let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     try await circle.run("alice", "trip.add", fields("name=Rome", "notes=sunny"))
@@ -46,7 +46,7 @@ struct TwoDeviceUndoTests {
     }
   }
 
-  @Test func `what another device did is undone, and both say so`() async throws {
+  @Test func `another device's operation is undone, and both report it`() async throws {
     let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     try await circle.run("alice", "trip.add", fields("name=Rome"))
@@ -61,11 +61,11 @@ struct TwoDeviceUndoTests {
     #expect(try await count(circle, "trips") == [1, 1])
     let listed = try await circle.run("bob", "history")["operations"]?.array ?? []
     #expect(listed.first { $0["id"] == deletion }?["undoneBy"] == undone["undo"])
-    // Alice's undo takes what Alice did, not what she took from Bob.
+    // Alice's undo reverts what Alice did, not what she reverted of Bob's.
     #expect(try await circle.run("alice", "undo")["operation"]?["verb"] == "trip.add")
   }
 
-  @Test func `of a record that goes nothing is said to be left alone`() async throws {
+  @Test func `a record that is removed is not reported as left alone`() async throws {
     let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     try await circle.run("alice", "trip.add", fields("name=Rome"))
@@ -78,7 +78,7 @@ struct TwoDeviceUndoTests {
     #expect(try await count(circle, "trips")[0] == 0)
   }
 
-  @Test func `undoing what two devices wrote at once shows what the other wrote`() async throws {
+  @Test func `undoing concurrent edits shows the other device's value`() async throws {
     let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     try await circle.run("alice", "trip.add", fields("name=Rome"))
@@ -86,7 +86,7 @@ struct TwoDeviceUndoTests {
       try await circle.run("alice", "trip.edit", fields("name=Roma", id: "Rome"))
       try await circle.run("bob", "trip.edit", fields("name=Rom", "notes=kalt", id: "Rome"))
     }
-    // Bob's was later and shows: taking Alice's back changes nothing that anybody sees.
+    // Bob's was later and wins: reverting Alice's changes nothing visible.
     let edit = try #require(
       try await circle.run("alice", "history", ["record": "Rom"])["writes"]?.array?
         .first { $0["deviceName"] == "alice" && $0["verb"] == "trip.edit" })
@@ -105,7 +105,7 @@ struct TwoDeviceUndoTests {
     }
   }
 
-  @Test func `a record's history keeps what lost, also when the conflict is settled`() async throws {
+  @Test func `a record's history keeps losing writes, also after the conflict is resolved`() async throws {
     let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     try await circle.run("alice", "habit.add", fields("name=Water"))
@@ -133,7 +133,7 @@ struct TwoDeviceUndoTests {
     }
   }
 
-  @Test func `taking back a day does not take back what was ticked elsewhere meanwhile`() async throws {
+  @Test func `undoing a day does not revert ticks that another device added meanwhile`() async throws {
     let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     try await circle.run("alice", "habit.add", fields("name=Water"))
@@ -143,13 +143,13 @@ struct TwoDeviceUndoTests {
       try await circle.run("bob", "habit.tick", day)
       try await circle.run("alice", "habit.untick", day)
     }
-    #expect(try await count(circle, "habitLogs") == [1, 1])
+    #expect(try await count(circle, "habitEntries") == [1, 1])
     try await circle.run("alice", "undo")
     try await circle.inSync()
-    #expect(try await count(circle, "habitLogs") == [2, 2])
+    #expect(try await count(circle, "habitEntries") == [2, 2])
   }
 
-  @Test func `of setting and unsetting at once the later counts`() async throws {
+  @Test func `of concurrent setting and unsetting the later one counts`() async throws {
     let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     func schemes() async throws -> [JSON?] {
@@ -172,7 +172,9 @@ struct TwoDeviceUndoTests {
     #expect(try await schemes() == ["system", "system"])
   }
 
-  @Test func `a category made anew keeps what was changed elsewhere meanwhile`() async throws {
+  @Test func `a category that is created again keeps what was changed on another device meanwhile`()
+    async throws
+  {
     let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     try await circle.run("alice", "category.add", fields("name=Health", "emoji=🍏"))
@@ -187,7 +189,9 @@ struct TwoDeviceUndoTests {
     }
   }
 
-  @Test func `an organization deleted while it came into use reads as None until restored`() async throws {
+  @Test func `an organization deleted while another device started to use it reads as None until restored`()
+    async throws
+  {
     let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     try await circle.run("alice", "organization.add", fields("name=Alpha Air"))
@@ -206,7 +210,7 @@ struct TwoDeviceUndoTests {
     for name in ["alice", "bob"] { #expect(try await organization(name) == "Alpha Air") }
   }
 
-  @Test func `an import of another device is taken back, but for what was added to it`() async throws {
+  @Test func `another device's import is undone, except for what was added to it`() async throws {
     let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     let path = circle["bob"].home.path + "/export.json"
@@ -219,11 +223,11 @@ struct TwoDeviceUndoTests {
     #expect(undone["changes"]?.array?.map { $0["deleted"] } == [2_500])
     #expect(undone["left"]?.array?.map { $0["reason"] } == ["in_use"])
     try await circle.inSync()
-    #expect(try await count(circle, "habitLogs") == [1, 1])
+    #expect(try await count(circle, "habitEntries") == [1, 1])
     #expect(try await count(circle, "habits") == [1, 1])
     try await circle.run("bob", "undo", ["operation": undone["undo"] ?? .null])
     try await circle.inSync()
-    #expect(try await count(circle, "habitLogs") == [2_501, 2_501])
+    #expect(try await count(circle, "habitEntries") == [2_501, 2_501])
   }
 
   private static func export(logs count: Int) -> String {

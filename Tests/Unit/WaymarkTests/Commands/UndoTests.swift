@@ -6,7 +6,7 @@ import WaymarkTesting
 
 @testable import Waymark
 
-/// What one device did, and took back.
+/// Operations of one device, and their undo.
 struct UndoTests {
   private func ids(_ node: TestNode) async throws -> [String] {
     try await node.run("history", ["limit": "100"])["operations"]?.array?
@@ -21,7 +21,7 @@ struct UndoTests {
     try await node.run("status")["counts"]?[kind]?.integer
   }
 
-  @Test func `undo goes back one thing after the other, until there is nothing left`() async throws {
+  @Test func `undo goes back one operation after another, until there is nothing left`() async throws {
     let alice = try await TestNode.founder("alice")
     try await alice.run("trip.add", fields("name=Rome", "notes=sunny"))
     try await alice.run("trip.edit", fields("name=Roma", "notes=", id: "Rome"))
@@ -49,13 +49,13 @@ struct UndoTests {
       #expect(try await name() == .string(expected))
       last = try #require(undone["undo"])
     }
-    // The edit counts again, so it is what plain undo takes.
+    // The edit counts again, so plain undo reverts it.
     #expect(try await alice.run("undo")["operation"]?["id"] == edit)
     #expect(try await name() == "Rome")
     #expect(try await failure(alice, "undo", ["operation": edit])?.code == .nothingToUndo)
   }
 
-  @Test func `an operation undone says so, and by which one`() async throws {
+  @Test func `an undone operation is marked as undone, and by which undo`() async throws {
     let alice = try await TestNode.founder("alice")
     try await alice.run("trip.add", fields("name=Rome"))
     let add = try await newest(alice)
@@ -67,7 +67,7 @@ struct UndoTests {
     #expect(listed[1]["record"]?["name"] == "Rome")
   }
 
-  @Test func `a preview says what would happen and writes nothing`() async throws {
+  @Test func `a preview shows what would happen and writes nothing`() async throws {
     let alice = try await TestNode.founder("alice")
     try await alice.run("trip.add", fields("name=Rome"))
     let preview = try await alice.run("undo", ["preview": true])
@@ -77,7 +77,7 @@ struct UndoTests {
     #expect(try await ids(alice).count == 1)
   }
 
-  @Test func `what was changed since is listed, and taken back only with a yes`() async throws {
+  @Test func `values changed since are listed, and only reverted with a yes`() async throws {
     let alice = try await TestNode.founder("alice")
     try await alice.run("trip.add", fields("name=Rome", "notes=sunny"))
     try await alice.run("trip.edit", fields("name=Roma", "notes=hot", id: "Rome"))
@@ -96,7 +96,7 @@ struct UndoTests {
     #expect(try await alice.run("trip.show", ["id": "Rome"])["notes"] == "sunny")
   }
 
-  @Test func `what others were given stays with its parents, unless the person insists`() async throws {
+  @Test func `a parent that has children since is kept, unless the user insists`() async throws {
     let alice = try await TestNode.founder("alice")
     try await alice.run("trip.add", fields("name=Rome"))
     let add = try await newest(alice)
@@ -112,7 +112,7 @@ struct UndoTests {
     #expect(try await count(alice, "lodging") == 1)
   }
 
-  @Test func `an organization that came into use stays`() async throws {
+  @Test func `an organization that is in use is kept`() async throws {
     let alice = try await TestNode.founder("alice")
     try await alice.run("organization.add", fields("name=Alpha Air"))
     let add = try await newest(alice)
@@ -135,11 +135,11 @@ struct UndoTests {
     #expect(try await alice.run("organization.show", ["id": "Alpha Air"])["address"]?["city"] == "Roma")
   }
 
-  @Test func `ticks, un-ticks and set days are undone`() async throws {
+  @Test func `ticks, removed ticks and set days are undone`() async throws {
     let alice = try await TestNode.founder("alice")
     try await alice.run("habit.add", fields("name=Water", "unitLabel=glasses"))
     func day() async throws -> [JSON?] {
-      let preview = try await alice.run("log.list", ["habit": "Water"])["logs"]?.array ?? []
+      let preview = try await alice.run("entry.list", ["habit": "Water"])["entries"]?.array ?? []
       return preview.map { $0["value"] }.sorted { "\($0 as Any)" < "\($1 as Any)" }
     }
     let date: JSON = ["id": "Water", "value": "2", "date": "2026-05-03"]
@@ -158,7 +158,7 @@ struct UndoTests {
     #expect(try await day() == [2])
   }
 
-  @Test func `a profile goes back to the one before, whole, and forth again`() async throws {
+  @Test func `a profile goes back to the previous one, as a whole, and forward again`() async throws {
     let alice = try await TestNode.founder("alice")
     try await alice.run("profile.set", fields("name=Alice", "homeTimezone=Europe/Rome"))
     try await alice.run("profile.set", fields("name=Anna", "homeTimezone="))
@@ -174,7 +174,7 @@ struct UndoTests {
     #expect(try await failure(alice, "undo")?.code == .nothingToUndo)
   }
 
-  @Test func `a setting goes back, and so does one that was unset`() async throws {
+  @Test func `a setting is restored, and so is one that was unset`() async throws {
     let alice = try await TestNode.founder("alice")
     func scheme() async throws -> JSON? {
       try await alice.run("settings.get", ["key": "colorScheme"])["value"]
@@ -201,7 +201,7 @@ struct UndoTests {
     #expect(try await count(alice, "trips") == 1)
   }
 
-  @Test func `an address typed with an organization goes and comes with it`() async throws {
+  @Test func `an address entered with an organization is undone and redone with it`() async throws {
     let alice = try await TestNode.founder("alice")
     try await alice.run("organization.add", fields("name=Alpha Air"))
     try await alice.run("organization.edit", fields("city=Roma", id: "Alpha Air"))
@@ -214,7 +214,7 @@ struct UndoTests {
     #expect(try await city() == "Roma")
   }
 
-  @Test func `a beginning that fits two operations lists both and changes nothing`() async throws {
+  @Test func `a prefix of two operations lists both and changes nothing`() async throws {
     let alice = try await TestNode.founder("alice")
     // Of 17 ids, two begin with the same digit.
     for number in 1...17 { try await alice.run("trip.add", fields("name=Trip \(number)")) }
@@ -230,7 +230,7 @@ struct UndoTests {
 }
 
 extension Node {
-  /// What no command does yet: one operation with a record and a setting.
+  /// An operation that no command makes: with a record and a setting.
   fileprivate func writeBoth(_ name: String) throws {
     let trip = RecordKey(kind: KindNumbers.trip, id: RecordID(milliseconds: wall(), random: random16()))
     let draft = EntryDraft(.put, trip, [(Fields.life, .bool(true)), (1, .text(name))])

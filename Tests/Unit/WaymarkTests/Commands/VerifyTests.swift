@@ -6,7 +6,7 @@ import WaymarkTesting
 
 @testable import Waymark
 
-/// Comparing stores that folded the same change sets.
+/// Comparison of stores that have folded the same change sets.
 @Suite struct VerifyTests {
   /// Alice and Bob in sync, with three trips.
   private func inSync() async throws -> SocketCircle {
@@ -18,7 +18,7 @@ import WaymarkTesting
     return circle
   }
 
-  /// Closes a node, changes its store behind its back, and opens it again.
+  /// Closes a node, modifies its store, and opens it again.
   private func damage(_ circle: SocketCircle, _ name: String, _ sql: String) async throws -> Node {
     let home = circle[name].home
     await circle[name].close()
@@ -38,7 +38,7 @@ import WaymarkTesting
 
   private func verdict(_ document: JSON) -> JSON? { document["peers"]?[0]?["lanes"]?["records"] }
 
-  @Test func `stores that are the same are equal in every lane`() async throws {
+  @Test func `identical stores are equal in every lane`() async throws {
     let circle = try await inSync()
     defer { circle.end() }
     for arguments: JSON in [[:], ["peer": "bob"]] {
@@ -51,7 +51,7 @@ import WaymarkTesting
     }
   }
 
-  @Test func `a lane that is closed is not compared, and said to be`() async throws {
+  @Test func `a closed lane is not compared, and reported as closed`() async throws {
     let circle = try await inSync()
     defer { circle.end() }
     try await circle.run("bob", "sync.off")
@@ -65,7 +65,7 @@ import WaymarkTesting
   @Test func `a damaged row is named from both sides`() async throws {
     let circle = try await inSync()
     defer { circle.end() }
-    // Rome takes the stamps of Oslo; the digest notices when the row is written next.
+    // Rome takes the stamps of Oslo; the digest changes when the row is written next.
     let bob = try await damage(
       circle, "bob",
       """
@@ -85,7 +85,7 @@ import WaymarkTesting
     await bob.close()
   }
 
-  @Test func `a row that can't be read is named too`() async throws {
+  @Test func `an unreadable row is named too`() async throws {
     let circle = try await inSync()
     defer { circle.end() }
     let bob = try await damage(
@@ -98,7 +98,7 @@ import WaymarkTesting
     await bob.close()
   }
 
-  @Test func `a wrong digest is told from a wrong record`() async throws {
+  @Test func `a wrong digest is distinguished from a wrong record`() async throws {
     let circle = try await inSync()
     defer { circle.end() }
     let bob = try await damage(circle, "bob", "UPDATE digests SET sum = zeroblob(32) WHERE lane = 1")
@@ -112,7 +112,7 @@ import WaymarkTesting
     await bob.close()
   }
 
-  @Test func `a peer that is not there is not in sync, and one that does not exist is not known`()
+  @Test func `an offline peer is not in sync, and an unknown one is not found`()
     async throws
   {
     let circle = try await inSync()

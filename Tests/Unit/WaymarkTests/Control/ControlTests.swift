@@ -9,7 +9,7 @@ import Wire
 @testable import Home
 @testable import Waymark
 
-/// The control socket against clients that do what none should. The node behind it is a function here.
+/// The control socket with misbehaving clients. The node behind it is replaced by a function.
 @Suite(.serialized) struct ControlTests {
   private static let echo: ControlServer.Handler = { request, _ in
     .result(.string(request.command))
@@ -42,7 +42,7 @@ import Wire
     init(_ description: String) { self.description = description }
   }
 
-  /// What blocks does it on a thread of its own: the handlers need the ones that tests run on.
+  /// Blocking work runs on a thread of its own: the handlers need those that tests run on.
   private func apart<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result
   {
     try await withCheckedThrowingContinuation { continuation in
@@ -54,7 +54,7 @@ import Wire
     try await apart { socket.writeLine(line, within: 120_000) }
   }
 
-  private func read(_ socket: LineSocket, bytesMax: Int) async throws -> LineSocket.Reading {
+  private func read(_ socket: LineSocket, bytesMax: Int) async throws -> LineSocket.ReadResult {
     try await apart { socket.readLine(bytesMax: bytesMax, within: 120_000) }
   }
 
@@ -68,7 +68,7 @@ import Wire
   }
 
   private func ask(_ socket: LineSocket, _ command: String = "hello") async throws -> String? {
-    // A node that has no room has hung up, and its answer is there.
+    // A node without room has hung up, and its answer is there.
     _ = try await write(ControlRequest(command: command, arguments: [:]).line(), to: socket)
     return try await answer(socket)["document"]?.string
   }
@@ -82,7 +82,7 @@ import Wire
 
   // MARK: Who may connect
 
-  @Test func `the socket is its owner's alone`() async throws {
+  @Test func `the socket is private to its owner`() async throws {
     try await serving { home in
       #expect(mode(home.controlSocket) == 0o600)
       let said = try await ask(connected(home))
@@ -90,7 +90,7 @@ import Wire
     }
   }
 
-  @Test func `sixteen clients are served, the next is told, and a place that comes free is taken`()
+  @Test func `sixteen clients are served, the next is told that there is no room, and a free slot is reused`()
     async throws
   {
     try await serving { home in
@@ -110,25 +110,25 @@ import Wire
     }
   }
 
-  @Test func `a command that finds all places taken waits a moment for one`() async throws {
+  @Test func `a command that finds all slots taken waits a moment for one`() async throws {
     try await serving { home in
       var others = try (0..<Limits.controlClientsMax).map { _ in try connected(home) }
-      // Answered, so counted.
+      // It was answered, so it is counted.
       for other in others { try await expectAnswer(other, "hello") }
       let late = Task { try await ControlClient.perform(Ping(), home: home) }
       try await Task.sleep(for: .milliseconds(500))
       others.removeLast().interrupt()
-      // The server of these tests answers with the name of what is asked: that it did is what matters.
+      // The server of these tests answers with the name of the request; that it answers is what matters.
       await #expect { try await late.value } throws: { ($0 as? WaymarkError)?.code == .unexpectedAnswer }
       for other in others { other.interrupt() }
     }
   }
 
-  @Test func `the socket of a node that was killed gives way, and nothing else does`() async throws {
+  @Test func `the socket of a killed node is replaced, and nothing else is`() async throws {
     let folder = try Folder()
     let home = Home(path: folder.path)
     let place = try ControlSocketPath.toServe(home)
-    // As after a kill: bound, and nobody there.
+    // As after a kill: bound, and without a listener.
     let dead = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
     #expect(withSocketAddress(place.path) { bind(dead, $0, $1) } == 0)
     close(dead)
@@ -146,7 +146,7 @@ import Wire
       plant()
       #expect(throws: WaymarkError.self) { try ControlServer(at: place, handler: Self.echo) }
       var status = stat()
-      #expect(lstat(place.path, &status) == 0, "it was taken away")
+      #expect(lstat(place.path, &status) == 0, "it was removed")
       #expect(try bytes(other) == [1])
       try FileManager.default.removeItem(atPath: place.path)
     }
@@ -161,9 +161,9 @@ import Wire
     }
   }
 
-  // MARK: Where it is
+  // MARK: The path of the socket
 
-  @Test func `a path that is too long gives way to a directory that is checked`() async throws {
+  @Test func `for a path that is too long a checked directory is used`() async throws {
     let folder = try Folder()
     let home = Home(path: folder.file(String(repeating: "long", count: 40)))
     func places(_ runtime: String?) -> [ControlSocketPath] {
@@ -189,14 +189,14 @@ import Wire
       chown(runtime, 65_534, 65_534)
       #expect(throws: WaymarkError.self) { try place.check() }
     } else {
-      print("skipped: only root can give a directory away")
+      print("skipped: only root can change the owner of a directory")
     }
     rmdir(runtime)
     symlink(folder.path, runtime)
     #expect(throws: WaymarkError.self) { try place.check() }
   }
 
-  @Test func `a long home has one place for its socket, however it is spelled`() throws {
+  @Test func `a long home has one socket path, however it is spelled`() throws {
     let folder = try Folder()
     let (parent, name) = (folder.file(String(repeating: "long", count: 30)), "home")
     try FileManager.default.createDirectory(atPath: "\(parent)/\(name)", withIntermediateDirectories: true)
@@ -213,7 +213,7 @@ import Wire
 
   // MARK: Requests
 
-  /// A request of exactly so many bytes.
+  /// A request of exactly this many bytes.
   private func request(_ count: Int) -> [UInt8] {
     func line(_ text: String) -> [UInt8] {
       ControlRequest(command: "hello", arguments: ["text": .string(text)]).line()
@@ -221,7 +221,7 @@ import Wire
     return line(String(repeating: "x", count: count - line("").count))
   }
 
-  @Test func `a request may have a mebibyte and no byte more`() async throws {
+  @Test func `a request may have a mebibyte and not one byte more`() async throws {
     try await serving { home in
       let fits = try connected(home)
       #expect(request(Limits.controlBytesMax).count == Limits.controlBytesMax)
@@ -246,7 +246,7 @@ import Wire
     String(repeating: "[", count: 100_000), String(repeating: "{\"a\":", count: 100_000),
   ]
 
-  @Test func `what is no request gets an error, and the next is answered`() async throws {
+  @Test func `an invalid request gets an error, and the next is answered`() async throws {
     try await serving { home in
       let client = try connected(home)
       for line in Self.garbage {
@@ -259,7 +259,7 @@ import Wire
     }
   }
 
-  @Test func `a passphrase reaches the request behind it, and only that`() async throws {
+  @Test func `a passphrase reaches the request that follows it, and no other`() async throws {
     let heard = Mutex<[Bool]>([])
     let handler: ControlServer.Handler = { _, call in
       let expected = try? words("four words for Alice")
@@ -276,9 +276,9 @@ import Wire
     }
   }
 
-  // MARK: Time
+  // MARK: Timeouts
 
-  @Test func `a client that says nothing, or only half, is told and hung up on`() async throws {
+  @Test func `a client that sends nothing, or only half a request, is told and disconnected`() async throws {
     try await serving(patience: 300) { home in
       for beginning in ["", "{\"command\":"] {
         let client = try connected(home)
@@ -291,7 +291,7 @@ import Wire
     }
   }
 
-  @Test func `half a request is waited for, but not for ever`() async throws {
+  @Test func `half a request is waited for, but not forever`() async throws {
     let (left, right) = try pair()
     right.writeLine(Array("first".utf8))
     #expect(left.readLine(bytesMax: 10, within: 120_000) == .line(Array("first".utf8)))
@@ -305,7 +305,7 @@ import Wire
     #expect(left.readLine(bytesMax: 10, within: 120_000) == .tooLong)
   }
 
-  @Test func `a request that drips in does not win time with every byte`() async throws {
+  @Test func `a request that drips in does not extend its timeout with every byte`() async throws {
     let (left, right) = try pair()
     let writer = Thread {
       for _ in 0..<100 {
@@ -319,7 +319,7 @@ import Wire
     #expect(try await read(left, bytesMax: 1_000) != .end)
   }
 
-  @Test func `who reads nothing is given up, who reads slowly is not`() async throws {
+  @Test func `a client that reads nothing is dropped, one that reads slowly is not`() async throws {
     let (left, right) = try pair()
     let large = [UInt8](repeating: 0x78, count: 4 * 1024 * 1024)
     #expect(!left.writeLine(large, within: 100))
@@ -332,7 +332,7 @@ import Wire
     withExtendedLifetime(right) {}
   }
 
-  @Test func `a client that does not read holds up nobody`() async throws {
+  @Test func `a client that does not read blocks no other`() async throws {
     let told = Mutex(0)
     let handler: ControlServer.Handler = { request, call in
       guard request.command == "talk" else { return .result("hello") }
@@ -355,7 +355,7 @@ import Wire
     }
   }
 
-  @Test func `who has hung up keeps no place by waiting`() async throws {
+  @Test func `a client that has hung up occupies no slot by waiting`() async throws {
     let handler: ControlServer.Handler = { request, _ in
       if request.command == "wait" { try? await Task.sleep(for: .seconds(3_600)) }
       return .result("hello")
@@ -373,9 +373,9 @@ import Wire
     }
   }
 
-  // MARK: Signs of life
+  // MARK: Keep-alive
 
-  @Test func `a client that pings hears each second that a long command is at work`() async throws {
+  @Test func `a client that pings is told each second that a long command is running`() async throws {
     let handler: ControlServer.Handler = { request, _ in
       if request.command == "long" { try? await Task.sleep(for: .seconds(5)) }
       return .result(.string(request.command))
@@ -392,7 +392,7 @@ import Wire
     }
   }
 
-  @Test func `a node that takes up nothing is said not to answer, and gets no command`() async throws {
+  @Test func `a node that does not react is reported as not answering, and gets no command`() async throws {
     let asked = Mutex<[String]>([])
     let handler: ControlServer.Handler = { request, _ in
       asked.withLock { $0.append(request.command) }
@@ -409,7 +409,7 @@ import Wire
     }
   }
 
-  @Test func `a command whose turn comes after its client has left is not carried out`() async throws {
+  @Test func `a command that is scheduled after its client has left is not executed`() async throws {
     let alice = try await TestNode.founder("alice")
     let request = ControlRequest(command: "trip.add", arguments: fields("name=Rome"))
     let outcome = await alice.node.answer(to: request, CommandCall(hasLeft: { true }))
@@ -417,7 +417,7 @@ import Wire
     #expect(try await alice.run("status")["counts"]?["trips"] == 0)
   }
 
-  @Test func `who has said all and still listens has not hung up`() async throws {
+  @Test func `a client that has closed its sending side has not hung up`() async throws {
     let handler: ControlServer.Handler = { _, _ in
       try? await Task.sleep(for: .milliseconds(2 * Limits.controlLookMilliseconds))
       return .result(.bool(Task.isCancelled))
@@ -434,7 +434,7 @@ import Wire
     }
   }
 
-  @Test func `what a client misses is never passed over in silence`() {
+  @Test func `a client that misses messages is disconnected instead`() {
     let outbox = Outbox(bytesMax: 16)
     outbox.put(Array("123456".utf8))
     outbox.put(Array("123456".utf8))
@@ -447,7 +447,7 @@ import Wire
     #expect(outbox.hasOverflowed)
   }
 
-  @Test func `what is told comes in order, the answer last`() {
+  @Test func `messages arrive in order, the answer last`() {
     let outbox = Outbox()
     #expect(outbox.next(within: 0) == .nothingYet)
     for number in 0..<100 { outbox.put(Array("\(number)".utf8)) }
@@ -468,7 +468,7 @@ import Wire
     return (LineSocket(descriptor: ends[0]), LineSocket(descriptor: ends[1]))
   }
 
-  /// Without a line's end.
+  /// Without a line break at the end.
   private func send(_ socket: LineSocket, _ text: String) {
     socket.write(Array(text.utf8))
   }

@@ -7,9 +7,9 @@ import Wire
 
 @testable import Waymark
 
-/// Inviting, joining, and revoking as an application does it.
+/// Inviting, joining, and revoking, as applications do it.
 struct CircleCallTests {
-  @Test func `a device joins with a ticket, and brings what it held`() async throws {
+  @Test func `a device joins with a ticket, and keeps its data`() async throws {
     let circle = try await SocketCircle.premium(["alice"], syncing: ["alice"])
     defer { circle.end() }
     let invitation = try await circle["alice"].invite(as: .admin, for: .seconds(120))
@@ -24,7 +24,7 @@ struct CircleCallTests {
     #expect(preview.counts.map(\.kind) == [.habit] && preview.total == 1)
     let joined = try await joining.join()
     #expect(joined.circle != before.circle && joined.name == "bob")
-    // Also who asks afterwards is told.
+    // A call after the join is answered too.
     let joiner = try await circle["alice"].joiner(within: .seconds(120))
     #expect(joiner == DeviceReference(device: joined.device, name: "bob"))
     try await circle.start("bob")
@@ -34,7 +34,7 @@ struct CircleCallTests {
     #expect(members.map(\.isOwn) == [true, false] && members.last?.admittedBy == members.first?.device)
   }
 
-  @Test func `where another node has an address of the inviter by now, the next one is tried`() async throws {
+  @Test func `if another node now has an address of the inviter, the next one is tried`() async throws {
     let circle = try await SocketCircle.make(["alice"])
     defer { circle.end() }
     let stranger = try await SocketCircle.make(["eve"])
@@ -46,7 +46,7 @@ struct CircleCallTests {
     #expect(joined.name == "bob")
   }
 
-  @Test func `of more addresses than a statement names a node announces as many as it can`() async throws {
+  @Test func `a node with more addresses than a statement holds announces as many as fit`() async throws {
     let alice = try await TestNode.founder("alice")
     try await alice.node.announceAddresses((1...40).map { "192.0.2.\($0):7433" })
     let own = try await alice.node.status().device
@@ -55,7 +55,7 @@ struct CircleCallTests {
     await alice.close()
   }
 
-  @Test func `a ticket that is none, or too late, is refused before anything is touched`() async throws {
+  @Test func `an invalid or expired ticket is refused before anything is changed`() async throws {
     let home = try TestHome()
     #expect(throws: WaymarkError.self) { try JoinOperation(home: home.home, ticket: "waymark", name: "bob") }
     let alice = try await TestNode.founder("alice")
@@ -67,7 +67,7 @@ struct CircleCallTests {
     await alice.close()
   }
 
-  @Test func `a device is revoked after a look at what that means`() async throws {
+  @Test func `a device is revoked after a preview of the consequences`() async throws {
     let circle = try await SocketCircle.premium(["alice", "bob", "carol"])
     defer { circle.end() }
     let (alice, bob) = (try await circle.device("alice"), try await circle.device("bob"))
@@ -89,14 +89,14 @@ struct CircleCallTests {
     #expect(try await circle["alice"].revoke([bob]).already.map(\.device) == [bob])
   }
 
-  @Test func `a device that is out goes on with all it wrote, also after its disk has failed`() async throws {
+  @Test func `a revoked device keeps everything it wrote, also after its disk has failed`() async throws {
     let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     let bob = try await circle.device("bob")
     _ = try await circle.add("bob", "trip", "name=Rome")
     try await circle.inSync("alice", "bob")
     try await circle.run("bob", "sync.off")
-    // Its log ends before this for everybody else.
+    // For all others its log ends before this.
     _ = try await circle.add("bob", "trip", "name=Oslo")
     try await circle["alice"].revoke([bob])
     try await circle.until("bob has heard") {

@@ -5,7 +5,7 @@ import Testing
 @testable import ChangeHistory
 @testable import Waymark
 
-/// Conflicts, history and undo as an application asks for them.
+/// Conflicts, history and undo, as applications use them.
 struct ConflictCallTests {
   private func circleWithTwoNames() async throws -> (SocketCircle, UUID) {
     let circle = try await SocketCircle.premium(["alice", "bob"])
@@ -22,7 +22,7 @@ struct ConflictCallTests {
   }
 
   @Test(arguments: ["winner", "loser", "device"])
-  func `a decision on one device settles a conflict on both`(how: String) async throws {
+  func `resolving a conflict on one device resolves it on both`(how: String) async throws {
     let (circle, water) = try await circleWithTwoNames()
     defer { circle.end() }
     let conflict = try #require(try await circle["alice"].conflicts().first)
@@ -46,12 +46,12 @@ struct ConflictCallTests {
       #expect(try await name(circle, device) == (how == "winner" ? "Eau" : "Wasser"), "\(device)")
     }
     #expect(try await refusal { _ = try await circle["alice"].conflict(conflict.id) } == "not_found")
-    // The decision can be undone like anything else.
+    // The resolution can be undone like any other operation.
     let operation = try #require(resolution.operation)
     #expect(try await circle["bob"].history(limit: 1).map(\.id) == [operation])
   }
 
-  @Test func `a conflict names a device as it is called here`() async throws {
+  @Test func `a conflict uses the local name of a device`() async throws {
     let (circle, _) = try await circleWithTwoNames()
     defer { circle.end() }
     try await circle.run("alice", "peers.rename", ["peer": "bob", "name": "the old phone"])
@@ -61,7 +61,7 @@ struct ConflictCallTests {
     #expect(try await circle["alice"].conflicts().isEmpty)
   }
 
-  @Test func `a device that wrote no side is refused, and all can keep what shows`() async throws {
+  @Test func `a device that wrote no side is refused, and all can keep the visible values`() async throws {
     let (circle, _) = try await circleWithTwoNames()
     defer { circle.end() }
     let conflict = try #require(try await circle["alice"].conflicts().first)
@@ -73,7 +73,7 @@ struct ConflictCallTests {
     #expect(try await circle["alice"].resolveAllTakingWinners().operation == nil)
   }
 
-  @Test func `an edit lost to a delete comes back with what it wrote`() async throws {
+  @Test func `an edit lost to a delete is restored with its values`() async throws {
     let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     let rome = try await circle.add("alice", "trip", "name=Rome")
@@ -92,7 +92,7 @@ struct ConflictCallTests {
     #expect(try await circle["bob"].deleted(Trip.self) == [])
   }
 
-  @Test func `a record's history says who wrote what, and what it replaced`() async throws {
+  @Test func `a record's history says which device wrote what, and what it replaced`() async throws {
     let (circle, water) = try await circleWithTwoNames()
     defer { circle.end() }
     let history = try await circle["bob"].history(of: water, .habit)
@@ -114,7 +114,7 @@ struct ConflictCallTests {
     #expect(try await refusal { _ = try await circle["bob"].history(of: water, .trip) } == "not_found")
   }
 
-  @Test func `an undo of another device's operation leaves alone what was changed since`() async throws {
+  @Test func `undoing another device's operation leaves later changes alone`() async throws {
     let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     let rome = try await circle.add("alice", "trip", "name=Rome")
@@ -140,7 +140,7 @@ struct ConflictCallTests {
     #expect(try await circle["bob"].undoPreview(of: again).operation.undoes == edit.id)
   }
 
-  @Test func `a mass delete is listed, undone by its operation, or acknowledged`() async throws {
+  @Test func `a mass deletion is listed, and undone by its operation or acknowledged`() async throws {
     let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     for trip in ["One", "Two"] {

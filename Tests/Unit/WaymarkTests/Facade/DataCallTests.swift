@@ -7,7 +7,7 @@ import WaymarkTesting
 @testable import Home
 @testable import Waymark
 
-/// Files, backups and large changes as an application asks for them.
+/// Files, backups and large changes, as applications use them.
 struct DataCallTests {
   private func inFolder(_ body: (URL) async throws -> Void) async throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "calls-\(UUID().uuidString)")
@@ -16,7 +16,7 @@ struct DataCallTests {
     try await body(folder)
   }
 
-  @Test func `what is exported is imported elsewhere without loss, previewed and heard`() async throws {
+  @Test func `an export is imported elsewhere without loss, with a preview and progress`() async throws {
     try await inFolder { folder in
       let alice = try await TestNode.founder("alice")
       try await alice.run("trip.add", fields("name=Rome"))
@@ -44,7 +44,9 @@ struct DataCallTests {
     }
   }
 
-  @Test func `one trip is exported alone, folders are made, and what does not go is refused`() async throws {
+  @Test func `one trip is exported alone, folders are created, and unsupported exports are refused`()
+    async throws
+  {
     try await inFolder { folder in
       let circle = try await SocketCircle.premium(["alice"], syncing: ["alice"])
       defer { circle.end() }
@@ -65,7 +67,7 @@ struct DataCallTests {
     }
   }
 
-  @Test func `every format has its name and its shape`() {
+  @Test func `every format has a name and a file type`() {
     #expect(
       ImportFormat.allCases.map(\.rawValue).sorted() == ExchangeFormat.imported.map(\.rawValue).sorted())
     #expect(
@@ -73,7 +75,7 @@ struct DataCallTests {
     #expect(ExportFormat.allCases.filter(\.isFolder) == [.csv, .loopCSV])
   }
 
-  @Test func `a backup is written, previewed, and brings everything back`() async throws {
+  @Test func `a backup is written, previewed, and restores everything`() async throws {
     try await inFolder { folder in
       let alice = try await TestNode.founder("alice")
       try await alice.run("trip.add", fields("name=Rome"))
@@ -112,11 +114,13 @@ struct DataCallTests {
     #expect(deep.isSound && deep.found == 0 && deep.findings == [] && deep.isMended == nil)
     let bob = try await circle.device("bob")
     await circle["bob"].close()
-    try await circle.until("bob is gone") { try await circle["alice"].peers().first?.roundTrip == nil }
+    try await circle.until("bob is disconnected") {
+      try await circle["alice"].peers().first?.roundTrip == nil
+    }
     #expect(try await refusal { _ = try await circle["alice"].verify(with: bob) } != nil)
   }
 
-  @Test func `leftovers of tests are shown, deleted, and brought back`() async throws {
+  @Test func `test leftovers are listed, deleted, and restored`() async throws {
     let alice = try await TestNode.founder("alice")
     for name in ["Rome", "Test Trip 4", "my DEMO"] { try await alice.run("trip.add", fields("name=\(name)")) }
     let found = try await alice.node.testTrips()
@@ -129,7 +133,7 @@ struct DataCallTests {
     await alice.close()
   }
 
-  @Test func `a mirror and an assertion are previewed, carried out, and undone`() async throws {
+  @Test func `a mirror and an assertion are previewed, applied, and undone`() async throws {
     let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     let bob = try await circle.device("bob")
@@ -158,7 +162,7 @@ struct DataCallTests {
     #expect(try await circle["alice"].status().counts.trips == 3)
   }
 
-  @Test func `what a clock ahead has dated is dated anew`() async throws {
+  @Test func `changes dated by a fast clock are restamped`() async throws {
     let now = Wall(TestNode.morning)
     let alice = try await TestNode.founder("alice", wall: { now.value })
     #expect(try await alice.node.restampPreview().changeSets == 0)
@@ -174,7 +178,7 @@ struct DataCallTests {
     await alice.close()
   }
 
-  @Test func `a deleted record comes back with what was hidden with it`() async throws {
+  @Test func `a deleted record is restored with what was hidden with it`() async throws {
     let circle = try await SocketCircle.premium(["alice"], syncing: ["alice"])
     defer { circle.end() }
     let alice = circle["alice"]

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Waymark
 
-/// A clock that a test sets.
+/// A clock whose time the test sets.
 final class Wall: Sendable {
   private let now: Mutex<Int64>
 
@@ -17,7 +17,7 @@ final class Wall: Sendable {
   }
 }
 
-/// What a call was heard to say, in order.
+/// The progress messages of a call, in order.
 final class Heard<Event: Sendable>: Sendable {
   private let events = Mutex<[Event]>([])
 
@@ -26,7 +26,7 @@ final class Heard<Event: Sendable>: Sendable {
   func note(_ event: Event) { events.withLock { $0.append(event) } }
 }
 
-/// The code of the failure that a call ends with; nil if it succeeds.
+/// The code of the error that a call throws; nil if it succeeds.
 func refusal(_ body: () async throws -> Void) async throws -> String? {
   do {
     try await body()
@@ -37,7 +37,7 @@ func refusal(_ body: () async throws -> Void) async throws -> String? {
 }
 
 extension SocketCircle {
-  /// Adds a record by a command, and gives its id.
+  /// Adds a record with a command, and returns its id.
   func add(_ name: String, _ kind: String, _ pairs: String...) async throws -> UUID {
     let answer = try await run(name, "\(kind).add", fields(pairs))
     return try #require(answer["id"]?.string.flatMap { UUID(uuidString: $0) })

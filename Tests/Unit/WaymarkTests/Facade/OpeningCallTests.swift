@@ -7,9 +7,9 @@ import WaymarkTesting
 @testable import Control
 @testable import Waymark
 
-/// Opening a home, and what an application is told where that fails.
+/// Opening a home, and the errors that an application gets if that fails.
 struct OpeningCallTests {
-  @Test func `a new circle accepts the issuers that it was opened with`() async throws {
+  @Test func `a new circle trusts the given issuers`() async throws {
     let home = try TestHome()
     let key = URL(filePath: NSTemporaryDirectory() + "issuer-\(UUID().uuidString)")
     defer {
@@ -23,7 +23,7 @@ struct OpeningCallTests {
     await node.close()
   }
 
-  @Test func `a store that its disk has failed is verified before it is opened`() async throws {
+  @Test func `a store after a disk failure is verified before it is opened`() async throws {
     let home = try TestHome().home
     let first = try await Node.open(home, name: "alice")
     await first.close()
@@ -34,7 +34,7 @@ struct OpeningCallTests {
     await node.close()
   }
 
-  @Test func `a store of a newer version is refused with a sentence, and left as it is`() async throws {
+  @Test func `a store of a newer version is refused with an explanation, and left unchanged`() async throws {
     let home = try TestHome().home
     let node = try await Node.open(home, name: "alice")
     await node.close()
@@ -53,11 +53,13 @@ struct OpeningCallTests {
     }
   }
 
-  @Test func `whatever goes wrong, it is an error with a word and a sentence`() async throws {
+  @Test func `every failure is an error with a code and a sentence`() async throws {
     let home = try TestHome().home
     let node = try await Node.open(home, name: "alice")
     #expect(
-      try await refusal { try await JoinOperation(home: home, ticket: try await Self.ticket(), name: "bob").join() }
+      try await refusal {
+        try await JoinOperation(home: home, ticket: try await Self.ticket(), name: "bob").join()
+      }
         == "store_held")
     #expect(
       try await refusal {
@@ -81,7 +83,7 @@ struct OpeningCallTests {
     #expect(try await refusal { _ = try Passphrase(wiping: &short) } == "bad_passphrase")
   }
 
-  /// A ticket of a circle that nobody serves.
+  /// A ticket of a circle that no device serves.
   private static func ticket() async throws -> String {
     let circle = try await SocketCircle.make(["carol"])
     defer { circle.end() }

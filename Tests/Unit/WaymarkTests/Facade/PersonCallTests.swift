@@ -5,7 +5,7 @@ import WaymarkTesting
 
 @testable import Waymark
 
-/// Onboarding and settings as an application asks for them.
+/// Onboarding and settings, as applications use them.
 struct PersonCallTests {
   private enum Sorting: String, SettingValue { case byName, byDate }
 
@@ -15,7 +15,7 @@ struct PersonCallTests {
   private static let greeting = Setting("greeting", default: "Hello")
   private static let sorting = Setting("sorting", default: Sorting.byName)
 
-  @Test func `who set up another device before is welcomed back with a summary`() async throws {
+  @Test func `a user who has set up another device is welcomed back with a summary`() async throws {
     let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     #expect(try await circle["bob"].onboarding() == .newUser)
@@ -43,7 +43,8 @@ struct PersonCallTests {
     #expect(try await circle["alice"].onboarding() == .completedHere)
   }
 
-  @Test func `settings of every type are read as they were written, here and elsewhere`() async throws {
+  @Test func `settings of every type are read as they were written, here and on other devices`() async throws
+  {
     let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     let alice = circle["alice"]
@@ -77,7 +78,9 @@ struct PersonCallTests {
     #expect(try await alice.settings()["showsWeekNumbers"] == nil)
   }
 
-  @Test func `what a setting can't hold is refused, and what does not parse counts as absent`() async throws {
+  @Test func `an invalid value of a setting is refused, and one that does not parse counts as absent`()
+    async throws
+  {
     let alice = try await TestNode.founder("alice")
     let node = alice.node
     #expect(try await refusal { try await node.set(.biometricTimeoutMinutes, to: 1_441) } == "bad_value")
@@ -88,7 +91,7 @@ struct PersonCallTests {
     #expect(try await node.value(of: .biometricTimeoutMinutes) == 5)
     try await node.set(Setting("rows", default: ""), to: "many")
     #expect(try await node.value(of: Self.rows) == 20)
-    // What was typed on a command line is text.
+    // The command line stores text.
     try await alice.run("settings.set", ["key": "rows", "value": "12"])
     #expect(try await node.value(of: Self.rows) == 12)
     try await node.set(Setting("colorScheme", default: ""), to: "light")
@@ -96,7 +99,7 @@ struct PersonCallTests {
       try await refusal { try await node.set(Setting("colorScheme", default: ""), to: "pink") } == "bad_value"
     )
     #expect(try await node.value(of: .colorScheme) == .light)
-    // Another version may have written what this one does not take.
+    // Another version may have written a value that this one rejects.
     try await node.write(5_000, to: "biometricTimeoutMinutes")
     #expect(try await node.value(of: .biometricTimeoutMinutes) == 5)
     await alice.close()
@@ -112,7 +115,7 @@ struct PersonCallTests {
   ]
 
   @Test(arguments: readings)
-  func `stored values are read as what they can be`(
+  func `stored values are converted where possible`(
     stored: StoredSetting, flag: Bool?, integer: Int?, number: Double?, text: String?
   ) {
     #expect(Bool(stored: stored) == flag)
@@ -123,7 +126,7 @@ struct PersonCallTests {
 }
 
 extension Node {
-  /// Sets a setting without a look at what it may be.
+  /// Writes a setting without validation.
   fileprivate func write(_ number: Int64, to key: String) throws {
     try write("settings.set", try storedSettings.draft(key, .integer(number)))
     try storedSettings.copy.update(from: store)

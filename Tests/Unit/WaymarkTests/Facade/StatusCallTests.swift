@@ -6,9 +6,9 @@ import WaymarkTesting
 @testable import Control
 @testable import Waymark
 
-/// Status and peers as an application asks for them.
+/// Status and peers, as applications use them.
 struct StatusCallTests {
-  @Test func `a new node says who it is, and that nothing is here`() async throws {
+  @Test func `a new node reports its identity, and that it is empty`() async throws {
     let alice = try await TestNode.founder("alice")
     let status = try await alice.node.status()
     let document = try await alice.run("status")
@@ -18,11 +18,11 @@ struct StatusCallTests {
     #expect(status.counts.trips == 0 && status.counts.organizations == 0 && status.peers == [])
     #expect(status.settings.isOpen && !status.records.isOpen && status.records.reason == .freeTier)
     #expect(status.causes.map(\.reason) == [.freeTier])
-    #expect(status.loss.changeSets == 0 && status.loss.devices == [])
+    #expect(status.replicationRisk.changeSets == 0 && status.replicationRisk.devices == [])
     await alice.close()
   }
 
-  @Test func `peers say what they do and why, and obey`() async throws {
+  @Test func `peers report their state and its reason, and can be controlled`() async throws {
     let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     let alice = circle["alice"]
@@ -35,14 +35,14 @@ struct StatusCallTests {
     let ping = try await alice.ping(bob, count: 2)
     #expect(ping.roundTrips.count == 2 && ping.least <= ping.median && ping.median <= ping.most)
     try await alice.pause(bob)
-    try await circle.until("bob is gone") {
+    try await circle.until("bob is disconnected") {
       try await alice.peers().first.map { $0.state == .paused && $0.roundTrip == nil } == true
     }
     let paused = try #require(try await alice.peers().first)
     #expect(paused.reason == .paused && paused.remedy == .command && paused.sentence == "paused by you")
     #expect(try await refusal { _ = try await alice.ping(bob) } != nil)
     try await circle.run("alice", "trip.edit", fields("notes=sunny", id: "Rome"))
-    #expect(try await alice.status().loss.changeSets == 1)
+    #expect(try await alice.status().replicationRisk.changeSets == 1)
     try await alice.resume(bob)
     try await circle.inSync()
     try await alice.rename(bob, to: "the tablet")
@@ -51,7 +51,7 @@ struct StatusCallTests {
     #expect(try await alice.status().peers.first?.name == "bob")
   }
 
-  @Test func `what is no peer or no address is refused`() async throws {
+  @Test func `an unknown peer and an invalid address are refused`() async throws {
     let alice = try await TestNode.founder("alice")
     let own = try await alice.node.status().device
     #expect(try await refusal { try await alice.node.pause(own) } == "not_found")
@@ -62,7 +62,7 @@ struct StatusCallTests {
     #expect(try await refusal { _ = try await alice.node.status() } == "closed")
   }
 
-  @Test func `why a peer is not in sync is said down to the root`() async throws {
+  @Test func `the reason why a peer is not in sync is reported down to its root cause`() async throws {
     let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     let bob = try await circle.device("bob")
@@ -74,7 +74,7 @@ struct StatusCallTests {
     #expect(why.holds?.device == bob)
   }
 
-  @Test func `numbers can be read, and the home be examined`() async throws {
+  @Test func `metrics can be read, and the home be checked`() async throws {
     let alice = try await TestNode.founder("alice")
     #expect(try await alice.node.metrics().contains("waymark_running 0"))
     let report = URL(filePath: alice.home.path + "/report.json")

@@ -5,9 +5,9 @@ import WaymarkTesting
 
 @testable import Waymark
 
-/// Sync and the gate as an application asks for them.
+/// Sync and the gate, as applications use them.
 struct SyncCallTests {
-  /// An entitlement for a circle that trusts its issuer, until a time.
+  /// An entitlement, valid until a time, for a circle that trusts its issuer.
   private func entitlement(
     _ alice: TestNode, from start: Date? = nil, until end: Date, trusts: Bool = true
   ) async throws -> Data {
@@ -43,7 +43,9 @@ struct SyncCallTests {
     await alice.close()
   }
 
-  @Test func `an entitlement opens the gate for who turns sync on, from bytes or from a file`() async throws {
+  @Test func `an entitlement opens the gate once sync is turned on, given as bytes or as a file`()
+    async throws
+  {
     let alice = try await TestNode.founder("alice")
     let end = Self.morning.addingTimeInterval(86_400)
     let bytes = try await entitlement(alice, from: Self.morning, until: end)
@@ -63,7 +65,9 @@ struct SyncCallTests {
     await alice.close()
   }
 
-  @Test func `premium that has ended or not begun says so, and keeps the preference`() async throws {
+  @Test func `premium that has ended or not begun is reported as such, and keeps the preference`()
+    async throws
+  {
     let now = Wall(TestNode.morning)
     let alice = try await TestNode.founder("alice", wall: { now.value })
     let later = Self.morning.addingTimeInterval(3_600)
@@ -80,7 +84,7 @@ struct SyncCallTests {
     await alice.close()
   }
 
-  @Test func `what is no entitlement of this circle is refused by its kind`() async throws {
+  @Test func `an invalid entitlement is refused with its kind of error`() async throws {
     let alice = try await TestNode.founder("alice")
     let bob = try await TestNode.founder("bob")
     let end = Self.morning.addingTimeInterval(86_400)
@@ -98,7 +102,7 @@ struct SyncCallTests {
     await bob.close()
   }
 
-  @Test func `what would meet is shown before sync is turned on, and asked about`() async throws {
+  @Test func `the merge is previewed before sync is turned on, and needs confirmation`() async throws {
     let circle = try await SocketCircle.premium(["alice", "bob"], syncing: ["alice"])
     defer { circle.end() }
     try await circle.run("alice", "trip.add", fields("name=Rome"))
@@ -120,7 +124,7 @@ struct SyncCallTests {
     }
   }
 
-  @Test func `waiting for sync ends in sync, or with what is in the way`() async throws {
+  @Test func `waiting for sync ends in sync, or with the reason why not`() async throws {
     let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     try await circle.run("alice", "trip.add", fields("name=Rome"))
@@ -144,7 +148,7 @@ struct SyncCallTests {
     await alone.close()
   }
 
-  @Test func `who waits for something is told at once that the node has closed`() async throws {
+  @Test func `waiting calls learn at once that the node has closed`() async throws {
     let circle = try await SocketCircle.make(["alice"])
     defer { circle.end() }
     let alice = circle["alice"]
@@ -159,7 +163,7 @@ struct SyncCallTests {
   }
 
   #if MockPurchases
-    @Test func `a mock purchase opens the gate and ends like a subscription`() async throws {
+    @Test func `a mock purchase opens the gate and expires like a subscription`() async throws {
       let alice = try await TestNode.founder("alice")
       let state = try await alice.node.buyMockPremium()
       #expect(state.premium.source == .mock && state.step == .turnOn)

@@ -3,9 +3,9 @@ import Testing
 
 @testable import Waymark
 
-/// What views show all the time, watched.
+/// Live queries that views show all the time.
 struct WatchCallTests {
-  @Test func `the gate, peers, settings and welcome are seen to change`() async throws {
+  @Test func `the gate, peers, settings and onboarding are observed to change`() async throws {
     let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     let (alice, bob) = (circle["alice"], circle["bob"])
@@ -41,7 +41,7 @@ struct WatchCallTests {
     try await revoked
   }
 
-  @Test func `a conflict is seen to come and go`() async throws {
+  @Test func `a conflict is observed to appear and disappear`() async throws {
     let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     _ = try await circle.add("alice", "habit", "name=Water")

@@ -6,7 +6,7 @@ import WaymarkTesting
 @testable import Home
 @testable import Waymark
 
-/// Of the copies that joins, restores and repairs leave, the newest stay.
+/// Of the copies that joins, restores and repairs leave, only the newest are kept.
 struct BackupPruningTests {
   private let home: Home
 
@@ -33,7 +33,7 @@ struct BackupPruningTests {
     Set((try? FileManager.default.contentsOfDirectory(atPath: home.backups)) ?? [])
   }
 
-  @Test func `the newest five folders and ten files stay, and so does what a person put there`() throws {
+  @Test func `the newest five folders and ten files are kept, and so are the user's own files`() throws {
     for number in 1...8 { try folder("before-join-\(number)", days: number) }
     for number in 1...12 {
       try Files.create("\(home.backups)/before-mirror-\(number).waymark", [1], mode: 0o600)
@@ -59,7 +59,7 @@ struct BackupPruningTests {
     #expect(names.contains("before-init-1"))
   }
 
-  @Test func `a node that begins to serve removes them, and logs each`() async throws {
+  @Test func `a node that starts serving removes old copies, and logs each removal`() async throws {
     for number in 1...6 { try folder("before-join-\(number)", days: number) }
     let lines = Mutex<[String]>([])
     let node = try await Node.open(

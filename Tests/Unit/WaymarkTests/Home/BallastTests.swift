@@ -3,9 +3,9 @@ import Testing
 
 @testable import Waymark
 
-/// Room that is held back on the disk, and the part of it that is kept for notes on a full disk.
+/// Space reserved on the disk, and the part of it that is used for notes on a full disk.
 struct BallastTests {
-  @Test func `a full disk takes all but two notes, one after the other`() throws {
+  @Test func `a full disk takes all but two notes, one after another`() throws {
     let folder = try Folder()
     let ballast = Ballast(Home(path: folder.path))
     ballast.hold()
@@ -23,7 +23,7 @@ struct BallastTests {
     #expect(!ballast.releaseReserve())
     ballast.hold()
     ballast.shrinkToReserve()
-    // With room again it is whole again.
+    // Once there is room the ballast is complete again.
     ballast.hold()
     #expect(size(folder) == whole)
     #expect(ballast.releaseReserve())

@@ -4,9 +4,9 @@ import Testing
 @testable import Home
 @testable import Waymark
 
-/// Files that come whole or not at all.
+/// Files that are written completely or not at all.
 struct DurableFileTests {
-  /// What a system call does one time after the other: takes so many bytes, or fails.
+  /// The results of successive system calls: a number of bytes, or an error.
   enum Step: Sendable {
     case bytes(Int)
     case error(Int32)
@@ -19,7 +19,8 @@ struct DurableFileTests {
   ]
 
   @Test(arguments: writing)
-  func `writing goes on until all is written or it fails`(_ steps: [Step], _ expected: Int32) {
+  func `writing continues until everything is written or an error occurs`(_ steps: [Step], _ expected: Int32)
+  {
     let content: [UInt8] = Array(0..<10)
     var (taken, next): ([UInt8], Int) = ([], 0)
     var code: Int32 = 0
@@ -46,7 +47,7 @@ struct DurableFileTests {
     #expect(expected != 0 || taken == content)
   }
 
-  @Test func `reading goes on until the end`() throws {
+  @Test func `reading continues until the end of the file`() throws {
     var room = [UInt8](repeating: 0, count: 8)
     var next = 0
     let count = try room.withUnsafeMutableBytes { room in
@@ -64,7 +65,7 @@ struct DurableFileTests {
     #expect(Array(room[..<count]) == [2, 4, 5])
   }
 
-  @Test func `a link is replaced, and what it leads to is left alone`() throws {
+  @Test func `a link is replaced, and its target is left alone`() throws {
     let folder = try Folder()
     let elsewhere = try folder.write([1, 2, 3], "elsewhere")
     symlink(elsewhere, folder.file("settings.json"))
@@ -73,7 +74,7 @@ struct DurableFileTests {
     #expect(try bytes(folder.file("settings.json")) == [4])
   }
 
-  @Test func `a file of the person beside it is left alone`() throws {
+  @Test func `another file of the user in the same folder is left alone`() throws {
     let folder = try Folder()
     let theirs = try folder.write([1, 2, 3], "export.json.new")
     try Files.replace(folder.file("export.json"), with: [4])
@@ -81,7 +82,7 @@ struct DurableFileTests {
     #expect(folder.names == ["export.json", "export.json.new"])
   }
 
-  @Test func `what others may read they can, and what is private nobody else can`() throws {
+  @Test func `shared files are readable by others, and private ones are not`() throws {
     let folder = try Folder()
     let before = umask(0o077)
     defer { umask(before) }
@@ -91,7 +92,7 @@ struct DurableFileTests {
     #expect(mode(folder.file("private")) == 0o600)
   }
 
-  @Test func `only what a killed writer left is swept away`() throws {
+  @Test func `only leftovers of a killed writer are removed`() throws {
     let folder = try Folder()
     let kept = [
       "device.key", "device.key.new", "device.key.new-", "device.key.new-0123456789ABCDEF",

@@ -3,7 +3,7 @@ import Sodium
 
 @testable import Waymark
 
-/// A folder of one test, this user's alone; it goes with the value.
+/// A private temporary folder of one test; it is removed with the value.
 final class Folder: Sendable {
   let path: String
 
@@ -26,7 +26,7 @@ final class Folder: Sendable {
   var names: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted() }
 }
 
-/// Why something of a home was refused; nil if it was not.
+/// The code with which an operation on a home was refused; nil if it was not.
 func code(_ body: () throws -> Void) -> Reason? {
   do {
     try body()
@@ -36,7 +36,7 @@ func code(_ body: () throws -> Void) -> Reason? {
   }
 }
 
-/// Costs next to nothing, so that a test may try often.
+/// As cheap as possible, so that a test may try often.
 let cheap = PassphraseCost(passes: 1, memoryBytes: PassphraseCost.memoryBytesMin)
 
 func words(_ text: String) throws -> Passphrase {
@@ -44,12 +44,12 @@ func words(_ text: String) throws -> Passphrase {
   return try Passphrase(&bytes)
 }
 
-/// Gives these, one after the other.
+/// Returns the given passphrases, one after another.
 func giving(_ texts: String...) -> PassphraseSource {
   PassphraseSource { _, attempt in attempt < texts.count ? try words(texts[attempt]) : nil }
 }
 
-/// A secret that is no secret: these bytes, again and again.
+/// A test secret: these bytes, repeated.
 func secret(_ purpose: KeyPurpose, _ byte: UInt8 = 7) throws -> SecretBuffer {
   var bytes = (0..<purpose.secretBytes).map { byte &+ UInt8($0) }
   return try SecretBuffer(taking: &bytes)

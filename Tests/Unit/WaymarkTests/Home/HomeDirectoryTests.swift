@@ -3,11 +3,11 @@ import Testing
 
 @testable import Waymark
 
-/// Whose the directory of a node is, and what lies in it.
+/// Ownership and content of a node's directory.
 struct HomeDirectoryTests {
   private func code(_ home: Home) -> Reason? { WaymarkTests.code { try home.prepare() } }
 
-  /// What is said of a home that is refused.
+  /// The error for a home that is refused.
   private func sentence(_ home: Home) -> String {
     do {
       try home.prepare()
@@ -17,7 +17,7 @@ struct HomeDirectoryTests {
     }
   }
 
-  /// What is at the place of a home before a node comes.
+  /// What is at the path of a home before a node starts.
   enum Before: String, CaseIterable, Sendable {
     case nothing, parentsMissing, emptyOpen, emptyKeysOpen, full, fullOpen, fullOpenToGroup, keysOpen, file,
       link
@@ -31,7 +31,7 @@ struct HomeDirectoryTests {
   ]
 
   @Test(arguments: Before.allCases)
-  func `a directory is taken only if it is this user's alone`(_ before: Before) throws {
+  func `a directory is accepted only if it is private to this user`(_ before: Before) throws {
     let folder = try Folder()
     var home = Home(path: folder.file("home"))
     if before == .parentsMissing { home = Home(path: folder.file("some/where/home")) }
@@ -55,7 +55,7 @@ struct HomeDirectoryTests {
       mkdir(folder.file("real"), 0o700)
       symlink(folder.file("real"), home.path)
     case .ofOther, .keysOfOther, .storeOfOther, .settingsOfOther:
-      guard geteuid() == 0 else { return print("skipped: only root can give a file away") }
+      guard geteuid() == 0 else { return print("skipped: only root can change the owner of a file") }
       let place =
         [.ofOther: home.path, .keysOfOther: home.keys, .storeOfOther: home.store][before] ?? home.settings
       if before == .keysOfOther { mkdir(place, 0o700) }

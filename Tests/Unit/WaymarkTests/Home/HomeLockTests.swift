@@ -10,11 +10,11 @@ import Wire
 @testable import Home
 @testable import Waymark
 
-/// Whoever makes or replaces what is in a home has it alone.
+/// A process that creates or replaces the content of a home needs exclusive access.
 struct HomeLockTests {
   private func bytes(_ path: String) throws -> Data { try Data(contentsOf: URL(filePath: path)) }
 
-  @Test func `what another process puts in place is left to it until it has ended`() async throws {
+  @Test func `a home that another process is replacing is not opened until that has ended`() async throws {
     let home = try TestHome().home
     let first = try await Node.open(home, name: "old")
     await first.close()
@@ -36,7 +36,8 @@ struct HomeLockTests {
     #expect(try bytes(aside + "/store.db") == before)
   }
 
-  @Test func `of several that make a node in one home at once one does, and the others find it`() async throws
+  @Test func `of several processes that create a node in one home one succeeds, and the others find it`()
+    async throws
   {
     let home = try TestHome().home
     let made = Mutex<[String]>([])
@@ -56,7 +57,7 @@ struct HomeLockTests {
     await node.close()
   }
 
-  @Test func `keys that are here without a store are kept where a new circle is founded`() async throws {
+  @Test func `keys without a store are kept when a new circle is founded`() async throws {
     let home = try TestHome().home
     let node = try await Node.open(home, name: "alice")
     await node.close()
@@ -70,7 +71,7 @@ struct HomeLockTests {
     await again.close()
   }
 
-  @Test func `while a join goes on nobody writes what would not come along`() async throws {
+  @Test func `during a join no change can be made that the join would miss`() async throws {
     let home = try TestHome().home
     let node = try await Node.open(home, name: "alice")
     _ = try await node.save(Trip(name: "Rome"))
@@ -89,7 +90,7 @@ struct HomeLockTests {
     await again.close()
   }
 
-  @Test func `a store without a circle is described in words`() async throws {
+  @Test func `a store without a circle is reported with an explanation`() async throws {
     let home = try TestHome().home
     let node = try await Node.open(home, name: "alice")
     await node.close()
@@ -106,7 +107,7 @@ struct HomeLockTests {
     #expect(present.trouble?.contains("holds no circle") == true)
   }
 
-  @Test func `what an interrupted join or verification left is gone with the next start`() async throws {
+  @Test func `the next start removes what an interrupted join or verification left`() async throws {
     let home = try TestHome().home
     let node = try await Node.open(home, name: "alice")
     await node.close()
@@ -119,7 +120,7 @@ struct HomeLockTests {
     #expect([home.staging, home.scratch].filter(Files.exists).isEmpty)
   }
 
-  @Test func `backups that can't be a folder are said to be none`() async throws {
+  @Test func `a backups path that is not a directory is reported`() async throws {
     let home = try TestHome().home
     let node = try await Node.open(home, name: "alice")
     await node.close()
@@ -134,7 +135,7 @@ struct HomeLockTests {
   }
 }
 
-/// Takes connections and never says a word.
+/// Accepts connections and never sends anything.
 private final class SilentListener: Sendable {
   private let descriptor: Int32
   let address: String

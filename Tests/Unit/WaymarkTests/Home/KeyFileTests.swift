@@ -6,7 +6,7 @@ import Wire
 @testable import Home
 @testable import Waymark
 
-/// Key files on a disk: whose they are, and that they are never lost.
+/// Key files on a disk: they are private, and never lost.
 struct KeyFileTests {
   @Test func `a key is written for its owner alone, and never overwritten`() throws {
     let folder = try Folder()
@@ -19,7 +19,7 @@ struct KeyFileTests {
     #expect(folder.names == ["device.key"])
   }
 
-  @Test func `a key is never written to where a link leads`() throws {
+  @Test func `a key is never written through a link`() throws {
     let folder = try Folder()
     let elsewhere = try folder.write(Array("theirs".utf8), "elsewhere")
     symlink(elsewhere, folder.file("device.key"))
@@ -33,13 +33,13 @@ struct KeyFileTests {
     #expect(folder.names == ["device.key", "elsewhere", "root.key"])
   }
 
-  /// What a key file can be that is none.
+  /// Files at the path of a key that are not key files.
   enum Wrong: String, CaseIterable, Sendable {
     case missing, folder, pipe, link, empty, endless, groupReadable, worldReadable, worldWritable, ofRoot
   }
 
   @Test(arguments: Wrong.allCases)
-  func `a file that is not as a key has to be is refused at once and left alone`(_ wrong: Wrong) throws {
+  func `an invalid key file is refused at once and left alone`(_ wrong: Wrong) throws {
     let folder = try Folder()
     let path = folder.file("device.key")
     var expected = Reason.keyDamaged
@@ -83,7 +83,7 @@ struct KeyFileTests {
     #expect(code { _ = try KeyFile.secrets(.root, at: path, .none) } == .passphraseNeeded)
   }
 
-  @Test func `a file that is sealed leaves nothing plain behind`() throws {
+  @Test func `sealing a file leaves no unsealed copy behind`() throws {
     let folder = try Folder()
     let path = folder.file("root.key")
     try KeyFile.create(try secret(.root), .root, at: path)
@@ -99,7 +99,7 @@ struct KeyFileTests {
     #expect(try KeyFile.kind(at: path) == KeyFile.Kind(purpose: .root, isSealed: true))
   }
 
-  @Test func `another name of the old file keeps what it holds`() throws {
+  @Test func `a hard link to the old file keeps its content`() throws {
     let folder = try Folder()
     let path = folder.file("root.key")
     try KeyFile.create(try secret(.root), .root, at: path)
@@ -109,7 +109,7 @@ struct KeyFileTests {
     #expect(try bytes(folder.file("copy")) == plain)
   }
 
-  @Test func `a file that can't be replaced stays as it was`() throws {
+  @Test func `a file that can't be replaced stays unchanged`() throws {
     let folder = try Folder()
     let path = folder.file("root.key")
     try KeyFile.create(try secret(.root), .root, at: path)
@@ -121,7 +121,7 @@ struct KeyFileTests {
     #expect(folder.names == ["root.key"])
   }
 
-  @Test func `a key of the first version is read`() throws {
+  @Test func `a key file of the first version can be read`() throws {
     let fixture = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .appending(path: "../../Fixtures/schema-1/device.key")
     let folder = try Folder()

@@ -6,7 +6,7 @@ import Wire
 @testable import Home
 @testable import Waymark
 
-/// What key files say: Protocol/store.md, "Key files".
+/// The format of key files: Protocol/store.md, "Key files".
 struct KeyTextTests {
   private func sealed(_ purpose: KeyPurpose = .device, _ passphrase: String = "four words for Alice") throws
     -> KeyText.Sealed
@@ -29,7 +29,7 @@ struct KeyTextTests {
   }
 
   @Test(arguments: KeyPurpose.allCases)
-  func `what is written plain is read again`(_ purpose: KeyPurpose) throws {
+  func `an unsealed key can be read back`(_ purpose: KeyPurpose) throws {
     let text = copy(try KeyText.plain(try secret(purpose), purpose))
     guard case .plain(let again) = try parse(text, purpose) else {
       Issue.record("it is sealed")
@@ -40,14 +40,14 @@ struct KeyTextTests {
   }
 
   @Test(arguments: KeyPurpose.allCases)
-  func `what is sealed is opened by its passphrase and by no other`(_ purpose: KeyPurpose) throws {
+  func `a sealed key is opened by its passphrase and by no other`(_ purpose: KeyPurpose) throws {
     let text = try sealed(purpose).text
     guard case .sealed(let again) = try parse(text, purpose) else {
       Issue.record("it is not sealed")
       return
     }
     guard let opened = try again.open(words("four words for Alice").secret) else {
-      Issue.record("its passphrase does not open it")
+      Issue.record("the passphrase does not open it")
       return
     }
     let isSame = opened.equals(try secret(purpose))
@@ -58,7 +58,7 @@ struct KeyTextTests {
     }
   }
 
-  @Test func `a sealed file shows nothing of the keys, and is another each time`() throws {
+  @Test func `a sealed file reveals nothing of the keys, and is different each time`() throws {
     let (first, second) = (try sealed().text, try sealed().text)
     #expect(first != second)
     let digits = hexadecimal(copy(try secret(.device)))
@@ -68,7 +68,7 @@ struct KeyTextTests {
     }
   }
 
-  @Test func `no byte of a plain file can be another`() throws {
+  @Test func `no byte of an unsealed file can be changed`() throws {
     let text = copy(try KeyText.plain(try secret(.device), .device))
     for index in text.indices {
       for change: UInt8 in [1, 0x20, 0x80] {
@@ -82,7 +82,7 @@ struct KeyTextTests {
     }
   }
 
-  @Test func `no byte of a sealed file can be another`() throws {
+  @Test func `no byte of a sealed file can be changed`() throws {
     let text = try sealed().text
     for index in text.indices {
       var damaged = text
@@ -92,7 +92,7 @@ struct KeyTextTests {
     for count in 1..<text.count { #expect(flaw(Array(text[..<count])) == .damaged, "\(count) bytes") }
   }
 
-  /// The checksum of what somebody has changed, so that it looks whole.
+  /// Recomputes the checksum of a modified file, so that it looks intact.
   private func mended(_ lines: [String]) -> [UInt8] {
     let body = Array((lines.prefix(4).joined(separator: "\n") + "\n").utf8)
     let check = hexadecimal(Blake2b256.hashBytes(prefix: [], parts: [body]).prefix(8))
@@ -103,11 +103,11 @@ struct KeyTextTests {
     String(decoding: sealed.text, as: UTF8.self).split(separator: "\n").map(String.init)
   }
 
-  @Test func `the header is under the seal`() throws {
+  @Test func `the header is authenticated by the seal`() throws {
     let sealed = try sealed()
     let good = lines(sealed)
     #expect(mended(good) == sealed.text)
-    // More memory and another salt give another key; the nonce and the title are bound by the seal alone.
+    // More memory or another salt give another key; the nonce and the title are bound by the seal alone.
     var changes: [[String]] = []
     for (line, from, to) in [
       (1, "argon2id 1 8 ", "argon2id 1 16 "), (1, "argon2id 1 8 ", "argon2id 2 8 "),
@@ -129,7 +129,7 @@ struct KeyTextTests {
     }
   }
 
-  @Test func `a seal of one kind of key is none of another`() throws {
+  @Test func `a seal of one kind of key is not accepted for another`() throws {
     var root = lines(try sealed(.root))
     root[0] = KeyPurpose.issuer.sealedTitle
     guard case .sealed(let other) = try parse(mended(root), .issuer) else {
@@ -149,7 +149,7 @@ struct KeyTextTests {
       ("argon2id 1 7", .damaged), ("argon2id 01 8", .damaged), ("argon2id +1 8", .damaged),
       ("argon2i 1 8", .damaged), ("argon2id 1", .damaged), ("argon2id 1 8 8", .damaged),
     ] as [(String, KeyText.Flaw?)])
-  func `a file can't ask for more work than the limits allow`(_ start: String, _ expected: KeyText.Flaw?)
+  func `a file can't demand more work than the limits allow`(_ start: String, _ expected: KeyText.Flaw?)
     throws
   {
     var changed = lines(try sealed())

@@ -5,7 +5,7 @@ import WaymarkTesting
 
 @testable import Waymark
 
-/// What a person names for something to be written to.
+/// Output paths that a user gives.
 struct OutputFileTests {
   private func refusal(_ path: String, _ home: Home? = nil, yes: Bool = true) -> String? {
     do {
@@ -16,7 +16,7 @@ struct OutputFileTests {
     }
   }
 
-  @Test func `a key is never written over, whoever's it is and wherever a link leads`() throws {
+  @Test func `a key is never overwritten, whatever home it belongs to and wherever a link leads`() throws {
     let folder = try Folder()
     for purpose in KeyPurpose.allCases {
       let key = folder.file("\(purpose)")
@@ -29,7 +29,7 @@ struct OutputFileTests {
     }
   }
 
-  @Test func `a store in use is never written over`() throws {
+  @Test func `a store in use is never overwritten`() throws {
     let folder = try Folder()
     do { try Store(path: folder.file("store.db")).rest() }
     let before = try bytes(folder.file("store.db"))
@@ -37,7 +37,7 @@ struct OutputFileTests {
     #expect(try bytes(folder.file("store.db")) == before)
   }
 
-  @Test func `what a home keeps is left alone, and other files there are not its own`() throws {
+  @Test func `files of a home are left alone, and unrelated files there are not protected`() throws {
     let folder = try Folder()
     let home = Home(path: folder.file("home"))
     try home.prepare()
@@ -55,7 +55,7 @@ struct OutputFileTests {
     }
   }
 
-  @Test func `a file that is there is replaced only with a yes, and is its owner's alone`() throws {
+  @Test func `an existing file is replaced only with a yes, and becomes private`() throws {
     let folder = try Folder()
     let file = try folder.write([9], "file")
     chmod(file, 0o644)
@@ -107,7 +107,7 @@ struct OutputFileTests {
     return modes
   }
 
-  @Test func `a folder is made, or filled if it is empty, for its owner alone`() throws {
+  @Test func `a folder is created, or filled if it is empty, and is private to its owner`() throws {
     let folder = try Folder()
     mkdir(folder.file("empty"), 0o755)
     var before = stat()
@@ -122,7 +122,7 @@ struct OutputFileTests {
     #expect(folder.names == ["empty", "new"])
     var after = stat()
     #expect(stat(folder.file("empty"), &after) == 0)
-    #expect(after.st_ino == before.st_ino, "the person's folder stays the same one")
+    #expect(after.st_ino == before.st_ino, "the user's folder is not replaced")
     #expect(throws: WaymarkError.self) { try Folders.create(folder.file("new"), with: files) }
   }
 
@@ -145,16 +145,16 @@ struct OutputFileTests {
     #expect(try modes(folder.path).keys.sorted() == names)
   }
 
-  @Test func `a folder of another user is not written into`() throws {
+  @Test func `a folder of another user is not written to`() throws {
     let folder = try Folder()
     mkdir(folder.file("theirs"), 0o777)
-    // Only the administrator can give a folder away.
+    // Only root can give a folder to another user.
     guard chown(folder.file("theirs"), 65_534, 65_534) == 0 else { return }
     #expect(throws: WaymarkError.self) { try Folders.create(folder.file("theirs"), with: files) }
     #expect(try modes(folder.file("theirs")).isEmpty)
   }
 
-  @Test func `a lock that can't be taken is said in words`() throws {
+  @Test func `a lock failure is explained in words`() throws {
     let home = Home(path: try Folder().path)
     let failure = WaymarkError.opening(home, StoreError.lockFailed(errno: EROFS))
     #expect(failure.message.contains("read-only file system") && !failure.message.contains("errno"))

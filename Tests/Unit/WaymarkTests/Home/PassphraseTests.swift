@@ -6,7 +6,7 @@ import Wire
 @testable import Home
 @testable import Waymark
 
-/// Passphrases, and what sets and removes them.
+/// Passphrases, and the commands that set and remove them.
 struct PassphraseTests {
   @Test(
     arguments: [
@@ -15,7 +15,7 @@ struct PassphraseTests {
       ("", nil),
       ("\n", nil), ("with a\0zero byte", nil), ("äöüß", "äöüß"),
     ] as [(String, String?)])
-  func `a file gives its first line`(_ content: String, _ expected: String?) throws {
+  func `a passphrase file gives its first line`(_ content: String, _ expected: String?) throws {
     let folder = try Folder()
     let file = try folder.write(Array(content.utf8), "words")
     if let expected {
@@ -25,7 +25,7 @@ struct PassphraseTests {
     }
   }
 
-  @Test func `the longest passphrase is taken, a longer one is not`() throws {
+  @Test func `the longest passphrase is accepted, a longer one is not`() throws {
     let folder = try Folder()
     let most = [UInt8](repeating: 0x61, count: Limits.passphraseBytesMax)
     let fits = try folder.write(most + [0x0a], "fits")
@@ -34,7 +34,7 @@ struct PassphraseTests {
     #expect(code { _ = try Passphrase(file: long) } == .badPassphrase)
   }
 
-  @Test func `a passphrase that every user can read is refused`() throws {
+  @Test func `a passphrase file that all users can read is refused`() throws {
     let folder = try Folder()
     let file = try folder.write(Array("eight characters".utf8), "words", mode: 0o604)
     #expect(code { _ = try Passphrase(file: file) } == .badPassphrase)
@@ -46,7 +46,7 @@ struct PassphraseTests {
 
   // MARK: Setting and removing
 
-  /// A home with keys; its passphrases come from where the test says.
+  /// A home with keys, and the source of its passphrases.
   private func home(_ folder: Folder, _ passphrases: PassphraseSource) -> Home {
     Home(path: folder.path, passphrases: passphrases)
   }
@@ -90,7 +90,7 @@ struct PassphraseTests {
     for name in ["device.key", "root.key"] { #expect(mode("\(folder.path)/keys/\(name)") == 0o600) }
   }
 
-  @Test func `without the present passphrase nothing changes`() throws {
+  @Test func `without the current passphrase nothing changes`() throws {
     let folder = try founded()
     try set("words of Alice", folder, .none)
     let sealed = try bytes(home(folder, .none).deviceKey)
@@ -102,7 +102,7 @@ struct PassphraseTests {
     #expect(try bytes(home(folder, .none).deviceKey) == sealed)
   }
 
-  @Test func `one key that can't be opened keeps all as they are`() throws {
+  @Test func `if one key can't be opened all stay unchanged`() throws {
     let folder = try founded()
     try set("words of the root", folder, .none, file: home(folder, .none).rootKey)
     let device = try bytes(home(folder, .none).deviceKey)
@@ -110,10 +110,10 @@ struct PassphraseTests {
     #expect(try bytes(home(folder, .none).deviceKey) == device)
   }
 
-  @Test func `who was ended in between does it again`() throws {
+  @Test func `an interrupted change can be repeated`() throws {
     let folder = try founded()
     try set("words of Alice", folder, .none)
-    // As after an end between the two files.
+    // As after an interruption between the two files.
     try set("newer words", folder, giving("words of Alice"), file: home(folder, .none).deviceKey)
     #expect(!opens(folder, "newer words") && !opens(folder, "words of Alice"))
     #expect(try set("newer words", folder, giving("words of Alice")) == [false, true])
@@ -121,7 +121,7 @@ struct PassphraseTests {
     #expect(try set("newer words", folder, .none) == [false, false])
   }
 
-  @Test func `copies of keys that were set aside are named`() throws {
+  @Test func `unsealed copies of keys in backups are named`() throws {
     let folder = try founded()
     let home = home(folder, .none)
     let aside = home.backups + "/before-join-20260503T080000Z"
@@ -135,7 +135,7 @@ struct PassphraseTests {
     #expect(home.unsealedKeyCopies == [])
   }
 
-  @Test func `a device without its key is not given another`() throws {
+  @Test func `a device without its key does not get another one`() throws {
     let folder = try founded()
     unlink(home(folder, .none).deviceKey)
     #expect(code { try set("words of Alice", folder, .none) } == .keyMissing)

@@ -20,7 +20,7 @@ import WaymarkTesting
     #expect(missing(Transportation.self) == [])
     #expect(missing(Activity.self) == [])
     #expect(missing(Organization.self) == [])
-    // The bytes of files are read by calls of their own.
+    // The bytes of files are read by separate calls.
     #expect(missing(Attachment.self) == ["fileData"])
     #expect(missing(Habit.self) == [])
     #expect(missing(HabitCategory.self) == [])
@@ -28,7 +28,7 @@ import WaymarkTesting
     #expect(missing(Profile.self) == ["avatar"])
   }
 
-  @Test func `a record comes back as it was saved`() async throws {
+  @Test func `a record is read back as it was saved`() async throws {
     let alice = try await TestNode.founder("alice")
     let day = try #require(Day("2026-05-03"))
     let zone = try #require(TimeZone(identifier: "Europe/Rome"))
@@ -48,7 +48,7 @@ import WaymarkTesting
     #expect(shown["start"]?.string == "2026-05-03T12:00:00+02:00")
   }
 
-  @Test func `every kind of record comes back as it was saved`() async throws {
+  @Test func `every kind of record is read back as it was saved`() async throws {
     let alice = try await TestNode.founder("alice")
     let node = alice.node
     var habit = Habit(
@@ -64,7 +64,8 @@ import WaymarkTesting
     var category = HabitCategory(key: "health", name: "Health", emoji: "🍎", order: 2)
     category.personalityWeights = ["drive": 1, "openness": 0.5]
     #expect(try await node.save(category) == category)
-    let log = HabitEntry(habitID: habit.id, date: .now, zone: try #require(TimeZone(identifier: "Asia/Tokyo")))
+    let log = HabitEntry(
+      habitID: habit.id, date: .now, zone: try #require(TimeZone(identifier: "Asia/Tokyo")))
     #expect(try await node.save(log) == log)
     var address = Address()
     (address.city, address.location) = ("Rome", Coordinate(latitude: 41.9, longitude: 12.5))
@@ -102,14 +103,14 @@ import WaymarkTesting
     #expect(try await alice.run("status")["lanes"]?["records"]?["changeSets"] == before)
   }
 
-  @Test func `an edit that starts from what saving returned can be taken back`() async throws {
+  @Test func `an edit that starts from the result of saving can be reverted`() async throws {
     let node = try await kept()
     var trip = try await node.save(Trip(name: "Rome", startDate: .now, notes: "by train"))
     trip.notes = ""
     trip.startDate = nil
     trip = try await node.save(trip)
     #expect(trip.notes == "" && trip.startDate == nil)
-    // A form that saves while the person types and takes it all back.
+    // A form that saves while the user types and reverts everything.
     for name in ["Rom", "Roma", "Rome"] {
       trip.name = name
       trip = try await node.save(trip)
@@ -143,7 +144,9 @@ import WaymarkTesting
     #expect(try await node.count(Trip.all) == 0)
   }
 
-  @Test func `an update in a change edits what the store holds then, or nothing is written`() async throws {
+  @Test func `an update within a change edits the values stored at that time, or nothing is written`()
+    async throws
+  {
     let node = try await kept()
     let trip = try await node.save(Trip(name: "Rome", notes: "by train"))
     try await node.update(Trip.self, trip.id) { $0.name = "Roma" }
@@ -192,7 +195,7 @@ import WaymarkTesting
     #expect(try await alice.node.records(Trip.all).map(\.name) == ["Oslo"])
   }
 
-  @Test func `records of several kinds go at once, and come back to be changed`() async throws {
+  @Test func `records of several kinds are saved at once, and returned for further changes`() async throws {
     let node = try await kept()
     let rome = Trip(name: "Rome")
     var (trip, hotel, ride) = try await node.save(
@@ -204,7 +207,7 @@ import WaymarkTesting
     _ = try await node.save(elsewhere)
     trip.name = "Roma"
     (trip, hotel) = try await node.save(trip, hotel)
-    // Only what was changed since it came back is written.
+    // Only changes since it was returned are written.
     #expect((trip.name, trip.notes) == ("Roma", "By night"))
     ride.name = ""
     hotel.name = "Casa"
@@ -213,7 +216,7 @@ import WaymarkTesting
     #expect(try await node.record(Lodging.self, hotel.id)?.name == "Casa Rosa")
   }
 
-  @Test func `what the rules refuse is named, and nothing is written`() async throws {
+  @Test func `an invalid record is named, and nothing is written`() async throws {
     let alice = try await TestNode.founder("alice")
     func code(_ body: (Node) async throws -> Void) async -> String? {
       do {
@@ -258,7 +261,7 @@ import WaymarkTesting
     #expect(await code { try await $0.delete(organization, force: true) } == nil)
   }
 
-  @Test func `there is one profile, and one category for a key`() async throws {
+  @Test func `there is one profile, and one category per key`() async throws {
     let node = try await kept()
     var profile = Profile(id: UUID())
     profile.name = "Eve"
@@ -271,7 +274,9 @@ import WaymarkTesting
     #expect(try await node.records(HabitCategory.all).map(\.name) == ["Body"])
   }
 
-  @Test func `amounts of text are exact, a label has a length, and several records go at once`() async throws
+  @Test
+  func `amounts in text are exact, a label has a maximum length, and several records are saved at once`()
+    async throws
   {
     let node = try await kept()
     #expect(Money("33.33", "EUR")?.amount.description == "33.33")
@@ -286,7 +291,7 @@ import WaymarkTesting
     #expect(try await node.count(Trip.all) == 2)
   }
 
-  @Test func `a deleted record comes back with what belongs to it`() async throws {
+  @Test func `a deleted record is restored with its children`() async throws {
     let alice = try await TestNode.founder("alice")
     let trip = try await alice.node.save(Trip(name: "Rome"))
     _ = try await alice.node.save(Lodging(name: "Casa", tripID: trip.id))
@@ -296,7 +301,7 @@ import WaymarkTesting
     #expect(try await alice.node.count(Lodging.all) == 1)
   }
 
-  @Test func `a node that was closed says so`() async throws {
+  @Test func `a closed node reports that it is closed`() async throws {
     let alice = try await TestNode.founder("alice")
     let trip = try await alice.node.save(Trip(name: "Rome"))
     await alice.close()
@@ -312,7 +317,7 @@ import WaymarkTesting
       await #expect(throws: WaymarkError.self, "\(index)") { try await call(alice.node) }
     }
     try await within("the end of a watch of a closed node") {
-      for await _ in alice.node.watch(Trip.all) { Issue.record("a closed node tells something") }
+      for await _ in alice.node.watch(Trip.all) { Issue.record("a closed node delivered a value") }
     }
   }
 }

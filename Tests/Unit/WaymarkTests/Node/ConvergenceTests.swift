@@ -4,9 +4,9 @@ import Synchronization
 import Testing
 import Waymark
 
-/// Nodes of one process over real sockets on loopback.
+/// Nodes of one process, over real sockets on loopback.
 @Suite struct ConvergenceTests {
-  @Test func `a setting made on Alice's device reaches Bob's, though both are free`() async throws {
+  @Test func `a setting changed on Alice's device reaches Bob's, though both are free`() async throws {
     let circle = try await SocketCircle.make(["alice", "bob"])
     defer { circle.end() }
     _ = try await circle["alice"].run("settings.set", ["key": "colorScheme", "value": "dark"])
@@ -47,7 +47,7 @@ final class SocketCircle: Sendable {
 
   func home(_ name: String) -> Home { Home(path: "\(folder)/\(name)") }
 
-  /// Lets one more device join, and serve.
+  /// Adds another device, which serves.
   @discardableResult
   func join(_ name: String, invitedBy inviter: String) async throws -> Node {
     let invitation = try await self[inviter].run("invite")
@@ -67,7 +67,7 @@ final class SocketCircle: Sendable {
     return node
   }
 
-  /// Ends a node and opens its home again, at another port.
+  /// Closes a node and opens its home again, with another port.
   func restart(_ name: String, wall: @escaping @Sendable () -> Int64 = systemWall) async throws {
     await self[name].close()
     try await start(name, wall: wall)

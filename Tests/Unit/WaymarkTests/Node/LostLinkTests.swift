@@ -17,7 +17,7 @@ struct LostLinkTests {
     let node = try await Node.open(alice, name: "alice")
     let address = try await node.serve(listen: "127.0.0.1:0")
     var ticket = try await node.ticket()
-    // Most of these are after the handshake; those before it count as failed attempts, of which ten are too many.
+    // Most of these are after the handshake; earlier ones count as failed attempts, of which ten are too many.
     let cuts = [0, 60] + stride(from: 120, to: 2_400, by: 60)
     var (joined, lostAfterCertificate): (NewMembership?, Int) = (nil, 0)
     for cut in cuts where joined == nil {
@@ -38,7 +38,7 @@ struct LostLinkTests {
     await node.close()
   }
 
-  @Test func `keys that were revoked while their join was interrupted make way for new ones`() async throws {
+  @Test func `keys that were revoked while their join was interrupted are replaced`() async throws {
     let (alice, home) = (try TestHome().home, try TestHome().home)
     let node = try await Node.open(alice, name: "alice")
     let address = try await node.serve(listen: "127.0.0.1:0")
@@ -47,7 +47,7 @@ struct LostLinkTests {
     try home.prepare()
     let (identity, isNew) = try PendingJoin(home).identity(for: ticket)
     #expect(isNew)
-    // Certified, and ended before the answer was used.
+    // Certified, and stopped before the answer was used.
     _ = try await PairingExchange(ticket: ticket, identity: identity, name: "bob").run()
     _ = try await node.run("revoke", ["device": ["bob"], "yes": true])
     var later = try await node.ticket()
@@ -60,7 +60,7 @@ struct LostLinkTests {
   }
 }
 
-/// Passes bytes on, and closes both ends once so many have come back.
+/// Forwards bytes, and closes both ends once a given number has come back.
 private final class CuttingRelay: Sendable {
   let address: String
   private let listener: Int32

@@ -9,7 +9,7 @@ import Wire
 @testable import ChangeHistory
 @testable import Waymark
 
-/// A device that deletes much is seen by the others.
+/// Other devices notice when a device deletes much.
 struct MassDeletionTests {
   private func notices(_ circle: SocketCircle, _ name: String, _ arguments: JSON = [:]) async throws -> [JSON]
   {
@@ -17,7 +17,7 @@ struct MassDeletionTests {
     return notices.filter { $0["reason"] == "mass_delete" }
   }
 
-  /// A trip with so many activities, and others that stay.
+  /// A trip with a number of activities, and other trips that stay.
   private func circle(doomed: Int, others: Int, _ names: [String] = ["alice", "bob"]) async throws
     -> SocketCircle
   {
@@ -32,14 +32,14 @@ struct MassDeletionTests {
     return circle
   }
 
-  @Test func `a trip that takes many activities with it is reported, and one command brings it back`()
+  @Test func `a trip deleted with many activities is reported, and one command restores it`()
     async throws
   {
     let circle = try await circle(doomed: 20, others: 40)
     defer { circle.end() }
     try await circle.run("alice", "trip.delete", ["id": "Doomed"])
     try await circle.inSync("alice", "bob")
-    // One's own deletion is no surprise.
+    // A device's own deletion is not reported to it.
     #expect(try await notices(circle, "alice") == [])
     let notice = try #require(try await notices(circle, "bob").first)
     #expect(notice["deviceName"] == "alice")
@@ -52,7 +52,7 @@ struct MassDeletionTests {
   }
 
   @Test(arguments: [(19, 10), (20, 60)])
-  func `few, or few of many, are not worth a word`(doomed: Int, others: Int) async throws {
+  func `a few deletions, or a few among many, are not reported`(doomed: Int, others: Int) async throws {
     let circle = try await circle(doomed: doomed, others: others)
     defer { circle.end() }
     try await circle.run("alice", "trip.delete", ["id": "Doomed"])
@@ -60,7 +60,7 @@ struct MassDeletionTests {
     #expect(try await notices(circle, "bob") == [])
   }
 
-  @Test func `it is said after a restart, until it is acknowledged`() async throws {
+  @Test func `the notice survives a restart, until it is acknowledged`() async throws {
     let circle = try await circle(doomed: 25, others: 10)
     defer { circle.end() }
     try await circle.run("alice", "trip.delete", ["id": "Doomed"])
@@ -72,7 +72,7 @@ struct MassDeletionTests {
     #expect(try await notices(circle, "bob") == [])
   }
 
-  @Test func `deletions that came while a device was off are found when it comes back`() async throws {
+  @Test func `deletions received after a device was offline are reported when it comes back`() async throws {
     let circle = try await circle(doomed: 25, others: 10)
     defer { circle.end() }
     await circle["bob"].close()
@@ -82,7 +82,7 @@ struct MassDeletionTests {
     #expect(try await notices(circle, "bob").count == 1)
   }
 
-  @Test func `a device that fetches the history for the first time is not alarmed by it`() async throws {
+  @Test func `a device that receives the history for the first time is not alarmed by it`() async throws {
     let circle = try await circle(doomed: 30, others: 5)
     defer { circle.end() }
     try await circle.run("bob", "sync.off")
@@ -99,34 +99,37 @@ struct MassDeletionTests {
 
   private func loss(_ operation: UInt64, _ deleted: Int) throws -> DeletedRecords {
     let key = OperationKey(id: OperationID(Bytes16(0, operation)), device: DeviceKey(Bytes32(0, 0, 0, 1)))
-    return DeletedRecords(operation: key, clock: Clock(milliseconds: 5), records: [FixedRecords.organization: deleted])
+    return DeletedRecords(
+      operation: key, clock: Clock(milliseconds: 5), records: [FixedRecords.organization: deleted])
   }
 
-  @Test func `an operation that comes in several batches is one deletion`() throws {
+  @Test func `an operation that arrives in several batches is one deletion`() throws {
     var deletes = MassDeletions()
     deletes.add([try loss(1, 15)], visible: [FixedRecords.organization: 85])
     #expect(deletes.large.isEmpty)
-    // Thirty of the hundred that were there before the first batch.
+    // Thirty of the hundred records before the first batch.
     deletes.add([try loss(1, 15)], visible: [FixedRecords.organization: 70])
     let counts = try #require(deletes.large.first?.counts[FixedRecords.organization])
     #expect(counts.deleted == 30)
     #expect(counts.before == 100)
   }
 
-  @Test func `operations that come together are judged one by one, by what was there before`() throws {
+  @Test func `operations that arrive together are judged separately, by the records before them`() throws {
     var deletes = MassDeletions()
     deletes.add([try loss(1, 22), try loss(2, 70)], visible: [FixedRecords.organization: 8])
     #expect(deletes.large.map(\.operation) == [OperationID(Bytes16(0, 2))])
   }
 
   @Test(arguments: [(19, 0, false), (20, 60, false), (20, 59, true), (20, 0, true), (1_000, 3_000, false)])
-  func `more than a quarter is much, from twenty on`(deleted: Int, left: Int, isLarge: Bool) throws {
+  func `more than a quarter counts as a mass deletion, from twenty records on`(
+    deleted: Int, left: Int, isLarge: Bool
+  ) throws {
     var deletes = MassDeletions()
     deletes.add([try loss(1, deleted)], visible: [FixedRecords.organization: left])
     #expect(deletes.large.isEmpty != isLarge)
   }
 
-  @Test func `many small deletions are not kept for ever`() throws {
+  @Test func `many small deletions are not stored forever`() throws {
     var deletes = MassDeletions()
     deletes.add([try loss(0, 50)], visible: [:])
     for number in 1...100 { deletes.add([try loss(UInt64(number), 1)], visible: [:]) }

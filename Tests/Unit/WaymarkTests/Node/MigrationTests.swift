@@ -5,11 +5,11 @@ import WaymarkTesting
 
 @testable import Waymark
 
-/// Stores that earlier versions of the program left behind.
+/// Stores of earlier versions of the program.
 struct MigrationTests {
-  /// Every document that the old program gave, and what of it the present one has to give again: newer versions
-  /// may add members.
-  @Test func `a store of schema 1 says what it said then`() async throws {
+  /// Every document of the old program, and the members of it that the present one must reproduce: newer versions may
+  /// add members.
+  @Test func `a store of schema 1 gives the same answers as before`() async throws {
     let (home, expected) = try fixture("schema-1")
     let node = try Node(home: home.home)
     for document in try #require(expected.members) {
@@ -17,14 +17,14 @@ struct MigrationTests {
       expectHeld(document.value, in: actual, document.key)
     }
     await node.close()
-    // Once more: the migration has left nothing undone.
+    // A second time: the migration has left nothing undone.
     let again = try Node(home: home.home)
     let status = try await again.run("status")
     expectHeld(try #require(expected["status"]), in: status, "status")
     await again.close()
   }
 
-  @Test func `a migrated store is written to and read again`() async throws {
+  @Test func `a migrated store is written and read again`() async throws {
     let (home, expected) = try fixture("schema-1")
     let node = try Node(home: home.home)
     _ = try await node.run("trip.add", ["fields": [["name", "Lima"]], "zone": "UTC"])
@@ -38,7 +38,7 @@ struct MigrationTests {
   private func expectHeld(_ old: JSON, in new: JSON, _ place: String) {
     switch old {
     case .object(let members):
-      // A copy of a data directory begins a log of its own; the command line adds the schema.
+      // A copied data directory begins a log of its own; the command line adds the schema.
       for member in members where !["incarnation", "schema"].contains(member.key) {
         expectHeld(member.value, in: new[member.key] ?? .null, "\(place).\(member.key)")
       }
@@ -48,15 +48,16 @@ struct MigrationTests {
       for (index, (item, other)) in zip(items, others).enumerated() {
         expectHeld(item, in: other, "\(place)[\(index)]")
       }
-    // Conflicts of settings are named by now.
+    // Conflicts of settings have names in the present version.
     case .null where place.hasSuffix(".name"): break
     default: #expect(old == new, "\(place)")
     }
   }
 
-  /// A copy of a stored home, and what the program said that left it.
+  /// A copy of a stored home, and the documents of the program that created it.
   private func fixture(_ name: String) throws -> (TestHome, JSON) {
-    let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
       .deletingLastPathComponent().appending(path: "Fixtures/\(name)")
     let copy = try TestHome()
     let files = FileManager.default

@@ -10,9 +10,9 @@ import Wire
 
 @testable import Waymark
 
-/// What a node keeps in mind of its own logs from one run to the next.
+/// What a node remembers of its own logs from one run to the next.
 struct OwnLogTests {
-  @Test func `an own fork that was proved before a crash is left at the next start`() async throws {
+  @Test func `a log with a fork proved before a crash is left at the next start`() async throws {
     let alice = try await TestNode.founder("alice")
     try await alice.run("trip.add", fields("name=Rome"))
     let incarnation = try await alice.run("status")["incarnation"]
@@ -23,12 +23,12 @@ struct OwnLogTests {
     await again.close()
   }
 
-  @Test func `what was let go counts as sent at the next start, what was not stays unsent`() async throws {
+  @Test func `sets of a released lane count as sent at the next start, others stay unsent`() async throws {
     let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     try await circle.run("alice", "trip.add", fields("name=Rome"))
     try await circle.inSync()
-    // Both lanes are open and let go.
+    // Both lanes are open and released.
     #expect(await circle["alice"].unsentCount() == nil)
     await circle["alice"].close()
     let alone = try Node(home: circle.home("alice"))
@@ -50,13 +50,13 @@ struct OwnLogTests {
 }
 
 extension Node {
-  /// How many own records sets go to nobody yet; nil if the lane was let go.
+  /// The number of own records sets that are withheld; nil if the lane was released.
   fileprivate func unsentCount() -> UInt64? {
     let log = LogKey(device: identity.device, incarnation: replicator.incarnation, lane: .records)
     return replicator.unsent.sent[log].map { store.newestHead(of: log).sequence - $0.sequence }
   }
 
-  /// Keeps the proof of a fork as if the node had ended right after it was made.
+  /// Stores the proof of a fork as if the node had ended right after creating it.
   fileprivate func keepForkProof() throws {
     let log = LogKey(device: identity.device, incarnation: replicator.incarnation, lane: .records)
     let sets = try (1...2).map { number in

@@ -5,9 +5,9 @@ import Testing
 
 @testable import Waymark
 
-/// Changes dated in the future, on real nodes with clocks of their own.
+/// Changes dated in the future, on real nodes with separate clocks.
 struct ParkedTests {
-  /// A wall clock that a test moves.
+  /// A wall clock that a test sets.
   final class Wall: Sendable {
     private let ahead = Mutex<Int64>(0)
 
@@ -17,13 +17,13 @@ struct ParkedTests {
 
   private static let hour: Int64 = 3_600_000
 
-  /// Alice's clock is an hour ahead, and she has named a habit; Bob holds what he may not fold yet.
+  /// Alice's clock is an hour ahead, and she has named a habit; Bob holds changes that he may not fold yet.
   private func parked(_ wall: Wall) async throws -> SocketCircle {
     let circle = try await SocketCircle.premium(["alice", "bob"])
     try await circle.run("alice", "habit.add", fields("name=Water"))
     try await circle.inSync("alice", "bob")
     try await circle.restart("alice", wall: { systemWall() + Self.hour })
-    // Bob has to hear of her new port before he changes his.
+    // Bob has to learn of her new port before he changes his.
     try await circle.inSync()
     try await circle.restart("bob", wall: { wall.now })
     try await circle.run("alice", "habit.edit", fields("name=Eau", id: "Water"))
@@ -40,7 +40,7 @@ struct ParkedTests {
     try await circle.run("bob", "habit.list")["habits"]?[0]?["name"]
   }
 
-  @Test func `status names what waits, whose it is, and until when`() async throws {
+  @Test func `status names the parked changes, their authors, and until when they wait`() async throws {
     let circle = try await parked(Wall())
     defer { circle.end() }
     let notices = try await circle.run("bob", "status")["notices"]?.array ?? []
@@ -62,7 +62,7 @@ struct ParkedTests {
     #expect(try await name(circle) == "Eau")
   }
 
-  @Test func `a command on a store without a running node folds what is due, and the settings with it`()
+  @Test func `a command on the store of a stopped node folds what is due, including settings`()
     async throws
   {
     let wall = Wall()
@@ -83,7 +83,7 @@ struct ParkedTests {
     #expect(copy["colorScheme"] == "dark")
   }
 
-  @Test func `a local change meanwhile does not stand on what is parked, and both meet in the end`()
+  @Test func `a local change meanwhile does not depend on a parked one, and both merge in the end`()
     async throws
   {
     let wall = Wall()

@@ -7,9 +7,9 @@ import Wire
 
 @testable import Waymark
 
-/// Addresses that a hostile member could announce of itself.
+/// Addresses that a hostile member could announce.
 struct PeerAddressTests {
-  @Test func `of what a member announces only addresses of a network are dialled`() async throws {
+  @Test func `of the addresses that a member announces only network addresses are dialled`() async throws {
     let circle = try await TestCircle("alice", "bob")
     let harmless: Set = ["203.0.113.9:7433", "[2001:db8::9]:7433"]
     let hostile: Set = [

@@ -7,9 +7,9 @@ import WaymarkTesting
 @testable import Control
 @testable import Waymark
 
-/// Tables that no longer say what the log says, and what mends them.
+/// Tables that no longer match the log, and their repair.
 struct RepairTests {
-  /// A node with a little of everything; what it shows, as documents.
+  /// A node with a little of everything; returns its output as documents.
   private func node() async throws -> TestNode {
     let alice = try await TestNode.founder("alice")
     try await alice.run("trip.add", fields("name=Rome"))
@@ -38,7 +38,7 @@ struct RepairTests {
   ]
 
   @Test(arguments: damages)
-  func `a damaged table is mended from the log, after a backup`(_ sql: String) async throws {
+  func `a damaged table is repaired from the log, after a backup`(_ sql: String) async throws {
     let alice = try await node()
     let home = alice.home
     let before = try await shown { try await alice.run($0) }
@@ -56,7 +56,7 @@ struct RepairTests {
     #expect(try await shown { try await ControlClient.run($0, home: home) } == before)
   }
 
-  /// A backup of what is signed, and its restore, are the repair of a damaged index: a failed disk must not block them.
+  /// A backup of the signed data, and its restore, repair a damaged index: a failed disk must not block them.
   @Test func `after a disk error a store with a damaged index can be backed up and restored`() async throws {
     let alice = try await node()
     let home = alice.home
@@ -76,8 +76,9 @@ struct RepairTests {
     let file = FileManager.default.temporaryDirectory.appending(path: "repair-\(UUID().uuidString)").path
     defer { try? FileManager.default.removeItem(atPath: file) }
     _ = try await ControlClient.run("backup", ["file": .string(file)], home: home)
-    try await RestoreOperation(home: home, request: RestoreOperation.Request(file: file, name: "alice")).restore(
-      isConfirmed: true)
+    try await RestoreOperation(home: home, request: RestoreOperation.Request(file: file, name: "alice"))
+      .restore(
+        isConfirmed: true)
     #expect(try await shown { try await ControlClient.run($0, home: home) } == before)
     #expect(!home.isSuspect)
   }
@@ -104,7 +105,7 @@ struct RepairTests {
     #expect(home.isSuspect)
   }
 
-  @Test func `a running node mends itself and goes on`() async throws {
+  @Test func `a running node repairs itself and continues`() async throws {
     let alice = try await node()
     let before = try await shown { try await alice.run($0) }
     do { try Connection(.file(alice.home.store)).execute("UPDATE trip_rows SET name = 'Milan'") }
@@ -118,7 +119,7 @@ struct RepairTests {
     #expect(try await alice.run("verify", ["deep": true])["ok"] == true)
   }
 
-  @Test func `what an open store can't read is said to be that, with the next step`() async throws {
+  @Test func `what an open store can't read is reported as unreadable, with the next step`() async throws {
     let alice = try await node()
     do { try Connection(.file(alice.home.store)).execute("UPDATE trip_rows SET stamps = x'07'") }
     let attempts: [@Sendable (Node) async throws -> Void] = [
@@ -137,12 +138,12 @@ struct RepairTests {
     ("UPDATE change_sets SET body = body || x'00' WHERE number = 2", "change set 2: its signature"),
     ("UPDATE change_sets SET header = substr(header, 1, 20) WHERE number = 2", "change set 2: its signature"),
     ("DELETE FROM change_sets WHERE number = 2", "change set 2 is missing"),
-    ("DELETE FROM change_sets WHERE number = 6", "names change set 6, which is missing"),
-    ("UPDATE statements SET bytes = zeroblob(90)", "its signature does not hold"),
-    ("UPDATE statements SET id = zeroblob(32)", "another statement stands in its place"),
-    ("DELETE FROM statements", "not those of one circle"), ("DROP TABLE change_sets", "no such table"),
+    ("DELETE FROM change_sets WHERE number = 6", "refers to missing change set 6"),
+    ("UPDATE statements SET bytes = zeroblob(90)", "has an invalid signature"),
+    ("UPDATE statements SET id = zeroblob(32)", "is stored under the id of another statement"),
+    ("DELETE FROM statements", "do not belong to one circle"), ("DROP TABLE change_sets", "no such table"),
   ])
-  func `damage to what is signed is named, and nothing is mended from it`(
+  func `damage to signed data is named, and nothing is repaired from it`(
     _ sql: String, _ saying: String
   ) async throws {
     let alice = try await node()
@@ -179,7 +180,8 @@ struct RepairTests {
     let kept = try #require(repaired["backup"]?.string) + "/store.waymark"
     #expect(repaired["next"]?.string?.hasPrefix("waymark restore \(kept), the newest backup here") == true)
     let request = RestoreOperation.Request(file: kept, name: "alice")
-    try await RestoreOperation(home: home, request: request, wall: { TestNode.morning }).restore(isConfirmed: true)
+    try await RestoreOperation(home: home, request: request, wall: { TestNode.morning }).restore(
+      isConfirmed: true)
     #expect(try await shown { try await ControlClient.run($0, home: home) } == before)
   }
 

@@ -9,12 +9,12 @@ import Wire
 
 @testable import Waymark
 
-/// A clock that ran ahead, was set right, and what `restamp` makes of the sets that it had dated.
+/// A clock that ran ahead and was corrected, and `restamp` of the sets that it dated.
 struct RestampTests {
   private typealias Wall = ParkedTests.Wall
   private static let year: Int64 = 365 * 86_400_000
 
-  /// Alice alone, who writes one trip in time and everything else three years ahead.
+  /// Alice alone, who writes one trip at the correct time and everything else three years ahead.
   private func aloneAhead() async throws -> (alice: TestNode, wall: Wall) {
     let wall = Wall()
     let alice = try await TestNode.founder("alice", wall: { wall.now })
@@ -44,12 +44,12 @@ struct RestampTests {
     ]
   }
 
-  /// The newest clock of what a node has written, in milliseconds ahead of now.
+  /// The newest clock of a node's sets, in milliseconds ahead of now.
   private func ahead(_ node: Node) async -> Int64 {
     await node.newestOwnClock() - systemWall()
   }
 
-  @Test func `alone, everything is there again and dated now`() async throws {
+  @Test func `on a lone device everything is kept and dated now`() async throws {
     let (alice, wall) = try await aloneAhead()
     let before = try await state(alice)
     let status = try await alice.run("status")
@@ -68,7 +68,7 @@ struct RestampTests {
     #expect(after["notices"] == [])
     #expect(after["incarnation"] == done["incarnation"])
     #expect(try await alice.run("restamp", ["yes": true])["changeSets"] == 0)
-    // Everything stays as it is when the node starts again.
+    // Nothing changes when the node starts again.
     await alice.close()
     let again = try Node(home: alice.home, wall: { wall.now })
     #expect(try await again.run("status")["incarnation"] == done["incarnation"])
@@ -79,7 +79,7 @@ struct RestampTests {
     await again.close()
   }
 
-  @Test func `the profile goes on in the present`() async throws {
+  @Test func `the profile can be edited at the present time`() async throws {
     let (alice, _) = try await aloneAhead()
     try await alice.run("restamp", ["yes": true])
     for document in [
@@ -108,7 +108,7 @@ struct RestampTests {
     await alice.close()
   }
 
-  @Test func `peers that hold parked sets drop them and take the new ones`() async throws {
+  @Test func `peers that hold parked sets drop them and accept the restamped ones`() async throws {
     let wall = Wall()
     let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
@@ -125,7 +125,7 @@ struct RestampTests {
       let lanes = try await circle.run("bob", "status")["lanes"]
       return lanes?["records"]?["parked"] == 2 && lanes?["settings"]?["parked"] == 1
     }
-    // Bob changes what Alice has changed: neither has seen the other.
+    // Bob changes what Alice has changed: neither has seen the other's edit.
     try await circle.run("bob", "habit.edit", fields("name=Wasser", id: "Water"))
     let seen = try await circle.run("bob", "status")
     #expect(seen["notices"]?.array?.contains { $0["reason"] == "peer_clock_ahead" } == true)
@@ -149,12 +149,12 @@ struct RestampTests {
     #expect(bob["peers"]?[0]?["reason"] == "in_sync")
     #expect(try await circle.run("bob", "profile.show")["name"] == "Alice")
     #expect(try await circle.run("bob", "settings.get", ["key": "colorScheme"])["value"] == "dark")
-    // The two edits of the habit stay what they were: made at the same time.
+    // The two edits of the habit are still concurrent.
     let conflict = try #require(try await circle.run("bob", "conflicts.list")["conflicts"]?[0])
     #expect([conflict["winner"]?["value"], conflict["losers"]?[0]?["value"]] == ["Eau", "Wasser"])
   }
 
-  @Test func `a wall clock that peers contradict dates nothing`() async throws {
+  @Test func `a wall clock that peers contradict restamps nothing`() async throws {
     let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
     try await circle.run("alice", "settings.set", ["key": "colorScheme", "value": "dark"])
@@ -168,7 +168,7 @@ struct RestampTests {
       try await circle.run("alice", "restamp", ["yes": true])
     } throws: { ($0 as? WaymarkError)?.code == .clockDisputed }
     #expect(try await circle.run("alice", "status")["incarnation"] == incarnation)
-    // What Bob has written tells the same where he is not connected.
+    // Bob's sets show the same where he is not connected.
     try await circle.run("bob", "settings.set", ["key": "colorScheme", "value": "light"])
     try await circle.until("what Bob wrote waits at Alice's") {
       try await circle.run("alice", "status")["lanes"]?["settings"]?["parked"] == 1
@@ -181,14 +181,16 @@ struct RestampTests {
     await alone.close()
   }
 
-  @Test func `a device that may begin no more incarnations says so and writes nothing more`() async throws {
+  @Test func `a device that may begin no more incarnations reports this and writes nothing more`()
+    async throws
+  {
     let alice = try await TestNode.founder("alice", wall: systemWall)
     for number in 1..<Limits.incarnationsMax {
       try await alice.run("trip.add", fields("name=\(number)"))
       await alice.node.leave("a test")
     }
     let last = try await alice.run("status")["incarnation"]
-    // Nothing is written under it yet, so another may take its place.
+    // Nothing is written under it yet, so another may replace it.
     await alice.node.leave("a test")
     try await alice.run("trip.add", fields("name=last"))
     #expect(try await alice.run("status")["incarnation"] != last)

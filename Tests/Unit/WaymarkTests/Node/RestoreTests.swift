@@ -11,7 +11,7 @@ import WaymarkTesting
 @testable import Control
 @testable import Waymark
 
-/// Backups that are not what they say, and restores that are interrupted.
+/// Forged and damaged backups, and restores that are interrupted.
 struct RestoreTests {
   private let folder = FileManager.default.temporaryDirectory.appending(path: "restore-\(UUID().uuidString)")
 
@@ -45,22 +45,22 @@ struct RestoreTests {
       """
       DELETE FROM change_sets WHERE number = 1;
       UPDATE about SET value = value - 1 WHERE key = 'change_sets'
-      """, "has lost one that it builds on"
+      """, "a dependency of change set"
     ),
-    ("DELETE FROM change_sets WHERE number = 1", "holds 2 rows of change_sets where it says 3"),
-    ("UPDATE statements SET bytes = substr(bytes, 1, 80)", "a statement of the circle does not hold"),
+    ("DELETE FROM change_sets WHERE number = 1", "declares 3 rows in change_sets but holds 2"),
+    ("UPDATE statements SET bytes = substr(bytes, 1, 80)", "a statement of the circle is invalid"),
     (
       "DELETE FROM statements; UPDATE about SET value = 0 WHERE key = 'statements'",
-      "a statement of the circle does not hold"
+      "a statement of the circle is invalid"
     ),
-    ("DELETE FROM about WHERE key = 'device'", "does not say what it is a backup of"),
-    ("DROP TABLE change_sets", "is damaged: it has no plain table change_sets"),
+    ("DELETE FROM about WHERE key = 'device'", "its description (table about) is incomplete"),
+    ("DROP TABLE change_sets", "is damaged: it has no ordinary table change_sets"),
     ("PRAGMA user_version = 2", "newer version of Waymark"),
     ("PRAGMA application_id = 0", "not a Waymark backup"),
   ]
 
   @Test(arguments: forgeries)
-  func `a backup that was tampered with is refused, and nothing is touched`(
+  func `a modified backup is refused, and nothing is changed`(
     _ sql: String, _ saying: String
   ) async throws {
     try await inFolder { alice, file in
@@ -77,8 +77,8 @@ struct RestoreTests {
     }
   }
 
-  /// The sets of another circle, well signed, in a backup of this one.
-  @Test func `change sets of another circle do not come in with a backup`() async throws {
+  /// The sets of another circle, with valid signatures, in a backup of this one.
+  @Test func `change sets of another circle are not restored with a backup`() async throws {
     try await inFolder { alice, file in
       let mallory = try await TestNode.founder("mallory")
       try await mallory.run("trip.add", fields("name=Elsewhere"))
@@ -96,11 +96,11 @@ struct RestoreTests {
       }
       let fresh = try TestHome()
       let failure = await #expect(throws: WaymarkError.self) { try await restore(fresh.home, file) }
-      #expect(failure?.message.contains("change set 3 is not of this circle") == true)
+      #expect(failure?.message.contains("change set 3 belongs to another circle") == true)
     }
   }
 
-  @Test func `a backup of another circle needs a yes, and leaves the old store and keys among the backups`()
+  @Test func `a backup of another circle needs a yes, and the old store and keys are kept among the backups`()
     async throws
   {
     try await inFolder { alice, file in
@@ -127,17 +127,17 @@ struct RestoreTests {
     }
   }
 
-  @Test func `a store with a damaged page gives way to a backup, and no backup of it is promised`()
+  @Test func `a store with a damaged page is replaced by a backup, and no backup of it is promised`()
     async throws
   {
     try await inFolder { alice, file in
       let home = alice.home
-      // Nothing that would be compressed.
+      // Incompressible data.
       let note = (0..<700).map { _ in String(UInt64.random(in: .min ... .max), radix: 36) }.joined()
       try await alice.run("trip.add", fields("name=Long", "notes=" + note))
       await alice.close()
       do { try Store(path: home.store).rest() }
-      // Where what did not fit the page of the change set goes on.
+      // The continuation of what did not fit on the page of the change set.
       let body = try Connection(.file(home.store)).with(
         "SELECT body FROM change_sets ORDER BY length(body) DESC LIMIT 1"
       ) { row in
@@ -158,11 +158,11 @@ struct RestoreTests {
     }
   }
 
-  /// Where a process may end while a complete store takes its place.
+  /// The moments when a process may end while a complete store is put in place.
   enum Moment: CaseIterable { case beforeAnything, oldStoreMoved, newStoreMoved }
 
   @Test(arguments: Moment.allCases)
-  func `a restore that was cut short is finished by the next start`(_ moment: Moment) async throws {
+  func `an interrupted restore is completed by the next start`(_ moment: Moment) async throws {
     try await inFolder { alice, file in
       try await alice.run("trip.add", fields("name=Later"))
       await alice.close()
@@ -172,7 +172,8 @@ struct RestoreTests {
       try staged.prepare()
       let source = try BackupSource(file)
       let plan = try RestorePlan(
-        source, try PresentStore(home), home, RestoreOperation.Request(file: file, name: "x"), now: TestNode.morning)
+        source, try PresentStore(home), home, RestoreOperation.Request(file: file, name: "x"),
+        now: TestNode.morning)
       _ = try plan.makeStore(in: staged, now: TestNode.morning) { _ in }
       let aside = home.backups + "/aside"
       let files = FileManager.default
@@ -191,8 +192,8 @@ struct RestoreTests {
     }
   }
 
-  /// Else an old backup would bring back a device that was revoked since.
-  @Test func `statements that are newer than the backup stay in force`() async throws {
+  /// Otherwise an old backup would bring back a device that was revoked since.
+  @Test func `statements newer than the backup stay in force`() async throws {
     try await inFolder { alice, file in
       let key = folder.path + "/issuer"
       let issuer = try Issuer.create(key)
@@ -205,7 +206,7 @@ struct RestoreTests {
     }
   }
 
-  @Test func `a log that a cut has shortened comes back as short, and is found to be whole`() async throws {
+  @Test func `a log shortened by a cut is restored shortened, and verifies as intact`() async throws {
     try await inFolder { alice, file in
       try await alice.node.cutOwnRecords()
       #expect(try await alice.run("trip.list")["trips"]?[0]?["name"] == "Rome")
@@ -214,7 +215,7 @@ struct RestoreTests {
       let short = folder.path + "/short.waymark"
       try await alice.run("backup", ["file": .string(short)])
       await alice.close()
-      // The older backup holds what the cut leaves out; the cut is known here.
+      // The older backup contains sets that the cut excludes; the cut is known here.
       for backup in [short, file] {
         _ = try await restore(alice.home, backup)
         let node = try Node(home: alice.home)
@@ -241,7 +242,7 @@ struct RestoreTests {
 }
 
 extension Node {
-  /// Ends the log of this incarnation's records behind its first set.
+  /// Ends the records log of this incarnation after its first set.
   fileprivate func cutOwnRecords() throws {
     let log = LogKey(device: identity.device, incarnation: replicator.incarnation, lane: .records)
     let head = try #require(store.heads(.records).first { $0.log == log })

@@ -7,9 +7,9 @@ import Wire
 @testable import Engine
 @testable import Waymark
 
-/// The quiet check of the whole store by the running node.
+/// The background check of the whole store by the running node.
 struct StoreCheckTests {
-  @Test func `an altered set is found within a day without anything reading it, and a peer sends it again`()
+  @Test func `an altered set is found within a day without being read, and a peer sends it again`()
     async throws
   {
     let circle = try await TestCircle("alice", "bob", storage: .directories)
@@ -25,7 +25,7 @@ struct StoreCheckTests {
     }
     let before = try await bob.run("verify", ["deep": true])
     #expect(before["ok"] == false)
-    // Looking told the node: a second device is altered without anybody looking.
+    // The query reported the damage to the node: a second device is altered without any query.
     try await circle.settle()
     #expect(try await bob.run("verify", ["deep": true])["ok"] == true)
     let alice = circle["alice"]
@@ -45,7 +45,7 @@ struct StoreCheckTests {
     await circle.close()
   }
 
-  @Test func `the place of the check is kept as text, and what can't be read begins again`() {
+  @Test func `the position of the check is stored as text, and an invalid one restarts the check`() {
     var check = StoreCheck()
     #expect(StoreCheck(bytes: check.bytes) == check)
     (check.last, check.checkedAt, check.completedAt) = (17, 1_000, nil)

@@ -24,7 +24,7 @@ import WaymarkTesting
     try await alice.node.records(query).map(\.name)
   }
 
-  @Test func `records are filtered by what their properties hold`() async throws {
+  @Test func `records are filtered by the values of their properties`() async throws {
     let table: [(Condition<Trip>, [String])] = [
       (\.startDate >= Self.may, ["rome", "Oslo"]), (\.startDate < Self.may, ["Lima"]),
       (\.startDate <= Self.may, ["Lima", "rome"]), (\.startDate > Self.may, ["Oslo"]),
@@ -61,7 +61,7 @@ import WaymarkTesting
   }
 
   @Test(arguments: [999, 5_000, 40_000])
-  func `one of very many values is found`(_ count: Int) async throws {
+  func `one among very many values is found`(_ count: Int) async throws {
     let numbers = (0..<count).map { Date(timeIntervalSince1970: Double($0)) } + [Self.may]
     #expect(try await names(Trip.all.filter(.isOne(of: numbers, \.startDate))) == ["rome"])
     #expect(
@@ -75,7 +75,7 @@ import WaymarkTesting
     #expect(try await names(Trip.all.filter(.isOne(of: texts, \.name))) == ["Ávila"])
   }
 
-  @Test func `records are sorted, and come in pages`() async throws {
+  @Test func `records are sorted, and returned in pages`() async throws {
     #expect(try await names(Trip.all) == ["Lima", "rome", "Oslo", "Ávila"])
     #expect(try await names(Trip.all.sorted(by: \.name)) == ["Lima", "Oslo", "rome", "Ávila"])
     let backwards = Trip.all.sorted(by: \.startDate, order: .reverse)

@@ -29,13 +29,13 @@ import WaymarkTesting
       habit, logs, count: count ?? DayCount(in: rome), now: day(today).noon(in: count?.zone ?? rome))
   }
 
-  @Test func `the entries of a day are summed up as they were entered`() {
+  @Test func `the entries of a day are added up exactly`() {
     let entered = logs(["2026-05-10"], rome, value: 0.1) + logs(["2026-05-10"], rome, value: 0.2)
     #expect(progress(habit, entered, today: "2026-05-10").value(on: day("2026-05-10")) == 0.3)
   }
 
   @Test(arguments: ["Pacific/Auckland", "Europe/Rome", "America/Los_Angeles"])
-  func `a habit begins and ends on the days that were typed, wherever that is`(_ zone: String) async throws {
+  func `a habit begins and ends on the days that were entered, in any zone`(_ zone: String) async throws {
     let alice = try await TestNode.founder("alice")
     var arguments = fields("name=Run", "startDate=2026-05-03", "endDate=2026-05-05")
     arguments["zone"] = .string(zone)
@@ -48,7 +48,7 @@ import WaymarkTesting
     #expect(due == [3, 4, 5])
   }
 
-  @Test func `a habit that is done or not is not done where its day is set to nothing`() async throws {
+  @Test func `a yes or no habit is not done on a day that is set to nothing`() async throws {
     let node = try await TestNode.founder("alice").node
     let habit = Habit(name: "Run")
     _ = try await node.save(habit)
@@ -58,7 +58,7 @@ import WaymarkTesting
     #expect(try await node.records(HabitEntry.all).isEmpty)
   }
 
-  @Test func `a streak is of days without a gap, and today does not break it`() {
+  @Test func `a streak is of consecutive days, and today does not break it`() {
     let table: [(days: [String], current: Int, best: Int)] = [
       ([], 0, 0), (["2026-05-10"], 1, 1), (["2026-05-09"], 1, 1), (["2026-05-08"], 0, 1),
       (["2026-05-08", "2026-05-09", "2026-05-10"], 3, 3), (["2026-05-08", "2026-05-10"], 1, 1),
@@ -71,7 +71,7 @@ import WaymarkTesting
     }
   }
 
-  @Test func `a streak ends on the first day that a calendar has`() {
+  @Test func `a streak ends at the first day of the calendar`() {
     var ended = habit
     ended.endDate = day("0001-01-01").noon(in: rome)
     let progress = progress(ended, logs(["0001-01-01"], rome), today: "2026-05-10")
@@ -79,7 +79,7 @@ import WaymarkTesting
     #expect(progress.bestStreak == 1)
   }
 
-  @Test func `days that are not due break no streak and count for nothing`() {
+  @Test func `days that are not due neither break a streak nor count`() {
     var weekly = habit
     weekly.schedule = .days([1, 3])
     // 4 May 2026 is a Monday.
@@ -119,7 +119,7 @@ import WaymarkTesting
     #expect(progress.currentStreak == 1)
   }
 
-  @Test func `the days on which clocks change are days like others`() {
+  @Test func `days with a clock change are days like others`() {
     // Europe: 29 March and 25 October 2026.
     for span in [["2026-03-28", "2026-03-29", "2026-03-30"], ["2026-10-24", "2026-10-25", "2026-10-26"]] {
       for hour in [-10.0, 0, 11] {
@@ -131,8 +131,7 @@ import WaymarkTesting
     }
   }
 
-  @Test func `somebody who travels keeps the days as they were lived, somebody who counts at home does not`()
-  {
+  @Test func `entries of a traveller stay on their local days, unless days are counted at home`() {
     // Half past eleven at night in Tokyo is the afternoon in Rome; half past one in the morning is the day before.
     let late = HabitEntry(
       habitID: habit.id, date: day("2026-05-10").noon(in: tokyo) + 13.5 * 3_600, zone: tokyo)
@@ -146,13 +145,13 @@ import WaymarkTesting
     #expect(DayCount(profile).day(of: late) == day("2026-05-10"))
     profile.displayZone = .custom("Pacific/Auckland")
     #expect(DayCount(profile).day(of: late) == day("2026-05-11"))
-    // The person flies home: what was done in Tokyo stays on its day.
+    // The user flies home: entries from Tokyo stay on their days.
     (profile.currentTimezone, profile.displayZone) = ("Europe/Rome", .current)
     #expect(DayCount(profile).day(of: late) == day("2026-05-11"))
     #expect(DayCount(profile).day(at: late.date) == day("2026-05-10"))
   }
 
-  @Test func `progress is read with the profile's zone, and again when that changes`() async throws {
+  @Test func `progress is computed in the profile's zone, and again when that changes`() async throws {
     let alice = try await TestNode.founder("alice")
     let node = alice.node
     _ = try await node.save(habit)
@@ -170,7 +169,7 @@ import WaymarkTesting
     #expect(try await node.read(.progress(of: Habit.all, since: day("2026-05-03"))).first?.values == [:])
   }
 
-  @Test func `whoever counts days at home sets and enters the day that is meant, wherever they are`()
+  @Test func `a user who counts days at home sets and enters the intended day in any zone`()
     async throws
   {
     let alice = try await TestNode.founder("alice")
@@ -213,7 +212,7 @@ import WaymarkTesting
     try await node.log(habit.id, 2, zone: rome)
     try await node.log(habit.id, 3, zone: rome)
     func values() async throws -> [Double] {
-      // Entries of one moment are in the order of their ids, which chance decides.
+      // Entries of one moment are in the order of their ids, which are random.
       try await node.records(HabitEntry.all.filter(\.habitID == habit.id)).map { $0.value ?? 0 }.sorted()
     }
     #expect(try await values() == [2, 3])

@@ -15,7 +15,7 @@ import WaymarkTesting
     node = alice.node
   }
 
-  @Test func `a picker has None first, then the alphabet, and finds whatever the case`() async throws {
+  @Test func `a picker has None first, then the alphabet, and searches regardless of case`() async throws {
     let lists = Watcher(node.watch(.organizations))
     #expect(try await lists.next("None").all.map(\.name) == ["None"])
     _ = try await node.save(["ÉCOLE", "beta", "Alpha Air", "Zug"].map { Organization(name: $0) })
@@ -28,7 +28,7 @@ import WaymarkTesting
     #expect(list[list.all[2].id].name == "beta")
   }
 
-  @Test func `a trip's totals and timeline follow what belongs to it`() async throws {
+  @Test func `a trip's totals and timeline follow its items`() async throws {
     let trip = try await node.save(Trip(name: "Rome"))
     let start = Date(timeIntervalSince1970: 1_777_593_600)
     let overviews = Watcher(node.watch(.overviews(of: Trip.all)))
@@ -52,13 +52,13 @@ import WaymarkTesting
     let timeline = try await timelines.next("a timeline")
     #expect(timeline.map(\.item.name) == ["Casa", "Train", "Colosseum", "Someday"])
     #expect(timeline[0].day == Day("2026-05-01") && timeline[3].day == nil)
-    // A hundred trips are read with their totals in one go.
+    // A hundred trips are read with their totals in one query.
     _ = try await node.save((0..<100).map { Trip(name: "Journey \($0)") })
     let all = try await node.read(.overviews(of: Trip.all))
     #expect(all.count == 101 && all.first { $0.id == trip.id }?.items == 4)
   }
 
-  @Test func `files belong to items and come back whole`() async throws {
+  @Test func `files belong to items and are read back completely`() async throws {
     let trip = try await node.save(Trip(name: "Rome"))
     let hotel = try await node.save(Lodging(name: "Casa", tripID: trip.id))
     let bytes = Data((0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })

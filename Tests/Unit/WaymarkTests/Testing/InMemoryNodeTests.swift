@@ -13,7 +13,7 @@ struct InMemoryNodeTests {
     try await node.run(command, arguments)
   }
 
-  /// What is in the folder for temporary files, and what this process has open that is a file.
+  /// The content of the folder for temporary files, and the files that this process has open.
   private func filesOfThisProcess() -> Set<String> {
     let manager = FileManager.default
     let descriptors = (try? manager.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
@@ -22,7 +22,7 @@ struct InMemoryNodeTests {
         .filter { $0.contains("waymark") || $0.contains("sqlite") || $0.contains("store.db") })
   }
 
-  @Test func `a node in memory holds what it is given, and leaves no file`() async throws {
+  @Test func `a node in memory keeps its data, and leaves no file`() async throws {
     let node = try Node.inMemory(name: "preview")
     _ = try await perform(node, "trip.add", fields("name=Rome"))
     _ = try await perform(node, "settings.set", ["key": "colorScheme", "value": "dark"])
@@ -30,7 +30,7 @@ struct InMemoryNodeTests {
     #expect(try await perform(node, "settings.get", ["key": "colorScheme"])["value"] == "dark")
     #expect(try await perform(node, "status")["name"] == "preview")
     #expect(try await node.status().incarnation != Incarnation(.zero).description)
-    // Nothing can be below this, and nothing with its name is open or lies among the temporary files.
+    // No file can exist below this, and none with its name is open or among the temporary files.
     let home = node.home
     #expect(home.path.hasPrefix("/dev/null/"))
     let name = try #require(home.path.split(separator: "/").last.map(String.init))
@@ -41,7 +41,7 @@ struct InMemoryNodeTests {
     await node.close()
   }
 
-  @Test func `what needs the home's own directory says so, what needs a path of the caller's works`()
+  @Test func `calls that need the home's directory report this, calls that need a path of the caller work`()
     async throws
   {
     let node = try Node.inMemory()
@@ -63,7 +63,7 @@ struct InMemoryNodeTests {
     await node.close()
   }
 
-  @Test func `the founder in memory has the root key, and nobody else in memory has it`() async throws {
+  @Test func `in memory only the founder has the root key`() async throws {
     let circle = try await TestCircle("alice", "bob")
     #expect(try await perform(circle["alice"], "status")["keys"]?["root"] == "plain")
     #expect(try await perform(circle["bob"], "status")["keys"]?["root"] == .null)
@@ -78,7 +78,7 @@ struct InMemoryNodeTests {
     await circle.close()
   }
 
-  @Test func `a store that does not start empty is told by what is in it`() async throws {
+  @Test func `a store that does not start empty is recognised by its content`() async throws {
     let node = try Node.inMemory()
     try await node.checkEmpty()
     _ = try await perform(node, "trip.add", fields("name=Rome"))
@@ -87,7 +87,7 @@ struct InMemoryNodeTests {
     await node.close()
   }
 
-  @Test func `two nodes in memory have nothing in common`() async throws {
+  @Test func `two nodes in memory share nothing`() async throws {
     let (one, other) = (try Node.inMemory(), try Node.inMemory())
     _ = try await perform(one, "trip.add", fields("name=Rome"))
     #expect(try await perform(other, "trip.list")["trips"] == [])
@@ -96,7 +96,7 @@ struct InMemoryNodeTests {
     await other.close()
   }
 
-  @Test func `a name that no device can have is refused`() throws {
+  @Test func `an invalid device name is refused`() throws {
     #expect(throws: WaymarkError.self) { try Node.inMemory(name: "") }
   }
 

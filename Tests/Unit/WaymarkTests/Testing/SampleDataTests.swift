@@ -9,7 +9,7 @@ import WaymarkTesting
 struct SampleDataTests {
   private let sample = SampleData(seed: 7)
 
-  @Test func `is the same for the same seed, whatever was made before, and another for another`() {
+  @Test func `is the same for the same seed, whatever was created before, and different for another`() {
     let again = SampleData(seed: 7)
     _ = again.habits(3)
     #expect(again.trips(30) == sample.trips(30))
@@ -19,14 +19,14 @@ struct SampleDataTests {
     #expect(SampleData(seed: 8).habit(5).logs.map(\.id) != sample.habit(5).logs.map(\.id))
   }
 
-  @Test func `stays what it is from one version to the next`() {
+  @Test func `is the same from one version to the next`() {
     let trip = SampleData(seed: 1).trip(0)
     #expect(trip.trip.name == "Dublin in spring 2027")
     #expect(trip.trip.id.uuidString.lowercased().hasPrefix("019decd9-f400-7"))
   }
 
   @Test(arguments: [1, 2, 3, 12_345] as [UInt64])
-  func `nothing is called as cleanup takes leftovers to be called, and no two alike`(seed: UInt64) {
+  func `has no name that cleanup takes for a leftover, and no two equal names`(seed: UInt64) {
     let names = SampleData(seed: seed).trips(200).map(\.trip.name)
     #expect(names.allSatisfy { TestData.mark(in: $0) == nil })
     #expect(Set(names).count == names.count)
@@ -37,12 +37,12 @@ struct SampleDataTests {
     #expect(others.allSatisfy { TestData.mark(in: $0) == nil })
   }
 
-  @Test func `what is asked to look like leftovers is found by cleanup`() {
+  @Test func `made to look like leftovers is found by cleanup`() {
     let names = sample.trips(20, areLeftovers: true).map(\.trip.name)
     #expect(names.allSatisfy { TestData.mark(in: $0) != nil })
   }
 
-  @Test func `a store takes all of it, and a year of logs has days and no future`() async throws {
+  @Test func `fits into a store, and a year of logs contains days and no future`() async throws {
     let clock = VirtualClock()
     let node = try Node.inMemory(clock: clock)
     let (trips, habits) = (sample.trips(12), sample.habits(4))
@@ -54,7 +54,7 @@ struct SampleDataTests {
     let counts = try await node.run("status")["counts"]
     #expect(counts?["trips"] == 12)
     #expect(counts?["lodging"]?.integer == Int64(trips.reduce(0) { $0 + $1.lodging.count }))
-    #expect(counts?["habitLogs"]?.integer == Int64(habits.reduce(0) { $0 + $1.logs.count }))
+    #expect(counts?["habitEntries"]?.integer == Int64(habits.reduce(0) { $0 + $1.logs.count }))
     for habit in habits {
       #expect((250...340).contains(habit.logs.count))
       #expect(habit.logs.map(\.day) == habit.logs.map(\.day).sorted())

@@ -5,7 +5,7 @@ import Waymark
 
 @testable import WaymarkTesting
 
-/// Circles in one process, without sockets, on a clock that the test moves.
+/// Circles in one process, without sockets, on a clock that the test advances.
 struct TestCircleTests {
   @discardableResult
   private func run(
@@ -23,7 +23,7 @@ struct TestCircleTests {
     try await run(circle, name, "sync.status")["reason"]?.string
   }
 
-  @Test func `what one device writes is on all others once the circle has settled`() async throws {
+  @Test func `a change of one device is on all others once the circle has settled`() async throws {
     let circle = try await TestCircle("alice", "bob", "carol")
     try await run(circle, "alice", "trip.add", fields("name=Rome"))
     try await run(circle, "bob", "settings.set", ["key": "colorScheme", "value": "dark"])
@@ -36,7 +36,7 @@ struct TestCircleTests {
     await circle.close()
   }
 
-  @Test func `records go between premium devices alone, settings between all`() async throws {
+  @Test func `records sync only between premium devices, settings between all`() async throws {
     let circle = try await TestCircle("alice", "bob", "carol", premium: .only(["alice", "bob"]))
     try await run(circle, "alice", "trip.add", fields("name=Rome"))
     try await run(circle, "alice", "settings.set", ["key": "colorScheme", "value": "dark"])
@@ -48,14 +48,14 @@ struct TestCircleTests {
     await circle.close()
   }
 
-  @Test func `the records lane closes at the very second at which premium ends`() async throws {
+  @Test func `the records lane closes at the exact second at which premium ends`() async throws {
     let end = VirtualClock.morning.addingTimeInterval(30 * 86_400)
     let circle = try await TestCircle("alice", "bob", until: end)
     try await circle.clock.sleep(until: end.addingTimeInterval(-30))
     try await circle.clock.advance(to: end.addingTimeInterval(-1))
     #expect(try await recordsReason(circle, "alice") == nil)
     try await run(circle, "alice", "trip.add", fields("name=Rome"))
-    // Less than a second is left: enough for a change to come across.
+    // Less than a second is left: enough for a change to reach the other side.
     try await circle.settle(atMost: .milliseconds(900))
     #expect(try await trips(circle, "bob") == ["Rome"])
     try await circle.clock.advance(to: end.addingTimeInterval(-0.001))
@@ -75,7 +75,7 @@ struct TestCircleTests {
     await circle.close()
   }
 
-  @Test func `what is written on both sides of a partition is everywhere once it heals`() async throws {
+  @Test func `changes on both sides of a partition are everywhere once it heals`() async throws {
     let circle = try await TestCircle("alice", "bob", "carol", "dave")
     await circle.partition(["alice", "bob"], ["carol", "dave"])
     try await run(circle, "alice", "trip.add", fields("name=Rome"))
@@ -92,7 +92,7 @@ struct TestCircleTests {
     await circle.close()
   }
 
-  @Test func `a way that opens again is found by the node's own retries`() async throws {
+  @Test func `a connection that becomes possible again is found by the node's own retries`() async throws {
     let circle = try await TestCircle("alice", "bob")
     await circle.disconnect("alice", "bob")
     try await circle.clock.advance(by: .seconds(60))
@@ -104,7 +104,7 @@ struct TestCircleTests {
     await circle.close()
   }
 
-  @Test func `a change goes by way of a third device where two can't reach each other`() async throws {
+  @Test func `a change travels through a third device if two can't reach each other`() async throws {
     let circle = try await TestCircle("alice", "bob", "carol")
     await circle.disconnect("alice", "carol")
     try await run(circle, "alice", "trip.add", fields("name=Rome"))
@@ -113,7 +113,7 @@ struct TestCircleTests {
     await circle.close()
   }
 
-  @Test func `two circles on one network do not meet`() async throws {
+  @Test func `two circles on one network do not connect`() async throws {
     let network = InMemoryNetwork(clock: VirtualClock())
     let one = try await TestCircle(
       ["alice", "bob"], .everyone, nil, true, .memory, on: network, firstMachine: 1)
@@ -135,7 +135,7 @@ struct TestCircleTests {
     await other.close()
   }
 
-  @Test func `eight devices and a hundred changes come together`() async throws {
+  @Test func `eight devices and a hundred changes converge`() async throws {
     let circle = try await TestCircle(count: 8)
     for number in 0..<100 {
       try await run(
@@ -147,8 +147,7 @@ struct TestCircleTests {
     await circle.close()
   }
 
-  @Test func `two edits of one field at the same time are a conflict, the same on both devices`() async throws
-  {
+  @Test func `two concurrent edits of one field are a conflict, the same on both devices`() async throws {
     let circle = try await TestCircle("alice", "bob")
     try await run(circle, "alice", "habit.add", fields("name=Water"))
     try await circle.settle()
@@ -163,7 +162,7 @@ struct TestCircleTests {
     await circle.close()
   }
 
-  @Test func `a trip that two people edit apart is one trip again`() async throws {
+  @Test func `a trip that two people edit offline is merged again`() async throws {
     let circle = try await TestCircle("phone", "laptop")
     let trip = try await circle["phone"].save(Trip(name: "Rome"))
     try await circle.settle()
@@ -180,7 +179,7 @@ struct TestCircleTests {
     await circle.close()
   }
 
-  @Test func `a device that joins later gets all that was written before`() async throws {
+  @Test func `a device that joins later receives everything written before`() async throws {
     let circle = try await TestCircle("alice", "bob")
     try await run(circle, "alice", "trip.add", fields("name=Rome"))
     let carol = try await circle.add("carol")
@@ -191,14 +190,14 @@ struct TestCircleTests {
     await circle.close()
   }
 
-  @Test func `who may not invite takes nobody in`() async throws {
+  @Test func `a device that may not invite admits no other`() async throws {
     let circle = try await TestCircle("alice", "bob")
     await #expect(throws: WaymarkError.self) { try await circle.add("mallory", invitedBy: "bob") }
     #expect(circle.names == ["alice", "bob"])
     await circle.close()
   }
 
-  @Test func `a device in a directory goes on where it was`() async throws {
+  @Test func `a device in a directory resumes where it was`() async throws {
     let circle = try await TestCircle("alice", "bob", storage: .directories)
     try await circle.settle()
     await circle.close("bob")
@@ -210,13 +209,13 @@ struct TestCircleTests {
     await circle.close()
   }
 
-  @Test func `of a device in memory nothing is left`() async throws {
+  @Test func `nothing remains of a device in memory`() async throws {
     let circle = try await TestCircle("alice")
     let failure = await #expect(throws: WaymarkError.self) { try await circle.reopen("alice") }
     #expect(failure?.code == .inMemory)
   }
 
-  @Test func `who waits for what can't come is told for what`() async throws {
+  @Test func `waiting for an impossible condition fails with its description`() async throws {
     let circle = try await TestCircle("alice", "bob")
     await circle.disconnect("alice", "bob")
     try await circle.settle()
@@ -228,7 +227,7 @@ struct TestCircleTests {
     await circle.close()
   }
 
-  @Test func `a person previews and turns on sync while the clock is moved for the questions`() async throws {
+  @Test func `a user previews and turns on sync while the clock advances for the questions`() async throws {
     let circle = try await TestCircle("alice", "bob", isSyncing: false)
     _ = try await circle["alice"].save(Trip(name: "Rome"))
     _ = try await circle["bob"].save(Trip(name: "Oslo"))
@@ -254,7 +253,7 @@ struct TestCircleTests {
     await circle.close()
   }
 
-  @Test func `a wait for an unreachable peer ends by the circle's time`() async throws {
+  @Test func `waiting for an unreachable peer ends by the circle's clock`() async throws {
     let circle = try await TestCircle("alice", "bob")
     let bob = try await circle["bob"].status().device
     await circle.disconnect("alice", "bob")

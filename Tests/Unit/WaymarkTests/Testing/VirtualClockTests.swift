@@ -7,7 +7,7 @@ import Transport
 import Waymark
 import WaymarkTesting
 
-/// A clock that a test moves.
+/// A clock that a test advances.
 struct VirtualClockTests {
   private final class Log: Sendable {
     private let lines = Mutex<[String]>([])
@@ -26,7 +26,7 @@ struct VirtualClockTests {
     }
   }
 
-  @Test func `stands still until it is moved`() async throws {
+  @Test func `stands still until it is advanced`() async throws {
     _ = later(0, "now")
     try await clock.quiet()
     #expect(log.all.isEmpty)
@@ -36,7 +36,7 @@ struct VirtualClockTests {
     #expect(clock.now == VirtualClock.morning)
   }
 
-  @Test func `does what falls due in order, each at its own moment, on whatever queue`() async throws {
+  @Test func `runs what is due in order, each at its own moment, on any queue`() async throws {
     _ = later(30, "third")
     _ = later(10, "first", on: other)
     _ = later(20, "second")
@@ -47,7 +47,7 @@ struct VirtualClockTests {
     #expect(clock.wall() == TestNode.morning + 30)
   }
 
-  @Test func `what one thing puts off is done in the same move, if it falls due on the way`() async throws {
+  @Test func `runs rescheduled work in the same advance, if it is due on the way`() async throws {
     _ = clock.after(milliseconds: 10, on: queue) { [log, other, clock] in
       log.add("tick")
       _ = clock.after(milliseconds: 10, on: other) { log.add("tock at \(clock.wall() - TestNode.morning)") }
@@ -56,7 +56,7 @@ struct VirtualClockTests {
     #expect(log.all == ["tick", "tock at 20"])
   }
 
-  @Test func `what is called off is not done, also by what is due at the same moment`() async throws {
+  @Test func `does not run cancelled work, even if the canceller is due at the same moment`() async throws {
     let off = later(10, "off")
     off.cancel()
     let victim = UnsafeTimer(later(20, "victim"))
@@ -65,7 +65,7 @@ struct VirtualClockTests {
     #expect(log.all.isEmpty)
   }
 
-  @Test func `goes on to a moment of the wall clock, and never back`() async throws {
+  @Test func `advances to a moment of the wall clock, and never back`() async throws {
     let noon = VirtualClock.morning.addingTimeInterval(4 * 3_600)
     try await clock.advance(to: noon)
     #expect(clock.now == noon)
@@ -73,7 +73,7 @@ struct VirtualClockTests {
     #expect(clock.now == noon)
   }
 
-  @Test func `what falls due in sleep is done at its end, in order and once`() async throws {
+  @Test func `runs work that was due during sleep at its end, in order and once`() async throws {
     _ = later(20, "second")
     _ = clock.after(milliseconds: 10, on: queue) { [log, queue, clock] in
       log.add("first")
@@ -85,7 +85,7 @@ struct VirtualClockTests {
     #expect(log.all.last == "after that")
   }
 
-  @Test func `is moved from one place at a time`() async throws {
+  @Test func `is advanced by one caller at a time`() async throws {
     let clock = clock
     _ = clock.after(milliseconds: 10, on: queue) { [log] in
       let done = DispatchSemaphore(value: 0)
@@ -101,7 +101,7 @@ struct VirtualClockTests {
   }
 }
 
-/// Carries a timer into a callback of the clock, which runs after the test has put it there.
+/// Passes a timer to a callback of the clock, which runs after the test has set it.
 private final class UnsafeTimer: @unchecked Sendable {
   private let timer: any NodeTimer
   init(_ timer: any NodeTimer) { self.timer = timer }

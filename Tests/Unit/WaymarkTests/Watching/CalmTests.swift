@@ -12,7 +12,7 @@ struct CalmTests {
     let node = try Node.inMemory(name: "alice", clock: clock)
     let trip = try await node.save(Trip(name: "Rome"))
     let habit = try await node.save(Habit(name: "Read"))
-    // All readings: a new one does not compile without a line here.
+    // All live queries: a new one does not compile without a line here.
     switch name {
     case .conflicts: try await expectCalm(node, clock, .conflicts)
     case .count: try await expectCalm(node, clock, .count(Trip.all))
@@ -45,7 +45,7 @@ struct CalmTests {
     let watched = reading.counted(by: reads)
     let task = Task { for await _ in node.watch(watched) {} }
     defer { task.cancel() }
-    try await within("\(reading.name) to rest", sourceLocation: sourceLocation) {
+    try await within("\(reading.name) to settle", sourceLocation: sourceLocation) {
       try await eventually("\(reading.name) was read") { await node.watchers == 1 }
       for _ in 0..<5 {
         _ = try await node.count(Trip.all)
@@ -53,11 +53,11 @@ struct CalmTests {
         try await clock.quiet()
       }
     }
-    // Those that were just made may have been seen apart.
+    // Changes just before the watch may have been delivered separately.
     #expect(reads.count <= 2, "\(reading.name)", sourceLocation: sourceLocation)
   }
 
-  @Test func `a change that only this device makes wakes its watchers`() async throws {
+  @Test func `a local-only change wakes its watchers`() async throws {
     let circle = try await TestCircle("alice", "bob")
     let alice = circle["alice"]
     let bob = try await circle["bob"].status().device

@@ -13,7 +13,7 @@ struct TimeTests {
   private static let minute: TimeInterval = 60
   private static let hour: TimeInterval = 3_600
 
-  /// A watcher that waits for its second value while the test moves the clock.
+  /// A watcher that waits for its second value while the test advances the clock.
   private func change<Value>(
     _ node: Node, _ watcher: Watcher<Value>, _ what: Comment, _ move: () async throws -> Void
   ) async throws -> Value {
@@ -32,7 +32,8 @@ struct TimeTests {
     return habit
   }
 
-  @Test func `streaks are read again at midnight where the person counts days, and not before`() async throws
+  @Test func `streaks are read again at midnight in the zone where the user counts days, and not before`()
+    async throws
   {
     let clock = VirtualClock()
     let node = try Node.inMemory(name: "alice", clock: clock)
@@ -77,7 +78,7 @@ struct TimeTests {
       try await clock.advance(by: .milliseconds(1))
     }
     #expect(one.map(\.name) == ["Oslo"] && reads.count == 2)
-    // What comes in between is woken for as well.
+    // Intermediate wake-ups happen as well.
     try await node.update(Trip.self, try #require(one.first).id) { $0.startDate = start + 1.5 * Self.hour }
     #expect(try await watcher.next("Oslo earlier").map(\.name) == ["Oslo"])
     let none = try await change(node, watcher, "nothing to come") {
@@ -136,13 +137,13 @@ struct TimeTests {
     await node.close()
   }
 
-  @Test func `a day ends at its midnight, also where clocks change then`() throws {
+  @Test func `a day ends at its midnight, even if clocks change then`() throws {
     let table = [
       ("Europe/Rome", "2026-03-28T12:00:00Z", "2026-03-28T23:00:00Z"),
       ("Europe/Rome", "2026-03-29T12:00:00Z", "2026-03-29T22:00:00Z"),
-      // At midnight the clocks of Beirut go to one o'clock.
+      // At midnight the clocks of Beirut skip to one o'clock.
       ("Asia/Beirut", "2026-03-28T12:00:00Z", "2026-03-28T22:00:00Z"),
-      // Samoa left out a day.
+      // Samoa skipped a day.
       ("Pacific/Apia", "2011-12-30T00:00:00Z", "2011-12-30T10:00:00Z"),
       ("UTC", "2026-05-03T00:00:00Z", "2026-05-04T00:00:00Z"),
     ]
@@ -154,7 +155,7 @@ struct TimeTests {
     }
   }
 
-  @Test func `within a minute after the clock was set or the machine slept, today is right`() async throws {
+  @Test func `within a minute after the clock was set or the machine slept, today is correct`() async throws {
     let clock = VirtualClock()
     let set = SetClock(clock)
     let node = try Node(

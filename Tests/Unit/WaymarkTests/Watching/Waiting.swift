@@ -3,14 +3,14 @@ import Testing
 
 @testable import Waymark
 
-// Waiting for what a node is about to tell, never for ever.
+// Helpers that wait for a node's events, with a time limit.
 
-/// Waits until something is done; fails with what it waited for if that takes too long.
+/// Waits until something is done; otherwise fails with a description of it after a timeout.
 func within<Value: Sendable>(
   seconds: Int = 60, _ what: Comment, sourceLocation: SourceLocation = #_sourceLocation,
   _ body: @escaping @Sendable () async throws -> Value
 ) async throws -> Value {
-  // Not a group, which would wait also for what does not end when it is cancelled.
+  // Not a group, which would also wait for tasks that ignore cancellation.
   let (outcomes, outcome) = AsyncThrowingStream<Value, any Error>.makeStream()
   let work = Task {
     do {
@@ -29,10 +29,11 @@ func within<Value: Sendable>(
   }
   var first = outcomes.makeAsyncIterator()
   return try #require(
-    await first.next(), "waited \(seconds) seconds in vain for \(what)", sourceLocation: sourceLocation)
+    await first.next(), "timed out after \(seconds) seconds waiting for \(what)",
+    sourceLocation: sourceLocation)
 }
 
-/// Watches until something holds of what is read.
+/// Watches until a condition holds for the value read.
 func wait<Value>(
   for what: Comment, _ node: Node, _ reading: LiveQuery<Value>,
   sourceLocation: SourceLocation = #_sourceLocation, until holds: @escaping @Sendable (Value) -> Bool
@@ -44,21 +45,21 @@ func wait<Value>(
   #expect(isMet, "the node closed before \(what)", sourceLocation: sourceLocation)
 }
 
-/// Looks again and again until it holds; fails with what it waited for.
+/// Polls until the condition holds; otherwise fails with a description of it.
 func eventually(
   _ what: String, sourceLocation: SourceLocation = #_sourceLocation, _ holds: () async throws -> Bool
 ) async throws {
   let deadline = ContinuousClock.now + .seconds(60)
   while try await !holds() {
     guard ContinuousClock.now < deadline else {
-      Issue.record("waited in vain until \(what)", sourceLocation: sourceLocation)
+      Issue.record("timed out waiting until \(what)", sourceLocation: sourceLocation)
       throw CancellationError()
     }
     try await Task.sleep(for: .milliseconds(20))
   }
 }
 
-/// A watcher whose values a test takes one by one.
+/// A watcher whose values a test consumes one by one.
 actor Watcher<Value: Sendable & Equatable> {
   private var iterator: Watch<Value>.Iterator
 
@@ -78,7 +79,7 @@ actor Watcher<Value: Sendable & Equatable> {
   }
 }
 
-/// How often something happened.
+/// Counts events.
 final class Counter: Sendable {
   private let value = Mutex(0)
 
@@ -88,7 +89,7 @@ final class Counter: Sendable {
 }
 
 extension LiveQuery {
-  /// The same reading, which counts how often it is read.
+  /// The same live query, which counts its reads.
   func counted(by counter: Counter) -> LiveQuery {
     LiveQuery(name, topics) { node, time in
       counter.add()

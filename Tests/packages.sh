@@ -1,9 +1,9 @@
-# Sourced by the suites in Python: the environment that they share, with the pinned packages of a requirements file.
+# Sourced by the Python suites: their shared virtual environment, with the pinned packages of a requirements file.
 
 environment="$root/.build/interop-environment"
 
-# skip WHY: ends a suite that can't run on this machine. Where CI is set that is a failure: a suite that did not run has
-# shown nothing.
+# skip WHY: ends a suite that can't run on this machine. With CI set that is a failure, because a suite that did not
+# run has proven nothing.
 skip() {
   if [ -n "${CI:-}" ]; then
     echo "failed: $*; with CI set this is not skipped" >&2
@@ -13,7 +13,7 @@ skip() {
   exit 0
 }
 
-# have_packages FILE: installs them once; the next run needs no network. False where they can't be had.
+# have_packages FILE: installs the packages once; later runs need no network. Fails if they can't be installed.
 have_packages() {
   local file=$1 installed
   installed="$environment/$(basename "$(dirname "$(realpath "$file")")")-installed.txt"

@@ -1,4 +1,4 @@
-"""Runs examples and draws what they say on a terminal: examples/NAME/picture.svg.
+"""Runs examples and draws their terminal output as examples/NAME/picture.svg.
 
     picture.py NAME…
 """
@@ -17,7 +17,7 @@ WIDTH, HEIGHT, MARGIN, COLUMNS = 7.25, 17, 14, 112
 
 
 def spans(line):
-    """The runs of one colour in a line."""
+    """A line as SVG, one span for each run of a colour."""
     style, out = "", []
     for part in re.split(r"(\x1b\[[\d;]*m)", line):
         if part.startswith("\x1b["):
@@ -30,7 +30,7 @@ def spans(line):
 
 
 def draw(text):
-    # Keys are long and say nothing to who looks at a picture.
+    # Shorten keys: they are long and tell the reader nothing.
     text = re.sub(r"\b([0-9a-f]{8})[0-9a-f]{56}\b", r"\1…", text)
     lines = text.strip("\n").split("\n")
     high = len(lines) * HEIGHT + 2 * MARGIN

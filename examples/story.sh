@@ -1,14 +1,14 @@
-# What the examples share: a folder that goes away, devices in it, and a way to tell what happens.
+# Shared by the examples: a temporary folder, devices in it, and functions that show and check what happens.
 #
-# A device is a home of its own; `on laptop trip list` shows the command as a person types it on that machine, runs it,
-# and shows what it said. Every example ends with "All of it held", or says what did not.
+# Each device is a separate home. `on laptop trip list` prints the command as it would be typed on that machine, runs
+# it, and prints its output. An example ends with "All of it held", or with the check that failed.
 
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 for program in "${WAYMARK:-}" "$root/.build/release/waymark" "$root/.build/debug/waymark"; do
   if [ -n "$program" ] && [ -x "$program" ]; then break; fi
 done
-[ -x "$program" ] || { echo "There is no waymark yet: make release" >&2; exit 2; }
+[ -x "$program" ] || { echo "waymark is not built. Run: make release" >&2; exit 2; }
 
 stage=$(mktemp -d "${TMPDIR:-/tmp}/waymark-example.XXXXXX")
 began=$SECONDS
@@ -32,7 +32,7 @@ leave() {
     rm -rf "$stage"
     printf '\n%sAll of it held%s, in %d s.\n\n' "$bold$green" "$plain" $((SECONDS - began))
   else
-    printf '\n   %s✗ this did not go as told%s; what is left is in %s\n' "$red" "$plain" "$stage" >&2
+    printf '\n   %s✗ the example failed%s; its files are in %s\n' "$red" "$plain" "$stage" >&2
   fi
   exit "$code"
 }
@@ -45,10 +45,10 @@ say() { printf '   %s%s%s\n' "$dim" "$1" "$plain"; }
 tick() { printf '   %s✓%s %s%s\n' "$green" "$plain" "$1" "${2:+  $dim$2$plain}"; }
 failed() { printf '   %s✗ %s%s\n' "$red" "$1" "$plain" >&2; exit 1; }
 
-# What a command of a device begins with, where that device has a network of its own.
+# Sets `network` to the prefix that runs a command in the network of a device; by default there is none.
 place() { network=(); }
 
-# A command of a device, without a word about it.
+# Runs a command of a device without printing it.
 quiet() {
   local name=$1 network
   shift
@@ -56,7 +56,7 @@ quiet() {
   "${network[@]}" "$program" --home "$stage/$name" "$@"
 }
 
-# How a command looks on the machine it is typed on.
+# Prints a command as it would be typed on the device.
 typed() {
   local name=$1 text='' word
   shift
@@ -72,7 +72,7 @@ typed() {
   printf '   %s%s $%s waymark%s\n' "$cyan" "$name" "$plain" "$text"
 }
 
-# What a command said, in lines that fit.
+# Prints the output of a command, folded to 100 columns.
 quote() { sed "s|$stage/||g" | fold -s -w 100 | sed "s/^/     ${dim}│${plain} /"; }
 
 on() {
@@ -80,17 +80,17 @@ on() {
   local code=0
   quiet "$@" >"$stage/said" 2>&1 || code=$?
   quote <"$stage/said"
-  [ "$code" -eq 0 ] || failed "that ended with $code"
+  [ "$code" -eq 0 ] || failed "the command ended with exit code $code"
 }
 
-# A command that has to end with a code: refused CODE DEVICE WORDS…
+# Runs a command that must end with a given exit code: refused CODE DEVICE WORDS…
 refused() {
   local wanted=$1 code=0
   shift
   typed "$@"
   quiet "$@" >"$stage/said" 2>&1 || code=$?
   quote <"$stage/said"
-  [ "$code" -eq "$wanted" ] || failed "that ended with $code and should end with $wanted"
+  [ "$code" -eq "$wanted" ] || failed "the command ended with exit code $code instead of $wanted"
 }
 
 # Starts the node of a device and waits until it serves: start DEVICE [OPTIONS…]
@@ -105,24 +105,24 @@ start() {
   until grep -q '^ready' "$stage/$name.ready"; do
     kill -0 "${process[$name]}" 2>/dev/null || { tail -3 "$stage/$name.log" >&2; failed "the node of $name ended"; }
     tries=$((tries + 1))
-    [ "$tries" -lt 400 ] || failed "the node of $name is not ready"
+    [ "$tries" -lt 400 ] || failed "the node of $name is not ready after 20 s"
     sleep 0.05
   done
 }
 
 stop() { kill "${process[$1]}"; wait "${process[$1]}" || true; unset "process[$1]"; }
 
-# Looks again and again: eventually SECONDS "what" COMMAND…
+# Repeats a command until it succeeds: eventually SECONDS "what" COMMAND…
 eventually() {
   local end=$((SECONDS + $1)) what=$2
   shift 2
   until "$@"; do
-    [ $SECONDS -lt $end ] || failed "waited in vain until $what"
+    [ $SECONDS -lt $end ] || failed "timed out: waited until $what"
     sleep 0.2
   done
 }
 
-# A number or word of the status: fact DEVICE KEY
+# A value in the JSON of `waymark status`: fact DEVICE KEY
 fact() { quiet "$1" status --json | sed -n "s/.*\"$2\" *: *\"\{0,1\}\([^\",}]*\).*/\1/p" | head -1; }
 has() { [ "$(fact "$1" "$2")" = "$3" ]; }
 circle_of() { fact "$1" circle; }

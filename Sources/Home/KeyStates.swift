@@ -2,14 +2,14 @@
 public struct KeyStates: Hashable, Sendable, Codable {
   /// The key file of this device; nil if there is none.
   public let device: Protection?
-  /// The file of the circle's root key; nil if it is not here.
+  /// The key file of the circle's root key; nil if this home does not have it.
   public let root: Protection?
 
   /// How one key file is protected.
   public enum Protection: String, Hashable, Sendable, Codable {
-    /// By a passphrase.
+    /// A passphrase protects the file.
     case sealed
-    /// By the file system alone.
+    /// Only the file system protects the file.
     case plain
     /// The file can't be read, or is damaged.
     case unreadable

@@ -2,7 +2,7 @@ import Foundation
 import JSONDocument
 import Wire
 
-/// One device: a home of its own, commands in it, and its node as a process.
+/// One device: its home, the commands run in it, and its node as a process.
 final class Device {
   let name: String
   private let stage: Stage
@@ -18,14 +18,14 @@ final class Device {
 
   // MARK: Commands
 
-  /// What a command said and how it ended.
+  /// The output and exit code of a command.
   struct Outcome {
     let code: Int32
     let output: String
     let errors: String
   }
 
-  /// Runs a command to its end; it is ended after `seconds`.
+  /// Runs a command, and kills it after `seconds`.
   func run(_ arguments: [String], input: String? = nil, seconds: Int = 60) throws -> Outcome {
     let process = Process()
     process.executableURL = stage.waymark
@@ -53,7 +53,7 @@ final class Device {
       errors: (try? String(contentsOf: errors, encoding: .utf8)) ?? "")
   }
 
-  /// Runs a command that has to succeed; its text without the last line break.
+  /// Runs a command that must succeed, and returns its output without the last line break.
   @discardableResult
   func text(_ arguments: String..., input: String? = nil, seconds: Int = 60) throws -> String {
     let outcome = try run(arguments, input: input, seconds: seconds)
@@ -61,7 +61,7 @@ final class Device {
     return outcome.output.trimmingCharacters(in: .newlines)
   }
 
-  /// Runs a command that has to succeed; its document. Of a stream, the last line.
+  /// Runs a command that must succeed, and returns its JSON document; of a stream, the last line.
   @discardableResult
   func json(_ arguments: String..., input: String? = nil, seconds: Int = 60) throws -> JSON {
     let outcome = try run(arguments + ["--json"], input: input, seconds: seconds)
@@ -80,12 +80,12 @@ final class Device {
   private func failure(_ arguments: [String], _ outcome: Outcome) throws -> Failure {
     try stage.checkNodes()
     let said = outcome.errors.trimmingCharacters(in: .whitespacesAndNewlines)
-    return Failure("`\(typed(arguments))` ended with \(outcome.code): \(said.isEmpty ? "no word" : said)")
+    return Failure("`\(typed(arguments))` ended with \(outcome.code): \(said.isEmpty ? "no message" : said)")
   }
 
   // MARK: The node
 
-  /// Starts the node and waits until it serves.
+  /// Starts the node and waits until it is ready.
   func start() throws {
     let process = Process()
     process.executableURL = stage.waymark
@@ -123,7 +123,7 @@ final class Device {
       let chunk = poll(&waiting, 1, left) > 0 ? output.fileHandleForReading.availableData : Data()
       guard !chunk.isEmpty else {
         let said = ((try? String(contentsOf: log, encoding: .utf8)) ?? "").suffix(400)
-        throw Failure("the node of \(name) did not get ready: \(said)")
+        throw Failure("the node of \(name) did not become ready: \(said)")
       }
       line += String(decoding: chunk, as: UTF8.self)
     }
@@ -132,7 +132,7 @@ final class Device {
     return String(words[1])
   }
 
-  /// Ends the node as a person would, and waits for it.
+  /// Stops the node as a person would, and waits for it to end.
   func stop() throws {
     guard let node else { return }
     node.terminate()
@@ -144,11 +144,11 @@ final class Device {
     self.node = nil
   }
 
-  // MARK: What it knows
+  // MARK: Status
 
   func status() throws -> Status { Status(try json("status")) }
 
-  /// Looks again and again until it holds.
+  /// Polls the status until a condition is true.
   @discardableResult
   func wait(_ what: String, seconds: Int = 30, until holds: (Status) -> Bool) throws -> Status {
     let deadline = ContinuousClock.now + .seconds(seconds)
@@ -157,14 +157,14 @@ final class Device {
       if holds(status) { return status }
       try stage.checkNodes()
       guard ContinuousClock.now < deadline else {
-        throw Failure("\(name) waited \(seconds) seconds in vain until \(what)")
+        throw Failure("\(name) timed out: waited \(seconds) seconds until \(what)")
       }
       usleep(100_000)
     }
   }
 }
 
-/// The parts of `waymark status --json` that the story needs.
+/// The parts of `waymark status --json` that the story uses.
 struct Status {
   let document: JSON
 

@@ -3,7 +3,7 @@ import Foundation
 import JSONDocument
 import Wire
 
-/// The story itself. Every sentence that gets a tick has been checked.
+/// The story. Each sentence with a tick was checked before it is printed.
 struct Play {
   let stage: Stage
   let laptop: Device
@@ -13,7 +13,7 @@ struct Play {
   var circle = ""
   /// When the phone's premium ends.
   var phonePremiumEnds = Date.distantPast
-  /// What the phone held before it joined.
+  /// The status of the phone before it joined.
   var phoneBefore: Status?
   var habit = ""
   var trip = ""
@@ -43,7 +43,7 @@ struct Play {
   // MARK: The circle
 
   private mutating func found(_ story: inout Story) throws {
-    story.chapter("Laptop founds a circle, tablet joins it, phone is still on its own")
+    story.chapter("Laptop founds a circle, tablet joins it, phone has its own circle")
     try laptop.text("issuer", "init", stage.folder.appending(path: "issuer").path)
     let made = try laptop.json(
       "init", "--name", "laptop", "--issuer", stage.folder.appending(path: "issuer.pub").path)
@@ -61,7 +61,7 @@ struct Play {
   }
 
   private mutating func fill(_ story: inout Story) throws {
-    story.chapter("Each brings the data that it has")
+    story.chapter("Laptop and phone import their data")
     let files: [(device: Device, name: String, bytes: [UInt8])] = [
       (laptop, "habits-of-laptop.json", SampleData.ritualist(seed: 1)),
       (phone, "habits-of-phone.json", SampleData.ritualist(seed: 2)),
@@ -86,7 +86,7 @@ struct Play {
   }
 
   private mutating func join(_ story: inout Story) throws {
-    story.chapter("Phone joins with all it has; laptop and phone get premium")
+    story.chapter("Phone joins with its records; laptop and phone get premium")
     let ticket = try laptop.text("invite")
     try phone.text("join", "-", "--name", "phone", "--yes", input: ticket, seconds: 90)
     let joined = try phone.status()
@@ -101,14 +101,14 @@ struct Play {
     let year = Date().addingTimeInterval(365 * 86_400)
     try entitle(laptop, until: year)
     story.tick("laptop", "has premium by a certificate for this device", "until \(day(year))")
-    // Long enough for the steps to come, judged by how long this machine took so far.
+    // Long enough for the remaining steps, estimated from the time that the steps so far took on this machine.
     let seconds = max(20, story.seconds * 1.5).rounded()
     try extendPhone(seconds: seconds)
     story.tick(
       "phone", "has premium by a certificate for this device", "for \(Int(seconds)) seconds only: see step 8")
   }
 
-  /// Signs a certificate for one device and installs it at laptop; gossip takes it where it belongs.
+  /// Signs a certificate for one device and installs it on laptop, from which it syncs to that device.
   private func entitle(_ device: Device, until: Date) throws {
     let file = stage.folder.appending(path: "certificate-\(UUID().uuidString)").path
     let key = stage.folder.appending(path: "issuer").path
@@ -119,36 +119,36 @@ struct Play {
     try device.wait("it has premium") { $0.isPremium }
   }
 
-  /// Premium for the phone for a time that is about to pass while it runs.
+  /// Gives the phone premium that ends while its node runs.
   private mutating func extendPhone(seconds: Double) throws {
     phonePremiumEnds = Date().addingTimeInterval(seconds)
     try entitle(phone, until: phonePremiumEnds)
   }
 
-  /// On a slow machine the phone's premium would end in the middle of another step.
+  /// Extends the phone's premium on a slow machine, where it would end during another step.
   private mutating func keepPhonePremium(_ story: Story) throws {
     let seconds = max(12, story.seconds / 2).rounded()
     guard phonePremiumEnds.timeIntervalSinceNow < seconds else { return }
     try extendPhone(seconds: seconds)
-    story.say("(phone's premium was about to end too early here: extended by \(Int(seconds)) seconds)")
+    story.say("(phone's premium would have ended too early; extended by \(Int(seconds)) seconds)")
   }
 
   // MARK: Merge
 
   private mutating func merge(_ story: inout Story) throws {
-    story.chapter("Sync is turned on: two histories become one")
+    story.chapter("Sync is turned on: the records of both devices are merged")
     let before = try laptop.status()
     try laptop.text("sync", "on")
     let preview = try phone.json("sync", "on", "--preview")
     let total = preview["total"]
     func sum(_ key: String) -> Int64 { total?[key]?.integer ?? -1 }
     try expect(
-      sum("onlyHere") > 0 && sum("onlyThere") > 0, "the preview says that nothing would come together")
+      sum("onlyHere") > 0 && sum("onlyThere") > 0, "the preview shows no records to merge")
     story.tick(
       "phone",
-      "is told before: \(grouped(sum("onlyHere"))) records only here, \(grouped(sum("onlyThere"))) only there",
+      "previews the merge: \(grouped(sum("onlyHere"))) records only here, \(grouped(sum("onlyThere"))) only there",
       "sync on --preview")
-    try expect(try phone.run(["sync", "on"]).code == 7, "two histories became one without a yes")
+    try expect(try phone.run(["sync", "on"]).code == 7, "records were merged without confirmation")
     let began = story.seconds
     try phone.text("sync", "on", "--yes")
     try phone.text("wait", "--peer", "laptop", "--timeout", "60s", seconds: 70)
@@ -172,13 +172,13 @@ struct Play {
       try expect(names.first == "None", "the organization None is not the first on \(device.name)")
       try expect(names.filter { $0 == "None" }.count == 1, "\(device.name) has the organization None twice")
     }
-    story.tick("both", "know one organization “None”, though the file brought two with ids of their own")
+    story.tick("both", "know one organization “None”, although the file contained two with their own ids")
     let profiles = try [laptop, phone].map { try $0.json("profile", "show")["name"]?.string ?? "" }
     try expect(profiles[0] == profiles[1] && !profiles[0].isEmpty, "two profiles: \(profiles)")
-    story.tick("both", "have the newer of the two profiles", profiles[0])
+    story.tick("both", "show the newer of the two profiles", profiles[0])
   }
 
-  /// The status of laptop and phone, once the digests of both lanes are equal.
+  /// The status of laptop and phone, after checking that the digests of both lanes are equal.
   private func equalDigests() throws -> (Status, Status) {
     let mine = try laptop.status()
     let theirs = try phone.status()
@@ -191,7 +191,7 @@ struct Play {
   }
 
   private mutating func keepTheTabletFree(_ story: inout Story) throws {
-    story.chapter("Tablet is free: settings come, records stay away")
+    story.chapter("Tablet is free: it receives settings but no records")
     try laptop.text("onboarding", "complete")
     try laptop.text("settings", "set", "colorScheme", "dark")
     try tablet.text("wait", "--lane", "settings", "--peer", "laptop", "--timeout", "30s", seconds: 40)
@@ -202,7 +202,7 @@ struct Play {
     story.tick("tablet", "has the onboarding flag and colorScheme = dark, both from laptop")
     let refused = try tablet.run(["sync", "on"])
     try expect(refused.code == 4, "`sync on` on the free tablet ended with \(refused.code) instead of 4")
-    story.tick("tablet", "may not turn sync on", "exit code 4")
+    story.tick("tablet", "cannot turn sync on", "exit code 4")
     for line in refused.errors.split(separator: "\n") { story.quote(String(line)) }
     try tabletHoldsNoRecord()
     story.tick("tablet", "holds 0 records")
@@ -219,9 +219,9 @@ struct Play {
 
   private mutating func drift(_ story: inout Story) throws {
     try keepPhonePremium(story)
-    story.chapter("Phone is cut off; life goes on on both sides")
+    story.chapter("Phone is offline; laptop and phone keep writing")
     try phone.stop()
-    story.tick("phone", "is off the network; commands work on its store all the same")
+    story.tick("phone", "is offline; commands still work on its store")
     let habits = try laptop.json("habit", "list")["habits"]?.array ?? []
     let habitItem = habits.first
     habit = habitItem?["id"]?.string ?? ""
@@ -236,7 +236,7 @@ struct Play {
     story.tick("both", "change the name in the profile", "“Zoë from laptop”, then “Zoë from phone”")
     let trips = try laptop.json("trip", "list")["trips"]?.array ?? []
     guard let doomed = trips.first(where: { ($0["activities"]?.integer ?? 0) > 0 }) else {
-      throw Failure("there is no trip with anything in it")
+      throw Failure("no trip has an activity")
     }
     trip = doomed["id"]?.string ?? ""
     try laptop.text("trip", "delete", trip, "--yes")
@@ -244,7 +244,7 @@ struct Play {
       "lodging", "add", "trip=\(trip)", "name=Casa Rosa", "start=2026-05-03T15:00", "startTZ=Europe/Rome",
       "cost=120.50", "currency=EUR")
     story.tick(
-      "both", "disagree on the trip “\(doomed["name"]?.string ?? "")”",
+      "both", "change the trip “\(doomed["name"]?.string ?? "")”",
       "laptop deletes it, phone adds a lodging to it")
   }
 
@@ -262,16 +262,16 @@ struct Play {
       let name = try device.json("profile", "show")["name"]
       try expect(name == "Zoë from phone", "the later profile does not show on \(device.name)")
     }
-    story.tick("both", "have laptop's priority and phone's colour: different fields do not collide")
+    story.tick("both", "have laptop's priority and phone's colour: changes to different fields are merged")
     let conflicts = try laptop.json("conflicts", "list")["conflicts"]?.array ?? []
     let theirs = try phone.json("conflicts", "list")["conflicts"]?.array ?? []
     try expect(conflicts == theirs, "laptop and phone list different conflicts")
     try expect(conflicts.count >= 3, "only \(conflicts.count) conflicts are listed")
-    story.tick("both", "list the same \(conflicts.count) conflicts: what won, and what lost and is kept")
+    story.tick("both", "list the same \(conflicts.count) conflicts, each with the value that was kept")
     for conflict in conflicts { story.detail(line(of: conflict)) }
     let gone = try phone.run(["trip", "show", trip])
     try expect(gone.code == 2, "the deleted trip still shows on phone")
-    story.tick("both", "no longer show the deleted trip; its new lodging waits with it, not lost")
+    story.tick("both", "no longer show the deleted trip; its new lodging is kept with it")
   }
 
   private func line(of conflict: JSON) -> String {
@@ -279,7 +279,7 @@ struct Play {
     func text(_ side: JSON?) -> String {
       let value = side?["value"]
       let shown = value?.string ?? value?["name"]?.string ?? value?.text() ?? "–"
-      // A write of a whole record is told by a word and not by a value.
+      // A write of a whole record is described by a word, not a value.
       if isWhole { return "\(shown) (\(side?["deviceName"]?.string ?? "?"))" }
       return "“\(shown)” (\(side?["deviceName"]?.string ?? "?"))"
     }
@@ -295,7 +295,7 @@ struct Play {
   // MARK: The end of premium
 
   private mutating func expire(_ story: inout Story) throws {
-    story.chapter("Phone's premium ends while it runs")
+    story.chapter("Phone's premium ends while its node runs")
     let left = phonePremiumEnds.timeIntervalSinceNow
     if left > 0 { story.say("\(Int(left) + 1) seconds left …") }
     let ended = try phone.wait("premium ended", seconds: max(0, Int(left)) + 20) {
@@ -303,7 +303,7 @@ struct Play {
     }
     try expect(
       ended.premiumReason == "entitlement_expired", "the reason is \(ended.premiumReason ?? "none given")")
-    story.tick("phone", "went back to free, to the second, without a restart", "premium: expired")
+    story.tick("phone", "returned to free, to the second, without a restart", "premium: expired")
     let records = ended.records
     let digest = ended.digest("records")
     let added = try laptop.text("trip", "add", "name=Only on laptop")
@@ -311,18 +311,18 @@ struct Play {
     try phone.text("wait", "--lane", "settings", "--peer", "laptop", "--timeout", "30s", seconds: 40)
     let minutes = try phone.text("settings", "get", "biometricTimeoutMinutes")
     try expect(minutes == "15", "phone has biometricTimeoutMinutes = \(minutes)")
-    story.tick("phone", "still gets settings", "biometricTimeoutMinutes = 15")
-    // Settings have come later than the trip was written, so the trip would be here by now.
+    story.tick("phone", "still receives settings", "biometricTimeoutMinutes = 15")
+    // The setting was written after the trip and has arrived, so the trip would have arrived too.
     let after = try phone.status()
     try expect(after.digest("records") == digest, "the records of phone changed after its premium had ended")
     try expect(
-      try phone.run(["trip", "show", added]).code == 2, "a trip came to phone after premium had ended")
-    story.tick("phone", "gets no records any more", "laptop's new trip stayed on laptop")
+      try phone.run(["trip", "show", added]).code == 2, "phone received a trip after its premium had ended")
+    story.tick("phone", "no longer receives records", "laptop's new trip stayed on laptop")
     try expect(
       after.records == records && records > 40_000, "phone has lost data: \(after.records) of \(records)")
     story.tick("phone", "still has all of its \(grouped(records)) records")
     try tabletHoldsNoRecord()
-    story.tick("tablet", "to the end: flag and settings, and not one record")
+    story.tick("tablet", "has the onboarding flag and settings, and no record, to the end")
   }
 
   private func day(_ date: Date) -> String { String(ISO8601DateFormatter().string(from: date).prefix(10)) }

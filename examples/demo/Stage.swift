@@ -1,10 +1,10 @@
 import Foundation
 import Synchronization
 
-/// The scratch folder and every process of the demonstration; takes both away in the end, however it ends.
+/// The temporary folder and all processes of the demo. Removes both at the end, however the demo ends.
 final class Stage: Sendable {
   let folder: URL
-  /// The command, built beside this program.
+  /// The `waymark` program, built in the same directory as this one.
   let waymark: URL
   private let state = Mutex(State())
 
@@ -26,14 +26,14 @@ final class Stage: Sendable {
       at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
   }
 
-  /// Sees to it that the end comes, whatever happens: on signals and when the time is over.
+  /// Ends the demo on a signal, and after a number of seconds.
   func endsAfter(seconds: Int) {
     for number in [SIGINT, SIGTERM, SIGHUP] {
       signal(number, SIG_IGN)
       let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
       source.setEventHandler { @Sendable [self] in leave("interrupted", code: 130) }
       source.resume()
-      // Dispatch keeps an active source only as long as somebody holds it.
+      // Dispatch cancels a source that is no longer referenced.
       _ = Unmanaged.passRetained(source as AnyObject)
     }
     DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(seconds)) { @Sendable [self] in
@@ -48,7 +48,7 @@ final class Stage: Sendable {
     exit(code)
   }
 
-  /// Whether the caller may end the program; of several that want to, only the first.
+  /// Whether the caller may end the program: true for the first caller only.
   func claimEnd() -> Bool {
     state.withLock { state in
       defer { state.isOver = true }
@@ -62,15 +62,15 @@ final class Stage: Sendable {
 
   func lost(_ node: String) { state.withLock { $0.lost = $0.lost ?? node } }
 
-  /// Fails if a node is gone that should be there.
+  /// Fails if a node has ended unexpectedly.
   func checkNodes() throws {
     if let lost = state.withLock({ $0.lost }) { throw Failure("the node of \(lost) ended by itself") }
   }
 
-  /// Ends what still runs and removes the folder.
+  /// Ends the remaining processes and removes the folder.
   func clear() {
     for process in state.withLock({ $0.children }) { kill(process, SIGKILL) }
-    // What was just ended may still have been writing.
+    // A process that was just killed may have been writing.
     for _ in 0..<20 {
       try? FileManager.default.removeItem(at: folder)
       if !FileManager.default.fileExists(atPath: folder.path) { return }
@@ -78,7 +78,7 @@ final class Stage: Sendable {
     }
   }
 
-  /// A file in the folder.
+  /// Writes a file to the folder and returns its path.
   func write(_ bytes: [UInt8], _ name: String) throws -> String {
     let file = folder.appending(path: name)
     try Data(bytes).write(to: file)

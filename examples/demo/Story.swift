@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the watcher reads: numbered chapters, ticks, and what each thing said.
+/// The output of the demo: numbered chapters, checked statements, and quoted messages.
 struct Story {
   private(set) var chapter = 0
   private let began = ContinuousClock.now
@@ -17,7 +17,7 @@ struct Story {
     hasColor ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text
   }
 
-  /// Written at once, also where output is not a terminal.
+  /// Prints without buffering, also when the output is not a terminal.
   private func print(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").utf8)) }
 
   func title(_ text: String, _ subtitle: String) {
@@ -29,7 +29,7 @@ struct Story {
     print("\n\(paint("\(chapter)  \(title)", "1"))")
   }
 
-  /// Something that holds: who, what, and figures in short.
+  /// A checked statement: the device, what it did, and figures.
   func tick(_ who: String, _ what: String, _ figures: String = "") {
     let head = who.padding(toLength: max(8, who.count), withPad: " ", startingAt: 0)
     let tail = figures.isEmpty ? "" : "  " + paint(figures, "2")
@@ -39,7 +39,7 @@ struct Story {
   /// A line below a tick.
   func detail(_ text: String) { print("              \(text)") }
 
-  /// What a command said, in lines that fit.
+  /// A message of a command, wrapped to the page.
   func quote(_ text: String) {
     var line = ""
     for word in text.split(separator: " ") {
@@ -67,14 +67,14 @@ struct Story {
   }
 }
 
-/// A step that did not go as told.
+/// A step of the demo that failed.
 struct Failure: Error, CustomStringConvertible {
   let description: String
 
   init(_ description: String) { self.description = description }
 }
 
-/// Fails with what should have held.
+/// Throws a failure with a description unless a condition is true.
 func expect(_ holds: Bool, _ what: @autoclosure () -> String) throws {
   if !holds { throw Failure(what()) }
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-// A program to watch: three devices of one person, as three processes on this machine.
+// The demo: three devices of one person, as three processes on this machine.
 
 var story = Story()
 let stage: Stage
@@ -17,7 +17,7 @@ do {
   stage.clear()
   story.end()
 } catch {
-  // Somebody else is ending the program already: that is what failed here too.
+  // Another thread is already ending the program, which caused this error.
   guard stage.claimEnd() else { while true { pause() } }
   story.failed(error)
   stage.clear()

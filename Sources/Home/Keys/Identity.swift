@@ -21,7 +21,7 @@ package struct Identity: Sendable {
     return TransportKey(raw)
   }
 
-  /// Keys that no device has had before.
+  /// Generates new keys.
   package static func generate() throws -> Identity {
     Identity(signing: try SigningKey(), transport: try AgreementKey())
   }
@@ -33,7 +33,7 @@ package struct Identity: Sendable {
     try KeyFile.create(secrets, .device, at: path)
   }
 
-  /// The keys in a home; its passphrases are asked if the file is sealed.
+  /// Loads the keys of a home, with a passphrase from its source if the file is sealed.
   package static func load(from home: Home) throws -> Identity {
     let secrets = try KeyFile.secrets(.device, at: home.deviceKey, home.passphrases)
     return Identity(

@@ -4,22 +4,22 @@ import Records
 import Sodium
 package import Wire
 
-/// What an issuer of entitlements does: make a key, and sign that devices of a circle are premium.
+/// The tasks of an issuer of entitlements: creating a key, and signing entitlements for a circle.
 ///
-/// Needs no store and no node.
+/// Works without a store and without a node.
 public enum Issuer {
   private static let publicHeader = "waymark-issuer-1"
   private static let certificateHeader = "waymark-entitlement-1"
   private static let fileBytesMax = 64 * 1024
 
-  /// Makes an issuer's key: `path` (readable by its owner only) and `path.pub`. Gives the public key.
+  /// Creates an issuer's key in `path`, readable by its owner only, and `path.pub`. Returns the public key.
   package static func create(_ path: String) throws -> DeviceKey {
     let publicPath = path + ".pub"
     try OutputFile.checkName(path)
     for existing in [path, publicPath] where Files.isTaken(existing) {
       throw WaymarkError.failed(
-        .exists, "\(existing) exists already; a key is never overwritten.",
-        next: "name another file, or move this one away")
+        .exists, "\(existing) already exists; keys are never overwritten.",
+        next: "use another file, or move this one away")
     }
     let key = try SigningKey()
     var secrets = try SecretBuffer(capacity: KeyPurpose.issuer.secretBytes)
@@ -30,18 +30,18 @@ public enum Issuer {
     return try publicKey(of: key)
   }
 
-  /// The public key in a file that `create` wrote.
+  /// Reads the public key from a file that `create` wrote.
   package static func readPublicKey(_ path: String) throws -> DeviceKey {
     let content = try words(of: path)
     guard content.count == 2, content[0] == publicHeader, let key = DeviceKey(hex: content[1]),
       Signature.isValidPublicKey(key.bytes)
     else {
-      throw badKey("\(path) does not hold an issuer's public key.", .waymark("issuer init FILE"))
+      throw badKey("\(path) does not contain an issuer's public key.", .waymark("issuer init FILE"))
     }
     return key
   }
 
-  /// What is to be issued, as typed.
+  /// A request for an entitlement, with values as typed.
   package struct EntitlementRequest: Sendable {
     package var keyFile: String
     package var circle: String
@@ -60,22 +60,22 @@ public enum Issuer {
     }
   }
 
-  /// Signs an entitlement; the text is what `waymark entitlement install` reads.
+  /// Signs an entitlement and returns it as text for `waymark entitlement install`.
   ///
   /// - Parameters:
   ///   - now: milliseconds since 1970.
-  ///   - passphrases: asked if the issuer's key is sealed.
+  ///   - passphrases: the source of the passphrase if the issuer's key is sealed.
   package static func issue(
     _ request: EntitlementRequest, now: Int64, passphrases: PassphraseSource = .environment
   ) throws -> String {
     guard let circle = CircleID(hex: request.circle) else {
       throw WaymarkError.badValue(
-        "--circle", request.circle, allowed: "it is the 64 hexadecimal digits that `waymark init` printed")
+        "--circle", request.circle, allowed: "expected the 64 hexadecimal digits that `waymark init` printed")
     }
     let devices = try request.devices.map { text in
       guard let device = DeviceKey(hex: text) else {
         throw WaymarkError.badValue(
-          "--device", text, allowed: "it is the 64 hexadecimal digits of a device's id")
+          "--device", text, allowed: "expected the 64 hexadecimal digits of a device's id")
       }
       return device
     }
@@ -83,7 +83,7 @@ public enum Issuer {
     let until = try time(request.until, "--until")
     guard from < until else {
       throw WaymarkError.badValue(
-        "--until", request.until, allowed: "it must be after the beginning, \(timeText(milliseconds: from))")
+        "--until", request.until, allowed: "it must be after the start, \(timeText(milliseconds: from))")
     }
     let key = try readKey(request.keyFile, passphrases)
     let entitlement = Entitlement(
@@ -93,34 +93,34 @@ public enum Issuer {
     return certificateText(try Statement(signing: entitlement, with: key))
   }
 
-  /// A moment: a day (its first moment in UTC) or a time with its offset.
+  /// Parses a day, which means its first moment in UTC, or a time with its offset.
   package static func time(_ text: String, _ name: String) throws -> Int64 {
     let written = WrittenTime(text)
     let isDay = text.utf8.count == 10
     guard let moment = written?.milliseconds ?? (isDay ? written?.wallMilliseconds : nil), moment >= 0 else {
       throw WaymarkError.badValue(
-        name, text, allowed: "write a day (2027-03-01) or a time with its offset (2027-03-01T12:00:00Z)")
+        name, text, allowed: "expected a day (2027-03-01) or a time with its offset (2027-03-01T12:00:00Z)")
     }
     return moment
   }
 
-  /// Writes what `issue` gave to a file that a person named.
+  /// Writes the text of an entitlement to a file that the user has specified.
   package static func write(
     _ certificate: String, to path: String, besides home: Home? = nil, overwrites: Bool
   ) throws {
     try OutputFile(path, in: home, overwrites: overwrites).write(Array(certificate.utf8))
   }
 
-  /// The statement in a file that `issue` wrote.
+  /// Reads the entitlement from a file that `issue` wrote.
   package static func readCertificate(_ path: String) throws -> Statement {
     try certificate(in: try Files.read(path, bytesMax: fileBytesMax), of: path)
   }
 
-  /// The statement in the content of such a file; `place` is where it is from.
+  /// Parses the entitlement from the content of such a file; `place` names the source in errors.
   package static func certificate(in content: [UInt8], of place: String) throws -> Statement {
     let content = content.count > fileBytesMax ? [] : words(in: content)
     guard content.count == 2, content[0] == certificateHeader, let bytes = Data(base64Encoded: content[1])
-    else { throw badCertificate("\(place.capitalizedFirst) does not hold an entitlement.") }
+    else { throw badCertificate("\(place.capitalizedFirst) does not contain an entitlement.") }
     do {
       return try Statement([UInt8](bytes))
     } catch {
@@ -139,7 +139,7 @@ public enum Issuer {
   private static func publicKey(of key: SigningKey) throws -> DeviceKey {
     guard let publicKey = DeviceKey(bytes: key.publicKey) else {
       throw WaymarkError.failed(
-        .key, "The key has a public half of the wrong length.",
+        .key, "The public key has the wrong length.",
         next: "put a copy of the key back, or make a new one: \(waymark: "issuer init FILE")")
     }
     return publicKey
@@ -154,7 +154,7 @@ public enum Issuer {
   }
 
   private static func badCertificate(_ message: String) -> WaymarkError {
-    .failed(.noCertificate, message, next: "install the file as `waymark issuer issue` wrote it")
+    .failed(.noCertificate, message, next: "install the file exactly as `waymark issuer issue` wrote it")
   }
 
   private static func badKey(_ message: String, _ next: Step) -> WaymarkError {

@@ -7,9 +7,10 @@ import Wire
   import Darwin
 #endif
 
-/// A file that holds secrets: mode 0600, its owner's alone, the file itself and no link to one.
+/// Access to key files: regular files, not links, that belong to this user and have mode 0600.
 ///
-/// A key is written once and never overwritten; only a passphrase on it comes and goes. What it says is `KeyText`.
+/// A key is written once and never replaced by another; only its passphrase can be set and removed. See `KeyText` for the
+/// content.
 package enum KeyFile {
   package static func create(
     _ secrets: borrowing SecretBuffer, _ purpose: KeyPurpose, at path: String
@@ -22,14 +23,14 @@ package enum KeyFile {
     } catch {
       guard error.code == EEXIST else { throw unwritable(path, error) }
       throw WaymarkError.home(
-        .alreadyThere, "\(path) is there already and is never overwritten.",
+        .alreadyThere, "\(path) already exists and is never overwritten.",
         next: "move it away if nothing needs it: \(waymark: "paths")")
     }
   }
 
-  /// The secrets of a key file, one key of 32 bytes after the other.
+  /// The secrets of a key file, 32 bytes per key.
   ///
-  /// - Parameter passphrases: asked only if the file is sealed.
+  /// - Parameter passphrases: the source of the passphrase, used only if the file is sealed.
   package static func secrets(
     _ purpose: KeyPurpose, at path: String, _ passphrases: PassphraseSource
   ) throws -> SecretBuffer {
@@ -37,7 +38,7 @@ package enum KeyFile {
     return opened.secrets
   }
 
-  /// Opens with the first passphrase that fits.
+  /// Opens a sealed file with the first passphrase that works.
   private static func unseal(
     _ sealed: KeyText.Sealed, _ path: String, _ passphrases: PassphraseSource
   ) throws -> Opened {
@@ -50,27 +51,27 @@ package enum KeyFile {
       } catch SodiumError.outOfMemory {
         throw WaymarkError.home(
           .passphraseNeeded,
-          "To open \(path) takes \(sealed.cost.memoryBytes / (1024 * 1024)) MiB of memory, which this machine has not.",
-          next: .waymark("keys passphrase remove", on: "a machine that has"))
+          "Opening \(path) takes \(sealed.cost.memoryBytes / (1024 * 1024)) MiB, more memory than this machine has.",
+          next: .waymark("keys passphrase remove", on: "a machine with more memory"))
       }
       attempt += 1
     }
     guard attempt == 0 else {
-      throw WaymarkError.home(.wrongPassphrase, "That is not the passphrase of \(path).", next: "try again")
+      throw WaymarkError.home(.wrongPassphrase, "Wrong passphrase for \(path).", next: "try again")
     }
     throw WaymarkError.home(
       .passphraseNeeded,
-      "The key file \(path) is sealed with a passphrase, and there is nobody to ask for it.",
-      next: "run this at a terminal, or name a file that holds the passphrase: WAYMARK_PASSPHRASE_FILE=FILE")
+      "The key file \(path) is sealed with a passphrase, and there is no terminal to ask for it.",
+      next: "run this on a terminal, or set the file that holds the passphrase: WAYMARK_PASSPHRASE_FILE=FILE")
   }
 
-  /// The secrets of a file, and what opened it if it was sealed.
+  /// The secrets of a file, and the passphrase that opened it if it was sealed.
   struct Opened: ~Copyable {
     let secrets: SecretBuffer
     let passphrase: Passphrase?
   }
 
-  /// Puts a copy of a key file somewhere, sealed or plain, whole or damaged, as it is.
+  /// Copies a key file byte for byte, whether sealed, plain or damaged.
   static func keepCopy(of path: String, at target: String) throws {
     let file = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
     guard file >= 0 else { throw unreadable(path, errno) }
@@ -90,19 +91,20 @@ package enum KeyFile {
 
   // MARK: Sealing
 
-  /// What a key file is, without opening it; nil if there is none.
+  /// The kind of a key file, known without opening it.
   struct Kind: Hashable, Sendable {
     let purpose: KeyPurpose
     let isSealed: Bool
   }
 
+  /// The kind of a key file; nil if there is none.
   static func kind(at path: String) throws -> Kind? {
     guard access(path, F_OK) == 0 || errno != ENOENT else { return nil }
     guard let kind = KeyText.kind(try bytes(of: path)) else { throw damaged(path) }
     return Kind(purpose: kind.purpose, isSealed: kind.isSealed)
   }
 
-  /// As `secrets`, and says which passphrase it was.
+  /// Like `secrets`, and also returns the passphrase that opened the file.
   static func opened(_ purpose: KeyPurpose, at path: String, _ passphrases: PassphraseSource) throws -> Opened
   {
     switch try content(purpose, at: path) {
@@ -111,7 +113,7 @@ package enum KeyFile {
     }
   }
 
-  /// Puts the same secrets in the place of a file: sealed with the passphrase, or plain without one.
+  /// Replaces a file by one with the same secrets: sealed with the passphrase, or plain without one.
   static func rewrite(
     _ secrets: borrowing SecretBuffer, _ purpose: KeyPurpose, at path: String,
     sealedWith passphrase: Passphrase?,
@@ -139,20 +141,20 @@ package enum KeyFile {
     do {
       let sealed = try KeyText.Sealed(secrets, purpose, passphrase: passphrase.secret, cost: cost)
       var text = sealed.text
-      // A file that can't be read again would be the end of the key.
+      // The key would be lost if the new file could not be read again.
       guard try KeyText.Sealed(parsing: text, purpose) == sealed else { throw damaged(path) }
       return try SecretBuffer(taking: &text)
     } catch SodiumError.outOfMemory {
       throw WaymarkError.home(
         .unwritable,
-        "To seal \(path) takes \(cost.memoryBytes / (1024 * 1024)) MiB of memory, which this machine has not; it is as it was.",
-        next: "end other programs, then try again"
+        "Sealing \(path) takes \(cost.memoryBytes / (1024 * 1024)) MiB, more memory than is free; the file is unchanged.",
+        next: "close other programs, then try again"
       )
     }
   }
 
-  /// Overwrites a file that has lost its name, as far as the disk does what it is told: a file system that writes
-  /// elsewhere, and a disk of flash, may keep the old blocks. Other names of the file keep their content.
+  /// Overwrites the content of an unlinked file, as far as the disk allows: copy-on-write file systems and flash storage
+  /// may keep the old blocks. A file with other names is left unchanged.
   private static func overwrite(_ file: Int32) {
     var status = stat()
     guard fstat(file, &status) == 0, status.st_nlink == 0, status.st_size <= Limits.keyFileBytesMax else {
@@ -170,24 +172,24 @@ package enum KeyFile {
     if let other = KeyText.kind(file)?.purpose, other != purpose {
       throw WaymarkError.home(
         .keyDamaged,
-        "\(path) holds a key of another kind (\(other.rawValue)); what is needed is the \(purpose.rawValue) key.",
-        next: "name the right file; \(waymark: "paths") says where those of this device are")
+        "\(path) holds a key of another kind (\(other.rawValue)); the \(purpose.rawValue) key is needed.",
+        next: "use the right file; \(waymark: "paths") shows where this device's key files are")
     }
     do {
       return try KeyText.parse(file, purpose)
     } catch KeyText.Flaw.tooCostly {
       throw WaymarkError.home(
         .keyDamaged,
-        "The key file \(path) asks for more work to open it than Waymark does; it has been left as it is.",
-        next: "see where that file comes from: waymark did not write it")
+        "Opening the key file \(path) would take more work than Waymark allows; the file is unchanged.",
+        next: "check where the file comes from: Waymark did not write it")
     } catch KeyText.Flaw.damaged {
       throw damaged(path)
     }
   }
 
-  /// All bytes of a file that is as a key file has to be.
+  /// All bytes of a file, after checking that it is a regular file of this user with the right mode and size.
   private static func bytes(of path: String) throws -> SecretBuffer {
-    // Without waiting: a named pipe would have us wait for ever.
+    // O_NONBLOCK, since opening a named pipe would block for ever.
     let file = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
     guard file >= 0 else { throw unreadable(path, errno) }
     defer { close(file) }
@@ -209,7 +211,7 @@ package enum KeyFile {
     guard fstat(file, &status) == 0 else { throw unreadable(path, errno) }
     guard status.st_mode & S_IFMT == S_IFREG else {
       throw WaymarkError.home(
-        .keyDamaged, "\(path) is not a file, so it is no key.",
+        .keyDamaged, "\(path) is not a regular file, so it can't be a key.",
         next: "put a copy of the key there; \(waymark: "help keys")")
     }
     guard status.st_uid == geteuid() else {
@@ -223,20 +225,20 @@ package enum KeyFile {
     }
   }
 
-  // MARK: What can be wrong
+  // MARK: Errors
 
-  private static let putBack: Step = "put the file back from where you keep a copy, or join the circle anew"
+  private static let putBack: Step = "restore the file from a copy, or join the circle again"
 
   private static func damaged(_ path: String) -> WaymarkError {
     WaymarkError.home(
-      .keyDamaged, "The key file \(path) is damaged; it has been left as it is.", next: putBack)
+      .keyDamaged, "The key file \(path) is damaged; it was left unchanged.", next: putBack)
   }
 
   private static func unreadable(_ path: String, _ code: Int32) -> WaymarkError {
     guard code != ELOOP else {
       return WaymarkError.home(
-        .keyExposed, "\(path) is a link; a key is read from the file itself only.",
-        next: "name the file that it leads to")
+        .keyExposed, "\(path) is a link; keys are read only from the file itself.",
+        next: "use the file that it points to")
     }
     return WaymarkError.home(
       .keyMissing, "The key file \(path) can't be read: \(reason(code)).", next: putBack)

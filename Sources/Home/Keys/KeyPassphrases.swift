@@ -2,11 +2,11 @@ import Foundation
 import Sodium
 import Wire
 
-/// What became of key files whose passphrase was set or removed.
+/// The result of setting or removing the passphrase of key files.
 public struct KeyProtection: Hashable, Sendable, Codable {
-  /// The key files, one after the other.
+  /// The key files.
   public let keys: [Key]
-  /// Copies of keys among the backups that nothing protects.
+  /// Copies of keys among the backups that are not sealed.
   public let unsealedCopies: [String]
 
   /// One key file.
@@ -29,15 +29,15 @@ public struct KeyProtection: Hashable, Sendable, Codable {
   }
 }
 
-/// Sets and removes the passphrase of key files: the seal comes and goes, the keys stay what they are.
+/// Sets and removes the passphrase of key files without changing the keys.
 ///
-/// Works beside a running node, which has read its keys.
+/// May run while the node is running, which has read its keys already.
 package struct KeyPassphrases: Sendable {
   private let home: Home
   private let files: [String]
   private let cost: PassphraseCost
 
-  /// - Parameter file: one key file, of any kind; nil for those of the home.
+  /// - Parameter file: a single key file of any kind; nil for those of the home.
   package init(_ home: Home, file: String?) throws {
     try self.init(home, file: file, cost: .usual)
   }
@@ -51,26 +51,26 @@ package struct KeyPassphrases: Sendable {
     }
     guard home.hasStore || Files.exists(home.keys) else { throw WaymarkError.noStore(home) }
     try home.prepare()
-    // A founder's root key may have been taken elsewhere; a device's key may not be missing.
+    // A founder may have moved its root key elsewhere; the device key must be there.
     files = [home.deviceKey] + (Files.exists(home.rootKey) ? [home.rootKey] : [])
   }
 
-  /// Seals each file with the passphrase; one that is sealed gets another.
+  /// Seals each file with the passphrase, also those that are sealed with another one.
   ///
-  /// Nothing is written unless all of them can be opened. Who is ended in between does it again with the same
-  /// passphrase: a file that it opens already is left alone.
+  /// Nothing is written unless all files can be opened. After an interruption the call can be repeated with the same
+  /// passphrase: files that it opens already are left unchanged.
   ///
-  /// - Parameter passphrase: the new one; called once.
+  /// - Parameter passphrase: returns the new passphrase; called once.
   package func set(_ passphrase: () throws -> Passphrase) throws -> KeyProtection {
     let held = try files.map { try openIfKnown($0) }
     let passphrase = try passphrase()
     var keys: [Key] = []
     for (file, (key, trouble)) in zip(files, held) {
-      // It may have been sealed with the new one by an attempt that was ended.
+      // An interrupted attempt may have sealed it with the new passphrase already.
       guard let key = key ?? (try? open(file, .first(passphrase, then: .none))) else {
         throw trouble
           ?? WaymarkError.home(
-            .wrongPassphrase, "That is not the passphrase of \(file).",
+            .wrongPassphrase, "Wrong passphrase for \(file).",
             next: "try again; \(waymark: "help keys")")
       }
       keys.append(key)
@@ -81,7 +81,7 @@ package struct KeyPassphrases: Sendable {
     return protection(keys.map { ($0, $0.passphrase != passphrase) }, isSealed: true)
   }
 
-  /// Writes each file that is sealed as it was before.
+  /// Replaces each sealed file by a plain one.
   package func remove() throws -> KeyProtection {
     let keys = try files.map { try open($0, home.passphrases) }
     for key in keys where key.passphrase != nil {
@@ -95,7 +95,7 @@ package struct KeyPassphrases: Sendable {
     let file: String
     let purpose: KeyPurpose
     let secrets: SecretBuffer
-    /// What opened it; nil if nothing was needed.
+    /// The passphrase that opened the file; nil if it was plain.
     let passphrase: Passphrase?
 
     init(_ file: String, _ purpose: KeyPurpose, _ opened: consuming KeyFile.Opened) {
@@ -106,7 +106,7 @@ package struct KeyPassphrases: Sendable {
     }
   }
 
-  /// The key, or which passphrase was missing.
+  /// Opens a file; returns the error instead if its passphrase is missing or wrong.
   private func openIfKnown(_ file: String) throws -> (key: Key?, trouble: (any Error)?) {
     do {
       return (try open(file, home.passphrases), nil)
@@ -124,7 +124,7 @@ package struct KeyPassphrases: Sendable {
     guard let kind = try KeyFile.kind(at: file) else {
       throw WaymarkError.home(
         .keyMissing, "There is no key file \(file).",
-        next: "\(waymark: "paths") says where those of this device are")
+        next: "\(waymark: "paths") shows where this device's key files are")
     }
     return kind
   }
@@ -140,16 +140,16 @@ package struct KeyPassphrases: Sendable {
 }
 
 extension Home {
-  /// Seals the key files of this home with a passphrase; those that are sealed get another. Works beside a running
-  /// node.
+  /// Seals the key files of this home with a passphrase, also those that are sealed with another one. May be called while
+  /// the node is running.
   ///
-  /// - Throws: `WaymarkError` with the code `passphrase_needed` or `wrong_passphrase` if the present one is needed.
+  /// - Throws: `WaymarkError` with the code `passphrase_needed` or `wrong_passphrase` if the current one is needed.
   @discardableResult
   public func protectKeys(with passphrase: Passphrase) throws -> KeyProtection {
     try protect { try $0.set { passphrase } }
   }
 
-  /// Writes the key files of this home as they were before they were sealed.
+  /// Replaces the sealed key files of this home by plain ones.
   @discardableResult
   public func unprotectKeys() throws -> KeyProtection { try protect { try $0.remove() } }
 
@@ -157,7 +157,7 @@ extension Home {
     try body(try KeyPassphrases(self, file: nil))
   }
 
-  /// Copies of keys that a join or a restore has set aside among the backups, and that nothing protects.
+  /// Copies of keys that a join or a restore has moved to the backups, and that are not sealed.
   var unsealedKeyCopies: [String] {
     let folders = (try? FileManager.default.contentsOfDirectory(atPath: backups)) ?? []
     return folders.sorted().flatMap { folder in

@@ -3,15 +3,15 @@
 import Sodium
 import Wire
 
-/// What a key file says, as bytes: the secrets themselves, or the secrets sealed with a passphrase.
+/// The content of a key file: the secrets themselves, or the secrets sealed with a passphrase.
 ///
-/// A checksum tells a damaged file from a wrong passphrase, and keeps a key from being made of damaged bytes. What
-/// is read has to be, byte for byte, what would be written: there is one way to write a key.
+/// A checksum distinguishes a damaged file from a wrong passphrase, so that no key is made of damaged bytes. A key has
+/// exactly one encoding: bytes are accepted only if writing the parsed key would produce the same ones.
 enum KeyText {
-  /// Neither is a file of that purpose that is whole.
+  /// The reason why bytes are not accepted as a key file of the expected kind.
   enum Flaw: Error, Hashable {
     case damaged
-    /// It asks for more work to open it than this program does for any file.
+    /// Opening the file would cost more work than the program allows.
     case tooCostly
   }
 
@@ -37,7 +37,7 @@ enum KeyText {
     return text
   }
 
-  /// Over the key lines without their ends: 32 bytes each, one after the other.
+  /// The hash over the secrets, 32 bytes each, without line ends.
   private static func checksum(_ secrets: borrowing SecretBuffer, _ purpose: KeyPurpose) -> [UInt8] {
     var hasher = Blake2b256()
     hasher.update(Array("\(purpose.title)\0".utf8))
@@ -47,14 +47,16 @@ enum KeyText {
 
   // MARK: Reading
 
-  /// - Throws: `Flaw`, or `SodiumError` where there is no memory for a secret.
+  /// Parses the content of a key file.
+  ///
+  /// - Throws: `Flaw`, or `SodiumError` if there is no memory for a secret.
   static func parse(_ file: borrowing SecretBuffer, _ purpose: KeyPurpose) throws -> Content {
     if hasFirstLine(file, purpose.title) { return .plain(try parsePlain(file, purpose)) }
     guard hasFirstLine(file, purpose.sealedTitle) else { throw Flaw.damaged }
     return .sealed(try Sealed(parsing: file.withBytes { Array($0) }, purpose))
   }
 
-  /// Whether a file is sealed, whatever kind of key it holds; nil if it is no key file.
+  /// The kind of key in a file, and whether it is sealed; nil if it is not a key file.
   static func kind(_ file: borrowing SecretBuffer) -> (purpose: KeyPurpose, isSealed: Bool)? {
     for purpose in KeyPurpose.allCases {
       if hasFirstLine(file, purpose.title) { return (purpose, false) }
@@ -83,7 +85,7 @@ enum KeyText {
     return secrets
   }
 
-  // MARK: Digits, without a copy that nobody wipes
+  // MARK: Digits, without copies that would not be wiped
 
   fileprivate static let lineEnd = UInt8(ascii: "\n")
 
@@ -104,7 +106,7 @@ enum KeyText {
   }
 }
 
-/// What the keys of a file are for.
+/// The purpose of the keys in a file.
 package enum KeyPurpose: String, CaseIterable {
   case device
   case root
@@ -114,17 +116,17 @@ package enum KeyPurpose: String, CaseIterable {
 
   var title: String { "waymark \(rawValue) key v1" }
   var sealedTitle: String { "waymark sealed \(rawValue) key v1" }
-  /// A device has a key to sign with and one for channels.
+  /// The length of all secrets: a device has a signing key and a transport key, the others a signing key only.
   package var secretBytes: Int { self == .device ? 2 * Self.keyBytes : Self.keyBytes }
 
-  /// The length of a plain file: title, a line a key, the checksum.
+  /// The length of a plain file: the title, a line per key, the checksum.
   fileprivate var plainBytes: Int {
     title.utf8.count + 1 + secretBytes / Self.keyBytes * (2 * Self.keyBytes + 1) + "check ".utf8.count + 17
   }
 }
 
 extension KeyText {
-  /// Secrets that a passphrase opens.
+  /// Secrets encrypted with a passphrase.
   struct Sealed: Hashable, Sendable {
     let purpose: KeyPurpose
     let cost: PassphraseCost
@@ -132,7 +134,7 @@ extension KeyText {
     let nonce: [UInt8]
     let content: [UInt8]
 
-    /// Seals with a salt and a nonce that were never used before.
+    /// Seals secrets with a fresh salt and nonce.
     init(
       _ secrets: borrowing SecretBuffer, _ purpose: KeyPurpose, passphrase: borrowing SecretBuffer,
       cost: PassphraseCost
@@ -147,7 +149,7 @@ extension KeyText {
       content = key.sealed(secrets, nonce: nonce, associatedData: header)
     }
 
-    /// The secrets; nil if the passphrase is another.
+    /// Decrypts the secrets; nil if the passphrase is wrong.
     func open(_ passphrase: borrowing SecretBuffer) throws(SodiumError) -> SecretBuffer? {
       let key = try SymmetricKey(passphrase: passphrase, salt: salt, cost: cost)
       return try key.opened(content, nonce: nonce, associatedData: Self.header(purpose, cost, salt, nonce))
@@ -160,7 +162,7 @@ extension KeyText {
       return body + KeyText.checkLine(Blake2b256.hashBytes(prefix: [], parts: [body]))
     }
 
-    /// The first three lines, which the seal covers too.
+    /// The first three lines, which the seal authenticates too.
     private static func header(
       _ purpose: KeyPurpose, _ cost: PassphraseCost, _ salt: [UInt8], _ nonce: [UInt8]
     ) -> [UInt8] {
@@ -190,7 +192,7 @@ extension KeyText {
 }
 
 extension PassphraseCost {
-  /// What `waymark keys passphrase set` takes.
+  /// The cost that `waymark keys passphrase set` uses.
   static let usual = PassphraseCost(
     passes: Limits.passphrasePasses, memoryBytes: Limits.passphraseMemoryBytes)
 }

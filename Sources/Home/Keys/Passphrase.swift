@@ -2,19 +2,19 @@ import Foundation
 package import Sodium
 import Wire
 
-/// The words that a person protects key files with, in guarded memory until nobody needs them.
+/// A passphrase for key files, in guarded memory that is wiped when released.
 public final class Passphrase: Hashable, Sendable {
   package let secret: SecretBuffer
 
-  /// Takes the bytes over, without a line's end, and wipes the array.
+  /// Moves the bytes, which must not include a line end, into guarded memory and wipes the array.
   ///
-  /// - Throws: `WaymarkError` if they are too few or too many.
+  /// - Throws: `WaymarkError` if there are too few or too many.
   package init(_ bytes: inout [UInt8]) throws {
     defer { wipe(&bytes) }
     guard bytes.count >= Limits.passphraseBytesMin else {
       throw WaymarkError.home(
         .badPassphrase, "A passphrase has at least \(Limits.passphraseBytesMin) characters.",
-        next: "four words that nobody would guess are good")
+        next: "use four words that are hard to guess")
     }
     guard bytes.count <= Limits.passphraseBytesMax, !bytes.contains(0), !bytes.contains(UInt8(ascii: "\n"))
     else {
@@ -25,7 +25,7 @@ public final class Passphrase: Hashable, Sendable {
     secret = try SecretBuffer(taking: &bytes)
   }
 
-  /// The first line of a file, a pipe too; `-` is standard input.
+  /// Reads the first line of a file or pipe; `-` is standard input.
   package convenience init(file: String) throws {
     let descriptor = file == "-" ? dup(STDIN_FILENO) : open(file, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw Self.unreadable(file) }
@@ -42,10 +42,10 @@ public final class Passphrase: Hashable, Sendable {
     try self.init(&line)
   }
 
-  /// Reads byte by byte, so that what follows the line is left for others. The caller wipes it.
+  /// Reads byte by byte, so that the rest of the input stays unread. The caller wipes the result.
   private static func firstLine(_ descriptor: Int32, _ file: String) throws -> [UInt8] {
     var line: [UInt8] = []
-    // No growth, which would leave a copy behind.
+    // Growing the array would leave an unwiped copy behind.
     line.reserveCapacity(Limits.passphraseBytesMax + 2)
     var byte: UInt8 = 0
     while line.count <= Limits.passphraseBytesMax {
@@ -73,39 +73,39 @@ public final class Passphrase: Hashable, Sendable {
     left.secret.equals(right.secret)
   }
 
-  /// By identity only: a hash of the words would say something about them.
+  /// Adds nothing to the hash, which would reveal something about the words.
   public func hash(into hasher: inout Hasher) {}
 }
 
-/// Where the passphrase of a sealed key file comes from.
+/// A source of passphrases for sealed key files.
 public struct PassphraseSource: Sendable {
-  /// Gives a passphrase to try on a key file; nil if there is none, or no other than those given before.
+  /// Returns a passphrase to try on a key file; nil if there is none that was not tried before.
   ///
   /// `attempt` counts from 0 for each file.
   package let passphrase: @Sendable (_ file: String, _ attempt: Int) throws -> Passphrase?
 
-  /// Asks a closure for the passphrase of a file; see ``Home/init(path:passphrases:)``.
+  /// Creates a source that calls a closure for the passphrase of a file; see ``Home/init(path:passphrases:)``.
   ///
-  /// `attempt` counts from 0 for each file; nil ends the asking.
+  /// `attempt` counts from 0 for each file; nil ends the attempts.
   public init(_ passphrase: @escaping @Sendable (_ file: String, _ attempt: Int) throws -> Passphrase?) {
     self.passphrase = passphrase
   }
 
-  /// From the file that `WAYMARK_PASSPHRASE_FILE` names: for services, where nobody can be asked.
+  /// The file in `WAYMARK_PASSPHRASE_FILE`, for services that run without a terminal.
   public static let environment = PassphraseSource { _, attempt in
     guard attempt == 0, let file = environmentFile else { return nil }
     return try Passphrase(file: file)
   }
 
-  /// Nobody to ask.
+  /// A source without any passphrase.
   static let none = PassphraseSource { _, _ in nil }
 
-  /// What `WAYMARK_PASSPHRASE_FILE` says.
+  /// The value of `WAYMARK_PASSPHRASE_FILE`; nil if it is empty or not set.
   package static var environmentFile: String? {
     ProcessInfo.processInfo.environment["WAYMARK_PASSPHRASE_FILE"].flatMap { $0.isEmpty ? nil : $0 }
   }
 
-  /// One that is known already, else what another source gives.
+  /// A source that tries a known passphrase first, then those of another source.
   package static func first(_ known: Passphrase?, then other: PassphraseSource) -> PassphraseSource {
     guard let known else { return other }
     return PassphraseSource { file, attempt in
@@ -115,9 +115,9 @@ public struct PassphraseSource: Sendable {
 }
 
 extension Passphrase {
-  /// Takes the bytes of one line of text over, and wipes the array.
+  /// Creates a passphrase from the bytes of one line of text, and wipes the array.
   ///
-  /// - Throws: ``WaymarkError`` with the code `bad_passphrase` if they are too few or too many.
+  /// - Throws: ``WaymarkError`` with the code `bad_passphrase` if there are too few or too many.
   public convenience init(wiping bytes: inout [UInt8]) throws {
     try self.init(&bytes)
   }

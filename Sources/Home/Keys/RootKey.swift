@@ -2,13 +2,13 @@ package import Membership
 package import Sodium
 import Wire
 
-/// The circle's root key: the one that founds, and that helps when no admin can.
+/// The circle's root key, which founds the circle and acts if no admin can.
 package enum RootKey {
-  /// Reads it from a file, else from the home, and sees that it is the one of the circle.
+  /// Reads the key from a file, or from the home without one, and checks that it is the circle's.
   ///
   /// - Parameters:
-  ///   - passphrases: asked if the file is sealed.
-  ///   - purpose: what it is needed for, as the beginning of a sentence.
+  ///   - passphrases: the source of the passphrase if the file is sealed.
+  ///   - purpose: the reason why it is needed, as the beginning of a sentence.
   package static func read(
     _ path: String?, at home: Home, of circle: Circle, _ passphrases: PassphraseSource, for purpose: String
   ) throws -> SigningKey {
@@ -37,5 +37,5 @@ package enum RootKey {
     try KeyFile.create(secrets, .root, at: path)
   }
 
-  private static let nameIt: Step = "name the file that holds it: --root-key FILE"
+  private static let nameIt: Step = "specify the file that holds it: --root-key FILE"
 }

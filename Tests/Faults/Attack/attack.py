@@ -1,9 +1,9 @@
-"""Fifty connections against one node of two: what its honest peer feels, and what the node spends.
+"""Fifty hostile connections to one of two nodes: the effect on its honest peer, and the cost to the node.
 
-The attackers need the same processor. What that alone does is seen by letting them attack a node of another circle
-first: `elsewhere`.
+The attackers share the processor. To see the effect of that alone, they attack a node of another circle first:
+`elsewhere`.
 
-`costly` measures one hostile member that brings few sets, each of which costs much: `costly.py`.
+`costly` measures one hostile member that sends few but expensive sets: `costly.py`.
 """
 
 import json
@@ -32,7 +32,7 @@ SETTLE_SECONDS = 8
 
 
 class Peer(nodes.Node):
-    """A device that joined another's circle, and serves."""
+    """A device that joined another device's circle and serves."""
 
     def __init__(self, name, founder):
         self.founder = founder
@@ -48,7 +48,7 @@ class Peer(nodes.Node):
 
 
 class Gauge:
-    """What a process has used."""
+    """Processor time, memory and descriptors of a process."""
 
     def __init__(self, process):
         self.folder = pathlib.Path(f"/proc/{process.pid}")
@@ -78,7 +78,7 @@ class Gauge:
 
 
 class Control:
-    """The node's control socket, kept open: no process is started for a write."""
+    """The node's control socket, kept open so that a write starts no process."""
 
     def __init__(self, home):
         self.socket = socket.socket(socket.AF_UNIX)
@@ -93,7 +93,7 @@ class Control:
 
 
 def latency(control, reader, value):
-    """Milliseconds from a write here to its being in the other's copy of the settings."""
+    """Milliseconds from a write here until the other node's settings contain it."""
     start = time.monotonic()
     control.ask("settings.set", key="attack", value=value)
     copy = reader.home / "settings.json"
@@ -104,7 +104,7 @@ def latency(control, reader, value):
 
 
 def measure(alice, bob, label):
-    """The latencies of writes in both directions, one after the other."""
+    """Latencies of writes in both directions, one after another."""
     controls = Control(alice.home), Control(bob.home)
     times = []
     for number in range(WRITES):
@@ -117,7 +117,7 @@ def measure(alice, bob, label):
 def wait_in_sync(alice, bob):
     end = time.monotonic() + 30
     while not any(row["state"] == "in_sync" for row in alice.json("peers")["peers"]):
-        assert time.monotonic() < end, "the two never were in sync"
+        assert time.monotonic() < end, "the two nodes never got in sync"
         time.sleep(0.2)
     (bob.home / "settings.json").exists() or bob.command("settings", "set", "attack", "none")
     end = time.monotonic() + 30
@@ -127,7 +127,7 @@ def wait_in_sync(alice, bob):
 
 
 def attackers(alice):
-    """Processes that attack until they are ended: strangers in one, each hostile member in its own."""
+    """Attacking processes that run until stopped: one for all strangers, and one per hostile member."""
     hostile = members.recruit(alice) if members else []
     count = 50 - len(hostile)
     found = [(strangers.attack, (alice.address, count))]
@@ -142,7 +142,7 @@ def row(name, times):
 
 
 def elsewhere(alice, bob, other):
-    """The latencies while a node of another circle is attacked on the same machine."""
+    """Latencies while a node of another circle is attacked on the same machine."""
     processes = attackers(other)
     for each in processes:
         each.start()
@@ -206,13 +206,13 @@ def verdict(calm, noise, attacked, before, during, after, alive):
     failures = []
     if not alive:
         failures.append("a node died")
-    # Where the machine is busy with the attackers themselves, the comparison is with that.
+    # If the attackers alone keep the machine busy, latency is compared with that.
     if statistics.median(attacked) >= max(5 * statistics.median(calm), 2 * statistics.median(noise)):
-        failures.append("the latency rose five times or more")
+        failures.append("latency rose fivefold or more")
     if max(during[0], after[0]) - before[0] >= 64:
         failures.append("the memory rose by 64 MB or more")
     if after[1] > before[1] + 2:
-        failures.append("descriptors were left behind")
+        failures.append("descriptors leaked")
     for failure in failures:
         print("FAILED: " + failure)
     return 1 if failures else 0
@@ -221,7 +221,7 @@ def verdict(calm, noise, attacked, before, during, after, alive):
 # Costly sets
 
 COSTLY_SECONDS = 120
-# What an honest change may take at the worst, whatever one member brings.
+# The longest that an honest change may take, whatever one member sends.
 COSTLY_MILLISECONDS_MAX = 5_000
 
 
@@ -230,7 +230,7 @@ def sets_at(node):
 
 
 def measure_costly(alice, bob, name, count, label):
-    """What changes from Alice to Bob take until both hold all that the attacker brings, and what both spend."""
+    """Latency of changes from Alice to Bob until both hold everything from the attacker, and the cost to both."""
     process, brought = costly.attack(alice, name, count)
     before = sets_at(alice)
     gauges = Gauge(alice.process), Gauge(bob.process)
@@ -244,7 +244,7 @@ def measure_costly(alice, bob, name, count, label):
         alice.json("status")
         replies.append((time.monotonic() - asked) * 1_000)
         wanted = before + brought + len(times)
-        # With what the honest changes declare of all that they have seen there are more.
+        # The honest changes declare what they have seen, which adds sets.
         if brought and min(sets_at(alice), sets_at(bob)) >= wanted or not brought and time.monotonic() > begun + 20:
             done = time.monotonic() - begun
             break
@@ -252,7 +252,7 @@ def measure_costly(alice, bob, name, count, label):
     process.kill()
     process.join()
     spent = [each.seconds - start for each, start in zip(gauges, used)]
-    ended = f"{done:6.1f} s until both held all" if done else f"NOT ALL AFTER {COSTLY_SECONDS} s"
+    ended = f"{done:6.1f} s until both held everything" if done else f"INCOMPLETE AFTER {COSTLY_SECONDS} s"
     print(f"{name:<18} {brought:6} sets   changes: median {statistics.median(times):7.1f} ms, most {max(times):7.1f} ms"
           f"   status: most {max(replies):7.1f} ms   {ended}   CPU {spent[0]:5.1f} s and {spent[1]:5.1f} s", flush=True)
     return max(times), done is not None
@@ -268,7 +268,7 @@ def run_costly():
         for number, (name, count) in enumerate(costly.ATTACKS):
             most, is_done = measure_costly(alice, bob, name, count, f"costly-{number}")
             if most > COSTLY_MILLISECONDS_MAX or not is_done:
-                failures.append(f"{name}, {count}: honest changes had to wait")
+                failures.append(f"{name}, {count}: honest changes were delayed")
         if not (alice.is_alive() and bob.is_alive()):
             failures.append("a node died")
     finally:

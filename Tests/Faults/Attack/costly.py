@@ -1,6 +1,6 @@
-"""Valid sets that cost a node as much as they can: by members without premium, in the settings lane.
+"""Valid sets that are as expensive as possible for a node, from members without premium, in the settings lane.
 
-Each attack is measured by what an honest change from Alice to Bob takes meanwhile. Only Alice is attacked.
+Each attack is measured by the latency of an honest change from Alice to Bob. Only Alice is attacked.
 """
 
 import multiprocessing
@@ -21,7 +21,7 @@ PER_MESSAGE = 500
 
 
 def set_of(client, value, record=RECORD, incarnation=None, sequence=1, previous=None):
-    # The last 16 bits of a clock count: no two sets are of the same time.
+    # The last 16 bits of a clock are a counter, so no two sets have the same time.
     clock = (milliseconds() << 16) + int.from_bytes(os.urandom(2), "big")
     return seal(
         client.key, client.circle.id, incarnation or os.urandom(16), SETTINGS, sequence, previous, clock, [],
@@ -34,7 +34,7 @@ def concurrent_writes(client, count):
 
 
 def branches(client, count):
-    """One log that forks after its first set as often as possible."""
+    """One log with as many forks as possible after its first set."""
     incarnation = os.urandom(16)
     first = set_of(client, "first", incarnation=incarnation)
     time.sleep(0.01)
@@ -48,7 +48,7 @@ def push(session, sets):
 
 
 def repeat_heads(session):
-    """The same 8,192 tips of one log, as fast as the line carries them."""
+    """The same 8,192 tips of one log, as fast as the connection allows."""
     incarnation = os.urandom(16)
     tips = [[session.client.device, incarnation, 2, os.urandom(32), 0] for _ in range(8_192)]
     message = encode([HEADS, SETTINGS, False, tips])
@@ -57,7 +57,7 @@ def repeat_heads(session):
 
 
 def bring(client, sets):
-    """What the attacker's process does: it goes on until it is ended."""
+    """The attacker's process; runs until it is stopped."""
     os.nice(10)
     while True:
         try:
@@ -80,7 +80,7 @@ def recruit(node, name):
 
 
 def attack(node, name, count):
-    """A process that is ready to attack, and how many sets it brings."""
+    """A process that is ready to attack, and the number of sets that it sends."""
     client = recruit(node, name)
     sets = {"concurrent writes": concurrent_writes, "branches": branches}.get(name, lambda *_: None)(client, count)
     process = multiprocessing.Process(target=bring, args=(client, sets), daemon=True)

@@ -1,4 +1,4 @@
-"""Members that turned hostile: they have keys and certificates, and use them against the circle."""
+"""Members that have become hostile: they use their keys and certificates against the circle."""
 
 import os
 import time
@@ -13,7 +13,7 @@ from statement import LOG_CUT, Statement
 
 
 def recruit(node):
-    """Four members and what each will do."""
+    """The four members and their attacks."""
     hostile = []
     for kind in (repeat_sets, flood_statements, promise, ask_and_say):
         client = Client(kind.__name__)
@@ -24,7 +24,7 @@ def recruit(node):
 
 
 def repeat_sets(session):
-    """One good set, as fast as the line carries it."""
+    """One valid set, as fast as the connection allows."""
     raw = session.client.write(SETTINGS, session.client.setting("mallory", os.urandom(4).hex()))
     message = encode([SETS, SETTINGS, [raw.wire] * 1_000])
     while True:
@@ -32,7 +32,7 @@ def repeat_sets(session):
 
 
 def flood_statements(session):
-    """New statements without end: each counts, and each would have to be passed on."""
+    """New statements without end: each counts and has to be forwarded."""
     number = milliseconds()
     while True:
         statements = []
@@ -45,7 +45,7 @@ def flood_statements(session):
 
 
 def promise(session):
-    """Heads of everybody's logs that nobody has, one list after the other, and nothing when asked."""
+    """Announces heads that no device has, for all logs, one list after another, and delivers nothing when asked."""
     while True:
         heads = [[device, os.urandom(16), 1_000_000, os.urandom(32), 0]
                  for device in list(session.client.circle.chains()) for _ in range(200)]
@@ -53,7 +53,7 @@ def promise(session):
 
 
 def ask_and_say(session):
-    """Small messages that cost an answer."""
+    """Small messages that need an answer."""
     token = 0
     lie = [0] + 3 * [os.urandom(32)]
     while True:
@@ -66,8 +66,8 @@ def ask_and_say(session):
 
 
 def attack(client, name):
-    """Comes back whenever it is sent away."""
-    os.nice(10)  # The processor time that an attacker needs is not what it takes from a node.
+    """Reconnects whenever it is closed."""
+    os.nice(10)  # The attacker's own processor time must not slow the node down.
     behaviour = globals()[name]
     while True:
         try:

@@ -1,4 +1,4 @@
-"""Those who can reach the port and have proven nothing: no packages needed."""
+"""Strangers: they can reach the port and have proven nothing. Needs no packages."""
 
 import os
 import random
@@ -31,13 +31,13 @@ def silent(connection):
 
 
 def half_open(connection):
-    """Begins a handshake that is in order, and says no more."""
+    """Begins a valid handshake and sends nothing more."""
     connection.sendall(SESSION + struct.pack(">H", 32) + os.urandom(32))
     until_closed(connection)
 
 
 def almost(connection):
-    """Sends all of the longest message 3 but its last byte."""
+    """Sends the longest message 3 without its last byte."""
     connection.sendall(SESSION + struct.pack(">H", 32) + os.urandom(32))
     connection.recv(98)
     connection.sendall(struct.pack(">H", 6_208) + os.urandom(6_207))
@@ -45,7 +45,7 @@ def almost(connection):
 
 
 def slow(connection):
-    """A byte every half second."""
+    """Sends a byte every half second."""
     for byte in SESSION + struct.pack(">H", 32) + os.urandom(32):
         connection.sendall(bytes([byte]))
         time.sleep(0.5)
@@ -58,7 +58,7 @@ def garbage(connection):
 
 
 def false_proof(connection):
-    """Makes the node compute all it can be made to compute."""
+    """Makes the node compute as much as a stranger can."""
     connection.sendall(SESSION + struct.pack(">H", 32) + os.urandom(32))
     connection.recv(98)
     connection.sendall(struct.pack(">H", 200) + os.urandom(200))
@@ -97,7 +97,7 @@ def again_and_again(address, kind):
 
 
 def attack(address, count):
-    """Keeps so many connections busy, of all kinds, for ever."""
+    """Keeps the given number of connections of all kinds busy for ever."""
     os.nice(10)
     for number in range(count):
         kind = KINDS[number % len(KINDS)]

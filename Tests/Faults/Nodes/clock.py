@@ -1,9 +1,10 @@
-"""Clocks of devices jump by up to ten years, between starts and while nodes run. For debug builds alone.
+"""Device clocks jump by up to ten years, between starts and while nodes run. Debug builds only.
 
     run clock [JUMPS [SEED]]
 
-Own writes are never refused. Nobody shows what is dated past the drift bound; it waits, folds when its time comes,
-and is cured by `restamp`. A clock that is behind takes nothing in that is dated past its own bound either.
+Local writes are never rejected. No device shows a change dated beyond the drift bound: it is parked, folds when its
+time comes, and can be corrected by `restamp`. A device whose clock is behind also parks changes dated beyond its
+own bound.
 """
 
 import random
@@ -16,7 +17,7 @@ from stage import Circle, Device, Failure, check, eventually, stage, told
 
 DRIFT = 10 * 60
 MINUTE, HOUR, DAY, YEAR = 60, 3_600, 86_400, 365 * 86_400
-# The first are those of a short run.
+# A short run uses the first of these.
 JUMPS = (HOUR, -10 * YEAR, 10 * YEAR, -HOUR, 9 * MINUTE, -YEAR, YEAR, 12 * MINUTE, -9 * MINUTE, DAY, -DAY, 30 * DAY)
 
 
@@ -49,8 +50,8 @@ class Clock:
             verdict = node.ask("verify", deep=True)
             check(verdict["ok"], f"{node.name} is damaged: {verdict}")
         print(
-            f"clock jumps {self.jumps}, of which between starts {self.restarts}, dated anew {self.restamped}, "
-            f"refused 0, shown before their time 0, {time.monotonic() - begun:.0f} s")
+            f"clock jumps {self.jumps}, of which between starts {self.restarts}, restamped {self.restamped}, "
+            f"rejected 0, shown before their time 0, {time.monotonic() - begun:.0f} s")
 
     def once(self, node, seconds):
         others = [each for each in self.nodes if each is not node]
@@ -60,12 +61,13 @@ class Clock:
         if seconds > DRIFT:
             self.waits(others, mine, f"{node.name} is {seconds} s ahead")
             self.jump(node, 0)
-            # Its own log goes on from where it is: that is not refused either, and waits as well.
+            # The device continues its own log from there: these writes are not rejected either, and are parked as
+            # well.
             later = self.write(node)
             self.waits(others, later, f"{node.name} was {seconds} s ahead")
-            eventually(lambda: f"{node.name} can date anew: {told(node.ask('status'))}", lambda: self.restamp(node), 30)
+            eventually(lambda: f"{node.name} can restamp: {told(node.ask('status'))}", lambda: self.restamp(node), 30)
         elif seconds < 0:
-            # The others' logs may be ahead already, by less than the bound: so from here a little less may be too much.
+            # Other logs may already be ahead by less than the bound, so a smaller jump may exceed it.
             if seconds < -DRIFT:
                 self.waits([node], theirs, f"{node.name} is {-seconds} s behind")
             self.jump(node, 0)
@@ -88,21 +90,21 @@ class Clock:
             node.jump(seconds)
 
     def write(self, node):
-        """Never refused, whatever the clock says."""
+        """Never rejected, whatever the clock shows."""
         self.number += 1
         name = f"{node.name} {self.number}"
         try:
             node.ask("trip.add", fields=[["name", name]])
         except Refusal as refusal:
             ahead = node.file.read_text().strip()
-            raise Failure(f"{node.name} may not write with its clock {ahead} s ahead: {refusal}") from None
+            raise Failure(f"{node.name} was not allowed to write with its clock {ahead} s ahead: {refusal}") from None
         return name
 
     def names(self, node):
         return {trip["name"] for trip in node.ask("trip.list")["trips"]}
 
     def waits(self, nodes, name, why):
-        """The set has come, and is not shown."""
+        """The set has arrived and is not shown."""
         for node in nodes:
             eventually(lambda: f"{node.name} has {name} waiting for its time, as {why}: {told(node.ask('status'))}",
                        lambda: node.ask("status")["lanes"]["records"]["parked"] > 0, 30)
@@ -112,13 +114,13 @@ class Clock:
         try:
             node.ask("restamp", yes=True)
         except Refusal:
-            # Peers that tell another time have to be connected, and to have told it.
+            # Peers with a different clock have to be connected and to have sent their time.
             return False
         self.restamped += 1
         return True
 
     def due(self):
-        """What waits folds when its time comes, without anybody's doing."""
+        """A parked set folds by itself when its time comes."""
         alice, bob, carol = self.nodes
         alice.jump(DRIFT + 15)
         name = self.write(alice)
@@ -142,7 +144,7 @@ def main():
 
 
 def is_debug(folder):
-    """Whether the program looks at the file."""
+    """Whether the program reads the clock file."""
     other = WithClock(folder, "somebody")
     other.run("init", "--name", other.name)
     other.jump(3 * DAY)

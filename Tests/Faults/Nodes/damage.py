@@ -1,14 +1,14 @@
-"""Files of a home are damaged before a start: store, write-ahead log, keys, configuration and what else lies there.
+"""Files of a home are damaged before a start: store, write-ahead log, keys, configuration and others.
 
     run damage [CASES [SEED]]
 
-Each start works, repairs, or ends with a code and a sentence that says what to do next; it never ends by a signal,
-never writes over a damaged key, and never serves anything but what was written: what an altered row of a derived table
-shows is found by `verify --deep`, and repaired unless the log is altered as well.
+Each start works, repairs, or exits with a code and a message that contains the next step; it never ends by a
+signal, never overwrites a damaged key, and never serves anything that was not written: what an altered row of a
+derived table shows is found by `verify --deep`, and repaired unless the log is altered as well.
 
 In addition, one bit of one stored change set is flipped before a revocation on another device and a restart, before the
-tables of the store are built again as an upgrade does, and before a backup and its restore. Each time nothing is missing
-but what the altered set wrote, and a peer that holds the set brings it back.
+tables of the store are rebuilt as by an upgrade, and before a backup and its restore. Each time only the
+writes of the altered set are missing, and a peer that holds the set restores them.
 """
 
 import collections
@@ -26,7 +26,7 @@ import time
 from node import BINARY
 from stage import Circle, Device, NotReady, check, eventually, stage
 
-# In parts of a hundred.
+# In percent.
 FILES = {
     "store.db": 35, "store.db-wal": 25, "store.db-shm": 4, "keys/device.key": 14, "keys/root.key": 4, "config.json": 6,
     "incarnation": 4, "settings.json": 3, "ballast": 2, "store.db.lock": 3}
@@ -66,7 +66,7 @@ class Damage:
             id = node.ask("trip.add", fields=[["name", name], ["notes", notes]])["id"].upper()
             self.truth[id] = (name, notes)
             if number == 30:
-                # What is here goes into the database, the rest stays in the write-ahead log.
+                # Everything up to here is moved to the database, the rest stays in the write-ahead log.
                 node.end()
                 node.start()
         for key in ("units", "theme"):
@@ -78,7 +78,7 @@ class Damage:
     def once(self, number):
         home = self.folder / f"case-{number}"
         shutil.copytree(self.good, home, ignore=shutil.ignore_patterns("*.sock"))
-        # A copy has another place on the disk; the incarnation follows it, which is no matter here.
+        # A copy is detected by its position on the disk and gets a new incarnation; that does not matter here.
         name = self.rng.choices(list(FILES), list(FILES.values()))[0]
         harm = self.rng.choice(HARMS)
         path = home / name
@@ -90,7 +90,7 @@ class Damage:
         self.outcomes[f"{name} {outcome}"] += 1
         for each, bytes in keys.items():
             path = home / "keys" / each
-            check(path.exists() and path.read_bytes() == bytes, f"{case}: the key {each} is not as it was")
+            check(path.exists() and path.read_bytes() == bytes, f"{case}: the key {each} has changed")
         shutil.rmtree(home)
 
     def serve(self, home, case):
@@ -100,8 +100,8 @@ class Damage:
         except NotReady as ended:
             said = node.log.read_text()
             check(ended.code in CODES, f"{case}: ended with {ended.code}: {said[-500:]}")
-            check("waymark:" in said, f"{case}: ended without a sentence: {said[-500:]}")
-            check("Next:" in said, f"{case}: says no next step: {said[-500:]}")
+            check("waymark:" in said, f"{case}: exited without a message: {said[-500:]}")
+            check("Next:" in said, f"{case}: names no next step: {said[-500:]}")
             check(not any(leak in said for leak in LEAKS), f"{case}: says {said[-500:]}")
             self.tools(home, case)
             return f"refused {ended.code}"
@@ -114,11 +114,11 @@ class Damage:
         return "served"
 
     def compare(self, node, case):
-        """Only what was written is served; what is not served is told of, or was not durable."""
+        """Only written data is served; missing data is reported, or was not durable."""
         try:
             trips = {trip["id"].upper(): trip for trip in node.ask("trip.list")["trips"]}
             found = {id: (trip["name"], node.ask("trip.show", id=id)["notes"]) for id, trip in trips.items()}
-        except Exception as error:  # noqa: BLE001: a refusal, or the node has ended
+        except Exception as error:  # noqa: BLE001: the command was rejected, or the node has ended
             code = node.process.wait(10) if "hung up" in str(error) else 0
             check(code in CODES, f"{case}: ended with {code}: {node.last_words()}")
             check("store_" in str(error) or "can't be" in str(error) or code == 1, f"{case}: {error}")
@@ -127,23 +127,23 @@ class Damage:
         if altered:
             verdict = node.ask("verify", deep=True, repair=True)
             places = {finding["place"] for finding in verdict["findings"]}
-            check(places, f"{case}: serves what was not written, and verify --deep finds nothing: {altered}")
+            check(places, f"{case}: serves data that was not written, and verify --deep finds nothing: {altered}")
             if verdict["ok"]:
                 trips = node.ask("trip.list")["trips"]
                 found = {trip["id"].upper(): (trip["name"], node.ask("trip.show", id=trip["id"])["notes"])
                          for trip in trips}
                 altered = {id: value for id, value in found.items() if self.truth.get(id) != value}
-                check(not altered, f"{case}: still serves what was not written after a repair: {altered}")
+                check(not altered, f"{case}: still serves data that was not written after a repair: {altered}")
             else:
                 check("log" in places or "file" in places, f"{case}: the repair did not help: {verdict}")
         if len(found) < len(self.truth):
-            # Sets in a damaged write-ahead log look as if they had never been written; the peers have them.
+            # Sets lost with a damaged write-ahead log look as if they had never been written; peers still have them.
             check("wal" in case or "shm" in case or node.ask("verify", deep=True)["ok"] is False,
-                  f"{case}: {len(self.truth) - len(found)} trips are gone without a word")
+                  f"{case}: {len(self.truth) - len(found)} trips are missing without a report")
         node.end()
 
     def tools(self, home, case):
-        """What a person would type next says something sensible too."""
+        """The commands that a person would type next also give a sensible message."""
         for words in (["verify", "--deep"], ["status"], ["doctor"]):
             done = subprocess.run([BINARY, "--home", str(home), *words], capture_output=True, text=True, timeout=60,
                                   env=self.node.environment, stdin=subprocess.DEVNULL)
@@ -152,10 +152,11 @@ class Damage:
             check(not any(leak in done.stderr for leak in LEAKS), f"{case}: `{words[0]}` says {done.stderr}")
 
 
-    # One bit of one change set.
+    # A single flipped bit in a change set.
 
     def revocation(self, number):
-        """A bit flipped on one device of three, then another one is revoked elsewhere, then the device starts again."""
+        """A bit is flipped on one of three devices, another device is revoked elsewhere, and the first one
+        restarts."""
         case = f"flip and revocation {number}"
         folder = self.folder / f"revocation-{number}"
         folder.mkdir()
@@ -165,7 +166,7 @@ class Damage:
                 for each in range(4):
                     node.ask("trip.add", fields=[["name", f"{node.name} {each}"], ["notes", "notes " * 20]])
             circle.settle()
-            # What Alice does not hold when she revokes Bob goes, so that Carol has to rebuild her logs.
+            # Sets that Alice does not hold when she revokes Bob are cut, so Carol has to rebuild her logs.
             alice.end()
             late = bob.ask("trip.add", fields=[["name", "late"]])["id"].upper()
             eventually(f"{case}: carol has it", lambda: late in names(carol), 30, 0.2)
@@ -185,7 +186,7 @@ class Damage:
         shutil.rmtree(folder)
 
     def upgrade(self, number):
-        """A bit flipped, then the tables are built again, as by a program with other tables."""
+        """A bit is flipped, then the tables are rebuilt, as by a version with different tables."""
         case = f"flip and upgrade {number}"
         home = self.copy(f"upgrade-{number}")
         flip_set(home / "store.db", self.rng, case)
@@ -195,13 +196,13 @@ class Damage:
         self.outcomes["flip, upgrade: served"] += 1
 
     def backup(self, number):
-        """A bit flipped, then a backup, which says so, and a restore of what is intact."""
+        """A bit is flipped; `backup` reports it, and `restore --partial` restores everything intact."""
         case = f"flip and backup {number}"
         home, file = self.copy(f"backup-{number}"), self.folder / f"{number}.waymark"
         flip_set(home / "store.db", self.rng, case)
         refused = self.command(home, "backup", str(file))
         check(refused.returncode == 7, f"{case}: `backup` ended with {refused.returncode}: {refused.stderr}")
-        check(not file.exists(), f"{case}: a backup was written without a yes")
+        check(not file.exists(), f"{case}: a backup was written without confirmation")
         made = self.command(home, "backup", "--yes", str(file))
         check(made.returncode == 0, f"{case}: `backup --yes` ended with {made.returncode}: {made.stderr}")
         whole = self.command(home, "restore", "--yes", str(file))
@@ -216,7 +217,7 @@ class Damage:
     def copy(self, name):
         home = self.folder / name
         shutil.copytree(self.good, home, ignore=shutil.ignore_patterns("*.sock"))
-        # All of the write-ahead log goes into the database.
+        # The whole write-ahead log is moved to the database.
         sql(home / "store.db", "PRAGMA wal_checkpoint(TRUNCATE)")
         return home
 
@@ -225,16 +226,16 @@ class Damage:
                               env=self.node.environment, stdin=subprocess.DEVNULL)
 
     def serve_the_rest(self, home, case):
-        """The node starts and serves all but at most one trip of what was written."""
+        """The node starts and serves all written trips but at most one."""
         node = Device(self.folder, home.name)
         node.start()
         try:
             trips = {trip["id"].upper(): trip["name"] for trip in node.ask("trip.list")["trips"]}
             missing = {id: value for id, value in self.truth.items() if trips.get(id) != value[0]}
             check(len(missing) <= 1, f"{case}: the altered set costs {len(missing)} trips: {missing}")
-            check(set(trips) <= set(self.truth), f"{case}: serves what was not written")
+            check(set(trips) <= set(self.truth), f"{case}: serves data that was not written")
             reasons = [notice["reason"] for notice in node.ask("status")["notices"]]
-            # The newest set of a log is not missed by any other: after a restore it is as if it had never been written.
+            # No other set depends on the newest set of a log: after a restore, its loss cannot be noticed.
             check("damaged_set" in reasons or len(missing) <= 1 and "backup" in case,
                   f"{case}: status does not name the altered set: {reasons}")
             node.ask("trip.add", fields=[["name", "written afterwards"]])
@@ -260,7 +261,7 @@ def sql(store, statement, *values):
 
 
 def flip_set(store, rng, case):
-    """Flips one bit of what is stored of one change set of the records lane."""
+    """Flips one bit in a stored change set of the records lane."""
     numbers = [row[0] for row in sql(
         store, "SELECT c.number FROM change_sets c JOIN branches b ON b.branch = c.branch WHERE b.lane = 1")]
     check(numbers, f"{case}: there is no change set to flip")

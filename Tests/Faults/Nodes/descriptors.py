@@ -1,8 +1,8 @@
-"""A node that may open few files meets a flood of connections: it must not spin, must not die, and must recover.
+"""A node with few file descriptors gets a flood of connections: it must not spin, must not crash, and must recover.
 
     run descriptors [SECONDS [LIMIT…]]
 
-LIMIT is how many descriptors the node may have: 32 unless others are named.
+LIMIT is how many descriptors the node may have (default 32).
 """
 
 import os
@@ -19,7 +19,7 @@ from stage import RETRIES, Circle, Failure, NotReady, check, eventually, stage
 
 
 class Flood:
-    """Connections that are opened, held, and opened again when they are closed."""
+    """Opens connections, holds them, and reopens each that is closed."""
 
     def __init__(self, address, count):
         host, _, port = address.rpartition(":")
@@ -60,7 +60,7 @@ class Flood:
 
 
 class Gauge:
-    """What a process has used so far."""
+    """Processor time that a process has used so far."""
 
     def __init__(self, process):
         self.folder = pathlib.Path(f"/proc/{process}")
@@ -81,7 +81,7 @@ class Descriptors:
         self.alice, self.bob = circle.nodes
 
     def run(self, limit):
-        """Alice has few descriptors, and hundreds of strangers at her door."""
+        """Alice has few descriptors, and hundreds of strangers connect to her."""
         alice = self.alice
         alice.end()
         alice.wrapper = ["prlimit", f"--nofile={limit}:{limit}"]
@@ -97,19 +97,19 @@ class Descriptors:
         self.meets()
         back = time.monotonic() - begun
         check(alice.process.poll() is None, f"alice ended with {alice.process.poll()}: {alice.last_words()}")
-        eventually(lambda: f"alice lets go of descriptors: {before} before, {Gauge(alice.process.pid).descriptors} now",
+        eventually(lambda: f"alice leaks descriptors: {before} before, {Gauge(alice.process.pid).descriptors} now",
                    lambda: Gauge(alice.process.pid).descriptors <= before + 2, 30)
         print(
             f"descriptors {limit}: {flood.opened} connections of strangers, {most} descriptors at most, {busy:.0f} % "
-            f"of a core, {answers[0]} commands answered and {answers[1]} not, {said} lines in the log, all well again "
+            f"of a core, {answers[0]} commands answered and {answers[1]} not, {said} lines in the log, recovered "
             f"after {back:.1f} s", flush=True)
-        check(answers[1] == 0, f"{answers[1]} of {sum(answers)} commands were not answered in the flood")
-        # It wakes up now and then, and does not run in circles: each circle would be a line or an accept.
+        check(answers[1] == 0, f"{answers[1]} of {sum(answers)} commands were not answered during the flood")
+        # The node must not spin on failing accepts: each round would add a line to the log or accept a connection.
         check(said < 200 * self.seconds, f"the log got {said} lines in {self.seconds} s")
         return busy
 
     def start_with_too_few(self):
-        """Words in place of a start that fails in the middle of something."""
+        """A limit that is too low gives a clear error, not a failure in the middle of the start."""
         for limit in (10, 14, 20, 31):
             self.alice.end()
             self.alice.wrapper = ["prlimit", f"--nofile={limit}:{limit}"]
@@ -140,7 +140,7 @@ class Descriptors:
         return self.alice.log.read_text().count("\n")
 
     def answers(self):
-        """Whether a command on a connection of its own is answered; a refusal that says why is an answer."""
+        """Whether a command on a new connection is answered; an error with a reason is an answer."""
         try:
             line = Line(self.alice)
             line.socket.settimeout(5)
@@ -153,7 +153,7 @@ class Descriptors:
             return False
 
     def meets(self):
-        """What is written on either side reaches the other."""
+        """Writes on either side reach the other."""
         self.circle.settle(40)
         Line(self.alice).ask("trip.add", fields=[["name", "after the flood"]])
         self.circle.settle(20)

@@ -1,10 +1,10 @@
-"""The disk of one node of two runs full and gets room again, over and over, while people write on both.
+"""The disk of one of two nodes runs full and gets room again, repeatedly, while people write on both nodes.
 
     run full [CYCLES [SEED]]
 
-The disk is a small tmpfs of 8 to 48 MiB. While it is full, writes are refused with the code disk_full, reading and
-sending go on, and a node that is killed starts again. When there is room, the node takes up by itself what it was
-refused, and nothing that it acknowledged is lost.
+The disk is a small tmpfs of 8 to 48 MiB. While it is full, writes are rejected with the code disk_full, reading and
+sending go on, and a killed node starts again. When there is room, the node resumes by itself, and nothing that it
+acknowledged is lost.
 """
 
 import os
@@ -25,7 +25,7 @@ SIZES = (8, 12, 16, 24, 32, 48)
 
 
 class OnSmallDisk(Device):
-    """Alice's home is a disk of its own; the others' are not."""
+    """Only Alice's home is on a separate disk."""
 
     def __init__(self, folder, name):
         super().__init__(folder, name)
@@ -72,7 +72,7 @@ class Full:
             f"{percentile(self.back, 0.5):.1f} s, p99 {percentile(self.back, 0.99):.1f} s")
 
     def write_steadily(self):
-        """The write-ahead log of people who never rest must not fill a small disk by itself."""
+        """Under constant writes the write-ahead log must not fill a small disk by itself."""
         subprocess.run(["mount", "-o", "remount,size=16m", str(self.alice.home)], check=True)
         line = Line(self.alice)
         trip = line.ask("trip.add", fields=[["name", "steady"]])["id"]
@@ -82,15 +82,16 @@ class Full:
 
     def once(self, number):
         size = SIZES[number % len(SIZES)] if self.cycles > 2 else SIZES[1 + 3 * (number % 2)]
-        # What has been written so far has to fit, with something beside it.
+        # Everything written so far has to fit, with some room to spare.
         size = max(size, 2 * used(self.alice.home) // MEBIBYTE + 8)
         subprocess.run(["mount", "-o", f"remount,size={size}m", str(self.alice.home)], check=True)
         eventually("alice writes on a disk with room", lambda: self.may_write(f"room {number}"), 30)
         if number % 2:
             self.start_on_full()
-        # A start on a full disk may have used the reserve for the note that lets own sets leave: then they wait for room.
-        eventually(lambda: f"bob is in step: {self.lacking()[:3]}", lambda: not self.lacking(), 30)
-        eventually("alice says that her disk is full", lambda: self.is_full_for_good(number), 30)
+        # A start on a full disk may have used the reserve for the note that releases own sets; then they wait for
+        # room.
+        eventually(lambda: f"bob is in sync: {self.lacking()[:3]}", lambda: not self.lacking(), 30)
+        eventually("alice reports that her disk is full", lambda: self.is_full_for_good(number), 30)
         self.look(number)
         if self.rng.random() < 0.5:
             self.restart_full(number)
@@ -104,17 +105,17 @@ class Full:
         self.arrives(number)
 
     def is_full_for_good(self, number):
-        """The first time it may be the write-ahead log that takes the room: the node gives that back by itself."""
+        """At first the write-ahead log may be what takes the room; the node frees that by itself."""
         self.fill()
         refusal = self.write_until_refused(number)
-        check(refusal.exit == 1 and "full" in refusal.message, f"it was refused with {refusal}")
+        check(refusal.exit == 1 and "full" in refusal.message, f"it was rejected with {refusal}")
         self.refused += 1
         self.fill()
         time.sleep(0.1)
         return any(notice["reason"] == "disk_full" for notice in self.alice.ask("status")["notices"])
 
     def fill(self):
-        """Not one byte is left."""
+        """Fills the disk to the last byte."""
         with open(self.filler, "ab", buffering=0) as file:
             for size in (MEBIBYTE, 4_096, 1):
                 try:
@@ -124,7 +125,7 @@ class Full:
                     pass
 
     def write_until_refused(self, number):
-        """What the journal of the store has taken already is there to be used, so the first writes may succeed."""
+        """Room that the store's journal has allocated can be used, so the first writes may succeed."""
         line = Line(self.alice)
         trip = None
         try:
@@ -140,7 +141,7 @@ class Full:
         raise Failure("alice wrote 18 MB on a disk that is full")
 
     def look(self, number):
-        """Reading works, and what was acknowledged reaches Bob."""
+        """Reading works, and acknowledged writes reach Bob."""
         check(len(self.alice.ask("trip.list")["trips"]) > 0, "no trips while the disk is full")
         eventually(lambda: f"bob has all that alice wrote before her disk was full: {self.lacking()[:3]}",
                    lambda: not self.lacking(), 30)
@@ -149,7 +150,7 @@ class Full:
         return self.journals["alice"].lost(self.bob)
 
     def restart_full(self, number):
-        """A node that is killed now starts again, and serves what it has."""
+        """A node that is killed now starts again and serves what it has stored."""
         self.killed += 1
         self.writers["alice"].rest()
         self.alice.end(signal.SIGKILL)
@@ -161,7 +162,7 @@ class Full:
         self.writers["alice"].may_write.set()
 
     def start_on_full(self):
-        """The disk has run full while the node was away: what it has held back is enough to start with."""
+        """The disk ran full while the node was not running: its ballast is enough to start."""
         self.writers["alice"].rest()
         self.alice.end()
         self.fill()
@@ -169,7 +170,7 @@ class Full:
         check(not (self.alice.home / "ballast").exists(), "alice started on a full disk without her ballast")
         check(len(self.alice.ask("trip.list")["trips"]) > 0, "no trips after a start on a full disk")
         self.filler.unlink()
-        # Without a write: the node itself looks for room.
+        # No write happens meanwhile: the node itself checks for room.
         eventually("alice holds her ballast again", (self.alice.home / "ballast").exists, 30)
         self.writers["alice"].may_write.set()
         eventually("alice writes on a disk with room", lambda: self.may_write("room again"), 30)
@@ -186,7 +187,7 @@ class Full:
             return False
 
     def arrives(self, number):
-        """What Bob wrote meanwhile comes by itself."""
+        """Alice receives by herself what Bob wrote meanwhile."""
         eventually(
             lambda: f"what bob wrote reaches alice: {told(self.alice.ask('status'))} {files(self.alice.home)}",
             lambda: any(row[0] == f"from bob {number}" for row in visible(self.alice, "trips", "name").values()), 40)
@@ -205,7 +206,7 @@ class Full:
 
 
 def files(home):
-    """What there is on the disk, and how much room is left, in KiB."""
+    """Files on the disk, and the room left in KiB."""
     status = os.statvfs(home)
     sizes = {each.name: each.stat().st_size // 1_024 for each in sorted(home.iterdir()) if each.is_file()}
     block = status.f_frsize

@@ -1,9 +1,9 @@
-"""Three nodes of one circle are killed again and again while people write; nothing acknowledged may be lost.
+"""Three nodes of one circle are killed repeatedly while people write; no acknowledged write may be lost.
 
     run kill [KILLS [SEED]]
 
-The seed decides who is killed, when, and in the middle of what. How far the node has come by then is its own, so a
-seed that fails once may have to run several times to fail again.
+The seed decides which node is killed, when, and during which operation. How far the node has come by then varies,
+so a failing seed may have to run several times to fail again.
 """
 
 import collections
@@ -26,7 +26,7 @@ CHORES = {
     "write": 50, "import_": 8, "undo": 8, "backup": 6, "stop": 8, "catch_up": 8, "restore": 4, "revoke": 4,
     "restamp": 4, "invite": 4}
 IMPORTED = 100
-# These begin the log of a device anew, which may happen sixteen times: Limits.incarnationsMax.
+# These begin a new incarnation; a device has at most sixteen: Limits.incarnationsMax.
 BEGINNING, BEGINNINGS = ("restore", "restamp"), 12
 DEEP_EACH = 50
 
@@ -59,11 +59,11 @@ class Kill:
         settled = self.finish()
         seconds = time.monotonic() - begun
         acknowledged = sum(journal.acknowledged for journal in self.journals.values())
-        print(f"in the middle of: {dict(self.chores)}; of which done before: {dict(self.outcomes)}")
+        print(f"killed during: {dict(self.chores)}; completed before the kill: {dict(self.outcomes)}")
         print(
             f"kills {self.kills}, acknowledged {acknowledged}, lost 0, {seconds:.0f} s, back after p50 "
             f"{percentile(self.back, 0.5) * 1_000:.0f} ms, p99 {percentile(self.back, 0.99) * 1_000:.0f} ms, "
-            f"agreed {settled:.1f} s after the last")
+            f"in sync {settled:.1f} s after the last")
 
     # MARK: One kill
 
@@ -87,7 +87,7 @@ class Kill:
         self.inspect(victim)
 
     def inspect(self, victim):
-        """No write that this node acknowledged is lost; all nodes run, all people are well."""
+        """No write that this node acknowledged is lost; all nodes run, and all writers have succeeded."""
         lost = self.journals[victim.name].lost(victim)
         check(not lost, f"after kill {self.number} {victim.name} has lost {len(lost)} writes: {lost[:5]}")
         for node in self.nodes:
@@ -102,7 +102,8 @@ class Kill:
         time.sleep(self.rng.uniform(least, most))
 
     def during(self, name, body, most=0.04):
-        """Lets `body` begin, and comes back some moment later, done or not: `most` is about how long it takes."""
+        """Starts `body` and returns a moment later, whether it has finished or not; `most` is about how long it
+        takes."""
         trouble = []
 
         def work():
@@ -111,7 +112,7 @@ class Kill:
                 self.outcomes[name] += 1
             except RETRIES:
                 pass
-            except Exception as error:  # noqa: BLE001: told by the main thread
+            except Exception as error:  # noqa: BLE001: reported by the main thread
                 trouble.append(error)
 
         thread = threading.Thread(target=work, daemon=True)
@@ -120,13 +121,13 @@ class Kill:
         check(not trouble, f"{name} was refused: {trouble}")
         return thread
 
-    # MARK: What goes on when the kill comes
+    # MARK: Operations during which the kill happens
 
     def write(self, victim):
         self.moment()
 
     def import_(self, victim):
-        """All or nothing of an import is there; all once it was acknowledged."""
+        """An import is stored whole or not at all; whole once it was acknowledged."""
         prefix = f"import {self.number} {uuid.uuid4().hex[:6]}"
         path = self.folder / f"import-{self.number}.json"
         path.write_text(traveling_snails(prefix, IMPORTED))
@@ -149,7 +150,7 @@ class Kill:
                 self.journals[victim.name].note("import", prefix)
 
     def undo(self, victim):
-        """A trip is added, and taken back: an acknowledged undo stays."""
+        """A trip is added and undone: an acknowledged undo lasts."""
         line = Line(victim)
         id = line.ask("trip.add", fields=[["name", f"a mistake {self.number}"]])["id"].upper()
         operation = next(
@@ -173,12 +174,12 @@ class Kill:
         self.during("backup", lambda: Line(victim).ask("backup", file=str(path)))
 
     def stop(self, victim):
-        """A clean end checkpoints; the kill comes into that."""
+        """A clean stop makes a checkpoint; the kill interrupts it."""
         victim.process.send_signal(signal.SIGTERM)
         time.sleep(self.rng.uniform(0, 0.03))
 
     def catch_up(self, victim):
-        """The node has been away, and is killed while it hears what it has missed."""
+        """The node was stopped, and is killed while it catches up."""
         victim.end(signal.SIGKILL)
         other = next(node for node in self.nodes if node is not victim)
         path = self.folder / f"missed-{self.number}.json"
@@ -188,7 +189,7 @@ class Kill:
         self.moment()
 
     def restore(self, victim):
-        """An older state comes back from a backup; that is killed, and done again until it succeeds."""
+        """An older state is restored from a backup; the restore is killed and repeated until it succeeds."""
         writer = self.writers[victim.name]
         writer.rest()
         path = self.folder / f"restore-{self.number}"
@@ -202,7 +203,7 @@ class Kill:
             self.moment(0, 0.15)
             process.kill()
             self.outcomes["restore"] += process.wait() == 0
-            # A command on what is there finishes the replacing, or finds all as it was.
+            # The next command finishes the replacement, or finds the old state unchanged.
             lost = victim.run("status")
             check(lost["device"], f"no device after a killed restore on {victim.name}")
         victim.run("restore", str(path), "--yes")
@@ -211,14 +212,14 @@ class Kill:
         self.moment()
 
     def revoke(self, victim):
-        """A guest that joined is taken out of the circle."""
+        """A guest that joined is revoked."""
         guest = self.guests.pop() if self.guests else self.let_in(victim)
         if guest is not None:
             self.during("revoke", lambda: Line(victim).ask("revoke", device=[guest], yes=True), 0.01)
 
     def restamp(self, victim):
-        """An hour's worth of writes from a clock that ran ahead is written again. (Only debug builds know how to be
-        ahead; elsewhere there is nothing to date anew.)"""
+        """Writes dated an hour ahead are re-authored. (Only debug builds can set the clock ahead; other builds have
+        nothing to restamp.)"""
         victim.end(signal.SIGKILL)
         victim.extra = {"WAYMARK_CLOCK_AHEAD": "3600"}
         victim.start()
@@ -232,7 +233,7 @@ class Kill:
         victim.ask("restamp", yes=True)
 
     def let_in(self, node):
-        """A device that joins and is never seen again; its name."""
+        """Joins a device that never connects again; returns its name."""
         name = f"guest{self.number}"
         guest = Node(self.folder, name)
         ticket = node.run("invite", "--role", "member", json_wanted=False)
@@ -240,7 +241,7 @@ class Kill:
         return name
 
     def invite(self, victim):
-        """The kill comes into pairing: the guest is in the circle or is told that it isn't."""
+        """The kill interrupts pairing: the guest is in the circle, or is told that it is not."""
         name = f"guest{self.number}"
         guest = Node(self.folder, name)
         ticket = victim.run("invite", "--role", "member", json_wanted=False)
@@ -258,17 +259,17 @@ class Kill:
         if code == 0:
             self.restart(victim)
             members = [member["name"] for member in victim.ask("members.list")["members"]]
-            check(name in members, f"{name} was told that it had joined, and {victim.name} does not know it")
+            check(name in members, f"{name} was told that it had joined, but {victim.name} does not know it")
             self.guests.append(name)
 
     # MARK: The end
 
     def finish(self):
-        """All agree, nothing is damaged, and whatever anybody was told is written is everywhere."""
+        """All nodes agree, nothing is damaged, and every acknowledged write is on all nodes."""
         settled = self.circle.settle(120)
         sound(self.nodes, self.journals)
         found = [exports(node) for node in self.nodes]
-        check(found.count(found[0]) == len(found), "the nodes export different things")
+        check(found.count(found[0]) == len(found), "the exports of the nodes differ")
         for node in self.nodes:
             node.end()
         return settled

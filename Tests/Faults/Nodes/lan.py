@@ -1,8 +1,8 @@
-"""Nodes that find each other on one network by themselves, and a stranger on it who listens, repeats and floods.
+"""Nodes that find each other on one network by themselves, and a stranger who listens, replays and floods.
 
     run lan [SEED]
 
-Each device is in a network of its own on one bridge, started without an address of any other.
+Each device has its own network on a shared bridge and starts without an address of any other.
 """
 
 import ctypes
@@ -48,7 +48,7 @@ def lay_wires():
 
 
 class Finding(Device):
-    """A device that listens on any port of a network of its own and looks for the others."""
+    """A device that listens on any port of its own network and looks for the others."""
 
     def __init__(self, folder, name):
         super().__init__(folder, name)
@@ -71,7 +71,7 @@ class Finding(Device):
         check(ready[:1] == ["ready"], f"{self.name} is not ready: {self.last_words()}")
 
     def cpu_seconds(self):
-        """Of the process, in user and system mode."""
+        """Processor time in user and system mode."""
         fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -81,7 +81,7 @@ class Finding(Device):
 
 
 class Ear:
-    """Everything that reaches a machine of the network, as frames."""
+    """Captures every frame that reaches a machine of the network."""
 
     def __init__(self, name):
         with InNetworkOf(name):
@@ -117,7 +117,7 @@ class Ear:
         return found
 
     def dials_to(self, host):
-        """Connections that somebody has begun to an address."""
+        """Connection attempts to an address."""
         packed = socket.inet_aton(host)
         return [frame for _, frame in self.frames
                 if frame[12:14] == b"\x08\x00" and frame[23] == 6 and frame[30:34] == packed and frame[47] & 2]
@@ -133,7 +133,7 @@ def enter(network):
 
 
 class InNetworkOf:
-    """What a thread does meanwhile it does in another network."""
+    """Runs the current thread in another network."""
 
     def __init__(self, name):
         self.name = name
@@ -150,7 +150,7 @@ class InNetworkOf:
 
 
 def raw_datagram(source, target, payload):
-    """IPv4 and UDP by hand, so that a source can be claimed that is another's."""
+    """Builds IPv4 and UDP by hand, so that the source address can be forged."""
     length = 8 + len(payload)
     udp = struct.pack("!HHHH", 40000, PORT, length, 0) + payload
     return struct.pack("!BBHHHBBH4s4s", 0x45, 0, 20 + length, 0, 0, 64, 17, 0,
@@ -179,10 +179,10 @@ class Scene:
         for node in self.circle.nodes:
             node.start()
 
-    # MARK: What has to hold
+    # MARK: Requirements
 
     def addresses_are_not_needed(self):
-        """All were somewhere else before, on other ports."""
+        """All devices had other addresses and ports before."""
         for number, node in enumerate(self.circle.nodes, 41):
             node.end()
             address(node.name, f"10.77.0.{number}")
@@ -194,13 +194,13 @@ class Scene:
         return seconds
 
     def moves_are_followed(self):
-        """A running node gets another address; nobody is told."""
+        """A running node gets another address, and no other node is told."""
         address("bob", "10.77.0.99")
         self.bob.run("trip", "add", f"name=Moved {self.rng.random()}")
         return self.settle("all agree after bob moved")
 
     def link_local_is_enough(self):
-        """No address that anybody has given out is left."""
+        """None of the addresses that devices have announced is in use any more."""
         for node in self.circle.nodes:
             node.end()
             address(node.name, None)
@@ -218,10 +218,10 @@ class Scene:
         since = time.monotonic()
         time.sleep(4)
         said = ear.beacons(since)
-        check(not said, f"{len(said)} beacons while everybody was connected")
+        check(not said, f"{len(said)} beacons while all devices were connected")
 
     def strangers_learn_nothing(self, ear):
-        """Whatever a stranger has captured holds nothing of who is who."""
+        """Captured beacons reveal nothing about who is who."""
         secret = [node.name.encode() for node in self.circle.nodes]
         for node in self.circle.nodes:
             status = node.ask("status")
@@ -241,26 +241,27 @@ class Scene:
         return len(beacons)
 
     def strangers_change_nothing(self, ear):
-        """What was captured, once more: as it was, from the stranger's own address, and with bits changed."""
+        """Replays captured beacons: unchanged, from the stranger's own address, and with flipped bits."""
         captured = [(source, datagram) for _, _, source, datagram in ear.beacons() if "." in source]
-        # Once each may still be news to a node that was not there.
+        # Each may be new once to a node that was not running.
         self.repeat(captured)
         before = [node.counted("beacons_believed_total") for node in self.circle.nodes]
         self.repeat(captured)
         after = [node.counted("beacons_believed_total") for node in self.circle.nodes]
-        check(before == after, f"repeated beacons were believed: {before}, {after}")
-        check(not ear.dials_to("10.77.0.4"), "somebody dialled the stranger")
+        check(before == after, f"replayed beacons were accepted: {before}, {after}")
+        check(not ear.dials_to("10.77.0.4"), "a device dialled the stranger")
         return len(captured[-REPEATED:]) * 3
 
     def restarts_forget_no_beacon(self, ear):
-        """Nobody else is there, and a stranger repeats what bob has heard before he was restarted."""
+        """The others are stopped, and a stranger replays beacons that bob received before he was restarted."""
         captured = [(source, datagram) for _, _, source, datagram in ear.beacons() if "." in source]
         self.repeat(captured)
         for node in self.circle.nodes:
             node.end()
         self.bob.start()
         self.repeat(captured)
-        check(self.bob.counted("beacons_believed_total") == 0, "what was believed before a restart is believed after it")
+        check(self.bob.counted("beacons_believed_total") == 0,
+              "a beacon that was accepted before a restart is accepted again after it")
         self.alice.start()
         self.carol.start()
         self.settle("all agree after restarts")
@@ -279,7 +280,7 @@ class Scene:
         time.sleep(0.5)
 
     def floods_are_survived(self):
-        """Beacons that look right, as fast as a stranger can; a peer that comes is found all the same."""
+        """Well-formed beacons as fast as a stranger can send them; a peer that appears is found all the same."""
         self.bob.end()
         spent = self.alice.cpu_seconds()
         with InNetworkOf(STRANGER):
@@ -298,14 +299,14 @@ class Scene:
         return sent
 
     def reasons_are_given(self):
-        """A port that another program has, and a clock that is an hour ahead; then both are put right."""
+        """A port in use by another program, and a clock an hour ahead; then both are corrected."""
         with InNetworkOf("alice"):
             taker = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.alice.end()
         self.bob.end()
         taker.bind(("0.0.0.0", PORT))
         self.alice.start()
-        told = eventually("the port is said to be taken", lambda: self.cause("not_discovering"), 20)
+        told = eventually("the port is reported as in use", lambda: self.cause("not_discovering"), 20)
         # On the socket a step is a list of words and commands.
         check(str(PORT) in told["text"] and "no-discovery" in str(told["next"]), f"the reason is {told}")
         taker.close()
@@ -318,13 +319,13 @@ class Scene:
             inside(node.name, "ip", "link", "set", "eth0", "up")
         self.bob.start()
         self.settle("alice and bob agree", nodes=[self.alice, self.bob])
-        check(self.cause("not_discovering") is None, "a reason is given that is gone")
+        check(self.cause("not_discovering") is None, "a reason is reported that no longer holds")
         # Carol's clock is a hook of debug builds.
         if "debug" in BINARY:
-            # She can be found by beacons alone: nobody answers where she was, and she dials nobody.
+            # She can be found by beacons alone: her old address does not answer, and she dials no device.
             inside("carol", "ip", "route", "add", "blackhole", "10.77.0.1", may_fail=True)
             self.carol.start()
-            eventually("the clocks are said to differ", lambda: self.cause("clocks_differ"), 30)
+            eventually("the clocks are reported to differ", lambda: self.cause("clocks_differ"), 30)
             self.carol.end()
             inside("carol", "ip", "route", "del", "blackhole", "10.77.0.1", may_fail=True)
         del self.carol.extra["WAYMARK_CLOCK_AHEAD"]
@@ -355,7 +356,7 @@ class Scene:
         self.alice.start()
         time.sleep(3)
         check(not [source for _, _, source, _ in ear.beacons(since) if source == "10.77.0.1"],
-              "beacons of a node that was told not to")
+              "beacons from a node with discovery off")
 
 
 def play(folder, seed):
@@ -375,12 +376,12 @@ def play(folder, seed):
         scene.those_who_do_not_want_it_are_not_found(ear)
         ear.end()
         print(f"lan {seed}: found at new addresses in {new:.1f} s, after a move in {moved:.1f} s, by link-local "
-              f"addresses in {local:.1f} s; {learnt} beacons told a stranger nothing, {repeated} repeated and "
-              f"{flooded} made up did nothing")
+              f"addresses in {local:.1f} s; {learnt} beacons revealed nothing, {repeated} replayed and "
+              f"{flooded} forged ones had no effect")
 
 
 def main():
-    words = begin("nobody can be found on one")
+    words = begin("discovery can't be tested")
     if words is None:
         return
     lay_wires()

@@ -1,4 +1,4 @@
-"""Networks of their own for the devices of one run, in a namespace that goes away with it."""
+"""Separate networks for the devices of one run, in a namespace that ends with the run."""
 
 import os
 import shutil
@@ -7,7 +7,7 @@ import sys
 
 from stage import check
 
-# Whether this machine permits all that a run needs.
+# Whether this machine permits everything that a run needs.
 PROBE = """mount -t tmpfs tmpfs /run && ip netns add probe \
   && ip link add probe0 type veth peer name probe1 netns probe && ip link add probe2 type bridge"""
 
@@ -23,8 +23,8 @@ def inside(name, *words, may_fail=False):
 
 
 def begin(without):
-    """Starts this program again in a namespace. There it gives the words after the name of the run; where the right to
-    make networks is missing, it says what is not possible `without` it, and gives None."""
+    """Starts this program again in a namespace, and returns the arguments after the name of the run there. Without
+    the right to create networks it prints what is not possible `without` it and returns None."""
     if "--inside" in sys.argv:
         return [word for word in sys.argv[1:] if word != "--inside"]
     spread = ["unshare", "--mount", "--net", "--propagation", "private"]

@@ -1,8 +1,8 @@
-"""Five nodes, each in a network of its own, joined by a bridge whose links go down, lose one way, flap, and are slow.
+"""Five nodes, each in its own network, joined by a bridge whose links fail, fail one way, flap, and are slow.
 
     run partitions [ROUNDS [SEED [SECONDS]]]
 
-A seed decides what fails when. While it does people write everywhere; once all is healed everybody agrees soon.
+The seed decides what fails when. Meanwhile people write on all nodes; after healing all nodes agree soon.
 """
 
 import collections
@@ -23,7 +23,7 @@ SLOW = ("tbf", "rate", "64kbit", "burst", "4kb", "latency", "400ms")
 
 
 class InNetwork(Device):
-    """A device whose program runs in a network of its own, all its commands too."""
+    """A device whose node and commands run in their own network."""
 
     def __init__(self, folder, name):
         super().__init__(folder, name)
@@ -89,7 +89,7 @@ class Partitions:
         self.compare()
         acknowledged = sum(journal.acknowledged for journal in self.journals.values())
         print(
-            f"partitions {self.rounds}, {dict(self.faults)}, acknowledged {acknowledged}, lost 0, agreed after healing "
+            f"partitions {self.rounds}, {dict(self.faults)}, acknowledged {acknowledged}, lost 0, in sync after "
             f"p50 {percentile(self.healed, 0.5):.1f} s, p99 {percentile(self.healed, 0.99):.1f} s, "
             f"{time.monotonic() - begun:.0f} s")
 
@@ -111,14 +111,14 @@ class Partitions:
         self.heal()
         self.healed.append(self.circle.settle(60))
 
-    # MARK: What fails
+    # MARK: Faults
 
     def cut(self):
-        """Somebody's link is down."""
+        """The link of one node is down."""
         self.down(self.rng.choice(self.nodes))
 
     def split(self):
-        """Two or three of five are off, together with nobody."""
+        """Two or three of five nodes are isolated, also from each other."""
         for node in self.rng.sample(self.nodes, self.rng.choice((2, 3))):
             self.down(node)
 
@@ -127,7 +127,7 @@ class Partitions:
         self.cures.append(lambda: system("ip", "link", "set", node.port, "up"))
 
     def one_way(self):
-        """What one sends to another goes to nobody, and nobody says so; the way back is open."""
+        """Packets in one direction are dropped silently; the other direction works."""
         sender, receiver = self.rng.sample(self.nodes, 2)
         inside(sender.name, "ip", "neighbour", "replace", receiver.host, "lladdr", NOBODY, "dev", "eth0", "nud",
                "permanent")
@@ -135,7 +135,7 @@ class Partitions:
             sender.name, "ip", "neighbour", "del", receiver.host, "dev", "eth0", may_fail=True))
 
     def flap(self):
-        """A bad plug: up and down many times a second."""
+        """A bad plug: the link goes up and down many times a second."""
         node, over = self.rng.choice(self.nodes), threading.Event()
         pauses = [self.rng.uniform(0.01, 0.12) for _ in range(400)]
 
@@ -173,7 +173,7 @@ class Partitions:
 
 
 def main():
-    words = begin("there is nothing to part")
+    words = begin("partitions can't be tested")
     if words is None:
         return
     rounds = int(words[0]) if words else 20

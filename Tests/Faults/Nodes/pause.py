@@ -1,9 +1,9 @@
-"""Nodes are stopped and go on (SIGSTOP, SIGCONT) while people write; peers time out meanwhile.
+"""Nodes are paused and resumed (SIGSTOP, SIGCONT) while people write; peers time out meanwhile.
 
     run pause [CYCLES [SEED [LONGEST]]]
 
-LONGEST is how many seconds a node stands still at most; some cycles are longer than peers wait for one another, most
-are not. Afterwards every node has one session with each other node, and no acknowledged write is lost.
+LONGEST is the longest pause in seconds; some pauses are longer than peers wait for each other, most are not.
+Afterwards every node has one session with each other node, and no acknowledged write is lost.
 """
 
 import collections
@@ -18,7 +18,7 @@ from people import Journal, Writer
 from stage import Circle, check, eventually, percentile, sound, stage, told
 
 NAMES = ("alice", "bob", "carol")
-# Longer than this nobody waits for a sign of life: Limits.idleMillisecondsMax.
+# Peers give up a silent connection after this time: Limits.idleMillisecondsMax.
 PATIENCE = 60
 
 
@@ -48,15 +48,15 @@ class Pause:
         acknowledged = sum(journal.acknowledged for journal in self.journals.values())
         print(
             f"pauses {self.cycles}, longer than peers wait {self.timeouts}, acknowledged {acknowledged}, lost 0, "
-            f"double sessions 0, {time.monotonic() - begun:.0f} s, in step again after p50 "
+            f"double sessions 0, {time.monotonic() - begun:.0f} s, in sync again after p50 "
             f"{percentile(self.back, 0.5):.1f} s, p99 {percentile(self.back, 0.99):.1f} s")
 
     def once(self, number):
-        """One node or two stand still; as soon as they go on, everybody finds everybody, once."""
+        """One or two nodes are paused; after they resume, all nodes reconnect with one session each."""
         victims = self.rng.sample(self.nodes, self.rng.choice((1, 1, 2)))
         for node in victims:
             node.process.send_signal(signal.SIGSTOP)
-        # Every tenth is about as long as it may be.
+        # Every tenth pause is about as long as allowed.
         seconds = self.rng.uniform(0.75, 1) * self.longest if number % 10 == 3 else self.rng.uniform(0.05, 2)
         self.timeouts += seconds > PATIENCE
         time.sleep(seconds)
@@ -74,14 +74,14 @@ class Pause:
                 and all(peer["state"] in ("in_sync", "sending", "receiving") for peer in state["peers"])
                 for state in states)
 
-        eventually(lambda: "everybody is connected to everybody:\n" + "\n".join(map(told, states)), is_whole, 60)
+        eventually(lambda: "all nodes are connected to each other:\n" + "\n".join(map(told, states)), is_whole, 60)
         self.back.append(time.monotonic() - begun)
         for writer in self.writers:
             check(writer.trouble is None, f"in cycle {number} the {writer.name} was told: {writer.trouble!r}")
-        eventually(lambda: f"no two nodes have two sessions: {self.sockets()}", self.is_single, 20)
+        eventually(lambda: f"no two nodes have more than one session: {self.sockets()}", self.is_single, 20)
 
     def sockets(self):
-        """How many connections there are between each two of the processes."""
+        """The number of connections between each pair of processes."""
         return connections([node.process.pid for node in self.nodes])
 
     def is_single(self):
@@ -96,7 +96,7 @@ class Pause:
 
 
 def connections(processes):
-    """Established TCP connections between processes, counted once each, by the word of the system."""
+    """Established TCP connections between processes, each counted once, as the system reports them."""
     owner = {}
     for process in processes:
         for link in pathlib.Path(f"/proc/{process}/fd").iterdir():

@@ -1,7 +1,7 @@
-"""Somebody who writes at a node through its control socket, and the journal of what the node acknowledged.
+"""A writer at a node's control socket, and the journal of what the node acknowledged.
 
-The journal is outside of the node: what is in it was answered with a result, so it has to be there for ever. A write
-whose answer did not come may be there or not.
+The journal is kept outside the node: every entry was answered with a result, so the write must last. A write whose
+answer did not arrive may exist or not.
 """
 
 import json
@@ -19,7 +19,7 @@ NOTHING = ""
 
 
 class Line:
-    """A connection of its own to a node's control socket."""
+    """A separate connection to a node's control socket."""
 
     def __init__(self, node):
         self.node = node
@@ -46,7 +46,7 @@ class Line:
 
 
 class Trip:
-    """What is known of one record: the value that was acknowledged last, and all that were tried since."""
+    """The known values of a record: the last acknowledged one, and all that were tried since."""
 
     def __init__(self):
         self.value = NOTHING
@@ -60,7 +60,7 @@ class Trip:
 
 
 class Journal:
-    """What one person was told is written. Only that person writes to these records."""
+    """The writes acknowledged to one person. No other person writes to these records."""
 
     def __init__(self, path):
         self.file = open(path, "a")
@@ -74,7 +74,7 @@ class Journal:
         print(json.dumps(words), file=self.file, flush=True)
 
     def lost(self, node):
-        """What is not in a store as it should be, in words."""
+        """Describes what is wrong or missing in a store."""
         with self.lock:
             found = visible(node, "trips", "name", "notes")
             names = {row[0] for row in found.values()}
@@ -83,7 +83,7 @@ class Journal:
             for id, trip in self.trips.items():
                 if trip.is_deleted:
                     if id in found:
-                        lost.append(f"the deleted trip {id} is there again")
+                        lost.append(f"the deleted trip {id} is back")
                 elif id not in found:
                     if not trip.may_be_deleted:
                         lost.append(f"the trip {id} is gone")
@@ -93,19 +93,19 @@ class Journal:
 
 
 class Writer(threading.Thread):
-    """Writes at one node for as long as it runs, and waits while it does not."""
+    """Writes at one node while it runs, and waits while it does not."""
 
     def __init__(self, node, journal, rng, pause=0.02):
         super().__init__(daemon=True, name=f"writer at {node.name}")
         self.node, self.journal, self.rng, self.pause = node, journal, rng, pause
-        # While cleared nobody writes; `is_idle` says that nobody does.
+        # While cleared no writes start; `is_idle` says that none is under way.
         self.may_write, self.is_idle = threading.Event(), threading.Event()
         self.is_over = False
         self.refused = {}
         self.trouble = None
         self.line = None
         self.number = 0
-        # Refusals that this run brings about.
+        # Errors that this run provokes.
         self.expected = set()
 
     def run(self):
@@ -123,10 +123,10 @@ class Writer(threading.Thread):
         self.is_idle.set()
 
     def rest(self, seconds=SECONDS):
-        """Comes back when nothing is under way at the node."""
+        """Returns when nothing is under way at the node."""
         self.may_write.clear()
         if not self.is_idle.wait(seconds):
-            raise TimeoutError(f"the {self.name} waits for an answer since {seconds} seconds")
+            raise TimeoutError(f"the {self.name} has waited for an answer for {seconds} seconds")
 
     def write(self):
         try:
@@ -171,7 +171,7 @@ class Writer(threading.Thread):
         try:
             self.line.ask("trip.edit", id=id, fields=[["notes", value]])
         except Refusal:
-            # A refusal is an answer, too: nothing was written.
+            # An error is an answer, too: nothing was written.
             with self.journal.lock:
                 trip.tried.remove(value)
             raise

@@ -1,4 +1,4 @@
-"""What all of these scripts need: a folder that goes away, a circle of real nodes, and waiting that says for what."""
+"""Shared by these scripts: a temporary folder, a circle of real nodes, and waiting with a description."""
 
 import contextlib
 import pathlib
@@ -18,7 +18,7 @@ RETRIES = (HungUp, ConnectionError, FileNotFoundError, BrokenPipeError, OSError)
 
 
 class Failure(Exception):
-    """What should have been and was not."""
+    """A requirement that was not met."""
 
 
 def check(holds, what):
@@ -27,31 +27,31 @@ def check(holds, what):
 
 
 def eventually(what, holds, seconds=30.0, pause=0.05):
-    """Looks again and again until it holds; gives what held, fails with what it waited for."""
+    """Checks repeatedly until the condition holds and returns its value; fails with the description."""
     end = time.monotonic() + seconds
     while True:
         found = holds()
         if found:
             return found
         if time.monotonic() > end:
-            raise Failure(f"waited {seconds:g} seconds in vain until {what() if callable(what) else what}")
+            raise Failure(f"timed out after {seconds:g} seconds waiting until {what() if callable(what) else what}")
         time.sleep(pause)
 
 
 @contextlib.contextmanager
 def stage(name):
-    """A folder in /tmp, which stays if something went wrong."""
+    """A folder in /tmp, kept if the run failed."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix=f"wm-{name}-", dir="/tmp"))
     try:
         yield folder
     except BaseException as error:
-        print(f"failed; all that is left is in {folder}: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
+        print(f"failed; files are kept in {folder}: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
         raise
     shutil.rmtree(folder, ignore_errors=True)
 
 
 class Device(Node):
-    """A node with more in its environment, started by another program if `wrapper` names one."""
+    """A node with additional environment variables, started through `wrapper` if given."""
 
     def __init__(self, folder, name):
         super().__init__(folder, name)
@@ -77,7 +77,7 @@ class Device(Node):
 
 
 class NotReady(Failure):
-    """A node that ended in place of serving."""
+    """A node that ended instead of serving."""
 
     def __init__(self, name, code, said):
         self.code, self.said = code, said
@@ -85,9 +85,9 @@ class NotReady(Failure):
 
 
 class Circle:
-    """Nodes of one circle with premium, all of them running and syncing. `kind` makes each of them."""
+    """Nodes of one circle with premium, all running and syncing. `kind` creates each of them."""
 
-    # Premium for so long that no jump of a clock leaves it.
+    # Premium long enough that no clock jump ends it.
     validity = ("2000-01-01T00:00:00Z", "2099-01-01T00:00:00Z")
 
     def __init__(self, folder, names, kind=Device):
@@ -123,7 +123,7 @@ class Circle:
             thread.start()
         for thread in threads:
             thread.join()
-        check(not errors, f"somebody could not join: {errors}")
+        check(not errors, f"a device could not join: {errors}")
         self.settle()
 
     def join(self, node, errors):
@@ -132,14 +132,14 @@ class Circle:
             node.run("join", "-", "--name", node.name, "--yes", input=ticket)
             node.start()
             node.ask("sync.on")
-        except Exception as error:  # noqa: BLE001: told by the main thread
+        except Exception as error:  # noqa: BLE001: reported by the main thread
             errors.append((node.name, error))
 
     def states(self):
         return [node.ask("status") for node in self.nodes]
 
     def settle(self, seconds=60, nudges=True):
-        """Waits until every node is in sync with every other and holds what they hold; gives the seconds it took."""
+        """Waits until all nodes are in sync and hold the same; returns the seconds it took."""
         begun = time.monotonic()
         last = []
 
@@ -178,14 +178,14 @@ def told(state):
 
 
 def visible(node, view, *columns):
-    """What a person reads in the store with an SQLite tool: rows of a view, by id."""
+    """Rows of a view by id, as an SQLite tool shows them."""
     with contextlib.closing(sqlite3.connect(f"file:{node.store}?mode=ro", uri=True, timeout=30)) as database:
         names = ", ".join(("id", *columns))
         return {row[0].upper(): row[1:] for row in database.execute(f"SELECT {names} FROM {view}")}
 
 
 def sound(nodes, journals):
-    """Nothing is damaged, and whatever anybody was told is written is everywhere."""
+    """Nothing is damaged, and every acknowledged write is on all nodes."""
     for node in nodes:
         verdict = node.ask("verify", deep=True)
         check(verdict["ok"], f"{node.name} is damaged: {verdict}")
@@ -195,7 +195,7 @@ def sound(nodes, journals):
 
 
 def exports(node):
-    """All that a person would take away from a node, but for the time at which it is taken."""
+    """The export of a node, without the time at which it was made."""
     texts = [node.run("export", "--format", name, json_wanted=False) for name in ("ritualist", "traveling-snails")]
     return [[line for line in text.splitlines() if '"exportedAt"' not in line and '"timestamp"' not in line]
             for text in texts]

@@ -1,4 +1,4 @@
-"""A node is told to end (SIGTERM) at any moment after it serves: it hears that every time, and ends with 0.
+"""A node gets SIGTERM at any moment after it serves: it always stops, with exit code 0.
 
     run stop [TIMES [SEED]]
 """
@@ -29,7 +29,7 @@ def main():
             begun = time.monotonic()
             node.end(signal.SIGTERM)
             ended.append(time.monotonic() - begun)
-    print(f"ends {times}, not heard 0, ended after p50 {percentile(ended, 0.5) * 1_000:.0f} ms, "
+    print(f"ends {times}, ignored 0, ended after p50 {percentile(ended, 0.5) * 1_000:.0f} ms, "
           f"p99 {percentile(ended, 0.99) * 1_000:.0f} ms")
 
 

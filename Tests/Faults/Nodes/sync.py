@@ -1,9 +1,9 @@
-"""The disk of a node fails to keep what it is told to: fsync gives an error. The node must not go on.
+"""The disk of a node fails to sync: fsync returns an error. The node must stop.
 
     run sync [CYCLES [SEED]]
 
-It says so in a sentence, to whoever waits for an answer and in its log, and ends; nothing that it acknowledged is
-lost; the next start verifies the store before it serves, and refuses a damaged one.
+It reports the error to waiting clients and in its log, and ends; no acknowledged write is lost; the next start
+verifies the store before it serves, and rejects a damaged one.
 """
 
 import os
@@ -41,7 +41,7 @@ class Sync:
             self.once(number)
         add = ["trip", "add", "name=after"]
         self.without_node(add, "store.db-wal", after=1, leaves=("verify-first", "store.db-wal"))
-        # SQLite passes over that, and a power loss would take the log with its name.
+        # SQLite ignores that error, and a power loss would lose the name of the log, and the log with it.
         self.without_node(add, "=" + str(self.alice.home), after=0)
         backup = self.alice.home.parent / "alice.backup"
         self.alice.run("backup", str(backup))
@@ -58,12 +58,12 @@ class Sync:
         alice.extra = {"LD_PRELOAD": str(self.library), "FAIL_FILE": self.rng.choice(("store.db", "store.db-wal")),
                        "FAIL_AFTER": str(self.rng.randrange(1, 12))}
         if self.rng.random() < 0.5:
-            # Once is enough, and the next sync would say that all is well.
+            # One failure is enough; the next sync would succeed.
             alice.extra["FAIL_TIMES"] = "1"
         try:
             alice.start()
         except NotReady as ended:
-            # Even its start has to write; then it does not serve at all.
+            # The start has to write as well; then the node does not serve at all.
             self.expect_sentence(ended.code, ended.said)
         else:
             refusal = self.write_until_refused(number)
@@ -77,7 +77,7 @@ class Sync:
         alice.process = alice.line = None
         alice.extra = {}
         check((alice.home / "verify-first").exists(),
-              f"nothing says that the store is to be verified: {os.listdir(alice.home)}")
+              f"no marker requests verification of the store: {os.listdir(alice.home)}")
         alice.start()
         check(not (alice.home / "verify-first").exists(), "the store was not verified")
         found = {trip["id"].upper() for trip in alice.ask("trip.list")["trips"]}
@@ -86,7 +86,7 @@ class Sync:
         self.circle.settle(30)
 
     def without_node(self, command, file, after, leaves=("verify-first",)):
-        """A command on the store itself is no different: it says so, and leaves the store as it is."""
+        """The same holds for a command without a node: it reports the error and leaves the store unchanged."""
         alice = self.alice
         alice.end()
         alice.run("trip", "add", "name=before")
@@ -95,7 +95,7 @@ class Sync:
         done = subprocess.run(words, capture_output=True, text=True, timeout=60, env=alice.environment | failing)
         self.expect_sentence(done.returncode, done.stderr)
         check(not done.stdout, f"it was acknowledged: {done.stdout}")
-        # Nothing would say that the store is to be verified; or it was closed with a checkpoint after a failed sync.
+        # Either no marker requests verification, or the store was closed with a checkpoint after a failed sync.
         for name in leaves:
             check((alice.home / name).exists(), f"there is no {name} after {command}")
         names = {trip["name"] for trip in alice.run("trip", "list")["trips"]}
@@ -104,17 +104,18 @@ class Sync:
 
     def expect_sentence(self, code, said):
         check(code == 1, f"alice ended with {code}: {said[-400:]}")
-        check("waymark:" in said and "Next:" in said and "disk" in said, f"alice ended without a word: {said[-600:]}")
+        check("waymark:" in said and "Next:" in said and "disk" in said,
+              f"alice ended without a message: {said[-600:]}")
 
     def write_until_refused(self, number):
-        """Nothing is acknowledged any more once a sync has failed."""
+        """No write is acknowledged after a failed sync."""
         line = Line(self.alice)
         try:
             for step in range(40):
                 trip = line.ask("trip.add", fields=[["name", f"sync {number} {step}"]])["id"].upper()
                 self.trips.add(trip)
                 self.journal.note("add", trip)
-            # It was the checkpoint that it did not get to.
+            # The node did not reach the checkpoint.
             line.ask("sync.now")
         except Refusal as refusal:
             return refusal
@@ -126,7 +127,8 @@ class Sync:
         raise Failure(f"forty writes were acknowledged with failing syncs: {self.alice.extra}")
 
     def damaged(self):
-        """A store that the disk has damaged is not served, and says what to do; mended, it is."""
+        """A store that the disk has damaged is not served and the error names the next step; after a repair it is
+        served."""
         alice = self.alice
         alice.end()
         (alice.home / "verify-first").touch()
@@ -138,7 +140,7 @@ class Sync:
             alice.start()
         except NotReady as ended:
             check(ended.code == 1 and "damaged" in ended.said and "Next:" in ended.said, f"alice said {ended.said}")
-            check((alice.home / "verify-first").exists(), "a damaged store is not suspect any more")
+            check((alice.home / "verify-first").exists(), "a damaged store is no longer marked for verification")
         else:
             raise Failure("a damaged store was served")
 

@@ -1,4 +1,4 @@
-"""Runs attempts against the running circle, and says of each whether the nodes stood it."""
+"""Runs attempts against the running circle and reports each that the nodes did not withstand."""
 
 import socket
 import time
@@ -17,7 +17,7 @@ class Attempts:
         self.stage, self.say, self.wanted, self.count, self.failures = stage, say, wanted, 0, []
 
     def group(self, title, attempts, leaves_nothing=True):
-        """Every attempt at one of the nodes by turns, then all that must hold."""
+        """Runs each attempt against one of the nodes in turn, then checks everything that must hold."""
         if self.wanted and title not in self.wanted:
             return
         start = time.monotonic()
@@ -50,5 +50,5 @@ class Attempts:
             print(f"BAD {name}: {type(failure).__name__} {failure} ({place})", flush=True)
             self.stage.check_lives()
             for node in self.stage.nodes:
-                # A node that does not answer ends it all: nothing that comes later says anything.
+                # If a node does not answer, the run ends: later results would mean nothing.
                 node.ask("sync.status")

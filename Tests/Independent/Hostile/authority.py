@@ -1,4 +1,4 @@
-"""Who may say what: chains, self-made admins, revocations early and late, and a revoked device that goes on."""
+"""Authority: chains, self-made admins, early and late revocations, and a revoked device that keeps writing."""
 
 import contextlib
 import os
@@ -20,7 +20,7 @@ from strangers import used_ticket
 
 
 def joined(name, circle):
-    """A device with keys of its own, and a certificate yet to come."""
+    """A device with its own keys, not certified yet."""
     client = Client(name)
     client.circle = circle
     client.lanes = {lane: Lane(lane, circle.id, lambda *log: circle.membership.cuts(*log)) for lane in LANES}
@@ -44,7 +44,7 @@ def revocation(stage, issuer, device, kept=(), valid=()):
 
 
 def is_let_in(stage, client, node):
-    """Whether a node talks to a device."""
+    """Whether a node accepts a session with a device."""
     client.address = node.address
     chain = client.circle.membership.chains_of.get(client.device) or client.chain
     channel = client.channel(circles.introduction(chain, [], milliseconds()))
@@ -56,10 +56,10 @@ def is_let_in(stage, client, node):
     return True
 
 
-# What a member says and may not say
+# Statements that a member may not make
 
 def without_effect(make):
-    """Kept and passed on like any statement of the circle, and nothing follows from it."""
+    """Kept and forwarded like any statement of the circle, without effect."""
     def attempt(stage, node):
         members = set(stage.mallory.circle.chains())
         stage.statement(stage.mallory, *make(stage), node=node)
@@ -67,7 +67,7 @@ def without_effect(make):
         for each in stage.nodes:
             assert set(Holding(each.store).circle.chains()) == members, "the members have changed"
             told = {row["device"] for row in each.ask("members.list")["members"]}
-            assert told == {device.hex() for device in members}, "the node says something else"
+            assert told == {device.hex() for device in members}, "the node reports something else"
     attempt.__name__ = make.__name__
     return attempt
 
@@ -77,7 +77,7 @@ def certificate_by_a_member(stage):
 
 
 def admin_by_its_own_word(stage):
-    """Mallory makes itself an admin, and with that lets Eve in."""
+    """Mallory certifies itself as an admin, and Eve with that certificate."""
     return [certificate(stage, stage.mallory, stage.mallory, 1), certificate(stage, stage.mallory, Client("Eve"), 1)]
 
 
@@ -95,7 +95,7 @@ def revocation_by_a_stranger(stage):
 
 
 def revocation_of_the_root(stage):
-    """The root key is no device."""
+    """The root key is not a device."""
     return [revocation(stage, stage.ada, stage.mallory.circle.genesis.fields[2])]
 
 
@@ -115,7 +115,7 @@ def statements_of_kinds_to_come(stage):
 
 
 def largest_statement(stage):
-    """64 KiB, to the byte."""
+    """Exactly 64 KiB."""
     key = SigningKey.generate()
     fields = {0: 1, 1: stage.circle, 2: bytes(key.verify_key), 3: bytes(40_000), 4: b""}
     fields[4] = bytes(65_536 - len(Statement.make(9, key, fields).data) - 2)
@@ -125,13 +125,13 @@ def largest_statement(stage):
 
 
 def addresses_that_lead_elsewhere(stage):
-    """Mallory says that it is to be reached where nobody is, at the end of time."""
+    """Mallory announces an unused address, with the greatest clock."""
     fields = {0: 1, 1: stage.circle, 2: stage.mallory.device, 3: (1 << 64) - 1,
               4: [f"127.0.0.1:{port}" for port in range(1, 17)]}
     return [Statement.make(ADDRESSES, stage.mallory.key, fields)]
 
 
-# Statements that are none
+# Invalid statements
 
 def rejected(make):
     def attempt(stage, node):
@@ -146,7 +146,7 @@ def rejected(make):
 
 
 def unsigned(kind, key, fields):
-    """A statement whose signature is another key's."""
+    """A statement signed by another key."""
     body = encode(fields)
     names = {2: "device-certificate", 3: "revocation", 4: "log-cut", 7: "fork-proof", 8: "addresses"}
     signature = key.sign(b"waymark/%b-signature/v1\0" % names[kind].encode() + body).signature
@@ -188,7 +188,7 @@ def fork_proof(stage, first, second):
 
 
 def proof_of_two_places(stage):
-    """Two sets of Alice's that follow one another are no fork."""
+    """Two consecutive sets of Alice's are not a fork."""
     sets = [each.raw for each in stage.mallory.lanes[SETTINGS].by_id.values() if each.device == stage.alice.device]
     return [fork_proof(stage, sets[0], sets[1])]
 
@@ -199,7 +199,7 @@ def proof_against_oneself_twice(stage):
 
 
 def proof_with_a_made_up_half(stage):
-    """Alice's set, and one that only says it is hers."""
+    """A set of Alice's, and one that only claims to be hers."""
     real = next(e.raw for e in stage.mallory.lanes[SETTINGS].by_id.values() if e.device == stage.alice.device)
     header = encode({**real.fields, 9: os.urandom(16)})
     made_up = type(real)(header, stage.mallory.key.sign(b"waymark/change-set-signature/v1\0" + header).signature, b"")
@@ -214,7 +214,7 @@ def second_genesis(stage):
 
 
 def one_byte_too_large(stage):
-    """64 KiB and one byte."""
+    """One byte more than 64 KiB."""
     key = SigningKey.generate()
     fields = {0: 1, 1: stage.circle, 2: bytes(key.verify_key), 3: bytes(40_000), 4: b""}
     fields[4] = bytes(65_537 - len(Statement.make(9, key, fields).data) - 2)
@@ -227,7 +227,7 @@ def one_byte_too_large(stage):
 # Chains
 
 def chain_too_long(stage, node):
-    """The genesis and seven more links are a chain; with an eighth the device is a stranger."""
+    """The genesis and seven more links are valid; with an eighth the device is a stranger."""
     issuer, made = stage.ada, []
     for links in range(3, 10):
         client = joined(f"link {links}", stage.ada.circle)
@@ -243,7 +243,7 @@ def chain_too_long(stage, node):
         issuer = client
 
 
-# Revocations. Each has a device of its own, with premium, that Ada let in and Ada puts out again.
+# Revocations. Each has its own device with premium, which Ada admits and later revokes.
 
 def admitted(stage, name, role=0):
     client = joined(name, stage.ada.circle)
@@ -264,12 +264,12 @@ def written(stage, client, count, lane=RECORDS):
 
 
 def holds(stage, raw):
-    """How many nodes hold a set."""
+    """The number of nodes that hold a set."""
     return sum(1 for node in stage.nodes if raw.id in stage.ids(node.device))
 
 
 def relay(stage, carrier, node, *sets):
-    """Another member brings them."""
+    """Another member delivers the sets."""
     session = stage.dial(carrier, node)
     session.until(lambda: session.theirs is not None and session.is_open(RECORDS), 10, "an open lane")
     session.push(RECORDS, list(sets))
@@ -278,7 +278,8 @@ def relay(stage, carrier, node, *sets):
 
 
 def revoked_device_goes_on(stage, node):
-    """Six sets, the fourth kept: the others go everywhere, later ones come to no one, and the door stays shut."""
+    """Six sets, the fourth is the kept tip: sets up to it reach all nodes, later ones reach none, and the device is
+    rejected."""
     client = admitted(stage, "Rob")
     sets = written(stage, client, 6)
     session = stage.dial(client, node)
@@ -291,13 +292,13 @@ def revoked_device_goes_on(stage, node):
     stage.statement(stage.ada, revocation(stage, stage.ada, client.device,
                                           [(client.incarnation, RECORDS, [sets[3].id])]), node=node)
     stage.settle()
-    assert open_one.is_closed_by_peer(10), "a session of before goes on"
+    assert open_one.is_closed_by_peer(10), "a session from before the revocation goes on"
     assert [holds(stage, raw) for raw in sets] == [2] * 4 + [0] * 2
     for each in stage.nodes:
-        assert not is_let_in(stage, client, each), f"{each.name} lets a revoked device in"
+        assert not is_let_in(stage, client, each), f"{each.name} admits a revoked device"
         shown = {row["name"] for row in each.ask("habit.list")["habits"]}
         assert {name for name in shown if name.startswith("Rob")} == {f"Rob {n}" for n in range(4)}, shown
-    # What it writes later, on top of all or beside what is kept, whoever brings it.
+    # Later writes, after all sets or on a branch next to the kept tip, whoever delivers them.
     after = seal(**client.lanes[RECORDS].draft(client, habit(client, 9), milliseconds()))
     draft = dict(key=client.key, circle=stage.circle, incarnation=client.incarnation, lane=RECORDS, sequence=3,
                  previous=sets[1].id, clock=sets[1].fields[7] + 1, dependencies=[], operation=os.urandom(16),
@@ -311,14 +312,14 @@ def revoked_device_goes_on(stage, node):
 
 
 def revocation_before_the_sets(stage, node):
-    """The nodes hear of the end before they have anything: what is kept still comes, by others."""
+    """The nodes receive the revocation before any set: kept sets still arrive, through other devices."""
     client = admitted(stage, "Early")
     sets = written(stage, client, 4)
     stage.statement(stage.ada, revocation(stage, stage.ada, client.device,
                                           [(client.incarnation, RECORDS, [sets[1].id])]), node=node)
     stage.settle()
     relay(stage, stage.trudy, node, *sets)
-    stage.eventually(lambda: [holds(stage, raw) for raw in sets] == [2, 2, 0, 0], "what is kept is on both nodes")
+    stage.eventually(lambda: [holds(stage, raw) for raw in sets] == [2, 2, 0, 0], "the kept sets are on both nodes")
     stage.settle()
 
 
@@ -333,7 +334,7 @@ def revocation_that_keeps_nothing(stage, node):
 
 
 def late_revocation_at_a_node_that_was_away(stage, node):
-    """Bob is away while Rob is revoked and goes on to give Bob's set a ground that is cut: Bob's set stays."""
+    """Bob is away while a device is revoked, and writes a set that depends on a cut set: Bob's set stays."""
     client = admitted(stage, "Late")
     sets = written(stage, client, 2)
     relay(stage, client, stage.bob, *sets)
@@ -367,7 +368,7 @@ def two_revocations_intersect(stage, node):
 
 
 def mutual_revocation(stage, node):
-    """Two admins of equal rank put each other out at the same moment, each at another node: both are out."""
+    """Two admins of equal rank revoke each other at the same time, each at another node: both are revoked."""
     one, other = admitted(stage, "One", 1), admitted(stage, "Other", 1)
     pair = [revocation(stage, one, other.device), revocation(stage, other, one.device)]
     for statement, carrier, each in ((pair[0], stage.trudy, stage.alice), (pair[1], stage.mallory, stage.bob)):
@@ -382,7 +383,7 @@ def mutual_revocation(stage, node):
 
 
 def certificates_after_the_revocation(stage, node):
-    """A stolen admin key goes on certifying and revoking: all of it is void, however it is dated."""
+    """A stolen admin key keeps certifying and revoking: all of that is void, whatever its dates."""
     thief = admitted(stage, "Thief", 1)
     child, later = joined("Child", stage.ada.circle), joined("Later", stage.ada.circle)
     kept = certificate(stage, thief, child)
@@ -396,12 +397,12 @@ def certificates_after_the_revocation(stage, node):
     later.chain = thief.chain + [made]
     for each in stage.nodes:
         assert is_let_in(stage, child, each), "a certificate that the revocation keeps"
-        assert not is_let_in(stage, later, each), "a certificate of after the revocation"
+        assert not is_let_in(stage, later, each), "a certificate made after the revocation"
         assert stage.bob.device.hex() in {row["device"] for row in each.ask("members.list")["members"]}
 
 
 def drain(session, seconds):
-    """Takes what comes and answers nothing."""
+    """Reads everything and answers nothing."""
     end = time.monotonic() + seconds
     with contextlib.suppress(Silence):
         while (left := end - time.monotonic()) > 0:
@@ -409,7 +410,8 @@ def drain(session, seconds):
 
 
 def full_of_words(stage, node):
-    """Mallory fills the room of all who are not certified with words of kinds to come; the word that puts it out is taken in."""
+    """Mallory fills the room for uncertified signers with statements of newer kinds; its revocation is still
+    accepted."""
     stage.is_full = True
     session = stage.dial(stage.mallory, node)
     session.settle()
@@ -442,7 +444,7 @@ REVOKED = [
     chain_too_long, revoked_device_goes_on, revocation_before_the_sets, revocation_that_keeps_nothing,
     late_revocation_at_a_node_that_was_away, two_revocations_intersect, mutual_revocation,
     certificates_after_the_revocation]
-# The last makes a member more, which those before it do not know.
+# Must be last: it adds a member that the earlier attempts do not expect.
 ATTEMPTS = [without_effect(each) for each in WITHOUT_EFFECT] + REVOKED + [used_ticket]
 CLOSING = [rejected(each) for each in REJECTED]
 LAST = [full_of_words]

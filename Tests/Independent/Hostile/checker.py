@@ -1,4 +1,4 @@
-"""Judges what a node has stored, by its raw bytes and the rules of Protocol/ alone, through SQLite, read-only."""
+"""Checks a node's store from its raw bytes and the rules of Protocol/ alone, through SQLite, read-only."""
 
 import collections
 import sqlite3
@@ -12,12 +12,12 @@ from session import LANES, milliseconds
 from statement import FORK_PROOF, GENESIS, Statement
 
 SETS, STATEMENTS = {}, {}
-# How near to its time a parked set may be for a node and this judge to differ over it.
+# How close to its time a parked set may be for the node and this checker to disagree about it.
 EDGE = 20_000
 
 
 def known(cache, make, *parts):
-    """Bytes that were judged before are known to be right."""
+    """Bytes that were verified before are not verified again."""
     if parts not in cache:
         cache[parts] = make(*parts)
     return cache[parts]
@@ -31,7 +31,7 @@ def read(path, *questions):
 
 @dataclass(frozen=True)
 class Glance:
-    """How much a store holds; equal as long as nothing was taken in."""
+    """Counts of a store's contents; unchanged as long as nothing was stored."""
     statements: int
     sets: int
     newest: int
@@ -48,7 +48,8 @@ def glance(path):
 
 
 class Holding:
-    """All that a store holds, every byte verified. Refused, KeyError or AssertionError: it should not be there."""
+    """The whole content of a store, every byte verified. Refused, KeyError or AssertionError mean that the store
+    contains something invalid."""
 
     def __init__(self, path):
         statements, sets, aside, digests = read(
@@ -73,13 +74,13 @@ class Holding:
         self.circle = Circle(genesis)
         for each in found:
             self.circle.add(each)
-        assert len(self.circle.statements) == len(found), "addresses that newer ones replace"
+        assert len(self.circle.statements) == len(found), "addresses that are superseded"
 
     def place(self, sets, aside):
         waiting = []
         for identity, *parts in [*sets, *aside]:
             verified = known(SETS, lambda *raw: Verified(ChangeSet(*raw)), *parts)
-            assert verified.id == identity, "a set under an id that is not its own"
+            assert verified.id == identity, "a set under a wrong id"
             assert self.circle.may_author(verified.device), "a set of an author without a certificate"
             waiting.append(verified)
         while waiting:
@@ -117,7 +118,7 @@ class Holding:
         return {each.device for each in self.lanes[lane].by_id.values()}
 
     def forks(self):
-        """(log, lane) that have forked, and of which there is a proof."""
+        """Each forked (log, lane) with a fork proof."""
         forked, proven = set(), set()
         for lane in self.lanes.values():
             places = collections.Counter((each.log, each.previous) for each in lane.stored())

@@ -1,4 +1,4 @@
-"""Clocks that run ahead: within ten minutes they count, beyond they wait, and nobody else's clock follows."""
+"""Clocks that run ahead: up to ten minutes a set folds, beyond that it is parked, and no other clock follows."""
 
 import os
 import time
@@ -40,7 +40,7 @@ def ahead(name, by, is_folded):
 
 
 def parked_until_its_time(stage, node):
-    """Three seconds beyond what is folded at once: it folds by itself when these are over."""
+    """Three seconds beyond the bound: the set folds by itself when they are over."""
     author = stage.mallory
     stage.sync(author, node)
     author.incarnation = os.urandom(16)
@@ -56,7 +56,7 @@ def parked_until_its_time(stage, node):
 
 
 def on_top_of_what_waits(stage, node):
-    """What stands on a parked set waits with it, whatever its own clock says; a parked log can't be rushed."""
+    """A set that depends on a parked set is parked as well, whatever its own clock."""
     author = stage.mallory
     stage.sync(author, node)
     author.incarnation = os.urandom(16)

@@ -1,4 +1,5 @@
-"""A device that says one thing here and another there: every branch folds everywhere, and the proof is shown."""
+"""A device that sends different branches to different nodes: every branch folds on all nodes, and the fork is
+reported."""
 
 import os
 
@@ -14,7 +15,7 @@ def entries(client, lane, text):
 
 
 def branches(client, lane, count, length=1):
-    """Branches from one place: their sets differ in what they say."""
+    """Branches from one position, with different contents."""
     draft = client.lanes[lane].draft(client, entries(client, lane, "0"), milliseconds())
     found = []
     for number in range(count):
@@ -32,7 +33,7 @@ def branches(client, lane, count, length=1):
 
 
 def bring(stage, client, lane, node, sets):
-    """Pushes sets to a node, without answering anything that could give the rest away."""
+    """Pushes sets to a node without answering anything that could reveal the other branches."""
     session = stage.dial(client, node)
     session.until(lambda: session.theirs is not None and session.is_open(lane), 10, "an open lane")
     session.push(lane, sets)
@@ -42,11 +43,11 @@ def bring(stage, client, lane, node, sets):
 
 
 def forked(client, lane, count, length, sides):
-    """`sides` says which branches Alice is given; Bob is given the others."""
+    """`sides` says which branches go to Alice; Bob gets the others."""
     def attempt(stage, node):
         author = getattr(stage, client)
         stage.sync(author)
-        # A log of its own for each attempt, so that each is a fork from one set.
+        # Each attempt has its own log, so that each forks from one set.
         author.incarnation = os.urandom(16)
         author.write(lane, entries(author, lane, "before"))
         stage.sync(author)
@@ -58,14 +59,14 @@ def forked(client, lane, count, length, sides):
         for each in stage.nodes:
             assert every <= stage.ids(each.device), f"{each.name} lacks a branch"
             reasons = [notice["reason"] for notice in each.ask("status")["notices"]]
-            assert "fork" in reasons, f"{each.name} does not say that there is a fork: {reasons}"
+            assert "fork" in reasons, f"{each.name} does not report the fork: {reasons}"
         stage.sync(author)
     attempt.__name__ = f"{count} branches of {length} in lane {lane} by {client}, {sides} to Alice"
     return attempt
 
 
 def knows_both(stage, node):
-    """A later set that has seen one branch, and another device's that has seen both."""
+    """A later set that has seen one branch, and a set of another device that has seen both."""
     author = stage.trudy
     stage.sync(author)
     author.incarnation = os.urandom(16)

@@ -14,7 +14,7 @@ def closes(session):
 
 
 def closing(make, is_settled=True):
-    """An attempt that does something in a session of Mallory's, and sees it closed."""
+    """An attempt that acts in a session of Mallory's and expects it to be closed."""
     def attempt(stage, node):
         session = stage.dial(stage.mallory, node)
         if is_settled:
@@ -66,7 +66,7 @@ def endless_fragments(session):
 
 
 def endless_small_fragments(session):
-    """Each is within every limit but the message's."""
+    """Each part is within its limits; only the message exceeds its own."""
     for _ in range(1100):
         session.channel.send_part(MORE, bytes(1000))
 
@@ -158,7 +158,7 @@ def lane_2(session):
 
 
 def answer_in_another_lane(session):
-    """The node asked nothing, so any answer is to a token that was never used."""
+    """The node asked no question, so any answer has a token that was never used."""
     session.send(ANSWER, 0, 1, bytes(32), True, [HEADS_OF, []])
 
 

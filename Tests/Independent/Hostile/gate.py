@@ -1,4 +1,4 @@
-"""A device without premium that says it has it: it gets no record, and leaves none."""
+"""A device without premium that claims to have it: it receives no record, and none of its records is stored."""
 
 from nacl.signing import SigningKey
 
@@ -12,17 +12,17 @@ from frames import closes
 from session import HEADS, HEADS_OF, INVENTORY_OF, SETS, STATEMENTS, SUMMARY, WANT, milliseconds
 from stage import DAY
 
-# The key of builds made for development: everyone knows it, and the default build does not accept it.
+# The issuer key of development builds, which is public; the default build does not accept it.
 DEVELOPER = SigningKey(b"waymark development issuer seed\0")
 
 
 def evil(client, lane):
-    """A set of the records lane, in the right form, that Mallory may not bring anywhere."""
+    """A well-formed set of the records lane, which Mallory is not entitled to send."""
     return seal(**lane.draft(client, [[PUT, HABIT, bytes(16), {0: True, 1: "evil"}]], milliseconds()))
 
 
 def demands(stage, session):
-    """Says that the lane is open, asks for all records, sends some of its own and some of others."""
+    """Claims that the lane is open, requests all records, and sends some of its own and of others."""
     grace = stage.grace.lanes[RECORDS]
     certificates, settings, records = session.summary()
     session.send(SUMMARY, certificates, milliseconds(), settings, [0, *records[1:]])
@@ -37,7 +37,7 @@ def demands(stage, session):
 
 
 def gets_nothing(stage, session):
-    """What it sent is not there, and what it asked for does not come. (Grace brings her own set herself later.)"""
+    """What it sent is not stored, and what it requested does not arrive. (Grace sends her own set herself later.)"""
     others = demands(stage, session)
     for question in ([HEADS_OF], [1], [2, 0, None], [INVENTORY_OF, None]):
         answer = session.ask(RECORDS, *question)
@@ -45,12 +45,12 @@ def gets_nothing(stage, session):
     session.pump(0.3)
     assert not session.of_records, f"messages of the records lane: {session.of_records}"
     assert session.theirs[RECORDS][0] != 0, "says that the lane is open"
-    assert others.id not in stage.ids(session.peer), "keeps a record that came through a closed lane"
+    assert others.id not in stage.ids(session.peer), "stores a record that came through a closed lane"
     session.close()
 
 
 def claims(make, shown=False):
-    """With the certificates that `make` gives, shown in the introduction or brought in the session."""
+    """With the certificates from `make`, shown in the introduction or sent in the session."""
     def attempt(stage, node):
         client = stage.mallory
         statements = make(stage)
@@ -82,7 +82,7 @@ def expired(stage):
 
 
 def expired_this_second(stage):
-    """By this clock it is over; by no clock is it back."""
+    """By this clock the entitlement has ended, and no other clock brings it back."""
     now = milliseconds()
     return [stage.entitlement(devices=[stage.mallory.device], issued=now - DAY, since=now - DAY, until=now)]
 
@@ -129,13 +129,13 @@ def issuer_pinned_by_an_admin(stage):
 
 
 def far_future_of_an_unknown_issuer(stage):
-    """Issued, it says, at the end of time: nobody's entitlement ends because of that."""
+    """Claims to be issued at the end of time: no other entitlement ends because of it."""
     last = (1 << 48) - 1
     return [stage.entitlement(SigningKey.generate(), issued=last, since=last - 1, until=last)]
 
 
 def rejected(make, shown=False):
-    """Statements that are no statements of this circle: the connection ends."""
+    """Statements that do not belong to this circle: the connection is closed."""
     def attempt(stage, node):
         statements = make(stage)
         if shown:
@@ -159,7 +159,7 @@ def of_another_circle(stage):
 
 
 def tampered_devices(stage):
-    """Grace's certificate, with Mallory's device in the place of hers."""
+    """Grace's certificate with Mallory's device in place of hers."""
     held = stage.grace.circle.entitlements(stage.grace.device)[0].data
     return [held.replace(stage.grace.device, stage.mallory.device)]
 
@@ -178,7 +178,7 @@ def ends_before_it_begins(stage):
 
 
 def no_devices(stage):
-    """An empty list is neither all devices nor none: it is no entitlement."""
+    """An empty list means neither all devices nor none: the entitlement is invalid."""
     good = decode(expired(stage)[0].data)
     body = encode({**decode(good[1]), 3: []})
     return [encode([good[0], body, stage.issuer.sign(b"waymark/entitlement-signature/v1\0" + body).signature])]

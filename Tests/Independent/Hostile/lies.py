@@ -1,4 +1,4 @@
-"""Messages in the right form that say what is not so. Nothing of it is believed, and the others go on meanwhile."""
+"""Well-formed messages with false content. None of it is believed, and other devices are not disturbed."""
 
 import os
 import time
@@ -11,12 +11,12 @@ FAR = (1 << 63) - 1
 
 
 def heads_of(session, lane, sequence, tip=None):
-    """The heads that are here, with another sequence and tip each."""
+    """The node's own heads, each with another sequence and tip."""
     return [[*head[:2], sequence, tip or os.urandom(32), 0] for head in session.client.lanes[lane].heads()]
 
 
 def meanwhile(lie):
-    """Tells the lie, and while the session stays open an honest write goes through, both ways."""
+    """Tells the lie; while the session stays open, honest writes succeed in both directions."""
     def attempt(stage, node):
         session = stage.dial(stage.mallory, node)
         session.settle()
@@ -36,7 +36,7 @@ def heads_too_high(session):
 
 
 def heads_a_little_too_high(session):
-    """Never delivered: what is asked for is answered with nothing."""
+    """Announces sets and answers each request with nothing."""
     session.send(HEADS, SETTINGS, False, [
         [*head[:2], head[2] + 3, os.urandom(32), head[2]] for head in session.client.lanes[SETTINGS].heads()])
     session.send(SERVED, SETTINGS)
@@ -52,7 +52,7 @@ def no_heads(session):
 
 
 def thousand_branches(session):
-    """Of every log, hundreds of tips that nobody has."""
+    """Hundreds of tips of every log that no device has."""
     logs = [head[:2] for head in session.client.lanes[SETTINGS].heads()]
     session.send(HEADS, SETTINGS, True, [[*log, n, os.urandom(32), 0] for log in logs for n in range(1, 300)])
 
@@ -63,14 +63,14 @@ def thousand_logs(session):
 
 
 def wants_of_everything(session):
-    """The same stretch, asked for a hundred times."""
+    """The same range, requested a hundred times."""
     wants = [[*head[:2], 1, head[2], head[3]] for head in session.client.lanes[SETTINGS].heads()]
     for _ in range(100):
         session.send(WANT, SETTINGS, wants)
 
 
 def one_want_a_thousand_times(session):
-    """In one message: cursors at the same place must not wait for each other."""
+    """All in one message: cursors at the same position must not wait for each other."""
     wants = [[*head[:2], 1, head[2], head[3]] for head in session.client.lanes[SETTINGS].heads()]
     session.send(WANT, SETTINGS, (wants * 1024)[:1024])
 
@@ -101,7 +101,7 @@ def other_hashes(session):
 
 
 def another_digest(session):
-    """Equal heads, unequal digests: that would be corruption, here or there."""
+    """Equal heads with unequal digests, as after corruption on either side."""
     certificates, settings, records = session.summary()
     session.send(SUMMARY, certificates, milliseconds(), [0, *settings[1:3], os.urandom(32)], records)
 
@@ -151,7 +151,7 @@ def goodbye_and_goes_on(session):
 
 
 def peer_that_reads_nothing(stage, node):
-    """Asks for everything and takes nothing: the node holds a bounded part of it and goes on."""
+    """Requests everything and reads nothing: the node buffers a bounded part and goes on."""
     session = stage.dial(stage.mallory, node)
     session.settle()
     for _ in range(20):
@@ -161,14 +161,15 @@ def peer_that_reads_nothing(stage, node):
 
 
 def reconnect_storm(stage, node):
-    """Sixty sessions that end without a close as soon as they begin."""
+    """Sixty sessions that end without a close right after they begin."""
     for _ in range(60):
         stage.dial(stage.mallory, node).channel.wire.close()
     stage.write_on()
 
 
 def half_open_storm(stage, node):
-    """Handshakes that stop after the first message: sixteen at a time are borne, and given up after 5 seconds."""
+    """Handshakes that stop after the first message: the node keeps sixteen at a time and closes each after 5
+    seconds."""
     wires = [Wire.dial(node.address) for _ in range(12)]
     for wire in wires:
         wire.send(preamble())
@@ -187,7 +188,8 @@ ATTEMPTS = [meanwhile(each) for each in MEANWHILE] + [peer_that_reads_nothing, r
 
 
 def slow_body(stage, node):
-    """A message that comes on at less than a kibibyte a second is given up after half a minute; no one else waits."""
+    """A message that arrives at less than a kibibyte a second is given up after half a minute; no other peer
+    waits."""
     session = stage.dial(stage.mallory, node)
     session.settle()
     start = time.monotonic()

@@ -1,8 +1,8 @@
-"""A hostile member at random: honest for a while, then not, as a seed decides; the circle must not care.
+"""A random hostile member: honest and hostile by turns, as the seed decides; the circle must not be affected.
 
     run random [SEED [STEPS]]
 
-What the seed decides is what is done and in which order; when it arrives is up to the machine.
+The seed decides what is done and in which order; when it arrives depends on the machine.
 """
 
 import collections
@@ -26,7 +26,7 @@ from encoding import Refused, encode
 from session import HEADS, QUERY, SERVED, SETS, STATE, STATEMENT_IDS, STATEMENTS, SUMMARY, WANT, milliseconds
 
 LANES = (SETTINGS, RECORDS)
-# Those that take a minute of patience, or that use up what a node allows of something, stay out.
+# Attempts that take a minute, or that use up an allowance of a node, are left out.
 CALM = [each for group in (
     strangers.ATTEMPTS, frames.ATTEMPTS, spelling.ATTEMPTS, sets.ATTEMPTS, gate.CLOSED, authority.CLOSING)
     for each in group if "ticket" not in each.__name__ and "join request" not in each.__name__
@@ -53,7 +53,7 @@ class Member:
             try:
                 getattr(self, word)()
             except (Ended, Silence, Refused, BrokenPipeError):
-                # A node has closed the session, or holds its tongue: that is its right.
+                # A node may close the session, or not answer.
                 self.forget()
             self.stage.check_lives()
             if number % 50 == 0:
@@ -128,7 +128,7 @@ class Member:
         try:
             attempt(self.stage, self.node)
         except AssertionError:
-            # What else this member has under way may answer in the place of what was expected.
+            # An answer to something else that this member has sent may come instead of the expected one.
             assert len(self.sessions) > 0 or self.stage.glances() != before, attempt.__name__
         self.sessions.pop(("Mallory", self.node.name), None)
 
@@ -136,7 +136,7 @@ class Member:
         self.rng.choice(lies.MEANWHILE)(self.session)
 
     def flips(self):
-        """A message of before, with some of its bits turned over."""
+        """An earlier message with some bits flipped."""
         session, rng = self.session, self.rng
         lane = self.lane(session)
         held = list(self.client.lanes[lane].by_id.values())[-3:]
@@ -162,7 +162,7 @@ class Member:
         return len(data) > 1 and data[1] == QUERY
 
     def random_message(self):
-        """The right form, with numbers and lists that mean nothing."""
+        """The right form, with meaningless numbers and lists."""
         rng, session = self.rng, self.session
         number = lambda: rng.choice([0, 1, 2, 23, 24, 255, 65_536, (1 << 63) - 1, (1 << 64) - 1])  # noqa: E731
         device = lambda: rng.choice([self.client.device, session.peer, rng.randbytes(32)])  # noqa: E731
@@ -176,7 +176,7 @@ class Member:
             [STATEMENT_IDS, rng.random() < 0.5, [hash_() for _ in range(rng.randrange(50))]]]))
 
     def random_sets(self):
-        """Sets with something wrong in the header, or right ones in a wrong order."""
+        """Sets with an invalid header, or valid ones in a wrong order."""
         session, rng = self.session, self.rng
         lane = self.lane(session)
         mine = self.client.lanes[lane]
@@ -212,7 +212,7 @@ class Member:
         self.client.incarnation = self.rng.randbytes(16)
 
     def statements(self):
-        """Certificates, revocations and words of kinds to come that count for nothing."""
+        """Certificates, revocations and statements of newer kinds that do not count."""
         make = self.rng.choice([each for each in authority.WITHOUT_EFFECT if each.__name__ != "largest_statement"])
         self.session.send(STATEMENTS, self.rng.random() < 0.5, [each.data for each in make(self.stage)])
 
@@ -228,7 +228,7 @@ class Member:
     def hurries(self):
         for _ in range(5):
             self.vanishes()
-            self.session  # noqa: B018: dials anew
+            self.session  # noqa: B018: dials again
 
 
 def run(stage, words, say):

@@ -1,4 +1,4 @@
-"""Sets that are valid and make no sense: every field of every kind with every type, and the extremes of its own."""
+"""Valid sets that make no sense: every field of every kind with every type, and the extremes of its own type."""
 
 import os
 
@@ -37,7 +37,7 @@ OF_TYPE = {
 
 
 class Records:
-    """Entries of records of its own, one for each value of each field."""
+    """Entries of new records, one for each value of each field."""
 
     def __init__(self):
         self.number, self.seen, self.entries = 0, set(), [[PUT, 1, TRIP_ID, {0: True, 1: "Poison"}]]
@@ -58,7 +58,7 @@ class Records:
             for field in kind.fields.values():
                 values = OF_ALL_TYPES + OF_TYPE.get(field.type, [])
                 for value in values:
-                    # What is long is written once for each kind and type.
+                    # Long values are written once for each kind and type.
                     if len(encode(value)) > 5000 and not self.is_first(kind.number, field.type, len(encode(value))):
                         continue
                     fields = {0: True, field.number: value}
@@ -70,7 +70,7 @@ class Records:
 
 
 def sets_of(client, entries):
-    """As many as it takes, one after the other."""
+    """Splits entries into as many sets as needed, one after another."""
     for lane in (RECORDS, SETTINGS):
         rows, size = [], 0
         for entry in sorted((e for e in entries if lane_of(e[1]) == lane), key=lambda e: (e[1], e[2], e[0])):
@@ -99,7 +99,7 @@ def brings(stage, node, entries):
 
 
 def reads(stage):
-    """Everything a person can look at."""
+    """Every command that shows records to a person."""
     path, stage.memory_more = stage.folder / "out", 64 << 20
     for node in stage.nodes:
         commands = [(f"{kind.name}.list", {}) for kind in KINDS.values()
@@ -116,7 +116,7 @@ def reads(stage):
             node.run("export", "--format", format_, "--output", str(path))
         for words in (("trip", "list"), ("habit", "list"), ("trip", "timeline", "Poison"), ("status",), ("history",)):
             shown = node.run(*words, json_wanted=False)
-            assert "\x1b[2J" not in shown, f"{words} writes on the terminal what a record says"
+            assert "\x1b[2J" not in shown, f"{words} writes unescaped text of a record to the terminal"
 
 
 def every_value_in_every_field(stage, node):
@@ -170,7 +170,7 @@ def thousand_entries(stage, node):
 
 
 def largest_set(stage, node):
-    """262,144 bytes, to the byte."""
+    """Exactly 262,144 bytes."""
     client = stage.trudy
     stage.sync(client, node)
 
@@ -190,7 +190,7 @@ def largest_set(stage, node):
 
 
 def parents_in_a_circle(stage, node):
-    """Attachments of one another, an item whose trip is no trip, and what hangs on nothing."""
+    """Attachments that belong to each other, an item whose trip is not a trip, and records without a parent."""
     a, b = os.urandom(16), os.urandom(16)
     brings(stage, node, [
         [PUT, 7, a, {0: True, 1: [7, b], 2: "a"}], [PUT, 7, b, {0: True, 1: [7, a], 2: "b"}],
@@ -200,7 +200,7 @@ def parents_in_a_circle(stage, node):
 
 
 def pieces_of_files_that_lie(stage, node):
-    """Content under an id that is not its hash, and a file of pieces that are not there, or are the file itself."""
+    """Content under an id that is not its hash, and a file whose pieces are missing or are the file itself."""
     content, owner = os.urandom(16), os.urandom(16)
     brings(stage, node, [
         [PUT, 8, content, {0: True, 1: bytes(49_152)}], [PUT, 2, owner, {0: True, 1: TRIP_ID, 2: "owner"}],

@@ -1,6 +1,6 @@
-"""What no correct device does, done to a running circle of two nodes by devices written from Protocol/ alone.
+"""Attacks on a running circle of two nodes, by devices written from Protocol/ alone.
 
-    run [GROUP…]             every attempt, or those of some groups
+    run [GROUP…]             all attempts, or those of some groups
     run brief                some of each group
     run random [SEED [STEPS]]   a hostile member at random: see member.py
 """
@@ -33,7 +33,7 @@ def say(text):
     print(f"{time.monotonic() - START:6.1f}  {text}", flush=True)
 
 
-# Title, attempts, whether they leave nothing in the stores, and every how-manieth is tried where time is short.
+# Title, attempts, whether they must leave nothing in the stores, and N: a brief run tries every Nth attempt.
 GROUPS = [
     ("strangers", strangers.ATTEMPTS, True, 2), ("frames and messages", frames.ATTEMPTS, True, 4),
     ("spelling", spelling.ATTEMPTS, True, 9), ("change sets", sets.ATTEMPTS, True, 3),
@@ -53,7 +53,7 @@ def attack(stage, words):
         if title == "change sets" and attempts.count:
             stage.check_blame(stage.mallory)
     assert not attempts.failures, attempts.failures
-    say(f"{attempts.count} attempts, and the circle stands")
+    say(f"{attempts.count} attempts, and the circle is intact")
 
 
 def main():

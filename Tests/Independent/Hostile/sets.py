@@ -25,7 +25,7 @@ def draft(session, **other):
 
 
 def of_another(session):
-    """The newest set of a device that is not Mallory."""
+    """The newest set of a device other than Mallory."""
     sets = session.client.lanes[SETTINGS].by_id.values()
     return [each for each in sets if each.device != session.client.device][-1]
 
@@ -35,13 +35,13 @@ def pushes(session, *sets, lane=SETTINGS):
 
 
 def ignored(make):
-    """What `make` gives is not kept, and is no reason to close."""
+    """The set from `make` is not stored, and the session is not closed."""
     def attempt(stage, node):
         session = stage.dial(stage.mallory, node)
         session.settle()
         sets = make(session)
         pushes(session, *(sets if type(sets) is list else [sets]))
-        assert session.is_equal(), "still answers, with the state of before"
+        assert session.is_equal(), "still answers, with the earlier state"
         session.pump(0.2)
         session.close()
     attempt.__name__ = make.__name__
@@ -66,7 +66,7 @@ def long_signature(session):
 
 
 def malleated_signature(session):
-    """S + L verifies where S does, if nobody looks whether S is below the order of the group."""
+    """S + L verifies wherever S does, unless S is checked to be below the order of the group."""
     raw = draft(session)
     number = int.from_bytes(raw.signature[32:], "little") + GROUP_ORDER
     pushes(session, [raw.header, raw.signature[:32] + number.to_bytes(32, "little"), raw.body])
@@ -83,7 +83,7 @@ def signature_with_another_prefix(session):
 
 
 def in_the_name_of_another(session):
-    """Signed by Mallory, and said to be of the device at the other end."""
+    """Signed by Mallory, with the other end's device as author."""
     raw = draft(session)
     header = encode({**raw.fields, 2: session.peer})
     pushes(session, [header, sign(session.client.key, "change-set-signature/v1", header), raw.body])
@@ -103,7 +103,7 @@ def signed_header_with_another_body(session):
 
 
 def old_set_with_a_new_header(session):
-    """A set of another's, its sequence raised: the signature is that of the old header."""
+    """Another device's set with a higher sequence; the signature is that of the old header."""
     old = of_another(session)
     header = encode({**old.raw.fields, 5: old.sequence + 1, 6: old.id})
     pushes(session, [header, old.raw.signature, old.raw.body])
@@ -236,13 +236,13 @@ def twenty_thousand_and_one_items(session):
 
 
 def million_entries(session):
-    """Declared, and as many bytes as fit."""
+    """Declares a million entries and sends as many bytes as fit."""
     body = b"\xa2\x00\x64edit\x02\x9a" + (1_000_000).to_bytes(4, "big") + b"\x80" * 200_000
     pushes(session, draft(session, body=body))
 
 
 def one_byte_too_large(session):
-    """262,145 bytes in all; at one less the set would be valid."""
+    """262,145 bytes in all; with one byte less the set would be valid."""
     values = [bytes(49_000)] * 5
     rows = [[PUT, SETTING, bytes(16), {1: values, 2: b""}]]
     size = sum(map(len, draft(session, body=body_of(rows)).wire))
@@ -264,7 +264,7 @@ def clock_behind_the_predecessor(session):
     pushes(session, draft(session, clock=own[-1].clock))
 
 
-# Not kept
+# Not stored
 
 def sequence_gap(session):
     return draft(session, sequence=70, previous=bytes(32))
@@ -276,7 +276,7 @@ def predecessor_of_another_log(session):
 
 
 def clock_behind_a_dependency(session):
-    """Who sends it may know a cut that leaves out what it has seen."""
+    """The sender may know of a cut that excludes what the set has seen, so it is not blamed."""
     newest = max(session.client.lanes[SETTINGS].folded.values(), key=lambda each: each.clock)
     depends = [[*newest.log, newest.sequence, newest.id]]
     return draft(session, key_3=os.urandom(16), sequence=1, previous=None, clock=newest.clock, dependencies=depends)
@@ -297,7 +297,7 @@ def dependency_in_another_log(session):
 
 
 def circle_of_two(session):
-    """Each names the place of the other as what it has seen; no hash can be right in both."""
+    """Each names the other as a dependency; the hashes cannot both be right."""
     logs = sorted(os.urandom(16) for _ in range(2))
     first = draft(session, key_3=logs[0], sequence=1, previous=None,
                   dependencies=[[session.client.device, logs[1], 1, bytes(32)]])
@@ -312,7 +312,7 @@ def author_without_a_certificate(session):
 
 
 def out_of_order_without_end(session):
-    """A thousand sets of which none has its past here."""
+    """A thousand sets whose past is missing here."""
     sets, previous = [], os.urandom(32)
     for number in range(1000):
         sets.append(draft(session, key_3=b"\7" * 16, sequence=number + 2, previous=previous))
@@ -323,7 +323,7 @@ def out_of_order_without_end(session):
 
 
 def old_sets_again(session):
-    """All that the circle has, ten times."""
+    """All sets of the circle, ten times."""
     sets = [each.raw for each in session.client.lanes[SETTINGS].by_id.values()]
     for _ in range(10):
         pushes(session, *sets)

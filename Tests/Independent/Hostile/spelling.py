@@ -1,4 +1,4 @@
-"""Bytes that mean what is allowed but are not written as encoding.md says, in every place where CBOR is read."""
+"""Allowed values in an encoding that encoding.md forbids, in every place where CBOR is read."""
 
 import struct
 
@@ -16,7 +16,7 @@ class Raw:
 
 
 def spell(value):
-    """`encode`, but Raw goes in as it is."""
+    """Like `encode`, but Raw is inserted unchanged."""
     if type(value) is Raw:
         return value.data
     if type(value) in (list, tuple):
@@ -27,7 +27,7 @@ def spell(value):
 
 
 def content(value):
-    """The pairs of a map or the items of an array, each spelled."""
+    """The pairs of a map or the items of an array, each encoded."""
     if type(value) is dict:
         return [encode(key) + spell(value[key]) for key in sorted(value)]
     return [spell(each) for each in value]
@@ -46,7 +46,7 @@ def indefinite(value):
 
 
 def repeated(value):
-    """A map's last key twice; of an array an item too many."""
+    """Repeats a map's last key; adds an item to an array."""
     parts = content(value)
     return spell(value)[:1].replace(head(5, len(parts)), head(5, len(parts) + 1)).replace(
         head(4, len(parts)), head(4, len(parts) + 1)) + b"".join(parts) + parts[-1]
@@ -179,7 +179,7 @@ def named(name, attempt):
 
 
 PLACES = [message, header, body, statement, statement_body, introduction]
-# Ten requests that fail close pairing for a while: fewer twists, half of them for each node.
+# Ten failed requests close pairing for a while, so fewer variants are tried, half of them at each node.
 TWISTED = [(place, twist) for place in PLACES for twist in TWISTS]
 TWISTED += [(join_request, twist) for twist in (indefinite, repeated, backwards, bytes_behind)]
 ATTEMPTS = [named(f"{place.__name__}: {twist.__name__}", place(twist)) for place, twist in TWISTED]

@@ -1,4 +1,4 @@
-"""A circle of two honest nodes under attack, what the attackers are, and what must hold whatever they do."""
+"""A circle of two honest nodes under attack, the attackers, and the checks that must hold whatever they do."""
 
 import contextlib
 import os
@@ -15,7 +15,7 @@ from node import Node
 from session import STATEMENTS, milliseconds
 
 DAY = 86_400_000
-# What a node may grow by while it is attacked.
+# How much a node may grow during an attack.
 MEMORY_MAX, FILES_MAX, LOG_MAX = 64 << 20, 8, 4 << 20
 if "ASAN_OPTIONS" in os.environ:
     # The address sanitizer needs several times as much for itself.
@@ -24,11 +24,11 @@ if "ASAN_OPTIONS" in os.environ:
 
 class Stage:
     """Alice and Bob are nodes with premium. Written in Python: Grace, an honest device with premium; Trudy, a hostile
-    one with premium; Mallory, a hostile one without; Ada, an admin who does what the hostile ones could not."""
+    one with premium; Mallory, a hostile one without; Ada, an admin for actions that the hostile devices cannot do."""
 
     def __init__(self, folder):
         self.folder, self.number = folder, 0
-        # Where there is no room for a statement left, not all devices need to hold the same ones.
+        # When the room for statements is full, devices need not hold the same ones.
         self.is_full = False
         self.issuer, self.tickets = SigningKey.generate(), {}
         self.alice, self.bob = self.nodes = [Node(folder, name) for name in ("alice", "bob")]
@@ -65,7 +65,7 @@ class Stage:
             self.alice.ask("settings.set", key="units", value=units)
         self.bob.ask("habit.add", fields=[["name", "Read"]])
         self.settle()
-        # Whoever reads on the command line all that was stored has asked for the memory that it takes.
+        # Memory that a command uses to read all stored records is not counted.
         self.memory_more = 0
         self.baseline = {node.name: self.resources(node) for node in self.nodes}
 
@@ -73,7 +73,7 @@ class Stage:
         return (node or self.alice).run("invite", "--role", role, json_wanted=False)
 
     def ticket(self, node):
-        """One that nobody spends."""
+        """A ticket that is never used."""
         if node.name not in self.tickets:
             self.tickets[node.name] = Ticket(self.invite(node=node))
         return self.tickets[node.name]
@@ -81,7 +81,7 @@ class Stage:
     def pair(self, name, role="member"):
         client = Client(name)
         refusal = client.join(Ticket(self.invite(role)))
-        assert refusal is None, f"{name} is refused: {refusal}"
+        assert refusal is None, f"{name} is rejected: {refusal}"
         return client
 
     def entitlement(self, key=None, **other):
@@ -94,7 +94,7 @@ class Stage:
         return Statement.make(ENTITLEMENT, key, {number: value for number, value in body.items() if value is not None})
 
     def statement(self, client, *statements, node=None):
-        """A member brings statements to a node."""
+        """A member sends statements to a node."""
         for each in statements:
             client.circle.add(each)
         client.judge()
@@ -103,14 +103,14 @@ class Stage:
         session.close()
 
     def sync(self, client, node=None):
-        """A device comes to hold what a node holds, and the other way round."""
+        """A device and a node exchange everything they hold."""
         session = self.dial(client, node)
         session.settle()
         session.close()
         self.settle()
 
     def begin(self, client):
-        """A hostile device has written a set like any other."""
+        """A hostile device writes a valid set."""
         session = self.dial(client)
         session.settle()
         session.push(SETTINGS, [client.write(SETTINGS, client.setting(client.name, "was here"))])
@@ -120,19 +120,19 @@ class Stage:
 
     @staticmethod
     def is_out(client, node):
-        """Whether a node has taken a device out of the circle, and its logs with it."""
+        """Whether a node has applied a device's revocation, and the cuts of its logs."""
         try:
             return client.device not in Holding(node.store).circle.chains()
         except AssertionError:
             return False  # between the statement and what follows from it
 
     def end_of(self, client, node):
-        """Ada puts a device out, and says so to a node; there is no time to be of one mind first."""
+        """Ada revokes a device and tells a node, without waiting for sync first."""
         fields = {0: 1, 1: self.circle, 2: self.ada.device, 3: client.device, 6: milliseconds()}
         statement = Statement.make(REVOCATION, self.ada.key, fields)
 
         def is_told():
-            # A node that is busy with what came before may let the first attempts wait too long.
+            # A node busy with earlier work may keep the first attempts waiting too long.
             with contextlib.suppress(Ended, Silence):
                 session = self.dial(self.ada, node)
                 session.send(STATEMENTS, False, [statement.data])
@@ -140,7 +140,7 @@ class Stage:
                 session.channel.wire.close()
             return statement.id in self.statements(node)
 
-        self.eventually(is_told, f"{node.name} takes a revocation in", 90)
+        self.eventually(is_told, f"{node.name} stores a revocation", 90)
 
     def dial(self, client, node=None):
         client.address = (node or self.alice).address
@@ -158,9 +158,9 @@ class Stage:
             time.sleep(0.05)
 
     def settle(self):
-        """Both nodes come to hold the same, and say so."""
+        """Both nodes come to hold the same, and report it."""
         try:
-            # A peer that promises and does not deliver may be waited for, 20 seconds each time.
+            # A node may wait 20 seconds for each peer that promises and does not deliver.
             contents = lambda: {self.content(node) for node in self.nodes}  # noqa: E731
             self.eventually(lambda: len(contents()) == 1, "the nodes hold the same", 90)
         except AssertionError as failure:
@@ -168,7 +168,7 @@ class Stage:
 
     @staticmethod
     def told(node):
-        """What a node says of its lanes and of its peers."""
+        """What a node reports about its lanes and peers."""
         status = node.ask("status")
         peers = [(peer["name"], peer["state"], peer["reason"], peer["lanes"]) for peer in status["peers"]]
         return node.name, status["lanes"], peers
@@ -194,22 +194,22 @@ class Stage:
             assert node.process.poll() is None, f"{node.name} died: {node.last_words()}"
 
     def check_blame(self, device):
-        """Whoever sends what no correct node sends is named, with the words that people read."""
+        """A peer that misbehaves is named in the text that people read."""
         name = device.name
 
         def blamed():
             peers = self.alice.ask("status")["peers"]
             return any(each["name"] == name and each["reason"] == "bad_signature" for each in peers)
 
-        self.eventually(blamed, f"alice says what {name} did", 30)
+        self.eventually(blamed, f"alice reports what {name} did", 30)
 
     def check(self):
-        """After a group of attempts: everything, and that honest devices go on."""
+        """After a group of attempts: checks everything, and that honest devices still sync."""
         self.check_lives()
         self.write_on()
         self.settle()
         for node in self.nodes:
-            # A proof of a fork is stored right after the set that shows it.
+            # A fork proof is stored right after the set that reveals the fork.
             self.eventually(lambda: self.is_proven(Holding(node.store)), f"{node.name} holds a proof of each fork", 10)
             strangers = {self.mallory.device, self.ada.device} & Holding(node.store).authors(RECORDS)
             assert not strangers, f"{node.name} holds records of a device without premium"
@@ -244,7 +244,8 @@ class Stage:
 
     def check_resources(self, node):
         before = self.baseline[node.name]
-        self.eventually(lambda: self.resources(node)[1] <= before[1] + FILES_MAX, f"{node.name} closes what has ended")
+        self.eventually(lambda: self.resources(node)[1] <= before[1] + FILES_MAX,
+                        f"{node.name} closes ended connections")
         memory, _, log = self.resources(node)
         assert memory - before[0] < MEMORY_MAX + self.memory_more, f"{node.name} grew by {memory - before[0] >> 20} MiB"
         assert log - before[2] < LOG_MAX, f"the log of {node.name} grew by {log - before[2] >> 10} KiB"

@@ -1,4 +1,4 @@
-"""Who has proven nothing, or not enough: handshakes, pairing, introductions."""
+"""Devices that have proven nothing, or not enough: handshakes, pairing, introductions."""
 
 import contextlib
 import os
@@ -13,7 +13,7 @@ from client import Client, listen
 from encoding import decode, encode, sign
 from session import SUMMARY, milliseconds
 
-# Before anyone has proven anything
+# Before any proof
 
 def other_magic(stage, node):
     wire = Wire.dial(node.address)
@@ -147,7 +147,7 @@ def certificate_by_a_member(stage, node):
 
 
 def certificate_with_another_transport_key(stage, node):
-    """Mallory's certificate, shown over a connection that another key authenticated."""
+    """Mallory's certificate on a connection authenticated by another key."""
     eve = Client("Eve")
     eve.circle, eve.address = stage.mallory.circle, node.address
     closes_introduction(eve, stage.mallory.introduction())
@@ -174,7 +174,7 @@ def introduction_that_is_none(stage, node):
 
 
 def introduction_of_the_wrong_size(stage, node):
-    """7 KiB are more than an introduction may have, and less than message 3 may."""
+    """7 KiB: more than an introduction may have, and less than message 3 may."""
     body = encode({0: 1, 1: [bytes(7000)], 2: [], 3: milliseconds()})
     closes_introduction(stage.mallory, body)
 
@@ -187,7 +187,7 @@ def signature_of_a_certificate_altered(stage, node):
 
 
 def old_session_bytes(stage, node):
-    """All that a whole session of an honest device sent, once more: the node's new key makes nothing of it."""
+    """Replays a whole session of an honest device: with the node's new key it cannot be decrypted."""
     wires = []
     dial = Wire.dial
 
@@ -234,14 +234,14 @@ def used_ticket(stage, node):
 
 
 def key_of_a_member(stage, node):
-    """Nobody takes a key that is in use."""
+    """The transport key of a member cannot be used by another device."""
     eve = Client("Eve")
     eve.transport, eve.transport_public = stage.mallory.transport, stage.mallory.transport_public
     assert eve.join(Ticket(stage.invite(node=node))) == 4
 
 
 def another_transport_key(stage, node):
-    """A request that names another transport key than the one that Noise authenticated."""
+    """A request with another transport key than the one that Noise authenticated."""
     ticket, eve = Ticket(stage.invite(node=node)), Client("Eve")
     channel = Channel.dial(node.address, eve.transport, lambda _: True, ticket=ticket.id, psk=ticket.psk)
     channel.send(encode({0: 1, 1: eve.device, 2: os.urandom(32), 3: "Eve", 4: sign(eve.key, "join-proof/v1",
@@ -253,7 +253,7 @@ def another_transport_key(stage, node):
 # Slowness
 
 def dribbled_handshake(stage, node):
-    """One byte at a time: 5 seconds from the first to the last, however many come."""
+    """One byte at a time: 5 seconds from the first byte to the last, however many arrive."""
     wire = Wire.dial(node.address)
     start = time.monotonic()
     with contextlib.suppress(Ended):

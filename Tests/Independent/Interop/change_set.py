@@ -41,7 +41,7 @@ class ChangeSet:
 
 
 class Verified:
-    """A change set that is valid by itself."""
+    """A change set whose bytes are valid on their own."""
 
     def __init__(self, raw):
         self.raw, self.id = raw, raw.id
@@ -84,7 +84,7 @@ def check_dependencies(dependencies, log):
         require(type(each) is list and len(each) == 4, "dependency")
         require(is_bytes(each[0], 32) and is_bytes(each[1], 16) and is_bytes(each[3], 32), "dependency")
         require(is_number(each[2], 1, SEQUENCE_MAX), "sequence of a dependency")
-        require((each[0], each[1]) != log, "dependency on the own log")
+        require((each[0], each[1]) != log, "dependency on the set's own log")
     require(ascends(dependencies), "dependencies ascend")
 
 
@@ -124,7 +124,7 @@ def parse(parts):
 
 
 def seal(key, circle, incarnation, lane, sequence, previous, clock, dependencies, operation, body, **other):
-    """Whatever is asked for, right or wrong; `other` replaces fields of the header by `key_<number>`."""
+    """Builds the requested set, valid or not; `other` replaces fields of the header by `key_<number>`."""
     header = {
         0: 1, 1: circle, 2: bytes(key.verify_key), 3: incarnation, 4: lane, 5: sequence, 6: previous, 7: clock,
         8: sorted(dependencies) or None, 9: operation, 10: len(body), 11: hashed("body/v1", body)}

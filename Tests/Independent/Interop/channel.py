@@ -14,7 +14,7 @@ PART, MESSAGE = 65_518, 1_048_576
 
 
 class Ended(Exception):
-    """The other end is gone; `orderly` if it said so in a close."""
+    """The other end has closed; `orderly` if it sent a close."""
 
     def __init__(self, orderly):
         super().__init__("closed" if orderly else "truncated")
@@ -22,11 +22,11 @@ class Ended(Exception):
 
 
 class Silence(Exception):
-    """Nothing came in time."""
+    """Nothing arrived in time."""
 
 
 class Wire:
-    """Frames on a socket, in clear or sealed by whoever calls."""
+    """Frames on a socket, in clear or sealed by the caller."""
 
     def __init__(self, sock):
         self.socket = sock
@@ -69,7 +69,7 @@ class Wire:
         return self.take(struct.unpack(">H", length)[0], timeout)
 
     def ended(self, timeout=5):
-        """Whether the other end closes, whatever else it still sends."""
+        """Waits until the other end closes, whatever else it sends; false if it does not."""
         try:
             while True:
                 self.take(1, timeout)
@@ -107,7 +107,7 @@ class Channel:
 
     @classmethod
     def dial(cls, address, transport, knows, payload=b"", ticket=None, psk=None):
-        """`knows` says whether a transport key is the one to talk to; before that nothing of us is sent."""
+        """`knows` says whether a transport key is accepted; before that nothing about us is sent."""
         wire = Wire.dial(address)
         start = preamble(ticket)
         state = noise(transport, True, start, psk)
@@ -159,7 +159,7 @@ class Channel:
                 return message
 
     def close(self):
-        """Ends orderly: what was sent before arrives."""
+        """Closes in order: what was sent before arrives."""
         try:
             self.send_part(CLOSE)
             self.wire.socket.shutdown(socket.SHUT_WR)

@@ -10,7 +10,7 @@ from statement import (  # noqa: F401  the kinds are this chapter's too
 
 
 class Circle:
-    """The statements of a circle, and who is a member by them."""
+    """The statements of a circle, and the members that follow from them."""
 
     def __init__(self, genesis):
         require(genesis.kind == GENESIS, "a circle begins with its genesis")
@@ -43,14 +43,14 @@ class Circle:
         return self.judged
 
     def chains(self):
-        """For each member its shortest chain from the genesis to its certificate."""
+        """The shortest chain from the genesis to each member's certificate."""
         return self.membership.members
 
     def may_author(self, device):
         return self.membership.is_named(device)
 
     def transport(self, device):
-        """The key that a member is reached by: its newest certificate's."""
+        """A member's transport key: that of its newest certificate."""
         chain = self.chains().get(device)
         return None if chain is None else chain[-1].fields[4]
 
@@ -94,7 +94,7 @@ def introduction(chain, entitlements, now):
 
 
 def read_introduction(data, circle, transport):
-    """The member that introduces itself, once everything it shows is proven."""
+    """Returns the member that introduces itself, once everything in its introduction is verified."""
     require(len(data) <= 6144, "size of an introduction")
     fields = decode(data)
     require(type(fields) is dict and set(fields) == {0, 1, 2, 3} and fields[0] == 1, "introduction")

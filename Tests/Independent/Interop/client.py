@@ -49,20 +49,20 @@ class Client:
         for each in statements[1:]:
             self.circle.add(each)
         require(self.circle.id == ticket.circle, "the circle of the ticket")
-        require(self.circle.transport(self.device) == self.transport_public, "a member with the own keys")
+        require(self.circle.transport(self.device) == self.transport_public, "a member with its own keys")
         cuts = lambda *log: self.circle.membership.cuts(*log)  # noqa: E731
         self.lanes = {lane: Lane(lane, self.circle.id, cuts) for lane in LANES}
         return None
 
     def judge(self):
-        """Takes over what new statements say of logs."""
+        """Applies what new statements say about logs."""
         for lane in self.lanes.values():
             lane.judge(milliseconds())
 
     # Sessions
 
     def reason(self):
-        """The own gate of the records lane."""
+        """This client's gate of the records lane."""
         entitlements, now = self.circle.entitlements(self.device), milliseconds()
         if self.circle.is_premium(self.device, now):
             return 0 if self.is_on else 1
@@ -102,7 +102,7 @@ class Client:
         return self.lanes[lane].write(self, entries, milliseconds(), **other)
 
     def setting(self, key, value):
-        """Entries that set a setting; its id derives from its key."""
+        """Entries that set a setting; its id is derived from its key."""
         return [[PUT, SETTING, text_id(SETTING, key), {0: True, 1: key, 2: value}]]
 
 

@@ -47,7 +47,7 @@ def encode(value):
 
 
 class Reader:
-    """Reads one item; `items` counts heads, as the limits of a body do."""
+    """Reads one item; `items` counts CBOR heads, as the limit of a body does."""
 
     def __init__(self, data):
         self.data, self.at, self.items = data, 0, 0
@@ -105,7 +105,7 @@ class Reader:
         require(first == 0xFB, "simple value or short float")
         bits = self.take(8)
         value = struct.unpack(">d", bits)[0]
-        require(math.isfinite(value) and bits != b"\x80" + bytes(7), "float that is none of ours")
+        require(math.isfinite(value) and bits != b"\x80" + bytes(7), "a float that is not finite, or negative zero")
         return value
 
 
@@ -121,7 +121,7 @@ def decode_counted(data):
 
 
 def check_value(value, level=1):
-    """Is this a field value?"""
+    """Checks that this is a field value."""
     require(level <= 8, "a field value of more than 8 levels")
     require(type(value) is not dict, "a map in a field value")
     if type(value) is int:

@@ -1,4 +1,4 @@
-"""Protocol/circle.md, "Who is a member" and "What folds": what a set of statements says, from the root outward."""
+"""Protocol/circle.md, "Who is a member" and "What folds": evaluates a set of statements from the root outward."""
 
 from statement import CERTIFICATE, ENTITLEMENT, ISSUERS, LOG_CUT, REVOCATION
 
@@ -22,12 +22,12 @@ class Membership:
         return sorted((s for s in self.statements if s.kind == kind), key=lambda s: s.id)
 
     def is_void(self, statement):
-        """Whether a revocation that counts takes this word of its signer away."""
+        """Whether a revocation that counts makes this statement of its signer void."""
         return any(each.fields[3] == statement.fields[2] and statement.id not in each.fields.get(5, [])
                    for each in self.counted)
 
     def standing(self, admins_only=False):
-        """(issuer, device, role, statement) of certificates that are not void, the founder's among them."""
+        """(issuer, device, role, statement) of certificates that are not void, including the founder's."""
         founder = self.genesis.fields
         yield self.root, founder[3], 1, self.genesis
         for each in self.certificates:

@@ -50,7 +50,7 @@ def winner(of_cell):
 
 
 def rivals(of_cell, covers):
-    """The maximal writes that the winner is in conflict with; `covers(a, b)`: b is in the past of a."""
+    """The maximal writes that conflict with the winner; `covers(a, b)`: b is in the past of a."""
     best = winner(of_cell)
     maximal = [w for w in of_cell if not any(v is not w and covers(v.set, w.set) for v in of_cell)]
     others = [w for w in maximal if w is not best and encode(w.value) != encode(best.value)]
@@ -83,7 +83,8 @@ def digest(folded):
 
 
 def parent(kind, fields):
-    """The record that field 1 of some kinds names, as Protocol/records.md says: hidden while that one is."""
+    """The record that field 1 of some kinds names, as Protocol/records.md says: the record is hidden while its
+    parent is."""
     value = fields.get(1)
     if kind == 7:
         return tuple(value) if value and value[0] in (2, 3, 4) else None
@@ -91,7 +92,7 @@ def parent(kind, fields):
 
 
 def inventory(folded):
-    """Items of Protocol/session.md, "Questions": what is visible, without the seeds that nobody has written to."""
+    """Items of Protocol/session.md, "Questions": visible records, without seeds that were never written to."""
     shown, ranks = {}, {}
     for (kind, record, field), of_cell in cells(folded).items():
         best = winner(of_cell)

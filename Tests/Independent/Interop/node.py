@@ -25,7 +25,7 @@ class Node:
             stdout=subprocess.PIPE, stderr=self.log, text=True)
         assert select.select([self.process.stdout], [], [], 20)[0], "the node is not ready within 20 s"
         ready = self.process.stdout.readline().split()
-        assert ready[:1] == ["ready"], f"said {ready} in place of ready"
+        assert ready[:1] == ["ready"], f"said {ready} instead of ready"
         self.address = ready[1]
 
     def command(self, *words):
@@ -34,7 +34,7 @@ class Node:
         return done.stdout.strip()
 
     def during(self, session, *words):
-        """Runs a command during which the node asks the client; its exit code and document."""
+        """Runs a command during which the node asks the client; returns its exit code and document."""
         process = subprocess.Popen([BINARY, "--home", self.home, *words, "--json"], stdout=subprocess.PIPE, text=True)
         session.until(lambda: process.poll() is not None, 30, "the end of " + " ".join(words), 0.1)
         return process.returncode, json.loads(process.stdout.read())
@@ -50,7 +50,7 @@ class Node:
         return next((row for row in rows if row["device"] == client.device.hex()), {"state": "unknown"})
 
     def stored(self):
-        """What a message must not change, if it is refused."""
+        """State that a rejected message must not change."""
         lanes = self.json("status")["lanes"]
         return {lane: (row["changeSets"], row["parked"], row["digest"]) for lane, row in lanes.items()}
 

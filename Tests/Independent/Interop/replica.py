@@ -10,7 +10,7 @@ DRIFT = 600_000
 
 
 class Lane:
-    """The change sets of one lane, as they came; which of them are stored and folded, cuts and the clock say."""
+    """The change sets of one lane in order of arrival; cuts and the clock decide which are stored and folded."""
 
     def __init__(self, lane, circle, cuts=lambda device, incarnation, lane: []):
         self.lane, self.circle, self.cuts_of = lane, circle, cuts
@@ -19,7 +19,7 @@ class Lane:
     # Placing
 
     def place(self, verified, now):
-        """Whether the set was new; Refused if it is wrong, KeyError if its past is not here."""
+        """Returns whether the set was new. Refused means that it is invalid, KeyError that its past is missing."""
         require(verified.circle == self.circle and verified.lane == self.lane, "circle and lane")
         if verified.id in self.by_id:
             return False
@@ -36,7 +36,7 @@ class Lane:
             if (known.log, known.sequence) != ((device, incarnation), sequence):
                 raise KeyError("no such dependency")
             if verified.clock <= known.clock:
-                # Displaced: another cut may give it a place, so it is left out and not refused.
+                # Dated before a dependency: another cut may make it valid, so it is left out and not rejected.
                 raise KeyError("dated before a dependency")
         require(all(verified.clock > each.clock for each in seen), "clock rule")
         self.numbers[verified.id] = len(self.numbers)
@@ -49,7 +49,7 @@ class Lane:
         return True
 
     def past(self, verified):
-        """A set and all that it has seen, one bit each: also an excluded set and what that stands on, if they are kept."""
+        """A set and its past, one bit each, including an excluded set and its dependencies if they are stored."""
         past = self.pasts.get(verified.previous, 0) | 1 << self.numbers[verified.id]
         for each in [each[3] for each in verified.dependencies]:
             if each in self.by_id and self.is_stored(self.by_id[each]):
@@ -58,7 +58,7 @@ class Lane:
         return past
 
     def fold(self, verified, now):
-        """Folds a set, unless its time has not come, what it has seen is parked, or a cut keeps it out."""
+        """Folds a set, unless it is dated too far ahead, its past is parked, or a cut excludes it."""
         before = [each[3] for each in verified.dependencies] + [verified.previous] * (verified.previous is not None)
         grounds = [self.newest_allowed(each) for each in before if each in self.by_id]
         is_free = all(each is None or each in self.folded for each in grounds)
@@ -66,21 +66,21 @@ class Lane:
             self.folded[verified.id] = verified
 
     def wake(self, now):
-        """Folds what was parked and is due."""
+        """Folds parked sets that are due."""
         for verified in [each for each in self.by_id.values() if each.id not in self.folded]:
             self.fold(verified, now)
 
     # Cuts
 
     def judge(self, now):
-        """Cuts, or what they leave out, may have changed: everything is judged and folded anew."""
+        """Cuts, or the sets that they exclude, may have changed: evaluates and folds everything again."""
         self.cut, self.folded = {}, {}
         for each in self.by_id.values():
             self.pasts[each.id] = self.past(each)
         self.wake(now)
 
     def cuts(self, log):
-        """For each cut of a log the sets that it keeps; None if a tip is not here."""
+        """The sets that each cut of a log keeps; None if a tip is missing."""
         if log not in self.cut:
             self.cut[log] = [self.kept(tips) for tips in self.cuts_of(*log, self.lane)]
         return self.cut[log]
@@ -95,17 +95,17 @@ class Lane:
         return any(kept is not None and verified.id not in kept for kept in self.cuts(verified.log))
 
     def is_stored(self, verified):
-        """What leads to a tip of any cut stays; while a tip is not here, all stays."""
+        """Ancestors of a tip of any cut are kept; while a tip is missing, all sets are."""
         cuts = self.cuts(verified.log)
         return not cuts or None in cuts or any(verified.id in kept for kept in cuts)
 
     def is_excused(self, log, dependency):
-        """Whether a cut excludes what a set depends on: what is not here is, once a cut is in effect."""
+        """Whether a cut excludes a dependency; a missing one is excluded once a cut is in effect."""
         known = self.by_id.get(dependency)
         return any(cut is not None for cut in self.cuts(log)) if known is None else self.is_cut(known)
 
     def newest_allowed(self, id):
-        """The newest set that no cut excludes, of a set and what it stands on, if it is stored; None if there is none."""
+        """The newest stored set that no cut excludes, among a set and its ancestors; None if there is none."""
         if not self.is_stored(self.by_id[id]):
             return None
         while id is not None and self.is_cut(self.by_id[id]):
@@ -158,7 +158,7 @@ class Lane:
     # Exchanging
 
     def wants(self, heads):
-        """What a peer's heads show to be lacking: of each log the sets that lead to one tip."""
+        """Wants for the sets that a peer's heads show to be missing: one tip of each log."""
         wants, asked = [], set()
         for device, incarnation, sequence, tip, _ in heads:
             if tip in self.by_id or (device, incarnation) in asked:
@@ -171,7 +171,7 @@ class Lane:
         return wants
 
     def serve(self, wants):
-        """The sets that wants ask for, in causal order."""
+        """The requested sets, in causal order."""
         found = {}
         for device, incarnation, first, through, tip in wants:
             if tip in self.by_id:
@@ -184,7 +184,8 @@ class Lane:
     # Writing
 
     def draft(self, device, entries, now, after=None):
-        """What `seal` takes for the next set of a device's log, or of the branch after a set; not yet placed."""
+        """The arguments of `seal` for the next set of a device's log, or of the branch after a set; not stored
+        yet."""
         log = (bytes(device.key.verify_key), device.incarnation)
         own = [each for each in self.tips() if each.log == log] if after is None else [after]
         past = self.pasts[own[-1].id] if own else 0

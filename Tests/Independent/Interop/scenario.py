@@ -1,4 +1,4 @@
-"""A device written from Protocol/ meets a real node: as a member should be. (As nobody should be: Tests/Independent/Hostile.)"""
+"""A device written from Protocol/ talks to a real node and behaves correctly. (Tests/Independent/Hostile behaves incorrectly.)"""
 
 import sys
 import time
@@ -18,10 +18,10 @@ def step(text):
 
 
 def follow(session, node, done, what, timeout=20):
-    """Keeps talking until the node is seen to be where it should."""
+    """Keeps the session going until the node reaches the expected state."""
     end = time.monotonic() + timeout
     while not done():
-        assert time.monotonic() < end, f"waited {timeout} s until {what}; heard {session.heard[-20:]}"
+        assert time.monotonic() < end, f"timed out after {timeout} s waiting until {what}; heard {session.heard[-20:]}"
         session.pump(0.2)
 
 
@@ -69,7 +69,7 @@ def settings(node, bob):
     node.command("settings", "set", "theme", "light")
     in_sync(session, node)
     assert bob.lanes[SETTINGS].value(SETTING, text_id(SETTING, "theme"), 2) == "light"
-    step("a setting written here is shown there, and its edit there is shown here")
+    step("a setting written by the client appears on the node, and its edit on the node appears on the client")
     session.close()
 
 
@@ -94,7 +94,7 @@ def records(node, bob):
     node.command("profile", "set", "name=Alice")
     session = bob.dial()
     in_sync(session, node)
-    assert not bob.lanes[RECORDS].by_id and bob.reason() == 2, "a free device gets no record"
+    assert not bob.lanes[RECORDS].by_id and bob.reason() == 2, "a device without premium gets no records"
     node.premium(bob)
     bob.is_on = True
     follow(session, node, lambda: bob.circle.of(ENTITLEMENT), "the entitlement arrives")
@@ -111,12 +111,12 @@ def records(node, bob):
     in_sync(session, node)
     shown = node.json("habit", "show", str(own))
     assert "Swim" in str(shown) and "2.5" in str(shown), shown
-    step("a habit written here is shown there")
+    step("a habit written by the client appears on the node")
     return session, own
 
 
 def conflict(node, bob, session, habit):
-    """Both change the name without having seen the other's change."""
+    """Both sides change the name concurrently."""
     node.command("habit", "edit", str(habit), "name=Swim far")
     raw = bob.write(RECORDS, [[PUT, HABIT, habit.bytes, {1: "Swim fast"}]])
     session.push(RECORDS, [raw])
@@ -136,9 +136,9 @@ def conflict(node, bob, session, habit):
 
 
 def gate(node, bob, session):
-    """What comes while the lane is closed is dropped, and comes again."""
+    """Messages that arrive while the lane is closed are dropped; their content is sent again later."""
     node.command("sync", "off")
-    follow(session, node, lambda: session.theirs[RECORDS][0] == 1, "the node says that its sync is off")
+    follow(session, node, lambda: session.theirs[RECORDS][0] == 1, "the node reports that its sync is off")
     before, own = node.stored(), uuid.uuid4()
     session.push(RECORDS, [bob.write(RECORDS, [[PUT, HABIT, own.bytes, {0: True, 1: "Walk"}]])])
     session.pump(0.5)
@@ -150,7 +150,7 @@ def gate(node, bob, session):
 
 
 def questions(node, bob, session):
-    """Both sides ask, and each answers what the other computes by itself."""
+    """Both sides ask questions, and each compares the answers with what it computes itself."""
     for lane in (SETTINGS, RECORDS):
         mine, folded = bob.lanes[lane], bob.lanes[lane].folded.values()
         assert session.ask(lane, HEADS_OF) == (lane, mine.hashes()[1], True, [HEADS_OF, mine.heads()])
@@ -163,7 +163,7 @@ def questions(node, bob, session):
     code, verdict = node.during(session, "verify", "Bob")
     assert (code, verdict["verdict"]) == (0, "equal"), verdict
     node.command("sync", "off")
-    follow(session, node, lambda: session.theirs[RECORDS][0] == 1, "the node says that its sync is off")
+    follow(session, node, lambda: session.theirs[RECORDS][0] == 1, "the node reports that its sync is off")
     assert session.ask(RECORDS, HEADS_OF) == (1,), "sync off"
     bob.write(RECORDS, [[PUT, HABIT, uuid.uuid4().bytes, {0: True, 1: "Run"}]])
     code, preview = node.during(session, "sync", "on", "--preview")
@@ -175,7 +175,8 @@ def questions(node, bob, session):
 
 
 def fork(node, dave):
-    """Two sets for one place: both are kept and fold, and the fork is reported. This client keeps one branch only."""
+    """Two sets at one position: the node stores and folds both and reports the fork. This client keeps one branch
+    only."""
     session = dave.dial()
     session.settle()
     before = node.stored()["settings"]
@@ -192,7 +193,7 @@ def fork(node, dave):
     assert node.command("settings", "get", "units") == shown[max(shown)]
     assert "fork" in [each["reason"] for each in node.json("status")["notices"]]
     session.close()
-    step("of a fork both branches fold, and it is reported")
+    step("both branches of a fork fold, and the fork is reported")
 
 
 def main():

@@ -1,4 +1,4 @@
-"""Protocol/session.md: what two members say to each other, from this side."""
+"""Protocol/session.md: the messages between two members, from this side."""
 
 import time
 
@@ -19,7 +19,7 @@ def milliseconds():
 
 
 class Session:
-    """One introduced connection. `step` handles a message; `heard` keeps the tags that came."""
+    """One introduced connection. `step` handles a message; `heard` keeps the received tags."""
 
     def __init__(self, client, channel, peer, is_initiator):
         self.client, self.channel, self.peer, self.is_initiator = client, channel, peer, is_initiator
@@ -39,7 +39,7 @@ class Session:
         return self.reason() == 0 and self.theirs is not None and self.theirs[RECORDS][0] == 0
 
     def reason(self):
-        """The own gate of the records lane, or that the peer is not premium."""
+        """This client's gate of the records lane, or that the peer is not premium."""
         if self.client.reason() != 0:
             return self.client.reason()
         return 0 if self.client.circle.is_premium(self.peer, milliseconds()) else 7
@@ -71,7 +71,8 @@ class Session:
     # Receiving
 
     def until(self, done, timeout, what, look=None):
-        """Handles messages until `done`, which is looked at anew after each, and after `look` seconds without one."""
+        """Handles messages until `done`, which is checked after each message, and after `look` seconds without
+        one."""
         end = time.monotonic() + timeout
         while not done():
             left = end - time.monotonic()
@@ -82,7 +83,7 @@ class Session:
                 pass
 
     def settle(self, timeout=15):
-        """Exchanges until both sides are equal."""
+        """Exchanges messages until both sides are in sync."""
         end = time.monotonic() + timeout
         self.until(lambda: self.theirs is not None, timeout, "a summary")
         while not self.is_equal():
@@ -177,7 +178,7 @@ class Session:
                 try:
                     self.client.lanes[lane].place(verified, milliseconds())
                 except KeyError:
-                    pass  # too early: heads are compared again
+                    pass  # a set arrived too early: heads are compared again
 
     def on_served(self, lane):
         require(lane in LANES, "served")
@@ -200,7 +201,7 @@ class Session:
     # Questions
 
     def ask(self, lane, *question, timeout=10):
-        """What the peer answers, without the token; [reason] if it refuses."""
+        """The peer's answer without the token; [reason] if it refuses."""
         self.token += 1
         self.send(QUERY, self.token, lane, list(question))
         self.until(lambda: self.token in self.told, timeout, "an answer")
@@ -240,7 +241,7 @@ class Session:
         self.send(ANSWER, token, lane, mine.hashes()[1], True, [form, content])
 
     def is_closed_by_peer(self, timeout=5):
-        """Reads on until the other side ends."""
+        """Reads until the other side closes."""
         end = time.monotonic() + timeout
         while (left := end - time.monotonic()) > 0:
             try:

@@ -1,4 +1,4 @@
-"""Protocol/circle.md, "Statements": what each kind holds, and what makes one invalid."""
+"""Protocol/circle.md, "Statements": the content of each kind, and what makes it invalid."""
 
 from encoding import ascends, check_value, decode, encode, hashed, is_bytes, is_number, require, sign, verify
 

@@ -1,4 +1,4 @@
-"""The vectors of Protocol/vectors, read by this client: what they accept and refuse, it accepts and refuses."""
+"""The vectors of Protocol/vectors, read by this client: it must accept and refuse the same inputs."""
 
 import json
 import pathlib
@@ -137,7 +137,7 @@ def cutting():
 
 
 def arriving(lane, waiting):
-    """Places what can be placed, again and again; what is left has no place yet."""
+    """Stores whatever can be stored until nothing changes; returns the sets that are left."""
     while True:
         left = []
         for each in waiting:

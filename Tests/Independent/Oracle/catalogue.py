@@ -1,4 +1,4 @@
-"""Protocol/records.md, read as it stands: the numbers, tables and columns of kinds and fields; how a value is kept."""
+"""Reads Protocol/records.md: the numbers, tables and columns of kinds and fields, and how a value is stored."""
 
 import json
 import pathlib
@@ -61,7 +61,7 @@ def read():
 
 
 def section(text, title):
-    """The rows of the first table behind a title that begin with a number."""
+    """The rows that begin with a number in the first table after a title."""
     body = text[text.index(title) + len(title):]
     body = body[:re.search(r"\n##", body).start()] if re.search(r"\n##", body) else body
     return [line for line in body.splitlines() if re.match(r"\| \d+ \|", line)]
@@ -98,7 +98,7 @@ def is_float(value):
 
 
 def columns_of(field, value):
-    """What the columns of a field hold for a value; nothing if the value is not of the field's type."""
+    """The column values of a field for a value; none if the value is not of the field's type."""
     if value is None:
         return [None] * len(field.columns)
     type_ = field.type
@@ -157,7 +157,7 @@ SHAPES = {
 
 
 class Json:
-    """A value whose column holds its JSON, in whatever spacing."""
+    """A value stored as JSON; spacing is ignored."""
 
     def __init__(self, value):
         self.value = value

@@ -46,11 +46,11 @@ class Circle:
             node.device = node.run("join", "-", "--name", node.name, "--yes", input=ticket)["device"]
             node.start()
             node.ask("sync.on")
-        except Exception as error:  # noqa: BLE001: told by the main thread
+        except Exception as error:  # noqa: BLE001: reported by the main thread
             errors.append((node.name, error))
 
     def settle(self):
-        """Waits until every node says that it is in sync with every other, and holds what they hold."""
+        """Waits until every node reports that it is in sync with every other, and all hold the same."""
         end = time.monotonic() + 60
         states = None
         while time.monotonic() < end:
@@ -63,7 +63,7 @@ class Circle:
             agree = len({tuple(lane["digest"] for lane in state["lanes"].values()) for state in states}) == 1
             quiet = all(state == "in_sync" for each in peers for state in each.values())
             quiet = quiet and not any(lane["parked"] for state in states for lane in state["lanes"].values())
-            # A forced direction that waits for change sets will write something yet.
+            # An override that waits for change sets has not written its difference yet.
             quiet = quiet and not any(
                 notice["reason"] == "direction_waiting" for state in states for notice in state["notices"])
             if everybody and agree and quiet:
@@ -71,7 +71,7 @@ class Circle:
             time.sleep(0.1)
         lines = [f"{s['name']}: {s['lanes']} " + str([(p["name"], p["state"], p["reason"]) for p in s["peers"]])
                  for s in states]
-        raise Difference("the nodes did not come to agree within 60 s:\n" + "\n".join(lines))
+        raise Difference("the nodes did not get in sync within 60 s:\n" + "\n".join(lines))
 
     def end(self):
         for node in self.nodes:

@@ -1,4 +1,4 @@
-"""Nodes of one circle that exchange nothing but when they are told to meet: so a history can be lived through again."""
+"""Nodes of one circle that exchange data only when told to meet, so that a history can be repeated."""
 
 import os
 import shutil
@@ -18,7 +18,8 @@ SECONDS = 15
 
 
 class Promise:
-    """What a node said to have written: an operation and its entries. The sets may be written again in another log."""
+    """What a node reported to have written: an operation and its entries. The sets may be re-authored in another
+    log."""
 
     def __init__(self, request, each):
         self.request, self.operation, self.device = request, each.operation, each.device
@@ -26,7 +27,7 @@ class Promise:
 
 
 def parts(each):
-    """What a set says, cell by cell; the time of change of a whole record is that of the set that says it."""
+    """The content of a set, cell by cell; the time of change of a whole record is that of its set."""
     said = set()
     for type_, kind, record, *fields in each.entries:
         for number, value in (fields[0].items() if fields else [(None, None)]):
@@ -47,7 +48,7 @@ class Company:
             self.part(node)
 
     def equip(self, node, persona):
-        """What this company notes about a node; `persona` is what the others call the device."""
+        """What is recorded about a node; `persona` is the device's name among the others."""
         node.persona, node.promises, node.is_on, node.ran_ahead = persona, [], True, False
 
     def end(self):
@@ -56,13 +57,13 @@ class Company:
     # MARK: Processes
 
     def part(self, node):
-        """Lets a node exchange with those only whom it is to meet."""
+        """Lets a node exchange only with the nodes that it is to meet."""
         wanted = {other.persona for pair in self.open if node in pair for other in pair if other is not node}
         for persona in sorted({other.persona for other in self.nodes} - {node.persona}):
             try:
                 node.ask("peers.resume" if persona in wanted else "peers.pause", peer=persona)
             except Refusal as refusal:
-                # A device that was revoked is no peer any more.
+                # A revoked device is not a peer any more.
                 if refusal.code != "not_found":
                     raise
 
@@ -78,7 +79,7 @@ class Company:
         self.wake(node)
 
     def copy(self, node, is_clone):
-        """A copy of a data directory; of a clone nothing in the directory tells that it is another one."""
+        """A copy of a data directory; nothing in the directory of a clone shows that it is a copy."""
         node.end()
         copy = Node(self.stage, f"{node.persona}-{len(self.nodes)}", node.binary)
         self.lay(node.home, copy.home, is_clone)
@@ -100,7 +101,7 @@ class Company:
             token.write_text("\n".join(lines) + "\n")
 
     def keep(self, node, number):
-        """Copies the data directory away, to be put back at some time."""
+        """Copies the data directory, to be put back later."""
         was_running = node.is_running
         node.end()
         self.lay(node.home, self.stage / f"kept-{number}", False)
@@ -117,7 +118,7 @@ class Company:
     # MARK: Meeting
 
     def estranged(self, one, other):
-        """Whether one of them knows that the other was revoked, or that it was itself."""
+        """Whether one of the two knows that either was revoked."""
         keys = {bytes.fromhex(one.device), bytes.fromhex(other.device)}
         return any(not keys <= set(self.glance(node).membership.members) for node in (one, other))
 
@@ -126,12 +127,12 @@ class Company:
         return Snapshot(node.store, rows=False)
 
     def meet(self, one, other, stays=False):
-        """Lets two exchange all they may; whether they could."""
+        """Lets two nodes exchange everything they may; returns whether they could connect."""
         if one.persona == other.persona:
             return False
         self.wake(one)
         self.wake(other)
-        # Who has copies is one device to the others: they talk with one of these at a time.
+        # A device and its copies are one device to the others, which connect to one of them at a time.
         rest = {pair for pair in self.open for node, peer in ((one, other), (other, one))
                 if node in pair and peer not in pair and any(each.persona == peer.persona for each in pair)}
         self.open = self.open - rest | {frozenset((one, other))}
@@ -163,7 +164,7 @@ class Company:
             if time.monotonic() > end:
                 said = [[(p["name"], p["state"], p["reason"]) for p in n.ask("status")["peers"]] for n in (one, other)]
                 differ = [len(each) for each in (held[0] - held[1], held[1] - held[0])]
-                raise Difference(f"{one.name} and {other.name} do not come to agree: {differ} differ; they say {said}")
+                raise Difference(f"{one.name} and {other.name} do not get in sync: {differ} differ; they report {said}")
             turns += 1
             time.sleep(0.01)
 
@@ -185,7 +186,7 @@ class Company:
     # MARK: Acting
 
     def write(self, node, command, arguments):
-        """Asks for a change; its answer and the sets it wrote."""
+        """Runs a command that writes; returns its answer and the sets it wrote."""
         before = {each.id for each in self.glance(node).stored}
         refusal = done = None
         try:
@@ -201,9 +202,9 @@ class Company:
     # MARK: Judging
 
     def check(self, node):
-        """One node against the model, whatever it has heard of."""
+        """Compares one node with the model, whatever it has received."""
         if not node.is_running:
-            # Any command folds what has waited for its time.
+            # Any command folds parked sets that are due.
             node.ask("status")
         snapshot, model = compare_store(node.store, node.name)
         self.check_kept(node, snapshot.stored, node.promises)
@@ -224,10 +225,10 @@ class Company:
             missing = promise.parts - said.get((promise.operation, promise.device), set())
             if missing:
                 what = {describe(part[1:3]) for part in missing}
-                raise Difference(f"{node.name} has lost what was acknowledged: {promise.request}, of {sorted(what)}")
+                raise Difference(f"{node.name} has lost acknowledged writes: {promise.request}, of {sorted(what)}")
 
     def heal(self):
-        """Clocks are right again, all meet all; then those who can talk to one another are to be equal."""
+        """Corrects all clocks and lets all nodes meet; then all nodes that can connect must be equal."""
         for node in self.nodes:
             if node.ahead:
                 self.restart(node, 0, False)
@@ -245,7 +246,7 @@ class Company:
             if before == [self.held(node, True) for node in self.nodes]:
                 break
         else:
-            raise Difference("the nodes go on exchanging without an end")
+            raise Difference("the nodes never stop exchanging")
         for node in self.nodes:
             friends = [other for other in self.nodes if other is node or (
                 other.persona != node.persona and not self.estranged(node, other))]
@@ -255,7 +256,7 @@ class Company:
                 self.check(node)
 
     def restamp(self):
-        """A clock that ran ahead is cured while somebody is there whose clock is right."""
+        """Restamps after a clock that ran ahead, while a node with a correct clock is connected."""
         for node in self.nodes:
             if not node.ran_ahead:
                 continue

@@ -12,7 +12,7 @@ from store import Snapshot
 
 
 class Difference(AssertionError):
-    """What a node has and what it should have."""
+    """A difference between a node and the model."""
 
 
 def expect(found, wanted, what):
@@ -26,14 +26,14 @@ def brief(value):
 
 
 def expect_same(found, wanted, what):
-    """Compares two collections and names only what differs."""
+    """Compares two collections and reports only differences."""
     found, wanted = set(found), set(wanted)
     if found != wanted:
         raise Difference(f"{what}: only the node has {brief(found - wanted)}, only the model {brief(wanted - found)}")
 
 
 def compare_store(path, who):
-    """Reads the store at one moment and checks log and tables; gives snapshot and model."""
+    """Reads one state of the store and checks log and tables; returns snapshot and model."""
     snapshot = Snapshot(path)
     model = snapshot.model()
     order(snapshot, who)
@@ -48,7 +48,7 @@ def compare_store(path, who):
 
 
 def order(snapshot, who):
-    """A set stands after what it has seen, and is folded only if all that is."""
+    """A set is stored after its past, and folded only if its past is."""
     folded = {each.id for each in snapshot.folded}
     for number, each in snapshot.by_number.items():
         for identity in [each.previous, *(dependency[3] for dependency in each.dependencies)]:
@@ -57,9 +57,9 @@ def order(snapshot, who):
             if snapshot.is_excused(each, identity):
                 continue
             if snapshot.numbers.get(identity, number) >= number:
-                raise Difference(f"{who}: set {each.id.hex()} is stored before what it has seen")
+                raise Difference(f"{who}: set {each.id.hex()} is stored before its past")
             if each.id in folded and identity not in folded:
-                raise Difference(f"{who}: set {each.id.hex()} is folded before what it has seen")
+                raise Difference(f"{who}: set {each.id.hex()} is folded before its past")
 
 
 def shown(model, kind):
@@ -123,7 +123,7 @@ def extra(row, values):
 # MARK: History
 
 def history(snapshot, model, who):
-    """Every write of a record is found again, whatever has replaced it; and every undo."""
+    """Every write of a record and every undo can be found, whatever has replaced it."""
     for key, cells in model.records.items():
         wrote = {write.set.id for of_cell in cells.values() for write in of_cell}
         stamped = {snapshot.by_number[number].id for number in snapshot.rows[key].stamps.values() if number}
@@ -188,7 +188,7 @@ def compare_status(status, model, who):
 
 
 def compare_lists(node, model, who):
-    """`KIND list`: ids, names, and texts as they are."""
+    """`KIND list`: ids, names, and unchanged texts."""
     for kind in KINDS.values():
         if kind.number in (PROFILE, catalogue.SETTING) or kind.name in ("address", "content"):
             continue

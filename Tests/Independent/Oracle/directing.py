@@ -1,4 +1,4 @@
-"""Protocol/merge.md, "Forced direction": what `mirror` and `assert` have to leave behind."""
+"""Protocol/merge.md, "Overrides": the required result of `mirror` and `assert`."""
 
 import time
 
@@ -14,7 +14,7 @@ def folded(node):
 
 
 class Direction:
-    """Takes down what everybody holds before, and looks at it again after."""
+    """Records what all nodes hold before an override, and checks the result after it."""
 
     def __init__(self, nodes, node, command, arguments):
         self.node = node
@@ -28,7 +28,7 @@ class Direction:
 
     @staticmethod
     def is_calm(nodes):
-        """Whether nothing is on its way between any of them."""
+        """Whether nothing is in transit between any nodes."""
         before, steady = [folded(node) for node in nodes], 0
         for _ in range(30):
             time.sleep(0.1)
@@ -42,23 +42,23 @@ class Direction:
     def check(self, done, fresh):
         if not self.is_checked:
             return
-        # What a device holds that was not there when it was its turn to be asked merges as usual.
+        # Sets that a device received after it was asked merge as usual.
         asked = {self.node.name} | {peer["name"] for peer in done["peers"]}
         present = {identity for name, ids in self.held.items() if name in asked for identity in ids}
         model = Snapshot(self.node.store, rows=False).model()
         written = {each.id for each in fresh}
         known = self.wanted | present | written
         if self.source is not self.node and folded(self.source) - written != self.wanted:
-            # More had come to the other device before it was asked what it holds, or after.
+            # The other device may have received more before or after it was asked what it holds.
             self.is_checked = False
             return
         for key, cells in model.records.items():
             writers = {write.set.id for of_cell in cells.values() for write in of_cell}
             if key[0] >= 8192 or (self.only is not None and key[0] != self.only):
                 if writers & written:
-                    raise Difference(f"{self.node.name}: {describe(key)} is written, but was not meant")
+                    raise Difference(f"{self.node.name}: {describe(key)} was written, but is outside the scope")
             elif not writers - known and key[0] != CONTENT:
-                # What somebody wrote meanwhile merges as usual.
+                # Concurrent writes merge as usual.
                 self.record(key, cells, known)
 
     def record(self, key, cells, known):
@@ -68,7 +68,7 @@ class Direction:
 
     @staticmethod
     def state(key, cells, ids):
-        """What people see of a record by some of the change sets alone; None if it does not live."""
+        """The visible content of a record from some of the change sets alone; None if it is deleted."""
         best = {}
         for number, of_cell in cells.items():
             counted = [write for write in of_cell if write.set.id in ids]

@@ -1,4 +1,5 @@
-"""Protocol/circle.md, "What folds", and change-set.md, "Causal closure": which stored sets a member has to have folded."""
+"""Protocol/circle.md, "What folds", and change-set.md, "Causal closure": which stored sets a member must have
+folded."""
 
 from collections import defaultdict
 
@@ -7,7 +8,7 @@ from guest import DRIFT
 
 
 class Folding:
-    """`wanted`: what folds; `excluded`: what a cut in effect leaves out."""
+    """`wanted`: the sets that fold; `excluded`: the sets that a cut in effect excludes."""
 
     def __init__(self, snapshot, wall):
         self.snapshot, self.wall = snapshot, wall
@@ -34,13 +35,13 @@ class Folding:
         return not all(each.id in ids for ids in self.kept[each.log, each.lane])
 
     def newest_allowed(self, identity):
-        """The newest set that no cut excludes, of a set and what it stands on; None if there is none here."""
+        """The newest set that no cut excludes, among a set and its ancestors; None if there is none."""
         while identity in self.excluded:
             identity = self.sets[identity].previous
         return identity if identity in self.sets else None
 
     def kept_of(self, each):
-        """For each cut of a log that is in effect the sets that lead to its tips."""
+        """The ancestors of the tips of each cut in effect."""
         cuts = self.snapshot.membership.cuts(*each.log, each.lane)
         return [self.leading(tips) for tips in cuts if all(tip in self.sets for tip in tips)]
 
@@ -54,7 +55,8 @@ class Folding:
         return found
 
     def check(self, who, latest):
-        """`latest`: what folds by the latest time that the device's clock has ever shown; that stays folded."""
+        """`latest`: the sets that fold by the latest time that the device's clock has ever shown; they stay
+        folded."""
         folded = {each.id for each in self.snapshot.folded}
         for what, ids in (("does not fold", self.wanted - folded), ("folds", folded - latest.wanted)):
             for identity in ids:
@@ -65,7 +67,7 @@ class Folding:
                     f"{'a cut excludes' if identity in self.excluded else 'waits' if what == 'folds' else 'nothing holds up'}")
 
     def tips(self, device):
-        """What a revocation of the device has to keep: [[incarnation, lane, tips]]."""
+        """The logs that a revocation of the device must keep: [[incarnation, lane, tips]]."""
         logs = defaultdict(list)
         for each in self.sets.values():
             if each.device == device and not any(other.log == each.log for other in self.next[each.id]):

@@ -1,4 +1,5 @@
-"""A device written from Protocol/ too, that writes what no command does: everything that a set may hold."""
+"""A device written from Protocol/ alone that writes everything that a set may contain, also what no command
+writes."""
 
 
 import time
@@ -10,7 +11,7 @@ from circle import Ticket
 from client import Client
 from session import milliseconds
 
-# Kinds that no program knows, of each range.
+# Kinds of each range that no program knows.
 UNKNOWN, UNKNOWN_WHOLE, UNKNOWN_SETTING = 3000, 4097, 9000
 DRIFT = 600_000
 
@@ -28,7 +29,8 @@ class Guest:
     # MARK: Visits
 
     def visit(self, node, look):
-        """Writes on what it knew, or on what this node tells it first, and brings it there: what the node has now."""
+        """Writes on top of its own state, or after syncing with this node, and sends the result; returns what the
+        node holds then."""
         before = len(self.written)
         self.client.address = node.address
         session = self.client.dial()
@@ -45,7 +47,7 @@ class Guest:
             session.close()
 
     def settle(self, session):
-        """Until both hold the same, and have folded the same of it: what was parked is folded when it is due."""
+        """Waits until both hold and have folded the same; parked sets fold when they are due."""
         end = time.monotonic() + 40
         session.until(lambda: session.theirs is not None, 10, "a summary")
         while True:
@@ -61,7 +63,7 @@ class Guest:
         entries = self.entries(lane, look)
         other = {}
         if self.rng.random() < 0.04:
-            # Parked for some seconds by everyone, and with it what the guest writes later.
+            # All nodes park this set for some seconds, and with it the guest's later sets.
             other["clock"] = (milliseconds() + DRIFT + self.rng.randint(0, 4_000)) << 16
         mine = self.client.lanes[lane]
         draft = mine.draft(self.client, entries, milliseconds())
@@ -98,7 +100,7 @@ class Guest:
             return self.rng.choice([(UNKNOWN_SETTING, self.own[0]), (SETTING, text_id(SETTING, "units")),
                                     (SETTING, text_id(SETTING, "theme")), (SETTING, self.own[1])])
         if self.rng.random() < 0.25:
-            # Whole records that no person writes are where ranks are close.
+            # Whole records that no person writes, with ranks that are close.
             return self.rng.choice([(PROFILE, PROFILE_ID), (PROFILE, self.own[0]), (UNKNOWN_WHOLE, self.own[0])])
         kind = self.rng.choice([TRIP, LODGING, LODGING, ACTIVITY, ORGANIZATION, 7, 7, HABIT, CATEGORY, LOG, UNKNOWN])
         others = sorted(look.visible(kind)) if kind != UNKNOWN else []
@@ -124,7 +126,7 @@ class Guest:
         return self.rng.sample([1, 1, 1, 2, 2, 3, 5, 7, 8, 61, 62, 63, 64, 65_535], self.rng.randint(1, 4))
 
     def value(self, kind, number):
-        """Often of the field's type, often of some other."""
+        """Often of the field's type, often of another."""
         if self.rng.random() < 0.5:
             if number == 1 and kind in (LODGING, ACTIVITY, LOG):
                 return self.rng.choice(self.own[:3])

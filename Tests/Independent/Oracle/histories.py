@@ -1,9 +1,9 @@
-"""Short histories of three devices, chosen and made shorter by hypothesis, each step compared with the model.
+"""Short histories of three devices, generated and shrunk by hypothesis, with each step compared with the model.
 
     histories.py [SEED [HISTORIES [STEPS]]]
 
-Nodes exchange nothing but when they meet, so a history that fails mostly fails again, and hypothesis can look for the
-shortest that does. What it finds is printed in words, and kept in .build/oracle-histories to be tried first next time.
+Nodes exchange data only when they meet, so most failing histories fail again, and hypothesis can find the shortest.
+It is printed in words and kept in .build/oracle-histories, to be tried first next time.
 """
 
 import collections
@@ -66,13 +66,13 @@ class Life(RuleBasedStateMachine):
         return self.nodes[number % len(self.nodes)]
 
     def tell(self, text):
-        """Ids are told by names that a reader can follow."""
+        """Replaces ids by readable names."""
         def name(found):
             return self.names.setdefault(found.group().lower(), f"<{len(self.names) + 1}>")
         self.words.append(re.sub(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}|[0-9a-f]{32,64}", name, text))
 
     def step(self, text, action):
-        """One step, and what everybody concerned holds after it; the words of a history that fails are kept."""
+        """Runs one step and checks every node concerned; keeps the description of a history that fails."""
         Figures.steps += 1
         self.tell(text)
         try:
@@ -86,7 +86,7 @@ class Life(RuleBasedStateMachine):
         self.failed = True
         self.tell(f"{type(error).__name__}: {error}")
         if Figures.failure is None:
-            print(f"failed after {Figures.histories} histories; now it is made shorter", *self.words, sep="\n    ", flush=True)
+            print(f"failed after {Figures.histories} histories; shrinking it", *self.words, sep="\n    ", flush=True)
         if Figures.failure is None or len(self.words) <= len(Figures.failure):
             Figures.failure = self.words
 
@@ -94,7 +94,7 @@ class Life(RuleBasedStateMachine):
 
     @initialize(is_rich=strategies.booleans())
     def begin(self, is_rich):
-        """Something that all know of, so that they can disagree about it."""
+        """Records that all devices know, so that they can conflict."""
         alice = self.nodes[0]
 
         def act():
@@ -148,7 +148,7 @@ class Life(RuleBasedStateMachine):
         entries = [entry for each in fresh for entry in each.entries]
         for wish in wishes(done):
             if not wish.is_in(entries):
-                raise Difference(f"{node.name} said yes to {command}, but did not write {wish}; it wrote {entries}")
+                raise Difference(f"{node.name} acknowledged {command}, but did not write {wish}; it wrote {entries}")
         if command == "undo":
             check_undo(node, done, fresh, arguments["yes"])
         if command == "conflicts.resolve":
@@ -191,10 +191,10 @@ class Life(RuleBasedStateMachine):
         return [one, other]
 
     def turn_away(self, one, other):
-        """Those of whom one knows that the other is out: nothing flows."""
+        """Pairs in which one device knows that the other is revoked: nothing is exchanged."""
         for node in (one, other):
             self.company.wake(node)
-        # What a device says of itself when it starts is its own.
+        # What a device states about itself at a start is not compared.
         time.sleep(0.05)
         before = [self.company.held(node, True) for node in (one, other)]
         self.company.meet(one, other)
@@ -221,7 +221,7 @@ class Life(RuleBasedStateMachine):
 
     @rule(number=who)
     def halt(self, number):
-        """Commands at a node that does not run are processes of their own."""
+        """Commands for a node that does not run are separate processes."""
         node = self.node(number)
         self.step(f"{node.name} ends", lambda: node.end())
 
@@ -229,7 +229,7 @@ class Life(RuleBasedStateMachine):
     def restart(self, number, ahead, is_killed):
         node = self.node(number)
         if ahead > 600 and any(other.ran_ahead for other in self.nodes if other.persona != node.persona):
-            # Of two clocks that are wrong nobody could say which is right.
+            # With two wrong clocks it would be undecidable which one is right.
             ahead = 0
 
         def act():
@@ -337,7 +337,7 @@ class Life(RuleBasedStateMachine):
 
 
 def too_late(*_):
-    raise KeyboardInterrupt("stopped before it was done")
+    raise KeyboardInterrupt("stopped early")
 
 
 def main(arguments):
@@ -355,7 +355,7 @@ def main(arguments):
         run_state_machine_as_test(seeded(seed)(Life), settings=wanted)
     except BaseException:
         if Figures.failure is not None:
-            print(f"seed {seed} failed. The shortest history that did:", *Figures.failure, sep="\n    ", flush=True)
+            print(f"seed {seed} failed. The shortest failing history:", *Figures.failure, sep="\n    ", flush=True)
         raise
     seconds = time.monotonic() - began
     print(f"    done: {', '.join(f'{key} {count}' for key, count in Figures.done.most_common())}")

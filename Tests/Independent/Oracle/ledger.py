@@ -1,4 +1,4 @@
-"""What was acknowledged, written down outside of the nodes; and what became of it."""
+"""Acknowledged writes, recorded outside the nodes, and whether they lasted."""
 
 from dataclasses import dataclass
 
@@ -49,20 +49,20 @@ class Ledger:
     def __init__(self):
         self.lines = []
         self.forgone = []
-        # Also of sets that a backup has taken away: they come back from others with new numbers.
+        # Includes sets that a restore has removed: they come back from other nodes with new numbers.
         self.known = set()
 
     def acknowledge(self, node, request, wishes):
-        """Writes down what a node has just said to be done, after a look whether it is in its log."""
+        """Records a write that a node has just acknowledged, after checking that it is in its log."""
         fresh = self.catch_up(node, request)
         entries = [entry for each in fresh for entry in each.entries]
         for wish in wishes:
             if not wish.is_in(entries):
-                raise Difference(f"{node.name} said yes to {request}, but did not write {wish}; it wrote {entries}")
+                raise Difference(f"{node.name} acknowledged {request}, but did not write {wish}; it wrote {entries}")
         return fresh
 
     def catch_up(self, node, request):
-        """The sets of the node's own that the ledger has not seen."""
+        """The node's own sets that the ledger does not have yet."""
         fresh = sets_after(node.store, node.last)
         node.last = max([node.last, *(number for number, _ in fresh)])
         own = [each for _, each in fresh if each.device.hex() == node.device and each.id not in self.known]
@@ -71,12 +71,12 @@ class Ledger:
         return own
 
     def deliver(self, client, sets):
-        """What a node has taken from the guest: it said that both hold the same."""
+        """Records the guest's sets that a node has stored: it reported that both hold the same."""
         self.lines += [
             Line(client.name, client.device.hex(), "a visit", verified(None, *raw.wire)) for raw in sets]
 
     def forgo(self, lines):
-        """A person has put an older state in place of these, and nobody else has them."""
+        """Forgets sets that a person has replaced by an older state and that no other node has."""
         self.forgone += lines
         gone = {line.set.id for line in lines}
         self.lines = [line for line in self.lines if line.set.id not in gone]

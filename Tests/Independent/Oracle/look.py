@@ -1,4 +1,4 @@
-"""What a person at one node can see and choose from at this moment."""
+"""What a person at one node can see and choose from."""
 
 import sqlite3
 from contextlib import closing

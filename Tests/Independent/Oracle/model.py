@@ -1,6 +1,6 @@
-"""Protocol/change-set.md and merge.md as a function of a set of change sets, whatever order they came in.
+"""Protocol/change-set.md and merge.md as a function of a set of change sets, whatever the order of arrival.
 
-Nothing here is kept up to date step by step: each answer is worked out from all writes at once.
+Nothing is updated step by step: each answer is computed from all writes at once.
 """
 
 import functools
@@ -22,13 +22,13 @@ class Write:
     value: object
     content: bytes
     rank: tuple
-    # What is compared to find out whether two writes say the same.
+    # What is compared to decide whether two writes are equal.
     says: bytes
 
 
 @dataclass(frozen=True)
 class Conflict:
-    """The ids are those of the sets that wrote the winner and the others."""
+    """The ids of the sets that wrote the winner and the concurrent writes."""
     reason: str
     kind: int
     record: bytes
@@ -38,7 +38,7 @@ class Conflict:
 
 
 class Broken(Exception):
-    """A log that no correct node would hold."""
+    """A log that a correct node would not hold."""
 
 
 def demand(condition, rule, about):
@@ -47,20 +47,20 @@ def demand(condition, rule, about):
 
 
 class Model:
-    """`excuses`: whether a cut of a log excuses those who have seen more of it than there is; `may_fork`: whether two
-    sets for one place are known of."""
+    """`excuses`: whether a cut of a log explains that a set has seen more of it than is stored; `may_fork`: whether
+    two sets at one position are a known fork."""
 
     def __init__(self, sets, excuses=lambda log, lane: False, may_fork=lambda log: False):
         self.sets = {each.id: each for each in sets}
         # Clocks ascend along causality, so this order is causal.
         self.ordered = sorted(self.sets.values(), key=lambda each: each.stamp)
         self.excuses = excuses
-        # One bit a set: what each has seen, itself among it; and its own log up to it.
+        # One bit per set: the past of each, including itself, and its own log up to it.
         self.bits, self.pasts, self.paths = {}, {}, {}
         places = {}
         for number, each in enumerate(self.ordered):
             place = (each.log, each.lane, each.sequence)
-            demand(place not in places or may_fork(each.log), "two sets for one place", each)
+            demand(place not in places or may_fork(each.log), "two sets at one position", each)
             places[place] = each.id
             self.bits[each.id] = 1 << number
             self.place(each)
@@ -81,7 +81,7 @@ class Model:
         for other in filter(None, seen):
             past |= self.paths[other.id]
         for other in filter(None, seen):
-            demand(self.pasts[other.id] & ~past == 0, "what a dependency has seen is not declared", each)
+            demand(self.pasts[other.id] & ~past == 0, "the past of a dependency is not declared", each)
         self.paths[each.id], self.pasts[each.id] = path, past
 
     def dependency(self, each, device, incarnation, sequence, identity):
@@ -95,7 +95,7 @@ class Model:
         return seen
 
     def covers(self, later, earlier):
-        """Whether the past of one set holds another, or they are the same."""
+        """Whether one set is in the past of another, or both are the same."""
         return self.pasts[later.id] & self.bits[earlier.id] != 0
 
     def concurrent(self, one, other):
@@ -115,7 +115,7 @@ class Model:
 
     @functools.cached_property
     def touching(self):
-        """(kind, record) → ids of the sets with an entry of it, whether that writes something or not."""
+        """(kind, record) → ids of the sets with an entry for it, whether the entry writes anything or not."""
         touching = defaultdict(set)
         for each in self.ordered:
             for entry in each.entries:
@@ -134,7 +134,7 @@ class Model:
             if not any(other is not write and self.covers(other.set, write.set) for other in of_cell)]
 
     def field(self, key, number):
-        """The value that a field shows."""
+        """The visible value of a field."""
         cells = self.winners.get(key, {})
         if is_whole(key[0]):
             return cells[0].value.get(number) if 0 in cells else None
@@ -146,7 +146,7 @@ class Model:
         return key in SEEDS or is_whole(key[0]) or self.field(key, LIFE) is True
 
     def parent(self, key):
-        """The record that this one belongs to; None if it names none, or one that can't be a parent."""
+        """The record that this one belongs to; None if it names none or an invalid one."""
         kind = KINDS[key[0]]
         field = kind.named(kind.parent)
         value = self.field(key, field.number)
@@ -162,7 +162,7 @@ class Model:
         return not has_parent(key) or self.visible(self.parent(key))
 
     def visible_of(self, kind):
-        """Ids of the visible records of a kind that somebody wrote; seeds that nobody touched are left out."""
+        """Ids of the visible records of a kind; seeds that were never written to are left out."""
         return {record for number, record in self.records if number == kind and self.visible((number, record))}
 
     def counts(self):
@@ -202,7 +202,7 @@ class Model:
         return [Conflict("profile" if is_whole(key[0]) else "field", *key, field, winner.set.id, losers)]
 
     def hidden(self, key, cells):
-        """Writes that a deletion hides, where neither knew of the other."""
+        """Writes hidden by a concurrent deletion."""
         deletion = None if is_whole(key[0]) else self.hiding(key)
         if deletion is None:
             return []

@@ -15,7 +15,7 @@ SECONDS = 60
 
 
 class Refusal(Exception):
-    """A node that says no, and why."""
+    """An error from a node, with its reason."""
 
     def __init__(self, answer):
         self.exit, self.code, self.message = answer["exit"], answer["code"], answer["message"]
@@ -31,7 +31,7 @@ class HungUp(Exception):
 
 
 def typed(command, arguments):
-    """The words of a request as a person types them."""
+    """A request as the words that a person types."""
     words = command.split(".")
     for name in OPERANDS:
         value = arguments.get(name, [])
@@ -46,8 +46,8 @@ def typed(command, arguments):
 
 
 def free_port():
-    """A port of 127.0.0.1 where nobody listens, below those that systems give to connections: one that the system gave
-    would be anybody's while a node is away."""
+    """A free port of 127.0.0.1 below the ephemeral range: an ephemeral port could be taken by another process while
+    a node is stopped."""
     for _ in range(1000):
         port = random.SystemRandom().randrange(10_000, 32_000)
         with socket.socket() as probe, contextlib.suppress(OSError):
@@ -63,9 +63,9 @@ class Node:
         self.store = self.home / "store.db"
         self.log = stage / f"{name}.log"
         self.process = self.line = None
-        # By how many seconds its clock is ahead, of the processes to come; debug builds only.
+        # Seconds by which the clock of its next processes is ahead; debug builds only.
         self.ahead = 0
-        # Commands that were sent and not answered: kill_busy sends several at once.
+        # Commands sent and not answered yet: kill_busy sends several at once.
         self.owed = 0
         self.address = f"127.0.0.1:{free_port()}"
         # The newest set of its store that the ledger knows.
@@ -74,7 +74,7 @@ class Node:
     # MARK: Commands
 
     def run(self, *words, input=None, json_wanted=True):
-        """Runs the command as a process of its own."""
+        """Runs the command as a separate process."""
         words = [self.binary, "--home", str(self.home), *words] + (["--json"] if json_wanted else [])
         done = subprocess.run(
             words, input=input, capture_output=True, text=True, timeout=SECONDS, env=self.environment)
@@ -95,7 +95,7 @@ class Node:
                 {"WAYMARK_CLOCK_AHEAD": str(self.ahead)} if self.ahead else {})
 
     def ask(self, command, **arguments):
-        """The document of a command: through the socket if the node runs, else by a process."""
+        """The document of a command: through the socket if the node runs, otherwise from a process."""
         if not self.is_running:
             return self.run(*typed(command, arguments))
         self.send(command, arguments)
@@ -119,7 +119,7 @@ class Node:
             raise HungUp(f"{self.name} hung up: {self.last_words()}") from None
 
     def has_hung_up(self):
-        """Whether the node has closed a connection on which nothing was asked for a while: it says why before."""
+        """Whether the node has closed an idle connection: it sends the reason before."""
         return self.owed == 0 and bool(select.select([self.line], [], [], 0)[0])
 
     def answer(self):
@@ -151,7 +151,7 @@ class Node:
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, text=True, env=self.environment)
         assert select.select([self.process.stdout], [], [], SECONDS)[0], f"{self.name} is not ready in time"
         ready = self.process.stdout.readline().split()
-        assert ready[:1] == ["ready"], f"{self.name} said {ready} in place of ready: {self.last_words()}"
+        assert ready[:1] == ["ready"], f"{self.name} said {ready} instead of ready: {self.last_words()}"
         self.address = ready[1]
 
     def end(self, number=signal.SIGTERM):

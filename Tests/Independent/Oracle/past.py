@@ -1,4 +1,4 @@
-"""`history RECORD`: every write of a record has its line, and says what became of it."""
+"""`history RECORD`: every write of a record has a line with its outcome."""
 
 import collections
 
@@ -15,7 +15,7 @@ def compare_history(node, model, keys):
 
 
 def keys_with_history(model):
-    """The records that an id alone names."""
+    """The records with an unambiguous id."""
     kinds = collections.Counter(record for _, record in model.records)
     return sorted(key for key in model.records if key[0] in KINDS and kinds[key[1]] == 1)
 

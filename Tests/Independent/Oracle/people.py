@@ -1,4 +1,4 @@
-"""What people do on one node: each action is a request and what it should write. All choice is one seed's."""
+"""Actions of people on one node: each is a request and what it should write. One seed makes all choices."""
 
 from catalogue import (
     ACTIVITY, CATEGORY, HABIT, KINDS, LODGING, LOG, NONE_ID, ORGANIZATION, OWNERS, PROFILE, PROFILE_ID, SETTING,
@@ -28,7 +28,7 @@ class People:
         return f"{self.rng.choice(WORDS)} {self.rng.randrange(4) if self.rng.random() < 0.3 else self.counter}"
 
     def pick(self, look, kind):
-        """A visible record of a kind, most often one of the first few: so that people meet in it."""
+        """A visible record of a kind, usually one of the first few, so that people edit the same ones."""
         ids = sorted(look.visible(kind) - {NONE_ID})
         if not ids:
             return None
@@ -114,7 +114,7 @@ class People:
 
     @staticmethod
     def of_change(key, fields):
-        """Only what differs is written, so a part of what was typed is enough."""
+        """Only differences are written, so part of what was typed may be written."""
         return lambda done: [Wish(*key, fields, is_partial=True)] if done["changed"] else []
 
     def delete(self, look):

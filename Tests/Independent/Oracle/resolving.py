@@ -1,4 +1,4 @@
-"""Protocol/merge.md, "Resolving": what a decision about a conflict has to leave behind."""
+"""Protocol/merge.md, "Resolving": the required result of a decision about a conflict."""
 
 from catalogue import BY_NAME, uuid_bytes
 from change_set import is_whole
@@ -8,7 +8,7 @@ from store import Snapshot
 
 
 def check_resolved(node, conflict, take, fresh):
-    """`conflict`: as it was listed; `fresh`: the sets that the decision wrote."""
+    """`conflict`: as listed before; `fresh`: the sets that the decision wrote."""
     snapshot = Snapshot(node.store, rows=False)
     everything = snapshot.model()
     lane = fresh[0].lane
@@ -19,9 +19,9 @@ def check_resolved(node, conflict, take, fresh):
     decided = next((each for each in before.conflicts if named(each) == place), None)
     who = f"{node.name}: {describe(key)}, {conflict['reason']} of {conflict['field']}"
     if decided is None:
-        raise Difference(f"{who} was decided, and is no conflict")
+        raise Difference(f"{who} was decided, but was not a conflict")
     if any(named(each) == place for each in after.conflicts):
-        raise Difference(f"{who} was decided for the {take}, and is a conflict still")
+        raise Difference(f"{who} was decided for the {take}, and is still a conflict")
     if conflict["reason"] in ("field", "profile"):
         cell = place[3] or 0
         wanted = {decided.winner} if take == "winner" else decided.losers

@@ -1,9 +1,9 @@
-"""Five nodes, one random history decided by one seed, and at the end a comparison with the model.
+"""Five nodes, one random history decided by one seed, and a final comparison with the model.
 
     run [SEED [STEPS [SECONDS]]]
 
-The seed decides what people do and when connections and processes end; how fast the nodes are is theirs. So a
-seed that fails once may have to run several times to fail again.
+The seed decides what people do and when connections and processes end; the speed of the nodes varies. So a failing
+seed may have to run several times to fail again.
 """
 
 import collections
@@ -29,13 +29,13 @@ from resolving import check_resolved
 from store import Snapshot
 from undoing import check_undo
 
-# What may be refused: somebody else was faster, or what is needed is not there at this moment.
+# Errors that are allowed: another write was faster, or something needed is missing at the moment.
 EXPECTED = {"not_found", "ambiguous", "in_use", "usage", "not_in_sync", "offline", "bad_value",
             "nothing_to_undo", "not_deleted", "hidden", "needs_yes", "connecting", "dial_refused", "no_answer"}
 WEIGHTS = {
     "add": 20, "edit": 30, "delete": 7, "restore": 5, "day": 8, "setting": 6, "profile": 4, "undo": 5, "undo_last": 3,
     "resolve": 7, "export": 1, "import_": 2, "mirror": 2, "assert_": 2, "cleanup": 1}
-# What happens to nodes: methods of the scenario, as those above are of the people.
+# Events at nodes: methods of the scenario, as the ones above are of the people.
 FAULTS = {
     "pause": 6, "resume": 5, "stop": 3, "kill": 3, "kill_busy": 3, "start": 9, "rest": 12, "look": 2, "visit": 9,
     "back_up": 1, "go_back": 1, "gate": 3}
@@ -54,7 +54,7 @@ class Scenario:
         self.nodes = self.circle.nodes
         self.guests = [Guest(self.rng, self.nodes[0], name) for name in ("frank", "grace")]
         self.paused = set()
-        # Backups, with the sets that are in them for certain.
+        # Backups, with the sets that they are certain to contain.
         self.backups = []
 
     def say(self, text):
@@ -111,7 +111,7 @@ class Scenario:
         elif refusal.code not in EXPECTED and refusal.exit not in (2, 3, 5, 7) and not (
                 refusal.code == "exit" and command.endswith(("undo", "restore"))):
             raise Difference(f"{node.name} refused {command}: {refusal}")
-        # Whatever it wrote all the same is in its log and has to stay.
+        # Anything it wrote nevertheless is in its log and must stay.
         self.ledger.catch_up(node, command)
 
     # MARK: Faults
@@ -128,7 +128,7 @@ class Scenario:
                 self.paused.remove(pair)
 
     def gate(self, node):
-        """Closes the records lane of one's own, or opens it again."""
+        """Closes or reopens the node's own records lane."""
         if self.rng.random() < 0.6:
             node.ask("sync.on", yes=True)
         else:
@@ -141,13 +141,13 @@ class Scenario:
         node.kill()
 
     def start(self, node):
-        """Starts this node, or another that does not run."""
+        """Starts this node, or another that is not running."""
         stopped = [each for each in self.nodes if not each.is_running]
         if stopped:
             (node if not node.is_running else self.rng.choice(stopped)).start()
 
     def kill_busy(self, node):
-        """Ends a node while it works on several commands: what it has answered it has to keep."""
+        """Kills a node while it executes several commands: answered ones must last."""
         if not node.is_running:
             return
         names = ["add", "edit", "edit", "day", "setting", "delete", "profile", "import_", "undo_last"]
@@ -175,12 +175,12 @@ class Scenario:
         time.sleep(self.rng.choice([0.02, 0.1, 0.4]))
 
     def look(self, node):
-        """Compares one node with the model at once, whatever it is doing."""
+        """Compares one node with the model immediately, whatever it is doing."""
         snapshot, _ = compare_store(node.store, node.name)
         self.ledger.check(node.name, OwnOnly(snapshot, node, self.ledger))
 
     def visit(self, node):
-        """A guest comes to this node."""
+        """A guest visits this node."""
         guest = self.rng.choice(self.guests)
         if node.is_running:
             self.ledger.deliver(guest.client, guest.visit(node, Look(node)))
@@ -192,7 +192,7 @@ class Scenario:
         self.backups.append((path, held))
 
     def go_back(self, node):
-        """Puts an older state, maybe another node's, in place of this one's."""
+        """Replaces this node's state by an older one, perhaps another node's."""
         if not self.backups:
             return
         path, held = self.rng.choice(self.backups)
@@ -202,7 +202,7 @@ class Scenario:
         self.ledger.forgo([line for line in self.ledger.lines if line.set.id not in others | held])
         for line in self.ledger.lines:
             if line.node == node.name and line.set.id not in held:
-                # It has to come back from the others.
+                # It must come back from the other nodes.
                 line.node = "the others"
         node.run("restore", str(path), "--yes")
         self.done["restore FILE"] += 1
@@ -223,7 +223,7 @@ class Scenario:
         self.circle.settle()
 
     def judge(self):
-        """Each node against the model of its own log, all against one another, and the ledger against all."""
+        """Compares each node with the model of its own log, all nodes with each other, and the ledger with all."""
         first = None
         for node in self.nodes:
             node.ask("wait", timeoutMilliseconds=20_000)
@@ -242,7 +242,7 @@ class Scenario:
         return model
 
     def recall(self, node, model):
-        """All lines of the first node's history, some of the others'."""
+        """Checks all lines of the first node's history and some of the others'."""
         keys = keys_with_history(model)
         if "undo" not in self.missing:
             compare_history(node, model, keys if node is self.nodes[0] else self.rng.sample(keys, min(len(keys), 10)))
@@ -256,7 +256,7 @@ class Scenario:
 
 
 class OwnOnly:
-    """A look at one node before all are connected: it has to hold its own writes."""
+    """Checks one node before all are connected: it must hold its own writes."""
 
     def __init__(self, snapshot, node, ledger):
         self.folded = [*snapshot.folded, *(line.set for line in ledger.lines if line.node != node.name)]
@@ -276,7 +276,7 @@ def exports(node, stage):
 
 
 def steady(text):
-    """An export without the moment when it was made."""
+    """An export without its time of creation."""
     return [line for line in text.splitlines() if not line.startswith(('  "exportedAt"', '    "timestamp"'))]
 
 
@@ -285,7 +285,7 @@ def conflict_ids(node):
 
 
 def too_late(*_):
-    raise TimeoutError("stopped before it was done")
+    raise TimeoutError("stopped early")
 
 
 def main(arguments):
@@ -303,7 +303,7 @@ def main(arguments):
         scenario.run()
         scenario.report(scenario.judge())
     except BaseException as error:
-        print(f"seed {seed} failed; all that is left of it is in {stage}: {type(error).__name__}: {error}", flush=True)
+        print(f"seed {seed} failed; files are kept in {stage}: {type(error).__name__}: {error}", flush=True)
         if scenario is not None:
             scenario.circle.end()
         raise

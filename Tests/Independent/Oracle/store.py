@@ -1,4 +1,4 @@
-"""Protocol/store.md: what one node's store holds at one moment, read by another connection that only reads."""
+"""Protocol/store.md: one state of a node's store, read through a second, read-only connection."""
 
 import functools
 import sqlite3
@@ -26,7 +26,7 @@ VERIFIED = {}
 
 
 def verified(number, header, signature, body):
-    """Parses a set and checks its signature; bytes that were seen before are known to be right."""
+    """Parses a set and checks its signature; bytes that were verified before are not verified again."""
     raw = ChangeSet(header, signature, body)
     if raw not in VERIFIED:
         VERIFIED[raw] = Verified(raw)
@@ -56,7 +56,7 @@ class Snapshot:
         for number, identity, folded, *parts in store.execute(
                 "SELECT number, id, folded, header, signature, body FROM change_sets ORDER BY number"):
             each = verified(number, *parts)
-            assert each.id == identity, f"set {number} is kept under an id that is not its own"
+            assert each.id == identity, f"set {number} is stored under a wrong id"
             self.by_number[number], self.numbers[each.id] = each, number
             if folded == 1:
                 self.folded.append(each)
@@ -71,14 +71,14 @@ class Snapshot:
         return Membership(genesis, [each for each in self.statements if each is not genesis])
 
     def model(self, sets=None):
-        """What follows from the sets that are folded, or from others."""
+        """Evaluates the folded sets, or others that are given."""
         return Model(self.folded if sets is None else sets, self.excuses, self.may_fork)
 
     def excuses(self, log, lane):
         return bool(self.membership.cuts(*log, lane))
 
     def is_excused(self, each, identity):
-        """Whether a set need not stand behind another that it has seen, because a cut of that one's log excludes it."""
+        """Whether a set need not be stored after a set in its past, because a cut excludes that one."""
         logs = [(device, incarnation) for device, incarnation, _, other in each.dependencies if other == identity]
         return any(self.excuses(log, each.lane) for log in logs)
 
@@ -142,7 +142,7 @@ def varint(reader):
 
 
 def sets_after(path, number):
-    """The sets that the store took in after a number, with their numbers."""
+    """The sets stored after a number, with their numbers."""
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=20)) as store:
         return [(number, verified(number, *parts)) for number, *parts in store.execute(
             "SELECT number, header, signature, body FROM change_sets WHERE number > ? ORDER BY number", (number,))]

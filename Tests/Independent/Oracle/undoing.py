@@ -1,4 +1,4 @@
-"""Protocol/merge.md, "Operations and undo": what an undo has to leave behind, worked out from the change sets."""
+"""Protocol/merge.md, "Operations and undo": the required result of an undo, computed from the change sets."""
 
 from collections import defaultdict
 
@@ -10,7 +10,7 @@ from store import Snapshot
 
 
 def check_undo(node, document, fresh, is_forced):
-    """`fresh`: the sets that the undo wrote. What their author had folded is what they have seen."""
+    """`fresh`: the sets that the undo wrote. Their past is what their author had folded."""
     model = Snapshot(node.store, rows=False).model()
     undo = {each.id for each in fresh}
     seen = {each.id for each in model.ordered} - undo
@@ -52,7 +52,7 @@ class Operations:
         return set().union(*(self.sets[each] for each in found))
 
     def void_groups(self, key):
-        """Groups that hold an operation and whose first does not count, the widest first."""
+        """Groups that contain an operation and whose first operation does not count, the widest first."""
         chain, waiting = [], [key]
         while waiting:
             each = waiting.pop()
@@ -95,7 +95,7 @@ class Undone:
                     f"{brief(wanted[number] and wanted[number].value)}")
 
     def wanted(self, key, number, of_cell):
-        """The write that the cell shall show; None if nothing."""
+        """The write that the cell must show; None if there is none."""
         counted = self.seen
         held = self.best(of_cell, counted)
         while (shown := self.best(of_cell, counted)) is not None:
@@ -111,13 +111,14 @@ class Undone:
         before = self.before(of_cell)
         if self.said(key, number, before) != self.said(key, number, held):
             if uuid_text(key[1]) not in self.told and not self.is_forced:
-                raise Difference(f"{self.who}: {describe(key)}, field {number}, was changed since, and nobody is told")
+                raise Difference(
+                    f"{self.who}: {describe(key)}, field {number}, was changed since, and this was not reported")
             if self.is_forced:
                 return before
         return held
 
     def before(self, of_cell):
-        """What the author of the operation saw."""
+        """What the author of the operation had seen."""
         first = min((self.model.sets[i] for i in self.own if any(w.set.id == i for w in of_cell)),
                     key=lambda each: each.stamp)
         past = {i for i in self.seen - self.own if self.model.covers(first, self.model.sets[i])}
@@ -125,7 +126,7 @@ class Undone:
 
     @staticmethod
     def said(key, number, write):
-        """What people see: nothing and null are the same, nobody's word on a life and *dead* too."""
+        """What people see: no value and null are equal, and so are a missing life and *dead*."""
         if is_whole(key[0]):
             return {} if write is None else {
                 n: repr(value) for n, value in write.value.items() if n != 1 and value is not None}

@@ -1,7 +1,7 @@
 """Alice and Carol have the present program, Bob an older one that knows no activities and no reservations.
 
-Alice and Carol never talk to one another, so all that one has of the other's went through Bob. At the end Bob's
-program is replaced.
+Alice and Carol never connect to each other, so everything that they exchange passes through Bob. At the end Bob's
+program is replaced by the present one.
 """
 
 import os
@@ -28,7 +28,7 @@ def step(text):
 
 @contextmanager
 def older_catalogue():
-    """The registry as the older program has it."""
+    """The registry of the older program."""
     activity, reservation = KINDS.pop(ACTIVITY), KINDS[LODGING].fields.pop(RESERVATION)
     try:
         yield
@@ -53,7 +53,7 @@ class Upgrade:
         node.ask(f"{kind}.edit", id=record, fields=[pair.split("=", 1) for pair in pairs])
 
     def meet(self):
-        """Until all three hold the same. Bob says what he is; the others talk to him alone."""
+        """Waits until all three hold the same. Alice and Carol are connected to Bob alone."""
         end = time.monotonic() + 40
         while True:
             states = [node.ask("status")["lanes"] for node in self.circle.nodes if node.is_running]
@@ -93,7 +93,7 @@ class Upgrade:
         step("activities and reservations go through the older program, and count in its digest")
 
     def work(self):
-        """The older program goes about its own business."""
+        """The older program edits records that it knows."""
         self.edit(self.bob, "lodging", self.lodging, "name=Casa Verde", "notes=late arrival")
         for words in (["status"], ["trip", "list"], ["lodging", "list"], ["lodging", "show", self.lodging],
                       ["trip", "show", self.trip], ["trip", "timeline", self.trip], ["conflicts"]):
@@ -101,10 +101,10 @@ class Upgrade:
         self.meet()
         shown = self.alice.ask("lodging.show", id=self.lodging)
         expect((shown["name"], shown["reservation"]), ("Casa Verde", "R-17"), "a lodging that bob has edited")
-        step("an edit by the older program leaves a field alone that it does not know")
+        step("an edit by the older program keeps a field that it does not know")
 
     def undo(self):
-        """The older program takes back what it does not know."""
+        """The older program undoes an operation on records that it does not know."""
         extra = self.add(self.alice, "activity", f"trip={self.trip}", "name=Mistake")
         self.meet()
         [operation] = [each["id"] for each in self.bob.ask("history", limit="1")["operations"]]
@@ -114,7 +114,8 @@ class Upgrade:
         step("the older program undoes an operation on records that it does not know")
 
     def conflict(self):
-        """While Bob is away, both change the same activity, and a lodging's reservation; and one is deleted."""
+        """While Bob is away, Alice and Carol change the same activity and the reservation of a lodging, and one
+        record is deleted."""
         self.bob.end()
         self.edit(self.alice, "activity", self.activities[1], "name=Climb")
         self.edit(self.carol, "activity", self.activities[1], "name=Swim")
@@ -186,7 +187,7 @@ def main():
         story.upgrade()
         story.go_on()
     except BaseException as error:
-        print(f"failed; all that is left is in {stage}: {error}", file=sys.stderr, flush=True)
+        print(f"failed; files are kept in {stage}: {error}", file=sys.stderr, flush=True)
         raise
     finally:
         if story is not None:

@@ -1,6 +1,6 @@
 """articles.py CATALOG: the Swift of each article as one function, in which later blocks see what earlier ones made.
 
-An article says what its code takes for given in a comment: @Comment { given: node: Node }.
+An article declares what its code assumes in a comment: @Comment { given: node: Node }.
 """
 
 import pathlib

@@ -4,7 +4,7 @@ import json
 import sys
 
 graph = json.load(open(sys.argv[1]))
-# What a conformance brings along is documented where the protocol is.
+# Members from a conformance are documented at the protocol.
 required = {
     relation["source"]
     for relation in graph["relationships"]
@@ -17,7 +17,7 @@ for symbol in graph["symbols"]:
     name = ".".join(symbol["pathComponents"])
     if symbol["identifier"]["precise"] in required or symbol["pathComponents"][-1] in PLAIN:
         continue
-    # Names that say everything: stored properties and cases may go without.
+    # Stored properties and cases with self-explanatory names need no documentation.
     kind = symbol["kind"]["identifier"]
     if "docComment" not in symbol and "location" in symbol and kind != "swift.extension":
         place = symbol["location"]

@@ -1,20 +1,20 @@
-// The life of an app: a person begins on a phone, plans a trip, buys premium, adds a laptop, and edits on both.
+// The life cycle of an app: a person starts on a phone, plans a trip, adds a laptop, buys premium, and edits on both.
 import Foundation
 import Waymark
 
 let folder = URL.temporaryDirectory.appending(path: "waymark-embed-\(UUID().uuidString)")
 defer { try? FileManager.default.removeItem(at: folder) }
 
-/// Ends the program unless something holds.
+/// Ends the program unless a condition is true.
 func expect(_ condition: Bool, _ what: String) {
-  if !condition { fatalError("not so: \(what)") }
+  if !condition { fatalError("expectation failed: \(what)") }
   print("  \(what)")
 }
 
-/// What a screen shows, once it meets a condition; a watcher would go on.
+/// The first value of a watch that meets a condition. An app would keep watching.
 func shown<Value>(_ watch: Watch<Value>, _ isRight: (Value) -> Bool) async -> Value {
   for await value in watch where isRight(value) { return value }
-  fatalError("the node was closed")
+  fatalError("the node was closed while it was watched")
 }
 
 // MARK: Onboarding
@@ -44,13 +44,13 @@ expect(overview.totals.first?.amount == Decimal(string: "240.50"), "The list sho
 let timeline = try await phone.read(.timeline(of: trip.id))
 expect(timeline.map(\.item.name) == ["Room with a view", "Night train"], "The timeline shows both items.")
 let picker = try await phone.read(.organizations)
-expect(picker.all.map(\.name) == ["None", "Casa Rosa"], "None stands first in the picker.")
+expect(picker.all.map(\.name) == ["None", "Casa Rosa"], "None is the first entry of the picker.")
 
 print("She reads every evening.")
 let habit = try await phone.save(Habit(name: "Read", emoji: "📖"))
 for daysAgo in 0..<3 { try await phone.log(habit.id, on: Day(.now, in: .current).adding(days: -daysAgo)) }
 let progress = try await phone.read(.progress(of: habit.id))
-expect(progress?.currentStreak == 3, "Three days without a gap.")
+expect(progress?.currentStreak == 3, "Her streak is three days.")
 
 // MARK: A second device
 print("She adds her laptop.")
@@ -73,13 +73,13 @@ for node in [phone, laptop] {
 }
 _ = await shown(laptop.watch(Trip.all)) { $0.map(\.name) == ["Rome"] }
 let welcome = await shown(laptop.watch(.onboarding)) { $0 != .newUser }
-guard case .returningUser(let known) = welcome else { fatalError("not welcomed back") }
+guard case .returningUser(let known) = welcome else { fatalError("she is not a returning user") }
 expect(known.profileName == "Anna" && known.trips == 1, "Her laptop welcomes her back.")
 try await laptop.completeOnboarding()
 
 // MARK: Conflict
-print("She renames the trip on both while they can't hear one another.")
-guard let laptopKey = try await phone.peers().first?.device else { fatalError("no peer") }
+print("She renames the trip on both while they are disconnected.")
+guard let laptopKey = try await phone.peers().first?.device else { fatalError("the phone has no peer") }
 try await phone.pause(laptopKey)
 trip.name = "Roma"
 trip = try await phone.save(trip)
@@ -90,12 +90,12 @@ let other = try await laptop.update(Trip.self, trip.id) { trip in
 try await phone.resume(laptopKey)
 let conflict = await shown(phone.watch(.conflicts)) { $0.count == 1 }[0]
 let merged = try await phone.record(Trip.self, trip.id)!
-expect(merged.notes == "Pack light", "What only one has changed is merged.")
+expect(merged.notes == "Pack light", "A field that only one device changed is merged.")
 expect(conflict.field == "name" && conflict.losers.count == 1, "Both names are kept until she decides.")
 try await phone.resolve(conflict.id, taking: .loser)
 _ = await shown(laptop.watch(.conflicts)) { $0.isEmpty }
 let names = try await (phone.record(Trip.self, trip.id)!.name, laptop.record(Trip.self, trip.id)!.name)
-expect(names.0 == names.1 && names.0 != merged.name, "She decided on the phone; the laptop shows it too.")
+expect(names.0 == names.1 && names.0 != merged.name, "The laptop shows what she decided on the phone.")
 
 // MARK: Undo
 print("She deletes the trip by mistake.")
@@ -104,12 +104,12 @@ if let operation = try await laptop.delete(other) {
   try await laptop.undo(operation)
 }
 let back = await shown(phone.watch(.timeline(of: trip.id))) { $0.count == 2 }
-expect(back.count == 2, "Undo brings it back, with what belongs to it, on both.")
+expect(back.count == 2, "Undo restores it, with its items, on both devices.")
 
 // MARK: Export
 let file = folder.appending(path: "trips.json")
 _ = try await laptop.export(as: .travelingSnails, to: file)
-expect(FileManager.default.fileExists(atPath: file.path), "All of it can leave as a file, premium or not.")
+expect(FileManager.default.fileExists(atPath: file.path), "Everything can be exported, even without premium.")
 await laptop.close()
 await phone.close()
-print("That was an app's life.")
+print("The example is complete.")

@@ -1,14 +1,14 @@
-// A view layer without a screen: views on the main actor that watch, render and write back. It counts how often each
-// renders: as often as what it shows has changed, and never because of its own rendering.
+// A view layer without a screen: views on the main actor that watch, render and write back. It checks that each view
+// renders once for each change of what it shows, and never because of its own rendering.
 import Foundation
 import Waymark
 
-/// What a view watches: made once, it lives as long as the view's place on the screen.
+/// A watch on behalf of a view. It is created once, and lives until the view leaves the screen.
 @MainActor final class Model<Value: Sendable & Equatable> {
   private(set) var value: Value?
   private var task: Task<Void, Never>?
 
-  /// - Parameter changed: the view draws itself.
+  /// - Parameter changed: renders the view.
   init(_ watch: Watch<Value>, changed: @escaping @MainActor (Value) async -> Void) {
     task = Task { [weak self] in
       for await value in watch {
@@ -21,7 +21,7 @@ import Waymark
   func end() { task?.cancel() }
 }
 
-/// A list of trips that notes what it shows, as apps do that remember where a person was.
+/// A list of trips that saves which trip it showed last, as apps do to restore their state.
 @MainActor final class TripList {
   private(set) var renders = 0
   private(set) var names: [String] = []
@@ -30,7 +30,7 @@ import Waymark
   init(_ node: Node) {
     model = Model(node.watch(Trip.all.sorted(by: \.name))) { [weak self] trips in
       self?.render(trips)
-      // Writing while rendering: a setting is no record, and a record that says what it says already is not written.
+      // Writing while rendering causes no loop: a setting is not a record, and an unchanged record is not written.
       try? await node.set(Setting("lastShownTrip", default: ""), to: trips.last?.name ?? "")
       for trip in trips { _ = try? await node.save(trip) }
     }
@@ -44,7 +44,7 @@ import Waymark
   func end() { model?.end() }
 }
 
-/// One trip and its timeline: two queries by id, nothing handed down from the list.
+/// The timeline of one trip, queried by id, without values passed from the list.
 @MainActor final class TripDetail {
   private(set) var renders = 0
   private(set) var items = 0
@@ -60,15 +60,15 @@ import Waymark
   func end() { model?.end() }
 }
 
-/// Waits until something holds, and then a while longer: a loop would go on rendering.
+/// Waits until a condition is true, then for a moment more, in which a render loop would break the condition.
 @MainActor func settled(_ what: String, _ isSo: () -> Bool) async throws {
   let deadline = ContinuousClock.now + .seconds(20)
   while !isSo() {
-    guard ContinuousClock.now < deadline else { fatalError("still not so: \(what)") }
+    guard ContinuousClock.now < deadline else { fatalError("timed out: \(what)") }
     try await Task.sleep(for: .milliseconds(5))
   }
   try await Task.sleep(for: .milliseconds(100))
-  guard isSo() else { fatalError("no longer so: \(what)") }
+  guard isSo() else { fatalError("true only for a moment: \(what)") }
   print("  \(what)")
 }
 
@@ -79,7 +79,7 @@ let rome = try await node.save(Trip(name: "Rome"))
 let list = TripList(node)
 let details = (0..<100).map { _ in TripDetail(node, rome.id) }
 
-try await settled("each view renders once for what is there") {
+try await settled("each view renders once at the start") {
   list.renders == 1 && details.allSatisfy { $0.renders == 1 }
 }
 _ = try await node.save(Lodging(name: "Casa Rosa", tripID: rome.id))
@@ -94,12 +94,12 @@ _ = try await node.save(Habit(name: "Read"))
 try await settled("a habit renders neither") { list.renders == 2 && details.allSatisfy { $0.renders == 2 } }
 for detail in details { detail.end() }
 _ = try await node.save(Activity(name: "Colosseum", tripID: rome.id))
-try await settled("who has left the screen renders no more") { details.allSatisfy { $0.renders == 2 } }
+try await settled("views that left the screen no longer render") { details.allSatisfy { $0.renders == 2 } }
 list.end()
 let deadline = ContinuousClock.now + .seconds(20)
 while await node.watchers > 0 {
-  guard ContinuousClock.now < deadline else { fatalError("watchers are left") }
+  guard ContinuousClock.now < deadline else { fatalError("some watchers are still active") }
   try await Task.sleep(for: .milliseconds(5))
 }
-print("  nobody watches any more")
+print("  no watcher is left")
 await node.close()

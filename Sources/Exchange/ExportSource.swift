@@ -2,7 +2,7 @@ import JSONDocument
 package import Records
 package import Wire
 
-/// The visible records that an export is made from, and the contents that they name.
+/// The visible records for an export, and the Content records that they refer to.
 package struct ExportSource: Sendable {
   private var records: [Kind: [RecordID: RecordDraft]] = [:]
 
@@ -16,7 +16,7 @@ package struct ExportSource: Sendable {
 
   func record(_ kind: Kind, _ id: RecordID) -> RecordDraft? { records[kind]?[id] }
 
-  /// All records of a kind, in the order of a key and then of their ids.
+  /// All records of a kind, sorted by a key and then by id.
   func records<Key: Comparable>(_ kind: Kind, by key: (RecordDraft) -> Key) -> [RecordDraft] {
     let keyed = (records[kind] ?? [:]).values.map { (key: key($0), record: $0) }
     return keyed.sorted { left, right in
@@ -26,8 +26,8 @@ package struct ExportSource: Sendable {
 
   func records(_ kind: Kind) -> [RecordDraft] { records(kind) { $0.id } }
 
-  /// Leaves out the bytes of fields that are more than a device writes, and those that no longer fit into all that one
-  /// export may hold: many records may name the same few contents. Gives a warning for each.
+  /// Removes the bytes of fields that exceed what a device writes or what is left of an export's size limit,
+  /// because many records can refer to the same few Content records. Returns a warning for each.
   mutating func leaveOutBytes(over bytesMax: Int = Limits.exportBytesMax) -> [String] {
     var total = 0
     var warnings: [String] = []
@@ -54,7 +54,7 @@ package struct ExportSource: Sendable {
     return warnings
   }
 
-  /// How many bytes a field stands for, as far as they are here.
+  /// The size of a field's bytes, as far as they are on this device.
   private func size(of value: Value?) -> Int {
     if case .bytes(let bytes) = value { return bytes.count }
     return Contents.parts(of: value).reduce(0) { sum, id in
@@ -63,7 +63,7 @@ package struct ExportSource: Sendable {
     }
   }
 
-  /// The bytes of a field that may be cut into contents; nil if it is empty or not all of it is here.
+  /// The bytes of a `blob` field; nil if it is empty or incomplete on this device.
   func bytes(_ value: Value?) -> [UInt8]? {
     Contents.join(value) { id in
       guard case .bytes(let bytes) = record(Registry.content, id)?[Contents.bytesField] else { return nil }
@@ -73,7 +73,7 @@ package struct ExportSource: Sendable {
 }
 
 extension ExportSource {
-  /// One trip with what belongs to it, and the organizations and addresses that this refers to.
+  /// One trip with its items, and the organizations and addresses that these refer to.
   func only(trip id: RecordID) -> ExportSource {
     guard let trip = record(Registry.trip, id) else { return ExportSource() }
     var part = ExportSource([trip])
@@ -98,26 +98,26 @@ extension ExportSource {
   }
 }
 
-/// A file made for another application.
+/// A file for another application.
 package struct ExportedFile: Sendable {
   package let bytes: [UInt8]
-  /// What the format cannot hold, and what is not here yet.
+  /// What the format can't represent, and what is missing on this device.
   package let warnings: [String]
 }
 
-/// Files made for another application, in a folder.
+/// A folder of files for another application.
 package struct ExportedFolder: Sendable {
-  /// Relative to the folder, with `/` between names.
+  /// Paths relative to the folder, with `/` as separator.
   package var files: [(path: String, bytes: [UInt8])] = []
   package var warnings: [String] = []
 }
 
-/// Writes files of other applications.
+/// Writes files for other applications.
 package enum Exporter {
   /// - Parameters:
-  ///   - format: one whose export is one file.
-  ///   - now: milliseconds since 1970, for the file's own time.
-  ///   - trip: to export one trip with what belongs to it, rather than everything.
+  ///   - format: a format that is a single file.
+  ///   - now: milliseconds since 1970, for the time in the file.
+  ///   - trip: the trip to export with its items; nil for everything.
   package static func file(
     _ format: ExchangeFormat, from source: ExportSource, now: Int64, trip: RecordID? = nil,
     zones: ZoneOffsets = .system
@@ -148,7 +148,7 @@ package enum Exporter {
   }
 
   /// - Parameters:
-  ///   - format: one whose export is a folder.
+  ///   - format: a format that is a folder.
   package static func folder(
     _ format: ExchangeFormat, from source: ExportSource, trip: RecordID? = nil, zones: ZoneOffsets = .system
   ) -> ExportedFolder {
@@ -166,7 +166,7 @@ package enum Exporter {
 }
 
 extension RecordDraft {
-  /// What a field holds; null where the draft does not mention it.
+  /// The value of a field; null if the draft does not have it.
   func held(_ name: String) -> Value { self[kind.number(name)] ?? .null }
 
   func text(_ name: String) -> String? {
@@ -193,7 +193,7 @@ extension Value {
     return RecordID(bytes: bytes)
   }
 
-  /// The milliseconds of an instant.
+  /// The time of an instant, in milliseconds.
   var time: Int64? {
     switch self {
     case .integer(let time): time
@@ -202,7 +202,7 @@ extension Value {
     }
   }
 
-  /// A value of one part as these files hold it; nil for null.
+  /// A value of one part as in these files; nil for null.
   var fileJSON: JSON? {
     switch self {
     case .bool(let flag): .bool(flag)
@@ -214,7 +214,7 @@ extension Value {
   }
 }
 
-/// ISO 8601 in UTC without fractions: what these applications read.
+/// ISO 8601 in UTC without fractions, as these applications expect.
 func fileTime(_ milliseconds: Int64) -> JSON {
   .string(timeText(milliseconds: wholeSecond(milliseconds)))
 }

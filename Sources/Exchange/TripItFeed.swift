@@ -164,7 +164,7 @@ struct TripItFeed {
     var draft = CalendarItem.draft(item.event, item.trip, kind)
     if let half = item.half {
       draft[kind.number("name")] = .text(half.name.nonEmpty ?? item.event.name)
-      // The feed's time of day for arriving and leaving is not the end of the stay's first half.
+      // The end of an arrival or departure event is not that of the stay, which the start of the other half gives.
       draft[kind.number("end")] = other?.event.start.value ?? (half.isStart ? .null : item.event.start.value)
       if !half.isStart { draft[kind.number("start")] = .null }
     }

@@ -51,7 +51,7 @@ package enum KeyFile {
       } catch SodiumError.outOfMemory {
         throw WaymarkError.home(
           .passphraseNeeded,
-          "Opening \(path) takes \(sealed.cost.memoryBytes / (1024 * 1024)) MiB, more memory than this machine has.",
+          "Opening \(path) takes \(sealed.cost.memoryBytes / (1024 * 1024)) MiB of memory, more than is available.",
           next: .waymark("keys passphrase remove", on: "a machine with more memory"))
       }
       attempt += 1
@@ -147,7 +147,7 @@ package enum KeyFile {
     } catch SodiumError.outOfMemory {
       throw WaymarkError.home(
         .unwritable,
-        "Sealing \(path) takes \(cost.memoryBytes / (1024 * 1024)) MiB, more memory than is free; the file is unchanged.",
+        "Sealing \(path) takes \(cost.memoryBytes / (1024 * 1024)) MiB of memory, more than is available; the file is unchanged.",
         next: "close other programs, then try again"
       )
     }

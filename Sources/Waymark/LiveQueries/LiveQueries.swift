@@ -26,7 +26,7 @@ extension LiveQuery<NodeStatus> {
 }
 
 extension LiveQuery<[Peer]> {
-  /// The other devices of the circle, connected or not, by name.
+  /// The other devices of the circle, connected or not, sorted by name.
   public static var peers: LiveQuery {
     LiveQuery(.peers, [.node]) { node, time in
       try NodeInspection(of: node, now: time.now).status().peers
@@ -58,7 +58,7 @@ extension LiveQuery<[Conflict]> {
 }
 
 extension LiveQuery<[MassDeletion]> {
-  /// Large deletions by other devices, until they are undone or acknowledged.
+  /// Mass deletions by other devices, until they are undone or acknowledged.
   public static var massDeletions: LiveQuery {
     LiveQuery(.massDeletions, Topic.all) { node, _ in try node.historyReader.massDeletions() }
   }

@@ -34,7 +34,7 @@ extension Node {
       revision = loop.watching.revision
       let start = loop.steady
       var time = EvaluationTime(now: wall())
-      let found = look(query, &time)
+      let found = evaluate(query, &time)
       due = time.due
       pause = loop.watching.spent(from: start, until: loop.steady, since: pause)
       // A failed read is retried after the next change; `whenStoreBreaks(_:)` reports a broken store.
@@ -44,7 +44,7 @@ extension Node {
     return nil
   }
 
-  private func look<Value>(_ query: LiveQuery<Value>, _ time: inout EvaluationTime) -> Value? {
+  private func evaluate<Value>(_ query: LiveQuery<Value>, _ time: inout EvaluationTime) -> Value? {
     do {
       return try query.read(self, &time)
     } catch {

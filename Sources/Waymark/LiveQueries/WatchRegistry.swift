@@ -86,7 +86,7 @@ struct WatchRegistry {
     guard let next = due.values.min() else { return nil }
     if self.clock == nil { self.clock = clock }
     let (wait, isTooFar) = next.subtractingReportingOverflow(wall)
-    let bounded = isTooFar ? Self.lookMilliseconds : min(max(wait, 1), Self.lookMilliseconds)
+    let bounded = isTooFar ? Self.alarmMillisecondsMax : min(max(wait, 1), Self.alarmMillisecondsMax)
     if let alarm, alarm <= steady + bounded { return nil }
     alarm = steady + bounded
     return bounded
@@ -130,7 +130,7 @@ struct WatchRegistry {
   /// Adds the time of a read, and returns the watcher's next pause.
   mutating func spent(from start: Moment, until end: Moment, since last: Pause) -> Pause {
     spentMilliseconds += max(end - start, 0)
-    let rest = min((spentMilliseconds - last.spentMilliseconds) * 4, Self.restMillisecondsMax)
+    let rest = min((spentMilliseconds - last.spentMilliseconds) * 4, Self.pauseMillisecondsMax)
     return Pause(until: end + rest, spentMilliseconds: spentMilliseconds)
   }
 
@@ -141,8 +141,8 @@ struct WatchRegistry {
     waiter.continuation.resume(returning: isChanged)
   }
 
-  private static let restMillisecondsMax: Moment = 1_000
-  private static let lookMilliseconds: Moment = 60_000
+  private static let pauseMillisecondsMax: Moment = 1_000
+  private static let alarmMillisecondsMax: Moment = 60_000
 }
 
 /// The setting of the machine's clock and time zone, to detect that either was changed.

@@ -106,7 +106,7 @@ public struct NodeStatus: Hashable, Sendable {
     public let categories: Int
     /// Visible habit entries.
     public let habitEntries: Int
-    /// Settings that are set.
+    /// Settings that have a value.
     public let settings: Int
   }
 

@@ -55,7 +55,7 @@ extension NodeStatus {
       case revoked(by: DeviceKey, at: Date)
       /// A revoked device, and the members that are not known to have received the revocation.
       case unheard(DeviceReference, notHeard: [DeviceReference])
-      /// A large deletion by another device.
+      /// A mass deletion by another device.
       case massDeletion(MassDeletion)
     }
 

@@ -63,7 +63,7 @@ struct PeerComparison {
     return verdict
   }
 
-  /// A lane that this device keeps closed is not compared.
+  /// The result for a lane that is closed on this device; nil if it is open.
   private func closedHere(_ lane: Lane, on node: isolated Node) -> PeerVerification.Lane? {
     guard lane == .records, let gate = node.replica.ownGate(now: node.wall()).reason else { return nil }
     let reason = Reason(gate)

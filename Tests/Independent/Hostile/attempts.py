@@ -29,14 +29,14 @@ class Attempts:
 
     def attempt(self, attempt, leaves_nothing):
         node = self.stage.nodes[self.count % 2]
-        before = self.stage.glances()
+        before = self.stage.diagnostics()
         for client in self.stage.hostile:
             client.address = node.address
 
         def run():
             attempt(self.stage, node)
             self.stage.check_lives()
-            assert not leaves_nothing or self.stage.glances() == before, "something was stored"
+            assert not leaves_nothing or self.stage.diagnostics() == before, "something was stored"
 
         self.checked(attempt.__name__.replace("_", " "), run)
 

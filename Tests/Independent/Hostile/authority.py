@@ -9,7 +9,7 @@ from nacl.signing import SigningKey
 import circle as circles
 from change_set import PUT, RECORDS, SETTINGS, body_of, seal
 from channel import Ended, Silence
-from checker import Holding, glance, read
+from checker import Holding, diagnostics, read
 from circle import ADDRESSES, CERTIFICATE, FORK_PROOF, ISSUERS, LOG_CUT, REVOCATION, Statement
 from client import HABIT, Client
 from encoding import encode
@@ -420,8 +420,8 @@ def full_of_words(stage, node):
         fields = {0: 1, 1: stage.circle, 2: bytes(key.verify_key), 3: bytes(size), 4: bytes(size)}
         session.send(STATEMENTS, False, [Statement.make(9, key, fields).data])
     count = 0
-    while count < glance(node.store).statements:
-        count = glance(node.store).statements
+    while count < diagnostics(node.store).statements:
+        count = diagnostics(node.store).statements
         drain(session, 4)
     session.channel.wire.close()
     for each in stage.nodes:

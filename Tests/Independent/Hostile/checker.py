@@ -39,7 +39,7 @@ class Glance:
     digests: tuple
 
 
-def glance(path):
+def diagnostics(path):
     counts, digests = read(
         path, "SELECT (SELECT count(*) FROM statements), (SELECT count(*) FROM change_sets), "
         "(SELECT max(number) FROM change_sets), (SELECT count(*) FROM set_aside)",

@@ -124,12 +124,12 @@ class Member:
 
     def refused(self):
         attempt = self.rng.choice(CALM)
-        before = self.stage.glances()
+        before = self.stage.diagnostics()
         try:
             attempt(self.stage, self.node)
         except AssertionError:
             # An answer to something else that this member has sent may come instead of the expected one.
-            assert len(self.sessions) > 0 or self.stage.glances() != before, attempt.__name__
+            assert len(self.sessions) > 0 or self.stage.diagnostics() != before, attempt.__name__
         self.sessions.pop(("Mallory", self.node.name), None)
 
     def lies(self):

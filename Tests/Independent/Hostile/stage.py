@@ -8,7 +8,7 @@ from nacl.signing import SigningKey
 
 from change_set import RECORDS, SETTINGS
 from channel import Ended, Silence
-from checker import Holding, glance, read
+from checker import Holding, diagnostics, read
 from circle import ENTITLEMENT, REVOCATION, Statement, Ticket
 from client import Client
 from node import Node
@@ -184,10 +184,10 @@ class Stage:
     def content(self, node):
         status = node.ask("status")
         lanes = [(lane["digest"], lane["changeSets"], lane["parked"]) for lane in status["lanes"].values()]
-        return (*lanes, 0 if self.is_full else glance(node.store).statements)
+        return (*lanes, 0 if self.is_full else diagnostics(node.store).statements)
 
-    def glances(self):
-        return [glance(node.store) for node in self.nodes]
+    def diagnostics(self):
+        return [diagnostics(node.store) for node in self.nodes]
 
     def check_lives(self):
         for node in self.nodes:

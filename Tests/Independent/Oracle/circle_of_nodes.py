@@ -65,7 +65,7 @@ class Circle:
             quiet = quiet and not any(lane["parked"] for state in states for lane in state["lanes"].values())
             # An override that waits for change sets has not written its difference yet.
             quiet = quiet and not any(
-                notice["reason"] == "direction_waiting" for state in states for notice in state["notices"])
+                notice["reason"] == "override_waiting" for state in states for notice in state["notices"])
             if everybody and agree and quiet:
                 return
             time.sleep(0.1)

@@ -120,10 +120,10 @@ class Company:
     def estranged(self, one, other):
         """Whether one of the two knows that either was revoked."""
         keys = {bytes.fromhex(one.device), bytes.fromhex(other.device)}
-        return any(not keys <= set(self.glance(node).membership.members) for node in (one, other))
+        return any(not keys <= set(self.diagnostics(node).membership.members) for node in (one, other))
 
     @staticmethod
-    def glance(node):
+    def diagnostics(node):
         return Snapshot(node.store, rows=False)
 
     def meet(self, one, other, stays=False):
@@ -187,14 +187,14 @@ class Company:
 
     def write(self, node, command, arguments):
         """Runs a command that writes; returns its answer and the sets it wrote."""
-        before = {each.id for each in self.glance(node).stored}
+        before = {each.id for each in self.diagnostics(node).stored}
         refusal = done = None
         try:
             done = node.ask(command, **arguments)
         except Refusal as caught:
             refusal = caught
         operations = {promise.operation for promise in node.promises}
-        fresh = [each for each in self.glance(node).stored if each.id not in before
+        fresh = [each for each in self.diagnostics(node).stored if each.id not in before
                  and each.device.hex() == node.device and each.operation not in operations]
         node.promises += [Promise(f"{command} {arguments}", each) for each in fresh if each.entries]
         return done, refusal, fresh
@@ -276,7 +276,7 @@ class Company:
         snapshot, model = self.check(node)
         for friend in friends:
             self.check_kept(node, snapshot.folded, promises[friend])
-            other = self.glance(friend)
+            other = self.diagnostics(friend)
             expect({each.id for each in other.folded}, {each.id for each in snapshot.folded},
                    f"{friend.name} and {node.name}: folded sets")
             status, mine = friend.ask("status"), node.ask("status")

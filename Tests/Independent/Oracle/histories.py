@@ -158,7 +158,7 @@ class Life(RuleBasedStateMachine):
     def refuse(self, node, command, refusal):
         self.tell(f"    refused: {refusal}")
         Figures.refused[command, refusal.code] += 1
-        is_out = bytes.fromhex(node.device) not in self.company.glance(node).membership.members
+        is_out = bytes.fromhex(node.device) not in self.company.diagnostics(node).membership.members
         if refusal.code not in EXPECTED and refusal.exit not in (2, 3, 5, 7) and refusal.code != "exit" and not is_out:
             raise Difference(f"{node.name} refused {command}: {refusal}")
         return [node]
@@ -215,7 +215,7 @@ class Life(RuleBasedStateMachine):
             self.step(f"{node.name}: sync {'on' if is_on else 'off'}", act)
 
     def is_out(self, node):
-        return bytes.fromhex(node.device) not in self.company.glance(node).membership.members
+        return bytes.fromhex(node.device) not in self.company.diagnostics(node).membership.members
 
     # MARK: What happens to devices
 
@@ -278,7 +278,7 @@ class Life(RuleBasedStateMachine):
         def act():
             path = self.stage / f"backup-{len(self.backups)}.waymark"
             node.ask("backup", file=str(path))
-            self.backups.append((path, node.name, {each.operation for each in self.company.glance(node).stored}))
+            self.backups.append((path, node.name, {each.operation for each in self.company.diagnostics(node).stored}))
             return [node]
         self.step(f"{node.name}: backup", act)
 
@@ -311,12 +311,12 @@ class Life(RuleBasedStateMachine):
             self.step(f"{one.name} revokes {other.persona}", lambda: self.let_revoke(one, other))
 
     def let_revoke(self, one, other):
-        before = self.company.glance(one)
+        before = self.company.diagnostics(one)
         known = {each.id for each in before.statements}
         done, refusal, _ = self.company.write(one, "revoke", {"device": [other.persona], "yes": True})
         if refusal is not None:
             return self.refuse(one, "revoke", refusal)
-        after = self.company.glance(one)
+        after = self.company.diagnostics(one)
         key = bytes.fromhex(other.device)
         for each in after.statements:
             if each.id not in known and each.kind == REVOCATION and each.fields[3] == key:

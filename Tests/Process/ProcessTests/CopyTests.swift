@@ -141,8 +141,7 @@ import Wire
     for device in all { #expect(try await device.status().notices("fork").isEmpty) }
   }
 
-  @Test func `changes of an old copy yield to newer ones when it first syncs, and no log forks`() async throws
-  {
+  @Test func `changes of an old copy are re-authored when it first syncs, and no log forks`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let (alice, bob) = try await stopped(on: stage)

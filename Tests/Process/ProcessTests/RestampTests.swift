@@ -9,7 +9,7 @@ import Wire
   private static let month = 30 * 86_400
 
   @Test
-  func `restamp on a lone device dates changes made years ahead to now, and new devices accept them at once`()
+  func `restamp on a lone device corrects dates years ahead, and new devices accept the changes at once`()
     async throws
   {
     let stage = try Stage()

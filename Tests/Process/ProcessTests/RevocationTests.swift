@@ -104,7 +104,7 @@ import Wire
 
   @Test
   func
-    `a device without records sync still shows a lost device's changes, though the newest are only on others`()
+    `a device without records sync still shows the older changes of a revoked device`()
     async throws
   {
     let stage = try Stage()
@@ -130,7 +130,7 @@ import Wire
   }
 
   @Test
-  func `a device that learns of its revocation can be read, writes and sends nothing, also after a restart`()
+  func `a device that knows of its revocation is read-only and sends nothing, also after a restart`()
     async throws
   {
     let stage = try Stage()

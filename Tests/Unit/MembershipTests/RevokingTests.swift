@@ -150,7 +150,7 @@ import Wire
   }
 
   @Test
-  func `a revoked device asks with the chain that it would have, and shows which revocation excludes it`()
+  func `a revoked device asks with its former chain, and shows which revocation excludes it`()
     throws
   {
     var (world, bob, _, dave) = try family()

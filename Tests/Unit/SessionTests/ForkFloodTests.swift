@@ -24,7 +24,7 @@ import Wire
   }
 
   @Test
-  func `a log with three hundred branches is sent in a few rounds, and each tip is announced a few times`()
+  func `a log with three hundred branches is sent in few rounds, and each tip is announced a few times`()
     throws
   {
     let world = try World(["alice", "bob", "mallory"])

@@ -54,7 +54,7 @@ import Wire
 
   private func forks(_ world: World) -> Int { world.devices.reduce(0) { $0 + $1.forks.count } }
 
-  @Test func `an old copy's changes yield to the sets written since, and no log forks`() throws {
+  @Test func `an old copy re-authors its changes after the sets written since, and no log forks`() throws {
     let world = try world(knowing: ["bob", "carol"])
     let written = try world.write("old", edit(record(1), "by the old copy"), insert(record(9), "Oslo"))
     try world.write("old", edit(record(9), "Bern"))
@@ -78,7 +78,7 @@ import Wire
     #expect(world["old"].state() == world["bob"].state())
   }
 
-  @Test func `changes made while the answer is on its way yield too`() throws {
+  @Test func `changes made while the answer is on its way are re-authored too`() throws {
     let world = try world(knowing: ["bob", "carol"])
     world.latency = 200
     world.connect("old", "bob")
@@ -92,7 +92,9 @@ import Wire
     #expect(world["bob"].name(record(1)) == "later 3")
   }
 
-  @Test func `sets promised in one lane are waited for even if the other lane has yielded`() throws {
+  @Test func `sets promised in one lane are waited for even if the other lane has already been re-authored`()
+    throws
+  {
     let world = try world(knowing: ["bob", "carol"])
     world.connect("alice", "bob")
     world.run(1_000)

@@ -81,7 +81,7 @@ import Wire
   }
 
   @Test
-  func `an inventory lists visible records, and equal data has equal hashes, whichever device wrote it`()
+  func `an inventory lists visible records, and equal data of any author has equal hashes`()
     throws
   {
     world.cut("alice", "bob")
@@ -178,7 +178,7 @@ import Wire
   }
 
   @Test
-  func `a lane with more heads than fit into an answer is refused for that reason, and its digests are sent`()
+  func `a lane with more heads than fit into an answer is refused, and its digests are sent`()
     throws
   {
     let heads = (0...Limits.headsPerMessageMax).map { number in

@@ -261,7 +261,7 @@ import Wire
   }
 
   @Test
-  func `a device revoked by a revoked one, and unaware of both, is admitted by a peer that knows the first`()
+  func `a device revoked by a revoked one is admitted by a peer, even if it knows of neither revocation`()
     throws
   {
     let world = try World(["alice", "bob"])
@@ -354,7 +354,7 @@ import Wire
   }
 
   @Test
-  func `a revoked device that asks proves its revocation to a peer that did not know it, and gets nothing`()
+  func `a revoked device that asks a peer proves its revocation to it, and gets nothing`()
     throws
   {
     let world = try Self.settled(["alice", "bob", "carol"])

@@ -145,7 +145,7 @@ import Wire
   }
 
   @Test
-  func `sets that return because a log without local sets is cut are quarantined again when the cut ends`()
+  func `sets that return because of a cut of a missing log are quarantined again when the cut ends`()
     throws
   {
     let (carol, _) = try reader([[]], bob.known)
@@ -160,7 +160,7 @@ import Wire
     #expect(carol.store.heads(.records).isEmpty)
   }
 
-  @Test func `sets that wait for a log without local sets return when that log is excluded`() throws {
+  @Test func `sets that wait for a missing log return when that log is excluded`() throws {
     let (carol, _) = try reader([[]], bob.known)
     try lift(carol)
     #expect(carol.store.heads(.records).isEmpty)
@@ -223,7 +223,7 @@ import Wire
   }
 
   @Test(arguments: [0, 2])
-  func `a set that depends on excluded sets is folded after those of its ancestors that no cut excludes`(
+  func `a set with excluded dependencies is folded after its ancestors that no cut excludes`(
     _ first: Int
   ) throws {
     let dora = try Device("dora")
@@ -261,7 +261,7 @@ import Wire
 
   @Test
   func
-    `a set whose dependency is excluded is folded without it, and counts as having seen it when it returns`()
+    `a set is folded without an excluded dependency, and has seen it once it returns`()
     throws
   {
     let dora = try Device("dora")

@@ -37,7 +37,7 @@ import Wire
   }
 
   @Test
-  func `the index is dropped while twenty thousand logs arrive, and created again when the store is idle`()
+  func `the index is dropped while many logs arrive, and created again when the store is idle`()
     throws
   {
     let alice = try Device("alice")

@@ -30,7 +30,7 @@ struct ForeignImportTests {
   }
 
   @Test
-  func `a calendar is imported as one operation, changes nothing the second time, and one undo reverts it`()
+  func `a calendar is imported as one operation, only once, and one undo reverts it`()
     async throws
   {
     let alice = try await TestNode.founder("alice")

@@ -75,7 +75,7 @@ extension SocketCircle {
   }
 
   @Test
-  func `a preview works with a peer that has more logs than fit into an answer, and mirror reports this`()
+  func `a preview works with a peer that has too many logs for an answer, and mirror reports this`()
     async throws
   {
     let circle = try await twoHistories()

@@ -275,7 +275,7 @@ import WaymarkTesting
   }
 
   @Test
-  func `amounts in text are exact, a label has a maximum length, and several records are saved at once`()
+  func `amounts in text are exact, labels have a maximum length, and several records are saved at once`()
     async throws
   {
     let node = try await kept()

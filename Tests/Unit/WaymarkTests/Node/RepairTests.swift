@@ -161,7 +161,7 @@ struct RepairTests {
 
   @Test
   func
-    `a store that fails to open because its index rows are damaged comes back from a backup of what is signed`()
+    `a store that can't be opened because of a damaged index is restored from its signed data`()
     async throws
   {
     let alice = try await node()

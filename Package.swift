@@ -140,7 +140,8 @@ let package = Package(
         "VirtualDisk", "Wire",
       ], path: "Tests/Faults/Images/Scenarios", swiftSettings: common),
     .executableTarget(
-      name: "Images", dependencies: ["CrashImages"], path: "Tests/Faults/Images/Runner", swiftSettings: common),
+      name: "Images", dependencies: ["CrashImages"], path: "Tests/Faults/Images/Runner", swiftSettings: common
+    ),
     tests("JSONDocumentTests", ["JSONDocument", "Wire"]),
     tests("MembershipTests", ["Membership", "Sodium", "Wire"]),
     tests(

@@ -13,7 +13,7 @@ package enum AnswerCoding {
 
   /// The form that programs read.
   ///
-  /// - Parameter home: the home that suggested commands name; nil for the default home.
+  /// - Parameter home: what suggested commands name with `--home`; nil to leave that out.
   package static func document(_ value: some Encodable, home: String? = nil) throws -> JSON {
     try encode(value, home.map { [.home: $0] } ?? [:])
   }

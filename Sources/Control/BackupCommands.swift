@@ -14,7 +14,7 @@ package struct WriteBackup: NodeCommand, ConfirmableCommand {
     ) { call.tell(.progress($0, file: $1)) }
   }
 
-  /// A suspect store can be backed up too: then a backup is what helps.
+  /// Does not refuse a suspect store, for which a backup is most needed.
   package func performWithoutNode(
     _ home: Home, _ tell: @escaping @Sendable (CommandEvent) -> Void
   ) async throws -> Backup {

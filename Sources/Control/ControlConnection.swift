@@ -13,7 +13,7 @@ import Wire
 final class ControlConnection: Sendable {
   private struct State {
     var expectsLife = false
-    /// When the wait for the present answer began.
+    /// When the wait for the current answer began.
     var began: SuspendingClock.Instant?
   }
 

@@ -145,7 +145,7 @@ package struct Invite: NodeCommand {
 
   package func perform(on node: isolated Node, _ call: CommandCall) async throws -> Answer {
     guard let role = CircleMember.Role(rawValue: role ?? "member") else {
-      throw WaymarkError.badValue("--role", role ?? "", allowed: "admin or member")
+      throw WaymarkError.badValue("--role", role ?? "", allowed: "expected admin or member")
     }
     let lifetime = expiresMilliseconds ?? Limits.ticketMilliseconds
     let invitation = try node.invite(as: role, milliseconds: lifetime, rootKey: rootKey, call.passphrase)

@@ -61,7 +61,7 @@ package struct SetHabit: PromptCommand {
 
   private func amount() throws -> Double {
     guard let amount = try number(value) else {
-      throw WaymarkError.badValue("the value", value, allowed: "it is a number")
+      throw WaymarkError.badValue("the value", value, allowed: "expected a number")
     }
     return amount
   }
@@ -71,7 +71,7 @@ package struct SetHabit: PromptCommand {
 private func number(_ text: String?) throws -> Double? {
   guard let text, !text.isEmpty else { return nil }
   guard let number = Double(text), number.isFinite else {
-    throw WaymarkError.badValue("the value", text, allowed: "it is a number")
+    throw WaymarkError.badValue("the value", text, allowed: "expected a number")
   }
   return number
 }

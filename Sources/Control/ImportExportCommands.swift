@@ -103,7 +103,7 @@ private func exchangeFormat<Format: RawRepresentable & CaseIterable>(
 ) throws -> Format where Format.RawValue == String {
   guard let format = Format(rawValue: name) else {
     let known = Format.allCases.map(\.rawValue).joined(separator: ", ")
-    throw WaymarkError.badValue("--format", name, allowed: "it is one of \(known)")
+    throw WaymarkError.badValue("--format", name, allowed: "expected one of \(known)")
   }
   return format
 }

@@ -32,7 +32,7 @@ package struct CompleteOnboarding: PromptCommand {
   }
 }
 
-/// `onboarding reset`: brings the introduction back.
+/// `onboarding reset`: starts the introduction over.
 package struct ResetOnboarding: PromptCommand {
   package static let name = "onboarding.reset"
   package typealias Answer = ShowOnboarding.Answer

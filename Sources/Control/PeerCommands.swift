@@ -117,8 +117,8 @@ func wholeNumber(_ text: String?, _ flag: String, _ range: ClosedRange<Int>) thr
   guard let number = Int(text), range.contains(number) else {
     let bounds =
       range.upperBound == .max
-      ? "of \(range.lowerBound) or more" : "from \(range.lowerBound) to \(range.upperBound)"
-    throw WaymarkError.badValue(flag, text, allowed: "it is a whole number \(bounds)")
+      ? "of at least \(range.lowerBound)" : "from \(range.lowerBound) to \(range.upperBound)"
+    throw WaymarkError.badValue(flag, text, allowed: "expected a whole number \(bounds)")
   }
   return number
 }

@@ -21,7 +21,7 @@ package struct ShowStatus: PromptCommand {
   }
 }
 
-/// `metrics`: metrics for Prometheus.
+/// `metrics`: numbers about the node, in the format of Prometheus.
 package struct ShowMetrics: PromptCommand {
   package static let name = "metrics"
   package var isReadOnly: Bool { write == nil }
@@ -49,7 +49,7 @@ package struct LoggingLevel: PromptCommand {
   package static let name = "logging.level"
   package var isReadOnly: Bool { level == nil }
 
-  /// The level to set; nil to show the present one.
+  /// The level to set; nil to show the current one.
   package var level: String?
 
   package struct Answer: Codable, Sendable {
@@ -59,16 +59,16 @@ package struct LoggingLevel: PromptCommand {
 
   package func perform(on node: isolated Node) throws -> Answer {
     try node.checkServing()
-    let before = node.log.level
+    let before = node.logger.level
     if let wanted = level {
       guard let level = NodeLog.Level.allCases.first(where: { "\($0)" == wanted }) else {
         let known = NodeLog.Level.allCases.map { "\($0)" }.joined(separator: ", ")
-        throw WaymarkError.badValue("LEVEL", wanted, allowed: "it is one of \(known)")
+        throw WaymarkError.badValue("LEVEL", wanted, allowed: "expected one of \(known)")
       }
-      node.log.level = level
-      if level != before { node.log.say("log level set to \(level)") }
+      node.logger.level = level
+      if level != before { node.logger.say("log level set to \(level)") }
     }
-    return Answer(level: "\(node.log.level)", before: "\(before)")
+    return Answer(level: "\(node.logger.level)", before: "\(before)")
   }
 }
 
@@ -104,7 +104,7 @@ package struct WaitUntilInSync: NodeCommand {
     case "all": return Lane.allCases
     case "settings": return [.settings]
     case "records": return [.records]
-    case let other: throw WaymarkError.badValue("--lane", other, allowed: "records, settings or all")
+    case let other: throw WaymarkError.badValue("--lane", other, allowed: "expected records, settings or all")
     }
   }
 }

@@ -67,7 +67,8 @@ package enum DiskInput {
   case looked(hasRoom: Bool)
 }
 
-/// Reactions to the state of the disk. The replicator performs `shrinkLog` and its part of `resume`, its shell the rest.
+/// Reactions to the state of the disk. The replicator performs `shrinkLog` and its part of `resume`, its shell the
+/// rest.
 package enum DiskEffect {
   /// Free the ballast except for the reserve of `ReplicatorShell.freeReserve`.
   case shrinkBallast

@@ -1,23 +1,25 @@
 // Protocol/merge.md, "Overrides"
 //
-// An override makes the records of one device the right ones on all: `mirror` takes those of a peer, `assert` keeps
-// those of this device. It picks neither a snapshot nor a time, but change sets. Ancestors of the *wanted* heads count,
-// ancestors of the *present* heads that are not among them are reverted, and whatever is written later merges as usual.
+// An override makes the records of one device the right ones on all devices: `mirror` takes those of a peer, `assert`
+// keeps those of this device. It selects change sets, not a time. The *wanted* heads and their ancestors stay; the
+// *present* heads and their ancestors, as far as they are not wanted, are reverted; later changes merge as usual. For
+// `mirror` the wanted heads are the peer's and the present ones this device's own; for `assert` the wanted heads are
+// this device's own and the present ones those of the connected peers.
 //
 //     waymark mirror phone, run on laptop, which has a1–a3 of its own and p1 of the phone
 //
-//     laptop's log   a1 ── a2 ── a3       wanted heads, as the phone told them:  a1, p2
-//     phone's log    p1 ── p2             present heads, laptop's own:           a3, p1
+//     laptop's log   a1 ── a2 ── a3       wanted heads, of the phone:      a1, p2
+//     phone's log    p1 ── p2             present heads, of the laptop:    a3, p1
 //
-//     reverted = ancestors of {a3, p1} without those of {a1, p2} = {a2, a3}
+//     reverted = {a1, a2, a3, p1} without {a1, p1, p2} = {a2, a3}
 //
 // 1. `begin` stores both lists of heads at the moment of the confirmation. A change made while the device is still
 //    syncing is in neither list, so it is not reverted.
 // 2. Every turn ends with `finishOverride`. It does nothing until all sets of both lists are folded here (p2 above),
 //    since their effect on the records is not known before.
 // 3. `carryOut` writes, for every record that a reverted set touches, the difference between its present state and its
-//    state without the reverted sets. This is one ordinary operation. It has seen a2 and a3, so a device that holds only
-//    those, however long it was away, brings nothing back.
+//    state without the reverted sets. This is one ordinary operation. It has seen a2 and a3, so a device that holds
+//    only those, however long it was away, brings nothing back.
 // 4. The trace of the newest override is kept, and `traceOvertaking` checks each later set: writes to the same records
 //    by a device that had not received the override merge as concurrent writes, and `status` reports them.
 //
@@ -104,8 +106,8 @@ package enum OverrideEvent: Sendable {
   case began(OverrideRequest)
   /// All change sets that it needs are folded; its changes are written next.
   case ready(OverrideRequest)
-  /// Its change sets are durable; the list is empty if nothing differed or an earlier run wrote them. The pending request
-  /// is removed next.
+  /// Its change sets are durable; the list is empty if nothing differed or an earlier run wrote them. The pending
+  /// request is removed next.
   case written(OverrideRequest, [ChangeSetID])
   case finished(OverrideRequest)
   case dropped(OverrideRequest)

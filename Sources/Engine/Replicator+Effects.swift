@@ -254,7 +254,7 @@ extension Replicator {
       let report = try store.foldParked(horizon: Self.horizon(now), noting: noting)
       didCommit(report)
       var committed = committed([], report)
-      // A timer for sets that wait for other sets, and not for their time, would fire for ever.
+      // A timer for sets that wait for other sets, and not for their time, would fire forever.
       committed.nextParkedClock = try store.nextParkedClock(after: Self.horizon(now))
       replica.handle(.committed(committed), now: now, into: &following)
     }

@@ -5,9 +5,9 @@ import Replication
 import Storage
 package import Wire
 
-/// Withholds the unsent sets of this device's own logs after a start until peers have told their heads of these logs. If
-/// another copy of the data has written more, the withheld sets are re-authored before any peer has received them, so
-/// the log does not fork.
+/// Withholds the unsent sets of this device's own logs after a start until peers have announced their heads of these
+/// logs. If another copy of the data has written more, the withheld sets are re-authored before any peer has received
+/// them, so the log does not fork.
 extension Replicator {
   /// Releases the withheld sets of a lane, after a durable note that they may have been sent.
   func release(_ lane: Lane, _ now: Now, _ following: inout [Effect]) {

@@ -35,8 +35,8 @@ extension Replicator {
     return sets.map(\.id)
   }
 
-  /// Repairs the effects of a clock that was ahead: cuts this device's logs after the last sets with a plausible time and
-  /// re-authors the rest under a new incarnation, dated now.
+  /// Repairs the effects of a clock that was ahead: cuts this device's logs after the last sets with a plausible time
+  /// and re-authors the rest under a new incarnation, dated now.
   ///
   /// All of it is one transaction, so a kill leaves either everything or nothing done. The incarnation token is written
   /// after it; if that is lost, the next start begins another incarnation.

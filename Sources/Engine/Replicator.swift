@@ -16,9 +16,9 @@
 //
 // - The replica does no I/O and reads no clock, so the simulator drives the same code with a world of its own.
 // - Effects are carried out in order, except commits: all sets of a round share one transaction, which comes last.
-// - A turn has a time limit. The shell's `beginPiece` says after each set whether it is used up; the sets that are left
-//   stay in `waiting`, interleaved by link, until the shell calls `goOn`. Otherwise one peer with expensive sets would
-//   delay commands and other peers.
+// - Storing received sets has a time limit per turn. The shell's `beginPiece` says after each set whether it is used
+//   up; the rest stays in `waiting` until the shell calls `goOn`, and the links take turns. Otherwise one peer with
+//   expensive sets would delay commands and other peers.
 // - Turns nest, since a callback of the shell may lead to another input. Only the outermost one ends with
 //   `finishOverride`.
 // - A transaction that fails leaves nothing behind. Sets of peers are dropped and asked for again; `DiskState` decides
@@ -32,8 +32,8 @@ package import Wire
 
 /// A replica together with its store: performs the effects that concern the store, and hands all others to its shell.
 ///
-/// The node drives it with sockets and a clock, the simulator with a simulated world. Time and randomness are arguments.
-/// Synchronous and not thread-safe, like the store.
+/// The node drives it with sockets and a clock, the simulator with a simulated world. Time and randomness are
+/// arguments. Synchronous and not thread-safe, like the store.
 package final class Replicator {
   package let device: DeviceKey
   package internal(set) var replica: Replica

@@ -6,8 +6,8 @@ import Wire
 
 /// Progress of the background check of the store, kept across starts.
 ///
-/// Every hour the running node verifies a part of its change sets, so that all are verified about once a day. It works a
-/// few milliseconds at a time, and only while nothing is being written.
+/// Every hour the running node verifies a part of its change sets, so that all are verified about once a day. It works
+/// a few milliseconds at a time, and only while nothing is being written.
 package struct StoreCheck: Hashable, Sendable {
   /// The number of the last change set checked in this pass.
   package internal(set) var last: Int64 = 0

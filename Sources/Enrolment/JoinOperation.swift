@@ -3,7 +3,7 @@
 //   step                                          if interrupted here
 //   1  lock the home; finish an earlier           nothing has changed
 //      replacement; read the records held here
-//   2  create keys; save them and the ticket      join-pending/ holds keys that nobody knows yet
+//   2  create keys; save them and the ticket      join-pending/ holds keys that no circle has certified
 //      durably in join-pending/
 //   3  ask the inviter, who certifies the keys    the circle may have a member without a store
 //   4  build the new store in joining/: the       joining/ is incomplete; the next start discards it

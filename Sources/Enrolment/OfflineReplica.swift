@@ -56,7 +56,7 @@ final class OfflineReplica {
   /// Closes the store; has no effect the second time.
   func close() {
     guard replicator.isOpen else { return }
-    // Leaves no checkpoint for the next start.
+    // Does the deferred work now, so that the next start has none.
     try? store.rest()
     replicator.close()
   }

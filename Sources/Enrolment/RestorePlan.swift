@@ -18,7 +18,8 @@ package struct RestorePlan: Sendable {
   private let kept: [String: [UInt8]]
 
   package init(
-    _ backup: BackupSource, _ present: PresentStore, _ home: Home, _ request: RestoreOperation.Request, now: Moment
+    _ backup: BackupSource, _ present: PresentStore, _ home: Home, _ request: RestoreOperation.Request,
+    now: Moment
   ) throws {
     self.backup = backup
     founds = request.foundsCircle
@@ -137,7 +138,7 @@ package struct RestorePlan: Sendable {
         throw BackupError.damagedSet("the signature of change set \(number) is invalid")
       }
       guard set.header.circle == circle.id, circle.evaluation.admission(of: set.header.log) != .unknownDevice
-      else { throw BackupError.damaged("change set \(number) belongs to another circle") }
+      else { throw BackupError.damaged("change set \(number) does not belong to this circle") }
       sets.append(set)
     }
     let report = try store.commit(sets, horizon: horizon)

@@ -40,8 +40,8 @@ struct StagedStore {
 
   /// Copies the present store and gives the copy new keys, which its circle has admitted.
   ///
-  /// A revocation excludes sets that the old device wrote without knowing of it. Their content is re-authored with
-  /// the new keys, so that nothing that its owner wrote is lost.
+  /// A revocation excludes sets that the old device wrote before it received the revocation. Their content is
+  /// re-authored with the new keys, so that nothing that its owner wrote is lost.
   ///
   /// - Parameter joinedWith: the ticket, if there was one.
   /// - Returns: the number of records that were re-authored.

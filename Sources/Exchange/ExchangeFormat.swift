@@ -18,9 +18,9 @@ package enum ExchangeFormat: String, CaseIterable, Sendable {
   case ics
   /// Surmai's trip.json.
   case surmai
-  /// FullExport, with the field names of `waymark KIND show`.
+  /// Everything visible, with the field names of `waymark KIND show`.
   case json
-  /// FullExport as comma-separated values (RFC 4180), one file per kind.
+  /// Everything visible, as comma-separated values (RFC 4180), one file per kind.
   case csv
 
   /// Formats that can be imported.

@@ -2,8 +2,7 @@ import JSONDocument
 import Records
 import Wire
 
-/// An export of everything visible, for tools that know nothing of Waymark, with the field names of `waymark KIND
-/// show`.
+/// An export of everything visible, for tools other than Waymark. Field names are those of `waymark KIND show`.
 struct FullExport {
   private let source: ExportSource
   private let zones: ZoneOffsets

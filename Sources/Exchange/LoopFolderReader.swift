@@ -148,7 +148,8 @@ struct LoopFolderReader {
     guard let known = habits[number] else {
       let isLeftOut = positionsLeftOut.contains(number)
       return builder.skip(
-        Location(file.path), isLeftOut ? "its habit is left out" : "\(Self.habitsName) has no habit \(number)")
+        Location(file.path), isLeftOut ? "its habit is left out" : "\(Self.habitsName) has no habit \(number)"
+      )
     }
     var reader = CSVReader(file.bytes, file: file.path)
     try checkEnd(reader)

@@ -98,7 +98,7 @@ struct LoopHabit {
       )
     }
     if let color, heldColor == nil {
-      builder.warn("habit \"\(name)\": \"\(color.prefix(40))\" is not a colour (#2DA9E3) and is left out")
+      builder.warn("habit \"\(name)\": \"\(color.prefix(40))\" is not a #RRGGBB colour and is left out")
     }
     if let target, target != 0, heldTarget == nil {
       builder.warn("habit \"\(name)\": the target \(target) is not from 0.01 to 1000000 and is left out")

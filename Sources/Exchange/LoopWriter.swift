@@ -56,7 +56,8 @@ struct LoopWriter {
     if case .array(let days) = habit.held("schedule"), !days.isEmpty, days.count < 7 {
       (loop.times, loop.days) = (Int64(days.count), 7)
       folder.warnings.append(
-        "habit \"\(habit.text("name") ?? "")\": Loop has no weekdays; exported as \(days.count) times in 7 days")
+        "habit \"\(habit.text("name") ?? "")\": Loop has no weekdays; exported as \(days.count) times in 7 days"
+      )
     }
     note(habit)
     let target = habit.held("dailyTarget").fileJSON?.text() ?? "0.0"

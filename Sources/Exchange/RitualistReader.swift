@@ -16,7 +16,9 @@ struct RitualistReader {
     builder.noteUnknownKeys(text.keys, known: Self.topKeys, in: "the file")
     readProfile(text)
     each(text, "categories") { (reader, index, row) in
-      reader.attempt(Location("categories", index)) { (reader) throws(RowError) in try reader.readCategory(row) }
+      reader.attempt(Location("categories", index)) { (reader) throws(RowError) in
+        try reader.readCategory(row)
+      }
     }
     each(text, "habits") { (reader, index, row) in
       let id = row["id"]?.string.flatMap { RecordID(uuid: $0) }

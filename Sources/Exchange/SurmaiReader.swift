@@ -202,7 +202,8 @@ struct SurmaiReader {
     about?["provider"]?["name"]?.string ?? about?["provider"]?.string
   }
 
-  private mutating func readPlace(_ row: Row, _ kind: Kind, _ trip: RecordID, _ place: Location) throws(RowError)
+  private mutating func readPlace(_ row: Row, _ kind: Kind, _ trip: RecordID, _ place: Location)
+    throws(RowError)
   {
     var draft = try item(row, kind, trip)
     let about = row.present("metadata")

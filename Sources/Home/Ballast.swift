@@ -9,12 +9,12 @@ package import Storage
 /// Disk space held back for a full disk. Without a free byte not even SQLite's recovery works, so the node frees the
 /// ballast first and can continue to read, send, and report the problem.
 ///
-/// A running node keeps a small part of it, the reserve. Before withheld sets may be sent, a note of that must be durable
-/// (`Replicator.release`); without room for the note they would reach no peer.
+/// A running node keeps a small part of it, the reserve. Before withheld sets may be sent, a note of that must be
+/// durable (`Replicator.release`); without room for the note they would reach no peer.
 package struct Ballast {
   private let path: String
   private let directory: String
-  /// The size of the disk; the maximum value if the system does not tell.
+  /// The size of the disk; the maximum value if the system does not report it.
   package let diskBytes: UInt64
 
   package init(_ home: Home) {
@@ -84,7 +84,8 @@ package struct Ballast {
 
   /// Twice the journal's limit. A small disk holds back an eighth instead: it might never have room for this.
   fileprivate static let bytesMax: UInt64 = 8 * 1024 * 1024
-  /// The free space that counts as room. On a small disk it is a quarter: one of 24 MiB would count as full even if empty.
+  /// The free space that counts as room. On a small disk it is a quarter: one of 24 MiB would count as full even if
+  /// empty.
   fileprivate static let roomBytesMax: UInt64 = 32 * 1024 * 1024
 }
 
@@ -94,7 +95,7 @@ package struct Disk {
   /// Space available to this user.
   package let free: UInt64
 
-  /// Reads the sizes; nil if the system does not tell.
+  /// Reads the sizes; nil if the system does not report it.
   package init?(_ path: String) {
     var status = statvfs()
     guard statvfs(path, &status) == 0 else { return nil }

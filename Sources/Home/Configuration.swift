@@ -54,7 +54,9 @@ package struct Configuration: Hashable, Sendable {
         peers = items.compactMap(\.string)
       default:
         throw Self.broken(
-          path, "`\(shortened(member.key))` is not one of name, listen, peers and discovery, or its value is invalid")
+          path,
+          "`\(shortened(member.key))` is not one of name, listen, peers and discovery, or its value is invalid"
+        )
       }
     }
   }

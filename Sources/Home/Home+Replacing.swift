@@ -46,7 +46,7 @@ extension Home {
     other.protectStore()
   }
 
-  /// Copies the store's files unread, as a copy of a damaged store before it is changed.
+  /// Copies the store's files without opening them, to keep a damaged store before it is changed.
   package func copyStoreFile(to folder: String) throws {
     try makeAside(folder)
     for suffix in ["-wal", ""] where Files.exists(store + suffix) {

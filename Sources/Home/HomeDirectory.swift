@@ -137,8 +137,8 @@ extension Home {
 
   package var isSuspect: Bool { access(suspicion, F_OK) == 0 }
 
-  /// Marks the store for verification at the next start, as far as the disk still works. After a power loss the mark may
-  /// be gone, but then only durable data is left anyway.
+  /// Marks the store for verification at the next start, as far as the disk still works. After a power loss the mark
+  /// may be gone, but then only durable data is left anyway.
   package func markSuspect() {
     let file = open(suspicion, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard file >= 0 else { return }

@@ -58,7 +58,8 @@ private final class InMemoryIncarnation: IncarnationStorage, Sendable {
 extension Home {
   /// Creates a home in memory.
   ///
-  /// Its path lies below a file that is not a directory, so code that bypasses the storage can't create files by mistake.
+  /// Its path lies below a file that is not a directory, so code that bypasses the storage can't create files by
+  /// mistake.
   package init(inMemoryWith root: SigningKey?) {
     self.init(
       path: "/dev/null/waymark-in-memory/\(hexadecimal(randomBytes(16)))",

@@ -33,7 +33,7 @@ extension WaymarkError {
     )
   }
 
-  /// Whether a process was stopped, as with Ctrl-Z; false if the system does not tell.
+  /// Whether a process was stopped, as with Ctrl-Z; false if the system does not report it.
   private static func isStopped(_ process: Int32) -> Bool {
     guard let stat = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8),
       let end = stat.lastIndex(of: ")")

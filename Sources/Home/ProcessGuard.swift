@@ -13,8 +13,8 @@ import Wire
 package enum ProcessGuard {
   private static let mask = Mutex<mode_t>(0o022)
 
-  /// Disables core files, memory dumps in crash reports, and access by other processes of the user to this one's memory;
-  /// restricts new files to the user unless they are meant for others.
+  /// Disables core files, memory dumps in crash reports, and access by other processes of the user to this one's
+  /// memory; restricts new files to the user unless they are meant for others.
   package static func raise() {
     var none = rlimit(rlim_cur: 0, rlim_max: 0)
     #if canImport(Glibc)
@@ -39,9 +39,9 @@ package enum ProcessGuard {
     }
   }
 
-  /// Opens placeholders for standard input, output and error if the process was started without them. Otherwise the next
-  /// opened file would become one of them, and output for the user would be written to it. Reading from the placeholder
-  /// of the first, and writing to the others, fails.
+  /// Opens placeholders for standard input, output and error if the process was started without them. Otherwise the
+  /// next opened file would become one of them, and output for the user would be written to it. Reading from the
+  /// placeholder of the first, and writing to the others, fails.
   package static func holdStandardDescriptors() {
     for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
       // `open` returns the lowest free descriptor, which is this one.
@@ -49,8 +49,8 @@ package enum ProcessGuard {
     }
   }
 
-  /// Disables the crash reports of the Swift runtime unless `SWIFT_BACKTRACE` is set: they contain registers and the memory
-  /// that they point to, so a key could end up in a log.
+  /// Disables the crash reports of the Swift runtime unless `SWIFT_BACKTRACE` is set: they contain registers and the
+  /// memory that they point to, so a key could end up in a log.
   private static func silenceCrashes() {
     guard getenv("SWIFT_BACKTRACE").map({ $0.pointee == 0 }) ?? true else { return }
     for number in [SIGILL, SIGTRAP, SIGSEGV, SIGBUS, SIGFPE, SIGABRT, SIGQUIT] { signal(number, SIG_DFL) }

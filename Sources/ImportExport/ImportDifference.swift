@@ -87,19 +87,20 @@ package struct ImportDifference {
     var fields: [(field: FieldNumber, value: Value)] = []
     fields.reserveCapacity(draft.fields.count + 1)
     fields.append((Fields.life, .bool(true)))
-    for said in draft.fields where said.value != .null { fields.append((said.number, said.value)) }
+    for given in draft.fields where given.value != .null { fields.append((given.number, given.value)) }
     return EntryDraft(.put, draft.key, fields)
   }
 
   /// The fields that the file changes.
   private func changed(_ draft: RecordDraft, _ held: RecordRow) -> [(field: FieldNumber, value: Value)] {
-    draft.fields.compactMap { said in
-      let heldValue = held[said.number]
-      guard !isSame(said.value, heldValue) else { return nil }
-      let value = draft.kind.field(said.number).map { field in
-        field.imported(said.value, over: heldValue, filler: Placeholders.value(field, of: draft))
+    draft.fields.compactMap { given in
+      let heldValue = held[given.number]
+      guard !isSame(given.value, heldValue) else { return nil }
+      let value = draft.kind.field(given.number).map { field in
+        field.imported(given.value, over: heldValue, filler: Placeholders.value(field, of: draft))
       }
-      return isSame(value ?? said.value, heldValue) ? nil : (field: said.number, value: value ?? said.value)
+      return isSame(value ?? given.value, heldValue)
+        ? nil : (field: given.number, value: value ?? given.value)
     }
   }
 
@@ -108,15 +109,15 @@ package struct ImportDifference {
     let changed = changed(draft, held)
     guard !changed.isEmpty else { return note(draft, [], isNew: false) }
     // The profile is written as a whole: if the file changes it, all values of the file are part of the change.
-    let said = draft.fields.filter { $0.value != .null && (held[$0.number] ?? .null).isEmpty }
+    let filled = draft.fields.filter { $0.value != .null && (held[$0.number] ?? .null).isEmpty }
       .map { (field: $0.number, value: $0.value) }
     var updatedAt = draft[Fields.wholeRecordUpdatedAt]?.asInteger ?? 0
     // A profile that an undo has emptied holds nothing that the file's could be older than.
-    if held.saysNothing { updatedAt = max(updatedAt, profileHeldAt + 1) }
-    let write = ProfileWrite(held: held, changed: said + changed, updatedAt: updatedAt)
+    if held.isBlank { updatedAt = max(updatedAt, profileHeldAt + 1) }
+    let write = ProfileWrite(held: held, changed: filled + changed, updatedAt: updatedAt)
     let heldRank = (profileHeldAt, held.filledFields)
     // The stamp of a new write is above the held one's, so it wins a tie.
-    guard held.saysNothing || (min(updatedAt, now), write.filledFields) >= heldRank else {
+    guard held.isBlank || (min(updatedAt, now), write.filledFields) >= heldRank else {
       return note(draft, [], isNew: false)
     }
     note(draft, [write.draft], isNew: held.filledFields == 0)
@@ -139,7 +140,7 @@ extension RecordRow {
   fileprivate var filledFields: Int { allFields.filter { $0.key != Fields.life && !$0.value.isEmpty }.count }
 
   /// Whether no field has a value except the time of change.
-  fileprivate var saysNothing: Bool {
+  fileprivate var isBlank: Bool {
     allFields.allSatisfy { [Fields.life, Fields.wholeRecordUpdatedAt].contains($0.key) || $0.value.isEmpty }
   }
 }

@@ -4,7 +4,8 @@ package import Wire
 
 /// All statements of one circle, and the members, issuers and cuts that follow from them.
 ///
-/// Every answer is a function of the set of statements, independent of the order of arrival; time is always an argument.
+/// Every answer is a function of the set of statements, independent of the order of arrival; time is always an
+/// argument.
 package struct Circle: Sendable {
   package let id: CircleID
   package let genesis: Genesis

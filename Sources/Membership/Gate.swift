@@ -5,7 +5,7 @@
 //
 //                     this device (`ownGate`)                       a peer (`peerGate`)
 //     membership      revoked or not a member: closed               not a member: free tier
-//     build           trait AllFeatures, or a running mock          –
+//     build           trait AllFeatures, or an unexpired mock       –
 //                     purchase: premium
 //     entitlements    of accepted issuers, at gate time             the same, and those of the development issuer
 //     preference      as set here                                   as the peer announces
@@ -16,7 +16,7 @@
 //     A                ├─────┼─────┤
 //     B                      │  ├───────────┤
 //     C                      │                     ├──────┤
-//                            now            └ end of B = validUntil = nextChange
+//                           now             └ end of B = validUntil = nextChange
 //
 // Between B and C the device is not premium (`entitlementExpired`), and the gate is judged again when C begins.
 //

@@ -130,7 +130,7 @@ extension CBORWriter {
     unsigned(value)
   }
 
-  /// Writes a time. One before 1970, by user input or a broken clock, is encoded as it is; every reader rejects it.
+  /// Writes a time. A negative one, from user input or a broken clock, is encoded too; every reader rejects it.
   mutating func pair(_ key: UInt64, _ value: Int64) {
     unsigned(key)
     integer(value)

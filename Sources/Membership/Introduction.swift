@@ -59,8 +59,8 @@ extension Circle {
     evaluation.members[device].map { introduction(of: $0, wallMilliseconds) }
   }
 
-  /// The introduction of a device that dials. A device outside the circle asks whether its exclusion still holds, with the
-  /// chain that it would have without any revocation; nil for a device that was never certified.
+  /// The introduction of a device that dials. A device outside the circle asks whether its exclusion still holds, with
+  /// the chain that it would have without any revocation; nil for a device that was never certified.
   package func dialledIntroduction(of device: DeviceKey, wallMilliseconds: Int64) -> Introduction? {
     (evaluation.members[device] ?? withoutRevocations.members[device]).map {
       introduction(of: $0, wallMilliseconds)

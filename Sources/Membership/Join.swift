@@ -42,8 +42,8 @@ package struct JoinRequest: Hashable, Sendable {
     return writer.bytes
   }
 
-  /// Whether the joiner proved in this handshake that it holds the device key, and the transport key is the one that Noise
-  /// authenticated.
+  /// Whether the joiner proved in this handshake that it holds the device key, and the transport key is the one that
+  /// Noise authenticated.
   package func isProven(handshakeHash: [UInt8], authenticated transport: TransportKey) -> Bool {
     self.transport == transport && Signature.isValidPublicKey(device.bytes)
       && device.hasSigned(handshakeHash, .joinProof, signature)
@@ -146,8 +146,8 @@ extension Circle {
     return statements
   }
 
-  /// The circle that a joiner was admitted to; nil unless the reply is for the ticket's circle and certifies the joiner's
-  /// own keys.
+  /// The circle that a joiner was admitted to; nil unless the reply is for the ticket's circle and certifies the
+  /// joiner's own keys.
   package static func joined(
     _ statements: [[UInt8]], ticket: Ticket, device: DeviceKey, transport: TransportKey
   ) -> Circle? {

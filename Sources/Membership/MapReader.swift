@@ -140,8 +140,8 @@ extension CBORReader {
   }
 }
 
-/// Whether text is valid as a device name: 1 to `Limits.nameBytesMax` bytes and no control characters, so that it can be
-/// shown on a terminal as it is.
+/// Whether text is valid as a device name: 1 to `Limits.nameBytesMax` bytes and no control characters, so that it can
+/// be shown on a terminal as it is.
 package func isName(_ text: String) -> Bool {
   let count = text.utf8.count
   guard (1...Limits.nameBytesMax).contains(count) else { return false }

@@ -66,8 +66,8 @@ extension Circle {
   /// The revocations that a device presents when it connects: first those of the device itself, if it is revoked, and
   /// those that void a revocation of it; then all others that count, the newest first.
   ///
-  /// A peer that knows only a revocation of the device would reject it, and so could never receive the one that voids it.
-  /// The others are included because the device may have been revoked by one of their subjects without knowing it.
+  /// A peer that knows only a revocation of the device would reject it, and so could never receive the one that voids
+  /// it. The others are included because the device may have been revoked by one of their subjects without knowing it.
   func revocationsToShow(by device: DeviceKey) -> [Statement] {
     let own = newestFirst(evaluation.revocations[device] ?? []).compactMap { statement($0.id) }
     let known = own + rehabilitation(of: device)

@@ -64,8 +64,8 @@ struct StatementQuota {
     return Set((byRoot + byAdmins + all).map(\.id))
   }
 
-  /// Revocations by admins are exempt from the quota of the circle, so that a device that fills it can't keep out its own
-  /// revocation.
+  /// Revocations by admins are exempt from the quota of the circle, so that a device that fills it can't keep out its
+  /// own revocation.
   private func isExempt(_ statement: Statement) -> Bool {
     guard case .revocation(let body) = statement.content else { return false }
     return admins.contains(body.issuer)

@@ -33,8 +33,8 @@ package struct TicketLedger: Sendable {
       .sorted { $0.expiry < $1.expiry }
   }
 
-  /// Adds a ticket; false if `Limits.ticketsMax` are open already. Spent tickets do not count as open: the same number of
-  /// them is kept for joiners that return, and those that expire first are evicted.
+  /// Adds a ticket; false if `Limits.ticketsMax` are open already. Spent tickets do not count as open: the same number
+  /// of them is kept for joiners that return, and those that expire first are evicted.
   package mutating func add(_ ticket: Ticket, role: Role, at now: Int64) -> Bool {
     entries = entries.filter { now < $0.value.ticket.expiry }
     guard open(at: now).count < Limits.ticketsMax else { return false }
@@ -49,11 +49,11 @@ package struct TicketLedger: Sendable {
     return true
   }
 
-  /// Begins a handshake and returns its ticket. The handshake counts as failed until `succeeded(from:)` is called, so that
-  /// parallel attempts can't evade the limit.
+  /// Begins a handshake and returns its ticket. The handshake counts as failed until `succeeded(from:)` is called, so
+  /// that parallel attempts can't evade the limit.
   ///
-  /// The limit per address is much lower than the one for all together: otherwise one attacker nearby could keep everybody
-  /// out.
+  /// The limit per address is much lower than the one for all together: otherwise one attacker nearby could keep
+  /// everybody out.
   package mutating func begin(
     _ id: TicketID, from address: String, at now: Int64
   ) throws(Refusal) -> Ticket {
@@ -92,8 +92,8 @@ package struct TicketLedger: Sendable {
     return entry.role
   }
 
-  /// Marks a ticket as used by the joiner that was certified with it, which may return. A joiner that is rejected, or is a
-  /// member already, does not use it up.
+  /// Marks a ticket as used by the joiner that was certified with it, which may return. A joiner that is rejected, or
+  /// is a member already, does not use it up.
   package mutating func spend(_ id: TicketID, on joiner: DeviceKey) {
     if entries[id]?.joiner == nil { entries[id]?.joiner = joiner }
   }

@@ -12,10 +12,10 @@ public struct WaymarkError: Error, Hashable, Sendable {
   package let exitCode: Int32
   /// The code for programs.
   ///
-  /// For input: `badValue` for a value that is not valid for its field, `usage` for an invalid request (a record without
-  /// a required field, a second None), `notFound`, `inUse`, `ambiguous`. For premium: `freeTier`, `entitlementExpired`,
-  /// `entitlementNotYetValid`, `needsYes`. For the node: `closed`, `storeHeld`, `diskFull`, `storeBroken`, and
-  /// `notRunning` if the call needs a serving node. Each call documents further codes of its own.
+  /// For input: `badValue` for a value that is not valid for its field, `usage` for an invalid request (a record
+  /// without a required field, a second None), `notFound`, `inUse`, `ambiguous`. For premium: `freeTier`,
+  /// `entitlementExpired`, `entitlementNotYetValid`, `needsYes`. For the node: `closed`, `storeHeld`, `diskFull`,
+  /// `storeBroken`, and `notRunning` if the call needs a serving node. Each call documents further codes of its own.
   public let code: Reason
   /// A sentence for people.
   public let message: String

@@ -102,7 +102,7 @@ package enum Merge {
 /// The order of writes to a whole record: by stated time of change, then by how many fields are filled in, then by
 /// stamp.
 package struct WholeRecordRank: Hashable, Comparable, Sendable {
-  /// Milliseconds, capped at the set's clock, so that a date in the future does not win for ever.
+  /// Milliseconds, capped at the set's clock, so that a date in the future does not win forever.
   package let updatedAt: Int64
   /// The number of non-empty fields, unknown ones included. Null and empty text, bytes and arrays are empty.
   package let nonEmptyFields: Int

@@ -2,8 +2,8 @@ import CSodium
 
 /// A 32-byte secret of one session or ticket: a shared secret, chaining key or cipher key.
 ///
-/// Wiped when released. In ordinary memory, unlike `SigningKey`: a handshake creates a dozen of them, and a peer that has
-/// proven nothing yet must not cause much work. Long-lived keys are `guarded()`.
+/// Wiped when released. In ordinary memory, unlike `SigningKey`: a handshake creates a dozen of them, and a peer that
+/// has proven nothing yet must not cause much work. Long-lived keys are `guarded()`.
 /// `@unchecked`: the bytes never change after `init`.
 package final class SymmetricKey: @unchecked Sendable {
   package static let count = 32

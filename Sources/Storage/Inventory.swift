@@ -2,8 +2,8 @@ import Records
 package import Replication
 package import Wire
 
-/// The visible records of one device, as a hash of each record's content; equal content gives equal hashes, whoever
-/// wrote it.
+/// The visible records of one device, as a hash of each record's content; equal content gives equal hashes, no matter
+/// who wrote it.
 package struct Inventory: Sendable {
   package private(set) var items: [RecordKey: Bytes32] = [:]
   package private(set) var profile: WholeRecordRank?

@@ -134,7 +134,8 @@ final class Siblings {
   }
 
   private func seen(
-    _ record: RecordKey, _ field: FieldNumber, _ contest: Contest, by place: SetPosition, _ causality: Causality
+    _ record: RecordKey, _ field: FieldNumber, _ contest: Contest, by place: SetPosition,
+    _ causality: Causality
   ) throws -> [Int64] {
     if contest.count <= Self.few {
       return try rows(record, field).map(\.number).filter { try causality.covers(place.origin.number, $0) }

@@ -20,7 +20,9 @@ extension Store {
 
   /// Creates the tables of this version and folds everything into them, in one transaction; until it commits, the
   /// tables of the preceding version stay.
-  static func newTables(_ connection: Connection, _ logs: ChangeSetLogs, _ damage: inout DamagedSets) throws -> Fold {
+  static func newTables(_ connection: Connection, _ logs: ChangeSetLogs, _ damage: inout DamagedSets) throws
+    -> Fold
+  {
     try connection.transaction {
       try Derived.create(connection)
       let fold = try Fold(connection, logs)

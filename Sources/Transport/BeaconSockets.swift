@@ -107,6 +107,6 @@ package actor BeaconSockets {
     }
   }
 
-  /// More than any beacon has, so that a longer datagram is recognized as too long.
+  /// More than any beacon has, so that a longer datagram is recognised as too long.
   private static let datagramBytesMax = 1_024
 }

@@ -2,7 +2,7 @@
 ///
 /// A link stops reading while its inbox is full, so a slow consumer slows the sender down.
 package struct Inbox<Message: Sendable>: Sendable {
-  /// A message and the number of bytes that it is accounted with.
+  /// A message, and the number of bytes that it counts for.
   package typealias Item = (message: Message, bytes: Int)
 
   private var items: [Item] = []

@@ -255,7 +255,7 @@ package actor Link<Message: Sendable> {
     }
   }
 
-  /// Ends the link; first sends what the channel has left to say, which is its version after a mismatch.
+  /// Ends the link; after a version mismatch, sends the channel's own version first.
   func fail(_ error: ChannelError) {
     let reason = LinkEnd(error)
     guard case .versionMismatch = error, written < channel.output.count else { return end(reason) }

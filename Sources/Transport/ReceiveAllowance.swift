@@ -2,7 +2,7 @@
 
 import Wire
 
-/// A token bucket for received datagrams: a burst at once, a steady rate in the long run, whoever sends them.
+/// A token bucket for received datagrams: a burst at once, a steady rate in the long run, regardless of the sender.
 struct ReceiveAllowance: Sendable {
   private var left = Limits.beaconsBurst
   private var since: Int64

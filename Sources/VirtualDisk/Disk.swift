@@ -22,6 +22,7 @@ import Wire
 //   some, in pieces       as above for each 512 or 4,096 bytes of a write: torn writes, with old bytes, zeros or
 //                         garbage in the gaps
 //   beginning             AB plus pieces of C, or A plus pieces of B: all changes before a random one, which is torn
+//   reordered             changes apply in random order, so of two writes to one place the older may win
 //
 // Names are separate from contents. A created or deleted name is durable after a sync of its directory; SQLite does one
 // with the first sync of a new journal or write-ahead log, and after deleting one. Until then a power loss may lose a

@@ -52,7 +52,8 @@ extension ResolveConflicts: TerminalCommand {
     ],
     details: """
       Resolving a conflict is an ordinary change: it syncs to every device, both values stay in the history,
-      and waymark undo reverts it. If a delete hides changes, winner deletes again and loser restores.
+      and waymark undo reverts it. If a delete hides changes, --take winner deletes again and --take
+      loser restores.
       """,
     exampleArguments: "3fa91c22 --take winner")
 

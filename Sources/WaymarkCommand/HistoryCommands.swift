@@ -60,7 +60,7 @@ extension Undo: TerminalCommand {
 
 extension Explain: TerminalCommand {
   static let syntax = CommandSpec(
-    words: ["why"], summary: "explain why a peer is not in sync, or a record's values",
+    words: ["why"], summary: "explain the state of a peer, or the values of a record",
     operands: [.init(placeholder: "PEER|RECORD", key: "subject")],
     details: """
       For a peer: what keeps it from being in sync, the cause of that, and what to do. For a record: when,
@@ -95,7 +95,7 @@ extension Rendering {
     data.table(table)
   }
 
-  /// `import · 3 trips, 20,000 logs added`, `trip edit · Rome: name, notes · undone by 3fa91c22`
+  /// `import · 3 trips, 20,000 entries added`, `trip edit · Rome: name, notes · undone by 3fa91c22`
   func what(_ operation: History.Operation) -> String {
     var parts = [verb(operation.verb, operation.undoes)]
     if let record = operation.record {
@@ -116,7 +116,7 @@ extension Rendering {
 
   private func name(_ kind: RecordKind, _ name: String?) -> String { printable(name ?? kind.rawValue) }
 
-  /// `3 trips, 20,000 logs added; 1 habit deleted`
+  /// `3 trips, 20,000 entries added; 1 habit deleted`
   fileprivate func counts(_ counts: [RecordCounts]) -> String {
     let shown = counts.filter { !["content", "address"].contains($0.kind.rawValue) }
     let actions: [(word: String, count: KeyPath<RecordCounts, Int>)] = [

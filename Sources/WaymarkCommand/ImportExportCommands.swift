@@ -41,7 +41,8 @@ extension ExportRecords: TerminalCommand {
         flag: "--format", placeholder: "F", summary: "see waymark help formats",
         type: .words(ExportFormat.allCases.map(\.rawValue))),
       .init(flag: "--trip", placeholder: "T", summary: "export only this trip"),
-      .init(flag: "--output", placeholder: "FILE", summary: "write to FILE, not to standard output", type: .path),
+      .init(
+        flag: "--output", placeholder: "FILE", summary: "write to FILE, not to standard output", type: .path),
     ], exampleArguments: "--format ics --trip Rome --output rome.ics")
 
   /// Pipes and devices are written by this process: the node can't open them.

@@ -111,8 +111,8 @@ extension Rendering {
     }
     if isPreview, summary.unknown > 0 {
       notes.paragraph(
-        "Also, of \(counted(Int64(summary.unknown), "record")) unknown to this device, those that belong to the "
-          + "trip.")
+        "Also those of \(counted(Int64(summary.unknown), "record")) unknown to this device that belong to the trip."
+      )
     }
     if !summary.notAsked.isEmpty {
       let away = summary.notAsked.map { printable($0.name) }.joined(separator: ", ")

@@ -50,9 +50,9 @@ extension Revoke: TerminalCommand {
       .init(flag: "--preview", placeholder: nil, summary: "show what it would do; change nothing"),
     ],
     details: """
-      For a device that was lost, stolen or given away. Its changes that this device has are kept; all others
-      are rejected on every device, as soon as that one learns of the revocation. The device can't return with
-      its keys: to re-admit it, use waymark invite and waymark join. See waymark help revoking.
+      For a device that was lost, stolen or given away. Its changes that this device already has are kept; every
+      device rejects all others as soon as it learns of the revocation. The device can't return with its keys:
+      to re-admit it, use waymark invite and waymark join. See waymark help revoking.
       """,
     exampleArguments: "phone --preview")
 

@@ -20,7 +20,7 @@ extension CompleteOnboarding: TerminalCommand {
 
 extension ResetOnboarding: TerminalCommand {
   static let syntax = CommandSpec(
-    words: ["onboarding", "reset"], summary: "bring the introduction back",
+    words: ["onboarding", "reset"], summary: "start the introduction over",
     options: [.init(flag: "--everywhere", placeholder: nil, summary: "on all devices")],
     exampleArguments: "--everywhere")
 
@@ -32,7 +32,7 @@ extension ResetOnboarding: TerminalCommand {
 extension Rendering {
   fileprivate mutating func onboarding(_ answer: ShowOnboarding.Answer) {
     switch answer.flow {
-    case .completedHere: data.line("completed here: the introduction was completed on this device")
+    case .completedHere: data.line("completed here: the introduction is finished on this device")
     case .newUser: data.line("new user: show the introduction")
     case .returningUser:
       data.line("returning user: your data has arrived from another device")

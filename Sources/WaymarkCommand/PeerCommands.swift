@@ -35,7 +35,7 @@ extension PausePeer: TerminalCommand {
 
   func render(_ answer: PausedPeer, into rendering: inout Rendering) {
     let name = printable(answer.name)
-    rendering.notes.paragraph("Paused: this device exchanges nothing with \(name).")
+    rendering.notes.paragraph("Paused: this device no longer exchanges data with \(name).")
     rendering.notes.paragraph("To resume: \(waymark: "peers resume \(shellWord(name))")")
   }
 }
@@ -76,7 +76,7 @@ extension RenamePeer: TerminalCommand {
   func render(_ answer: Answer, into rendering: inout Rendering) {
     rendering.notes.paragraph(
       answer.name == answer.ownName
-        ? "\(printable(answer.ownName)) has its own name on this device."
+        ? "\(printable(answer.ownName)) is shown under its own name again."
         : "\(printable(answer.ownName)) is now called \(printable(answer.name)) on this device.")
   }
 }

@@ -22,7 +22,10 @@ extension BuyMockPremium: TerminalCommand {
   static let syntax = CommandSpec(
     words: ["entitlement", "buy"], summary: "make a mock purchase of premium",
     options: [
-      mockOption, .init(flag: "--until", placeholder: "TIME", summary: "valid until this date or time"),
+      mockOption,
+      .init(
+        flag: "--until", placeholder: "TIME",
+        summary: "valid until this time, or the start of this day in UTC"),
     ], exampleArguments: "--mock --until 2027-12-31")
 
   func render(_ answer: PremiumSummary, into rendering: inout Rendering) { rendering.premium(answer) }
@@ -130,9 +133,12 @@ struct IssueEntitlement: TerminalCommand {
       .init(
         flag: "--device", placeholder: "ID", summary: "only for this device; can be repeated",
         isRepeated: true),
-      .init(flag: "--until", placeholder: "TIME", summary: "valid until this date or time (required)"),
-      .init(flag: "--from", placeholder: "TIME", summary: "valid from this date or time; default now"),
-      .init(flag: "--output", placeholder: "FILE", summary: "write to FILE, not to standard output", type: .path),
+      .init(
+        flag: "--until", placeholder: "TIME",
+        summary: "valid until this time, or the start of this day in UTC (required)"),
+      .init(flag: "--from", placeholder: "TIME", summary: "valid from this time or day on; default now"),
+      .init(
+        flag: "--output", placeholder: "FILE", summary: "write to FILE, not to standard output", type: .path),
     ], exampleArguments: "--key issuer --circle ID --until 2027-12-31 --output entitlement")
 
   func run(_ run: CommandContext) async throws -> Answer {
@@ -164,7 +170,8 @@ extension TrustIssuer: TerminalCommand {
     words: ["issuer", "trust"], summary: "accept an issuer's entitlements in this circle",
     operands: [.init(placeholder: "FILE.pub", key: "file", type: .path)],
     options: [
-      .init(flag: "--key", placeholder: "FILE", summary: "the root key, if it is stored elsewhere", type: .path)
+      .init(
+        flag: "--key", placeholder: "FILE", summary: "the root key, if it is stored elsewhere", type: .path)
     ], exampleArguments: "issuer.pub")
 
   func render(_ answer: Answer, into rendering: inout Rendering) {

@@ -185,7 +185,8 @@ struct ShowService: TerminalCommand {
 
   func render(_ answer: Answer, into rendering: inout Rendering) {
     guard let file = answer.file else {
-      rendering.data.line("no service · the node is \(answer.running ? "running without one" : "not running")")
+      let state = answer.running ? "running without one" : "not running"
+      rendering.data.line("no service · the node is \(state)")
       return rendering.notes.paragraph("Next: \(waymark: "service install")")
     }
     let active = answer.active ?? "unknown"
@@ -217,8 +218,8 @@ extension Service {
     for path in [program, home, passphraseFile ?? ""]
     where path.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) {
       throw WaymarkError.usage(
-        "A service can't use “\(printable(path))”: the path has a control character.", next: .waymark("help service")
-      )
+        "A service can't use “\(printable(path))”: the path has a control character.",
+        next: .waymark("help service"))
     }
   }
 }

@@ -8,7 +8,9 @@ extension ShowStatus: TerminalCommand {
       .init(
         flag: "--watch", placeholder: nil,
         summary: "keep showing it until Ctrl-C; as JSON lines if not on a terminal"),
-      .init(flag: "--check", placeholder: nil, summary: "exit with 5 if not in sync, with 6 if there are conflicts"),
+      .init(
+        flag: "--check", placeholder: nil,
+        summary: "exit with 5 if not in sync, with 6 if there are conflicts"),
       .init(
         flag: "--acknowledge", placeholder: nil,
         summary: "acknowledge mass deletions by other devices, to hide their notice"),
@@ -73,7 +75,9 @@ extension WaitUntilInSync: TerminalCommand {
         flag: "--lane", placeholder: "records|settings|all", summary: "the lanes to wait for; default all",
         type: .words(["records", "settings", "all"])),
       .init(flag: "--peer", placeholder: "P", summary: "wait for this peer only"),
-      .init(flag: "--timeout", placeholder: "30s", summary: "give up after this time; default 30s", type: .duration),
+      .init(
+        flag: "--timeout", placeholder: "30s", summary: "give up after this time; default 30s",
+        type: .duration),
     ], exampleArguments: "--timeout 30s")
 
   /// Prints only the verdict.
@@ -126,7 +130,8 @@ extension Rendering {
     }
     if let report = diagnosis.report {
       notes.paragraph(
-        "Wrote \(printable(report)). It contains names of devices and addresses, but nothing of trips or habits.")
+        "Wrote \(printable(report)). It contains names of devices and addresses, but nothing of trips or habits."
+      )
     }
   }
 

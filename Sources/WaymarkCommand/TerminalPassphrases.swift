@@ -77,7 +77,8 @@ extension Terminal {
     var before = termios()
     guard tcgetattr(STDIN_FILENO, &before) == 0 else {
       throw WaymarkError(
-        exitCode: ExitCode.failed, code: .terminal, message: "The terminal can't be used to ask for a passphrase.",
+        exitCode: ExitCode.failed, code: .terminal,
+        message: "The terminal can't be used to ask for a passphrase.",
         next: "run it again with WAYMARK_PASSPHRASE_FILE=FILE; \(waymark: "help keys")")
     }
     var silent = before

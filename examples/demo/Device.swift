@@ -180,7 +180,8 @@ struct Status {
   var circle: String { document["circle"]?.string ?? "" }
 
   static let recordKinds = [
-    "trips", "lodging", "transportation", "activities", "organizations", "habits", "categories", "habitEntries",
+    "trips", "lodging", "transportation", "activities", "organizations", "habits", "categories",
+    "habitEntries",
   ]
 
   var records: Int64 { Self.recordKinds.reduce(0) { $0 + count($1) } }

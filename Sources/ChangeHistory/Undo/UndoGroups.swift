@@ -103,16 +103,16 @@ final class RecordStates {
   private func cell(
     _ field: FieldNumber, without group: Set<Int64>, _ groups: UndoGroups
   ) async throws -> RecordState? {
-    var left: Set<Int64> = []
+    var ignored: Set<Int64> = []
     var (state, position) = (held, 0)
     search: while let author = state.cells[field]?.author {
       if group.contains(author.origin.number) {
-        return try await below(position, field) { left.contains($0) || group.contains($0) }.state
+        return try await below(position, field) { ignored.contains($0) || group.contains($0) }.state
       }
       for void in try groups.void(around: author) {
-        let next = try await below(position, field) { left.contains($0) || void.contains($0) }
+        let next = try await below(position, field) { ignored.contains($0) || void.contains($0) }
         guard isSame(state, next.state, field) else { continue }
-        left.formUnion(void)
+        ignored.formUnion(void)
         (state, position) = next
         continue search
       }
@@ -121,14 +121,14 @@ final class RecordStates {
     return nil
   }
 
-  /// The state of a cell without the writes above a position and those that `isLeft` names; and the position in
+  /// The state of a cell without the writes above a position and those that `isIgnored` names; and the position in
   /// `places` of the write that it shows.
   private func below(
-    _ position: Int, _ field: FieldNumber, leaving isLeft: (Int64) -> Bool
+    _ position: Int, _ field: FieldNumber, ignoring isIgnored: (Int64) -> Bool
   ) async throws -> (state: RecordState, position: Int) {
     var state = RecordState()
     let places = try await sortedPlaces()
-    for index in position..<places.count where !isLeft(places[index].origin.number) {
+    for index in position..<places.count where !isIgnored(places[index].origin.number) {
       try await pace.step()
       let write = try store.write(of: record, in: places[index].origin.number)
       guard let content = write.content(field) else { continue }
@@ -152,14 +152,14 @@ final class RecordStates {
   }
 
   private func whole(without group: Set<Int64>, _ groups: UndoGroups) async throws -> RecordState? {
-    var left: Set<Int64> = []
+    var ignored: Set<Int64> = []
     var state = held
     search: while let author = state.cells[Fields.life]?.author {
-      if group.contains(author.origin.number) { return try await self.state(left.union(group)) }
+      if group.contains(author.origin.number) { return try await self.state(ignored.union(group)) }
       for void in try groups.void(around: author) {
-        let next = try await self.state(left.union(void))
+        let next = try await self.state(ignored.union(void))
         guard isSame(state, next, Fields.life) else { continue }
-        left.formUnion(void)
+        ignored.formUnion(void)
         state = next
         continue search
       }
@@ -173,10 +173,10 @@ final class RecordStates {
 
   private var isWhole: Bool { record.kind.mergeClass == .wholeRecord }
 
-  private func state(_ left: Set<Int64>) async throws -> RecordState {
-    if let known = known[left] { return known }
-    let state = try await store.state(of: record, pace) { !left.contains($0.origin.number) }
-    known[left] = state
+  private func state(_ ignored: Set<Int64>) async throws -> RecordState {
+    if let known = known[ignored] { return known }
+    let state = try await store.state(of: record, pace) { !ignored.contains($0.origin.number) }
+    known[ignored] = state
     return state
   }
 

@@ -25,9 +25,9 @@
 // Rule 2 lets a user go back step by step, past changes that were made and undone in the meantime.
 //
 // Then each record as a whole: one that O created goes to the trash and keeps its fields there. It is kept alive and
-// reported, unless forced, if others need it: a living record belongs to it, or (organizations and categories) a visible
-// record refers to it, that O did not write and that does not go as well. The parents of a kept record are kept too
-// (`inUse`).
+// reported, unless forced, if others need it: a living record belongs to it, or (organizations and categories) a
+// visible record refers to it, that O did not write and that does not go as well. The parents of a kept record are
+// kept too (`inUse`).
 //
 // The differences between what the records hold and the result are written as one operation `undo` with O as its
 // target. Devices that know nothing of undo fold it like any other.
@@ -75,10 +75,10 @@ struct UndoPlan {
       records.append((record, held, wanted))
       try await pace.step()
     }
-    let goers = Set(records.filter { $0.held.life == true && !$0.wanted.isAlive }.map(\.key))
-    let kept = isForced ? [:] : try await undoing.inUse(goers, written: Set(records.map(\.key)))
+    let trashed = Set(records.filter { $0.held.life == true && !$0.wanted.isAlive }.map(\.key))
+    let kept = isForced ? [:] : try await undoing.inUse(trashed, written: Set(records.map(\.key)))
     // For a record that goes to the trash, nothing is left alone.
-    left.removeAll { goers.contains($0.record) && kept[$0.record] == nil }
+    left.removeAll { trashed.contains($0.record) && kept[$0.record] == nil }
     for (record, held, wanted) in records {
       if let users = kept[record] {
         left.append(LeftAlone(record: record, reason: .usedBy(users)))
@@ -195,12 +195,12 @@ private struct Undoing {
 
   /// Those of the records to be deleted that have living children, or are referred to, by records that are not
   /// deleted with them and were not written by the operation; with these users.
-  func inUse(_ goers: Set<RecordKey>, written: Set<RecordKey>) async throws -> [RecordKey: [RecordKey]] {
-    var users: [RecordKey: [RecordKey]] = try references(to: goers, written)
+  func inUse(_ trashed: Set<RecordKey>, written: Set<RecordKey>) async throws -> [RecordKey: [RecordKey]] {
+    var users: [RecordKey: [RecordKey]] = try references(to: trashed, written)
     var parents: [RecordKey: [RecordKey]] = [:]
-    for record in goers {
+    for record in trashed {
       for child in try store.livingChildren(of: record) {
-        if goers.contains(child) {
+        if trashed.contains(child) {
           parents[child, default: []].append(record)
         } else if !written.contains(child) {
           users[record, default: []].append(child)
@@ -221,18 +221,18 @@ private struct Undoing {
 
   /// Visible records of others that refer to organizations and categories to be deleted.
   private func references(
-    to goers: Set<RecordKey>, _ written: Set<RecordKey>
+    to trashed: Set<RecordKey>, _ written: Set<RecordKey>
   ) throws -> [RecordKey: [RecordKey]] {
     var users: [RecordKey: [RecordKey]] = [:]
     for kind in Registry.kinds {
       let fields = kind.fields.filter { field in
-        field.type.referredKind.map { referred in goers.contains { $0.kind == referred } } ?? false
+        field.type.referredKind.map { referred in trashed.contains { $0.kind == referred } } ?? false
       }
       guard !fields.isEmpty else { continue }
       try store.forEach(RecordQuery(kind.number)) { row in
         guard !written.contains(row.key) else { return }
         for field in fields {
-          guard let target = field.type.target(of: row[field.number]), goers.contains(target) else {
+          guard let target = field.type.target(of: row[field.number]), trashed.contains(target) else {
             continue
           }
           users[target, default: []].append(row.key)

@@ -105,7 +105,7 @@ package struct Doctor {
         let mode = status.st_mode & S_IFMT == S_IFDIR ? "700" : "600"
         found.append(
           Finding(
-            .permissions, .error, .wrongMode, "\(path) is accessible to other users.",
+            .permissions, .error, .wrongMode, "\(path) is open to other users.",
             next: "chmod \(mode) \(shellWord(path))"))
       }
     }
@@ -121,7 +121,8 @@ package struct Doctor {
       let isSealed = states.device == .sealed
       findings.append(
         Finding(
-          .keys, .ok, .ok, "The key of this device is present\(isSealed ? ", sealed with a passphrase" : "").")
+          .keys, .ok, .ok, "The key of this device is present\(isSealed ? ", sealed with a passphrase" : "")."
+        )
       )
     case .unreadable:
       findings.append(
@@ -184,7 +185,7 @@ package struct Doctor {
     let (done, total) = (check.checked, check.total)
     guard completed != nil || done > 0 else { return "The background check has not started. " }
     let last = completed.map { "The background check last verified everything at \($0)" }
-    let now = done > 0 ? "the present one is at \(done) of \(total)" : nil
+    let now = done > 0 ? "the current one is at \(done) of \(total)" : nil
     return ([last ?? "The background check has not verified everything yet", now].compactMap(\.self))
       .joined(separator: "; ") + ". "
   }

@@ -6,8 +6,8 @@ import Storage
   import Darwin
 #endif
 
-/// Writes whole files atomically and durably: to a temporary file in the same folder, which is synced and then moved into
-/// place. A process that is killed at any moment leaves the old file or the new one, never a part.
+/// Writes whole files atomically and durably: to a temporary file in the same folder, which is synced and then moved
+/// into place. A process that is killed at any moment leaves the old file or the new one, never a part.
 enum DurableFile {
   /// A failed system call, with its error number.
   struct Trouble: Error, Hashable { let code: Int32 }
@@ -54,7 +54,8 @@ enum DurableFile {
 
   /// Writes all bytes, in as many calls as needed.
   ///
-  /// - Parameter write: like the system call: returns the number of bytes written, or a negative number and sets `errno`.
+  /// - Parameter write: like the system call: returns the number of bytes written, or a negative number and sets
+  ///   `errno`.
   static func writeAll(
     _ bytes: UnsafeRawBufferPointer, with write: (UnsafeRawPointer, Int) -> Int
   ) throws(Trouble) {

@@ -2,8 +2,8 @@ import Foundation
 
 /// An output file that the user has specified, with the same rules for every command.
 ///
-/// An existing file is replaced only with confirmation. Directories, links and pipes are rejected, and files that a node
-/// depends on are never overwritten. The whole content appears under the name, or nothing does.
+/// An existing file is replaced only with confirmation. Directories, links and pipes are rejected, and files that a
+/// node depends on are never overwritten. The whole content appears under the name, or nothing does.
 package struct OutputFile: Sendable {
   /// The path to write to, with its folder resolved.
   package let path: String

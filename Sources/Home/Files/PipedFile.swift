@@ -1,13 +1,14 @@
 import Foundation
 import Wire
 
-/// A temporary file with the content of a pipe or a device, for a running node, whose standard streams differ from those
-/// of the command.
+/// A temporary file with the content of a pipe or a device, for a running node, whose standard streams differ from
+/// those of the command.
 package struct PipedFile: Sendable {
   package let path: String
   private let folder: String
 
-  /// Whether only this process can open a path, since the path means something else in the node.
+  /// Whether this process must read a path for the node: standard input, a path that differs in each process, a pipe or
+  /// a device.
   package static func isNeeded(for path: String) -> Bool {
     guard path != "-", !own.contains(where: path.hasPrefix) else { return true }
     return Files.exists(path) && !Files.isDirectory(path) && !Files.isRegular(path)
@@ -26,7 +27,8 @@ package struct PipedFile: Sendable {
     TemporaryFiles.add(folder)
     guard mkdir(folder, 0o700) == 0 else {
       throw WaymarkError.failed(
-        .file, "Can't store the input in a temporary folder: \(reason().lowercased()).", next: Files.look(folder))
+        .file, "Can't store the input in a temporary folder: \(reason().lowercased()).",
+        next: Files.look(folder))
     }
     do {
       try Files.create(path, bytes, mode: 0o600)

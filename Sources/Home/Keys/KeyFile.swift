@@ -9,8 +9,8 @@ import Wire
 
 /// Access to key files: regular files, not links, that belong to this user and have mode 0600.
 ///
-/// A key is written once and never replaced by another; only its passphrase can be set and removed. See `KeyText` for the
-/// content.
+/// A key is written once and never replaced by another; only its passphrase can be set and removed. See `KeyText` for
+/// the content.
 package enum KeyFile {
   package static func create(
     _ secrets: borrowing SecretBuffer, _ purpose: KeyPurpose, at path: String
@@ -153,8 +153,8 @@ package enum KeyFile {
     }
   }
 
-  /// Overwrites the content of an unlinked file, as far as the disk allows: copy-on-write file systems and flash storage
-  /// may keep the old blocks. A file with other names is left unchanged.
+  /// Overwrites the content of an unlinked file, as far as the disk allows: copy-on-write file systems and flash
+  /// storage may keep the old blocks. A file with other names is left unchanged.
   private static func overwrite(_ file: Int32) {
     var status = stat()
     guard fstat(file, &status) == 0, status.st_nlink == 0, status.st_size <= Limits.keyFileBytesMax else {
@@ -189,7 +189,7 @@ package enum KeyFile {
 
   /// All bytes of a file, after checking that it is a regular file of this user with the right mode and size.
   private static func bytes(of path: String) throws -> SecretBuffer {
-    // O_NONBLOCK, since opening a named pipe would block for ever.
+    // O_NONBLOCK, since opening a named pipe would block forever.
     let file = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
     guard file >= 0 else { throw unreadable(path, errno) }
     defer { close(file) }

@@ -140,8 +140,8 @@ package struct KeyPassphrases: Sendable {
 }
 
 extension Home {
-  /// Seals the key files of this home with a passphrase, also those that are sealed with another one. May be called while
-  /// the node is running.
+  /// Seals the key files of this home with a passphrase, also those that are sealed with another one. May be called
+  /// while the node is running.
   ///
   /// - Throws: `WaymarkError` with the code `passphrase_needed` or `wrong_passphrase` if the current one is needed.
   @discardableResult

@@ -64,7 +64,7 @@ package struct DeepOutcome: Sendable {
     guard let after else {
       return count == 1 ? "1 difference from the signed log" : "\(count) differences from the signed log"
     }
-    if after.isClean { return "repaired: the tables were rebuilt from the log (differences found before: \(count))" }
+    if after.isClean { return "repaired: the tables were rebuilt from the log (differences: \(count))" }
     return "not fully repaired: differences remain (\(after.count) of \(count))"
   }
 

@@ -9,7 +9,8 @@ package enum SuspectStore {
   /// Rewrites its write-ahead log and verifies the store if it is suspect; otherwise does nothing.
   ///
   /// - Parameters:
-  ///   - forBackup: whether intact signed data is enough: a backup contains nothing else, and restoring it is the repair.
+  ///   - forBackup: whether intact signed data is enough: a backup contains nothing else, and restoring it is the
+  ///     repair.
   ///   - progress: called on any thread.
   /// - Throws: `WaymarkError` if anything differs from the signed log; the store stays suspect.
   package static func check(

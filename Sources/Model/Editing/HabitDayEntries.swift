@@ -143,7 +143,8 @@ package struct HabitDayEntries {
   private func fields(_ value: Double) -> [(field: FieldNumber, value: Value)] {
     [
       (Registry.habitEntry.number("habitID"), .bytes(habit.key.id.bytes)),
-      (Registry.habitEntry.number("date"), HabitDay.value(moment, zone: zone)), (Self.valueField, .float(value)),
+      (Registry.habitEntry.number("date"), HabitDay.value(moment, zone: zone)),
+      (Self.valueField, .float(value)),
     ]
   }
 

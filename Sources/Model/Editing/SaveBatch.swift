@@ -122,7 +122,7 @@ private struct SaveBatch {
         values[field] = value
       }
     }
-    let fields = values.filter { held == nil ? Self.says($0.value) : !isSame($0.value, held?[$0.key]) }
+    let fields = values.filter { held == nil ? Self.hasValue($0.value) : !isSame($0.value, held?[$0.key]) }
       .sorted { $0.key < $1.key }.map { (field: $0.key, value: $0.value) }
     try RecordEditing(store: store, kind: record.kind, held: held, now: now, ownZone: "UTC")
       .check(fields, isNew: held == nil)
@@ -137,7 +137,7 @@ private struct SaveBatch {
   }
 
   /// An empty list is a value that files can have; other empty values are not written.
-  private static func says(_ value: Value) -> Bool { !value.isEmpty || value == .array([]) }
+  private static func hasValue(_ value: Value) -> Bool { !value.isEmpty || value == .array([]) }
 
   /// The profile is written as a whole.
   private mutating func save(profile: SavedRecord, _ held: RecordRow?) throws {

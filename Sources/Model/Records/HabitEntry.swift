@@ -8,7 +8,7 @@ import Wire
 /// One entry of a habit: when it was done, and the calendar day at that time and place.
 ///
 /// A day's value is the sum of its entries, so if two devices add a glass each, the day has two.
-/// ``Node/log(_:_:on:zone:)`` and related calls write entries by day.
+/// ``Node/addEntry(to:_:on:zone:)`` and related calls write entries by day.
 public struct HabitEntry: Record {
   public let id: UUID
   /// The habit that it belongs to; the entry is hidden while that is deleted.

@@ -4,7 +4,7 @@ import Wire
 
 /// An exact amount and its currency.
 public struct Money: Hashable, Sendable {
-  /// At most 34 digits, of which 30 after the decimal point.
+  /// At most 34 digits, of which at most 30 are after the decimal point.
   public var amount: Decimal
   /// An ISO 4217 code, such as `EUR`; nil if not given.
   public var currency: String?

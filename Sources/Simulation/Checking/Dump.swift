@@ -38,7 +38,7 @@ struct DumpedRecord: Equatable {
   let stamps: [Int: Int?]
   let extra: [Int: [UInt8]]
   let columns: [PlainColumn]
-  let rivals: Set<Sibling>
+  let siblings: Set<Sibling>
   let hidden: Set<HiddenWrite>
 
   struct Sibling: Hashable {
@@ -61,8 +61,8 @@ struct DumpedRecord: Equatable {
     stamps = row?.stamps.mapValues(view.set) ?? [:]
     extra = row?.extra ?? [:]
     columns = row?.columns ?? []
-    rivals = Set(
-      try StoreReader.rivals(key, view.connection).map {
+    siblings = Set(
+      try StoreReader.siblings(key, view.connection).map {
         Sibling(field: $0.field, set: view.set(number: $0.number), content: $0.content, differs: $0.differs)
       })
     hidden = Set(
@@ -76,9 +76,10 @@ struct DumpedRecord: Equatable {
     func name(_ set: Int?) -> String { set.map { "\(library.sets[$0].id)" } ?? "seed" }
     let stamps = stamps.sorted { $0.key < $1.key }.map { "\($0.key)@\(name($0.value))" }
     let extra = extra.sorted { $0.key < $1.key }.map { "\($0.key)=\(plainHex($0.value))" }
-    let rivals = rivals.map { "\($0.field)~\(name($0.set))=\(plainHex($0.content)) \($0.differs)" }
+    let siblings = siblings.map { "\($0.field)~\(name($0.set))=\(plainHex($0.content)) \($0.differs)" }
     let hidden = hidden.map { "hidden \(name($0.set)) by \(name($0.deletion)) \($0.byParent)" }
     return "\(key) \(life.map(String.init) ?? "-") "
-      + (stamps + extra + columns.map { "\($0)" } + rivals.sorted() + hidden.sorted()).joined(separator: " ")
+      + (stamps + extra + columns.map { "\($0)" } + siblings.sorted() + hidden.sorted()).joined(
+        separator: " ")
   }
 }

@@ -7,24 +7,24 @@ extension Judge {
   func checkSiblings(_ record: PlainRecord, _ view: NodeView) throws {
     var wanted: [SiblingKey: PlainCellWrite] = [:]
     for (field, cell) in record.cells {
-      for rival in cell.rivals { wanted[SiblingKey(field: field, set: rival.set)] = rival }
+      for sibling in cell.siblings { wanted[SiblingKey(field: field, set: sibling.set)] = sibling }
     }
-    let stored = try StoreReader.rivals(record.key, view.connection)
+    let stored = try StoreReader.siblings(record.key, view.connection)
     for row in stored {
       let set = view.set(number: row.number)
-      guard let set, let rival = wanted.removeValue(forKey: SiblingKey(field: row.field, set: set)) else {
+      guard let set, let sibling = wanted.removeValue(forKey: SiblingKey(field: row.field, set: set)) else {
         throw Violation(
           .journal, view.name,
           "field \(row.field) of \(record.key) lists set number \(row.number), which is not a sibling of its winner"
         )
       }
-      guard isContent(row.content, of: rival) else {
+      guard isContent(row.content, of: sibling) else {
         throw Violation(
           .journal, view.name,
           "a sibling in field \(row.field) of \(record.key) differs from what set \(library.sets[set].id) wrote"
         )
       }
-      guard row.differs == record.differs(rival, in: row.field, library) else {
+      guard row.differs == record.differs(sibling, in: row.field, library) else {
         throw Violation(
           .journal, view.name,
           "set \(library.sets[set].id) is \(row.differs ? "wrongly" : "not") listed as a conflict in field \(row.field)"
@@ -43,9 +43,9 @@ extension Judge {
     let set: Int
   }
 
-  private func isContent(_ stored: [UInt8], of rival: PlainCellWrite) -> Bool {
-    guard case .whole = rival.content else { return stored == library.bytes(rival) }
-    return StoreReader.fields(stored).filter { $0.key != 0 } == library.fields(rival)
+  private func isContent(_ stored: [UInt8], of sibling: PlainCellWrite) -> Bool {
+    guard case .whole = sibling.content else { return stored == library.bytes(sibling) }
+    return StoreReader.fields(stored).filter { $0.key != 0 } == library.fields(sibling)
   }
 
   /// Compares the sets listed as writers of a record. A record with a single writer may have no list.
@@ -75,7 +75,7 @@ extension Judge {
     else { return [] }
     var sets: Set<Int> = []
     for cell in expected[key].cells.values {
-      for write in [cell.winner] + cell.rivals {
+      for write in [cell.winner] + cell.siblings {
         if case .life(false) = write.content { continue }
         sets.insert(write.set)
       }

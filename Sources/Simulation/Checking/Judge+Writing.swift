@@ -69,7 +69,7 @@ extension Judge {
     return latest
   }
 
-  /// Records incarnations of which peers have sent sets that this node did not write: another copy writes those logs.
+  /// Records incarnations for which peers have sent sets that this node did not write: another copy writes those logs.
   func noteOwnFromElsewhere(_ stored: [Int], _ view: NodeView) {
     guard let ledger = ledgers[view.name], !ledger.arrived.isEmpty else { return }
     for set in stored {
@@ -92,7 +92,7 @@ extension Judge {
     }
   }
 
-  /// Checks that withheld sets were re-authored elsewhere when other sets of the same log arrived from another copy.
+  /// Checks that withheld sets were re-authored in another log when sets of another copy arrived for their positions.
   func checkGivesWay(_ stored: [Int], _ view: NodeView) throws {
     guard let ledger = ledgers[view.name], ledger.hasRoom, let told = ledger.toldAt, let steady,
       // Later, the lane may have been released in the same step.

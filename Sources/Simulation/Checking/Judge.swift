@@ -10,7 +10,7 @@ package import SQLite
 // be on both sides of each comparison and never show.
 //
 // It keeps: `SetLibrary`, every set that any store has held, verified once; per node a `NodeView`, the store as of the
-// last look, and a `NodeLedger`, what the world reported and no store shows: sent, said, acknowledged, wall clock.
+// last look, and a `NodeLedger`, which holds what the world reported and no store shows, such as messages and clocks.
 //
 // The world reports in order of events. Messages are reported before the look at the step that sent them:
 //
@@ -31,14 +31,15 @@ package import SQLite
 //   (`started`, `inspected`)           no set and no statement that was stored has disappeared without a reason
 //   after healing (`healed`)           members hold equal statements, sets and rows, and a proof of each fork
 //
-// If a look at the news fails, the whole store is read: the view may have been stale, for instance because the log was
-// rebuilt. Only what is wrong in the whole store too, a statement that is gone, or a broken gate is reported.
+// If the check of a step finds a violation, the whole store is read first: the view may have been stale, for instance
+// because the log was rebuilt. A violation is reported if the whole store is wrong too; a missing statement or a
+// broken gate always is.
 // The judge must never be stricter than the chapters: it allows for a full disk, where cuts take effect late, for a
 // copied or restored store, and for changes of state in the middle of a step.
 
 /// Checks all honest nodes of a world and throws a `Violation` as soon as one breaks a rule of the protocol.
 ///
-/// The world reports what happens in order; the file's head describes what is recomputed and when.
+/// The world reports what happens in order. The comment above lists what is recomputed and when.
 package final class Judge {
   let library = SetLibrary()
   var views: [String: NodeView] = [:]

@@ -51,7 +51,7 @@ struct PlainCircle {
     }
   }
 
-  // MARK: From the root outward
+  // MARK: Chains and revocations
 
   private mutating func countRevocations() {
     var found: Set<Name32> = []
@@ -112,7 +112,7 @@ struct PlainCircle {
     }
   }
 
-  // MARK: What folds
+  // MARK: Cuts
 
   /// The cuts of a log in the store of `owner`; nil if it is not cut. A cut without tips excludes everything.
   func cuts(of log: PlainLog, at owner: Name32) -> [Set<Name32>]? {

@@ -17,7 +17,7 @@ struct PlainCellWrite {
 /// The expected state of a cell: the winner, and its siblings, the other writes that no later write has seen.
 struct PlainCell {
   var winner: PlainCellWrite
-  var rivals: [PlainCellWrite]
+  var siblings: [PlainCellWrite]
 }
 
 /// The expected state of a record for given folded sets, computed from all writes at once, whatever their order of
@@ -56,7 +56,7 @@ struct PlainRecord {
     for (field, winner) in shown {
       if isWhole { isWinnerMaximal = frontiers[field]?.contains { $0.set == winner.set } ?? true }
       cells[field] = PlainCell(
-        winner: winner, rivals: (frontiers[field] ?? []).filter { $0.set != winner.set })
+        winner: winner, siblings: (frontiers[field] ?? []).filter { $0.set != winner.set })
     }
   }
 
@@ -118,18 +118,18 @@ struct PlainRecord {
   }
 
   /// Whether a sibling of a cell counts as a visible conflict.
-  func differs(_ rival: PlainCellWrite, in field: Int, _ library: SetLibrary) -> Bool {
+  func differs(_ sibling: PlainCellWrite, in field: Int, _ library: SetLibrary) -> Bool {
     guard let cell = cells[field] else { return false }
-    if PlainKinds.isWhole(key.kind) { return wholeDiffers(rival, cell, library) }
+    if PlainKinds.isWhole(key.kind) { return wholeDiffers(sibling, cell, library) }
     if field == 0, life == false { return false }
-    return library.bytes(rival) != library.bytes(cell.winner)
+    return library.bytes(sibling) != library.bytes(cell.winner)
   }
 
-  private func wholeDiffers(_ rival: PlainCellWrite, _ cell: PlainCell, _ library: SetLibrary) -> Bool {
-    var maximal = cell.rivals.map { library.fieldsWithoutTime($0) }
+  private func wholeDiffers(_ sibling: PlainCellWrite, _ cell: PlainCell, _ library: SetLibrary) -> Bool {
+    var maximal = cell.siblings.map { library.fieldsWithoutTime($0) }
     let winner = library.fieldsWithoutTime(cell.winner)
     if isWinnerMaximal { maximal.append(winner) }
-    return Set(maximal).count > 1 && library.fieldsWithoutTime(rival) != winner
+    return Set(maximal).count > 1 && library.fieldsWithoutTime(sibling) != winner
   }
 
 }

@@ -204,7 +204,7 @@ enum StoreReader {
     return fields
   }
 
-  static func rivals(_ key: PlainKey, _ connection: Connection) throws -> [StoredSibling] {
+  static func siblings(_ key: PlainKey, _ connection: Connection) throws -> [StoredSibling] {
     let sql = """
       SELECT r.field, r.number, r.content, coalesce(c.is_conflict = 1 AND c.says <> r.says, 0) FROM rivals r
         LEFT JOIN contested_cells c ON c.kind = r.kind AND c.record = r.record AND c.field = r.field

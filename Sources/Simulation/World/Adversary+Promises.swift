@@ -15,8 +15,8 @@ struct Trickle {
 }
 
 extension World {
-  /// Starts a trickle. A peer that delivers nothing soon loses its turn; one that delivers a little appears to make
-  /// progress, and so is harder to detect.
+  /// Starts a trickle. A peer that delivers nothing is soon skipped; one that delivers a little seems to make progress,
+  /// so it is harder to detect.
   func beginTrickle(_ process: Process) -> Bool {
     let device = process.device
     guard device.trickle == nil else { return false }

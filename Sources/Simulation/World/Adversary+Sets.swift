@@ -230,7 +230,7 @@ extension World {
   /// A field in an encoding that the format forbids.
   private func oddField() -> [UInt8] {
     let fields: [[UInt8]] = [
-      // 5 in two, three and nine bytes; the field's number in two; the length of a text in two.
+      // The value 5 in two, three and nine bytes; the field's number in two; the length of a text in two.
       [1, 0x18, 5], [1, 0x19, 0, 5], [1, 0x1b, 0, 0, 0, 0, 0, 0, 0, 5], [0x18, 1, 5], [1, 0x78, 1, 0x61],
       // -6 in two bytes; an array of indefinite length; text that is not UTF-8; a tag; undefined.
       [1, 0x38, 5], [1, 0x9f, 5, 0xff], [1, 0x61, 0xff], [1, 0xc1, 5], [1, 0xf7],

@@ -135,7 +135,7 @@ final class Process {
   var turnMilliseconds: Moment = 2
   private var timers: [ReplicaTimer: UInt64] = [:]
   private var timerOrder: UInt64 = 0
-  /// The number of notes that still fit into the reserve kept for a full disk.
+  /// The number of notes that can still be written on a full disk, from reserved space.
   private var reservedNotes = Process.notesMax
   /// The moment of its next check for free space; nil if none is due.
   private var looksAt: Moment?

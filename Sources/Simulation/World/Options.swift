@@ -67,7 +67,7 @@ package struct Options: Hashable, Sendable {
     if theme == .load { large = 400 }
     faultsEvery = Int64(random.logarithmic(20, 300))
     peopleEvery = Int64(random.logarithmic(10, 300))
-    // Partitions last for seconds, and overrides need connected peers to ask: space out the faults.
+    // Partitions last for seconds, and overrides need connected peers to ask, so space out the faults.
     if theme == .order { faultsEvery *= 10 }
     if theme == .wander {
       devices = 2
@@ -85,7 +85,7 @@ package struct Options: Hashable, Sendable {
 /// A set of faults to concentrate on. Bugs that need two or three rare faults at once are hardly ever hit when all
 /// faults compete.
 private enum Theme: CaseIterable {
-  /// Members are revoked and readmitted while statements and change sets travel by separate ways.
+  /// Members are revoked and readmitted while statements and change sets take different routes.
   case circle
   /// Disks fail to sync, and power fails.
   case durability

@@ -40,7 +40,7 @@ package enum Run {
     var found: Failure?
     do {
       while world.isStormy, try world.step() {}
-      // At this point logs are cut, forked and incomplete, sets are parked, and disks are full.
+      // Verify stores before healing too, while logs are cut, forked and incomplete, sets parked, and disks full.
       try world.verifyStores()
       world.heal()
       try world.converge()

@@ -54,7 +54,7 @@ extension World {
       breakLink(link)
     }
     for part in 1...3 { later(time * Moment(part) / 4, .end(.words([device.number, twin.number]))) }
-    // Sometimes so many sets that the search for the fork takes more than one round.
+    // Sometimes write so many sets that the search for the fork takes more than one round.
     if random.happens(perThousand: 400) {
       let words = random.logarithmic(20, 120)
       for part in 1...words {
@@ -75,7 +75,7 @@ extension World {
   func tear(_ device: Device) -> Bool {
     guard maySpare(device), let twin = copy(device, isOfImage: true) else { return false }
     twin.preference = device.preference
-    // A clock ahead of the others makes its sets parked there.
+    // With its clock ahead of the others, its sets are parked there.
     if random.happens(perThousand: 300) {
       device.clock.offset += Self.driftMilliseconds + random.wait(10_000)
     }

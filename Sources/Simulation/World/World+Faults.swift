@@ -56,7 +56,7 @@ extension World {
     }
   }
 
-  /// False if nothing was there that the fault could affect.
+  /// False if there was nothing that the fault could affect.
   private func cause(_ fault: Fault) -> Bool {
     switch fault {
     case .delay, .clog, .partition, .oneWay, .flap, .cut, .halfOpen, .narrow, .refused, .move, .address,
@@ -275,7 +275,7 @@ extension World {
       guard !isHealing else { return }
       (weather.latency, weather.jitter) = (latency, jitter)
       (weather.bytesPerMillisecond, weather.refusals) = (bytes, refusals)
-    case .disk(let number): devices[number].disk.mend()
+    case .disk(let number): devices[number].disk.clearFaults()
     case .slowDisk(let number, let generation):
       if devices[number].generation == generation { devices[number].process?.turnMilliseconds = 2 }
     case .words(let numbers): writeWords(at: numbers)
@@ -328,7 +328,7 @@ extension World {
 
 extension Disk {
   /// Clears all faults but a planned kill; existing damage stays.
-  func mend() {
+  func clearFaults() {
     let stop = faults.changesUntilStop
     faults = DiskFaults()
     faults.changesUntilStop = stop

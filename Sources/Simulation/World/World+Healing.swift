@@ -13,7 +13,7 @@ extension World {
     healedAt = now
     weather = Weather()
     for device in devices where !device.isGone {
-      device.disk.mend()
+      device.disk.clearFaults()
       device.disk.faults.changesUntilStop = nil
       device.isDoomedToPowerLoss = false
       device.clock.correct()
@@ -135,7 +135,7 @@ extension World {
     try converge(within: Self.healingMilliseconds, "after all faults ended")
   }
 
-  /// Lets every member write once more and checks that it reaches all others: no session only looks alive.
+  /// Lets every member write once more, and checks that all others receive it. Finds sessions that only look alive.
   func lastWords() throws {
     weather.blocked = [:]
     endOverrides()
@@ -217,9 +217,9 @@ extension World {
   private static let lastWordsMilliseconds: Moment = 8 * 60_000
   private static let healingEventsMax = 400_000
 
-  // MARK: What must be equal
+  // MARK: Differences between members
 
-  /// The running honest devices that are members by the union of all statements that members hold, and can converge.
+  /// The running honest devices that must converge: members by all statements that the members together hold.
   func members() -> [Process] {
     let honest = devices.compactMap { $0.isHonest ? $0.process : nil }
     guard var circle = honest.first(where: \.isMember)?.replicator.circle else { return [] }
@@ -242,7 +242,7 @@ extension World {
       if next.map(\.device.number) == found.map(\.device.number) { return talking(found, among: honest) }
       found = next
     }
-    // The groups have revoked each other and can't exchange it: a user has to decide which one continues.
+    // Each group has revocations of the others that those never receive: a user has to decide which one continues.
     return Array(found.prefix(1))
   }
 

@@ -9,10 +9,10 @@ import Wire
 
 // The simulated world: one seed decides everything
 //
-// A world is a circle of 2 to 9 honest devices, and up to 2 adversaries, on one thread under a virtual clock. The code
-// under test is the production code: replication core, engine, store, and all statements with real signatures. Its
-// surroundings are simulated: disks (VirtualDisk), links and the network (`Link`, `Weather`), wall clocks, users, and
-// the shell around the engine (`Process`, in place of the node).
+// A world begins as a circle of 2 to 9 honest devices and up to 2 adversaries, on one thread under a virtual clock. The
+// code under test is the production code: replication core, engine, store, and all statements with real signatures.
+// Its surroundings are simulated: disks (VirtualDisk), the network (`Link`, `Weather`), wall clocks, users, and the
+// shell around the engine (`Process`, in place of the node).
 //
 // Everything that happens is an event in one queue, ordered by time. `step()` takes the earliest event, moves the clock
 // to it and handles it, which draws from the one random generator and adds later events:

@@ -87,7 +87,7 @@ extension Node {
       guard circle.evaluation.revocations[target.member.device] != nil else {
         throw WaymarkError.noRoom(target)
       }
-      log.warning("circle", "revoked \(target.member.name)")
+      logger.warning("circle", "revoked \(target.member.name)")
     }
     connections.handle(.timer(.dial))
     return plan.summary(isPreview: request.isPreview, isDone: true, connections.revocationStatus)

@@ -75,7 +75,8 @@ struct RevocationStatus {
         text:
           "\(others.map(\.name).joined(separator: ", ")) \(others.count == 1 ? "has" : "have") not received the "
           + "revocation of \(revoked.name) yet, and accept\(others.count == 1 ? "s" : "") its changes until then",
-        next: "\(waymark: "run", on: others.count == 1 ? first.name : "each of them"), within reach of this device; "
+        next:
+          "\(waymark: "run", on: others.count == 1 ? first.name : "each of them"), within reach of this device; "
           + "if a device is lost, revoke it too",
         .unheard(
           DeviceReference(device: revoked.device, name: revoked.name),

@@ -65,7 +65,8 @@ extension NodeStatus.Notice {
   static func massDeletion(_ delete: MassDeletion) -> NodeStatus.Notice {
     let parts = delete.kinds.map { deletion in
       let name =
-        Registry.kind(named: deletion.kind.rawValue).map { deletion.before == 1 ? $0.name : $0.plural } ?? "records"
+        Registry.kind(named: deletion.kind.rawValue).map { deletion.before == 1 ? $0.name : $0.plural }
+        ?? "records"
       return "\(deletion.deleted) of \(deletion.before) \(name)"
     }
     let operation = delete.operation.description.prefix(8)

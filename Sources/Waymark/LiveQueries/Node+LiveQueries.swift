@@ -25,7 +25,9 @@ extension Node {
   }
 
   /// Waits until the query's value differs from the last observation; nil if the task is cancelled or the node closes.
-  func next<Value: Equatable>(_ query: LiveQuery<Value>, after seen: Observation<Value>?) async -> Observation<Value>? {
+  func next<Value: Equatable>(_ query: LiveQuery<Value>, after seen: Observation<Value>?) async
+    -> Observation<Value>?
+  {
     let value = seen?.value
     var (revision, due, pause) = (seen?.revision, seen?.due, seen?.pause ?? loop.watching.noPause)
     while replicator.isOpen, !Task.isCancelled {
@@ -48,7 +50,7 @@ extension Node {
     do {
       return try query.read(self, &time)
     } catch {
-      log.error("watch", "can't read \(query.name) for a watcher: \(error)")
+      logger.error("watch", "can't read \(query.name) for a watcher: \(error)")
       return nil
     }
   }

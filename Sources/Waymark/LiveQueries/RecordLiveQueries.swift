@@ -12,7 +12,8 @@ extension LiveQuery {
   }
 
   /// The record with an id; nil if there is none or it is deleted or hidden.
-  public static func record<Owner: Record>(_ type: Owner.Type, _ id: UUID) -> LiveQuery where Value == Owner? {
+  public static func record<Owner: Record>(_ type: Owner.Type, _ id: UUID) -> LiveQuery
+  where Value == Owner? {
     LiveQuery(.record, [.kind(Owner.kind.number)]) { node, _ in try node.store.record(type, id) }
   }
 

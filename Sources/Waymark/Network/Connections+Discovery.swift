@@ -61,7 +61,7 @@ extension Connections {
       }
     } catch {
       trouble = error
-      log.warning("network", "other devices can't be found on this network: \(error)")
+      logger.warning("network", "other devices can't be found on this network: \(error)")
     }
     serving?.beacons = BeaconSchedule(
       sockets: sockets, trouble: trouble, keys: keyring,
@@ -143,7 +143,7 @@ extension Connections {
       let isNew = serving?.beacons?.clocks.updateValue(ahead, forKey: device) == nil
       if isNew {
         loop.nodeChanged()
-        log.warning(
+        logger.warning(
           "network", "\(name(of: device)) is on this network; \(Reason.clocksDiffer.sentence(peer: "it"))")
       }
     case .elsewhere, .repeated, .tooMany: return
@@ -156,7 +156,7 @@ extension Connections {
     if serving?.beacons?.clocks.removeValue(forKey: device) != nil { loop.nodeChanged() }
     guard !peering.isPaused(device) else { return }
     if !peering.isFound(address) {
-      log.info("network", "found \(name(of: device)) on this network, at \(address)")
+      logger.info("network", "found \(name(of: device)) on this network, at \(address)")
     }
     if let id = replica.session(with: device)?.link {
       // The peer is connected and still sends beacons: it has lost the connection, or sent the beacon just before it
@@ -171,7 +171,7 @@ extension Connections {
     guard let link = serving?.links[id]?.link, link.quietMilliseconds >= Limits.lostMilliseconds else {
       return
     }
-    log.debug("network", "closed a connection that the peer has lost")
+    logger.debug("network", "closed a connection that the peer has lost")
     link.abandon()
   }
 }
@@ -235,7 +235,8 @@ extension BeaconSchedule {
         text: Reason.notDiscovering.sentence() + ": "
           + (isTaken ? "another program uses UDP port \(Self.port)" : "\(trouble)"),
         next: isTaken
-          ? "ss -ulpn sport = :\(Self.port), then stop that program; or \(waymark: "run --no-discovery")" : nil
+          ? "ss -ulpn sport = :\(Self.port), then stop that program; or \(waymark: "run --no-discovery")"
+          : nil
       )
     }
     guard places.isEmpty else { return nil }

@@ -84,9 +84,9 @@ extension Connections {
       if let device { disconnected(device) }
       loop.handle(.closed(id))
       loop.onNode { PeerInquiry.end(id, to: device, on: $0) }
-      log.debug("link", "ended: \(end)")
+      logger.debug("link", "ended: \(end)")
     } else if let dialled {
-      log.debug("link", "\(dialled): \(end)")
+      logger.debug("link", "\(dialled): \(end)")
       handle(.dialFailed(dialled, DialFailure(end)))
     }
     loop.afterTurn()
@@ -96,7 +96,7 @@ extension Connections {
     serving?.lastSeen[device] = loop.wall
     rememberSoon()
     lookForPeersSoon()
-    log.info("peers", "disconnected from \(name(of: device))")
+    logger.info("peers", "disconnected from \(name(of: device))")
   }
 
   private func id(of link: any NodeLink) -> LinkID? {
@@ -109,7 +109,7 @@ extension Connections {
     guard let active = serving?.links[id] else { return }
     guard message.count <= Limits.messageBytesMax else {
       // Happens only in a circle that a hostile member has filled with statements or incarnations.
-      log.error("peers", "a message of \(message.count) bytes exceeds the limit of a session")
+      logger.error("peers", "a message of \(message.count) bytes exceeds the limit of a session")
       return active.link.close()
     }
     active.link.send(message)
@@ -125,9 +125,9 @@ extension Connections {
     if let count = counters.refused[cause.word] { counters.refused[cause.word] = count + 1 }
     switch cause {
     case .misbehaved(let what):
-      if device == nil { log.warning("peers", "\(active.remoteAddress): \(what)") }
-    case .notAMember: log.warning("peers", "\(active.remoteAddress): not a member of this circle")
-    case .excluded: log.debug("peers", "\(active.remoteAddress): this device is no longer a member")
+      if device == nil { logger.warning("peers", "\(active.remoteAddress): \(what)") }
+    case .notAMember: logger.warning("peers", "\(active.remoteAddress): not a member of this circle")
+    case .excluded: logger.debug("peers", "\(active.remoteAddress): this device is no longer a member")
     case .revoked, .duplicate, .shuttingDown: break
     }
     handle(.closing(id, cause))
@@ -157,7 +157,7 @@ extension Connections {
       loop.schedule(.dial, after: wait) { $0.connections.handle(.timer(.dial)) }
     case .schedule(.introduce(let link), let wait):
       loop.after(milliseconds: wait) { $0.connections.handle(.timer(.introduce(link))) }
-    case .report(.penalised(let device, let why)): log.warning("peers", "\(name(of: device)): \(why)")
+    case .report(.penalised(let device, let why)): logger.warning("peers", "\(name(of: device)): \(why)")
     }
   }
 

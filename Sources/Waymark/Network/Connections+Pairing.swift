@@ -44,7 +44,7 @@ extension Connections {
     let answer = PairingAnswer(to: bytes, pairing, circle, credentials, now: loop.wall)
     if let certificate = answer.certificate { loop.handle(.statementsAdded([certificate.bytes])) }
     if let joiner = answer.joiner {
-      log.info("circle", "\(name(of: joiner)) joined")
+      logger.info("circle", "\(name(of: joiner)) joined")
       lastJoined = joiner
     }
     active.link.send(answer.reply.encoded)

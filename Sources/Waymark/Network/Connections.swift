@@ -24,7 +24,7 @@ final class Connections {
   /// The pending admission of a restored device; nil once its circle has admitted its keys.
   let waiting: AwaitedAdmission?
   let transport: any NodeTransport
-  let log: NodeLog
+  let logger: NodeLog
   let credentials: Credentials
   var peering: Peering
   var serving: ServingState?
@@ -43,7 +43,7 @@ final class Connections {
     self.identity = identity
     self.waiting = waiting
     self.transport = transport
-    self.log = log
+    self.logger = log
     self.remembered = remembered
     credentials = Credentials(identity: identity, circle: loop.circle, clock: loop.clock)
     peering = Peering(paused: paused, seed: randomSeed())
@@ -80,7 +80,7 @@ final class Connections {
     for address in try store.metaLines(MetaKey.addresses) + peers { handle(.addressGiven(address)) }
     learnAddresses()
     listener.start()
-    log.gate(replica.ownGate(now: loop.wall))
+    logger.gate(replica.ownGate(now: loop.wall))
     loop.handle(.started)
     maintenance.start()
     guard member != nil else { return }
@@ -142,7 +142,8 @@ final class Connections {
 
   var revocationStatus: RevocationStatus {
     RevocationStatus(
-      circle: circle, device: identity.device, isWaiting: waiting != nil, heard: replica.acknowledgedRevocations, names: names)
+      circle: circle, device: identity.device, isWaiting: waiting != nil,
+      heard: replica.acknowledgedRevocations, names: names)
   }
 
   /// Why this device is not a member; nil for a member, and while its keys wait to be admitted.
@@ -150,7 +151,7 @@ final class Connections {
 
   func logExclusion() {
     guard serving != nil, let exclusion else { return }
-    log.error("circle", exclusion.text)
+    logger.error("circle", exclusion.text)
   }
 
   /// Updates peering with the addresses that members announce.

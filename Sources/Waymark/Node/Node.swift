@@ -19,7 +19,7 @@ public actor Node {
 
   package let identity: Identity
   nonisolated let clock: any NodeClock
-  package let log: NodeLog
+  package let logger: NodeLog
   let loop: EventLoop
   let connections: Connections
   let maintenance: StoreMaintenance
@@ -56,7 +56,7 @@ public actor Node {
   ) throws {
     self.home = home
     self.identity = identity
-    self.log = log
+    self.logger = log
     clock = environment.clock
     executor = QueueExecutor(label: "waymark.node")
     let stored = try StoredState(store)

@@ -18,7 +18,7 @@ final class NodeShell: ReplicatorShell {
   private let loop: EventLoop
   private let connections: Connections
   private let maintenance: StoreMaintenance
-  private let log: NodeLog
+  private let logger: NodeLog
   private(set) var notices: [NodeNotice] = []
   /// The number of members last logged, and the signers already logged for too many statements.
   private var loggedMembers = 0
@@ -28,7 +28,7 @@ final class NodeShell: ReplicatorShell {
     self.loop = loop
     self.connections = connections
     self.maintenance = maintenance
-    self.log = log
+    self.logger = log
   }
 
   // MARK: Links
@@ -98,16 +98,16 @@ final class NodeShell: ReplicatorShell {
   func note(_ event: ReplicaEvent) {
     switch event {
     case .peerJoined(let device, let link):
-      log.info("peers", "connected to \(connections.name(of: device))")
+      logger.info("peers", "connected to \(connections.name(of: device))")
       connections.serving?.identified(link, as: device, at: loop.wall)
       connections.handle(.joined(link, device))
       connections.rememberSoon()
     case .laneOpened(let device, let lane):
-      log.info("sync", "\(lane) open with \(connections.name(of: device))")
+      logger.info("sync", "\(lane) open with \(connections.name(of: device))")
     case .laneClosed(let device, let lane, let reason):
-      log.info("sync", "\(lane) closed with \(connections.name(of: device)): \(Reason(reason).rawValue)")
+      logger.info("sync", "\(lane) closed with \(connections.name(of: device)): \(Reason(reason).rawValue)")
     case .inSync(let device):
-      log.debug("sync", "in sync with \(connections.name(of: device))")
+      logger.debug("sync", "in sync with \(connections.name(of: device))")
       let open = Lane.allCases.filter { loop.replica.session(with: device)?[$0].isOpen ?? false }
       connections.remembered.syncedSets.note(open, upTo: loop.store.newestNumber)
       connections.rememberSoon()
@@ -115,32 +115,33 @@ final class NodeShell: ReplicatorShell {
         if case .digestMismatch(device, _) = $0 { true } else { false }
       }
     case .digestMismatch(let device, let lane):
-      log.error("sync", "\(lane): same change sets but different digest on \(connections.name(of: device))")
+      logger.error(
+        "sync", "\(lane): same change sets but different digest on \(connections.name(of: device))")
       add(.digestMismatch(device: device, lane))
     case .membershipChanged:
       let members = loop.circle.evaluation.members.count
-      if members != loggedMembers { log.info("circle", "\(plural(members, "device")) in the circle") }
+      if members != loggedMembers { logger.info("circle", "\(plural(members, "device")) in the circle") }
       loggedMembers = members
       connections.logExclusion()
       connections.learnAddresses()
     case .statementsCrowded(let signers):
       for signer in signers.sorted() where loggedSigners.count < 64 && loggedSigners.insert(signer).inserted {
-        log.warning(
+        logger.warning(
           "circle",
           "limit reached for certificates signed by \(connections.name(of: signer)); some are dropped")
       }
-    case .gateChanged: log.gate(loop.replica.ownGate(now: loop.wall))
+    case .gateChanged: logger.gate(loop.replica.ownGate(now: loop.wall))
     case .acknowledgedRevocations: break
     }
   }
 
   func note(_ event: ReplicatorEvent) {
     switch event {
-    case .began(_, let why): log.warning("log", "this device started a new log: \(why)")
+    case .began(_, let why): logger.warning("log", "this device started a new log: \(why)")
     case .spent(let why):
-      log.error("log", "this device can't write any more, it has started too many logs: \(why)")
+      logger.error("log", "this device can't write any more, it has started too many logs: \(why)")
     case .logsRebuilt:
-      log.info("log", "rebuilt the logs, because a cut has changed")
+      logger.info("log", "rebuilt the logs, because a cut has changed")
       connections.remembered.syncedSets.renumber(upTo: loop.store.newestNumber)
       do { try connections.remembered.syncedSets.save(to: loop.store) } catch {
         loop.replicator.storeFailed(error)
@@ -148,21 +149,21 @@ final class NodeShell: ReplicatorShell {
       loop.onNode { $0.settingsDidFold() }
       loop.watching.changed(Topic.all)
     case .damaged(let sets):
-      log.error(
+      logger.error(
         "store",
         "\(plural(sets.count, "stored change set")) damaged on disk: \(connections.names.list(sets)). "
           + "Not sent to peers; requested from peers that have a copy. Next: waymark status")
     case .repaired(let sets):
-      log.info(
+      logger.info(
         "store",
         "repaired \(plural(sets.count, "damaged change set")) from peers: \(connections.names.list(sets))")
     case .logNotShortened(let why):
-      log.warning("store", "the write-ahead log was not shortened, retrying after the next change: \(why)")
+      logger.warning("store", "the write-ahead log was not shortened, retrying after the next change: \(why)")
     case .override(let event):
       if case .dropped = event { loop.nodeChanged() }
-      if let line = event.line { log.info("override", line) }
+      if let line = event.line { logger.info("override", line) }
     case .unprovable(let fork, let why):
-      log.error(
+      logger.error(
         "log", "can't create a proof of \(connections.name(of: fork.set.header.log.device))'s fork: \(why)")
     }
   }

@@ -13,7 +13,7 @@ import Wire
 final class StoreMaintenance {
   let loop: EventLoop
   let home: Home
-  let log: NodeLog
+  let logger: NodeLog
   let ballast: Ballast
   private var checkpointing = Checkpointing()
   /// Set once the store can no longer be trusted; see `Node.whenStoreBreaks(_:)`.
@@ -25,7 +25,7 @@ final class StoreMaintenance {
   init(_ loop: EventLoop, home: Home, log: NodeLog) {
     self.loop = loop
     self.home = home
-    self.log = log
+    self.logger = log
     ballast = Ballast(home)
     ballast.hold()
   }
@@ -69,12 +69,12 @@ final class StoreMaintenance {
     case .shrinkBallast:
       loop.nodeChanged()
       ballast.shrinkToReserve()
-      log.error("store", "the disk is full; nothing is stored until there is free space")
+      logger.error("store", "the disk is full; nothing is stored until there is free space")
     case .holdBallast: ballast.hold()
     case .look(let wait): loop.schedule(.disk, after: wait) { $0.maintenance.lookAtDisk() }
     case .stop(let error): stop(error)
-    case .report(let error): log.error("store", "a transaction failed: \(error)")
-    case .resume: log.info("store", "the disk has free space again")
+    case .report(let error): logger.error("store", "a transaction failed: \(error)")
+    case .resume: logger.info("store", "the disk has free space again")
     case .shrinkLog: break
     }
   }
@@ -86,7 +86,7 @@ final class StoreMaintenance {
     loop.nodeChanged()
     store.leaveLogOnClose()
     home.markSuspect()
-    log.error("store", "\(failure.message) Next: \(failure.next ?? "")")
+    logger.error("store", "\(failure.message) Next: \(failure.next ?? "")")
     failed?(failure)
   }
 
@@ -117,7 +117,7 @@ final class StoreMaintenance {
     } catch  where isBrokenStore(error) {
       replicator.storeFailed(error)
     } catch {
-      log.warning("store", "checkpoint failed, retrying after the next change: \(error)")
+      logger.warning("store", "checkpoint failed, retrying after the next change: \(error)")
     }
   }
 
@@ -149,7 +149,7 @@ final class StoreMaintenance {
   func pruneBackups() {
     guard (try? home.storage.directory(for: "")) != nil else { return }
     for name in home.pruneAutomaticBackups() {
-      log.info("backup", "removed the old automatic backup \(home.backups)/\(name)")
+      logger.info("backup", "removed the old automatic backup \(home.backups)/\(name)")
     }
   }
 }

@@ -29,7 +29,7 @@ extension Node {
   /// - Throws: `WaymarkError` with the code `no_certificate`, `wrong_circle` or `unknown_issuer`.
   @discardableResult
   public func install(entitlement bytes: Data) throws -> SyncState {
-    let place = "what was given"
+    let place = "the given data"
     try sayingWhy { try install(try Issuer.certificate(in: [UInt8](bytes), of: place), from: place) }
     return try syncState()
   }

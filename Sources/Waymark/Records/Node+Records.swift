@@ -61,8 +61,8 @@ extension Node {
   ///   - zone: the time zone of the person.
   /// - Throws: ``WaymarkError``: `not_found` if there is no such habit, `bad_value` for an amount that it can't have.
   @discardableResult
-  public func log(
-    _ habit: Habit.ID, _ value: Double = 1, on day: Day? = nil, zone: TimeZone = .current
+  public func addEntry(
+    to habit: Habit.ID, _ value: Double = 1, on day: Day? = nil, zone: TimeZone = .current
   ) throws -> HabitEntry {
     try sayingWhy {
       let (id, change) = try HabitDayEntries(store, of: habit, day, zone, now: wall()).adding(value)

@@ -67,7 +67,7 @@ extension Node {
     do {
       try storedSettings.copy.update(from: store)
     } catch {
-      log.error("settings", "the copy of the settings can't be written: \(error)")
+      logger.error("settings", "the copy of the settings can't be written: \(error)")
     }
   }
 

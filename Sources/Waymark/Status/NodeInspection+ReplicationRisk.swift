@@ -59,7 +59,9 @@ extension NodeInspection {
     return try store.holds(head) ? head.sequence : 0
   }
 
-  private func newest(_ origin: (clock: Clock, operation: OperationKey)) throws -> NodeStatus.ReplicationRisk.Newest {
+  private func newest(_ origin: (clock: Clock, operation: OperationKey)) throws
+    -> NodeStatus.ReplicationRisk.Newest
+  {
     guard let operation = try store.operation(origin.operation) else {
       return .waiting(
         id: origin.operation.id, time: Date(milliseconds: origin.clock.milliseconds),

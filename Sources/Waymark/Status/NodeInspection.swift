@@ -54,7 +54,8 @@ struct NodeInspection {
         var peer = peer
         peer.consequenceOf = causes.consequence(peer)
         return peer
-      }, causes: causes.all, replicationRisk: try replicationRisk(), storeCheck: .init(replicator.storeCheck, store),
+      }, causes: causes.all, replicationRisk: try replicationRisk(),
+      storeCheck: .init(replicator.storeCheck, store),
       keys: maintenance.home.keyStates)
   }
 

@@ -362,6 +362,7 @@ extension NodeStatus.Counts {
       trips: count(Registry.trip), lodging: count(Registry.lodging),
       transportation: count(Registry.transportation), activities: count(Registry.activity),
       organizations: count(Registry.organization), habits: count(Registry.habit),
-      categories: count(Registry.category), habitEntries: count(Registry.habitEntry), settings: count(Registry.setting))
+      categories: count(Registry.category), habitEntries: count(Registry.habitEntry),
+      settings: count(Registry.setting))
   }
 }

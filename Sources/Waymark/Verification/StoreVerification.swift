@@ -22,7 +22,7 @@ public struct StoreVerification: Hashable, Sendable, Codable {
   /// The first findings.
   public let findings: [Finding]
   /// Whether the repair succeeded; nil if there was none.
-  public let isMended: Bool?
+  public let isRepaired: Bool?
   /// The path of the backup taken before the repair; nil if there was none.
   public let backup: String?
 
@@ -35,6 +35,7 @@ public struct StoreVerification: Hashable, Sendable, Codable {
     /// The id of the record; nil if it concerns none.
     public let id: UUID?
     /// The name of the record, if it has one.
+    public let name: String?
     /// The fields that differ.
     public let fields: [String]
     /// A human-readable sentence.
@@ -50,7 +51,7 @@ public struct StoreVerification: Hashable, Sendable, Codable {
     case rows
     case found
     case findings
-    case isMended = "mended"
+    case isRepaired = "repaired"
     case backup
   }
 }
@@ -79,7 +80,7 @@ extension StoreVerification {
         id: finding.record.map { UUID($0.id) }, name: finding.title, fields: finding.fields,
         text: finding.text)
     }
-    isMended = after?.isClean
+    isRepaired = after?.isClean
     backup = outcome.backup
   }
 }

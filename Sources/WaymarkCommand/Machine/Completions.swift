@@ -86,7 +86,9 @@ struct Completions {
     return Set(all).sorted()
   }
 
-  func options(_ place: Position) -> [CommandSpec.Option] { (place.spec?.options ?? []) + GlobalOptions.specs }
+  func options(_ place: Position) -> [CommandSpec.Option] {
+    (place.spec?.options ?? []) + GlobalOptions.specs
+  }
 
   /// The values that can be completed where an operand is typed.
   func operands(_ place: Position) -> Choice {

@@ -24,7 +24,8 @@ enum LogFormat: String, CaseIterable, Sendable {
     if let format = LogFormat(rawValue: name) { return format }
     let known = allCases.map(\.rawValue).joined(separator: ", ")
     throw WaymarkError.usage(
-      "Invalid WAYMARK_LOG_FORMAT “\(printable(name))”: expected one of \(known).", next: .waymark("help run"))
+      "Invalid WAYMARK_LOG_FORMAT “\(printable(name))”: expected one of \(known).", next: .waymark("help run")
+    )
   }
 
   /// `JOURNAL_STREAM` names the file that the journal reads. If standard error is another file, it gets plain text.

@@ -95,7 +95,7 @@ struct ManualPage {
 
   /// A topic as `waymark help` shows it, narrow enough for the indentation of a manual page on 80 columns.
   private mutating func topicText(_ topic: HelpTopic) {
-    var page = Page(width: 68, hasColor: false)
+    var page = Page(width: 71, hasColor: false)
     page.explain(topic.body)
     verbatim(page.lines)
   }

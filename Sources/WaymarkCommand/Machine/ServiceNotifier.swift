@@ -7,7 +7,7 @@ import Waymark
 /// Does nothing if that is not set. A message that can't be sent is dropped: the node does not depend on it.
 struct ServiceNotifier: Sendable {
   private let socketPath: String?
-  /// The watchdog period: systemd ends a node that sends no sign of life for so long.
+  /// The watchdog period: systemd ends a node that sends no sign of life for that long.
   let watchdog: Duration?
 
   init(environment: [String: String], process: Int32 = getpid()) {

@@ -29,7 +29,7 @@ struct ProgressLine {
     drawn = nil
   }
 
-  /// `habit logs  ████████░░░░  12,000 of 20,000  8,100/s  1 s left`
+  /// `habit entries  ████████░░░░  12,000 of 20,000  8,100/s  1 s left`
   static func text(_ what: String, done: Int64, total: Int64, seconds: Double, width: Int) -> String {
     let share = total > 0 ? min(1, max(0, Double(done) / Double(total))) : 0
     let rate = seconds > 0.5 ? Double(done) / seconds : 0

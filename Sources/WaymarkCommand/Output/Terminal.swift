@@ -41,7 +41,7 @@ struct Terminal: Sendable {
 
   private static func width(of descriptor: Int32) -> Int { size(of: descriptor).columns }
 
-  /// The present size of a terminal. The columns are limited to a width that reads well.
+  /// The current size of a terminal. The columns are limited to a width that reads well.
   static func size(of descriptor: Int32) -> (columns: Int, rows: Int) {
     var size = winsize()
     guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col >= 20 else { return (80, 24) }

@@ -10,7 +10,7 @@ extension Rendering {
     guard !known.isEmpty else {
       guard risk.changeSets > 0 else { return [] }
       return [
-        ("No other device has reported yet what it holds: this may be the only copy of everything here.", .careful)
+        ("No other device has reported yet what it holds: this may be the only copy of your data.", .careful)
       ]
     }
     guard risk.changeSets > 0 else { return [(safeText(known, peers), .none)] }

@@ -55,7 +55,7 @@ extension Rendering {
     return parts
   }
 
-  /// Whether this device was revoked, by itself or with the device that had invited it.
+  /// Whether this device was revoked, directly or along with the device that had invited it.
   private func isExcluded(_ status: NodeStatus) -> Bool {
     status.notices.contains { [.revoked, .notAMember].contains($0.reason) }
   }
@@ -88,7 +88,9 @@ extension Rendering {
     } else {
       parts.append(syncText(lane, status.peers))
     }
-    if own.parked > 0 { parts.append("\(counted(Int64(own.parked), "change set")) parked until their time") }
+    if own.parked > 0 {
+      parts.append("\(counted(Int64(own.parked), "change set")) parked until their time comes")
+    }
     if lane == .records, status.conflicts > 0 {
       parts.append(data.paint(counted(Int64(status.conflicts), "conflict"), .careful))
     }
@@ -163,10 +165,10 @@ extension Rendering {
     }
     let isNoticed = status.notices.contains { $0.reason == .conflicts }
     if status.conflicts > 0, !isNoticed {
-      let verb = status.conflicts == 1 ? "waits" : "wait"
+      let verb = status.conflicts == 1 ? "needs" : "need"
       lines.append(
         (
-          "\(counted(Int64(status.conflicts), "conflict")) \(verb) for you: \(words(.waymark("conflicts")))",
+          "\(counted(Int64(status.conflicts), "conflict")) \(verb) your decision: \(words(.waymark("conflicts")))",
           .careful
         ))
     }

@@ -8,7 +8,7 @@ extension Rendering {
     data.line(
       "\(data.paint(printable(peer.name), .strong))  \(shortID(peer.device.description))  \(words(peer.state))"
     )
-    if explanation.causes.isEmpty { data.paragraph("Nothing keeps it from being in sync.") }
+    if explanation.causes.isEmpty { data.paragraph("Nothing prevents it from being in sync.") }
     for cause in explanation.causes { self.cause(cause) }
     data.gap()
     data.pairs(facts(explanation))
@@ -40,13 +40,13 @@ extension Rendering {
     var facts = [("settings", text(of: peer.settings)), ("records", text(of: peer.records))]
     if let holds = explanation.holds, let lacking = holds.lacking {
       let asOf = holds.asOf.map { ", as of \(time.ago($0))" } ?? ""
-      let newest = holds.newestLacking.map { "; the newest is of \(time.full($0))" } ?? ""
+      let newest = holds.newestLacking.map { "; the newest is from \(time.full($0))" } ?? ""
       facts.append(
         (
           "it holds",
           lacking == 0
-            ? "everything that is here\(asOf)"
-            : "all but \(counted(Int64(lacking), "change set")) of what is here\(asOf)\(newest)"
+            ? "everything that this device holds\(asOf)"
+            : "everything except \(counted(Int64(lacking), "change set"))\(asOf)\(newest)"
         ))
     } else {
       facts.append(("it holds", "not known: it has not reported it to this device yet"))

@@ -215,7 +215,8 @@ struct CommandParser {
     }
     if let extra = rest.first {
       throw WaymarkError.usage(
-        "Unexpected argument “\(printable(extra))”. Usage: \(spec.usage)", next: .waymark("help \(spec.name)"))
+        "Unexpected argument “\(printable(extra))”. Usage: \(spec.usage)", next: .waymark("help \(spec.name)")
+      )
     }
   }
 

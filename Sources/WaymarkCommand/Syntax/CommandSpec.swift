@@ -85,7 +85,7 @@ struct GlobalOptions: Equatable, Sendable {
 
   static let specs: [CommandSpec.Option] = [
     .init(flag: "--home", placeholder: "DIR", summary: "the home of the node", type: .path),
-    .init(flag: "--json", placeholder: nil, summary: "print one JSON document"),
+    .init(flag: "--json", placeholder: nil, summary: "print the answer as JSON"),
     .init(flag: "--no-color", placeholder: nil, summary: "no colours, even on a terminal"),
     .init(flag: "--yes", placeholder: nil, summary: "confirm without being asked"),
     .init(flag: "--help", placeholder: nil, summary: "show help for the command"),

@@ -58,7 +58,8 @@ enum CommandTable {
           flag: "--peer", placeholder: "ADDR:PORT", summary: "also dial this address", isRepeated: true),
         .init(flag: "--no-discovery", placeholder: nil, summary: "don't look for peers on the network"),
         .init(
-          flag: "--log-format", placeholder: "F", summary: "text, journal or json; the default suits standard error",
+          flag: "--log-format", placeholder: "F",
+          summary: "text, journal or json; the default suits standard error",
           type: .words(LogFormat.allCases.map(\.rawValue))),
       ],
       details: """

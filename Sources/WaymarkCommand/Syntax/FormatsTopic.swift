@@ -15,7 +15,7 @@ enum FormatsTopic {
       loop-csv    The unpacked folder of Loop Habit Tracker's archive, of any version. Days that Loop computed
                   or that were skipped don't become entries. Frequencies other than daily, and "at most", are
                   kept in the notes, and are exported from there.
-      loop-db     Loop's database backup, up to version 25; it is only read.
+      loop-db     Loop's database backup, up to version 25; import only.
       habitbull   A value above 1 makes a habit numeric. Dates are ISO, or like 4/11/2019: the first date with a
                   number above twelve tells the order of day and month for the whole file; else the month comes
                   first.

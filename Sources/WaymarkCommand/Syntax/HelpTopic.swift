@@ -20,7 +20,7 @@ struct HelpTopic {
   /// Generated from the reasons themselves.
   private static let reasons = HelpTopic(
     name: "reasons",
-    text: "Reasons\nThe codes of status, peers, why, doctor and metrics: how severe each is, and what to do.\n"
+    text: "Reasons\nThe codes of status, peers, why, doctor and metrics, their severity, and what to do.\n"
       + Reason.ofStates.map(line).joined(separator: "\n"))
 
   private static func line(_ reason: Reason) -> String {
@@ -38,7 +38,7 @@ struct HelpTopic {
       all devices. With premium, trips, habits and the profile can sync too.
 
       Premium comes from an entitlement: a file signed by an issuer that your circle accepts.
-        waymark entitlement install FILE     install one; a running node uses it at once
+        waymark entitlement install FILE     install it, also in a running node
         waymark entitlement show             show whether it is valid, and until when
         waymark sync on                      then turn sync of records on
 
@@ -46,12 +46,12 @@ struct HelpTopic {
       waymark status --json shows:
         waymark issuer init issuer
         waymark issuer trust issuer.pub
-        waymark issuer issue --key issuer --circle CIRCLE --until 2027-12-31 \\
-            --output entitlement
+        waymark issuer issue --key issuer --circle CIRCLE \\
+            --until 2027-12-31 --output entitlement
         waymark entitlement install entitlement
 
-      When premium ends, records stop syncing at that second. Nothing is deleted: every device keeps the
-      records that it has, still records changes, and catches up after a renewal.
+      As soon as premium ends, records stop syncing. Nothing is deleted: every device keeps its records, you
+      can still change them, and sync catches up after a renewal.
       """)
 
   private static let sync = HelpTopic(
@@ -60,13 +60,13 @@ struct HelpTopic {
       Sync
       There are two lanes. Settings always sync. Records (trips, habits, profile) sync while this device has
       premium and sync is on. Sync is off until you turn it on.
-        waymark sync                         show whether records sync, and if not, why
+        waymark sync                         show whether records sync, and why not
         waymark sync on --preview            show what would be merged; change nothing
-        waymark sync on | off                turn sync on or off; neither deletes anything
-        waymark wait --timeout 30s           wait until the connected devices are in sync
-        waymark verify                       compare the data of the devices, record by record
-        waymark mirror --from PEER           replace the records on all devices with those of a peer
-        waymark assert                       replace the records on all devices with those of this one
+        waymark sync on | off                turn it on or off; nothing is deleted
+        waymark wait --timeout 30s           wait until connected devices are in sync
+        waymark verify                       compare the data, record by record
+        waymark mirror --from PEER           replace all records with those of a peer
+        waymark assert                       give all devices the records of this one
 
       If two devices change the same field at the same time, the newer change shows and the other is kept: see
       waymark conflicts. A delete wins over an edit; the edit is kept too.
@@ -77,18 +77,18 @@ struct HelpTopic {
     text: """
       Trash and undo
       Nothing is lost: deleted records are kept, and so is every value that was replaced.
-        waymark trip list --deleted          list what is in the trash, and who deleted it
+        waymark trip list --deleted          list the trash, and who deleted what
         waymark trip restore Rome            restore it with everything in it, including what other
                                              devices have changed or added since
-        waymark history                      list operations of all devices, newest first
+        waymark history                      list all operations, newest first
         waymark history Rome                 list all changes to one record
         waymark undo                         undo the newest operation of this device
-        waymark undo 3fa91c22                undo any other: a command, an import, or what another
-                                             device did
+        waymark undo 3fa91c22                undo any other: a command, an import, or
+                                             an operation of another device
         waymark undo 3fa91c22 --preview      show what that would do
 
-      Values that were changed since are left unchanged unless you add --yes. An undo can be undone. An undo is
-      an ordinary change: it syncs to the other devices like any other.
+      Undo leaves values alone that were changed since, unless you add --yes. An undo can be undone. It is an
+      ordinary change, and syncs to the other devices like any other.
       """)
 
   private static let conflicts = HelpTopic(
@@ -103,9 +103,9 @@ struct HelpTopic {
         waymark conflicts resolve ID --take loser       take the other change
         waymark conflicts resolve ID --take phone       take the change made on phone
 
-      Editing the field resolves the conflict too. If one device deleted what another was changing, winner
-      deletes it again, and loser restores the record, along with its parent if that was deleted too. Both
-      values stay in the history of the record.
+      Editing the field resolves the conflict too. If one device deleted a record that another was changing,
+      --take winner deletes it again, and --take loser restores it, along with its parent if that was deleted
+      too. Both values stay in the history of the record.
       """)
 
   private static let revoking = HelpTopic(
@@ -113,12 +113,13 @@ struct HelpTopic {
     text: """
       Revoking a device
       Revoke a device that was lost, stolen or given away. On an admin device:
-        waymark revoke phone                 show what it would do, and ask for confirmation
+        waymark revoke phone                 show the consequences, and ask first
         waymark members                      show who was revoked, by whom, and which devices don't
                                              know it yet
-      Changes of the revoked device that are already here stay. Every device rejects all others as soon as it
-      learns of the revocation; until then it still accepts them. Devices that the revoked one invited stay
-      members, and devices that it revoked stay revoked. Both are listed first, and you can decide otherwise:
+      The changes of the revoked device that are already here are kept. Every device rejects all others as
+      soon as it learns of the revocation; until then it still accepts them. Devices that the revoked one
+      invited stay members, and devices that it revoked stay revoked. Both are listed first, and you can decide
+      otherwise:
         waymark revoke laptop --with-invited            also revoke the devices that it invited
         waymark revoke laptop --undo-revocations        also re-admit the devices that it had revoked
       What a thief changed before can be reverted like anything else: waymark history, waymark undo.
@@ -130,7 +131,7 @@ struct HelpTopic {
       device would not find it, and delete the file from the device. You need it when no admin is left, or
       when an admin is the thief; no admin can undo what it signs:
         waymark revoke laptop --root-key FILE
-        waymark invite --root-key FILE       invite a device, from any device of the circle
+        waymark invite --root-key FILE       invite a device, from any member
         waymark join --root-key FILE         make this device an admin; a revoked one gets new keys
       """)
 
@@ -153,9 +154,10 @@ struct HelpTopic {
       The commands add and edit take FIELD=VALUE; an empty value clears the field. Quote values that contain
       spaces.
         waymark trip add name=Rome startDate=2026-05-02 endDate=2026-05-06
-        waymark lodging add trip=Rome name='Casa Rosa' \\
-            start=2026-05-03T15:00 startTZ=Europe/Rome cost=120.50 currency=EUR
-        waymark habit add name='Drink water' kind=numeric unitLabel=glasses dailyTarget=8
+        waymark lodging add trip=Rome name='Casa Rosa' cost=120.50 \\
+            currency=EUR start=2026-05-03T15:00 startTZ=Europe/Rome
+        waymark habit add name='Drink water' kind=numeric \\
+            unitLabel=glasses dailyTarget=8
 
       Times are RFC 3339 (2026-05-03T15:00:00+02:00), or local times with the zone in the field next to them.
       If a field is unknown or a value is not valid, the error shows what is allowed, and nothing is changed.
@@ -173,7 +175,7 @@ struct HelpTopic {
          4  the command needs premium
          5  not in sync (wait, verify, status --check)
          6  there are conflicts (status --check)
-         7  not confirmed with --yes: it would overwrite a file, or needs a decision
+         7  not confirmed: it would overwrite a file, or needs a decision (--yes)
          9  carried out, but the output could not be written: don't run it again
         10  no store here
         11  another process is using the store
@@ -181,8 +183,8 @@ struct HelpTopic {
        130  interrupted
 
       Files that a command writes are readable by this user only, except those of metrics --write. They
-      overwrite other files only after confirmation, and never directories, links or pipes. After 9 the change
-      was made: see waymark history.
+      overwrite other files only after confirmation, and never directories, links or pipes. With exit code 9
+      the change was made: see waymark history.
       """)
 
   private static let keys = HelpTopic(
@@ -191,16 +193,16 @@ struct HelpTopic {
       Keys
       The keys folder (waymark paths) contains device.key, which identifies this device. On the device that
       founded the circle it also contains root.key, which can re-admit devices when no other one is left. Keep
-      a copy of both elsewhere. Only their owner may be able to read them: a key file with another owner or
+      a copy of both elsewhere. Only their owner may have access to them: a key file with another owner or
       mode is refused, and so is a link.
-        waymark keys passphrase set              seal them, so that a stolen disk is no use
-        waymark keys passphrase set --key FILE   seal a copy elsewhere, or an issuer's key
+        waymark keys passphrase set              seal the keys with a passphrase
+        waymark keys passphrase set --key FILE   seal a copy, or an issuer's key
         waymark keys passphrase remove           unseal them
 
       Every command that needs a sealed key asks for the passphrase at the terminal. Without a terminal, as in
       a service, name a file whose first line is the passphrase and that only this user can read:
         WAYMARK_PASSPHRASE_FILE=FILE waymark run
-      A wrong passphrase exits with 12. Opening a sealed key takes about a second and 256 MiB. A forgotten
+      With a wrong passphrase, commands exit with 12. Opening a sealed key takes about a second and 256 MiB. A forgotten
       passphrase can't be recovered: move device.key away and join the circle again. The store itself is not
       encrypted; use disk encryption for that.
       """)
@@ -213,11 +215,11 @@ struct HelpTopic {
         waymark service install              start it now and at every login, and restart it if it
                                              fails
         waymark service                      show whether it runs, and its status
-        waymark service uninstall            stop and remove it; the store and the keys are kept
+        waymark service uninstall            remove it; the store and keys are kept
       On Linux this is a user unit of systemd, on a Mac an agent of launchd. Each --home has its own service.
       service install --print systemd shows the unit without installing it. The tools of the system work too:
-        systemctl --user status waymark      show its status; likewise restart, stop and start
-        journalctl --user -u waymark         show its log; -p warning for warnings and errors
+        systemctl --user status waymark      its status; likewise restart, stop, start
+        journalctl --user -u waymark         its log; with -p warning only problems
         loginctl enable-linger               keep it running while you are logged out
 
       The service listens where waymark run does: see waymark help home. If the keys are sealed, the service
@@ -237,7 +239,7 @@ struct HelpTopic {
         waymark --home /tmp/a run --listen 127.0.0.1:0
 
       The file config.json in the home can replace flags:
-        {"name": …, "listen": "ADDR:PORT", "peers": ["ADDR:PORT", …], "discovery": false}
+        {"name": …, "listen": "ADDR:PORT", "peers": […], "discovery": false}
       Flags come first, then WAYMARK_NAME, WAYMARK_LISTEN, WAYMARK_PEERS (separated by commas) and
       WAYMARK_DISCOVERY (on or off), then the file.
 

@@ -213,7 +213,7 @@ class Scene:
         self.settle("all agree again")
         return seconds
 
-    def whoever_has_everybody_is_silent(self, ear):
+    def a_device_that_sees_everyone_is_silent(self, ear):
         time.sleep(1.5)
         since = time.monotonic()
         time.sleep(4)
@@ -366,7 +366,7 @@ def play(folder, seed):
         new = scene.addresses_are_not_needed()
         moved = scene.moves_are_followed()
         local = scene.link_local_is_enough()
-        scene.whoever_has_everybody_is_silent(ear)
+        scene.a_device_that_sees_everyone_is_silent(ear)
         learnt = scene.strangers_learn_nothing(ear)
         repeated = scene.strangers_change_nothing(ear)
         scene.restarts_forget_no_beacon(ear)

@@ -73,9 +73,7 @@ import Wire
     }
   }
 
-  @Test func `a clone that looks like the original yields to what the original has sent`()
-    async throws
-  {
+  @Test func `a clone that looks like the original yields to what the original has sent`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let (alice, bob) = try await stopped(on: stage)

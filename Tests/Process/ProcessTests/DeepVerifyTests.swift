@@ -27,8 +27,7 @@ import Wire
 
   /// The tablet writes a change that only the phone receives; the laptop revokes the tablet before it meets the
   /// phone.
-  @Test
-  func `a store is intact after a revocation that discards sets, and opens after a disk error`()
+  @Test func `a store is intact after a revocation that discards sets, and opens after a disk error`()
     async throws
   {
     let stage = try Stage()

@@ -41,16 +41,13 @@ import Testing
     try await run("partitions", "1", "20261121", "3", seconds: 150)
   }
 
-  @Test
-  func `nodes discover each other on a network, and a stranger there learns and changes nothing`()
+  @Test func `nodes discover each other on a network, and a stranger there learns and changes nothing`()
     async throws
   {
     try await run("lan", "20261122", seconds: 150)
   }
 
-  @Test func `a node whose disk fails stops, and verifies its store before it serves again`()
-    async throws
-  {
+  @Test func `a node whose disk fails stops, and verifies its store before it serves again`() async throws {
     try await run("sync", "3", "20261121", seconds: 100)
   }
 

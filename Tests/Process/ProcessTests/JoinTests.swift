@@ -107,7 +107,7 @@ import Wire
 
     let same = try await bob.run(["join", "-", "--yes"], input: first)
     #expect(same.code == 0)
-    expectPlainWords(same.errors, ["(bob)", "nothing was done"], "join")
+    expectPlainWords(same.errors, ["(bob)", "nothing was changed"], "join")
 
     let ticket = try await alice.text("invite")
     let asked = try await bob.run(["join", "-"], input: ticket)
@@ -160,9 +160,7 @@ import Wire
     #expect(after.document["name"] == "bob")
   }
 
-  @Test func `join without a ticket continues an interrupted join, or says what to type`()
-    async throws
-  {
+  @Test func `join without a ticket continues an interrupted join, or says what to type`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let circle = try await TestCircle.make(["alice"], on: stage, isPremium: false)
@@ -182,7 +180,7 @@ import Wire
     kill(node, SIGCONT)
     let continued = try await bob.run(["join", "--name", "bob"])
     #expect(continued.code == 0, "\(continued.errors)")
-    expectPlainWords(continued.errors, ["Continuing the join"], "join")
+    expectPlainWords(continued.errors, ["Continuing the interrupted join"], "join")
     #expect(try await members(alice).count == 2)
   }
 

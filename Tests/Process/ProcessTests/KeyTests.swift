@@ -44,10 +44,11 @@ import Wire
     for command in [["status"], ["run", "--listen", "127.0.0.1:0"], ["invite"], ["trip", "list"]] {
       let asked = try await alice.run(command)
       #expect(asked.code == 12, "\(command): \(asked.errors)")
-      expectPlainWords(asked.errors, ["sealed", "nobody to ask", "WAYMARK_PASSPHRASE_FILE"], "\(command)")
+      expectPlainWords(
+        asked.errors, ["sealed", "no terminal to ask", "WAYMARK_PASSPHRASE_FILE"], "\(command)")
       let refused = try await alice.run(command, environment: wrong)
       #expect(refused.code == 12, "\(command): \(refused.errors)")
-      expectPlainWords(refused.errors, ["not the passphrase"], "\(command)")
+      expectPlainWords(refused.errors, ["Wrong passphrase"], "\(command)")
     }
     #expect(try await alice.run(["status"], environment: right).code == 0)
     // Commands that need no key ask for no passphrase.
@@ -55,7 +56,7 @@ import Wire
     #expect(try await alice.run(["version"]).code == 0)
   }
 
-  @Test func `a node in a service is opened by a file, and asks for a passphrase without one`() async throws {
+  @Test func `a node in a service reads its passphrase from a file`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let alice = try await sealed(stage)
@@ -76,7 +77,7 @@ import Wire
     let device = try await alice.status().device
     let none = try await alice.run(["keys", "passphrase", "set"])
     #expect(none.code == 7)
-    expectPlainWords(none.errors, ["nobody to ask", "--file"], "set")
+    expectPlainWords(none.errors, ["no terminal to ask", "--file"], "set")
     let set = try await alice.run(
       ["keys", "passphrase", "set", "--file", "-", "--json"], input: words + "\n", seconds: 120)
     #expect(set.code == 0, "\(set.errors)")

@@ -84,7 +84,7 @@ import Wire
     for words in [["backup", mark], ["export", "--format", "json", "--output", mark]] {
       let outcome = try await alice.run(words, under: gone)
       #expect(outcome.code == 1)
-      expectPlainWords(outcome.errors, ["The current directory is gone."], words[0])
+      expectPlainWords(outcome.errors, ["The current directory no longer exists."], words[0])
       #expect(!FileManager.default.fileExists(atPath: "/\(mark)"))
     }
     let absolute = try await alice.run(["backup", stage.path("whole.waymark")], under: gone)
@@ -156,7 +156,7 @@ import Wire
       for name in names { #expect(try mode(folder + "/" + name).map { $0 & 0o077 } == 0) }
       let again = try await alice.run(["export", "--format", "csv", "--output", folder, "--yes"])
       #expect(again.code == 1)
-      expectPlainWords(again.errors, ["is no empty folder"], "export")
+      expectPlainWords(again.errors, ["is not an empty folder"], "export")
     }
   }
 }

@@ -121,7 +121,7 @@ final class Probe: Sendable {
     try await device.wait(until: "in sync with \(peer)", seconds: 40) {
       $0.peer(peer)?["reason"] == "in_sync" && $0.peer(peer)?["state"] == "in_sync"
     }
-    #expect(try await device.text("why", peer).contains("Nothing keeps it from being in sync"))
+    #expect(try await device.text("why", peer).contains("Nothing prevents it from being in sync"))
     #expect(try await device.text("metrics").contains("waymark_peer_in_sync{peer=\"\(peer)\""))
   }
 }

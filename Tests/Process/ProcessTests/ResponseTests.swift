@@ -57,7 +57,7 @@ import Wire
     kill(node, SIGSTOP)
     defer { kill(node, SIGCONT) }
     #expect(try await child.wait(seconds: 10, for: "wait") == 3)
-    #expect(try String(contentsOf: errors, encoding: .utf8).contains("is not known"))
+    #expect(try String(contentsOf: errors, encoding: .utf8).contains("It is unknown"))
   }
 
   @Test func `SIGTERM ends a node that reads a large file for import`() async throws {
@@ -79,9 +79,7 @@ import Wire
     #expect(try await alice.status().count("activities") == 0)
   }
 
-  @Test func `SIGTERM ends a node that writes a large import, and acknowledged data is kept`()
-    async throws
-  {
+  @Test func `SIGTERM ends a node that writes a large import, and acknowledged data is kept`() async throws {
     let stage = try Stage()
     defer { stage.end() }
     let alice = try await founder(on: stage)
@@ -122,7 +120,7 @@ import Wire
     }
     try await eventually("all slots are taken", seconds: 60) {
       let outcome = try await alice.run(["status"])
-      return outcome.code != 0 && outcome.errors.contains("other commands talk to the node already")
+      return outcome.code != 0 && outcome.errors.contains("other commands are already connected to the node")
     }
     for client in clients {
       #expect(client.code == nil)

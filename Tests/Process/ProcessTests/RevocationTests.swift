@@ -102,10 +102,7 @@ import Wire
     #expect(try await bob.status().peer("carol") != nil)
   }
 
-  @Test
-  func
-    `a device without records sync still shows the older changes of a revoked device`()
-    async throws
+  @Test func `a device without records sync still shows the older changes of a revoked device`() async throws
   {
     let stage = try Stage()
     defer { stage.end() }
@@ -129,8 +126,7 @@ import Wire
     try await expectEqual(alice, bob)
   }
 
-  @Test
-  func `a device that knows of its revocation is read-only and sends nothing, also after a restart`()
+  @Test func `a device that knows of its revocation is read-only and sends nothing, also after a restart`()
     async throws
   {
     let stage = try Stage()
@@ -148,7 +144,7 @@ import Wire
         } ?? false
       }
       #expect(try await trips(bob) == ["Rome"])
-      #expect(try await bob.text("status").contains("out of the circle"))
+      #expect(try await bob.text("status").contains("not in the circle"))
       try await refused(
         bob, ["trip", "add", "name=X"], code: 1, saying: "This device was revoked by alice", "waymark join")
       try await refused(bob, ["invite"], code: 1, saying: "revoked")
@@ -323,7 +319,7 @@ import Wire
     try await bob.wait(until: "it is revoked") { $0.document["notices"]?[0]?["reason"] == "revoked" }
     let before = try await bob.status()
     #expect(try await trips(bob) == ["Roma", "Unseen"])
-    try await refused(bob, ["join", "--root-key", key], code: 11, saying: "held by process")
+    try await refused(bob, ["join", "--root-key", key], code: 11, saying: "in use by process")
     try await bob.stop()
     try await refused(bob, ["join", "--root-key", stage.path("seller")], code: 12, saying: "root key")
     let joined = try await bob.json("join", "--root-key", key)

@@ -149,11 +149,11 @@ import Wire
   // MARK: The process
 
   /// Runs as another user; needs root.
-  private static let somebody = ["/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+  private static let otherUser = ["/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 
   /// Whether other users can be tried; prints the reason if not.
   private var canDropRights: Bool {
-    let isThere = FileManager.default.isExecutableFile(atPath: Self.somebody[0])
+    let isThere = FileManager.default.isExecutableFile(atPath: Self.otherUser[0])
     if geteuid() != 0 || !isThere { print("skipped: only root with setpriv can become another user") }
     return geteuid() == 0 && isThere
   }
@@ -191,12 +191,12 @@ import Wire
     guard canDropRights else { return }
     let bob = Device("bob", on: stage)
     chmod(stage.folder.path, 0o777)
-    let made = try await bob.run(["init", "--name", "bob"], under: Self.somebody)
+    let made = try await bob.run(["init", "--name", "bob"], under: Self.otherUser)
     guard made.code == 0 else { return print("skipped: another user can't run the program: \(made.errors)") }
     let child = try stage.start(
       .plain, ["--home", bob.home, "run", "--listen", "127.0.0.1:0"],
       output: stage.folder.appending(path: "out"),
-      errors: stage.folder.appending(path: "err"), under: Self.somebody)
+      errors: stage.folder.appending(path: "err"), under: Self.otherUser)
     try await eventually("the node of another user serves") {
       FileManager.default.fileExists(atPath: stage.path("bob/control.sock"))
     }
@@ -232,7 +232,7 @@ import Wire
       """
     let python = "/usr/bin/python3"
     guard FileManager.default.isExecutableFile(atPath: python) else { return print("skipped: no Python") }
-    for (wrapper, expected) in [(Self.somebody, "0"), ([], "100")] {
+    for (wrapper, expected) in [(Self.otherUser, "0"), ([], "100")] {
       let output = stage.folder.appending(path: "answer-\(expected)")
       let child = try Child(
         URL(filePath: (wrapper + [python])[0]),

@@ -96,15 +96,15 @@ import Wire
     try #require(stat(log, &status) == 0)
     let journal = ["JOURNAL_STREAM": "\(status.st_dev):\(status.st_ino)"]
     try await alice.start(environment: journal)
-    try await alice.text("log", "level", "info")
+    try await alice.text("logging", "level", "info")
     try await eventually("the journal has it: \(alice.log)") {
-      alice.log.contains("<6>log: the log shows info and graver from now on\n")
+      alice.log.contains("<6>log: log level set to info\n")
     }
     try await alice.stop()
     #expect(alice.log.split(separator: "\n").allSatisfy { $0.wholeMatch(of: /<[3-7]>[a-z]+: .*/) != nil })
 
     try await alice.start(environment: journal.merging(["WAYMARK_LOG_FORMAT": "json"]) { $1 })
-    try await alice.text("log", "level", "warning")
+    try await alice.text("logging", "level", "warning")
     try await alice.stop()
     let last = try JSON.parse(String(alice.log.split(separator: "\n").last ?? ""))
     #expect(last["type"] == "log" && last["area"] == "log" && last["level"] == "info", "\(last)")
@@ -194,7 +194,7 @@ import Wire
     try await alice.start()
     let running = try await alice.run(["service", "install"], environment: environment)
     #expect(running.code == 11)
-    expectPlainWords(running.errors, ["runs already", "Ctrl-C"], "service install beside a node")
+    expectPlainWords(running.errors, ["already running", "Ctrl-C"], "service install while a node runs")
     try await alice.stop()
     let secret = try stage.write(Array("four words nobody guesses\n".utf8), "secret")
     chmod(secret, 0o600)
@@ -300,7 +300,7 @@ import Wire
     (["--home", "trip", "peers", ""], ["add", "ping"], ["timeline"]),
     (["export", "--format", ""], ["ics", "loop-csv"], ["--trip"]),
     (["invite", "--role", "a"], ["admin"], ["member"]),
-    (["log", "level", ""], ["debug", "warning"], []),
+    (["logging", "level", ""], ["debug", "warning"], []),
     (["mirror", "--only", ""], ["trip", "attachment"], []),
     (["trip", "list", "--d"], ["--deleted"], ["--json"]),
     (["peers", "list", "--"], ["--json", "--home"], ["--deleted"]),
@@ -309,7 +309,7 @@ import Wire
     (["backup", "known-f"], ["known-file"], []),
   ]
 
-  @Test func `bash completes what can be typed`() async throws {
+  @Test func `bash completes commands, options and values`() async throws {
     try await complete(
       "bash", Build.plain,
       """
@@ -318,7 +318,7 @@ import Wire
       """)
   }
 
-  @Test func `fish completes what can be typed`() async throws {
+  @Test func `fish completes commands, options and values`() async throws {
     try await complete(
       "fish", Build.plain,
       """
@@ -326,7 +326,7 @@ import Wire
       """)
   }
 
-  @Test func `zsh completes what can be typed`() async throws {
+  @Test func `zsh completes commands, options and values`() async throws {
     try await complete(
       "zsh", Build.plain,
       """

@@ -17,9 +17,9 @@ enum Build: String, Sendable, CaseIterable {
   var program: URL {
     guard self == .plain else { return Self.package.appending(path: "\(rawValue)/debug/waymark") }
     let tests = URL(filePath: Bundle.main.executablePath ?? CommandLine.arguments[0])
-    let beside = tests.deletingLastPathComponent().appending(path: "waymark")
-    let isThere = FileManager.default.isExecutableFile(atPath: beside.path)
-    return isThere ? beside : Self.package.appending(path: ".build/debug/waymark")
+    let neighbour = tests.deletingLastPathComponent().appending(path: "waymark")
+    let isThere = FileManager.default.isExecutableFile(atPath: neighbour.path)
+    return isThere ? neighbour : Self.package.appending(path: ".build/debug/waymark")
   }
 
   var isThere: Bool { FileManager.default.isExecutableFile(atPath: program.path) }

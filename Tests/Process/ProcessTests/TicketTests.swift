@@ -17,7 +17,7 @@ import Wire
     damaged[ticket.count / 2] = damaged[ticket.count / 2] == "a" ? "b" : "a"
     for (input, wanted) in [
       ("nonsense\n", "not a Waymark ticket"), (String(damaged), "damaged"),
-      (String(ticket.dropLast(5)), "damaged"), ("", "No ticket"),
+      (String(ticket.dropLast(5)), "damaged"), ("", "no ticket"),
     ] { try await expectNoEntry(carol, input, code: 2, wanted) }
 
     let short = try await alice.text("invite", "--expires", "1s")

@@ -62,17 +62,17 @@ struct ComparisonRenderingTests {
       ])
     #expect(
       shown == """
-        If sync is turned on (nothing has been written):
+        If you turn sync on (nothing has been changed):
 
-                  ONLY HERE  ONLY THERE  SAME  DIFFERING
-        trips             2           1    14          1
-        logs              0      20,000     0          0
-        together          2      20,001    14          1
+               ONLY HERE  ONLY THERE  SAME  DIFFERING
+        trips          2           1    14          1
+        logs           0      20,000     0          0
+        total          2      20,001    14          1
 
-        Differing records merge field by field, the newer change shows, the other is kept:
+        Differing records merge field by field; the newer change shows, the other is kept:
           trip “東京” (0196F0A2-7C31-7B4C-9E0F-3A5D2C8B1E60)
 
-        profile    the one of phone wins, because it was changed later (here 2026-05-02 14:00 UTC, 4 fields;
+        profile    the one on phone wins, because it was changed later (here 2026-05-02 14:00 UTC, 4 fields;
                    there 2026-05-03 09:00:00.250 UTC, 3 fields)
         asked      phone, nas
         not asked  tablet, because sync of records is off on tablet
@@ -87,14 +87,14 @@ struct ComparisonRenderingTests {
       notAsked: [
         .init(
           device: Self.device, name: "nas", reason: .peerFreeTier,
-          text: "nas is free: only settings sync with it", next: .waymark("help premium"))
+          text: "nas has no premium: only settings sync with it", next: .waymark("help premium"))
       ])
     #expect(
       shown == """
         Sync is on. What the devices hold now:
 
         asked      no other device
-        not asked  nas, because nas is free: only settings sync with it · waymark help premium
+        not asked  nas, because nas has no premium: only settings sync with it · waymark help premium
         """)
   }
 
@@ -132,7 +132,7 @@ struct ComparisonRenderingTests {
         studio: settings equal · records differ
           trip “Rome” (0196F0A2-7C31-7B4C-9E0F-3A5D2C8B1E60)
           … and more
-          the digest kept on studio is not that of the records whose ids begin with 01, 7f
+          the digest stored on studio does not match the records whose ids begin with 01, 7f
         Next: waymark wait --peer phone
         Next: on studio: waymark verify --deep --repair
         """)

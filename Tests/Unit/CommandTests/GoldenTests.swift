@@ -239,9 +239,9 @@ struct GoldenTests {
     isSound: false,
     findings: [
       .init(
-        .permissions, .ok, .ok, "/home/anna/.local/share/waymark and the keys are this user's alone."),
+        .permissions, .ok, .ok, "Only this user has access to /home/anna/.local/share/waymark and the keys."),
       .init(
-        .keys, .info, .rootKeyHere, "The root key of the circle lies on this device.",
+        .keys, .info, .rootKeyHere, "The root key of the circle is on this device.",
         next: "keep a copy elsewhere: waymark help revoking"),
       .init(
         .clock, .error, .clockSkew,

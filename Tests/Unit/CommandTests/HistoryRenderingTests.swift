@@ -88,7 +88,7 @@ struct HistoryRenderingTests {
         3fa91c22   2026-11-21 11:00  phone   undo of 77ab01cd · 20,000 logs deleted
         77ab01cd   2026-11-21 11:00  phone   import · 1 habit, 20,000 logs added · undone by 3fa91c22
         01234567   2026-11-21 11:00  phone   trip edit · Rome: name, notes
-        There is more: waymark history --limit N
+        There are more: waymark history --limit N
         """)
   }
 
@@ -134,7 +134,7 @@ struct HistoryRenderingTests {
           name   Rome → Roma
           notes  hot
 
-        2026-11-21 11:00  phone  trip edit  01234567  did not know of the deletion
+        2026-11-21 11:00  phone  trip edit  01234567  made without knowing of the deletion
           name  Rome → Rom  (lost to laptop, at the same time; kept)
         """)
   }
@@ -159,10 +159,10 @@ struct HistoryRenderingTests {
     #expect(
       try text(Undo(), document) == """
         Undid 77ab01cd (import, by phone, 2026-11-21 11:00): 1 trip changed; 2 logs deleted.
-        Left alone, unless you say --yes:
+        Left unchanged, unless you add --yes:
           habit Water  used by log Water 2026-05-03
-          trip Rome    name changed since, by phone 2026-11-21 11:30
-        To take that back: waymark undo 3fa91c22
+          trip Rome    name changed since by phone, 2026-11-21 11:30
+        To reverse that: waymark undo 3fa91c22
         """)
   }
 
@@ -182,7 +182,7 @@ struct HistoryRenderingTests {
       try text(["lodging", "list"], document, ["deleted": true]) == """
         ID        NAME  DELETED           BY     WITH
         0196F0A2  Casa  2026-11-21 11:00  phone  trip Rome
-        To bring one back: waymark lodging restore ID
+        To restore one: waymark lodging restore ID
         """)
     #expect(try text(["trip", "list"], ["trips": []], ["deleted": true]) == "No trips in the trash.")
   }

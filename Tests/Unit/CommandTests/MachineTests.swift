@@ -170,7 +170,8 @@ struct MachineTests {
     #expect(try place("peers").next.map(\.word).contains("add"))
     #expect(try place("peers").spec?.name == "peers list")
     #expect(Completions().operands(try place("import")) == .file)
-    #expect(Completions().operands(try place("log level")) == .words(["debug", "info", "warning", "error"]))
+    #expect(
+      Completions().operands(try place("logging level")) == .words(["debug", "info", "warning", "error"]))
     #expect(Completions().operands(try place("trip show")) == .anything)
   }
 }

@@ -37,7 +37,7 @@ struct RefusalTests {
       let file = workshop.path("file")
       try Data().write(to: URL(filePath: file))
       let nowhere = TestDevice(workshop: workshop, name: "file/home", build: .standard)
-      expect(try await nowhere.run("init"), exits: 1, saying: "file/home", "can't be made")
+      expect(try await nowhere.run("init"), exits: 1, saying: "file/home", "can't be created")
       let alice = workshop.device("alice")
       try await alice.run("init")
       let export = try await alice.run("export", "--format", "ritualist", "--output", file + "/export")
@@ -97,7 +97,7 @@ struct RefusalTests {
       chmod(copy, 0o755)
       let outcome = try await alice.shell("setpriv --reuid=65534 --clear-groups \(copy) --home $H status")
       guard outcome.code < 126 else { return print("skipped: \(outcome.errors)") }
-      expect(outcome, exits: 1, saying: "is not for you", "name another one with --home")
+      expect(outcome, exits: 1, saying: "is not accessible", "use another one with --home")
     }
   }
 
@@ -108,7 +108,7 @@ struct RefusalTests {
       try await alice.run("trip", "add", "name=Rome")
       let undone = try await alice.run("undo")
       #expect(
-        undone.errors.contains("To take that back: waymark --home \(alice.home) undo"), "\(undone.errors)")
+        undone.errors.contains("To reverse that: waymark --home \(alice.home) undo"), "\(undone.errors)")
       #expect(try await alice.run("doctor").output.contains("waymark --home"))
     }
   }

@@ -120,20 +120,20 @@ struct RenderingTests {
     #expect(preview.contains("trips           2        0        1         0"))
     #expect(preview.contains("1,200"))
     #expect(preview.contains("Sync of records would be turned on."))
-    #expect(preview.contains("2 records that this device has never seen"))
-    #expect(preview.contains("Nothing is written."))
-    #expect(preview.contains("Not there: phone."))
+    #expect(preview.contains("2 records unknown to this device"))
+    #expect(preview.contains("Nothing was changed."))
+    #expect(preview.contains("Not connected: phone."))
     document["preview"] = false
     document["operation"] = .string("120de230" + String(repeating: "a", count: 24))
     document["backup"] = "/home/a/backups/before-mirror.waymark"
     document["elsewhere"] = [["kind": "trip", "plural": "trips", "records": 3]]
     let done = try text(Mirror(), document)
-    #expect(done.contains("Changed on other devices meanwhile, and merged as usual: 3 trips."))
-    #expect(done.contains("To take it back: waymark undo 120de230"))
+    #expect(done.contains("Changed on other devices in the meantime, and merged as usual: 3 trips."))
+    #expect(done.contains("To undo this: waymark undo 120de230"))
     #expect(done.contains("before-mirror.waymark"))
     document["kinds"] = []
     document["backup"] = nil
-    #expect(try text(AssertRecords(), document).contains("Nothing differs"))
+    #expect(try text(AssertRecords(), document).contains("Nothing to do"))
   }
 
   @Test func `test leftovers are listed with the reason why they look like leftovers`() throws {
@@ -143,7 +143,7 @@ struct RenderingTests {
     let found: JSON = ["preview": true, "deleted": 0, "operation": nil, "backup": nil, "trips": [trip]]
     let shown = try text(CleanUp(), found)
     #expect(shown.contains("01A1FC7C  debug me      3  “debug”"))
-    #expect(shown.contains("Nothing is deleted."))
+    #expect(shown.contains("Nothing was deleted."))
     #expect(
       try text(CleanUp(), Answers.completed(["preview": false, "trips": []], by: found)).contains(
         "No trip looks"))
@@ -163,14 +163,14 @@ struct RenderingTests {
         laptop  3fa912bc   running 3 d 4 h   premium until 2027-03-01   sync on
         settings  in sync with 2 of 2 peers
         records   in sync with 1 of 2 peers · 2 change sets not yet on phone · 1 conflict
-        here      25 trips · 1 habit · 20,000 habit logs
+        here      25 trips · 1 habit · 20,000 habit entries
 
         PEER   STATE    BEHIND  AHEAD  LAST SYNC  WHY
         nas    in sync       0      0  4 s ago
-        phone  sending       0      2  4 s ago    sending what phone lacks
+        phone  sending       0      2  4 s ago    sending changes to phone
 
         If this disk died now, nothing would be lost: nas has everything.
-        1 conflict waits for you: waymark conflicts
+        1 conflict needs your decision: waymark conflicts
         """)
   }
 
@@ -184,9 +184,9 @@ struct RenderingTests {
       return lines.dropFirst().map { $0.trimmingCharacters(in: .whitespaces) }.joined(separator: " ")
     }
     #expect(try row("mark", .paused).hasSuffix("paused by you · waymark peers resume mark"))
-    #expect(try row("n", .dialRefused).hasSuffix("no node listens at its address · waymark run, there"))
+    #expect(try row("n", .dialRefused).hasSuffix("no node is listening at its address · waymark run, there"))
     #expect(try row("device", .syncOff).contains("sync of records is off on this device"))
-    #expect(try row("mark", .peerFreeTier).contains("it is free: only settings sync with it"))
+    #expect(try row("mark", .peerFreeTier).contains("it has no premium: only settings sync with it"))
   }
 
   @Test func `control sequences are removed from the names within a value too`() {
@@ -203,7 +203,7 @@ struct RenderingTests {
         free · settings sync, records stay on this device (waymark help premium)
         settings  no other device yet
         records   stay on this device
-        here      25 trips · 1 habit · 20,000 habit logs
+        here      25 trips · 1 habit · 20,000 habit entries
         """)
   }
 
@@ -252,7 +252,7 @@ struct RenderingTests {
         c0ffee00  habit · Run · notes  (field)
           won   by the river  by phone   2026-11-21 11:00
           kept  in the park   by laptop  2026-11-21 10:59
-        Decide one: waymark conflicts show ID, waymark conflicts resolve ID --take winner|loser|DEVICE
+        To resolve one: waymark conflicts show ID, waymark conflicts resolve ID --take winner|loser|DEVICE
         """)
   }
 

@@ -54,7 +54,7 @@ import Waymark
         "mkfifo $H.pipe; head -n 1 $H.pipe > $H.line & exec $W \(Self.run) 2> $H.pipe")
       try await until("the node serves") { try await alice.status()["running"] == true }
       for level in ["debug", "info", "debug", "info"] {
-        #expect(try await alice.run("log", "level", level).code == 0)
+        #expect(try await alice.run("logging", "level", level).code == 0)
         try await Task.sleep(for: .milliseconds(200))
       }
       #expect(FileManager.default.fileExists(atPath: alice.home + ".line"))
@@ -70,7 +70,7 @@ import Waymark
       let alice = try await founder(workshop)
       let child = try alice.begin("exec $W \(Self.run) <&- >&- 2>&-")
       try await until("the node serves") { try await alice.status()["running"] == true }
-      #expect(try await alice.run("log", "level", "debug").code == 0)
+      #expect(try await alice.run("logging", "level", "debug").code == 0)
       let lock = try String(contentsOfFile: alice.home + "/store.db.lock", encoding: .utf8)
       #expect(lock == "\(child.id)\n")
       child.signal(SIGTERM)

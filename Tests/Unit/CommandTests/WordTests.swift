@@ -91,8 +91,7 @@ struct WordTests {
     }
   }
 
-  @Test
-  func `each reason that a command resolves names it, and the device on which to type it`() {
+  @Test func `each reason that a command resolves names it, and the device on which to type it`() {
     for reason in Reason.ofStates {
       let next = reason.next(peer: "bob")?.description
       switch reason.remedy {
@@ -125,7 +124,7 @@ struct WordTests {
     #expect(CommandRun.cut(lines, to: 12) == lines)
     let cut = CommandRun.cut(lines, to: 5)
     #expect(cut.count == 5 && cut[0] == "line 1")
-    #expect(cut.last == "… and 8 more lines: make the window higher")
+    #expect(cut.last == "… and 8 more lines: enlarge the window")
   }
 
   @Test func `habit logs are listed, not mistaken for the log of the node`() throws {

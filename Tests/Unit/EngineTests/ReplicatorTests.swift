@@ -266,9 +266,7 @@ import Wire
     node.replicator.handle(.timer(.gate), now: Now(wall: Family.start + wall, steady: steady))
   }
 
-  @Test func `observed expiry of premium outlasts a clock that is set back, and a restart`()
-    throws
-  {
+  @Test func `observed expiry of premium outlasts a clock that is set back, and a restart`() throws {
     let family = try Family(founder: "alice")
     let alice = try subscriber(family)
     tick(alice, wall: 599_000, steady: 599_000)

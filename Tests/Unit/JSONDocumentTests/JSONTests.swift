@@ -16,9 +16,7 @@ struct JSONTests {
     #expect(try JSON.parse(text).text() == expected)
   }
 
-  @Test func `JSON for people escapes control and invisible characters, and keeps the value`()
-    throws
-  {
+  @Test func `JSON for people escapes control and invisible characters, and keeps the value`() throws {
     let hidden: [UInt32] =
       [0x061C, 0x200E, 0x200F, 0xFEFF] + Array(0x7F...0x9F) + Array(0x2028...0x202E) + Array(0x2066...0x2069)
     let shown = "Zoë 🏃‍♀️ \u{200D}\u{A0}\u{AD}\u{2026}؛﷼ﻼ\n\t\"\\"

@@ -149,10 +149,7 @@ import Wire
     #expect(bobs.introduction(of: DeviceKey(world.alice), wallMilliseconds: 1) == nil)
   }
 
-  @Test
-  func `a revoked device asks with its former chain, and shows which revocation excludes it`()
-    throws
-  {
+  @Test func `a revoked device asks with its former chain, and shows which revocation excludes it`() throws {
     var (world, bob, _, dave) = try family()
     let (key, transport) = (DeviceKey(world.dave), World.transport(of: world.dave))
     let unheard = world.circle

@@ -6,7 +6,7 @@ import Testing
 import Wire
 
 struct RegistryTests {
-  @Test func `no number and no name is used twice`() {
+  @Test func `no number or name is used twice`() {
     #expect(Set(Registry.kinds.map(\.number)).count == Registry.kinds.count)
     #expect(Set(Registry.kinds.flatMap { [$0.name, $0.plural] }).count == Registry.kinds.count * 2)
     #expect(Set(Registry.kinds.map(\.table)).count == Registry.kinds.count)
@@ -21,7 +21,7 @@ struct RegistryTests {
     }
   }
 
-  @Test func `settings have their lane, and the profile its class, by number`() {
+  @Test func `settings have a lane of their own, and the profile a merge class of its own`() {
     for kind in Registry.kinds {
       #expect(kind.lane == (kind == Registry.setting ? .settings : .records))
       #expect(kind.mergeClass == (kind == Registry.profile ? .wholeRecord : .fieldByField))

@@ -94,7 +94,7 @@ import Testing
       #expect(try size() == 300_000)
       for value in 1...3 { try connection.execute("INSERT INTO rows VALUES (\(value))") }
       #expect(try size() == 300_000)
-      // No shorter than it is.
+      // Reserving less never shortens the log.
       try connection.reserveLog(1_000)
       #expect(try size() == 300_000)
       // As if the process had been killed here.

@@ -11,7 +11,7 @@ import Wire
   }
 
   @Test(
-    .enabled(if: !NoiseVectors.published.isEmpty, "the published vectors are not beside the package"),
+    .enabled(if: !NoiseVectors.published.isEmpty, "the published vectors are not next to the package"),
     arguments: NoiseVectors.published)
   func `reproduces the published vectors byte for byte`(vector: HandshakeVector) throws {
     try replay(vector)

@@ -91,7 +91,7 @@ import Wire
     try #require(world.run(until: { $0["carol"].name(record(1)) == "Oslo" }, within: 500))
     world.run(1_000)
     world.forgetTraffic()
-    // From now on without a comparison first.
+    // From now on changes reach Carol without a comparison first.
     try world.write("alice", edit(record(1), "Bern"))
     try #require(world.run(until: { $0["carol"].name(record(1)) == "Bern" }, within: 60))
     let toCarol = world.sent.filter { $0.to == "carol" }

@@ -80,10 +80,7 @@ import Wire
     }
   }
 
-  @Test
-  func `an inventory lists visible records, and equal data of any author has equal hashes`()
-    throws
-  {
+  @Test func `an inventory lists visible records, and equal data of any author has equal hashes`() throws {
     world.cut("alice", "bob")
     world.run(100)
     try world.write("alice", insert(record(1)), insert(record(2), "Oslo"), insert(record(3), "gone"))
@@ -177,10 +174,7 @@ import Wire
     #expect(refusal() == .theirs(.syncOff))
   }
 
-  @Test
-  func `a lane with more heads than fit into an answer is refused, and its digests are sent`()
-    throws
-  {
+  @Test func `a lane with more heads than fit into an answer is refused, and its digests are sent`() throws {
     let heads = (0...Limits.headsPerMessageMax).map { number in
       let log = LogKey(
         device: world["alice"].key, incarnation: Incarnation(Bytes16(7, UInt64(number))), lane: .records)
@@ -289,9 +283,7 @@ import Wire
     #expect(!world.isConnected("alice", "bob"))
   }
 
-  @Test func `a peer that asks endlessly gets one answer at a time, at a limited rate`()
-    throws
-  {
+  @Test func `a peer that asks endlessly gets one answer at a time, at a limited rate`() throws {
     try world.write("alice", insert(record(1)))
     world.run(500)
     var answers: [UInt64] = []

@@ -260,10 +260,7 @@ import Wire
     #expect(world["alice"].isInSync(with: world["carol"]))
   }
 
-  @Test
-  func `a device revoked by a revoked one is admitted by a peer, even if it knows of neither revocation`()
-    throws
-  {
+  @Test func `a device whose revoker is revoked is admitted by a peer that did not know it`() throws {
     let world = try World(["alice", "bob"])
     let certificate = try world.family.certificate(for: "carol", by: "alice")
     for name in ["alice", "bob"] { world.learn(name, certificate) }
@@ -279,9 +276,7 @@ import Wire
   }
 
   /// Each considers the other revoked, by a device that only the other knows to be revoked.
-  @Test func `two members that were turned against each other reconnect once a user reverses it`()
-    throws
-  {
+  @Test func `two members that were turned against each other reconnect once a user reverses it`() throws {
     let world = try Self.settled()
     for (one, other) in [("alice", "bob"), ("alice", "dave"), ("carol", "bob"), ("carol", "dave")] {
       world.cut(one, other)
@@ -353,10 +348,7 @@ import Wire
     #expect(!world.isConnected("alice", "carol"))
   }
 
-  @Test
-  func `a revoked device that asks a peer proves its revocation to it, and gets nothing`()
-    throws
-  {
+  @Test func `a revoked device that asks a peer proves its revocation to it, and gets nothing`() throws {
     let world = try Self.settled(["alice", "bob", "carol"])
     world.connections.forEach(world.cut)
     world.run(100)

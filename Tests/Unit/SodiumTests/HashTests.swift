@@ -11,7 +11,7 @@ import Testing
     #expect(hex(Blake2b256.hashBytes(prefix: bytes("a"), parts: [bytes("b"), [], bytes("c")])) == expected)
   }
 
-  @Test func `the empty BLAKE2b-256 is the known one`() {
+  @Test func `BLAKE2b-256 of empty input matches the known value`() {
     let expected = "0e5751c026e543b2e8ab2eb06099daa1d1e5df47778f7787faab45cdf12fe3a8"
     #expect(hex(Blake2b256.bytes(Blake2b256.hash([]))) == expected)
     #expect(hex(Blake2b256.bytes(Blake2b256().finish())) == expected)

@@ -129,9 +129,7 @@ import Wire
     #expect(try !carol.receive(late).isRebuilt)
   }
 
-  @Test func `a dependency on an excluded log counts once a later cut keeps it and its tip arrives`()
-    throws
-  {
+  @Test func `a dependency on an excluded log counts once a later cut keeps it and its tip arrives`() throws {
     try bob.write(at: 110, edit(rome, [1: .text("bob's")]))
     let (carol, _) = try reader([[]], bob.known)
     try cut(carol, [[tip(5)]])
@@ -144,8 +142,7 @@ import Wire
     #expect(try state(carol) == state(bob))
   }
 
-  @Test
-  func `sets that return because of a cut of a missing log are quarantined again when the cut ends`()
+  @Test func `sets that return because of a cut of a missing log are quarantined again when the cut ends`()
     throws
   {
     let (carol, _) = try reader([[]], bob.known)
@@ -259,11 +256,7 @@ import Wire
     #expect(try reader.store.nextParkedClock(after: Clock(raw: .max)) == nil)
   }
 
-  @Test
-  func
-    `a set is folded without an excluded dependency, and has seen it once it returns`()
-    throws
-  {
+  @Test func `a set is folded without an excluded dependency, and has seen it once it returns`() throws {
     let dora = try Device("dora")
     try dora.receive(Array(alice.known.prefix(4)))
     try dora.write(at: 200, edit(rome, [1: .text("dora's")]))
@@ -354,9 +347,7 @@ import Wire
     #expect(bob.store.heads(.records).count == 3)
   }
 
-  @Test func `after a cut of a fork each set follows all its dependencies, also in a backup`()
-    throws
-  {
+  @Test func `after a cut of a fork each set follows all its dependencies, also in a backup`() throws {
     let copy = try Device("alice")
     try copy.receive(Array(alice.known.prefix(3)))
     // Bob, who had seen the other branch, wrote before the kept one continued.

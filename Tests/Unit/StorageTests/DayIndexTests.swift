@@ -36,9 +36,7 @@ import Wire
     return try device.store.count(query)
   }
 
-  @Test
-  func `the index is dropped while many logs arrive, and created again when the store is idle`()
-    throws
+  @Test func `the index is dropped while many logs arrive, and created again when the store is idle`() throws
   {
     let alice = try Device("alice")
     try receive(10_000, into: alice)

@@ -66,7 +66,7 @@ import Wire
     #expect(conflict.losers.map(\.stamp.device) == [alice.log.device])
   }
 
-  @Test func `equal values written on both sides are no conflict`() throws {
+  @Test func `equal values written on both sides are not a conflict`() throws {
     try alice.write(at: 10, insert(rome, [1: .text("Rome")]))
     try bob.sync(from: alice)
     try alice.write(at: 20, edit(rome, [1: .text("Roma")]))

@@ -65,7 +65,7 @@ import Wire
     #expect(try names(query).isEmpty)
   }
 
-  @Test func `a trip knows its items, dates and exact totals`() throws {
+  @Test func `a trip is read with its items, dates and exact totals`() throws {
     let rome = trip(1)
     func money(_ amount: String, _ currency: Value = .text("USD")) -> Value {
       .array([.text(amount), currency])

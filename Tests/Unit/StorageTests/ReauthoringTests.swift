@@ -179,15 +179,13 @@ import Wire
     let before = try state(alice.store)
     #expect(throws: Refusal.self) { try restamp(alice) { _ in throw Refusal() } }
     #expect(try state(alice.store) == before)
-    // Nor does a later set find the log cut.
+    // Later sets are not excluded either: the log was not cut.
     try writeAhead(alice, edit(rome, [1: .text("Rom")]))
     #expect(try alice.store.text(rome, 1) == "Rom")
     #expect(alice.store.heads(.records).map(\.sequence) == [3])
   }
 
-  @Test func `unsent sets keep their clocks in the other log, and leave no trace in the old one`()
-    throws
-  {
+  @Test func `unsent sets keep their clocks in the other log, and leave no trace in the old one`() throws {
     let alice = try Device("alice")
     try alice.write(at: 10, insert(rome, [1: .text("Rome")]))
     let tip = alice.store.newestHead(of: alice.log)

@@ -61,7 +61,7 @@ package final class Stage {
     volume = try Volume(disk)
   }
 
-  /// Does what a node does at its start.
+  /// Performs the steps of a node's start.
   func start() throws {
     try open()
     try admit()

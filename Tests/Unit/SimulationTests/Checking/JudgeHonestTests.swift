@@ -113,7 +113,7 @@ import Wire
     try world.learn(tide, on: ["alice"])
   }
 
-  @Test func `a set depends on one that no store held when it arrived`() throws {
+  @Test func `a set depends on one that no store had when it arrived`() throws {
     let world = try JudgedWorld(["alice", "bob", "carol"])
     let kept = try world.write("carol", .records, insert(trip(1), [1: .text("Rome")]))
     try world.sync("carol", to: "alice")

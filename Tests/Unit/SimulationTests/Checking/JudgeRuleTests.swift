@@ -402,9 +402,7 @@ import Wire
     expect(.state) { try world.judge.acknowledged("alice", ids, wall: world.wall - 2) }
   }
 
-  @Test func `a log that continues although others have more of it, or have proved a fork`()
-    throws
-  {
+  @Test func `a log that continues although others have more of it, or have proved a fork`() throws {
     let world = try JudgedWorld()
     try world.add("copy", keys: "alice")
     for name in ["alice", "copy"] { world.judge.cloned(name) }

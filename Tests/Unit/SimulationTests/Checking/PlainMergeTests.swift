@@ -76,7 +76,7 @@ import Vectors
       for row in history.cells {
         let cell = try #require(record(try key(row.kind, row.record), library).cells[row.field])
         #expect(cell.winner.set == row.winner, "\(history.name)")
-        #expect(cell.rivals.map(\.set).sorted() == row.rivals.sorted(), "\(history.name)")
+        #expect(cell.siblings.map(\.set).sorted() == row.rivals.sorted(), "\(history.name)")
         cells += 1
       }
       var sum = Name32.zero
@@ -105,7 +105,7 @@ import Vectors
     for key in library.writes.keys {
       let record = record(key, library)
       for (field, cell) in record.cells {
-        let losers = cell.rivals.filter { record.differs($0, in: field, library) }.map(\.set).sorted()
+        let losers = cell.siblings.filter { record.differs($0, in: field, library) }.map(\.set).sorted()
         if !losers.isEmpty { found.insert("\(key) \(field) \(cell.winner.set) \(losers)") }
       }
     }

@@ -103,9 +103,7 @@ struct EntitlementTests {
     #expect(try await alice.run("sync.off")["preference"] == false)
   }
 
-  @Test func `a trusted issuer opens the gate, and sync stays off until it is turned on`()
-    async throws
-  {
+  @Test func `a trusted issuer opens the gate, and sync stays off until it is turned on`() async throws {
     let alice = try await TestNode.founder("alice")
     let key = alice.home.path + "/issuer"
     let publicKey = try Issuer.create(key)

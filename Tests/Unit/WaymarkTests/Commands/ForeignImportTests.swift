@@ -29,10 +29,7 @@ struct ForeignImportTests {
     return ["files": [.string(path)]]
   }
 
-  @Test
-  func `a calendar is imported as one operation, only once, and one undo reverts it`()
-    async throws
-  {
+  @Test func `a calendar is imported as one operation, only once, and one undo reverts it`() async throws {
     let alice = try await TestNode.founder("alice")
     let files = try file(alice, calendar)
     var preview = files

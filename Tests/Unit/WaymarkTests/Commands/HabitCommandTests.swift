@@ -106,7 +106,7 @@ struct HabitCommandTests {
     let habit = try #require(try await alice.node.records(Habit.all).first)
     let day = try #require(Day("2026-05-01"))
     func verb() async throws -> JSON? { try await alice.run("history")["operations"]?[0]?["verb"] }
-    try await alice.node.log(habit.id, 2, on: day)
+    try await alice.node.addEntry(to: habit.id, 2, on: day)
     #expect(try await verb() == "habit.tick")
     try await alice.node.setValue(3, of: habit.id, on: day)
     #expect(try await verb() == "habit.set")

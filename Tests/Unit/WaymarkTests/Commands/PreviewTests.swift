@@ -74,8 +74,7 @@ extension SocketCircle {
     #expect(try await circle.run("bob", "sync.status")["preference"] == false)
   }
 
-  @Test
-  func `a preview works with a peer that has too many logs for an answer, and mirror reports this`()
+  @Test func `a preview works with a peer that has too many logs for an answer, and mirror reports this`()
     async throws
   {
     let circle = try await twoHistories()

@@ -112,9 +112,7 @@ import WaymarkTesting
     await bob.close()
   }
 
-  @Test func `an offline peer is not in sync, and an unknown one is not found`()
-    async throws
-  {
+  @Test func `an offline peer is not in sync, and an unknown one is not found`() async throws {
     let circle = try await inSync()
     defer { circle.end() }
     await circle["bob"].close()

@@ -434,7 +434,7 @@ import Wire
     }
   }
 
-  @Test func `a client that misses messages is disconnected instead`() {
+  @Test func `a client that would miss messages is disconnected instead`() {
     let outbox = Outbox(bytesMax: 16)
     outbox.put(Array("123456".utf8))
     outbox.put(Array("123456".utf8))

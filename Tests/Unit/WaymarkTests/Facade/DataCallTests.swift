@@ -67,7 +67,7 @@ struct DataCallTests {
     }
   }
 
-  @Test func `every format has a name and a file type`() {
+  @Test func `every format is offered by name, as a file or a folder`() {
     #expect(
       ImportFormat.allCases.map(\.rawValue).sorted() == ExchangeFormat.imported.map(\.rawValue).sorted())
     #expect(
@@ -111,7 +111,7 @@ struct DataCallTests {
     #expect(verdict.verdict == .equal && verdict.peers.map(\.name) == ["bob"])
     #expect(verdict.peers.first?.lanes.records == .equal)
     let deep = try await circle["alice"].verifyStore()
-    #expect(deep.isSound && deep.found == 0 && deep.findings == [] && deep.isMended == nil)
+    #expect(deep.isSound && deep.found == 0 && deep.findings == [] && deep.isRepaired == nil)
     let bob = try await circle.device("bob")
     await circle["bob"].close()
     try await circle.until("bob is disconnected") {

@@ -49,7 +49,7 @@ struct OpeningCallTests {
     } catch let error as WaymarkError {
       #expect(error.code == .newerStore)
       #expect(error.message.contains("newer version of Waymark (schema 99, this one reads "))
-      #expect(error.next?.description.hasPrefix("bring this program up to date") == true)
+      #expect(error.next?.description.hasPrefix("update this program") == true)
     }
   }
 

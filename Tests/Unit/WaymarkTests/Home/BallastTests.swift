@@ -9,7 +9,7 @@ struct BallastTests {
     let folder = try Folder()
     let ballast = Ballast(Home(path: folder.path))
     ballast.hold()
-    guard let whole = size(folder) else { return }  // A disk without room holds no ballast.
+    guard let whole = size(folder) else { return }  // A full disk has no room for a ballast.
     #expect(whole > 128 * 1024)
     ballast.hold()
     #expect(size(folder) == whole)

@@ -100,11 +100,11 @@ struct HomeLockTests {
       Issue.record("an empty store was opened")
     } catch let error as WaymarkError {
       #expect(error.code == .store)
-      #expect(error.message.contains("holds no circle"))
+      #expect(error.message.contains("contains no circle"))
       #expect(error.next?.description.contains("waymark restore FILE") == true)
     }
     let present = try PresentStore(home)
-    #expect(present.trouble?.contains("holds no circle") == true)
+    #expect(present.trouble?.contains("contains no circle") == true)
   }
 
   @Test func `the next start removes what an interrupted join or verification left`() async throws {

@@ -93,7 +93,7 @@ struct KeyTextTests {
   }
 
   /// Recomputes the checksum of a modified file, so that it looks intact.
-  private func mended(_ lines: [String]) -> [UInt8] {
+  private func repaired(_ lines: [String]) -> [UInt8] {
     let body = Array((lines.prefix(4).joined(separator: "\n") + "\n").utf8)
     let check = hexadecimal(Blake2b256.hashBytes(prefix: [], parts: [body]).prefix(8))
     return body + Array("check \(check)\n".utf8)
@@ -106,7 +106,7 @@ struct KeyTextTests {
   @Test func `the header is authenticated by the seal`() throws {
     let sealed = try sealed()
     let good = lines(sealed)
-    #expect(mended(good) == sealed.text)
+    #expect(repaired(good) == sealed.text)
     // More memory or another salt give another key; the nonce and the title are bound by the seal alone.
     var changes: [[String]] = []
     for (line, from, to) in [
@@ -120,7 +120,7 @@ struct KeyTextTests {
       changes.append(changed)
     }
     for changed in changes {
-      guard case .sealed(let other) = try parse(mended(changed)) else {
+      guard case .sealed(let other) = try parse(repaired(changed)) else {
         Issue.record("\(changed) is not sealed")
         continue
       }
@@ -132,7 +132,7 @@ struct KeyTextTests {
   @Test func `a seal of one kind of key is not accepted for another`() throws {
     var root = lines(try sealed(.root))
     root[0] = KeyPurpose.issuer.sealedTitle
-    guard case .sealed(let other) = try parse(mended(root), .issuer) else {
+    guard case .sealed(let other) = try parse(repaired(root), .issuer) else {
       Issue.record("it is not sealed")
       return
     }
@@ -154,6 +154,6 @@ struct KeyTextTests {
   {
     var changed = lines(try sealed())
     changed[1] = "\(start) \(String(repeating: "0", count: 32))"
-    #expect(flaw(mended(changed)) == expected)
+    #expect(flaw(repaired(changed)) == expected)
   }
 }

@@ -118,7 +118,7 @@ import WaymarkTesting
     }
   }
 
-  @Test func `an update reads, edits and saves at once`() async throws {
+  @Test func `an update reads, edits and saves in one step`() async throws {
     let node = try await kept()
     let trip = try await node.save(Trip(name: "Rome", startDate: .now, notes: "by train"))
     try await node.update(Trip.self, trip.id) { $0.notes = "" }
@@ -309,7 +309,7 @@ import WaymarkTesting
       { _ = try await $0.save(trip) }, { _ = try await $0.save([trip]) }, { try await $0.delete(trip) },
       { try await $0.restore(Trip.self, trip.id) }, { _ = try await $0.records(Trip.all) },
       { _ = try await $0.profile() }, { _ = try await $0.avatar() }, { try await $0.setAvatar(nil) },
-      { try await $0.log(trip.id) }, { try await $0.setValue(1, of: trip.id) },
+      { try await $0.addEntry(to: trip.id) }, { try await $0.setValue(1, of: trip.id) },
       { try await $0.attach(Data(), named: "x", to: .lodging(trip.id)) },
       { _ = try await $0.data(of: Attachment(id: trip.id)) },
     ]

@@ -32,9 +32,7 @@ struct MassDeletionTests {
     return circle
   }
 
-  @Test func `a trip deleted with many activities is reported, and one command restores it`()
-    async throws
-  {
+  @Test func `a trip deleted with many activities is reported, and one command restores it`() async throws {
     let circle = try await circle(doomed: 20, others: 40)
     defer { circle.end() }
     try await circle.run("alice", "trip.delete", ["id": "Doomed"])

@@ -62,9 +62,7 @@ struct ParkedTests {
     #expect(try await name(circle) == "Eau")
   }
 
-  @Test func `a command on the store of a stopped node folds what is due, including settings`()
-    async throws
-  {
+  @Test func `a command on the store of a stopped node folds what is due, including settings`() async throws {
     let wall = Wall()
     let circle = try await parked(wall)
     defer { circle.end() }

@@ -47,12 +47,12 @@ struct RepairTests {
     let found = try await ControlClient.run("verify", ["deep": true], home: home)
     #expect(found["ok"] == false)
     #expect(found["next"] == "waymark verify --deep --repair")
-    #expect(found["mended"] == .null)
-    let mended = try await ControlClient.run("verify", ["deep": true, "repair": true], home: home)
-    #expect(mended["ok"] == true)
-    #expect(mended["mended"] == true)
-    #expect(mended["found"] == found["found"])
-    #expect(FileManager.default.fileExists(atPath: try #require(mended["backup"]?.string)))
+    #expect(found["repaired"] == .null)
+    let repaired = try await ControlClient.run("verify", ["deep": true, "repair": true], home: home)
+    #expect(repaired["ok"] == true)
+    #expect(repaired["repaired"] == true)
+    #expect(repaired["found"] == found["found"])
+    #expect(FileManager.default.fileExists(atPath: try #require(repaired["backup"]?.string)))
     #expect(try await shown { try await ControlClient.run($0, home: home) } == before)
   }
 
@@ -110,10 +110,10 @@ struct RepairTests {
     let before = try await shown { try await alice.run($0) }
     do { try Connection(.file(alice.home.store)).execute("UPDATE trip_rows SET name = 'Milan'") }
     #expect(try await alice.run("trip.list")["trips"]?[0]?["name"] == "Milan")
-    let mended = try await alice.run("verify", ["deep": true, "repair": true])
-    #expect(mended["ok"] == true)
-    #expect(mended["findings"]?[0]?["name"] == "Rome")
-    #expect(mended["findings"]?[0]?["fields"] == ["name"])
+    let repaired = try await alice.run("verify", ["deep": true, "repair": true])
+    #expect(repaired["ok"] == true)
+    #expect(repaired["findings"]?[0]?["name"] == "Rome")
+    #expect(repaired["findings"]?[0]?["fields"] == ["name"])
     #expect(try await shown { try await alice.run($0) } == before)
     try await alice.run("trip.add", fields("name=Oslo"))
     #expect(try await alice.run("verify", ["deep": true])["ok"] == true)
@@ -153,15 +153,13 @@ struct RepairTests {
     let found = try await ControlClient.run("verify", ["deep": true, "repair": true], home: home)
     #expect(found["ok"] == false)
     #expect(found["next"]?.string?.contains("waymark restore") == true)
-    #expect(found["mended"] == .null)
+    #expect(found["repaired"] == .null)
     #expect(found["backup"] == .null)
     let texts = found["findings"]?.array?.compactMap { $0["text"]?.string } ?? []
     #expect(texts.contains { $0.contains(saying) }, "\(texts)")
   }
 
-  @Test
-  func
-    `a store that can't be opened because of a damaged index is restored from its signed data`()
+  @Test func `a store that can't be opened because of a damaged index is restored from its signed data`()
     async throws
   {
     let alice = try await node()

@@ -96,7 +96,7 @@ struct RestoreTests {
       }
       let fresh = try TestHome()
       let failure = await #expect(throws: WaymarkError.self) { try await restore(fresh.home, file) }
-      #expect(failure?.message.contains("change set 3 belongs to another circle") == true)
+      #expect(failure?.message.contains("change set 3 does not belong to this circle") == true)
     }
   }
 

@@ -169,9 +169,7 @@ import WaymarkTesting
     #expect(try await node.read(.progress(of: Habit.all, since: day("2026-05-03"))).first?.values == [:])
   }
 
-  @Test func `a user who counts days at home sets and enters the intended day in any zone`()
-    async throws
-  {
+  @Test func `a user who counts days at home sets and enters the intended day in any zone`() async throws {
     let alice = try await TestNode.founder("alice")
     let node = alice.node
     let losAngeles = try #require(TimeZone(identifier: "America/Los_Angeles"))
@@ -187,7 +185,7 @@ import WaymarkTesting
     try await node.setValue(4, of: habit.id, on: day("2026-05-03"), zone: losAngeles)
     try await node.setValue(7, of: habit.id, on: day("2026-05-02"), zone: losAngeles)
     #expect(try await values() == ["2026-05-02": 7, "2026-05-03": 4])
-    try await node.log(habit.id, 2, on: day("2026-05-01"), zone: losAngeles)
+    try await node.addEntry(to: habit.id, 2, on: day("2026-05-01"), zone: losAngeles)
     try await node.setValue(5, of: habit.id, on: day("2026-05-02"), zone: losAngeles)
     #expect(try await values() == ["2026-05-01": 2, "2026-05-02": 5, "2026-05-03": 4])
   }
@@ -209,8 +207,8 @@ import WaymarkTesting
     let alice = try await TestNode.founder("alice")
     let node = alice.node
     _ = try await node.save(habit)
-    try await node.log(habit.id, 2, zone: rome)
-    try await node.log(habit.id, 3, zone: rome)
+    try await node.addEntry(to: habit.id, 2, zone: rome)
+    try await node.addEntry(to: habit.id, 3, zone: rome)
     func values() async throws -> [Double] {
       // Entries of one moment are in the order of their ids, which are random.
       try await node.records(HabitEntry.all.filter(\.habitID == habit.id)).map { $0.value ?? 0 }.sorted()
@@ -219,14 +217,14 @@ import WaymarkTesting
     #expect(try await node.setValue(7, of: habit.id, zone: rome) != nil)
     #expect(try await values() == [7])
     #expect(try await node.setValue(7, of: habit.id, zone: rome) == nil)
-    let past = try await node.log(habit.id, on: day("2026-04-01"), zone: rome)
+    let past = try await node.addEntry(to: habit.id, on: day("2026-04-01"), zone: rome)
     #expect(past.day == day("2026-04-01"))
     try await node.setValue(nil, of: habit.id, zone: rome)
     #expect(try await node.records(HabitEntry.all) == [past])
-    await #expect(throws: WaymarkError.self) { try await node.log(UUID(), zone: rome) }
+    await #expect(throws: WaymarkError.self) { try await node.addEntry(to: UUID(), zone: rome) }
     for value in [Double.infinity, .nan, 2_000_000] {
       await #expect(throws: WaymarkError.self) { try await node.setValue(value, of: habit.id, zone: rome) }
-      await #expect(throws: WaymarkError.self) { try await node.log(habit.id, value, zone: rome) }
+      await #expect(throws: WaymarkError.self) { try await node.addEntry(to: habit.id, value, zone: rome) }
     }
   }
 }

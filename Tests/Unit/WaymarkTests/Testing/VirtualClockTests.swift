@@ -47,7 +47,7 @@ struct VirtualClockTests {
     #expect(clock.wall() == TestNode.morning + 30)
   }
 
-  @Test func `runs rescheduled work in the same advance, if it is due on the way`() async throws {
+  @Test func `runs work scheduled by other work in the same advance, if it is due on the way`() async throws {
     _ = clock.after(milliseconds: 10, on: queue) { [log, other, clock] in
       log.add("tick")
       _ = clock.after(milliseconds: 10, on: other) { log.add("tock at \(clock.wall() - TestNode.morning)") }

@@ -28,7 +28,7 @@ struct TimeTests {
       (profile.homeTimezone, profile.displayZone) = ("Europe/Rome", .home)
     }
     let habit = try await node.save(Habit(name: "Read"))
-    try await node.log(habit.id)
+    try await node.addEntry(to: habit.id)
     return habit
   }
 

@@ -1,0 +1,94 @@
+import Foundation
+import Testing
+
+/// The language of the project: the field's terms, plain words, and one name for one thing.
+struct LanguageTests {
+  /// Words that a fluent reader stumbles over, and what to write instead.
+  static let replacements: [(word: String, better: String)] = [
+    (#"\banew\b"#, "again"),
+    (#"\bbeside\b"#, "next to, or in addition to"),
+    (#"\bmend(s|ed|ing)?\b"#, "fix, or repair"),
+    (#"\bheed(s|ed|ing)?\b"#, "follow, or update"),
+    (#"\bwhoever\b"#, "anyone who, or the device that"),
+    (#"\bsomebody\b"#, "someone, or a device"),
+    (#"\b(lay|lays|laid|laying) out (the |a |all |its )?(logs?|anew|again)\b"#, "rebuild"),
+    (#"\b(lets?|letting) go of\b"#, "release"),
+    (#"\b(set|sets|setting) aside\b"#, "quarantine (sets), or keep"),
+    (#"\b(is|are|was|were) excused\b"#, "tolerated gap"),
+    (#"\bforced directions?\b"#, "override"),
+    (#"\bwrit(e|es|ten|ing) again in (an|the|its) own\b"#, "re-author"),
+    (#"\bhe(ar|ard|ars) of (it|that|this|the)\b"#, "receive, or learn of"),
+    (#"\bfor ever\b"#, "forever"),
+    (#"\b(is|are|was|were) out of the circle\b"#, "is revoked, or is not a member"),
+    (#"\brival (write|value|edit)s?\b"#, "sibling"),
+    (#"\bbrok(e|en) promises?\b"#, "unresponsive"),
+    (#"\bbears? (no|a|its|their)\b"#, "has"),
+    (#"\bgives? way to\b"#, "yield"),
+  ]
+
+  /// Terms that the code uses and that a newcomer looks up.
+  static let terms = [
+    "ballast", "branch", "cause", "cell", "change set", "checkpoint", "circle", "concurrent", "conflict",
+    "cut",
+    "dependency", "digest", "effect", "entitlement", "fold", "fork", "gate", "head", "home", "incarnation",
+    "introduction", "kept tip", "lane", "lane session", "log", "notice", "operation", "override", "parked",
+    "peer",
+    "quarantine", "re-authoring", "readmission", "replay", "replication risk", "restamp", "restore",
+    "session",
+    "sibling", "stamp", "statement", "ticket", "tolerated gap", "withheld",
+  ]
+
+  /// Names of tables, keys and files are given in code spans, and may be older than the term.
+  private func prose(_ file: Repository.File) -> String {
+    file.text.replacing(/`[^`\n]*`/, with: "``")
+  }
+
+  private func files() throws -> [Repository.File] {
+    let own = "LanguageTests.swift"
+    return try [".md", ".swift"].flatMap { try Repository.files(ending: $0) }
+      .filter { !$0.path.hasPrefix("Protocol/vectors/") && !$0.path.hasSuffix(own) }
+  }
+
+  @Test func `no text uses a word of the old dialect`() throws {
+    let files = try files()
+    #expect(files.count > 500)
+    for (word, better) in Self.replacements {
+      let pattern = try Regex(word).ignoresCase()
+      for file in files {
+        for (number, line) in prose(file).split(separator: "\n", omittingEmptySubsequences: false)
+          .enumerated()
+        {
+          guard let found = line.firstMatch(of: pattern) else { continue }
+          Issue.record("\(file):\(number + 1) says “\(line[found.range])”. Write: \(better).")
+        }
+      }
+    }
+  }
+
+  @Test func `the glossary explains the terms of the code`() throws {
+    let rows = try Repository.text("Protocol/README.md").split(separator: "\n").filter {
+      $0.hasPrefix("| **")
+    }
+    let explained = Set(
+      rows.flatMap { row in row.matches(of: /\*\*([^*]+)\*\*/).map { String($0.output.1) } })
+    for term in Self.terms {
+      #expect(explained.contains(term), "the glossary in Protocol/README.md lacks “\(term)”")
+    }
+  }
+
+  @Test func `the glossary explains no term that nothing uses`() throws {
+    let rows = try Repository.text("Protocol/README.md").split(separator: "\n").filter {
+      $0.hasPrefix("| **")
+    }
+    let text = try Repository.files(ending: ".md").filter { $0.path != "Protocol/README.md" }.map(\.text)
+      .joined().lowercased()
+    let code = try Repository.sources().map(\.text).joined().lowercased()
+    for row in rows {
+      for match in row.matches(of: /\*\*([^*]+)\*\*/) {
+        let term = match.output.1.lowercased()
+        let isUsed = text.contains(term) || code.contains(term)
+        #expect(isUsed, "nothing uses “\(term)”")
+      }
+    }
+  }
+}

@@ -25,15 +25,15 @@ package import Wire
 //     peer: served            too early to judge the answer:  Storing   .lastSets(2)
 //     store commits 6, 7      lacking = []                    Receiving .idle, Storing .nothing
 //
-// `served` can arrive before the sets of the answer are committed. Judged at once, the peer would seem to have
-// delivered nothing and would be marked unresponsive. So `.lastSets` delays the verdict until the commit. A peer that
-// really delivers nothing, or makes no progress for 20 seconds, is stalled: it is not asked again before it sends
-// `heads`, and others are asked instead. Otherwise one bad peer could keep every log that it announces from being
-// fetched elsewhere, because a log is requested from one peer at a time.
+// `served` can arrive before the sets of the answer are committed. If the answer were judged then, the peer would
+// seem to have delivered nothing and would be marked unresponsive. So `.lastSets` delays the verdict until the
+// commit. A peer that really delivers nothing, or makes no progress for 20 seconds, is stalled: until it sends
+// `heads`, other peers are asked instead. Without this rule, one bad peer could keep every log that it announces from
+// being fetched elsewhere, because each log is requested from only one peer at a time.
 
 /// One lane of a session: closed, or open with what each side knows of the other's sets.
 package enum LaneSession: Sendable {
-  /// The reason is nil until the peer has sent its summary, and while this device is not a member.
+  /// The reason is nil until the peer has sent its summary, and while this device is not a member of the circle.
   case closed(LaneReason?)
   case open(OpenLane)
 
@@ -46,10 +46,10 @@ package enum LaneSession: Sendable {
     return hasChanged
   }
 
-  /// Nil for a closed lane, so that calls on it do nothing.
+  /// The state of an open lane; nil for a closed lane, so that calls on it do nothing.
   var open: OpenLane? {
     get { if case .open(let lane) = self { lane } else { nil } }
-    // In place: copying many heads for each message would be slow.
+    // Yields in place, because copying many heads for each message would be slow.
     _modify {
       var (lane, reason) = (open, reason)
       self = .closed(reason)
@@ -62,11 +62,11 @@ package enum LaneSession: Sendable {
 extension LaneSession {
   package var isOpen: Bool { if case .open = self { true } else { false } }
   package var reason: LaneReason? { if case .closed(let reason) = self { reason } else { nil } }
-  /// The peer's heads as far as known; nil before it has sent any.
+  /// The peer's heads, as far as they are known; nil until the peer has sent any.
   package var theirs: Heads? { open?.theirs.heads }
   package var isDigestEqual: Bool? { open?.isDigestEqual }
   package var lacking: [LogKey: [ChangeSetID: LogHead]] { open?.lacking ?? [:] }
-  /// The ranges requested from the peer and not delivered yet.
+  /// The ranges that were requested from the peer and have not been delivered yet.
   package var asked: [LogKey: [Want]] { request?.wants ?? [:] }
   package var askedProgressAt: Moment? { request?.progressAt }
   package var isServing: Bool { if case .idle? = open?.serving { false } else { isOpen } }
@@ -74,7 +74,8 @@ extension LaneSession {
   var hasTold: Bool { if case .all? = open?.theirs { true } else { false } }
   var request: SetRequest? { open?.request }
 
-  /// How many sets the peer has and this side lacks, as far as heads can tell; nil before the peer has sent any.
+  /// Returns how many of the peer's sets this side lacks, as far as heads can tell; nil until the peer has sent any
+  /// heads.
   package func behind(_ mine: Heads) -> UInt64? {
     guard theirs != nil else { return nil }
     return lacking.values.lazy.flatMap(\.values).reduce(0) { $0 &+ mine.want($1).count }
@@ -84,23 +85,23 @@ extension LaneSession {
 /// The state of an open lane: what each side knows of the other's sets, and what is being transferred.
 package struct OpenLane: Sendable {
   var theirs = KnownHeads.none
-  /// Nil until digests have been compared.
+  /// Whether both sides' digests were equal when last compared; nil until they have been compared.
   var isDigestEqual: Bool?
-  /// Tips that the peer announced and that are missing here: the sets to request from it.
+  /// Tips that the peer announced and that are missing here: they determine which sets to request from the peer.
   private(set) var lacking: [LogKey: [ChangeSetID: LogHead]] = [:]
-  /// Missing tips in logs of devices without a certificate. They are not requested. Kept apart from `lacking`, because
-  /// a peer can invent any number of them.
+  /// Missing tips in logs of devices without a certificate. These tips are not requested. They are kept apart from
+  /// `lacking`, because a peer can invent any number of them.
   private var strangers: [LogKey: [ChangeSetID: LogHead]] = [:]
   /// How many sets before our oldest tip the next request for a forked log begins.
   private var back: [LogKey: UInt64] = [:]
   fileprivate(set) var receiving = Receiving.idle
   private(set) var storing = Storing.nothing
   private(set) var serving = Serving.idle
-  /// When the peer was asked for a damaged set, on the steady clock.
+  /// When the peer was last asked for each damaged set, on the steady clock.
   private var repairAskedAt: [ChangeSetID: Moment] = [:]
-  /// Logs of other devices that were announced to the peer and that it has not requested since.
+  /// Logs of other devices that were announced to the peer and that the peer has not requested since.
   private var announced: Set<LogKey> = []
-  /// Logs that the peer receives sooner from others. They are not announced to it until it requests them.
+  /// Logs that the peer receives sooner from other peers. They are not announced to it until it requests them.
   private(set) var elsewhere: Set<LogKey> = []
   /// When all heads were last sent to the peer, on the steady clock.
   var toldAllAt: Moment?
@@ -109,14 +110,14 @@ package struct OpenLane: Sendable {
 
   // MARK: Heads
 
-  /// The part of a list of heads that is kept, and whether all of that is known already.
+  /// Returns the heads in a list that this side can remember, and whether it knows all of these already.
   func news(in heads: [LogHead], isComplete: Bool) -> (heads: [LogHead], isKnown: Bool) {
     let known = theirs.heads ?? Heads()
     let kept = (isComplete ? Heads() : known).rememberable(heads)
     return (kept, known.hold(kept))
   }
 
-  /// Records heads that the peer announced. A stalled peer may be asked again.
+  /// Records the heads that the peer announced. If the peer was stalled, it may now be asked again.
   mutating func told(_ heads: [LogHead], isComplete: Bool) {
     if isComplete {
       (theirs, lacking, strangers) = (.all(Heads()), [:], [:])
@@ -125,7 +126,7 @@ package struct OpenLane: Sendable {
     resume()
   }
 
-  /// Records tips that are missing here.
+  /// Records announced tips that are missing here.
   mutating func note(_ tips: [LogHead], isStranger: (LogKey) -> Bool) {
     for tip in tips {
       if isStranger(tip.log) {
@@ -141,13 +142,13 @@ package struct OpenLane: Sendable {
     for log in logs { (lacking[log], strangers[log]) = (nil, nil) }
   }
 
-  /// Clears the missing tips after the store was rebuilt, except those of the given logs.
+  /// Clears the missing tips after the store was rebuilt, except for the given logs.
   mutating func forgetLacking(butOf isKept: (LogKey) -> Bool) {
     lacking = lacking.filter { isKept($0.key) }
     strangers = [:]
   }
 
-  /// Moves the tips of newly certified devices to those that are requested.
+  /// Moves the missing tips of newly certified devices to `lacking`, so that they are requested.
   mutating func admitStrangers(_ mayAuthor: (LogKey) -> Bool) {
     for (log, tips) in strangers where mayAuthor(log) {
       lacking[log] = tips
@@ -159,7 +160,7 @@ package struct OpenLane: Sendable {
   mutating func level(with mine: Heads, isDigestEqual: Bool) {
     theirs = .all(mine)
     self.isDigestEqual = isDigestEqual
-    // It received the announced logs that it did not request from another peer.
+    // The peer never requested the logs that are still in `announced`, so it received them from other peers.
     elsewhere.formUnion(announced)
     announced = []
     (lacking, strangers) = ([:], [:])
@@ -187,8 +188,8 @@ package struct OpenLane: Sendable {
     return !storing.isUnderWay
   }
 
-  /// The ranges to request for missing tips, at most as many as fit one message. Takes one tip of each log first, so
-  /// that a log with very many branches does not delay the others.
+  /// Returns the ranges to request for missing tips, at most as many as fit in one message. One tip of each log comes
+  /// first, so that a log with very many branches does not delay the others.
   func needs(of logs: [LogKey], _ mine: Heads) -> [Want] {
     let tips = logs.map { lacking[$0]?.values.sorted(by: Heads.isBefore) ?? [] }
     var wants: [Want] = []
@@ -208,7 +209,7 @@ package struct OpenLane: Sendable {
     receiving = .requested(SetRequest(wants, now))
   }
 
-  /// Abandons the request. The peer is not asked again until it sends heads.
+  /// Abandons the request. The peer is not asked again until it sends `heads`.
   ///
   /// - Returns: the logs that were requested.
   mutating func giveUp() -> [LogKey] {
@@ -219,7 +220,7 @@ package struct OpenLane: Sendable {
 
   mutating func resume() { if case .stalled = receiving { receiving = .idle } }
 
-  /// Handles the end of the peer's answer.
+  /// Judges the peer's answer when it ends.
   mutating func answerEnded(_ mine: Heads) -> AnswerEnd {
     guard let request else { return .unasked }
     // The last sets of the answer may not be committed yet.
@@ -227,17 +228,18 @@ package struct OpenLane: Sendable {
       storing.end()
       return .storing
     }
-    // A peer that has lost a damaged set too is not to blame for not sending it.
+    // The peer may have lost a damaged set too, so it is not blamed for failing to send one.
     if request.wants.values.joined().allSatisfy({ repairAskedAt[$0.tip] != nil }) { return .repairs }
     return request.hasProgress || hasDelivered(request, mine) ? .delivered : .nothing
   }
 
-  /// Whether any requested set is stored now, whichever peer sent it.
+  /// Whether the beginning of any requested range is stored by now, whichever peer sent it.
   private func hasDelivered(_ request: SetRequest, _ mine: Heads) -> Bool {
     request.wants.values.joined().contains { holds($0, through: $0.from, mine) }
   }
 
-  /// Whether a log is stored up to a sequence. False where heads can't tell: the log forked or the set was damaged.
+  /// Whether a log is stored up to a sequence. False where heads can't tell, because the log forked or the set was
+  /// damaged.
   private func holds(_ want: Want, through sequence: UInt64, _ mine: Heads) -> Bool {
     repairAskedAt[want.tip] == nil && mine.tipCount(of: want.log) == 1 && back[want.log] == nil
       && (mine[want.log]?.sequence ?? 0) >= sequence
@@ -247,13 +249,13 @@ package struct OpenLane: Sendable {
 
   mutating func store(_ count: Int) { storing.add(count) }
 
-  /// Resets the request after sets could not be stored because the disk is full; they are requested again later.
+  /// Resets the request after a full disk has prevented sets from being stored. They are requested again later.
   mutating func notKept() {
     storing = .nothing
     if case .requested = receiving { receiving = .idle }
   }
 
-  /// Records sets that are stored or no longer needed, whichever peer sent them.
+  /// Records sets that are stored or no longer needed, regardless of which peer sent them.
   mutating func noteArrivals(_ sets: [VerifiedChangeSet]) {
     for set in sets { noteArrival(set.id, set.header.log) }
   }
@@ -265,7 +267,7 @@ package struct OpenLane: Sendable {
     back[log] = nil
   }
 
-  /// Records that the store has judged sets which this peer sent.
+  /// Records the store's verdict on sets that this peer sent.
   ///
   /// - Returns: how many of them were redundant.
   mutating func noteSent(_ items: [Committed.Item], _ now: Now) -> Int {
@@ -275,12 +277,12 @@ package struct OpenLane: Sendable {
     return redundant
   }
 
-  /// - Returns: whether the set was useful or requested.
+  /// - Returns: whether the set was useful, or was requested.
   private mutating func noteSent(_ item: Committed.Item, _ now: Now) -> Bool {
     let log = item.set.header.log
     switch item.placement {
     case .place:
-      // A pushed set does not count as progress with the request.
+      // Counts as progress only if the log was requested: a pushed set of another log does not.
       receiving.update { if $0.wants[log] != nil { $0.noteProgress(now) } }
     case .missing: cameTooEarly(item.set)
     case .duplicate, .excluded, .clockConflict: return request?.wants[log] != nil || back[log] != nil
@@ -289,35 +291,36 @@ package struct OpenLane: Sendable {
     return true
   }
 
-  /// Handles a set whose predecessor or a dependency is missing here: the sets that lead to it must be requested.
+  /// Handles a set whose predecessor or one of whose dependencies is missing here. The sets that lead to it must be
+  /// requested.
   private mutating func cameTooEarly(_ set: VerifiedChangeSet) {
     let header = set.header
     guard lacking[header.log] != nil || lacking.count < Limits.headsMax else { return }
     if let previous = header.previous { lacking[header.log]?[previous] = nil }
     lacking[header.log]?[set.id] = nil
     let tips = lacking[header.log, default: [:]]
-    // Bounded: what is left out here comes with the next list of heads.
+    // The number of tips is bounded; any tip that is left out here is announced again with the next list of heads.
     if tips.count < Limits.earlyTipsMax, !tips.values.contains(where: { $0.sequence > header.sequence }) {
       lacking[header.log, default: [:]][set.id] =
         LogHead(log: header.log, sequence: header.sequence, id: set.id, foldedSequence: 0)
     } else if tips.isEmpty {
       lacking[header.log] = nil
     }
-    // The first requested set does not fit: the branch forks off further back. Go back one step per request, however
-    // many branches do so.
+    // The first requested set does not fit, so the branch must fork off further back. Go back one step per request,
+    // even if several branches of the log need it.
     var isFurtherBack = false
     receiving.update { isFurtherBack = $0.isFurtherBack(header.log, header.sequence) }
     if isFurtherBack { back[header.log] = min((back[header.log] ?? 4) * 4, Self.backMax) }
   }
 
-  /// Removes stored ranges from the request.
+  /// Removes ranges that are now stored from the request.
   ///
   /// - Returns: the logs that are complete.
   mutating func settleRequest(_ mine: Heads) -> [LogKey] {
     guard var request else { return [] }
     var done: [LogKey] = []
     for (log, wants) in request.wants {
-      // Another peer may have sent more than was requested from this one.
+      // Another peer may have delivered more of a log than this peer was asked for.
       let rest = wants.filter { !request.completed.contains($0.tip) && !holds($0, through: $0.through, mine) }
       request.wants[log] = rest.isEmpty ? nil : rest
       if rest.isEmpty { done.append(log) }
@@ -327,12 +330,12 @@ package struct OpenLane: Sendable {
     return done
   }
 
-  /// - Returns: whether the peer has ended its answer and its last sets have been judged by the store.
+  /// - Returns: whether the peer has ended its answer and the store has judged the last of its sets.
   mutating func takeAnswerEnd() -> Bool { storing.takeEnd() }
 
   // MARK: Serving
 
-  /// Handles a request of the peer. Its logs are announced to it from now on.
+  /// Handles the peer's request for sets. From now on, the requested logs are announced to the peer again.
   mutating func wanted(_ wants: [Want], servable: [Want]) -> Serving.Step? {
     let logs = wants.map(\.log)
     announced.subtract(logs)
@@ -340,7 +343,7 @@ package struct OpenLane: Sendable {
     return serving.wanted(servable)
   }
 
-  /// Records sets that were sent; `rest` is still to be sent.
+  /// Records which sets were sent to the peer. The ranges in `rest` are still to be sent.
   mutating func served(_ sent: [LogHead], rest: [Want], isCongested: Bool) -> Serving.Step? {
     advance(to: sent)
     return serving.served(rest: rest, isCongested: isCongested)
@@ -350,16 +353,17 @@ package struct OpenLane: Sendable {
 
   mutating func stopServing() { serving = .idle }
 
-  /// More sets than any stored log can have.
+  /// A sequence number greater than that of any stored set.
   private static let backMax: UInt64 = 1 << 40
   private static let askAgainMilliseconds: Moment = 3_600_000
 }
 
-/// The peer's heads: announced by it, or implied by sets that were sent or received in this session.
+/// What this side knows of the peer's heads: the peer announced them, or sets that were sent or received in this
+/// session imply them.
 enum KnownHeads: Sendable {
   case none
   case some(Heads)
-  /// Complete: the peer has sent all of them, or its hash has shown that they equal ours.
+  /// All of the peer's heads: the peer has sent a complete list, or its hash has shown that they equal ours.
   case all(Heads)
 
   var heads: Heads? {
@@ -372,13 +376,13 @@ enum KnownHeads: Sendable {
   mutating func update(_ body: (inout Heads) -> Void) {
     var heads = heads ?? Heads()
     let isComplete = if case .all = self { true } else { false }
-    self = .none  // Keeps the reference unique, so that the heads change in place.
+    self = .none  // Keeps the reference unique, so that the heads are changed in place.
     body(&heads)
     self = isComplete ? .all(heads) : .some(heads)
   }
 }
 
-/// The request for sets of this side to the peer.
+/// This side's request for sets from the peer.
 enum Receiving: Sendable {
   case idle
   case requested(SetRequest)
@@ -387,7 +391,7 @@ enum Receiving: Sendable {
 
   fileprivate mutating func update(_ body: (inout SetRequest) -> Void) {
     guard case .requested(var request) = self else { return }
-    self = .idle  // Keeps the reference unique, so that the request changes in place.
+    self = .idle  // Keeps the reference unique, so that the request is changed in place.
     body(&request)
     self = .requested(request)
   }
@@ -399,12 +403,12 @@ struct SetRequest: Sendable {
   fileprivate(set) var wants: [LogKey: [Want]]
   /// How many sets were requested.
   let count: UInt64
-  /// On the steady clock, like all times here.
+  /// When the request was sent, on the steady clock, like all times here.
   private let sentAt: Moment
   fileprivate(set) var progressAt: Moment
-  /// Whether a requested set has arrived, or it has turned out that earlier sets must be requested.
+  /// Whether a requested set has arrived, or it has turned out that earlier sets must be requested first.
   private(set) var hasProgress = false
-  /// Sets of the requested logs, possibly tips, that arrived since `settleRequest` last ran.
+  /// Sets in the requested logs that have arrived since `settleRequest` last ran. Some of them may be requested tips.
   fileprivate var completed: Set<ChangeSetID> = []
   /// Logs whose branch turned out to fork off before the first requested set.
   private var furtherBack: Set<LogKey> = []
@@ -415,11 +419,11 @@ struct SetRequest: Sendable {
     (sentAt, progressAt) = (now.steady, now.steady)
   }
 
-  /// Whether the request is old enough that other peers are asked too, in spite of progress: a peer could send one set
-  /// now and then and never deliver the rest.
+  /// Whether the request is old enough to ask other peers too, even though it makes progress. Otherwise a peer could
+  /// send a set now and then and never deliver the rest.
   func isSlow(_ now: Now) -> Bool { now.steady >= sentAt + Limits.patienceMilliseconds }
 
-  /// When the request is abandoned unless the peer makes progress before.
+  /// When the request is abandoned, unless the peer makes progress before then.
   var overdueAt: Moment { progressAt + Limits.overdueMilliseconds }
 
   fileprivate mutating func noteProgress(_ now: Now) {
@@ -427,8 +431,8 @@ struct SetRequest: Sendable {
     hasProgress = true
   }
 
-  /// Records that the first requested set of a log does not fit. Returns false if that was known already, or if this is
-  /// another set.
+  /// Records that the first requested set of a log does not fit. Returns false if this was already known, or if the
+  /// set is not the first one requested.
   fileprivate mutating func isFurtherBack(_ log: LogKey, _ sequence: UInt64) -> Bool {
     guard sequence > 1, wants[log]?.contains(where: { $0.from == sequence }) == true,
       furtherBack.insert(log).inserted
@@ -441,19 +445,19 @@ struct SetRequest: Sendable {
 /// The verdict on a peer's answer when it ends.
 enum AnswerEnd {
   case unasked
-  /// Sets of the answer are still being committed; their outcome decides.
+  /// Sets from the answer are still being committed; the outcome of the commit decides.
   case storing
   case delivered
-  /// Only damaged sets were requested, which the peer need not have.
+  /// Only damaged sets were requested, and the peer may not have them.
   case repairs
   case nothing
 }
 
-/// The number of the peer's sets that are being committed. Until they are, nothing more is requested.
+/// The number of the peer's sets that are being committed. Nothing more is requested until the commit is done.
 enum Storing: Sendable {
   case nothing
   case sets(Int)
-  /// The peer has ended its answer after these sets.
+  /// The peer ended its answer after these sets.
   case lastSets(Int)
 
   private var count: Int {
@@ -486,9 +490,9 @@ enum Storing: Sendable {
 /// The peer's request for sets, as this side serves it.
 enum Serving: Sendable {
   case idle
-  /// The shell is reading and sending; `next` was requested meanwhile.
+  /// The shell is reading and sending sets; `next` was requested in the meantime.
   case reading(next: [Want])
-  /// The link is full; `rest` waits until it drains.
+  /// The link is full; `rest` is sent once the link has drained.
   case congested(rest: [Want])
 
   /// The next step to take.
@@ -508,7 +512,7 @@ enum Serving: Sendable {
   }
 
   fileprivate mutating func served(rest: [Want], isCongested: Bool) -> Step? {
-    // The lane has closed and opened since, so the peer no longer waits for this.
+    // The lane has closed and reopened in the meantime, so the peer no longer waits for these sets.
     guard case .reading(let next) = self else { return nil }
     let wants = Self.adding(next, to: rest)
     if rest.isEmpty, next.isEmpty {
@@ -530,7 +534,8 @@ enum Serving: Sendable {
     return .read(wants)
   }
 
-  /// Newer wants of a log replace older ones. One message may request several tips of a log.
+  /// Combines two lists of wants. Newer wants for a log replace older ones, but one message may request several tips
+  /// of one log.
   private static func adding(_ wants: [Want], to older: [Want]) -> [Want] {
     let logs = Set(wants.map(\.log))
     var tips: Set<ChangeSetID> = []
@@ -542,9 +547,9 @@ enum Serving: Sendable {
 /// Why a lane between two devices is closed.
 package enum LaneReason: Hashable, Sendable {
   case mine(GateReason)
-  /// The reason that the peer gave for its own side, or for refusing a question.
+  /// The reason that the peer gave for closing its own side, or for refusing a question.
   case theirs(ReasonCode)
-  /// By the statements held here, the peer is not premium, whatever it announces.
+  /// According to the statements held here, the peer does not have premium, whatever it announces.
   case peerNotPremium(GateReason)
 }
 

@@ -4,34 +4,33 @@ package import Replication
 import SQLite
 package import Wire
 
-// Causality: which set has seen which.
+// Causality: which sets a set has seen.
 //
-// A set names in its header only the newest sets of other logs that its author had folded since the previous set. The
-// table `dependencies` stores one row for each: branch B, at sequence s, declared that it had seen branch A up to t.
+// A set's header names only the newest sets from other logs that its author had folded since the previous set. The
+// table `dependencies` stores one row for each: branch B declares, at sequence s, that it has seen branch A up to t.
 //
 //     branch A    a1 ── a2 ── a3
 //                        ╲                 row: (branch B, dep_branch A, sequence 2, dep_sequence 2)
 //     branch B    b1 ── b2 ── b3
 //
-// Within one branch, every set has seen all sets before it. Across branches, the question “has b3 seen a2?” is one
-// lookup: the newest row (B, A) at or before sequence 3 names a2, so b3 covers a2 and does not cover a3, while b1,
-// without a row, covers neither. Two sets that don't cover each other are concurrent. Dependencies need not be
-// followed from set to set, because every author declares each log that has moved: what b2 learnt through a third log
-// is in B's own rows.
+// Within one branch, every set has seen all sets before it. Across branches, the question “has b3 seen a2?” takes one
+// lookup: the newest row (B, A) at or before sequence 3 names a2, so b3 covers a2 but not a3. b1 has no such row, so it
+// covers neither. Two sets that don't cover each other are concurrent. Dependencies need not be followed from set to
+// set, because every author declares each log that has moved: what b2 learnt through a third log is in B's own rows.
 //
-// Forks add two walks. Before the first set of a branch, the rows of its parent count too (`below`). And where the
-// *other* log has forked, a dependency on a set implies all its ancestors, which other branches may hold; `past` then
-// computes the newest seen sequence of every branch in one pass, so that any number of questions costs one walk.
+// Forks add two walks. Before a branch's first set, the rows of its parent count too (`below`). And if the *other* log
+// has forked, a dependency on a set implies all the set's ancestors, which other branches may hold. In that case `past`
+// computes the newest seen sequence of every branch in one pass, so that one walk answers any number of questions.
 //
-// Answers are cached in memory and never change while the store is open, except when a transaction is rolled back or
-// the logs are rebuilt and renumbered: then `forget` must run, or conflicts would be decided with another log's
-// answers.
+// Answers are cached in memory and stay valid while the store is open, except when a transaction is rolled back or the
+// logs are rebuilt and renumbered. In those cases `forget` must be called; otherwise conflicts would be decided with
+// answers about other sets.
 
 /// A stored set as the origin of writes: its stamp in the total order and its position in its log.
 package struct SetPosition: Sendable {
   package let origin: WriteOrigin
   package let log: LogKey
-  /// The store's number of the branch; a log without forks has one.
+  /// The number of the branch in this store. A log without forks has one branch.
   package let branch: Int64
   package let sequence: Int64
 
@@ -41,7 +40,7 @@ package struct SetPosition: Sendable {
     sequence: 0)
 }
 
-/// Tells which sets the author of a set had seen, from the dependencies that logs declare.
+/// Determines which sets the author of a set had seen, from the dependencies that logs declare.
 final class Causality {
   private struct Question: Hashable {
     let branch: Int64
@@ -80,7 +79,7 @@ final class Causality {
     places[place.origin.number] = place
   }
 
-  /// The position of the set with a number; 0 is the seed.
+  /// Returns the position of the set with a number; 0 stands for the seed.
   func place(_ number: Int64) throws -> SetPosition {
     if let known = places[number] { return known }
     if number == 0 { return .seed }
@@ -101,7 +100,7 @@ final class Causality {
 
   func origin(_ number: Int64) throws -> WriteOrigin { try place(number).origin }
 
-  /// Whether the causal past of one set includes another. Seeds are in every past.
+  /// Returns whether the causal past of one set includes another set. Seeds are in every past.
   func covers(_ later: Int64, _ earlier: Int64) throws -> Bool {
     if earlier == 0 || later == earlier { return true }
     if later == 0 { return false }
@@ -117,13 +116,13 @@ final class Causality {
     return seen >= before.sequence
   }
 
-  /// The sequence of the newest set of a branch in the past of a set; 0 if there is none.
+  /// Returns the sequence of a branch's newest set in the past of a given set; 0 if there is none.
   ///
-  /// The past of a set is what its own branch has declared up to it, combined with the past of the parent branch at
-  /// the fork. Each intermediate answer is cached, so later questions about sets further up the same path are cheap.
+  /// The past of a set is what its own branch has declared up to the set, plus the past of the parent branch at the
+  /// fork. Each intermediate answer is cached, so later queries along the same path are cheap.
   func newestSeen(_ branch: Int64, sequence: Int64, of other: Int64) throws -> Int64 {
     guard let log = logs[branch: other]?.log else { return 0 }
-    // Any declared branch of the log may descend from this one; one pass answers the question for all of them.
+    // Any declared branch of the log may descend from the queried one; one pass answers the question for all of them.
     if logs.branchCount(log) > 1 { return try past(branch, sequence: sequence)[other] ?? 0 }
     var steps: [Question] = []
     var seen: Int64 = 0
@@ -144,8 +143,8 @@ final class Causality {
     return seen
   }
 
-  /// For each branch, the sequence of the newest set in the past of a set, the set's own branch included. One pass
-  /// answers the question for any number of earlier writes.
+  /// Returns, for each branch, the sequence of its newest set in the past of a given set, including the set's own
+  /// branch. One pass answers the question for any number of earlier writes.
   func past(_ branch: Int64, sequence: Int64) throws -> [Int64: Int64] {
     let key = Question(branch: branch, sequence: sequence, about: branch)
     if let known = pasts[key] { return known }
@@ -160,7 +159,7 @@ final class Causality {
         // A dependency on a set implies all its ancestors in that log.
         logs.eachStretch(of: other, through: declared) { stretch in
           let last = Int64(bitPattern: stretch.last)
-          // If this stretch is covered already, so are its ancestors.
+          // If this stretch is already covered, its ancestors are too.
           guard newest[stretch.branch] ?? 0 < last else { return false }
           newest[stretch.branch] = last
           return true
@@ -173,14 +172,14 @@ final class Causality {
     return newest
   }
 
-  /// The same question for the parent branch, at the fork.
+  /// Returns the same question about the parent branch, at the fork; nil if there is no parent.
   private func below(_ question: Question) -> Question? {
     guard let branch = logs[branch: question.branch], let parent = branch.parent else { return nil }
     let last = min(question.sequence, Int64(bitPattern: branch.first) - 1)
     return Question(branch: parent, sequence: last, about: question.about)
   }
 
-  /// The newest sequence that a branch itself, without its parents, has declared of the only branch of a log.
+  /// Returns the newest sequence of an unforked log that a branch, excluding its parents, has declared as seen.
   private func declared(_ question: Question, in log: LogKey) throws -> Int64 {
     guard let branch = logs[branch: question.branch] else { return 0 }
     let last = min(question.sequence, Int64(bitPattern: branch.sequence))

@@ -6,39 +6,41 @@ import Wire
 
 // Cuts.
 //
-// A revocation or a log cut names, for a log, the *kept tips*: the sets up to which the log stays valid. One log may
-// have several cuts, each a set of tips. A cut is *in effect* once all of its tips are in store (at once, if it has
-// none). Three questions follow for every set of the log:
+// For each log that it ends, a revocation or a log cut names the *kept tips*: the sets up to which the log stays valid.
+// One log may have several cuts, each a set of tips. A cut is *in effect* once all of its tips are stored (at once, if
+// it has none). Each set of the log raises three questions:
 //
 // 1. Does it fold? Only if it is a tip, or an ancestor of a tip, of *every* cut in effect. If not, it is `held`.
-// 2. Does it stay in store? If it is a tip or an ancestor of a tip of *any* cut, so that every device can see how the
-//    tips are connected; while some tip is missing, everything stays, since any set may lead to that tip. The rest
-//    goes to quarantine (Store+Quarantine.swift).
-// 3. May it be a dependency? An excluded set counts as a satisfied dependency; neither its id nor its clock is
-//    checked.
+// 2. Does it stay stored? Only if it is a tip or an ancestor of a tip of *any* cut, so that every device can see how
+//    the tips are connected. While some tip is missing, all sets stay, because any of them may lead to that tip. Other
+//    sets are quarantined (Store+Quarantine.swift).
+// 3. May other sets depend on it? Yes. A dependency that a cut excludes counts as satisfied; neither its id nor its
+//    clock is checked.
 //
 //     branch A    1 ── 2 ── 3 ── 4 ── 5       cut P keeps 4;  cut Q keeps 3 and 4'
 //                       ╲
 //     branch B           3' ── 4' ── 5'
 //
-//     tips in store   in effect   folds      held              quarantined
+//     stored tips     in effect   folds      held              quarantined
 //     3, 4            P           1 2 3 4    5 3'              none yet: any new set may lead to 4'
 //     3, 4, 4'        P and Q     1 2 3      4 3' 4'           5 5'
 //
-// A cut's reach is, for each branch, the newest sequence that leads to one of its tips: P reaches A:4; Q reaches A:3
-// and B:4'. Per branch, the lowest reach bounds what folds (`newestAllowed`) and the highest bounds what is stored
-// (`newestKept`). The state must be a function of sets and cuts alone. So when a tip arrives after sets that it
-// excludes were folded (`foldsTooMuch`), the logs are rebuilt (Store+Cuts.swift) instead of being patched.
+// A cut's *reach* is, for each branch, the newest sequence that leads to one of the cut's tips. Above, P reaches A:4; Q
+// reaches A:3 and B:4'. In each branch, sets up to the lowest reach may be folded (`newestAllowed`), and sets up to the
+// highest reach stay stored (`newestKept`). The result must depend on the known sets and cuts alone, not on the order
+// in which they arrived. So when a tip arrives after sets that it excludes were folded (`foldsTooMuch`), the logs are
+// rebuilt (Store+Cuts.swift) instead of being patched.
 
-/// The cuts of one log, and which of their tips are in store.
+/// The cuts of one log, and which of their tips are stored.
 ///
-/// A cut takes effect with the last of its tips. Until then, it is unknown here which sets lead to that tip, and no
-/// set that was already visible may disappear: on a device without premium the tip may never arrive.
+/// A cut takes effect when the last of its tips arrives. Until then, this device can't tell which sets lead to the
+/// missing tip, and nothing that the user already sees may disappear: on a device without premium, the tip may never
+/// arrive.
 struct LogCuts {
   let cuts: Set<Set<ChangeSetID>>
-  /// The positions of the tips that are in store.
+  /// The positions of the tips that are stored.
   private(set) var places: [ChangeSetID: Position] = [:]
-  /// For each cut in effect, the newest sequence of every branch that leads to one of its tips; nil until it is
+  /// For each cut in effect, its reach: in every branch, the newest sequence that leads to one of its tips. Nil until
   /// computed.
   var reach: [[Int64: UInt64]]?
 
@@ -71,8 +73,8 @@ extension ChangeSetLogs {
 
   func excludes(dependency id: ChangeSetID, _ log: LogKey, _ sequence: UInt64) throws -> Bool {
     guard isCut(log) else { return false }
-    // A missing set can't be an ancestor of a stored tip; but before a cut is in effect, it may lead to a tip still
-    // to come.
+    // A missing set can't be an ancestor of a stored tip. But before a cut is in effect, the missing set may lead to a
+    // tip that has not arrived yet.
     guard let branch = try branch(of: id, log, sequence) else { return isEnded(log) }
     return sequence > newestAllowed(branch)
   }
@@ -82,7 +84,8 @@ extension ChangeSetLogs {
     return branch.foldedSequence >= newestAllowed(onTheWayTo: branch, sequence)
   }
 
-  /// The newest sequence that no cut excludes, among a set and its ancestors in its log; 0 if there is none.
+  /// Returns the newest sequence that no cut excludes, among a set and its ancestors in the same log; 0 if there is
+  /// none.
   private func newestAllowed(onTheWayTo branch: Branch, _ sequence: UInt64) -> UInt64 {
     var (next, last): (Branch?, UInt64) = (branch, sequence)
     while let branch = next {
@@ -94,7 +97,7 @@ extension ChangeSetLogs {
     return 0
   }
 
-  /// The cuts of a log; nil for a log without cuts.
+  /// Returns the cuts of a log; nil for a log without cuts.
   func cuts(of log: LogKey) -> LogCuts? {
     if let known = cuts[log] { return known }
     var found: LogCuts?
@@ -104,7 +107,7 @@ extension ChangeSetLogs {
         do {
           if let place = try place(of: tip, log) { found?.note(tip, at: place) }
         } catch {
-          // Ignoring the failure would make the log appear to lack the tip.
+          // If the failure were ignored, the tip would appear to be missing.
           noteFailure(error)
           return found
         }
@@ -131,8 +134,7 @@ extension ChangeSetLogs {
     cuts[log] = found
   }
 
-  /// Records a tolerated gap: a stored set depends on a set of this log that is not in store, because a cut excludes
-  /// it.
+  /// Records a tolerated gap: a stored set depends on a set of this log that is missing because a cut excludes it.
   func tolerateGap(_ log: LogKey) throws {
     let sql = "INSERT INTO excused(device, incarnation, lane) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING"
     try connection.with(sql) { row in
@@ -158,14 +160,15 @@ extension ChangeSetLogs {
 
   // MARK: What folds, what stays
 
-  /// The newest sequence of a branch that no cut in effect excludes; the one before its first set if there is none.
+  /// Returns the newest sequence of a branch that no cut in effect excludes. If all its sets are excluded, returns the
+  /// sequence before the first one.
   func newestAllowed(_ branch: Branch) -> UInt64 {
     guard isCut(branch.log) else { return branch.sequence }
     return reach(of: branch.log).map { $0[branch.number] ?? 0 }.min().map { max($0, branch.first - 1) }
       ?? branch.sequence
   }
 
-  /// The newest sequence of a branch that leads, or may lead, to a tip of any cut.
+  /// Returns the newest sequence of a branch that leads, or may lead, to a tip of any cut.
   func newestKept(_ branch: Branch) -> UInt64 {
     guard let found = cuts(of: branch.log), found.knowsAllTips else { return branch.sequence }
     return max(reach(of: branch.log).compactMap { $0[branch.number] }.max() ?? 0, branch.first - 1)
@@ -180,13 +183,15 @@ extension ChangeSetLogs {
     return reach
   }
 
-  /// For each branch, how far its sets lead to one of the tips: always a prefix of the branch.
+  /// Returns, for each branch, the newest sequence that leads to one of the tips. The sets that lead to a tip are
+  /// always the first ones of a branch.
   private func reach(to tips: [LogCuts.Position]) -> [Int64: UInt64] {
     var reach: [Int64: UInt64] = [:]
     for tip in tips {
       var next: Int64? = tip.branch
       var last = tip.sequence
-      // If an earlier tip's path reached at least as far here, it has already visited the rest of the way.
+      // If the path of an earlier tip reached the same sequence of this branch or a newer one, the rest of the path has
+      // already been visited.
       while let branch = next.flatMap({ self[branch: $0] }), reach[branch.number] ?? 0 < last {
         if last >= branch.first { reach[branch.number] = last }
         last = min(last, branch.first - 1)
@@ -196,7 +201,7 @@ extension ChangeSetLogs {
     return reach
   }
 
-  /// Marks waiting sets that a cut excludes as held, and held sets that the cuts now allow as waiting.
+  /// Marks parked sets as held if a cut excludes them, and held sets as parked if the cuts now allow them.
   func settle(_ logs: Set<LogKey>) throws {
     for log in logs.sorted() where isCut(log) {
       for branch in self[log] {
@@ -220,7 +225,7 @@ extension ChangeSetLogs {
     }
   }
 
-  /// Whether more of a log is folded than its cuts in effect allow, as a newly arrived tip may show.
+  /// Returns whether more of a log is folded than its cuts in effect allow. That can happen when a missing tip arrives.
   func foldsTooMuch(_ log: LogKey) -> Bool {
     isEnded(log) && self[log].contains { $0.foldedSequence > newestAllowed($0) }
   }

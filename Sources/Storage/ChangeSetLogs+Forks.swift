@@ -4,11 +4,11 @@ import Replication
 import SQLite
 import Wire
 
-/// The branches of a forked log, as a tree. A hostile device may fork a log at every set, so nothing that runs once
-/// per set may visit all branches.
+/// The branches of a forked log, as a tree. A hostile device may fork a log at every set, so code that runs once per
+/// set must not visit all branches.
 extension ChangeSetLogs {
-  /// The branch that holds a set, if there is one. A log that never forked has only one branch, which is returned
-  /// even if the set is not stored.
+  /// Returns the branch that holds a set; nil if none does. A log that never forked has only one branch, which is
+  /// returned even if the set is not stored.
   func branch(holding id: ChangeSetID, _ log: LogKey) throws -> Branch? {
     if branchCount(log) <= 1 { return self[log].first }
     if located[log] == nil { located[log] = try locate(log) }
@@ -28,7 +28,7 @@ extension ChangeSetLogs {
 
   // MARK: Down to the first set
 
-  /// The stretches of sets that lead from a branch back to the log's first set, newest first.
+  /// Returns the stretches that lead from a branch back to the log's first set, newest first.
   func path(_ number: Int64, through sequence: UInt64 = .max) -> [Stretch] {
     var stretches: [Stretch] = []
     eachStretch(of: number, through: sequence) { stretch in
@@ -52,7 +52,7 @@ extension ChangeSetLogs {
     }
   }
 
-  /// The part of a path that lies in one branch; nil if the path does not pass through it.
+  /// Returns the part of a path that lies in one branch; nil if the path does not pass through that branch.
   func stretch(_ number: Int64, through sequence: UInt64, on other: Int64) -> Stretch? {
     var next: Int64? = number
     var last = sequence
@@ -67,10 +67,11 @@ extension ChangeSetLogs {
     return nil
   }
 
-  /// The branches that the sets of a branch, without its parents, have declared as seen.
+  /// Returns the branches that a branch, excluding its parents, has declared as seen.
   func declaredBranches(_ number: Int64) throws -> [Int64] {
     var found: [Int64] = []
-    // Skips from one branch to the next, because a branch may have declared another one very often.
+    // Reads one row per declared branch and skips the others, because a branch may have declared the same one very
+    // often.
     let sql =
       "SELECT dep_branch FROM dependencies WHERE branch = ?1 AND dep_branch > ?2 ORDER BY dep_branch LIMIT 1"
     try connection.with(sql) { row in
@@ -89,8 +90,8 @@ extension ChangeSetLogs {
 
   // MARK: Up to the tips
 
-  /// Whether the newest folded set on the path lies in the branch itself, and no folded set of another branch
-  /// descends from it.
+  /// Returns whether a branch's newest folded set is a folded head of the log: it lies in the branch itself, and no
+  /// folded set of another branch descends from it.
   func isFoldedHead(_ branch: Branch) -> Bool {
     guard branch.foldedSequence >= branch.first else { return false }
     return !(children[branch.number] ?? []).contains { number in
@@ -99,7 +100,8 @@ extension ChangeSetLogs {
     }
   }
 
-  /// The branches whose path from tip to first set includes a set of a branch, that branch first.
+  /// Returns the branches whose path back to the first set includes a given set. The branch that holds the set comes
+  /// first.
   func branches(through number: Int64, _ sequence: UInt64) -> [Int64] {
     var found = [number]
     var rest = (children[number] ?? []).filter { self[branch: $0].map { $0.first > sequence } ?? false }

@@ -4,12 +4,12 @@ import Replication
 import SQLite
 import Wire
 
-/// The change sets by log: their tables, and in memory the state of each branch.
+/// The change sets by log: the tables that hold them, and an in-memory copy of each branch's state.
 ///
-/// A log has one branch as long as its author has not forked it. The set that arrived first stays in the existing
-/// branch; a set that arrived later for the same position starts a branch of its own, whose parent holds their common
-/// ancestors. So stores may differ in which branch is the parent; the paths from the tips to the first set are the
-/// same everywhere.
+/// A log has one branch until its author forks it. The set that arrives first for a position stays in the existing
+/// branch. A set that arrives later for the same position starts a new branch; its parent branch holds the common
+/// ancestors of both sets. Stores may therefore differ in which branch is the parent, but the paths from the tips to
+/// the first set are the same everywhere.
 final class ChangeSetLogs: LogIndex {
   let connection: Connection
   private let insertSet: Statement
@@ -22,19 +22,19 @@ final class ChangeSetLogs: LogIndex {
   private var byLog: [LogKey: [Int64]] = [:]
   /// The direct child branches of a branch.
   private(set) var children: [Int64: [Int64]] = [:]
-  /// The branch of each set, for forked logs that were asked for; see ChangeSetLogs+Forks.swift.
+  /// The branch of each set, for those forked logs that have been queried; see ChangeSetLogs+Forks.swift.
   var located: [LogKey: [ChangeSetID: Int64]] = [:]
-  /// The cuts of each log that was asked for; see ChangeSetLogs+Cuts.swift.
+  /// The cuts of each log that has been queried; see ChangeSetLogs+Cuts.swift.
   var cuts: [LogKey: LogCuts?] = [:]
-  /// The cuts of a log according to the circle's statements; nil for a log without cuts.
+  /// Returns the cuts that the circle's statements make in a log; nil for a log without cuts.
   var cutRule: (LogKey) -> Set<Set<ChangeSetID>>? = { _ in nil }
   private(set) var lastNumber: Int64 = 0
-  /// The heads of branches before they moved in this transaction; nil for a new branch.
+  /// The previous heads of the branches that have moved in this transaction; nil for a new branch.
   private var before: [Int64: LogHead?] = [:]
-  /// Heads that disappeared when all logs were emptied in this transaction.
+  /// The heads that existed before all logs were emptied in this transaction.
   private var retired: [LogHead] = []
 
-  /// A read error from a function that can't throw. Decisions based on it must not be committed.
+  /// A read error in a function that can't throw. Anything decided after the error must not be committed.
   private(set) var failure: (any Error)?
 
   /// In-memory state captured before a transaction, for rollback.
@@ -77,7 +77,7 @@ final class ChangeSetLogs: LogIndex {
     RollbackState(branches: branches, byLog: byLog, children: children, lastNumber: lastNumber)
   }
 
-  /// Restores the state before a transaction without reading the disk, which may be what failed.
+  /// Restores the state captured before a transaction. It does not read the disk, because the disk may be what failed.
   func restore(_ state: RollbackState) {
     (branches, byLog, children) = (state.branches, state.byLog, state.children)
     lastNumber = state.lastNumber
@@ -90,7 +90,7 @@ final class ChangeSetLogs: LogIndex {
 
   func noteFailure(_ error: any Error) { failure = error }
 
-  /// Throws the read error noted since the last call, if there is one.
+  /// Throws the read error noted since the last call, if there was one.
   func expectAllRead() throws {
     guard let failure else { return }
     self.failure = nil
@@ -142,7 +142,7 @@ final class ChangeSetLogs: LogIndex {
         folded: folded?.0, foldedSequence: folded?.1 ?? 0))
   }
 
-  /// The newest folded set below a sequence, on a path that continues in a child branch.
+  /// Returns the newest folded set below a sequence on the path through a parent branch; nil if there is none.
   private func foldedBelow(
     _ first: UInt64, onParent number: Int64
   ) throws -> (StoredPosition, UInt64)? {
@@ -179,7 +179,7 @@ final class ChangeSetLogs: LogIndex {
     if before[number] == nil { before.updateValue(branches[number]?.logHead, forKey: number) }
   }
 
-  /// Call before all logs are emptied and filled again in another order.
+  /// Records the current heads as gone. Call it before all logs are emptied and filled again in another order.
   func retireAll() {
     for branch in branches.values {
       if let head = before[branch.number] ?? branch.logHead { retired.append(head) }
@@ -187,8 +187,8 @@ final class ChangeSetLogs: LogIndex {
     before = [:]
   }
 
-  /// The heads that moved in this transaction, and those that they replaced. A forked log's heads in other branches
-  /// are in neither list.
+  /// Returns the heads that moved in this transaction, and the heads that they replaced. For a forked log, neither list
+  /// includes branches that did not move.
   func takeMoves() -> (moved: [LogHead], gone: [LogHead]) {
     let moved = before.keys.compactMap { branches[$0]?.logHead }
     let gone = retired + before.values.compactMap(\.self)
@@ -199,7 +199,7 @@ final class ChangeSetLogs: LogIndex {
 
   // MARK: Lookups
 
-  /// The branches of a log in the order of their numbers: one, unless it forked.
+  /// The branches of a log, ordered by number. There is only one unless the log has forked.
   subscript(log: LogKey) -> [Branch] { (byLog[log] ?? []).compactMap { branches[$0] } }
 
   subscript(branch number: Int64) -> Branch? { branches[number] }
@@ -207,13 +207,13 @@ final class ChangeSetLogs: LogIndex {
   /// Every log with a stored set.
   var all: [LogKey] { byLog.keys.sorted() }
 
-  /// The branches of a lane, sorted by log.
+  /// Returns the branches of a lane, sorted by log.
   func branches(_ lane: Lane) -> [Branch] {
     branches.values.filter { $0.log.lane == lane }
       .sorted { ($0.log, $0.number) < ($1.log, $1.number) }
   }
 
-  /// The number of branches of a log: one, unless it forked.
+  /// Returns the number of branches of a log: one, unless the log has forked.
   func branchCount(_ log: LogKey) -> Int { byLog[log]?.count ?? 0 }
 
   func stored(_ id: ChangeSetID, _ log: LogKey, _ sequence: UInt64) throws -> StoredPosition? {
@@ -223,7 +223,7 @@ final class ChangeSetLogs: LogIndex {
     return found
   }
 
-  /// The branch that holds a set.
+  /// Returns the branch that holds a set; nil if the set is not stored.
   func branch(of id: ChangeSetID, _ log: LogKey, _ sequence: UInt64) throws -> Branch? {
     try stored(id, log, sequence) == nil ? nil : branch(holding: id, log)
   }
@@ -240,21 +240,23 @@ final class ChangeSetLogs: LogIndex {
     return try select.step() ? try Self.position(select) : nil
   }
 
-  /// The number of another set with the same predecessor, if `set` has just started a branch; nil if there is none.
+  /// Returns the number of the set that competes with `set` for its position; nil unless `set` has just started a
+  /// branch.
   func sibling(of set: VerifiedChangeSet, at place: SetPosition) throws -> Int64? {
     guard let branch = branches[place.branch], branch.first == set.header.sequence else { return nil }
     return try sibling(of: branch)
   }
 
-  /// The number of a set at the same position as the first set of a branch; nil if the log does not fork there.
+  /// Returns the number of a set in another branch at the position of a branch's first set; nil if the log does not
+  /// fork there.
   func sibling(of branch: Branch) throws -> Int64? {
-    // The parent continues after the fork; otherwise the set would have been appended to the parent itself.
+    // The parent holds a set at that position; otherwise the set would have been appended to the parent itself.
     let other = branch.parent ?? byLog[branch.log]?.first
     guard let other, other != branch.number else { return nil }
     return try number(other, branch.first)
   }
 
-  /// The number of the set at a sequence of a branch.
+  /// Returns the number of the set at a sequence of a branch, excluding the branch's parents; nil if there is none.
   func number(_ branch: Int64, _ sequence: UInt64) throws -> Int64? {
     try connection.with("SELECT number FROM change_sets WHERE branch = ?1 AND sequence = ?2") { row in
       try row.bind(1, branch)
@@ -265,12 +267,12 @@ final class ChangeSetLogs: LogIndex {
 
   // MARK: Changes
 
-  /// Stores a set that was placed. Its dependencies must be stored already, or excluded.
+  /// Stores a set whose placement has been decided. Its dependencies must already be stored, or excluded by a cut.
   func append(_ set: VerifiedChangeSet, _ state: FoldState) throws -> SetPosition {
     try append(set.header, set.id, set.raw, state)
   }
 
-  /// As above, for a set whose bytes may be damaged.
+  /// Does the same for a set whose bytes may be damaged.
   func append(
     _ header: ChangeSetHeader, _ id: ChangeSetID, _ raw: RawChangeSet, _ state: FoldState
   ) throws -> SetPosition {
@@ -300,7 +302,7 @@ final class ChangeSetLogs: LogIndex {
       sequence: Int64(bitPattern: header.sequence))
   }
 
-  /// The branch whose last set is the predecessor of a set; otherwise a new one.
+  /// Returns the branch that ends with a set's predecessor, or creates a branch if the set starts one.
   private func branchEnding(before header: ChangeSetHeader, _ id: ChangeSetID) throws -> Branch {
     guard let previous = header.previous else { return try newBranch(for: header, id, on: nil) }
     guard let parent = try branch(of: previous, header.log, header.sequence - 1) else {
@@ -356,12 +358,12 @@ final class ChangeSetLogs: LogIndex {
   private func insertDependencies(_ header: ChangeSetHeader, branch: Int64) throws {
     for dependency in header.dependencies {
       let log = dependency.log(lane: header.log.lane)
-      // An excluded dependency is not in store. It never folds, so nothing will ask who has seen it.
+      // A dependency that a cut excludes is not stored. It never folds, so nothing will ask which sets have seen it.
       guard let other = try self.branch(of: dependency.id, log, dependency.sequence)?.number else {
         try tolerateGap(log)
         continue
       }
-      // A past never shrinks, even if an author names an older set again.
+      // A set has seen everything that its predecessors had seen, even if its author now declares an older set.
       let known = try declared(branch, through: header.sequence, of: other)
       try insertDependency.bind(1, branch)
       try insertDependency.bind(2, other)
@@ -371,7 +373,8 @@ final class ChangeSetLogs: LogIndex {
     }
   }
 
-  /// The newest sequence of another branch that the sets of a branch, without its parents, have declared; 0 if none.
+  /// Returns the newest sequence of another branch that this branch, excluding its parents, has declared as seen; 0 if
+  /// none.
   func declared(_ branch: Int64, through sequence: UInt64, of other: Int64) throws -> UInt64 {
     try newestDeclared.bind(1, branch)
     try newestDeclared.bind(2, other)
@@ -397,8 +400,8 @@ final class ChangeSetLogs: LogIndex {
     }
   }
 
-  /// Whether the predecessor and all dependencies of a parked set are folded, or excluded with all that remains of
-  /// their ancestors folded.
+  /// Returns whether a parked set can be folded: its predecessor is folded, and each dependency is either folded or
+  /// excluded by a cut. Below an excluded dependency, all sets that the cuts allow must be folded.
   func isReady(_ header: ChangeSetHeader) throws -> Bool {
     if let previous = header.previous {
       guard try isFolded(previous, header.log, header.sequence - 1) else { return false }

@@ -7,32 +7,32 @@ import Wire
 
 // Folding: applying change sets to the record tables.
 //
-// Sets arrive in causal order, but concurrent ones in any order, and every order must give the same tables. For each
-// cell that an entry writes, `Merge` compares the new write with the one that shows (*held*):
+// Sets arrive in causal order, but concurrent sets may arrive in any order, and every order must give the same tables.
+// For each cell that an entry writes, `Merge` compares the new write with the current winner (*held*):
 //
 //                         new stamp is higher           new stamp is lower
-//     new has seen held   new shows                     impossible: stamps ascend along causality (*)
-//     concurrent          new shows, held → sibling     held shows, new → sibling
+//     new has seen held   new wins                      impossible: stamps ascend along causality (*)
+//     concurrent          new wins, held → sibling      held wins, new → sibling
 //
-// In every case, siblings that the new write has seen are removed: it supersedes them. (*) Only a whole record, which
-// is ordered by rank and not by stamp, may rank below a write that it has seen; it then becomes a sibling that
-// *follows* the winner.
+// In every case, siblings that the new write has seen are removed, because the new write supersedes them. (*) The
+// exception is a whole record, which is ordered by rank instead of stamp. It may rank below a write that it has seen;
+// it then becomes a sibling that *follows* the winner.
 //
-// An example, one cell of one trip. Phone's set 8 and laptop's set 9 are concurrent, set 12 has seen both:
+// For example, take one cell of one trip. Phone's set 8 and laptop's set 9 are concurrent; set 12 has seen both:
 //
 //     fold 8    name = "Roma" (8)
 //     fold 9    name = "Rome" (9)        sibling: "Roma" (8)      9 has the higher stamp; a conflict
 //     fold 12   name = "Roma" (12)       no siblings              12 has seen 8 and 9; resolved
 //
-// Had 9 arrived before 8, the second state would be the same: 8 loses and becomes a sibling at once.
+// If 9 had arrived before 8, the second state would be the same: 8 would lose and become a sibling at once.
 //
-// A batch is one transaction. Per entry, the fold updates the row, its stamps, siblings, and the digest of its lane
-// (the old record's hash is subtracted, the new one added). At the end, `finish` updates what depends on several
-// records: hidden writes, counts, sums of trips. Most entries are inserts of new records and take a path of their own
-// (`insert`) that reads nothing.
+// A batch is one transaction. For each entry, the fold updates the row, its stamps, its siblings, and the digest of the
+// lane (it subtracts the old record's hash and adds the new one). At the end, `finish` updates the values that depend
+// on several records: hidden writes, counts, and sums of trips. Most entries insert new records. They take a separate
+// fast path (`insert`), which reads nothing.
 
-/// Applies change sets to the record tables. `Merge` decides who wins; nothing here depends on particular kinds, so
-/// unknown kinds fold as well.
+/// Applies change sets to the record tables. `Merge` decides which write wins. Nothing here depends on particular
+/// kinds, so records of unknown kinds are folded too.
 final class Fold {
   let causality: Causality
   let digests: Digests
@@ -44,7 +44,8 @@ final class Fold {
   var dayIndex: DayIndex
   private var tables: [KindNumber: RecordTable] = [:]
   private var hashInput = RecordDigestInput()
-  /// The stamps packed by the latest fast insert; the next one usually has the same fields.
+  /// The stamps packed by the latest fast insert. They are reused if the next insert comes from the same set and has
+  /// the same fields, as is usual.
   private var packed: (number: Int64, fields: [FieldNumber], stamps: [UInt8]) = (0, [], [])
 
   init(_ connection: Connection, _ logs: ChangeSetLogs) throws {
@@ -69,7 +70,7 @@ final class Fold {
     RollbackState(digests: digests.rollbackState, aggregates: aggregates.rollbackState, dayIndex: dayIndex)
   }
 
-  /// Restores the state before a transaction without reading the disk, which may be what failed.
+  /// Restores the state captured before a transaction. It does not read the disk, because the disk may be what failed.
   func restore(_ state: RollbackState) {
     causality.forget()
     packed = (0, [], [])
@@ -99,7 +100,7 @@ final class Fold {
   /// The number of sets folded since the store was opened.
   private(set) var foldedSets = 0
 
-  /// Folds a set. All its ancestors must be folded already, except excluded ones.
+  /// Folds a set. All its ancestors must already be folded, except those that a cut excludes.
   func fold(_ set: VerifiedChangeSet, at place: SetPosition, into report: inout CommitReport) throws {
     foldedSets += 1
     causality.remember(place)
@@ -109,7 +110,7 @@ final class Fold {
     report.folded(set)
   }
 
-  /// Updates what is derived from several records; call it once, at the end of a batch.
+  /// Updates the values that are derived from several records. Call it once, at the end of a batch.
   func finish(_ report: inout CommitReport) throws {
     try aggregates.finish(self, &report)
     try digests.save()
@@ -132,8 +133,8 @@ final class Fold {
 
   // MARK: New records
 
-  /// The fast path: inserts a record without reading anything. Returns false, with nothing done, if the record exists
-  /// or anything about it is unusual.
+  /// Inserts a record without reading anything (the fast path). Returns false without changing anything if the record
+  /// exists or is unusual in any way.
   private func insert(_ entry: Entry, in body: ChangeSetBody, at origin: WriteOrigin) throws -> Bool {
     let table = try table(entry.key.kind)
     guard let kind = table.kind, entry.key != FixedRecords.none else { return false }
@@ -206,7 +207,7 @@ final class Fold {
     try siblings.note(key, field, after, winner: row.content(field))
   }
 
-  /// Whether a write has seen the one that shows; false if none does.
+  /// Returns whether a write has seen the current winner; false if the cell has no winner yet.
   private func covers(_ place: SetPosition, _ held: WriteOrigin?) throws -> Bool {
     try held.map { try causality.covers(place.origin.number, $0.number) } ?? false
   }
@@ -276,7 +277,7 @@ final class Fold {
     aggregates.changed(key, table.kind, from: old, to: row)
   }
 
-  /// A record's contribution to the digest of its lane. A whole record counts as one cell.
+  /// Returns a record's contribution to the digest of its lane. A whole record counts as one cell.
   func hash(_ key: RecordKey, _ stamps: Stamps) throws -> Bytes32 {
     hashInput.begin(key)
     let isWhole = key.kind.mergeClass == .wholeRecord
@@ -286,7 +287,7 @@ final class Fold {
     return hashInput.hash
   }
 
-  /// The sets whose writes a record holds, as winners or siblings, without deletes.
+  /// Returns the sets whose writes a record holds, as winners or siblings. Deletes are left out.
   func writes(of key: RecordKey, _ row: StoredRow) throws -> [WriteOrigin] {
     var numbers = Set(row.stamps.cells.filter { $0.field != Fields.life || row.life == true }.map(\.number))
     numbers.formUnion(try siblings.writers(of: key))

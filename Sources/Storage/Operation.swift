@@ -5,7 +5,7 @@ package import Replication
 import SQLite
 package import Wire
 
-/// The name of an operation. It includes the author, because another device may have used the same id.
+/// Identifies an operation. The author is part of the key because two devices may use the same id.
 package struct OperationKey: Hashable, Sendable {
   package let id: OperationID
   package let device: DeviceKey
@@ -16,23 +16,23 @@ package struct OperationKey: Hashable, Sendable {
   }
 }
 
-/// An operation, as far as it is folded: what a person did in one command, import or undo.
+/// What a person did in one command, import or undo. Only its folded sets are included.
 package struct Operation: Sendable {
   package let key: OperationKey
   package let verb: String
-  /// The operation that this one undoes, if it does.
+  /// The operation that this one undoes; nil if it undoes none.
   package let target: OperationID?
-  /// Its sets of both lanes in causal order; never empty.
+  /// Its sets in both lanes, in causal order; never empty.
   package let sets: [SetPosition]
 
-  /// The clock of its earliest set.
+  /// The clock of the operation's earliest set.
   package var clock: Clock { sets.map(\.origin.stamp.clock).min() ?? .zero }
   package var numbers: Set<Int64> { Set(sets.map(\.origin.number)) }
   package static let undoVerb = "undo"
 }
 
 extension Store {
-  /// Folded operations, newest first.
+  /// Returns folded operations, newest first: those of one device, or of all devices if `device` is nil.
   package func operations(of device: DeviceKey? = nil, limit: Int) throws -> [Operation] {
     var walk = OperationWalk(self, of: device)
     var found: [Operation] = []
@@ -40,7 +40,8 @@ extension Store {
     return found
   }
 
-  /// The operation of the newest folded set before a position.
+  /// Returns the operation of the newest folded set before a position, together with that set's position; nil if there
+  /// is none.
   fileprivate func operation(
     of device: DeviceKey?, before position: (clock: Int64, number: Int64)
   ) throws -> ((clock: Int64, number: Int64), OperationKey)? {
@@ -59,7 +60,7 @@ extension Store {
     }
   }
 
-  /// Returns an operation; nil if none of its sets is folded and readable.
+  /// Returns an operation; nil if it has no set that is folded and undamaged.
   package func operation(_ key: OperationKey) throws -> Operation? {
     let sql = """
       SELECT c.number FROM change_sets c JOIN branches b ON b.branch = c.branch
@@ -72,7 +73,8 @@ extension Store {
       while try row.step() { numbers.append(row.integer(0)) }
       return numbers
     }
-    // Any of its sets tells the verb; an operation without an intact set is not reported.
+    // Every set of an operation contains the verb, so the first intact one is enough. An operation without an intact
+    // set is not reported.
     for number in numbers {
       guard let body = try intactSet(cached: number)?.body else { continue }
       return Operation(
@@ -81,7 +83,7 @@ extension Store {
     return nil
   }
 
-  /// Whether sets of an operation are stored, even if they are parked.
+  /// Returns whether any set of an operation is stored, even if it is parked.
   package func isWritten(_ key: OperationKey) throws -> Bool {
     let sql = """
       SELECT 1 FROM change_sets c JOIN branches b ON b.branch = c.branch
@@ -94,7 +96,7 @@ extension Store {
     }
   }
 
-  /// The operation that a folded set belongs to.
+  /// Returns the operation that a stored set belongs to.
   package func operationKey(of place: SetPosition) throws -> OperationKey {
     let sql = "SELECT operation FROM change_sets WHERE number = ?1"
     return try connection.with(sql) { row in
@@ -106,12 +108,12 @@ extension Store {
     }
   }
 
-  /// The folded operations with an id: one, unless another device has used the id as well.
+  /// Returns the folded operations with an id. There is only one unless another device has used the same id.
   package func operations(named id: OperationID) throws -> [Operation] {
     try operations(prefix: id.description, limit: Limits.devicesMax)
   }
 
-  /// Folded operations whose id begins with some hexadecimal digits, sorted by id; at most `limit`.
+  /// Returns the folded operations whose id begins with the given hexadecimal digits, sorted by id; at most `limit`.
   package func operations(prefix: String, limit: Int) throws -> [Operation] {
     guard let (first, last) = Select.range(prefix) else { return [] }
     let sql = """
@@ -129,7 +131,7 @@ extension Store {
     return try keys.compactMap(operation)
   }
 
-  /// The operations that undo an operation: their target is its id.
+  /// Returns the operations that undo an operation.
   package func undos(of operation: OperationID) throws -> [Operation] {
     let sql = "SELECT operation, device FROM undos WHERE target = ?1 ORDER BY operation, device"
     let keys = try connection.with(sql) { row in
@@ -159,14 +161,14 @@ extension Store {
     }
   }
 
-  /// The records that some sets write to, sorted.
+  /// Returns the records that the given sets write to, sorted.
   package func records(touchedBy sets: [SetPosition]) throws -> [RecordKey] {
     var records: Set<RecordKey> = []
     try forEachEntry(of: sets) { entry, _, _ in records.insert(entry.key) }
     return records.sorted()
   }
 
-  /// The folded sets of a lane beyond the given sequence of each log, in causal order.
+  /// Returns the folded sets of a lane that lie beyond a given sequence in their log, in causal order.
   package func sets(_ lane: Lane, outside cut: [LogKey: UInt64]) throws -> [SetPosition] {
     var places: [SetPosition] = []
     let sql = """
@@ -182,23 +184,23 @@ extension Store {
     return places.sorted { $0.origin.number < $1.origin.number }
   }
 
-  /// Whether the causal past of one folded set includes another.
+  /// Returns whether the causal past of one folded set includes another folded set.
   package func covers(_ later: SetPosition, _ earlier: SetPosition) throws -> Bool {
     try fold.causality.covers(later.origin.number, earlier.origin.number)
   }
 
-  /// Like `intactSet(_:)`, but keeps the decoded set for further questions.
+  /// Does the same as `intactSet(_:)`, but keeps the decoded set in a cache for later queries.
   func intactSet(cached number: Int64) throws -> VerifiedChangeSet? {
     do { return try cachedSet(number) } catch StoreError.damagedSet { return nil }
   }
 
-  /// The sequence of the newest set of a branch in the causal past of a folded set; 0 if none.
+  /// Returns the sequence of a branch's newest set in the causal past of a folded set; 0 if there is none.
   package func newestSeen(by place: SetPosition, of branch: Int64) throws -> Int64 {
     place.branch == branch
       ? place.sequence : try fold.causality.newestSeen(place.branch, sequence: place.sequence, of: branch)
   }
 
-  /// Returns a stored set and keeps it decoded for further questions.
+  /// Returns a stored set and keeps the decoded set in a cache for later queries.
   func cachedSet(_ number: Int64) throws -> VerifiedChangeSet {
     if let known = setCache.sets[number] { return known }
     let set = try storedSet(number)
@@ -207,7 +209,7 @@ extension Store {
   }
 }
 
-/// Iterates over folded operations, newest first: of one device, or of all.
+/// Iterates over the folded operations of one device, or of all devices, newest first.
 package struct OperationWalk {
   private let store: Store
   private let device: DeviceKey?
@@ -218,7 +220,7 @@ package struct OperationWalk {
     (self.store, self.device) = (store, device)
   }
 
-  /// The next one; nil at the end.
+  /// Returns the next operation; nil at the end.
   package mutating func next() throws -> Operation? {
     while let (next, key) = try store.operation(of: device, before: position) {
       position = next
@@ -229,7 +231,7 @@ package struct OperationWalk {
   }
 }
 
-/// A cache of decoded sets: questions about an import ask for the same few sets for each of its records.
+/// A cache of decoded sets. Queries about an import need the same few sets for each of its records.
 struct SetCache {
   private(set) var sets: [Int64: VerifiedChangeSet] = [:]
   private var bytes = 0

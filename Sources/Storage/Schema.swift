@@ -3,11 +3,11 @@
 import Records
 import Replication
 
-/// The tables of the store, as numbered migrations. A migration never changes once it is released.
+/// The tables of the store, as numbered migrations. Once released, a migration must never change.
 enum Schema {
   static let version: Int64 = 4
 
-  /// The migration from the preceding version to this one.
+  /// Returns the migration from the preceding version to the given one.
   static func migration(to version: Int64) -> String {
     switch version {
     case 1: first
@@ -39,14 +39,14 @@ enum Schema {
     ) WITHOUT ROWID;
     """
 
-  /// For the history, which looks up operations by id and by time.
+  /// Indexes for the history, which looks up operations by id and by time.
   private static let second = """
     CREATE INDEX change_sets_by_operation ON change_sets(operation);
     CREATE INDEX change_sets_by_clock ON change_sets(clock, number);
     """
 
-  /// `set_aside` holds quarantined sets, see Store+Quarantine.swift. `excused` holds tolerated gaps: logs of which
-  /// stored sets have seen a set that a cut keeps out.
+  /// `set_aside` holds quarantined sets; see Store+Quarantine.swift. `excused` holds tolerated gaps: logs from which
+  /// stored sets have seen a set that is missing here because a cut excludes it.
   private static let third = """
     CREATE TABLE set_aside(
       id BLOB PRIMARY KEY NOT NULL, clock INTEGER NOT NULL, header BLOB NOT NULL, signature BLOB NOT NULL,
@@ -58,12 +58,13 @@ enum Schema {
     ) WITHOUT ROWID;
     """
 
-  /// For the question which parked set is due first, which is asked after each commit, however many there are.
+  /// An index to find the parked set that is due first. The query runs after each commit and must stay fast however
+  /// many sets are parked.
   private static let fourth = """
     CREATE INDEX change_sets_parked_by_clock ON change_sets(clock) WHERE folded = 0;
     """
 
-  /// The tables and views that folding the log fills.
+  /// The tables and views that are filled by folding the log.
   static var derived: String {
     derivedTables + Registry.kinds.map { table($0) + Views.sql($0) }.joined()
   }
@@ -111,7 +112,7 @@ enum Schema {
 
     """
 
-  /// The table of a kind and the indexes that its lists need.
+  /// Returns the table of a kind and the indexes needed to list its records.
   private static func table(_ kind: Kind) -> String {
     let columns = kind.fields.flatMap(\.columns).map { "\($0.name) \($0.type.rawValue)" }
     var sql = """
@@ -128,7 +129,8 @@ enum Schema {
     return sql
   }
 
-  /// The index for finding the children of a record; for habit entries, sorted by day.
+  /// Returns the index that finds the children of a record; nil for a kind without a parent. Habit entries are also
+  /// sorted by day.
   static func parentIndex(_ kind: Kind) -> (name: String, sql: String)? {
     guard let parent = kind.parentColumns else { return nil }
     let name = "\(kind.table)_by_parent"
@@ -136,10 +138,10 @@ enum Schema {
     return (name, "CREATE INDEX \(name) ON \(kind.table)(\(parent.id)\(time));\n")
   }
 
-  /// Changes whenever the derived tables, or what the fold writes into them, would change; the log is then folded
-  /// again.
+  /// A text that differs whenever the derived tables, or what the fold writes into them, would differ. If it has
+  /// changed, the log is folded again.
   static var fingerprint: String { "fold \(foldVersion)\n" + derived }
 
-  /// Must be raised when the fold derives something else from the same log.
+  /// The version of the fold. Increase it when the fold derives a different result from the same log.
   private static let foldVersion = 3
 }

@@ -5,9 +5,9 @@ import SQLite
 package import Wire
 
 extension Store {
-  /// Stores the sets that can be placed, and folds those that are due, in one transaction.
+  /// Stores the sets that can be placed and folds those whose clock is not beyond the horizon, in one transaction.
   ///
-  /// Sets that depend on each other must be given in causal order.
+  /// Sets must be given in causal order, each after the sets that it depends on.
   ///
   /// - Parameters:
   ///   - horizon: the clock up to which sets fold now; later ones are parked.
@@ -42,7 +42,8 @@ extension Store {
         placed.append(set.id)
         if folds { try fold.fold(set, at: place, into: &report) }
       }
-      // Also folds sets that had seen other branches, which a newly arrived kept tip may show to be excluded.
+      // A kept tip that has just arrived may show that a dependency is excluded; sets that waited for that dependency
+      // fold now too.
       if moved.contains(where: logs.isCut) {
         try logs.settle(moved)
         try foldWaiting(horizon, &report, &moved)
@@ -53,7 +54,7 @@ extension Store {
       if try moved.contains(where: { hasUnkept($0) || logs.foldsTooMuch($0) }) || areAncestors(placed)
         || showsWhatWasSeen(placed, of: moved) || report.repaired.contains(where: \.isUnfolded)
       {
-        // Placements, forks and repairs are known only from this batch; the rebuild reports everything else.
+        // The rebuild reports everything except placements, forks and repairs; those are taken from this batch.
         let before = report
         report = try rebuildLogs(horizon)
         try noteAppliedCuts()
@@ -68,7 +69,7 @@ extension Store {
     }
   }
 
-  /// Folds the parked sets that are due, in one transaction.
+  /// Folds the parked sets whose clock is not beyond the horizon, in one transaction.
   package func foldParked(
     horizon: Clock, noting: (CommitReport) throws -> Void = { _ in }
   ) throws -> CommitReport {
@@ -82,7 +83,7 @@ extension Store {
     }
   }
 
-  /// - Parameter early: parked sets that fold regardless of their clock.
+  /// Folds the parked sets that are due and whose ancestors are folded.
   func foldWaiting(
     _ horizon: Clock, and early: [Int64] = [], _ report: inout CommitReport, _ moved: inout Set<LogKey>
   ) throws {
@@ -97,14 +98,14 @@ extension Store {
       if let set {
         try fold.fold(set, at: place, into: &report)
       } else {
-        // Sets that depend on it fold nevertheless.
+        // Sets that depend on a damaged set are folded nevertheless.
         try noteDamaged(number, isUnfolded: true)
       }
       moved.insert(place.log)
     }
   }
 
-  /// Two sets at the fork of each forked log, except for logs whose fork is known.
+  /// Returns two sets at the same position for each forked log, except for logs whose fork is already known.
   package func forks(but known: Set<LogKey>) throws -> [Fork] {
     try logs.all.filter { logs.branchCount($0) > 1 && !known.contains($0) }.compactMap { log in
       for branch in logs[log].reversed() {
@@ -118,7 +119,7 @@ extension Store {
     }
   }
 
-  /// The authors of parked sets.
+  /// Returns the authors of parked sets.
   package func parkedAuthors() throws -> [DeviceKey] {
     let sql = """
       SELECT DISTINCT b.device FROM change_sets c JOIN branches b ON b.branch = c.branch
@@ -141,7 +142,7 @@ extension Store {
 
   /// Reads a stored set.
   ///
-  /// - Throws: `StoreError.damagedSet` if it no longer matches what was verified when it was received. The damage is
+  /// - Throws: `StoreError.damagedSet` if its bytes have changed since the set was verified on receipt. The damage is
   ///   remembered.
   func storedSet(_ number: Int64) throws -> VerifiedChangeSet {
     do {
@@ -168,15 +169,15 @@ extension Store {
 
   // MARK: Heads and counts
 
-  /// The heads of a lane, sorted by log, one for each branch.
+  /// Returns the heads of a lane, one for each branch, sorted by log.
   package func heads(_ lane: Lane) -> [LogHead] { Heads(logs.branches(lane).map(\.logHead)).sorted }
 
   package func digest(_ lane: Lane) -> Digest { fold.digests[lane] }
 
-  /// The digest as 256 sums, by the first byte of the record id.
+  /// Returns the digest of a lane as 256 sums, one for each first byte of a record id.
   package func digestBuckets(_ lane: Lane) -> [Digest] { fold.digests.buckets(lane) }
 
-  /// The number of stored change sets of a lane, parked ones included.
+  /// Returns the number of stored change sets of a lane, including parked ones.
   package func changeSetCount(_ lane: Lane) -> UInt64 {
     logs.branches(lane).reduce(0) { $0 + $1.count }
   }
@@ -191,7 +192,8 @@ extension Store {
     }
   }
 
-  /// The position from which the next set of one of our own logs continues.
+  /// Returns the position from which one of our own logs continues: its head, the clock that the next set must exceed,
+  /// and the sets of other logs to declare as seen.
   package func authorPosition(circle: CircleID, log: LogKey) throws -> AuthorPosition {
     let own = logs[log].first
     var position = AuthorPosition(

@@ -13,10 +13,10 @@ package struct StoredChangeSet: Sendable {
 }
 
 extension Store {
-  /// The tips of a peer that are not stored here, except those known to be excluded by cuts.
+  /// Returns those of a peer's tips that are not stored here, except tips that a cut is known to exclude.
   ///
-  /// While a kept tip is missing, any set of its log may lead to it. If such sets were not requested, a device with
-  /// some of them and one with none would never converge.
+  /// While a kept tip is missing, any set of its log may lead to that tip, so such sets must be requested. Otherwise a
+  /// device that has some of them and a device that has none would never converge.
   package func lacking(_ tips: [LogHead]) throws -> [LogHead] {
     let lacking = try tips.filter {
       try logs.branch(of: $0.id, $0.log, $0.sequence) == nil && !logs.excludes(new: $0.id, $0.log)
@@ -25,10 +25,11 @@ extension Store {
     return lacking
   }
 
-  /// Reads the sets that a peer wants, in causal order and up to the given limits, and returns the wants that remain.
+  /// Reads the sets that a peer wants, in causal order and up to the given limits. Also returns the wants that remain
+  /// unread.
   ///
-  /// At least one set is read if there is one. Wants for sets that are not stored are dropped. Where several wants of
-  /// one log overlap, the common part is read once.
+  /// At least one set is read if any wanted set is stored. Wants for sets that are not stored are dropped. Where
+  /// several wants overlap in one log, the shared part is read only once.
   package func read(
     _ lane: Lane, _ wants: [Want], bytesMax: Int, setsMax: Int
   ) throws -> (sets: [StoredChangeSet], rest: [Want]) {
@@ -41,7 +42,7 @@ extension Store {
     var sets: [StoredChangeSet] = []
     var bytes = 0
     while sets.count < setsMax, bytes < bytesMax, var cursor = cursors.popLast() {
-      // Everything up to the number at which another branch continues can be read from this one.
+      // Sets are read from this branch up to the number at which the next branch continues.
       try read(
         &cursor, below: cursors.last?.number ?? .max, setsMax: setsMax, bytesMax: bytesMax, &sets, &bytes)
       unread[cursor.branch] = cursor.next
@@ -59,7 +60,7 @@ extension Store {
     let branch: Int64
   }
 
-  /// The range to read of one branch, and the position in it.
+  /// The range to read from one branch, and the position reached in it.
   private struct ReadCursor {
     let branch: Int64
     let log: LogKey
@@ -69,7 +70,7 @@ extension Store {
     var number: Int64 = 0
   }
 
-  /// The index at which to insert a cursor among others, sorted by number, descending.
+  /// Returns the index at which to insert a cursor so that cursors stay sorted by number, descending.
   private func place(of number: Int64, in cursors: [ReadCursor]) -> Int {
     var (low, high) = (0, cursors.count)
     while low < high {
@@ -86,10 +87,11 @@ extension Store {
     return ServedWant(want: want, branch: branch.number)
   }
 
-  /// The stretches that lead to the tips of some wants, without overlap.
+  /// Returns one cursor per branch. Together, they cover the wanted sets without overlap.
   private func readCursors(_ wants: [ServedWant]) throws -> [ReadCursor] {
     var found: [Int64: ReadCursor] = [:]
-    // A branch that an earlier want has visited needs no second walk: that want began at or before this one.
+    // If an earlier want has already visited a branch, the path need not be followed further: wants are sorted, so the
+    // earlier want began at the same sequence or before.
     for served in wants.sorted(by: { $0.want.from < $1.want.from }) {
       let want = served.want
       logs.eachStretch(of: served.branch, through: want.through) { stretch in
@@ -112,7 +114,7 @@ extension Store {
     }
   }
 
-  /// The unread part of a want; nil if all was read.
+  /// Returns the unread part of a want; nil if everything was read.
   private func rest(of served: ServedWant, _ unread: [Int64: UInt64]) -> Want? {
     let want = served.want
     var next: UInt64?
@@ -143,8 +145,8 @@ extension Store {
         guard cursor.number < end, sets.count < setsMax, bytes < bytesMax else { return }
         guard let id = ChangeSetID(bytes: row.bytes(1)) else { throw StoreError.damaged("bad change set id") }
         let raw = RawChangeSet(header: row.bytes(2), signature: row.bytes(3), body: row.bytes(4))
-        // The peer would take altered bytes for an attack by this device. The sets that follow could not be placed
-        // there either, so the peer must ask another one.
+        // The peer would treat altered bytes as an attack by this device. It could not place the sets that follow
+        // either, so reading this log stops here and the peer must ask another device.
         guard raw.isIntact(as: id, sealed: seals[cursor.number]) else {
           try noteDamaged(cursor.number)
           cursor.next = cursor.last &+ 1
@@ -159,8 +161,8 @@ extension Store {
   }
 }
 
-/// The signatures of recently verified sets, by number. If a stored signature still matches, the set need not be
-/// verified again before it is sent; if not, it was altered and is not sent.
+/// Hashes of the signatures of recently verified sets, by set number. If a stored signature still matches its hash, the
+/// set need not be verified again before it is sent; if not, the set was altered and is not sent.
 struct Seals {
   private var byNumber: [Int64: Int] = [:]
 

@@ -7,29 +7,30 @@ package import Wire
 
 /// The store of one node: the log of change sets, the records folded from it, and the circle's statements.
 ///
-/// Synchronous, and owned by the node's actor; not thread-safe. Each modification is one transaction: when the call
-/// returns, it is durable; if it throws, nothing has changed.
+/// Synchronous, owned by the node's actor, and not thread-safe. Each modification is one transaction: once the call
+/// returns, the modification is durable; if the call throws, nothing has changed.
 package final class Store {
   let connection: Connection
   let logs: ChangeSetLogs
   let fold: Fold
-  /// The device that owns the store; its own sets are never parked. Nil where that makes no difference.
+  /// The device that owns the store; sets that it wrote are never parked. Nil if the store has no owner, as in
+  /// verification and some tests.
   package var device: DeviceKey?
-  /// The sequences that a branch has declared as seen; cached for the branch that asked last.
+  /// What the most recently queried branch has declared as seen: the newest sequence of each other branch. A cache.
   var declared: (branch: Int64, sequences: [Int64: Int64])?
-  /// Signatures of recently stored sets.
+  /// Hashes of the signatures of recently stored sets; see `Seals`.
   var seals = Seals()
-  /// Sets decoded for questions about the past.
+  /// A cache of decoded sets, for queries about earlier changes.
   var setCache = SetCache()
   /// The known damaged sets.
   var damage: DamagedSets
-  /// The missing ancestors of quarantined sets; nil until they are computed.
+  /// For each quarantined set, its missing ancestors; nil until they are computed.
   var lacking: [Set<ChangeSetID>]?
-  /// Held while the store is open; nil if the caller holds the lock, or there is no file on the machine's disk to
-  /// lock.
+  /// The lock on the store's file, held while the store is open. Nil if the caller holds the lock, or if the store is
+  /// not a file on the machine's disk.
   private let lock: StoreLock?
 
-  /// Opens a store, or creates it if there is none. No other process can open it meanwhile.
+  /// Opens a store, or creates one if none exists. While it is open, no other process can open it.
   ///
   /// - Parameters:
   ///   - refolds: whether to rebuild the tables that follow from the log, however damaged they are.
@@ -38,14 +39,14 @@ package final class Store {
     let lock = try isLocked ? nil : StoreLock(store: path)
     let connection = try Connection(.file(path))
     try connection.setUp()
-    // This must precede the first sync of the write-ahead log. SQLite syncs the directory together with that and
-    // ignores errors, and the system reports an error only once. A power loss could then take the write-ahead log
-    // with its name, and with it everything committed from now on.
+    // The directory must be synced before the first sync of the write-ahead log. In that first sync, SQLite also syncs
+    // the directory, but it ignores errors, and the system reports an error only once. A power loss could then remove
+    // the name of the write-ahead log, and with it everything committed from now on.
     try Directory.syncNames(ofDatabase: path)
     try self.init(connection, lock: lock, refolds: refolds)
   }
 
-  /// Opens a store, or creates it if there is none, on another file system than the machine's.
+  /// Opens a store on a virtual file system instead of the machine's, or creates one if none exists.
   package convenience init(on files: any VirtualFileSystem, path: String, refolds: Bool = false) throws {
     let connection = try Connection(on: files, path)
     try connection.setUp()
@@ -53,14 +54,14 @@ package final class Store {
     try self.init(connection, lock: nil, refolds: refolds)
   }
 
-  /// A store that exists only in this process, for tests and previews.
+  /// Creates a store that exists only in memory, for tests and previews.
   package static func inMemory() throws -> Store {
     let connection = try Connection(.memory)
     try connection.setUp()
     return try Store(connection, lock: nil)
   }
 
-  /// A temporary store in a file: fast, and not crash-safe.
+  /// Opens a temporary store in a file. It is fast, but not crash-safe.
   static func scratch(path: String) throws -> Store {
     let connection = try Connection(.file(path))
     try connection.setUpUnsafe()
@@ -72,7 +73,7 @@ package final class Store {
   ) throws {
     self.connection = connection
     self.lock = lock
-    // Anything that the store shows may be sent to other devices, so it must be durable first.
+    // Anything that can be read from the store may be sent to other devices, so it must be durable first.
     try connection.syncLog()
     let isCurrent = try Self.migrate(connection, refolds: refolds)
     logs = try ChangeSetLogs(connection)
@@ -83,7 +84,7 @@ package final class Store {
 
   // MARK: Schema
 
-  /// Migrates the tables to this version. Returns false if the records must be folded again.
+  /// Migrates the tables to this version. Returns false if the record tables must be rebuilt by folding the log again.
   private static func migrate(_ connection: Connection, refolds: Bool) throws -> Bool {
     try connection.transaction {
       try connection.execute(
@@ -95,7 +96,7 @@ package final class Store {
       for version in found..<Schema.version {
         try connection.execute(Schema.migration(to: version + 1))
       }
-      // A store of this version is opened without a write, so that opening works on a full disk too.
+      // A store that already has this version is opened without writing, so that it can be opened even on a full disk.
       if found < Schema.version { try setMeta("schema", .integer(Schema.version), connection) }
       guard found > 0 else {
         try Derived.create(connection)
@@ -107,7 +108,7 @@ package final class Store {
 
   // MARK: Transactions
 
-  /// Runs `body` as one transaction. If it throws, the in-memory state is restored as well.
+  /// Runs `body` as one transaction. If `body` throws, the database and the in-memory state are both rolled back.
   func atomically<Result>(_ body: () throws -> Result) throws -> Result {
     let (logsBefore, foldBefore, damageBefore) = (logs.rollbackState, fold.rollbackState, damage)
     do {
@@ -129,17 +130,17 @@ package final class Store {
   /// Runs several modifications as one transaction.
   package func atOnce(_ body: () throws -> Void) throws { try atomically(body) }
 
-  /// Counts how often stored change sets were removed or renumbered. Work in slices that remembers numbers must start
-  /// over when this has changed.
+  /// The number of times that stored change sets were removed or renumbered. Work that is done in slices and remembers
+  /// set numbers must start over when this number has changed.
   package private(set) var removals = 0
 
-  /// Changes whenever records may have changed.
+  /// A number that changes whenever records may have changed.
   package var recordsVersion: Int { fold.foldedSets &+ removals }
 
-  /// Call when the numbers of stored change sets are no longer valid.
+  /// Notes that stored change sets were removed or renumbered, so that remembered set numbers are no longer valid.
   func noteRemoval() { removals += 1 }
 
-  /// Clears the caches about sets and their past.
+  /// Clears all caches that refer to stored sets by number.
   func forgetPast() {
     noteRemoval()
     declared = nil
@@ -157,10 +158,10 @@ package final class Store {
     try checkpoint()
   }
 
-  /// Whether an index is dropped until the store is next idle.
+  /// Whether an index has been dropped and will be rebuilt when the store is next idle.
   package var lacksIndex: Bool { fold.dayIndex.isAway }
 
-  /// Moves the write-ahead log into the database.
+  /// Moves the content of the write-ahead log into the database file.
   ///
   /// - Parameter isShrinking: whether to truncate the write-ahead log too, unless someone is reading it.
   package func checkpoint(isShrinking: Bool = false) throws {
@@ -173,18 +174,18 @@ package final class Store {
     try connection.reserveLog(bytes)
   }
 
-  /// Makes everything that the store shows durable, after a failed sync.
+  /// After a failed sync, makes everything that can be read from the store durable.
   package func rewriteLog() throws { try connection.rewriteLog() }
 
-  /// From now on, closing the store writes nothing.
+  /// Leaves the write-ahead log as it is when the store is closed, so that closing writes nothing.
   package func leaveLogOnClose() { connection.leaveLogOnClose() }
 
   // MARK: Meta
 
-  /// A value of the node, by key.
+  /// Returns the value that the node stored under a key; nil if there is none.
   package func meta(_ key: String) throws -> [UInt8]? { try Self.metaBytes("node." + key, connection) }
 
-  /// Stores a value of the node under a key; nil deletes it.
+  /// Stores a value for the node under a key. A nil value deletes the key.
   package func setMeta(_ key: String, _ value: [UInt8]?) throws {
     guard let value else {
       try connection.with("DELETE FROM meta WHERE key = ?1") { row in
@@ -228,7 +229,7 @@ package final class Store {
 
   // MARK: Statements
 
-  /// The circle's signed statements as received, sorted by id.
+  /// Returns the circle's signed statements, byte for byte as received, sorted by id.
   package func statements() throws -> [[UInt8]] {
     try connection.with("SELECT bytes FROM statements ORDER BY id") { row in
       var result: [[UInt8]] = []
@@ -237,7 +238,7 @@ package final class Store {
     }
   }
 
-  /// Adds and removes statements in one transaction. Statements that exist already stay as they are.
+  /// Adds and removes statements in one transaction. Statements that are already stored stay unchanged.
   package func saveStatements(
     _ added: [(id: StatementID, bytes: [UInt8])], removed: [StatementID] = []
   ) throws {

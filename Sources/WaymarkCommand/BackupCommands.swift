@@ -79,8 +79,8 @@ extension RestoreBackup: TerminalCommand {
     if let text = answer.text { rendering.notes.paragraph(printable(text), .careful) }
     if let kept = answer.keptAt {
       rendering.notes.paragraph(
-        "The previous store is in \(printable(kept))"
-          + (answer.keptBackup != nil ? "; to go back to it, restore store.waymark from there." : "."))
+        "The previous store is in \(printable(kept))."
+          + (answer.keptBackup != nil ? " To return to it, restore the backup in that directory." : ""))
     }
     if answer.missing > 0 {
       rendering.notes.paragraph(

@@ -3,25 +3,25 @@ import Membership
 import Replication
 public import Wire
 
-/// A current member of the circle, or a revoked one.
+/// A member of the circle, or a revoked device.
 public struct CircleMember: Hashable, Sendable, Identifiable {
   /// The public key that identifies the device.
   public let device: DeviceKey
-  /// Its display name on this device.
+  /// The name under which this device shows it.
   public let name: String
   /// The role of the device.
   public let role: Role
-  /// Whether it is this device.
+  /// Whether the member is this device.
   public let isOwn: Bool
-  /// Whether it is revoked.
+  /// Whether the device is revoked.
   public let isRevoked: Bool
-  /// The device that admitted it; nil for the founder and for devices admitted with the root key.
+  /// The device that signed the admission; nil for the founder and for devices admitted with the root key.
   public let admittedBy: DeviceKey?
-  /// When it was last connected to this device.
+  /// When the device was last connected to this one; nil if it is not known to have been.
   public let lastSeen: Date?
-  /// The revocations of the device; empty for a member.
+  /// The revocations in effect against the device; empty for a member.
   public let revocations: [Revocation]
-  /// The members that are not known to have received its revocation.
+  /// The members that are not known to have received the device's revocation.
   public let notHeard: [DeviceReference]
 
   public var id: DeviceKey { device }
@@ -38,11 +38,11 @@ public struct CircleMember: Hashable, Sendable, Identifiable {
   public struct Revocation: Hashable, Sendable, Codable, Identifiable {
     /// The id of the signed statement.
     public let id: String
-    /// When it was signed, by the signer's clock.
+    /// When the revocation was signed, by the signer's clock.
     public let issued: Date
-    /// The key that signed it: a device's, or the circle's root key.
+    /// The key that signed the revocation: a device key, or the circle's root key.
     public let by: DeviceKey
-    /// The name of that device, or `the root key`.
+    /// The signing device's name, or `the root key`.
     public let byName: String
   }
 }
@@ -95,52 +95,52 @@ public struct RevocationSummary: Hashable, Sendable, Codable {
   public let isPreview: Bool
   /// Whether the devices have been revoked.
   public let isDone: Bool
-  /// The devices to revoke, or that were revoked.
+  /// The devices that were revoked or, in a preview, would be.
   public let revoked: [Target]
-  /// The requested devices that were revoked before.
+  /// The requested devices that had already been revoked.
   public let already: [Already]
-  /// The key that signs: this device's, or the circle's root key.
+  /// The key that signs the revocations: this device's key, or the circle's root key.
   public let by: DeviceKey
-  /// `this device` or `the root key`
+  /// The signer's name: `this device` or `the root key`.
   public let byName: String
   /// Warnings to show before confirmation.
   public let warnings: [String]
   /// The lines to show before confirmation: the devices, then the warnings.
   public let notes: [String]
-  /// Human-readable sentences: the question of a preview, or the result.
+  /// Human-readable sentences: in a preview, the question to confirm; otherwise the result.
   public let text: String
   /// The `waymark` command that shows more; nil in a preview.
   public let next: Step?
 
-  /// A device to revoke, or that was revoked.
+  /// A device that was revoked or, in a preview, would be.
   public struct Target: Hashable, Sendable, Codable {
     /// The public key that identifies the device.
     public let device: DeviceKey
     /// The name of the device.
     public let name: String
-    /// Its role until then.
+    /// The device's role before the revocation.
     public let role: CircleMember.Role
     /// The id of the statement that revokes it; nil in a preview.
     public let statement: String?
-    /// The number of its logs that are here and are kept.
+    /// The number of the device's logs that are stored here and kept.
     public let keptLogs: Int
-    /// The number of its change sets that are here and are kept.
+    /// The number of the device's change sets that are stored here and kept.
     public let changeSets: Int
-    /// The members that it invited, directly or not; they stay unless they are revoked too.
+    /// The members that the device invited, directly or indirectly; they stay members unless they are revoked too.
     public let invited: [DeviceReference]
-    /// The devices that it had revoked; they stay revoked unless that is undone.
+    /// The devices that the device had revoked; they stay revoked unless those revocations are undone.
     public let hadRevoked: [DeviceReference]
     /// The members that are not known to have received the revocation.
     public let notHeard: [DeviceReference]
   }
 
-  /// A device that was revoked before.
+  /// A requested device that had already been revoked.
   public struct Already: Hashable, Sendable, Codable {
     /// The public key that identifies the device.
     public let device: DeviceKey
     /// The name of the device.
     public let name: String
-    /// Its revocations.
+    /// The revocations in effect against the device.
     public let revocations: [CircleMember.Revocation]
   }
 
@@ -177,6 +177,6 @@ extension CircleMember.Role {
 }
 
 extension DeviceReference {
-  /// A reference by the name that the device has in the circle.
+  /// Creates a reference with the device's name in the circle.
   init(_ member: Member) { self.init(device: member.device, name: member.name) }
 }

@@ -15,7 +15,7 @@ public struct Invitation: Hashable, Sendable, Codable {
 }
 
 extension Node {
-  /// The devices of the circle, including this one, followed by revoked devices.
+  /// Returns the members of the circle, including this device, followed by revoked devices.
   public func members() throws -> [CircleMember] { try read(.members) }
 
   // MARK: Inviting
@@ -55,7 +55,8 @@ extension Node {
     return Invitation(ticket: ticket.line, expires: Date(milliseconds: ticket.expiry))
   }
 
-  /// Waits until a device has joined since this node's last invitation; nil if none does in time.
+  /// Waits until a device has joined since this node's last invitation, and returns that device; nil if none joins
+  /// within the timeout.
   public func joiner(within timeout: Duration) async throws -> DeviceReference? {
     try checkOpen()
     _ = try await wait(milliseconds: timeout.wholeMilliseconds) { $0.connections.lastJoined != nil }
@@ -105,15 +106,15 @@ extension Node {
     }
   }
 
-  /// Revokes devices permanently. Their changes that are on this device are kept; every device drops all their other
-  /// changes, past and future.
+  /// Revokes devices permanently. Those of their changes that this device holds are kept; every device drops all their
+  /// other changes, past and future.
   ///
   /// - Parameters:
   ///   - devices: other devices of the circle.
-  ///   - withInvited: whether to revoke the devices that they invited, too.
-  ///   - undoingRevocations: whether to readmit the devices that they had revoked.
-  ///   - rootKey: the file with the circle's root key; needed if this device is not an admin, or if no admin should be
-  ///     able to undo the revocation.
+  ///   - withInvited: whether to revoke the devices that `devices` invited, too.
+  ///   - undoingRevocations: whether to readmit the devices that `devices` had revoked.
+  ///   - rootKey: the file with the circle's root key; needed if this device is not an admin, or to make a revocation
+  ///     that no admin can undo.
   /// - Throws: `WaymarkError` with the code `not_admin`, `own_device` or `not_found`.
   @discardableResult
   public func revoke(

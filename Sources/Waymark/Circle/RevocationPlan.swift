@@ -10,11 +10,11 @@ struct RevocationPlan {
   struct Target {
     let member: Member
     let terms: RevocationTerms
-    /// The number of its change sets that are here and are kept.
+    /// The number of the device's change sets that are stored here and kept.
     let changeSets: UInt64
-    /// The members that it invited, directly or not.
+    /// The members that the device invited, directly or indirectly.
     let invited: [Member]
-    /// The devices that it has revoked.
+    /// The devices that the device has revoked.
     let revoked: [Member]
     let statement: Statement
 
@@ -32,7 +32,7 @@ struct RevocationPlan {
   let undoesRevocations: Bool
   let warnings: [String]
 
-  /// The question to confirm.
+  /// The question that the person has to confirm.
   var question: String {
     let names = targets.map(\.member.name).joined(separator: ", ")
     let count = targets.reduce(0) { $0 + $1.changeSets }
@@ -81,7 +81,7 @@ struct RevocationPlan {
 }
 
 extension RevocationPlan {
-  /// - Parameter isDone: whether the devices are revoked now.
+  /// - Parameter isDone: whether the devices have been revoked.
   func summary(isPreview: Bool, isDone: Bool, _ status: RevocationStatus) -> RevocationSummary {
     RevocationSummary(
       isPreview: isPreview, isDone: isDone,

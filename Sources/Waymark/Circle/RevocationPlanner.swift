@@ -5,14 +5,14 @@ import Replication
 import Sodium
 import Wire
 
-/// Plans a revocation from what this device knows; changes nothing.
+/// Plans a revocation from what this device knows, without changing anything.
 struct RevocationPlanner {
   let circle: Circle
   let device: DeviceKey
   let signing: SigningKey
   let names: DeviceNames
   let home: Home
-  /// The passphrase of a sealed root key.
+  /// The source of the passphrase, if the root key is sealed.
   let passphrases: PassphraseSource
   /// Why this device is not a member; nil for a member.
   let exclusion: NodeStatus.Notice?
@@ -22,7 +22,7 @@ struct RevocationPlanner {
   let heads: [LogHead]
   let now: Moment
 
-  /// - Throws: `WaymarkError` if a name matches no device or several, or this device can't sign a revocation.
+  /// - Throws: `WaymarkError` if a name matches no device or several, or if this device can't sign a revocation.
   func plan(_ request: RevocationRequest) throws -> RevocationPlan {
     var named: [Member] = []
     for name in request.devices {
@@ -49,8 +49,8 @@ struct RevocationPlanner {
       warnings: targets.flatMap { warnings($0, issuer: issuer) } + adminWarning(targets))
   }
 
-  /// Whether a device is already revoked. With the root key only a revocation by the root key counts: one by an admin
-  /// can then be replaced by one that no admin can undo.
+  /// Whether a device is already revoked. When the root key signs, only a revocation by the root key counts, so that
+  /// an admin's revocation can be replaced by one that no admin can undo.
   private func isRevoked(_ device: DeviceKey, byRoot: Bool) -> Bool {
     let revocations = circle.evaluation.revocations[device] ?? []
     return byRoot
@@ -84,7 +84,7 @@ struct RevocationPlanner {
     }
   }
 
-  /// The other members that have the device's signature in their certificate chain, sorted by name.
+  /// Returns the other members whose certificate chain contains a signature by the device, sorted by name.
   private func invited(by inviter: DeviceKey) -> [Member] {
     circle.evaluation.members.values.filter { member in
       member.device != inviter && member.device != device
@@ -94,7 +94,7 @@ struct RevocationPlanner {
 
   // MARK: Signing
 
-  /// Signs the revocations, with this device's key if it is authorized, else with the root key.
+  /// Signs the revocations with this device's key if this device may revoke, or else with the root key.
   private func signed(
     _ members: [Member], _ request: RevocationRequest
   ) throws -> (SigningKey, [RevocationPlan.Target]) {
@@ -125,7 +125,7 @@ struct RevocationPlanner {
       let (logs, changeSets) = heldLogs(of: member.device)
       let terms = RevocationTerms(
         device: member.device, kept: logs,
-        // If the target revoked this device, that is always undone.
+        // A revocation of this device by the target is always undone.
         reinstated: Set(isUndoing ? revoked.map(\.device) : []).union([device]))
       return RevocationPlan.Target(
         member: member, terms: terms, changeSets: changeSets, invited: invited(by: member.device),
@@ -134,7 +134,7 @@ struct RevocationPlanner {
     }
   }
 
-  /// The stored tips of a device's logs, longest log first, and the number of sets up to them.
+  /// Returns the stored tips of a device's logs, longest log first, and the number of change sets up to those tips.
   private func heldLogs(of device: DeviceKey) -> (logs: [KeptLog], changeSets: UInt64) {
     let heads = heads.filter { $0.log.device == device }
     let logs = Dictionary(grouping: heads, by: \.log).map { log, heads in
@@ -178,7 +178,8 @@ struct RevocationPlanner {
     return warnings + [syncWarning(target.member)]
   }
 
-  /// Warns that an admin that is at least as close to the root in its certificate chain can revoke this device in turn.
+  /// Returns a warning if the target is an admin at least as close to the root in its certificate chain as this
+  /// device, because such an admin can revoke this device in turn.
   private func rankWarning(_ target: Member, _ issuer: DeviceKey) -> String? {
     guard issuer == device, target.role == .admin,
       let own = circle.evaluation.known(device)?.chain.count, target.chain.count <= own

@@ -8,22 +8,23 @@ import Wire
 
 /// A request to revoke devices.
 package struct RevocationRequest: Sendable {
-  /// Names, or prefixes of ids.
+  /// The devices' names or id prefixes.
   package var devices: [String]
-  /// Whether to revoke the devices that they invited, too.
+  /// Whether to revoke the devices that `devices` invited, too.
   package var withInvited = false
-  /// Whether to readmit the devices that they had revoked.
+  /// Whether to readmit the devices that `devices` had revoked.
   package var undoesRevocations = false
-  /// The file with the circle's root key, which signs in place of this device.
+  /// The file with the circle's root key, which then signs in place of this device's key; nil to sign with this
+  /// device's key if it may revoke.
   package var rootKey: String?
   package var isPreview = false
   package var isConfirmed = false
-  /// The passphrase of a sealed root key.
+  /// The passphrase of the root key, if it is sealed.
   package var passphrase: Passphrase?
 
   package init(devices: [String]) { self.devices = devices }
 
-  /// A request by an app, which asks for confirmation itself.
+  /// Creates an app's request. It counts as confirmed, because apps ask for confirmation themselves.
   init(
     _ devices: [DeviceKey], _ withInvited: Bool, _ undoesRevocations: Bool, _ rootKey: URL?, isPreview: Bool
   ) {

@@ -10,7 +10,7 @@ import Wire
 struct RevocationStatus {
   let circle: Circle
   let device: DeviceKey
-  /// Whether the keys of this device are waiting to be admitted.
+  /// Whether this device's keys are waiting to be admitted.
   let isWaiting: Bool
   /// The members that are known to hold each revocation.
   let heard: [StatementID: Set<DeviceKey>]
@@ -42,7 +42,7 @@ struct RevocationStatus {
 
   // MARK: Members that have not received a revocation
 
-  /// The members that are not known to hold any of a device's revocations, sorted by name.
+  /// Returns the members that are not known to hold any of a device's revocations, sorted by name.
   func notHeard(of revoked: DeviceKey) -> [Member] {
     let revocations = circle.evaluation.revocations[revoked] ?? []
     guard !revocations.isEmpty, isMember else { return [] }
@@ -54,7 +54,7 @@ struct RevocationStatus {
     }.sorted { ($0.name, $0.device) < ($1.name, $1.device) }
   }
 
-  /// The effective revocations of a device.
+  /// Returns the revocations in effect against a device.
   func revocations(of device: DeviceKey) -> [CircleMember.Revocation] {
     (circle.evaluation.revocations[device] ?? []).map { counted in
       CircleMember.Revocation(
@@ -64,7 +64,7 @@ struct RevocationStatus {
     }
   }
 
-  /// A notice for each revoked device whose revocation has not reached all members.
+  /// The notices about revoked devices, one for each whose revocation has not reached all members.
   var unheardNotices: [NodeStatus.Notice] {
     circle.evaluation.revoked.values.sorted { ($0.name, $0.device) < ($1.name, $1.device) }.compactMap {
       revoked in
@@ -86,6 +86,6 @@ struct RevocationStatus {
 }
 
 extension Member {
-  /// The device in a JSON document.
+  /// The member's key and name as a JSON object.
   var reference: JSON { ["device": .string(device.description), "name": .string(name)] }
 }

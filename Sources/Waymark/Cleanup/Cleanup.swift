@@ -12,9 +12,9 @@ public struct CleanupSummary: Hashable, Sendable, Codable {
   public let deleted: Int
   /// The operation that deleted them, which can be undone; nil if nothing was deleted.
   public let operation: OperationID?
-  /// The path of the backup taken beforehand; nil if none was.
+  /// The path of the backup taken beforehand; nil if none was taken.
   public let backup: String?
-  /// The trips that were deleted, or that would be.
+  /// The trips that were deleted or, in a preview, would be.
   public let trips: [TestTrip]
 
   /// A trip that looks like a leftover of a test.
@@ -22,9 +22,9 @@ public struct CleanupSummary: Hashable, Sendable, Codable {
     public let id: UUID
     /// The name of the trip.
     public let name: String
-    /// The part of its name that matched.
+    /// The word or phrase in the trip's name that matched.
     public let mark: String
-    /// The number of lodgings, transportations and activities that belong to it.
+    /// The number of lodgings, transportations and activities that belong to the trip.
     public let items: Int
   }
 
@@ -37,18 +37,18 @@ public struct CleanupSummary: Hashable, Sendable, Codable {
   }
 }
 
-/// Finds and deletes trips that tests of the applications used to leave behind, by their names.
+/// Finds trips by the names that tests of the applications used to leave behind, and deletes them.
 package struct TestData {
   private let store: Store
 
   package init(store: Store) { self.store = store }
 
-  /// The trips found, without deleting any.
+  /// Returns the trips found, without deleting any.
   package func preview() throws -> CleanupSummary {
     CleanupSummary(isPreview: true, deleted: 0, operation: nil, backup: nil, trips: try found())
   }
 
-  /// Deletes the trips found, after a backup.
+  /// Takes a backup, then deletes the trips found.
   ///
   /// - Throws: `WaymarkError` with the code `needs_yes` if trips were found and the deletion is not confirmed.
   package func delete(on node: isolated Node, isConfirmed: Bool) async throws -> CleanupSummary {
@@ -80,7 +80,7 @@ package struct TestData {
     }
   }
 
-  /// The first mark that a name contains, ignoring case; nil if it contains none.
+  /// Returns the first mark that a name contains, ignoring case; nil if the name contains none.
   static func mark(in name: String) -> String? {
     let name = name.lowercased()
     return marks.first { name.contains($0.lowercased()) }

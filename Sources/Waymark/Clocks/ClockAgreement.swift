@@ -4,7 +4,7 @@ import Replication
 import Storage
 import Wire
 
-/// Judges whether this machine's wall clock is right, by the clocks of its peers and the dates of change sets.
+/// Judges whether this machine's wall clock is right, based on its peers' clocks and the dates of change sets.
 struct ClockAgreement {
   let store: Store
   let sessions: [Session]
@@ -12,14 +12,15 @@ struct ClockAgreement {
   let names: DeviceNames
   let now: Moment
 
-  /// The judgement of this machine's clock.
+  /// Whether this machine's clock is thought to be right.
   enum Verdict {
-    /// The clocks of most connected peers agree with it, within ten minutes.
+    /// Most connected peers' clocks agree with this machine's clock to within ten minutes.
     case confirmed
-    /// No peer is connected, and no change set of another device contradicts it.
+    /// No peer is connected, and no change set from another device contradicts this machine's clock.
     case unknown
-    /// At least half of the connected peers disagree with it, or none is connected and another device's change sets are
-    /// more than ten minutes ahead of it; with the time according to them.
+    /// At least half of the connected peers disagree with this machine's clock; or none is connected, and another
+    /// device's change sets are dated more than ten minutes ahead of it. The value is the time according to those
+    /// peers or change sets.
     case disputed(Moment)
   }
 
@@ -33,13 +34,13 @@ struct ClockAgreement {
     return newest > now + Limits.clockDriftMilliseconds ? .disputed(newest) : .unknown
   }
 
-  /// Our own logs whose newest sets are dated so far ahead that other devices don't fold them yet.
+  /// Returns our own logs whose newest sets are dated so far ahead that other devices don't fold them yet.
   func logsAhead() throws -> [EndedLog] {
     try store.logsAhead(
       of: device, horizon: Clock(milliseconds: now + Limits.clockDriftMilliseconds))
   }
 
-  /// The notice that this machine's clock ran ahead; nil if it did not, or if the clock is disputed.
+  /// Returns the notice that this machine's clock ran ahead; nil if it did not, or if the clock is disputed.
   func aheadNotice() throws -> NodeStatus.Notice? {
     let ended = try logsAhead()
     guard !ended.isEmpty else { return nil }
@@ -58,7 +59,8 @@ struct ClockAgreement {
         changeSets: Int(clamping: try store.countBehind(ended)), newest: Date(milliseconds: newest)))
   }
 
-  /// The notice that this machine's clock differs from the other devices'; nil if it is they who seem to be wrong.
+  /// Returns the notice that this machine's clock differs from the clocks of connected devices; nil if it doesn't, or
+  /// if the other devices' clocks seem to be wrong.
   func skewNotice() throws -> NodeStatus.Notice? {
     guard case .disputed(let theirs) = verdict,
       sessions.contains(where: { $0.device != nil }),
@@ -73,8 +75,8 @@ struct ClockAgreement {
       .clockSkew(milliseconds: theirs - now))
   }
 
-  /// The other devices whose sets are parked here because they are dated ahead; empty if this machine's clock seems to
-  /// be the wrong one.
+  /// Returns the other devices whose sets are parked here because the sets are dated ahead; empty if this machine's
+  /// clock seems to be wrong instead.
   func authorsAhead() throws -> Set<DeviceKey> {
     let authors = Set(try store.parkedAuthors()).subtracting([device])
     let others = sessions.filter { session in session.device.map(authors.contains) == false }
@@ -83,7 +85,8 @@ struct ClockAgreement {
     return skews.isEmpty || 2 * agreeing > skews.count ? authors : []
   }
 
-  /// The notice of parked sets: whose they are, and when the first of them is due.
+  /// Returns the notice about parked sets, with their authors and the time when the first set is due; nil if no set is
+  /// parked.
   func parkedNotice() throws -> NodeStatus.Notice? {
     let count = try Lane.allCases.reduce(0) { $0 + (try store.parkedCount($1)) }
     guard count > 0, let next = try store.nextParkedClock else { return nil }

@@ -2,26 +2,26 @@
 //
 // Restamping
 //
-// A device whose clock ran ahead has signed change sets that are dated in the future. It sees them itself, but other
-// devices park them until that date. Correcting the clock alone does not help: the clock of each set has to exceed the
-// one before it in the log, so new sets would be dated in the future too. Restamping ends the log at its last set with
-// a good date and re-signs the later ones in a new log, dated now:
+// A device whose clock ran ahead has signed change sets that are dated in the future. The device itself applies them,
+// but other devices park them until that date. Correcting the clock alone does not help: each set's clock has to exceed
+// the clock of the set before it in the log, so new sets would be dated in the future too. Restamping ends the log at
+// its last set with a good date and re-signs the later sets in a new log, dated now:
 //
 //   before   log 1:  1  2  3  4  5  6         sets 4 to 6 are dated 2031
 //   after    log 1:  1  2  3 ┤                log cut at set 3
 //            log 2:           1  2  3         the same operations and entries, in the same order, dated now
 //
 // 1. Find our own logs with sets dated more than ten minutes ahead (`Limits.clockDriftMilliseconds`).
-// 2. Refuse if this machine's clock is disputed: the sets would get another wrong date.
+// 2. Refuse if this machine's clock is disputed, because the sets would get another wrong date.
 // 3. Ask for confirmation, and take a backup.
-// 4. Find the logs again, for what was written during the backup, and restamp them in one transaction: the log cuts,
-//    the new sets and the new incarnation. Peers are sent the cuts first, then the new sets.
+// 4. Find the logs again, because more may have been written during the backup, and restamp them in one transaction
+//    that stores the log cuts, the new sets and the new incarnation. Peers are sent the cuts first, then the new sets.
 //
 // Without the cuts, the original sets would be applied when their date comes and would win over everything written
 // since. Without the single transaction, a crash could leave cut logs whose sets are in no other log.
 //
-// Only the clocks of sets change, and the time of change that the profile carries itself, if it is ahead too. Dates in
-// other fields stay as they were written.
+// Restamping changes only the sets' clocks and, if it is ahead too, the modification time that the profile itself
+// carries. Dates in other fields stay as they were written.
 
 import Engine
 public import Foundation
@@ -33,13 +33,13 @@ import Wire
 public struct RestampSummary: Hashable, Sendable, Codable {
   /// Whether this is a preview.
   public let isPreview: Bool
-  /// The number of change sets that are dated ahead, or were.
+  /// The number of change sets that are dated ahead, or were before they were restamped.
   public let changeSets: Int
-  /// The date of the newest of them; nil if there is none.
+  /// The date of the newest such change set; nil if there is none.
   public let newest: Date?
   /// The time by this device's clock.
   public let now: Date
-  /// The incarnation whose logs hold them now; nil if nothing was done.
+  /// The incarnation under which the change sets were re-signed; nil if nothing was done.
   public let incarnation: String?
   /// The path of the backup taken beforehand; nil if nothing was done.
   public let backup: String?
@@ -54,7 +54,7 @@ public struct RestampSummary: Hashable, Sendable, Codable {
   }
 }
 
-/// Re-signs the changes that this device made while its clock ran ahead, with the current time.
+/// Re-signs, with the current time, the changes that this device made while its clock ran ahead.
 package struct Restamper {
   private let isPreview: Bool
   private let isConfirmed: Bool
@@ -84,12 +84,12 @@ package struct Restamper {
     guard isConfirmed else { throw WaymarkError.restampNeedsYes(count, newest: newest, now: now) }
     let backup = try await node.backUp(before: "restamp")
     try node.checkOpen()
-    // Sets written during the backup are dated ahead too.
+    // Find the logs again: sets written during the backup are dated ahead too.
     try reauthor(try node.inspection().clockAgreement.logsAhead(), on: node)
     return summary(backup: backup, node.replicator.incarnation.description)
   }
 
-  /// Cuts our own logs after their last set with a good date, and re-authors the rest under a new incarnation.
+  /// Cuts our own logs after their last set with a good date, and re-authors the later sets under a new incarnation.
   private func reauthor(_ ended: [EndedLog], on node: isolated Node) throws {
     try node.checkIncarnation()
     do {

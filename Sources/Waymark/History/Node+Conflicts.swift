@@ -1,15 +1,15 @@
 public import ChangeHistory
 
 extension Node {
-  /// The unresolved conflicts. They are the same on all devices that hold the same changes.
+  /// Returns the unresolved conflicts, which are the same on all devices that hold the same changes.
   public func conflicts() throws -> [Conflict] { try read(.conflicts) }
 
-  /// A conflict with all of its losing values.
+  /// Returns a conflict with all of its losing values.
   ///
-  /// - Throws: `WaymarkError` with the code `not_found` if there is none or it is resolved.
+  /// - Throws: `WaymarkError` with the code `not_found` if there is no such conflict or it has been resolved.
   public func conflict(_ id: Conflict.ID) throws -> Conflict { try conflictWithOptions(id).conflict }
 
-  /// The conflict with an id prefix, and the options for resolving it.
+  /// Returns the conflict that an id prefix identifies, and the options for resolving it.
   package func conflictWithOptions(
     _ id: String
   ) throws -> (conflict: Conflict, options: [Conflict.Option]) {
@@ -20,7 +20,7 @@ extension Node {
     }
   }
 
-  /// Resolves a conflict by an ordinary change, which syncs to all devices.
+  /// Resolves a conflict by writing an ordinary change, which syncs to all devices.
   ///
   /// ```swift
   /// for conflict in try await node.conflicts() where conflict.reason == .field {
@@ -28,8 +28,8 @@ extension Node {
   /// }
   /// ```
   ///
-  /// - Throws: `WaymarkError` with the code `not_found` if the conflict is resolved or the chosen device wrote no side
-  ///   of it, and `ambiguous` if `.loser` matches several.
+  /// - Throws: `WaymarkError` with the code `not_found` if the conflict has been resolved or the chosen device wrote
+  ///   none of its values, and `ambiguous` if `.loser` matches several values.
   @discardableResult
   public func resolve(_ id: Conflict.ID, taking choice: Conflict.Choice) throws -> Conflict.Resolution {
     switch choice {
@@ -39,7 +39,7 @@ extension Node {
     }
   }
 
-  /// - Parameter side: `winner`, `loser`, or the name or an id prefix of a device.
+  /// - Parameter side: `winner`, `loser`, or a device's name or id prefix.
   package func resolve(_ id: String, taking side: String) throws -> Conflict.Resolution {
     try resolve {
       var resolver = ConflictResolver(historyReader)

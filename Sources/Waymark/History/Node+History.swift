@@ -4,14 +4,14 @@ import Storage
 import Wire
 
 extension Node {
-  /// The operations of all devices, newest first.
+  /// Returns the operations of all devices, newest first.
   ///
   /// - Parameter limit: the maximum number of operations, at least 1.
   public func history(limit: Int = 20) async throws -> [History.Operation] {
     try await newestOperations(limit).newest
   }
 
-  /// The newest operations, and whether there are more.
+  /// Returns the newest operations, and whether there are more.
   package func newestOperations(
     _ limit: Int
   ) async throws -> (newest: [History.Operation], hasMore: Bool) {
@@ -20,11 +20,12 @@ extension Node {
     }
   }
 
-  /// The writes to a record, also a deleted one, newest first: by which device, and what each replaced.
+  /// Returns the writes to a record, newest first, each with the device that made it and the values that it replaced.
+  /// The record may be deleted.
   ///
   /// - Parameters:
   ///   - record: the id of the record.
-  ///   - kind: the kind of the record; nil for any.
+  ///   - kind: the kind of the record; nil for any kind.
   ///   - limit: the maximum number of writes, at least 1.
   /// - Throws: `WaymarkError` with the code `not_found`.
   public func history(of record: UUID, _ kind: RecordKind? = nil, limit: Int = 20) async throws
@@ -33,7 +34,7 @@ extension Node {
     try await history(limit) { try self.names.record(record, kind) }
   }
 
-  /// As ``history(of:_:limit:)``, for a record by name or id prefix; `profile` is the profile.
+  /// Does the same as ``history(of:_:limit:)`` for a record given by name or id prefix; `profile` means the profile.
   package func history(ofRecordNamed name: String, limit: Int) async throws -> History.OfRecord {
     try await history(limit) { try self.names.anyRecord(name) }
   }
@@ -46,18 +47,18 @@ extension Node {
 
   var historyReader: HistoryReader { inspection().history }
 
-  /// The origin of each value of a record: which device wrote it, when, and which values lost against it.
+  /// Returns the origin of each value of a record: which device wrote it, when, and which values lost to it.
   ///
   /// - Parameters:
   ///   - record: the id of the record.
-  ///   - kind: the kind of the record; nil for any.
+  ///   - kind: the kind of the record; nil for any kind.
   /// - Throws: `WaymarkError` with the code `not_found`.
   public func explanation(ofRecord record: UUID, _ kind: RecordKind? = nil) async throws -> RecordExplanation
   {
     try await explanation { try self.names.record(record, kind) }
   }
 
-  /// As ``explanation(ofRecord:_:)``, for a record by name or id prefix.
+  /// Does the same as ``explanation(ofRecord:_:)`` for a record given by name or id prefix.
   package func explanation(ofRecordNamed name: String) async throws -> RecordExplanation {
     try await explanation { try self.names.anyRecord(name) }
   }

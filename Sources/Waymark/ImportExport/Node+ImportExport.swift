@@ -16,12 +16,12 @@ extension Node {
     try await importFiles(files, format, isPreview: true, progress)
   }
 
-  /// Imports files as one operation that can be undone: all of them, or none if one is invalid. Importing the same file
-  /// again changes nothing.
+  /// Imports files as one operation that can be undone. If one file is invalid, none is imported. Importing the same
+  /// file again changes nothing.
   ///
   /// - Parameters:
   ///   - files: the files, or folders for formats that consist of several files.
-  ///   - format: nil to recognise each file by its content.
+  ///   - format: the format of all files; nil to recognise each file's format by its content.
   ///   - progress: called on an arbitrary thread.
   /// - Throws: `WaymarkError` with the code `import` or `file`.
   @discardableResult
@@ -45,7 +45,7 @@ extension Node {
         records.add(plan, of: file, progress)
       }
       try checkOpen()
-      // No suspension from here on: the store must not change between the comparison and the write.
+      // There is no suspension from here on, because the store must not change between the comparison and the write.
       var difference = try ImportDifference(records.takeDrafts(), store: store, now: wall())
       let entries = difference.takeEntries()
       if !isPreview, !entries.isEmpty {
@@ -56,7 +56,7 @@ extension Node {
     }
   }
 
-  /// Exports the visible records to the content of a single file.
+  /// Exports the visible records, and returns them as the content of a single file.
   ///
   /// - Parameters:
   ///   - format: a format whose ``ExportFormat/isFolder`` is false.

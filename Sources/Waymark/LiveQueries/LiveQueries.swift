@@ -5,7 +5,7 @@ import Replication
 import Storage
 import Wire
 
-// Live queries for what screens show permanently, read and watched like records: `node.watch(.peers)`.
+// Live queries for state that screens show all the time. They are read and watched like records: `node.watch(.peers)`.
 
 extension LiveQuery<SyncState> {
   /// Whether records sync, and if not, why and what to do about it.
@@ -35,7 +35,7 @@ extension LiveQuery<[Peer]> {
 }
 
 extension LiveQuery<[CircleMember]> {
-  /// The devices of the circle, including this one, followed by revoked devices.
+  /// The members of the circle, including this device, followed by revoked devices.
   public static var members: LiveQuery {
     LiveQuery(.members, [.node]) { node, time in
       let evaluation = node.circle.evaluation
@@ -58,7 +58,7 @@ extension LiveQuery<[Conflict]> {
 }
 
 extension LiveQuery<[MassDeletion]> {
-  /// Mass deletions by other devices, until they are undone or acknowledged.
+  /// The mass deletions by other devices that have been neither undone nor acknowledged.
   public static var massDeletions: LiveQuery {
     LiveQuery(.massDeletions, Topic.all) { node, _ in try node.historyReader.massDeletions() }
   }
@@ -87,7 +87,7 @@ extension LiveQuery<Onboarding> {
 }
 
 extension LiveQuery where Value: SettingValue {
-  /// The value of a setting: from the settings lane, else from the local copy, else its default.
+  /// The value of a setting, from the settings lane; if it has none there, from the local copy; otherwise the default.
   public static func setting(_ setting: Setting<Value>) -> LiveQuery {
     LiveQuery(.setting, [.kind(Registry.setting.number)]) { node, _ in
       let record = try node.store.record(StoredSettings.recordKey(setting.key))

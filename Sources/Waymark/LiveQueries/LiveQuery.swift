@@ -2,8 +2,8 @@ import Replication
 
 /// A query whose result a node can read once or watch: records, a timeline, the peers, the gate.
 ///
-/// ``Node/read(_:)`` reads it once. ``Node/watch(_:)->Watch<Value>`` delivers it now and after each change. All live
-/// queries are static members of this type:
+/// ``Node/read(_:)`` reads the result once. ``Node/watch(_:)->Watch<Value>`` delivers it now and again after each
+/// change. All live queries are static members of this type:
 ///
 /// ```swift
 /// let timeline = try await node.read(.timeline(of: trip.id))
@@ -11,9 +11,9 @@ import Replication
 /// ```
 public struct LiveQuery<Value: Sendable & Equatable>: Sendable {
   let name: LiveQueryName
-  /// The only topics whose changes can change the value; the passing of time may too, see ``EvaluationTime``.
+  /// The topics whose changes can affect the value. The passing of time can affect it too; see ``EvaluationTime``.
   let topics: Set<Topic>
-  /// Reads the value. It must not report a change to watchers: a watcher would wake itself.
+  /// Reads the value. The read must not report a change to watchers, or a watcher would wake itself.
   let read: @Sendable (isolated Node, inout EvaluationTime) throws -> Value
 
   init(
@@ -26,7 +26,7 @@ public struct LiveQuery<Value: Sendable & Equatable>: Sendable {
   }
 }
 
-/// The names of live queries in the log.
+/// The names of live queries, as written to the log.
 enum LiveQueryName: String, CaseIterable, Sendable {
   case conflicts
   case count

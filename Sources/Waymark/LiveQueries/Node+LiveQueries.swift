@@ -15,7 +15,7 @@ extension Node {
     }
   }
 
-  /// Watches a live query: delivers its value now, and again after each change, local or remote.
+  /// Watches a live query: delivers its value now and again after each change, local or remote.
   ///
   /// ```swift
   /// for await timeline in node.watch(.timeline(of: trip.id)) { show(timeline) }
@@ -24,7 +24,8 @@ extension Node {
     Watch(node: self, query: query)
   }
 
-  /// Waits until the query's value differs from the last observation; nil if the task is cancelled or the node closes.
+  /// Waits until the query's value differs from the last observation, and returns the new observation; nil if the task
+  /// is cancelled or the node closes.
   func next<Value: Equatable>(_ query: LiveQuery<Value>, after seen: Observation<Value>?) async
     -> Observation<Value>?
   {
@@ -58,8 +59,8 @@ extension Node {
   /// The number of watchers that are waiting for a change.
   public var watchers: Int { loop.watching.count }
 
-  /// Waits until one of the topics has changed since a revision, or a moment has come; false if the task is cancelled
-  /// or the node closes.
+  /// Waits until one of the topics has changed since a revision, or until a moment has come. Returns false if the task
+  /// is cancelled or the node closes.
   func changed(_ topics: Set<Topic>, since revision: UInt64, or due: Moment?) async -> Bool {
     if loop.watching.haveChanged(topics, since: revision) { return true }
     if let due, due <= wall() { return true }
@@ -75,7 +76,7 @@ extension Node {
     }
   }
 
-  /// Waits out a watcher's pause, so that the node gets to other work; false if the task was cancelled.
+  /// Waits out a watcher's pause, so that the node can do other work. Returns false if the task was cancelled.
   func rest(_ pause: WatchRegistry.Pause) async -> Bool {
     let rest = pause.until - loop.steady
     guard rest > 0 else { return true }

@@ -11,7 +11,7 @@ extension LiveQuery {
     LiveQuery(.records, [.kind(Owner.kind.number)]) { try $0.store.records(query, &$1) }
   }
 
-  /// The record with an id; nil if there is none or it is deleted or hidden.
+  /// The record with an id; nil if it does not exist, is deleted or is hidden.
   public static func record<Owner: Record>(_ type: Owner.Type, _ id: UUID) -> LiveQuery
   where Value == Owner? {
     LiveQuery(.record, [.kind(Owner.kind.number)]) { node, _ in try node.store.record(type, id) }
@@ -24,7 +24,7 @@ extension LiveQuery {
 }
 
 extension LiveQuery<Profile> {
-  /// The person's profile; its name is empty until one is set.
+  /// The person's profile; its name is empty until a name is set.
   public static var profile: LiveQuery {
     LiveQuery(.profile, [.kind(Registry.profile.number)]) { node, _ in Profile(try node.store.heldProfile()) }
   }
@@ -45,12 +45,12 @@ extension LiveQuery {
     LiveQuery(.overviews, tripTopics) { try $0.store.overviews(of: trips, &$1) }
   }
 
-  /// A trip with its totals; nil if there is none or it is deleted.
+  /// A trip with its totals; nil if the trip does not exist or is deleted.
   public static func overview(of trip: Trip.ID) -> LiveQuery where Value == TripOverview? {
     LiveQuery(.overview, tripTopics) { node, _ in try node.store.overview(of: trip) }
   }
 
-  /// All lodging, transportation and activities of a trip in chronological order; those without a time come last.
+  /// All lodging, transportation and activities of a trip in chronological order; items without a time come last.
   public static func timeline(of trip: Trip.ID) -> LiveQuery where Value == [TimelineItem] {
     LiveQuery(.timeline, tripTopics) { node, _ in try node.store.timeline(of: trip) }
   }
@@ -64,19 +64,21 @@ extension LiveQuery<OrganizationList> {
 }
 
 extension LiveQuery {
-  /// Habits and their progress, counted as set in the profile. A watch reads it again when the day ends.
+  /// Habits and their progress, counted according to the settings in the profile. A watch reads the progress again when
+  /// the day ends.
   ///
   /// - Parameters:
   ///   - habits: the habits to include.
-  ///   - since: the first day to count: earlier entries are ignored, also for streaks; nil for all.
-  ///   - now: the time that decides which day is today; nil for the node's clock.
+  ///   - since: the first day to count; earlier entries are ignored, for streaks too. Nil to count all days.
+  ///   - now: the time that decides which day is today; nil to use the node's clock.
   public static func progress(
     of habits: Query<Habit>, since: Day? = nil, now: Date? = nil
   ) -> LiveQuery where Value == [HabitProgress] {
     LiveQuery(.progress, habitTopics) { try $0.store.progress(of: habits, since: since, now: now, &$1) }
   }
 
-  /// A habit and its progress; nil if there is none or it is deleted. A watch reads it again when the day ends.
+  /// A habit and its progress; nil if the habit does not exist or is deleted. A watch reads the progress again when the
+  /// day ends.
   public static func progress(
     of habit: Habit.ID, since: Day? = nil, now: Date? = nil
   ) -> LiveQuery where Value == HabitProgress? {

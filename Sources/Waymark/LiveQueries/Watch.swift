@@ -5,8 +5,8 @@ import Storage
 /// The values of a live query over time: an asynchronous sequence that ends when the node closes or the task is
 /// cancelled.
 ///
-/// Each value differs from the one before. A value that depends on the day or the time is read again when the day ends
-/// or that time comes, and within a minute after the machine's clock or time zone is changed.
+/// Each value differs from the one before. A value that depends on the day or the time is also read again when the day
+/// ends or that time comes, and within a minute after the machine's clock or time zone is changed.
 ///
 /// Nothing is read or buffered until the next value is requested, so changes that happen in between are delivered as
 /// one. Reads run on the node's own queue, never on the caller's thread.
@@ -21,7 +21,7 @@ public struct Watch<Value: Sendable & Equatable>: AsyncSequence, Sendable {
 
   public func makeAsyncIterator() -> Iterator { Iterator(node: node, query: query) }
 
-  /// A watcher.
+  /// One watcher, with the value that it received last.
   public struct Iterator: AsyncIteratorProtocol {
     fileprivate let node: Node
     fileprivate let query: LiveQuery<Value>
@@ -32,19 +32,19 @@ public struct Watch<Value: Sendable & Equatable>: AsyncSequence, Sendable {
       self.query = query
     }
 
-    /// The next value that differs from the last one; nil at the end.
+    /// Waits for the next value that differs from the last one; nil once the node closes or the task is cancelled.
     public mutating func next() async -> Value? {
       guard let found = await node.next(query, after: seen) else { return nil }
       seen = found
       return found.value
     }
 
-    /// The next value that differs from the last one; nil at the end.
+    /// Waits for the next value that differs from the last one; nil once the node closes or the task is cancelled.
     public mutating func next(isolation actor: isolated (any Actor)?) async -> Value? { await next() }
   }
 }
 
-/// The value that a watcher saw last, and the revision at which it was read.
+/// The value that a watcher read last, and the revision at which it was read.
 struct Observation<Value: Sendable>: Sendable {
   let value: Value
   let revision: UInt64

@@ -1,7 +1,8 @@
 // How watchers learn of changes
 //
-// A change is not sent to watchers; it only raises a number. `changed(_:)` increments `revision`, stores it for each
-// topic that changed, and resumes the watchers that wait for one of these topics. A watcher then reads by itself:
+// A change is not sent to watchers; it only raises a number. `changed(_:)` increments `revision`, stores the new
+// revision for each topic that changed, and resumes the watchers that wait for one of these topics. Each watcher then
+// reads for itself:
 //
 //   commit touches trips ──▶ revision = 42, newest[trips] = 42 ──▶ resumes the watchers of trips
 //
@@ -9,13 +10,13 @@
 //                      yes ──▶ pause, read, compare ──▶ different: return it; equal: wait for more
 //                      no  ──▶ wait until a topic changes, or until `due`
 //
-// - Nothing is buffered: a watcher that is slow finds one newer revision, however many changes there were. A change
-//   between a read and the next wait is not lost, because the wait begins with comparing revisions.
-// - Waiting watchers are indexed by topic, so a change costs only as much as the watchers that it concerns.
+// - Nothing is buffered: a slow watcher finds one newer revision, however many changes there were. A change between a
+//   read and the next wait is not lost, because the wait begins by comparing revisions.
+// - Waiting watchers are indexed by topic, so the cost of a change depends only on the number of watchers it concerns.
 // - A value may also depend on the time ("today"). Its read reports the moment `due` from which it may differ, and one
-//   timer, the alarm, is set for the earliest of them. It fires at least once a minute, because nothing reports that
-//   the clock or the time zone was set or that the machine slept; if it finds such a change, it resumes every watcher
-//   that depends on the time.
+//   timer, the alarm, is set for the earliest of these moments. It fires at least once a minute, because nothing
+//   reports that the clock or the time zone was set or that the machine slept. If the alarm finds such a change, it
+//   resumes every watcher that depends on the time.
 // - While changes keep coming, each watcher pauses after a read for four times as long as all watchers together have
 //   read since its previous read, up to a second. Ten watchers that read 5 ms each take 50 ms, then pause for 200 ms:
 //   reads take a fifth of the node's time, whatever the number of watchers. Without the pause, watchers of large
@@ -26,7 +27,7 @@ import Replication
 import Storage
 import Transport
 
-/// The changes that watchers have to know of, and the watchers that wait for one.
+/// The revisions of all topics, and the watchers that wait for a change.
 struct WatchRegistry {
   /// The number of the newest change.
   private(set) var revision: UInt64 = 1
@@ -35,7 +36,7 @@ struct WatchRegistry {
   private var waiting: [UInt64: Waiter] = [:]
   private var byTopic: [Topic: Set<UInt64>] = [:]
   private var nextID: UInt64 = 0
-  /// When the passing of time may change the values of waiting watchers, by wall clock.
+  /// The moments, by the wall clock, at which the passing of time may change the values of waiting watchers.
   private var due: [UInt64: Moment] = [:]
   /// The clock setting for which `due` was computed.
   private var clock: ClockSetting?
@@ -44,7 +45,7 @@ struct WatchRegistry {
   /// The total time that reads for watchers took.
   private var spentMilliseconds: Moment = 0
 
-  /// The pause of a new watcher: none.
+  /// The pause of a new watcher, which may read at once.
   var noPause: Pause { Pause(spentMilliseconds: spentMilliseconds) }
 
   /// When a watcher may read again, and the total read time at its last read.
@@ -102,7 +103,7 @@ struct WatchRegistry {
     if due.isEmpty { self.clock = nil }
   }
 
-  /// Records a change of topics, and resumes their watchers.
+  /// Records that topics have changed, and resumes their watchers.
   mutating func changed(_ topics: some Sequence<Topic>) {
     revision += 1
     for topic in topics {
@@ -127,7 +128,7 @@ struct WatchRegistry {
     for id in waiting.keys { release(id, false) }
   }
 
-  /// Adds the time of a read, and returns the watcher's next pause.
+  /// Adds a read's duration to the total, and returns the watcher's next pause.
   mutating func spent(from start: Moment, until end: Moment, since last: Pause) -> Pause {
     spentMilliseconds += max(end - start, 0)
     let rest = min((spentMilliseconds - last.spentMilliseconds) * 4, Self.pauseMillisecondsMax)
@@ -145,13 +146,14 @@ struct WatchRegistry {
   private static let alarmMillisecondsMax: Moment = 60_000
 }
 
-/// The setting of the machine's clock and time zone, to detect that either was changed.
+/// The machine's clock offset and time zone, used to detect that either was changed.
 struct ClockSetting: Hashable, Sendable {
-  /// Wall clock minus steady clock; it also jumps when the machine sleeps, since the steady clock stops then.
+  /// The wall clock minus the steady clock. It also jumps when the machine sleeps, because the steady clock stops then.
   let offset: Moment
   let zone: String
 
-  /// Whether clock and zone are unchanged. Up to a second is tolerated: slewing by a time service moves far less.
+  /// Whether the clock and the zone are unchanged. A clock difference of up to a second is tolerated, because a time
+  /// service that slews the clock moves it far less.
   func isSame(as other: ClockSetting) -> Bool {
     zone == other.zone && abs(offset - other.offset) < 1_000
   }

@@ -64,10 +64,10 @@ struct ComparisonRenderingTests {
       shown == """
         If you turn sync on (nothing has been changed):
 
-               ONLY HERE  ONLY THERE  SAME  DIFFERING
-        trips          2           1    14          1
-        logs           0      20,000     0          0
-        total          2      20,001    14          1
+                 ONLY HERE  ONLY THERE  SAME  DIFFERING
+        trips            2           1    14          1
+        entries          0      20,000     0          0
+        total            2      20,001    14          1
 
         Differing records merge field by field; the newer change shows, the other is kept:
           trip “東京” (0196F0A2-7C31-7B4C-9E0F-3A5D2C8B1E60)

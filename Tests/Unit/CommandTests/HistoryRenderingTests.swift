@@ -85,8 +85,8 @@ struct HistoryRenderingTests {
     #expect(
       try text(ShowHistory(), document) == """
         OPERATION  WHEN              DEVICE  WHAT
-        3fa91c22   2026-11-21 11:00  phone   undo of 77ab01cd · 20,000 logs deleted
-        77ab01cd   2026-11-21 11:00  phone   import · 1 habit, 20,000 logs added · undone by 3fa91c22
+        3fa91c22   2026-11-21 11:00  phone   undo of 77ab01cd · 20,000 entries deleted
+        77ab01cd   2026-11-21 11:00  phone   import · 1 habit, 20,000 entries added · undone by 3fa91c22
         01234567   2026-11-21 11:00  phone   trip edit · Rome: name, notes
         There are more: waymark history --limit N
         """)
@@ -158,9 +158,9 @@ struct HistoryRenderingTests {
     ]
     #expect(
       try text(Undo(), document) == """
-        Undid 77ab01cd (import, by phone, 2026-11-21 11:00): 1 trip changed; 2 logs deleted.
+        Undid 77ab01cd (import, by phone, 2026-11-21 11:00): 1 trip changed; 2 entries deleted.
         Left unchanged, unless you add --yes:
-          habit Water  used by log Water 2026-05-03
+          habit Water  used by entry Water 2026-05-03
           trip Rome    name changed since by phone, 2026-11-21 11:30
         To reverse that: waymark undo 3fa91c22
         """)

@@ -69,15 +69,15 @@ struct ArrowTests {
   /// Otherwise a build on many cores passes or fails depending on what is compiled first.
   @Test func `every target of the package lists each module that it imports`() throws {
     let manifest = try Repository.text("Package.swift")
-    let target = /(\w+)\(\s*(?:name: )?"(\w+)",\s*(?:dependencies: )?\[([^\]]*)\](?:,\s*path: "([^"]*)")?/
+    let target = /(\w+)\(\s*(?:name: )?"(\w+)",\s*(?:dependencies: )?\[([^\]]*)\](?:,\s*(?:path|in): "([^"]*)")?/
     let targets = manifest.matches(of: target).filter { $0.output.1 != "trait" }
     let names = Set(targets.map { String($0.output.2) })
     #expect(names.isSuperset(of: ["Wire", "WaymarkCommand", "FuzzTargets", "WaymarkTests"]))
     for match in targets {
       let name = String(match.output.2)
       let listed = Set(match.output.3.matches(of: /\w+/).map { String($0.output) })
-      let folder =
-        match.output.4.map(String.init) ?? "\(match.output.1 == "tests" ? "Tests" : "Sources")/\(name)"
+      let place = match.output.4.map(String.init)
+      let folder = match.output.1 == "tests" ? "Tests/\(place ?? "Unit")/\(name)" : place ?? "Sources/\(name)"
       let imported = try Repository.files(in: folder, ending: ".swift").flatMap { imports(in: $0.code) }
       #expect(!imported.isEmpty || listed.isEmpty, "\(folder) has no sources")
       for module in Set(imported).intersection(names).subtracting([name]) {

@@ -21,11 +21,10 @@
 //    with it.
 // 2. `updateTime` judges the gates again if their last verdicts no longer hold, so that no event is handled on a lane
 //    that should be closed by now.
-// 3. `dispatch` handles the input itself.
-// 4. As long as a lane withholds sets, `considerOwnLogs` checks whether it can be released: any input may have been the
-//    last that was waited for.
+// 4. As long as a lane withholds sets, `considerOwnLogs` runs after every input, because any input may be the last
+// one that the release of the lane was waiting for.
 //
-// Which sets are valid depends on signed data only (Placement.swift). The clocks in `now` decide about gates, timeouts
+// Which sets are valid depends on signed data only (Placement.swift). The clocks in `now` affect only gates, timeouts
 // and rate limits.
 
 package import Membership
@@ -33,7 +32,7 @@ package import Wire
 
 /// The replication core: decides which messages a node sends to its peers and which sets enter its store.
 ///
-/// A value without I/O. The shell passes every event to `handle` and carries out the effects in order.
+/// It is a value and does no I/O. The shell passes every event to `handle` and carries out the effects in order.
 package struct Replica: Sendable {
   package let device: DeviceKey
   package var circle: Circle
@@ -46,33 +45,34 @@ package struct Replica: Sendable {
   package var lastSync: [DeviceKey: Moment] { holdings.compactMapValues(\.syncedAt) }
   /// The sets that each device is known to hold. Saved by the shell.
   package var holdings: [DeviceKey: Holding] = [:]
-  /// The devices that are known to hold each revocation. Saved by the shell.
+  /// The devices that have confirmed that they hold a revocation, by revocation. Saved by the shell.
   package var acknowledgedRevocations: [StatementID: Set<DeviceKey>] = [:]
-  /// The newest clock folded from another device.
+  /// The newest clock in any folded set of another device.
   package internal(set) var newestForeignClock: Clock
   /// Tails of our own logs withheld from peers until they confirm our heads; nil once the lane is released.
   var withheld: [Lane: WithheldLogs] = [:]
   /// Stored sets that the disk has altered, by log; see `Replica+Repair`.
   package internal(set) var damaged: [LogKey: [LogHead]] = [:]
-  /// When a device last failed to deliver sets that it had announced, on the steady clock.
+  /// When each device last failed to deliver sets that it had announced, on the steady clock.
   var brokenPromises: [DeviceKey: Moment] = [:]
-  /// The budget of each member for redundant messages. Kept across connections.
+  /// Each member's budget for redundant messages. Survives reconnecting.
   var repetition: [DeviceKey: Allowance] = [:]
-  /// The budget of each member for new statements.
+  /// Each member's budget for new statements.
   var newStatements: [DeviceKey: Allowance] = [:]
   /// When the state of this node last changed, on the steady clock.
   var newestChangeAt = -Moment.max / 2
   /// When the next comparison after a change is scheduled, on the steady clock.
   var settlesAt: Moment?
-  /// False while the disk is full: no sets are requested that could not be stored.
+  /// False while the disk is full. Then no sets are requested, because they could not be stored.
   var canKeep = true
   var gateAnnounced: GateReason?
-  /// The lower bound of gate time: the latest gate change that this device has seen come. Saved by the shell.
+  /// The lower bound of gate time: the latest moment at which a gate change has taken effect here. Saved by the
+  /// shell.
   package var gateFloor: Moment?
   /// Both clocks at the last input.
   var lastNow: Now?
-  /// The interval of gate time for which the last verdicts on the gates of this device and of connected peers hold; nil
-  /// before the node serves.
+  /// The interval of gate time during which the last verdicts on our own gate and on those of connected peers remain
+  /// valid; nil until the node starts serving.
   var gatesHold: Range<Moment>?
   var random: SplitMix
 
@@ -82,7 +82,7 @@ package struct Replica: Sendable {
     package internal(set) var digest: Digest
     /// The hashes of `heads`, cached for comparisons.
     private(set) var hashes: (stored: Bytes32, folded: Bytes32)
-    /// The link from which a log's sets were requested, so that they are not requested from another.
+    /// The link from which a log's sets were requested, so that the same sets are not requested from another peer.
     var asked: [LogKey: LinkID] = [:]
 
     package init(heads: [LogHead], digest: Digest) {
@@ -100,9 +100,10 @@ package struct Replica: Sendable {
   }
 
   /// - Parameters:
-  ///   - withheld: for our own logs, the newest set that may have been sent, with sequence 0 if there is none. A lane
-  ///     without entries withholds nothing.
-  ///   - seed: for jitter, the choice of peers to push to and the like; nodes need not agree on it.
+  /// - Parameters:
+  ///  - withheld: the newest set of each of our own logs that may have been sent, with sequence 0 if none may have been.
+  ///    A lane without entries withholds nothing.
+  ///  - seed: randomizes jitter, the choice of peers to push to, and similar decisions; nodes need not share a seed.
   package init(
     device: DeviceKey, circle: Circle, preference: Bool, localPremium: LocalPremium,
     settings: LaneState, records: LaneState, withheld: [LogKey: LogHead] = [:], newestForeignClock: Clock,
@@ -123,7 +124,7 @@ package struct Replica: Sendable {
 
   /// Handles one event and appends the effects for the shell.
   package mutating func handle(_ input: Input, now: Now, into effects: inout [Effect]) {
-    // First, so that nothing is sent on a lane that the person has just closed.
+    // Must come first, so that nothing is sent on a lane that the person has just closed.
     if case .preferenceChanged(let preference) = input { self.preference = preference }
     updateTime(now, &effects)
     dispatch(input, now, &effects)
@@ -133,7 +134,7 @@ package struct Replica: Sendable {
   private mutating func dispatch(_ input: Input, _ now: Now, _ effects: inout [Effect]) {
     switch input {
     case .started:
-      // The shell reports the initial gate itself; later changes are reported from here.
+      // The shell reports the initial gate itself, so only later changes are reported from here.
       gateAnnounced = ownGate(now: now.wall).reason
       scheduleGate(now, &effects)
       effects.append(.foldParked)
@@ -174,7 +175,7 @@ package struct Replica: Sendable {
       }
       return introduced(link, bytes, now, &effects)
     }
-    // While this device asks whether it is still revoked, only statements are exchanged.
+    // While this device is asking whether it is still revoked, only statements are exchanged.
     guard isMember || message.isOfCircle else { return }
     switch message {
     case .introduction: drop(link, .misbehaved("a second introduction"), &effects)
@@ -212,14 +213,14 @@ package struct Replica: Sendable {
 
   package subscript(lane: Lane) -> LaneState {
     _read { if lane == .settings { yield settings } else { yield records } }
-    // In place: copying many heads for each message would be slow.
+    // Yields in place, because copying many heads for each message would be slow.
     _modify { if lane == .settings { yield &settings } else { yield &records } }
   }
 
-  /// The sessions in order of links. Effects must never depend on the order of a dictionary.
+  /// The sessions sorted by link, because effects must never depend on the order of a dictionary.
   var sessionsInOrder: [Session] { sessions.values.sorted { $0.link < $1.link } }
 
-  /// Closes a session. Outstanding requests go to other peers once the link has ended.
+  /// Closes a session. Its outstanding requests are sent to other peers once the link has ended.
   mutating func drop(_ link: LinkID, _ cause: CloseCause, _ effects: inout [Effect]) {
     guard let session = sessions[link], !session.isClosing else { return }
     if cause == .duplicate { effects.append(.send(link, .goodbye(.duplicateConnection))) }
@@ -231,7 +232,8 @@ package struct Replica: Sendable {
     guard sessions.removeValue(forKey: link) != nil else { return }
     for lane in Lane.allCases {
       self[lane].asked = self[lane].asked.filter { $0.value != link }
-      // Peers may have lost their connection to that device too, so relearn which logs they receive from others.
+      // Other peers may have lost their connection to that device too. Forget which logs each peer receives from
+      // others, and learn it again.
       for session in sessions.keys { sessions[session]?[lane].open?.forgetSources() }
     }
     askAll(now, &effects)

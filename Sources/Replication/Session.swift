@@ -11,33 +11,35 @@ package import Wire
 /// | `closing`      | a violation, a duplicate, a revocation  | `Peer`, if identified | none              |
 ///
 /// Once the peer is identified, the two sides exchange summaries, then statements (`StatementComparison`), then the
-/// sets of each open lane (`LaneSession`). From time to time they compare one hash of everything (`StateComparison`).
-/// Questions (`OutgoingQuestions`, `IncomingQuestions`) are independent of all that.
+/// sets of each open lane (`LaneSession`). From time to time they compare a single hash of their whole state
+/// (`StateComparison`). Questions (`OutgoingQuestions`, `IncomingQuestions`) are independent of these exchanges.
 ///
-/// Each of these is a value that changes only through its own functions. They return what follows from a change, and
-/// the replica, which knows the circle and the other sessions, turns that into effects.
+/// Each of these parts is a value that changes only through its own functions. The functions return the consequences
+/// of a change, and the replica, which knows the circle and the other sessions, turns these into effects.
 package struct Session: Sendable {
   enum State: Sendable {
     case unidentified
     case identified(Peer)
-    /// Until the link has ended, received sets are still stored, and requests to the peer still count as outstanding.
+    /// Until the link has ended, sets from the peer are still stored, and requests to the peer still count as
+    /// outstanding.
     case closing(Peer?)
   }
 
   enum Role: Sendable {
-    /// The peer dialled.
+    /// The peer dialled this side.
     case responder
-    /// This side dialled. A revoked device does so only to ask whether it still is.
+    /// This side dialled. A revoked device dials only to ask whether it is still revoked.
     case initiator(asksToReturn: Bool)
   }
 
   package let link: LinkID
   package let remote: TransportKey
-  /// On the wall clock.
+  /// When the session was opened, on the wall clock.
   package let openedAt: Moment
   private var role: Role
   private var state = State.unidentified
-  /// When this node first changed since the last comparison with the peer, on the steady clock; nil if it has not.
+  /// When this node first changed after the last comparison with the peer, on the steady clock; nil if it has not
+  /// changed.
   var changedAt: Moment?
 
   init(link: LinkID, remote: TransportKey, role: Role, now: Moment) {
@@ -62,10 +64,10 @@ package struct Session: Sendable {
 
   mutating func close() { state = .closing(peer) }
 
-  /// Makes this an ordinary session, once this device has turned out to be a member.
+  /// Makes this an ordinary session after this device has turned out to be a member.
   mutating func stopAskingToReturn() { if isAskingToReturn { role = .initiator(asksToReturn: false) } }
 
-  /// Nil until the peer's introduction has been accepted.
+  /// The state of the identified peer; nil until its introduction has been accepted.
   var peer: Peer? {
     get {
       switch state {
@@ -74,7 +76,7 @@ package struct Session: Sendable {
       case .closing(let peer): peer
       }
     }
-    // In place, as below: copying many heads for each message would be slow.
+    // Yields in place, like the subscript below, because copying many heads for each message would be slow.
     _modify {
       var (peer, isClosing) = (peer, isClosing)
       state = .unidentified
@@ -83,7 +85,8 @@ package struct Session: Sendable {
     }
   }
 
-  /// The lanes of a peer that is not identified are closed; changes to them are lost.
+  /// The session's state in one lane. While the peer is not identified, the lane is closed and changes to it are
+  /// discarded.
   package internal(set) subscript(lane: Lane) -> LaneSession {
     get { peer?[lane] ?? .closed(nil) }
     _modify {
@@ -101,38 +104,42 @@ package struct Session: Sendable {
 
   // MARK: Comparing the state hash
 
-  /// Whether no request for sets is outstanding, in either direction.
+  /// Whether no request for sets is outstanding in either direction.
   var isQuiet: Bool { Lane.allCases.allSatisfy { self[$0].request == nil && !self[$0].isServing } }
 
   var canCompare: Bool { device != nil && !isClosing && isQuiet }
 
-  /// When to compare with the peer after a change here, on the steady clock; nil if nothing has changed.
+  /// When to compare states with the peer after a change here, on the steady clock; nil if nothing has changed.
   ///
-  /// The initiator asks, so that questions do not cross. The responder asks only if by then no question has arrived.
+  /// The initiator asks first, so that the two questions do not cross. The responder asks later, and only if the
+  /// initiator's question has not arrived by then.
   var comparesAt: Moment? {
     let wait = settlingMilliseconds + (isInitiator ? 0 : Self.lateMilliseconds + travelTime)
     return changedAt.map { $0 + wait }
   }
 
-  /// How long a change may take to reach the peer. A set that is announced, requested and sent takes one and a half
-  /// round trips, so a question that is sent after one round trip arrives with it. Asked sooner, the two would follow
-  /// up a difference that is about to disappear.
+  /// How long to wait until a change has reached the peer. A set that is announced, requested and sent takes one and
+  /// a half round trips. The comparison takes half a round trip to arrive, so if it is sent after one round trip, it
+  /// arrives together with the set. If it were sent sooner, the two sides would follow up a difference that is about
+  /// to disappear.
   private var settlingMilliseconds: Moment { Self.settleMilliseconds + travelTime }
 
-  /// One round trip, capped so that a peer that was busy once, or lies, cannot delay comparisons for long.
+  /// One round trip, capped so that a peer that was once busy, or that lies, cannot delay comparisons for long.
   private var travelTime: Moment { min(roundTrip ?? 0, Self.roundTripMillisecondsMax) }
 
-  /// Handles a `state` message: the peer's hash, or nil if it equals the hash that was sent with the token.
+  /// Handles a `state` message, which contains the peer's hash, or nil if that hash equals the one sent with the
+  /// token.
   ///
   /// - Parameters:
-  ///   - mine: the current hash of this side.
+  /// - mine: the current hash of this side's state.
   ///   - newestChangeAt: when this node last changed, on the steady clock.
   mutating func receivedState(
     _ hash: Bytes32?, _ token: UInt64, isAnswer: Bool, mine: Bytes32, newestChangeAt: Moment, _ now: Now
   ) -> StateVerdict {
     let settlesAt = newestChangeAt + settlingMilliseconds
     if isAnswer { peer?.noteRoundTrip(since: token, now) }
-    // The peer may have agreed with an earlier state of this side. Then the next comparison decides.
+    // A nil hash may mean that the peer agreed with an earlier state of this side. The next comparison decides in
+    // that case.
     guard hash != nil || peer?.states.hashAsked(token) == mine else { return .unclear }
     if hash == nil || hash == mine {
       changedAt = nil
@@ -141,10 +148,12 @@ package struct Session: Sendable {
       return .equal
     }
     peer?.isInSync = false
-    // During a burst of changes the two differ all the time; they are compared once it is over.
+    // During a burst of changes the two sides differ all the time, so the difference is followed up only once the
+    // burst is over.
     guard peer?.states.differ(isSettling: now.steady < settlesAt, now) == true else { return .unclear }
     if !isInitiator { changedAt = nil }
-    // Send the summary even if it has not changed: a list of heads that got lost must not leave the two apart.
+    // Send the summary even if it has not changed. Otherwise the two sides would never agree again if a list of heads
+    // was lost.
     if isQuiet { peer?.lastSummarySent = nil }
     return .different
   }
@@ -159,7 +168,7 @@ enum StateVerdict {
   case equal
   /// The two sides differ; the summaries show in which part.
   case different
-  /// The comparison was about an earlier state, or about one that is about to change.
+  /// The comparison concerned an earlier state, or a state that is about to change.
   case unclear
 }
 
@@ -169,7 +178,7 @@ extension Session {
   package var settings: LaneSession { self[.settings] }
   package var records: LaneSession { self[.records] }
   package var roundTrip: Int64? { peer?.roundTrip }
-  /// How many `state` questions of this side the peer has answered.
+  /// How many of this side's `state` questions the peer has answered.
   package var echoes: UInt64 { peer?.echoes ?? 0 }
   /// How many milliseconds the peer's wall clock is ahead of ours.
   package var clockSkew: Int64? { peer?.clockSkew }
@@ -220,7 +229,7 @@ struct Peer: Sendable {
     _modify { if lane == .settings { yield &settings } else { yield &records } }
   }
 
-  /// - Returns: whether the summary differs from the last one.
+  /// - Returns: whether the summary differs from the peer's previous one.
   mutating func received(_ summary: Summary, _ now: Now) -> Bool {
     let isNew = self.summary?.saysTheSame(as: summary) != true
     self.summary = summary
@@ -228,14 +237,15 @@ struct Peer: Sendable {
     return isNew
   }
 
-  /// - Returns: whether to send the summary, because it differs from the last one that was sent.
+  /// - Returns: whether to send the summary, because it differs from the last one sent.
   mutating func send(_ summary: Summary) -> Bool {
     if let lastSummarySent, lastSummarySent.saysTheSame(as: summary) { return false }
     lastSummarySent = summary
     return true
   }
 
-  /// Tokens are times on our steady clock, but a peer may answer with any number.
+  /// Records the round trip of an answered question. A token is the time on our steady clock at which the question
+  /// was sent, but a peer may answer with any number.
   fileprivate mutating func noteRoundTrip(since token: UInt64, _ now: Now) {
     guard token <= UInt64(clamping: now.steady) else { return }
     roundTrip = now.steady - Moment(clamping: token)
@@ -250,13 +260,14 @@ extension Summary {
   }
 }
 
-/// The progress of comparing statements. Lanes are compared only after that.
+/// The progress of comparing statements. Lanes are compared only once this comparison is done.
 ///
 /// ```
 /// notBegun ──request──▶ requested ──answered──▶ done
 ///     └──── found equal, or the peer's answer ────▲
 /// ```
-/// It stays done for the session. If statements differ later, the lists are exchanged again.
+/// The comparison stays done for the rest of the session. If statements differ later, the lists of ids are exchanged
+/// again.
 enum StatementComparison: Sendable {
   case notBegun
   /// This side sent the ids of its statements at this time on the steady clock.
@@ -278,8 +289,8 @@ enum StatementComparison: Sendable {
     }
   }
 
-  /// Starts an exchange, unless one is running or the last began too recently. In a flood of statements the two sides
-  /// differ all the time, and not every difference can be followed up.
+  /// Starts an exchange, unless one is already under way or the last one began too recently. During a flood of
+  /// statements the two sides differ all the time, and following up every difference would be too costly.
   ///
   /// - Returns: whether to send the ids now.
   mutating func request(_ now: Now) -> Bool {
@@ -288,31 +299,31 @@ enum StatementComparison: Sendable {
     return true
   }
 
-  /// Records that the peer has sent the last statement that this side lacks.
+  /// Records that the peer has sent the last of the statements that this side lacked.
   mutating func answered() { self = .done(last: last.map { Request(at: $0.at, isAnswered: true) }) }
 
   mutating func foundEqual() { self = .done(last: last) }
 }
 
-/// The comparison of one hash over everything that both sides should have in common.
+/// The comparison of a single hash over everything that both sides should have in common.
 struct StateComparison: Sendable {
-  /// The last question of this side. The hash is nil if two different ones were sent with the same token.
+  /// This side's last question. The hash is nil if two different hashes were sent with the same token.
   private var asked: (token: UInt64, hash: Bytes32?)?
-  /// The hash that both sides were last found to have in common.
+  /// The last hash on which both sides agreed.
   private(set) var agreed: Bytes32?
-  /// When the states began to differ, or when that was last followed up, on the steady clock.
+  /// When the states began to differ, or when the difference was last followed up, on the steady clock.
   private var differsSince: Moment?
 
   /// - Returns: the token of the question.
   mutating func ask(_ hash: Bytes32, _ now: Now) -> UInt64 {
     let token = UInt64(clamping: now.steady)
-    // Two questions in the same millisecond have the same token, so an answer to them would be ambiguous.
+    // Two questions in the same millisecond have the same token, so an answer to either would be ambiguous.
     let isClear = asked?.token != token || asked?.hash == hash
     asked = (token, isClear ? hash : nil)
     return token
   }
 
-  /// The hash that was sent with a token.
+  /// Returns the hash that was sent with a token; nil for any token but the last, or if that was ambiguous.
   func hashAsked(_ token: UInt64) -> Bytes32? { asked.flatMap { $0.token == token ? $0.hash : nil } }
 
   mutating func agree(on hash: Bytes32) { (agreed, differsSince) = (hash, nil) }
@@ -329,7 +340,7 @@ struct StateComparison: Sendable {
   private static let changingMilliseconds: Moment = 1_000
 }
 
-/// The questions that this side asks the peer. Only the newest one is awaited.
+/// The questions that this side asks the peer. Only the answer to the newest question is awaited.
 struct OutgoingQuestions: Sendable {
   private var awaited: Query?
   private var lastToken: UInt64 = 0
@@ -366,7 +377,7 @@ struct IncomingQuestions: Sendable {
   private enum State {
     case none
     case waiting(Query)
-    /// The shell is reading an answer; possibly to an older question, if this one has replaced it.
+    /// The shell is reading an answer, possibly to an older question that this one has replaced.
     case reading(Query)
   }
 
@@ -380,16 +391,16 @@ struct IncomingQuestions: Sendable {
   /// The question to answer next.
   var waiting: Query? { if case .waiting(let query) = state { query } else { nil } }
 
-  /// How long the peer must wait for its next answer; nil if it need not.
+  /// Returns how long the peer must still wait for its next answer; nil if it need not wait.
   func pause(_ now: Now) -> Moment? {
     answeredAt.map { $0 + Limits.answerMillisecondsMin - now.steady }.flatMap { $0 > 0 ? $0 : nil }
   }
 
   mutating func read() { if case .waiting(let query) = state { state = .reading(query) } }
 
-  /// Records that the shell has read an answer, which can't be sent if the link is congested.
+  /// Records that the shell has read an answer; it cannot be sent if the link is congested.
   ///
-  /// - Returns: whether it answers the newest question.
+  /// - Returns: whether the answer is to the newest question.
   mutating func answered(_ query: Query, isSendable: Bool, _ now: Now) -> Bool {
     guard case .reading(let newest) = state else { return false }
     state = .waiting(newest)
@@ -397,6 +408,6 @@ struct IncomingQuestions: Sendable {
     return newest == query
   }
 
-  /// Clears the question, which was answered or refused.
+  /// Clears the question after it was answered or refused.
   mutating func finish() { state = .none }
 }

@@ -2,7 +2,7 @@ import Foundation
 import JSONDocument
 import Simulation
 
-/// The parsed command line, and the runs that it asks for.
+/// The parsed command line, and the runs that it requests.
 struct Command {
   private var first: UInt64 = 1
   private var count: UInt64?
@@ -13,7 +13,7 @@ struct Command {
   private var repeats = false
   private var shrinks = true
   private var goesOn = false
-  /// Report files of other processes, to be added up.
+  /// The report files given with `--sum`, which are added up.
   private var parts: [String] = []
   private var reportFile: String?
 
@@ -33,9 +33,9 @@ struct Command {
       --tell        print every event of a single run
       --twice       run each seed twice and compare the runs
       --all         continue after a failure
-      --no-shrink   don't look for a smaller run that fails too
+      --no-shrink   don't search for a smaller run that also fails
       --report F    write the figures to file F as JSON instead of printing them
-      --sum F…      add up such files and print the figures
+      --sum F…      add up the figures in report files F… and print them
 
     """
 
@@ -82,7 +82,7 @@ struct Command {
     return true
   }
 
-  /// Does the runs; true if no check failed.
+  /// Runs what the command line requests; returns true if no check failed.
   mutating func run() -> Bool {
     if !parts.isEmpty { return sum() }
     if let line, let options = Options(line: line) { return runOne(options) }
@@ -113,19 +113,19 @@ struct Command {
     return isWell
   }
 
-  /// Runs one world; false if a check failed.
+  /// Runs one world; returns false if a check failed, or if the run differs when repeated.
   private mutating func pass(_ options: Options, tell: ((String) -> Void)? = nil) -> Bool {
     let outcome = report.add { Run.outcome(of: options, log: isTold ? tell : nil) }
     if repeats {
       let again = Run.outcome(of: options)
       guard again.trace == outcome.trace, again.events == outcome.events else {
-        print("NOT DETERMINISTIC: \(options)\n  \(outcome.events) events, then \(again.events)")
+        print("NOT DETERMINISTIC: \(options)\n  first run: \(outcome.events) events; second: \(again.events)")
         return false
       }
     }
     guard let failure = outcome.failure else { return true }
     print("FAILED: \(options)\n  \(failure)")
-    // The next line may take long, and readers of a log file want to see the failure now.
+    // Shrinking may take a long time, and the failure should appear in a log file before that.
     fflush(nil)
     guard shrinks else { return false }
     let smaller = Shrinking(outcome).smallest { print("  smaller: \($0.events) events") }
@@ -136,7 +136,7 @@ struct Command {
   private mutating func sum() -> Bool {
     for part in parts {
       guard let data = FileManager.default.contents(atPath: part), report.add(json: data) else {
-        print("\(part) is not a report of the simulator.")
+        print("Can't read \(part) as a simulator report.")
         return false
       }
     }

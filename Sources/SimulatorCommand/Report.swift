@@ -9,7 +9,7 @@ struct Report {
   private var virtualMilliseconds: Int64 = 0
   private var seconds = 0.0
   private var tally = Tally()
-  /// The number of runs in which something happened, by name.
+  /// For each counted event, the number of runs in which it happened, by name.
   private var runsWith = Tally()
 
   mutating func add(_ run: () -> Outcome) -> Outcome {
@@ -25,7 +25,7 @@ struct Report {
     return outcome
   }
 
-  /// Adds the report of another process; false if it is not valid.
+  /// Adds another process's report; returns false if it is not valid.
   mutating func add(json: Data) -> Bool {
     guard let object = try? JSONSerialization.jsonObject(with: json) as? [String: Any],
       let runs = object["runs"] as? Int, let failures = object["failures"] as? Int,
@@ -55,7 +55,7 @@ struct Report {
 
   var text: String {
     var lines = [
-      "\(runs) runs, \(failures) failed; \(events) events, \(eventsPerSecond) per second of processor time; "
+      "\(runs) runs, \(failures) failed; \(events) events, \(eventsPerSecond) per second of CPU time; "
         + "\(virtualMilliseconds / 3_600_000) simulated hours"
     ]
     for (name, count) in tally.counts.sorted(by: { $0.key < $1.key }) where count > 0 {

@@ -169,7 +169,7 @@ extension Rendering {
       if field.before != .none { text = "\(field.before.plainText) → \(text)" }
       if field.state == .lost {
         let winner = field.lostTo?.deviceName ?? "another device"
-        text += "  (lost to a concurrent change on \(winner); kept)"
+        text += "  (superseded by a concurrent change on \(winner); kept)"
       }
       let stress: Stress =
         switch field.state {

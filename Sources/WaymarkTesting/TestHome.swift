@@ -1,12 +1,12 @@
 import Foundation
 public import Waymark
 
-/// A temporary directory for the node of one test, removed when the value is released.
+/// A temporary directory for one test's node, removed when this object is released.
 public final class TestHome: Sendable {
-  /// The home in the directory, which is not created yet.
+  /// The node's home in this directory. The directory does not exist until a node is created there.
   public let home: Home
 
-  /// Chooses a unique directory.
+  /// Chooses a unique path for the directory, without creating it.
   public init() throws {
     RealData.putOutOfBounds()
     let folder = FileManager.default.temporaryDirectory.appending(path: "waymark-tests")
@@ -19,9 +19,10 @@ public final class TestHome: Sendable {
 
 /// A guard that keeps tests away from the real data of the user who runs them.
 public enum RealData {
-  /// Points the default directory of this process to one that can't be created, so that a test that uses it fails.
+  /// Points this process's default directory to a path that can't be created, so that a test that uses the default
+  /// directory fails.
   ///
-  /// Everything in this module calls it.
+  /// Everything in this module that creates a directory, a node or a circle calls this first.
   public static func putOutOfBounds() { _ = redirected }
 
   private static let redirected: Void = {
@@ -30,13 +31,13 @@ public enum RealData {
     }
   }()
 
-  /// A path below a file that is not a directory.
+  /// A path that can't be created, because `/dev/null` is not a directory.
   private static let outOfBounds = "/dev/null/tests-never-touch-real-data"
 }
 
-/// An error in the environment of a test: devices that don't settle or differ, a store that is not empty, or wrong use
-/// of the clock.
+/// A failure in a test's environment: devices that don't settle or whose data differs, a store that is not empty, or
+/// incorrect use of the clock.
 public struct TestGroundError: Error, CustomStringConvertible {
-  /// What went wrong, for the report of the test.
+  /// What went wrong, for the test report.
   public let description: String
 }

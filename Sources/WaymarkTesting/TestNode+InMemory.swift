@@ -2,7 +2,7 @@ import Transport
 public import Waymark
 
 extension Node {
-  /// Creates a complete node in memory that no other node can reach, on a clock that the test advances.
+  /// Creates a complete in-memory node that no other node can reach, on a clock that the test advances.
   ///
   /// ```swift
   /// let clock = VirtualClock()
@@ -12,8 +12,8 @@ extension Node {
   ///
   /// - Parameters:
   ///   - name: the name of the device, 1 to 64 bytes without control characters.
-  ///   - clock: the clock of the node.
-  ///   - log: receives the node's log.
+  ///   - clock: the node's clock.
+  ///   - log: receives the node's log messages.
   /// - Throws: `WaymarkError` if the name is invalid.
   public static func inMemory(
     name: String = "memory", clock: VirtualClock, log: NodeLog = .silent

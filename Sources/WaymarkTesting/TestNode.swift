@@ -16,7 +16,7 @@ package final class TestNode: Sendable {
     self.directory = directory
   }
 
-  /// Its directory.
+  /// The node's home, in the directory.
   package var home: Home { directory.home }
 
   /// Creates the founder of a new circle, with an empty store.
@@ -36,7 +36,7 @@ package final class TestNode: Sendable {
     return node
   }
 
-  /// Throws unless the store is empty.
+  /// Throws an error unless the store is empty.
   package func checkEmpty() async throws { try await node.checkEmpty() }
 
   /// Closes the node.
@@ -49,11 +49,11 @@ package final class TestNode: Sendable {
 extension Node {
   /// Checks that the store is empty, so that a test does not depend on existing data.
   ///
-  /// - Throws: ``TestGroundError`` that names the first kind with visible records, and how many.
+  /// - Throws: ``TestGroundError``, which names the first kind with visible records and says how many there are.
   public func checkEmpty() async throws {
     for (kind, count) in try NodeDiagnostics.counts(of: self) where count != 0 {
       throw TestGroundError(
-        description: "the store of a test is not empty at the start: \(kind) \(count)")
+        description: "the store is not empty at the start of the test: it holds \(count) \(kind)")
     }
   }
 }

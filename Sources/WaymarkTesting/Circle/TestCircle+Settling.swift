@@ -2,17 +2,17 @@ import Replication
 import Waymark
 import Wire
 
-// Waiting until devices have converged, and asserting that they have.
+// Waits until devices have converged, asserts that they have, and controls the network between them.
 
 extension TestCircle {
   /// Waits until all devices that can reach each other are connected, hold the same statements, and are in sync on the
   /// lanes that are open between them. Advances the clock when progress depends on a timer, such as a retry.
   ///
-  /// Devices that are closed, paused or revoked are not waited for.
+  /// Does not wait for closed, paused or revoked devices.
   ///
   /// - Parameter duration: the maximum time by which to advance the clock.
-  /// - Throws: ``TestGroundError`` that names what is missing, if the devices have not settled within that time, or
-  ///   within half a minute of real time.
+  /// - Throws: ``TestGroundError``, which names what is missing, if the devices have not settled within `duration` of
+  ///   virtual time or 30 seconds of real time.
   public func settle(atMost duration: Duration = .seconds(600)) async throws {
     let limit = WaitLimit()
     let end = clock.passed + duration.wholeMilliseconds
@@ -31,8 +31,8 @@ extension TestCircle {
 
   /// Runs an operation that waits for other devices, and advances the clock until it returns.
   ///
-  /// A call such as `turnSyncOn()` or `syncPreview()` asks every peer and waits for answers, with timeouts in virtual
-  /// time. It would wait forever on a clock that does not advance.
+  /// A call such as `turnSyncOn()` or `syncPreview()` asks every peer and waits for the answers. Its timeouts are in
+  /// virtual time, so if a peer did not answer, the call would wait forever unless the clock advanced.
   ///
   /// ```swift
   /// let preview = try await circle.during { try await circle["phone"].syncPreview() }
@@ -40,9 +40,9 @@ extension TestCircle {
   ///
   /// - Parameters:
   ///   - duration: the maximum time by which to advance the clock.
-  ///   - body: the operation; it must not advance the clock.
+  ///   - body: the operation, which must not advance the clock itself.
   /// - Returns: the result of `body`.
-  /// - Throws: any error of `body`, and ``TestGroundError`` if it takes more than half a minute of real time.
+  /// - Throws: any error that `body` throws; ``TestGroundError`` if `body` takes more than 30 seconds of real time.
   public func during<Outcome: Sendable>(
     atMost duration: Duration = .seconds(600), _ body: @escaping @Sendable () async throws -> Outcome
   ) async throws -> Outcome {
@@ -56,7 +56,7 @@ extension TestCircle {
     }
     while running.count > 0 {
       try await clock.quiet(limit)
-      // The body may have got an answer and be about to ask the next question: give it turns to run.
+      // `body` may have just received an answer and be about to send its next request, so let it run first.
       for _ in 0..<Self.turnsOfBody where running.count > 0 { await Task.yield() }
       guard running.count > 0, clock.isQuiet else { continue }
       if try await clock.advanceToNext(by: end) { continue }
@@ -71,10 +71,10 @@ extension TestCircle {
 
   private static let turnsOfBody = 20
 
-  /// Throws unless the devices hold the same data: settings on all of them, records on those that sync records.
+  /// Throws an error unless the devices hold the same data: settings on all of them, and records on those that sync
   ///
-  /// - Parameter names: the devices to compare; all open ones if empty.
-  /// - Throws: ``TestGroundError`` that lists the records and fields that differ.
+  /// - Parameter names: the names of the devices to compare; all open devices if there are none.
+  /// - Throws: ``TestGroundError``, which lists the records and fields that differ.
   public func assertConverged(_ names: String...) async throws {
     let diagnostics = try await diagnostics(names.isEmpty ? self.names : names)
     for lane in Lane.allCases {
@@ -92,7 +92,7 @@ extension TestCircle {
   private func diagnostics(_ names: [String]) async throws -> [(name: String, diagnostics: NodeDiagnostics)] {
     var found: [(String, NodeDiagnostics)] = []
     for name in names {
-      // A closed node has no diagnostics, and is skipped.
+      // A closed node has no diagnostics, so it is skipped.
       if let diagnostics = try? await NodeDiagnostics(of: self[name]), diagnostics.isServing {
         found.append((name, diagnostics))
       }
@@ -100,7 +100,7 @@ extension TestCircle {
     return found
   }
 
-  /// The first reason why two devices that can reach each other have not settled; nil if there is none.
+  /// Returns the first reason found why two devices that can reach each other have not settled; nil if all have settled.
   private func unsettled() async throws -> String? {
     let diagnostics = try await diagnostics(names)
     for (index, one) in diagnostics.enumerated() {
@@ -159,7 +159,7 @@ extension TestCircle {
     let rest = lines.count - Self.linesMax
     let found =
       lines.isEmpty
-      ? ["nothing visible"] : lines.prefix(Self.linesMax) + (rest > 0 ? ["and \(rest) more"] : [])
+      ? ["no visible record or field"] : lines.prefix(Self.linesMax) + (rest > 0 ? ["and \(rest) more"] : [])
     return "\(lane) differ between \(one) and \(other):\n" + found.map { "  \($0)" }.joined(separator: "\n")
   }
 
@@ -174,19 +174,19 @@ extension TestCircle {
     network.cut(pair(one, other), true)
   }
 
-  /// Allows connections between two devices again; they dial at once.
+  /// Allows connections between two devices again, and makes both dial at once.
   public func connect(_ one: String, _ other: String) async {
     network.cut(pair(one, other), false)
     for name in [one, other] { await self[name].hurry() }
   }
 
-  /// Partitions the circle: devices reach only those in their own part.
+  /// Partitions the circle so that each device can reach only the devices in its own part.
   ///
   /// ```swift
   /// await circle.partition(["alice", "bob"], ["carol"])
   /// ```
   ///
-  /// - Parameter parts: the parts by device names; all devices that are not named form one more part.
+  /// - Parameter parts: the names of the devices in each part; all devices that are not named form one more part.
   public func partition(_ parts: [String]...) async {
     let rest = names.filter { name in !parts.contains { $0.contains(name) } }
     let all = parts + (rest.isEmpty ? [] : [rest])
@@ -199,7 +199,7 @@ extension TestCircle {
     for node in nodes { await node.hurry() }
   }
 
-  /// Allows connections between all devices again; they dial at once.
+  /// Allows connections between all devices again, and makes all of them dial at once.
   public func heal() async {
     for (index, one) in names.enumerated() {
       for other in names.dropFirst(index + 1) { network.cut(pair(one, other), false) }

@@ -7,12 +7,12 @@ import Transport
 public import Waymark
 import Wire
 
-/// A circle of several devices in one process: real nodes, connected without sockets, on a clock that the test
+/// A circle of devices in one process: real nodes that are connected without sockets and share a clock that the test
 /// advances.
 ///
-/// Everything except the wire, the disk and the time is as in an app: the first device founds the circle and signs the
-/// certificates of the others, a test issuer signs their entitlements, and all messages pass through the encrypted
-/// channel.
+/// Only the network, the clock and, by default, the disk are replaced. Everything else works as in an app: the first
+/// device founds the circle and signs the other devices' certificates, a test issuer signs their entitlements, and all
+/// messages pass through the encrypted channel.
 ///
 /// ```swift
 /// let circle = try await TestCircle("alice", "bob")
@@ -21,13 +21,14 @@ import Wire
 /// try await circle.assertConverged()
 /// ```
 ///
-/// A new circle is connected, and both lanes are open between devices with premium. Whatever depends on time happens
-/// only when the test waits with ``settle(atMost:)`` or advances the ``clock``. Wrap calls that wait for other devices
-/// in ``during(atMost:_:)``, which advances the clock until they return.
+/// The devices of a new circle are connected. Unless `isSyncing` is false, both lanes are open between devices with
+/// premium. Anything that depends on time, such as a retry, happens only when the test waits with ``settle(atMost:)`` or
+/// advances the ``clock``. Wrap calls that wait for other devices in ``during(atMost:_:)``, which advances the clock
+/// until they return.
 ///
 /// Call ``close()`` at the end of the test.
 public final class TestCircle: Sendable {
-  /// The devices that have premium.
+  /// Specifies which devices have premium.
   public enum Premium: Hashable, Sendable {
     /// All devices, including those added later.
     case everyone
@@ -41,8 +42,8 @@ public final class TestCircle: Sendable {
   public enum Storage: Hashable, Sendable {
     /// In memory only.
     case memory
-    /// In a temporary directory each, which is removed with the circle. Needed for ``TestCircle/reopen(_:)`` and for
-    /// everything that a node in memory can't do.
+    /// In one temporary directory per device, removed when the circle is released. Required for
+    /// ``TestCircle/reopen(_:)`` and for everything else that an in-memory node can't do.
     case directories
   }
 
@@ -59,7 +60,7 @@ public final class TestCircle: Sendable {
     var machines = 0
   }
 
-  /// The clock of all devices.
+  /// The clock that all devices share.
   public let clock: VirtualClock
   let network: InMemoryNetwork
   let state = Mutex(State())
@@ -70,13 +71,13 @@ public final class TestCircle: Sendable {
   /// Creates a circle and waits until its devices are in sync.
   ///
   /// - Parameters:
-  ///   - names: unique names of 1 to 32 devices; the first founds the circle.
-  ///   - premium: the devices that have premium, by an entitlement of a test issuer.
-  ///   - until: when premium ends; nil for a year after the clock's time.
-  ///   - isSyncing: whether to turn on sync of records on devices with premium.
+  ///   - names: the unique names of 1 to 32 devices; the first device founds the circle.
+  ///   - premium: the devices that have premium, through an entitlement signed by a test issuer.
+  ///   - until: when premium ends; nil for 365 days after the clock's current time.
+  ///   - isSyncing: whether to turn on record sync on devices with premium.
   ///   - storage: where the devices keep their data.
-  ///   - clock: the clock of all devices.
-  /// - Throws: `WaymarkError`, or ``TestGroundError`` if the devices do not settle.
+  ///   - clock: the clock that all devices share.
+  /// - Throws: `WaymarkError`, or ``TestGroundError`` if a new store is not empty or the devices do not settle.
   public convenience init(
     _ names: String..., premium: Premium = .everyone, until: Date? = nil, isSyncing: Bool = true,
     storage: Storage = .memory, clock: VirtualClock = VirtualClock()
@@ -97,7 +98,7 @@ public final class TestCircle: Sendable {
       storage: storage, clock: clock)
   }
 
-  /// Creates a circle of devices with the names in an array.
+  /// Creates a circle of devices whose names are given as an array.
   ///
   /// Otherwise the same as ``init(_:premium:until:isSyncing:storage:clock:)``.
   public convenience init(
@@ -144,10 +145,10 @@ public final class TestCircle: Sendable {
   /// The names of the devices, in the order in which they were added.
   public var names: [String] { state.withLock { $0.names } }
 
-  /// The node of a device.
+  /// The node of the device with this name, which must exist.
   public subscript(name: String) -> Node { device(name).node }
 
-  /// The nodes, in the order in which they were added.
+  /// The nodes of all devices, in the order in which the devices were added.
   public var nodes: [Node] { names.map { self[$0] } }
 
   func device(_ name: String) -> Device {
@@ -157,14 +158,14 @@ public final class TestCircle: Sendable {
     return device
   }
 
-  /// Adds a device to the circle. It connects to the others, and turns sync on if the circle syncs records and it has
-  /// premium.
+  /// Adds a device to the circle. The device connects to the others. It also turns on record sync if it has premium and
+  /// the circle was created with `isSyncing`.
   ///
   /// - Parameters:
-  ///   - name: a name that no device of the circle has had.
-  ///   - inviter: the admin that signs its certificate; nil for the founder.
+  ///   - name: the new device's name, which no device of the circle may have had before.
+  ///   - inviter: the admin that signs the new device's certificate; nil for the founder.
   ///   - isAdmin: whether the new device may invite and revoke.
-  /// - Throws: `WaymarkError` if the inviter is not an admin, or the circle is full.
+  /// - Throws: `WaymarkError` if the inviter is not an admin or the circle is full; ``TestGroundError`` if the devices
   @discardableResult
   public func add(_ name: String, invitedBy inviter: String? = nil, isAdmin: Bool = false) async throws
     -> Node
@@ -182,13 +183,13 @@ public final class TestCircle: Sendable {
 
   /// Opens the node of a device again, as when its app starts.
   ///
-  /// - Throws: `WaymarkError` if the circle is in memory: closing the node has discarded its data.
+  /// - Throws: `WaymarkError` if the circle is in memory, because closing the node discarded its data.
   public func reopen(_ name: String) async throws {
     let device = device(name)
     await device.node.close()
     guard let home = device.home else {
       throw WaymarkError.failed(
-        .inMemory, "Can't reopen \(name): it was in memory, and closing it discarded its data.",
+        .inMemory, "Can't reopen \(name): its data was in memory and was discarded when it closed.",
         next: "create the circle with storage: .directories")
     }
     let node = try Node(home: home.home, in: environment(device.machine))
@@ -203,13 +204,13 @@ public final class TestCircle: Sendable {
 
   // MARK: Premium
 
-  /// Issues an entitlement by the test issuer and installs it on the first of the devices, from which it spreads.
+  /// Issues an entitlement signed by the test issuer, and installs it on the first of the devices, from which it spreads
   ///
   /// - Parameters:
-  ///   - names: the devices; nil for all of the circle, including those added later.
-  ///   - start: the beginning of premium; nil for now.
-  ///   - end: the end of premium, exclusive.
-  /// - Throws: `WaymarkError`
+  ///   - names: the entitled devices; nil for the whole circle, including devices added later.
+  ///   - start: when premium begins; nil for now.
+  ///   - end: when premium ends, exclusive.
+  /// - Throws: `WaymarkError` if a named device's node is closed.
   public func entitle(_ names: [String]? = nil, from start: Date? = nil, until end: Date) async throws {
     var devices: [DeviceKey]?
     if let names {
@@ -221,7 +222,7 @@ public final class TestCircle: Sendable {
     ])
   }
 
-  /// Turns on sync of records on a device.
+  /// Turns on record sync on a device.
   ///
   /// - Throws: `WaymarkError` with code `free_tier` or `entitlement_expired` if the device has no premium.
   public func turnSyncOn(_ name: String) async throws {
@@ -280,18 +281,18 @@ extension TestCircle {
 
   private func serve(_ name: String) async throws {
     let device = device(name)
-    // Devices learn addresses from the circle's statements once connected; the first connection needs them given.
+    // Once connected, devices learn addresses from the circle's statements. The first connection needs explicit ones.
     let others = state.withLock { $0.devices.values.map(\.machine) }.filter { $0 != device.machine }
     try await device.node.serve(
       listen: transport(device.machine).listen, peers: others.sorted().map { transport($0).listen })
   }
 
-  /// Admits all other devices and issues the entitlements.
+  /// Admits all devices except the founder, and issues the entitlements.
   private func entitle(
     _ premium: Premium, among names: [String], until: Date?, _ founder: Node
   ) async throws {
     let end = until ?? clock.now.addingTimeInterval(365 * 86_400)
-    // Before the others join, so that they have it from the start.
+    // Issued before the others join, so that they have the entitlement from the start.
     if premium == .everyone { try await entitle(until: end) }
     for name in names.dropFirst() { try await admit(name, by: names[0]) }
     if case .only(let some) = premium, !some.isEmpty {
@@ -321,12 +322,12 @@ extension TestCircle.Premium {
 }
 
 extension AdmittedDevice {
-  /// Admits a new device to the circle of a node without a ticket: the node signs a certificate, which spreads.
+  /// Admits a new device to a node's circle without a ticket: the node signs a certificate, which then spreads.
   ///
   /// - Throws: `WaymarkError` if the node is not an admin, or the circle is full.
   fileprivate init(_ name: String, as role: Role, by node: isolated Node) throws {
     let identity = try Identity.generate()
-    // The proof is for the ticket's channel; `admit` does not check it.
+    // The request's proof covers the handshake of a ticket's channel. There is none here, and `admit` does not check it.
     let request = JoinRequest(
       key: identity.signing, transport: identity.transportKey, name: name, handshakeHash: [])
     let (reply, certificate) = try node.circle.admit(

@@ -5,10 +5,10 @@ import Transport
 import Waymark
 import Wire
 
-/// One end of an in-memory connection. It uses the same secure channel as TCP links, and passes the bytes directly to
+/// One end of an in-memory connection. It uses the same secure channel as a TCP link, but passes the bytes directly to
 /// the other end.
 ///
-/// Both ends run on one queue. A link retains itself until it has ended.
+/// Both ends run on the same queue. The two ends retain each other until they have ended.
 actor InMemoryLink: NodeLink {
   private enum Stage {
     case new
@@ -28,7 +28,7 @@ actor InMemoryLink: NodeLink {
     var bytesOut = 0
     var lastReceived: Int64
     var remoteAddress: SocketAddress?
-    /// Whether the messages in the inbox count as under way until they are taken.
+    /// Whether messages count as under way for as long as they are in the inbox; false once the link has ended.
     var countsInbox = true
   }
 
@@ -147,7 +147,7 @@ actor InMemoryLink: NodeLink {
 
   nonisolated func abandon() { enqueue { $0.end(.timeout) } }
 
-  /// Breaks the connection because its path was cut.
+  /// Breaks the connection because the path between its ends was cut.
   nonisolated func breakOff() { enqueue { $0.end(.truncated) } }
 
   nonisolated func leave(unlessOn hosts: Set<String>) {}
@@ -229,7 +229,7 @@ actor InMemoryLink: NodeLink {
     }
   }
 
-  /// Processes all events in the received bytes.
+  /// Processes events in the received bytes for as long as the link may read.
   private func process() {
     var batch: [Inbox<Inbound>.Item] = []
     var reason: LinkEnd?
@@ -279,7 +279,7 @@ actor InMemoryLink: NodeLink {
 
   // MARK: Sending
 
-  /// Seals queued messages and passes them on while the other end has room.
+  /// Seals queued messages and passes them to the other end for as long as it has room.
   private func flush() {
     flushOutput()
     while stage == .open, let other, other.assumeIsolated({ $0.hasRoom }) {
@@ -324,7 +324,7 @@ actor InMemoryLink: NodeLink {
     let bytes = channel.output
     channel.output = []
     shared.withLock { $0.bytesOut += bytes.count }
-    // Never call the other end directly: it could see this one in the middle of an operation.
+    // Never call the other end directly: it could observe this end in the middle of an operation.
     other.enqueue { $0.receive(bytes) }
   }
 
@@ -358,7 +358,7 @@ actor InMemoryLink: NodeLink {
     let other = other
     self.other = nil
     handlers.closed(self, reason)
-    // Queued behind everything that was sent before.
+    // Enqueued, so that the other end first receives everything that was sent before.
     other?.enqueue { $0.otherEnded(duringHandshake: wasHandshaking) }
   }
 

@@ -3,7 +3,7 @@ import Synchronization
 import Transport
 import Waymark
 
-/// An isolated network in memory, on which nodes listen and dial as on a real one.
+/// An isolated in-memory network on which nodes listen and dial as on a real network.
 final class InMemoryNetwork: Sendable {
   /// An unordered pair of machines.
   struct Pair: Hashable, Sendable {
@@ -16,7 +16,7 @@ final class InMemoryNetwork: Sendable {
     }
   }
 
-  /// The listener at an address.
+  /// A node's listener at an address.
   struct Responder: Sendable {
     let machine: Int
     let roleFor: @Sendable (SocketAddress) -> ChannelRole
@@ -38,7 +38,7 @@ final class InMemoryNetwork: Sendable {
 
   // MARK: Cuts
 
-  /// Cuts the path between two machines, which breaks their connections, or restores it.
+  /// Cuts the path between two machines and breaks their connections, or restores the path.
   func cut(_ pair: Pair, _ isCut: Bool) {
     let broken = state.withLock { state -> [InMemoryLink] in
       guard isCut else {
@@ -65,7 +65,7 @@ final class InMemoryNetwork: Sendable {
 
   func forget(_ address: SocketAddress) { state.withLock { _ = $0.responders.removeValue(forKey: address) } }
 
-  /// The next unused port; starts over after the last one.
+  /// Returns the next ephemeral port; starts over after the last one.
   func freePort() -> UInt16 {
     state.withLock { state in
       defer { state.nextPort = state.nextPort == .max ? 49_152 : state.nextPort + 1 }
@@ -73,10 +73,10 @@ final class InMemoryNetwork: Sendable {
     }
   }
 
-  /// The listener at an address; nil if there is none.
+  /// Returns the listener at an address; nil if there is none.
   func responder(at address: SocketAddress) -> Responder? { state.withLock { $0.responders[address] } }
 
-  /// Registers a link; false if the path between its ends is cut.
+  /// Registers a link; returns false, without registering it, if the path between its ends is cut.
   func opened(_ link: InMemoryLink, _ pair: Pair) -> Bool {
     state.withLock { state in
       guard !state.cuts.contains(pair) else { return false }
@@ -96,7 +96,7 @@ struct InMemoryTransport: NodeTransport {
   /// The number of the machine, from 1.
   let machine: Int
 
-  /// An address of the documentation prefix, which no real machine has.
+  /// An address with the IPv6 documentation prefix, which no real machine has.
   var host: String { "2001:db8::\(String(machine, radix: 16))" }
 
   /// The default address on which a node listens.

@@ -2,9 +2,9 @@ public import Foundation
 public import Waymark
 import Wire
 
-/// Sample trips and habits for a store. The same seed gives the same data on every machine, including ids.
+/// Generates sample trips, habits and organizations. The same seed gives the same data, including ids, on every machine.
 ///
-/// No name looks like test data to `cleanup`, unless that is asked for.
+/// By default, no name looks like test data to `cleanup`.
 ///
 /// ```swift
 /// let sample = SampleData(seed: 7)
@@ -16,12 +16,14 @@ import Wire
 public struct SampleData: Hashable, Sendable {
   /// The seed that determines all data.
   public let seed: UInt64
-  /// The last day of habit entries; trips are around it.
+  /// The last day on which habits have entries. Trips are in the years around it.
   public let today: Day
 
+  /// Creates a generator.
+  ///
   /// - Parameters:
   ///   - seed: the seed that determines all data.
-  ///   - today: the last day of habit entries; nil for the day on which a ``VirtualClock`` starts.
+  ///   - today: the last day on which habits have entries; nil for the day on which a ``VirtualClock`` starts.
   public init(seed: UInt64 = 1, today: Day? = nil) {
     self.seed = seed
     self.today = today ?? Day(VirtualClock.morning, in: .gmt)
@@ -32,8 +34,8 @@ public struct SampleData: Hashable, Sendable {
   /// Returns a trip with lodging, transportation there and back, and activities.
   ///
   /// - Parameters:
-  ///   - index: the index of the trip, from 0; each has a unique name.
-  ///   - isLeftover: whether to name it like test data, so that `cleanup` finds it.
+  ///   - index: the index of the trip, from 0. Each index gives a trip with a unique name.
+  ///   - isLeftover: whether to name the trip like test data, so that `cleanup` finds it.
   public func trip(_ index: Int, isLeftover: Bool = false) -> SampleTrip {
     precondition(index >= 0, "trip \(index): indexes start at 0")
     var dice = Dice(seed, "trip", index)
@@ -54,7 +56,7 @@ public struct SampleData: Hashable, Sendable {
     return sample
   }
 
-  /// Returns the first trips.
+  /// Returns the first `count` trips.
   public func trips(_ count: Int, areLeftovers: Bool = false) -> [SampleTrip] {
     (0..<count).map { trip($0, isLeftover: areLeftovers) }
   }
@@ -64,7 +66,7 @@ public struct SampleData: Hashable, Sendable {
   /// Returns a habit with entries up to ``today``, on about four days out of five.
   ///
   /// - Parameters:
-  ///   - index: the index of the habit, from 0; every second one is numeric, such as glasses of water.
+  ///   - index: the index of the habit, from 0. Every second habit is numeric, such as glasses of water.
   ///   - days: the number of days covered by entries; 365 for a year.
   ///   - zone: the time zone of all entries; nil for Rome.
   public func habit(_ index: Int, days: Int = 365, zone: TimeZone? = nil) -> SampleHabit {
@@ -93,14 +95,14 @@ public struct SampleData: Hashable, Sendable {
     return SampleHabit(habit: habit, logs: logs)
   }
 
-  /// Returns the first habits, each with its entries.
+  /// Returns the first `count` habits, each with its entries.
   public func habits(_ count: Int, days: Int = 365, zone: TimeZone? = nil) -> [SampleHabit] {
     (0..<count).map { habit($0, days: days, zone: zone) }
   }
 
   // MARK: Organizations
 
-  /// Returns the first organizations, each with a unique name.
+  /// Returns the first `count` organizations, each with a unique name.
   public func organizations(_ count: Int) -> [Organization] {
     (0..<count).map { index in
       var dice = Dice(seed, "organization", index)
@@ -134,7 +136,7 @@ public struct SampleTrip: Hashable, Sendable {
 public struct SampleHabit: Hashable, Sendable {
   /// The habit itself.
   public var habit: Habit
-  /// The entries, the oldest first.
+  /// The entries, oldest first.
   public var logs: [HabitEntry]
 }
 
@@ -156,7 +158,7 @@ extension Changes {
 
 // MARK: Randomness
 
-/// A random generator per item, so that each item is independent of those generated before it.
+/// A random number generator for a single item, so that no item depends on those generated before it.
 struct Dice {
   private var random: SplitMix
   private let milliseconds: UInt64
@@ -175,13 +177,13 @@ struct Dice {
 
   mutating func one<Element>(of list: [Element]) -> Element { list[number(0...list.count - 1)] }
 
-  /// A start offset into a list that depends on the seed only, not on the index.
+  /// Returns a start offset into a list of `count` elements, which depends only on the seed, not on the item's index.
   func offset(_ count: Int, of seed: UInt64) -> Int {
     var random = SplitMix(seed: seed)
     return Int(random.below(UInt64(count)))
   }
 
-  /// A UUID of version 7, as records have.
+  /// Returns a version 7 UUID, as records have.
   mutating func id() -> UUID {
     let (high, low) = (random.next(), random.next())
     func byte(_ number: UInt64, _ shift: UInt64) -> UInt8 { UInt8(truncatingIfNeeded: number >> shift) }

@@ -8,7 +8,7 @@ extension SampleData {
     let zone: String
     let currency: String
 
-    /// A local time on a day.
+    /// Returns a local time at the destination on a day.
     func time(_ day: Day, hour: Int, minute: Int = 0) -> Date {
       day.noon(in: TimeZone(identifier: zone) ?? .gmt)
         .addingTimeInterval(Double((hour - 12) * 60 + minute) * 60)
@@ -96,7 +96,7 @@ extension SampleTrip {
     }
   }
 
-  /// A random amount in a range of hundredths.
+  /// Returns a random amount of money from a range given in hundredths of the currency unit.
   private func money(_ range: ClosedRange<Int>, _ place: SampleData.Destination, _ dice: inout Dice) -> Money
   {
     Money(

@@ -1,11 +1,11 @@
 import Dispatch
 import Synchronization
 
-/// Counts the pending work between nodes: calls that wait on a link's queue, and messages not taken by a node yet.
+/// Counts the pending work between nodes: calls waiting in a link's queue, and messages that no node has taken yet.
 final class UnderWay: Sendable {
   private struct State {
     var count = 0
-    /// The total number of items that ever began.
+    /// The number of items that have begun since the start, whether or not they have ended.
     var begun: UInt64 = 0
     var waiting: [UInt64: CheckedContinuation<UInt64?, Never>] = [:]
     var nextWaiting: UInt64 = 0
@@ -26,7 +26,7 @@ final class UnderWay: Sendable {
     let (waiting, begun) = state.withLock {
       state -> ([UInt64: CheckedContinuation<UInt64?, Never>], UInt64) in
       state.count -= count
-      precondition(state.count >= 0, "more ended than began")
+      precondition(state.count >= 0, "more items of work have ended than have begun")
       guard state.count == 0 else { return ([:], state.begun) }
       defer { state.waiting = [:] }
       return (state.waiting, state.begun)
@@ -36,10 +36,10 @@ final class UnderWay: Sendable {
 
   var count: Int { state.withLock { $0.count } }
 
-  /// Whether nothing is under way, and nothing has begun since the total was `begun`.
+  /// Whether nothing is under way, and nothing has begun since `over(by:)` returned `begun`.
   func isOver(since begun: UInt64) -> Bool { state.withLock { $0.count == 0 && $0.begun == begun } }
 
-  /// Waits until nothing is under way and returns the total that ever began; nil if the deadline passes first.
+  /// Waits until nothing is under way, and returns how many items have begun so far; nil if the deadline passes first.
   func over(by deadline: DispatchTime) async -> UInt64? {
     await withCheckedContinuation { continuation in
       let outcome = state.withLock { state -> Outcome in

@@ -6,9 +6,9 @@ import Waymark
 
 /// A clock that advances only when a test tells it to.
 ///
-/// A node that is opened with one uses it for its wall clock and all its timers. Advancing it fires all timers that
-/// become due, in order, and waits after each until nothing is under way between the nodes, so a month passes in the
-/// time that the work takes.
+/// A node that is opened with a virtual clock uses it for the wall-clock time and for all its timers. Advancing the clock
+/// fires all timers that become due, in order. After each timer it waits until nothing is under way between the nodes,
+/// so a month of virtual time takes only as long as the work done in it.
 ///
 /// ```swift
 /// let clock = VirtualClock()
@@ -16,7 +16,7 @@ import Waymark
 /// try await clock.advance(by: .seconds(3_600))
 /// ```
 ///
-/// A call that waits for a timeout, such as a question without an answer, returns only after the clock has advanced.
+/// A call that waits for a timeout, such as an unanswered request, returns only after the clock has advanced.
 public final class VirtualClock: Sendable {
   /// 3 May 2026, 08:00 UTC.
   public static let morning = Date(milliseconds: TestNode.morning)
@@ -43,7 +43,7 @@ public final class VirtualClock: Sendable {
   private let state = Mutex(State())
   let underWay = UnderWay()
 
-  /// Creates a clock that shows this time, in whole milliseconds.
+  /// Creates a clock that starts at this time, in whole milliseconds.
   public init(_ start: Date = VirtualClock.morning) {
     self.start = start.milliseconds
   }
@@ -56,15 +56,16 @@ public final class VirtualClock: Sendable {
   /// Advances the clock and fires all timers that become due, each at its own time.
   ///
   /// Connected nodes ping each other several times a minute, so an hour with three nodes takes about a second of real
-  /// time. To skip days, use ``sleep(until:)``, which takes no time.
+  /// time. To skip days, use ``sleep(until:)``, which does not run the timers in between and takes almost no time.
   ///
   /// - Parameter duration: zero or more; fractions of a millisecond are ignored.
-  /// - Throws: ``TestGroundError`` if the nodes don't become idle within half a minute of real time after a timer.
+  /// - Throws: ``TestGroundError`` if the nodes don't become idle within 30 seconds of real time after a timer, or if
+  ///   another call is already advancing the clock.
   public func advance(by duration: Duration) async throws {
     try await move(to: passed + duration.wholeMilliseconds)
   }
 
-  /// Advances the clock to a date, firing timers on the way; does nothing if it has passed.
+  /// Advances the clock to a date, firing timers on the way; does nothing if the date has passed.
   ///
   /// - Throws: the same as ``advance(by:)``.
   public func advance(to date: Date) async throws {
@@ -72,14 +73,14 @@ public final class VirtualClock: Sendable {
     if moment > passed { try await move(to: moment) }
   }
 
-  /// Jumps ahead as if every machine slept: timers that become due meanwhile fire at the end.
+  /// Jumps ahead as if every machine were asleep: timers that become due meanwhile fire at the end of the jump.
   ///
   /// - Throws: the same as ``advance(by:)``.
   public func sleep(for duration: Duration) async throws {
     try await move(to: passed + duration.wholeMilliseconds, asleep: true)
   }
 
-  /// Jumps to a date as if every machine slept; does nothing if it has passed.
+  /// Jumps to a date as if every machine were asleep; does nothing if the date has passed.
   ///
   /// - Throws: the same as ``advance(by:)``.
   public func sleep(until date: Date) async throws {
@@ -87,14 +88,14 @@ public final class VirtualClock: Sendable {
     if moment > passed { try await move(to: moment, asleep: true) }
   }
 
-  /// Waits until nothing is under way between the nodes, without advancing.
+  /// Waits until nothing is under way between the nodes, without advancing the clock.
   ///
-  /// - Throws: the same as ``advance(by:)``.
+  /// - Throws: ``TestGroundError`` if the nodes don't become idle within 30 seconds of real time.
   public func quiet() async throws { try await quiet(WaitLimit()) }
 
   var passed: Int64 { state.withLock { $0.passed } }
 
-  /// Whether nothing is under way.
+  /// Whether nothing is under way between the nodes.
   var isQuiet: Bool { underWay.count == 0 }
 
   private func move(to target: Int64, asleep: Bool = false) async throws {
@@ -109,7 +110,7 @@ public final class VirtualClock: Sendable {
     state.withLock { $0.passed = max($0.passed, target) }
   }
 
-  /// Advances to the next timer and fires what is due then; false if no timer is due by `end`.
+  /// Advances to the next timer and fires all timers due at that time; returns false if no timer is due by `end`.
   func advanceToNext(by end: Int64) async throws -> Bool {
     guard let next = state.withLock({ $0.due.values.map(\.moment).min() }), next <= end else { return false }
     try await move(to: max(next, passed))
@@ -122,11 +123,11 @@ public final class VirtualClock: Sendable {
       return state.isMoving
     }
     guard !wasMoving else {
-      throw TestGroundError(description: "two calls advance the same virtual clock at once")
+      throw TestGroundError(description: "two calls are advancing the same virtual clock at the same time")
     }
   }
 
-  /// Advances to the earliest timer due by `target` and returns it; nil if there is none.
+  /// Advances to the earliest timer due by `target` and returns that timer; nil if there is none.
   private func takeDue(by target: Int64) -> Due? {
     state.withLock { state in
       guard let first = state.due.values.min(by: { $0.isBefore($1) }), first.moment <= target else {
@@ -140,7 +141,7 @@ public final class VirtualClock: Sendable {
   private func fire(_ due: Due) async {
     await withCheckedContinuation { continuation in
       due.queue.async { [self] in
-        // Something that ran before it on this queue may have cancelled it.
+        // Work that ran earlier on this queue may have cancelled the timer.
         let isWanted = state.withLock { $0.due.removeValue(forKey: due.number) } != nil
         if isWanted { due.body() }
         continuation.resume()
@@ -195,7 +196,7 @@ extension VirtualClock: NodeClock {
     return Timer(clock: self, number: number)
   }
 
-  /// An uptime of a day, as if the machine had been running for a while.
+  /// The uptime at the start: one day, as if the machine had already been running for a while.
   private static let steadyStart: Int64 = 86_400_000
 
   private final class Timer: NodeTimer {
@@ -211,7 +212,7 @@ extension VirtualClock: NodeClock {
   }
 }
 
-/// A limit in real time on how long a test waits.
+/// A limit on how long a test waits, in real time.
 struct WaitLimit: CustomStringConvertible {
   private let seconds: Double
   let end: DispatchTime

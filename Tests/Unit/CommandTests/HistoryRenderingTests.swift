@@ -135,7 +135,7 @@ struct HistoryRenderingTests {
           notes  hot
 
         2026-11-21 11:00  phone  trip edit  01234567  made without knowing of the deletion
-          name  Rome → Rom  (lost to laptop, at the same time; kept)
+          name  Rome → Rom  (superseded by a concurrent change on laptop; kept)
         """)
   }
 

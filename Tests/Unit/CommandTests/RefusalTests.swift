@@ -65,7 +65,7 @@ struct RefusalTests {
         ["backup", "--yes", issuer], ["backup", "--yes", kept[2]], ["doctor", "--report", kept[1]],
         ["metrics", "--write", issuer],
       ] {
-        expect(try await alice.run(arguments: words), exits: 1, saying: "nothing was written", "name a")
+        expect(try await alice.run(arguments: words), exits: 1, saying: "nothing was written", "Next: use a")
       }
       #expect(try kept.map { try Data(contentsOf: URL(filePath: $0)) } == before)
     }

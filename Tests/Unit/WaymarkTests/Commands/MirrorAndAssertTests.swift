@@ -86,7 +86,7 @@ import WaymarkTesting
     let refused = try #require(try await failure(circle, "alice", "mirror", ["from": "bob"]))
     #expect(refused.exitCode == ExitCode.needsYes)
     #expect(refused.message.contains("1 trip added") && refused.message.contains("2 trips deleted"))
-    #expect(refused.message.contains("Sync of records is turned on"))
+    #expect(refused.message.contains("turns on sync of records"))
     #expect(refused.next?.description == "waymark mirror --from bob --yes")
     #expect(try await trips(circle, "alice") == ["Oslo", "Rome"])
     #expect(!FileManager.default.fileExists(atPath: circle["alice"].home.backups))

@@ -3,7 +3,7 @@ package enum FileFault: Error, Hashable, Sendable {
   case missing
   case inputOutput
   case noRoom
-  /// The process or machine has ended; none of its operations has any effect.
+  /// The process or machine has stopped, so its operations no longer have any effect.
   case stopped
 }
 
@@ -14,15 +14,15 @@ package enum DiskOperation: Int, CaseIterable, Sendable {
   package var isChange: Bool { self != .read }
 }
 
-/// The faults of a disk.
+/// The faults that a disk injects.
 package struct DiskFaults: Sendable {
   /// A planned failure of certain operations.
   package struct Failure: Sendable {
     package var operations: Set<DiskOperation>
-    /// The number of these operations that succeed first.
+    /// The number of these operations that succeed before the first failure.
     package var after: Int
     package var fault: FileFault
-    /// Whether all of them fail from then on; otherwise only one fails.
+    /// Whether all later ones fail too; if false, only one operation fails.
     package var lasts: Bool
 
     package init(_ fault: FileFault, at operations: Set<DiskOperation>, after: Int, lasts: Bool) {
@@ -31,19 +31,20 @@ package struct DiskFaults: Sendable {
   }
 
   package var failure: Failure?
-  /// The maximum size of all files together; nil for no limit.
+  /// The maximum total size of all files, in bytes; nil for no limit.
   package var capacity: Int?
   /// The rates of random failures, per million operations.
   package var readErrorsPerMillion = 0
   package var writeErrorsPerMillion = 0
   package var syncErrorsPerMillion = 0
-  /// The rate of reads that return too few bytes, per million.
+  /// The rate of reads that return too few bytes, per million reads.
   package var shortReadsPerMillion = 0
   /// Whether syncs succeed without making anything durable.
   package var liesAboutSyncs = false
   /// Whether a failed sync drops the pending changes, so that they never become durable unless written again.
   package var syncErrorsLoseChanges = true
-  /// The number of changes until the process is killed in the middle of its work; see `Disk.hasStopped`.
+  /// The number of changes that still succeed before the process is killed in the middle of its work; nil for no kill.
+  /// See `Disk.hasStopped`.
   package var changesUntilStop: Int?
 
   package init() {}
@@ -76,12 +77,12 @@ package struct DiskCounters: Sendable, Hashable {
 }
 
 extension Disk {
-  /// Whether `changesUntilStop` has killed the process that used the disk: everything fails until `restart()`.
+  /// Whether `changesUntilStop` has killed the process that used the disk. If so, every operation fails until
   package var hasStopped: Bool { faults.changesUntilStop.map { $0 < 0 } ?? false }
 
   package func restart() { faults.changesUntilStop = nil }
 
-  /// The size of all named files together.
+  /// The total size of all named files, in bytes.
   package var used: Int { files.values.reduce(0) { $0 + $1.size } }
 
   /// Counts an operation, and throws if a fault applies to it.
@@ -145,7 +146,7 @@ extension Disk {
     return faults.liesAboutSyncs
   }
 
-  /// Checks that a file may grow by this many bytes.
+  /// Checks that the disk has room for a file to grow by this many bytes.
   func reserve(_ growth: Int) throws(FileFault) {
     guard let capacity = faults.capacity, used + growth > capacity else { return }
     throw outOfRoom()

@@ -3,7 +3,7 @@ final class DiskFile {
   private unowned let disk: Disk
   /// The content that programs see.
   var content: [UInt8] = []
-  /// The content as of the last sync, to which a power loss applies some of the changes.
+  /// The content as of the last sync. A power loss leaves this content plus some of the changes since then.
   var durable: [UInt8] = []
   /// The changes since the last sync, in order.
   private(set) var changes: [FileChange] = []
@@ -23,7 +23,7 @@ final class DiskFile {
 
   var size: Int { content.count }
 
-  /// Reads into the buffer and returns the number of bytes, which may be fewer than the buffer holds.
+  /// Reads into the buffer and returns the number of bytes read, which may be less than the size of the buffer.
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(FileFault) -> Int {
     try disk.begin(.read)
     var count = min(buffer.count, max(0, content.count - offset))
@@ -60,7 +60,7 @@ final class DiskFile {
     do throws(FileFault) {
       try disk.begin(.sync)
     } catch {
-      // As on Linux, which marks pages that it failed to write as clean: the next sync succeeds without them.
+      // Linux marks pages that it failed to write as clean, so the next sync succeeds without them. Do the same.
       if error != .stopped, disk.faults.syncErrorsLoseChanges { forgetChanges() }
       throw error
     }
@@ -74,7 +74,7 @@ final class DiskFile {
     written.removeAll(keepingCapacity: true)
   }
 
-  /// Replaces the whole content, not durably.
+  /// Replaces the whole content without making the change durable.
   func overwrite(_ bytes: [UInt8]) {
     content = bytes
     changes.append(FileChange(offset: 0, bytes: nil))
@@ -83,11 +83,11 @@ final class DiskFile {
   }
 }
 
-/// An unsynced change of a file: bytes at an offset, or a new size.
+/// An unsynced change to a file: bytes written at an offset, or a new size.
 struct FileChange {
   /// The offset of the bytes; without bytes, the new size.
   let offset: Int
-  /// The range in the file's `written` bytes; nil for a change of size.
+  /// The range of the written bytes within the file's `written`; nil for a change of size.
   let bytes: Range<Int>?
 }
 

@@ -1,6 +1,6 @@
 import CSQLite
 
-/// Extended result codes of sqlite3.h, whose macros are not imported into Swift.
+/// Extended result codes from sqlite3.h, whose macros Swift can't import.
 enum FailureCode {
   static let read = of(1)
   static let shortRead = of(2)

@@ -5,7 +5,7 @@ final class FileHandle {
   private let file: DiskFile
   private let name: String?
   private let volume: Volume
-  /// The locks and memory shared by connections to the same database; nil for other files.
+  /// The locks and memory that connections to the same database share; nil for files other than databases.
   var walIndex: WALIndex?
   /// Whether the first sync also syncs the directory, to make the file's name durable.
   var syncsDirectory = false
@@ -43,7 +43,7 @@ final class FileHandle {
   func sync() -> Int32 {
     let code = volume.run(FailureCode.sync) { () throws(FileFault) in try file.sync() }
     guard code == SQLITE_OK, syncsDirectory, let name else { return code }
-    // SQLite on Unix ignores the result of this sync.
+    // Ignore the result of this sync, as SQLite does on Unix.
     _ = volume.run(FailureCode.syncDirectory) { () throws(FileFault) in
       try volume.disk.syncDirectory(of: name)
     }
@@ -73,7 +73,7 @@ final class FileHandle {
     lock = level
   }
 
-  // MARK: Callbacks of SQLite
+  // MARK: SQLite callbacks
 
   /// Retains this handle for as long as SQLite has the file open.
   func attach(to file: UnsafeMutablePointer<sqlite3_file>, _ methods: UnsafePointer<sqlite3_io_methods>) {

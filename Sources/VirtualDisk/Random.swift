@@ -1,8 +1,8 @@
-// The standard library may change how it maps random draws to numbers. These functions don't, so seeds stay valid.
+// The standard library may change how it maps random bits to numbers. These functions never change, so that a seed
 extension RandomNumberGenerator {
-  /// A random number from 0 to below the bound.
+  /// Returns a random number that is at least 0 and less than the bound.
   package mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
 
-  /// True with a probability in thousandths.
+  /// Returns true with a probability given in thousandths.
   package mutating func happens(perThousand: Int) -> Bool { below(1_000) < perThousand }
 }

@@ -5,7 +5,7 @@ extension Volume {
     vfs?.pointee.pAppData.map { Unmanaged<Volume>.fromOpaque($0).takeUnretainedValue() }
   }
 
-  /// SQLite's callbacks for files by name. Time never passes, and sleeping returns at once.
+  /// Returns the callbacks of SQLite's virtual file system. Time never passes in them, and sleeping returns at once.
   static func vfs() -> sqlite3_vfs {
     var vfs = sqlite3_vfs()
     vfs.iVersion = 2

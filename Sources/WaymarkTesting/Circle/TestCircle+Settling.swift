@@ -100,7 +100,7 @@ extension TestCircle {
     return found
   }
 
-  /// Returns the first reason found why two devices that can reach each other have not settled; nil if all have settled.
+  /// Returns the first reason found why two devices that can reach each other have not settled; nil if all have.
   private func unsettled() async throws -> String? {
     let diagnostics = try await diagnostics(names)
     for (index, one) in diagnostics.enumerated() {

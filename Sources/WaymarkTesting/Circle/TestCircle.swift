@@ -22,8 +22,8 @@ import Wire
 /// ```
 ///
 /// The devices of a new circle are connected. Unless `isSyncing` is false, both lanes are open between devices with
-/// premium. Anything that depends on time, such as a retry, happens only when the test waits with ``settle(atMost:)`` or
-/// advances the ``clock``. Wrap calls that wait for other devices in ``during(atMost:_:)``, which advances the clock
+/// premium. Anything that depends on time, such as a retry, happens only when the test waits with ``settle(atMost:)``
+/// or advances the ``clock``. Wrap calls that wait for other devices in ``during(atMost:_:)``, which advances the clock
 /// until they return.
 ///
 /// Call ``close()`` at the end of the test.
@@ -327,7 +327,8 @@ extension AdmittedDevice {
   /// - Throws: `WaymarkError` if the node is not an admin, or the circle is full.
   fileprivate init(_ name: String, as role: Role, by node: isolated Node) throws {
     let identity = try Identity.generate()
-    // The request's proof covers the handshake of a ticket's channel. There is none here, and `admit` does not check it.
+    // The request's proof covers the handshake of a ticket's channel. There is no such channel here, and `admit` does
+    // not check the proof.
     let request = JoinRequest(
       key: identity.signing, transport: identity.transportKey, name: name, handshakeHash: [])
     let (reply, certificate) = try node.circle.admit(

@@ -2,7 +2,7 @@ public import Foundation
 public import Waymark
 import Wire
 
-/// Generates sample trips, habits and organizations. The same seed gives the same data, including ids, on every machine.
+/// Generates sample trips, habits and organizations. The same seed gives the same data on every machine, including ids.
 ///
 /// By default, no name looks like test data to `cleanup`.
 ///

@@ -6,9 +6,9 @@ import Waymark
 
 /// A clock that advances only when a test tells it to.
 ///
-/// A node that is opened with a virtual clock uses it for the wall-clock time and for all its timers. Advancing the clock
-/// fires all timers that become due, in order. After each timer it waits until nothing is under way between the nodes,
-/// so a month of virtual time takes only as long as the work done in it.
+/// A node that is opened with a virtual clock uses it for the wall-clock time and for all its timers. Advancing the
+/// clock fires all timers that become due, in order. After each timer it waits until nothing is under way between the
+/// nodes, so a month of virtual time takes only as long as the work done in it.
 ///
 /// ```swift
 /// let clock = VirtualClock()

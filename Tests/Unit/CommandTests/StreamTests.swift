@@ -117,7 +117,7 @@ import Waymark
         ["backup", "-"], ["restore", "-"], ["entitlement", "install", "-"], ["doctor", "--report", "-"],
       ] {
         let outcome = try await alice.run(arguments: words)
-        #expect(outcome.code == 2 && outcome.errors.contains("it must be a file"), "\(words): \(outcome.errors)")
+        #expect(outcome.code == 2 && outcome.errors.contains("must be a file"), "\(words): \(outcome.errors)")
       }
       let node = try await alice.start()
       let pipe = workshop.path("pipe")

@@ -69,7 +69,7 @@ struct ArrowTests {
   /// Otherwise a build on many cores passes or fails depending on what is compiled first.
   @Test func `every target of the package lists each module that it imports`() throws {
     let manifest = try Repository.text("Package.swift")
-    let target = /(\w+)\(\s*(?:name: )?"(\w+)",\s*(?:dependencies: )?\[([^\]]*)\](?:,\s*(?:path|in): "([^"]*)")?/
+    let target = /(\w+)\(\s*(?:name: )?"(\w+)",\s*(?:dependencies: )?\[([^\]]*)\](?:,\s*\w+: "([^"]*)")?/
     let targets = manifest.matches(of: target).filter { $0.output.1 != "trait" }
     let names = Set(targets.map { String($0.output.2) })
     #expect(names.isSuperset(of: ["Wire", "WaymarkCommand", "FuzzTargets", "WaymarkTests"]))

@@ -78,7 +78,8 @@ struct LanguageTests {
 
   @Test func `the glossary explains no term that nothing uses`() throws {
     func letters(_ text: String) -> String { text.lowercased().filter { $0.isLetter || $0 == "-" } }
-    let rows = try Repository.text("Protocol/README.md").split(separator: "\n").filter { $0.hasPrefix("| **") }
+    let page = try Repository.text("Protocol/README.md")
+    let rows = page.split(separator: "\n").filter { $0.hasPrefix("| **") }
     let pages = try Repository.files(in: "Protocol", ending: ".md").filter { $0.path != "Protocol/README.md" }
     let text = letters(try (pages + Repository.sources()).map(\.text).joined())
     for row in rows {

@@ -134,9 +134,9 @@ struct RepairTests {
   }
 
   @Test(arguments: [
-    ("UPDATE change_sets SET signature = zeroblob(64) WHERE number = 2", "change set 2 has an invalid signature"),
-    ("UPDATE change_sets SET body = body || x'00' WHERE number = 2", "change set 2 has an invalid signature"),
-    ("UPDATE change_sets SET header = substr(header, 1, 20) WHERE number = 2", "change set 2 has an invalid signature"),
+    ("UPDATE change_sets SET signature = zeroblob(64) WHERE number = 2", "change set 2 has an invalid"),
+    ("UPDATE change_sets SET body = body || x'00' WHERE number = 2", "change set 2 has an invalid"),
+    ("UPDATE change_sets SET header = substr(header, 1, 20) WHERE number = 2", "change set 2 has an invalid"),
     ("DELETE FROM change_sets WHERE number = 2", "change set 2 is missing"),
     ("DELETE FROM change_sets WHERE number = 6", "refers to missing change set 6"),
     ("UPDATE statements SET bytes = zeroblob(90)", "has an invalid signature"),

@@ -160,7 +160,7 @@ package struct OpenLane: Sendable {
   mutating func level(with mine: Heads, isDigestEqual: Bool) {
     theirs = .all(mine)
     self.isDigestEqual = isDigestEqual
-    // The peer never requested the logs that are still in `announced`, so it received them from other peers.
+    // The peer has not requested the logs that are still in `announced`, so it received them from other peers.
     elsewhere.formUnion(announced)
     announced = []
     (lacking, strangers) = ([:], [:])
@@ -353,7 +353,7 @@ package struct OpenLane: Sendable {
 
   mutating func stopServing() { serving = .idle }
 
-  /// A sequence number greater than that of any stored set.
+  /// The upper bound of `back`: more sets than any stored log can have.
   private static let backMax: UInt64 = 1 << 40
   private static let askAgainMilliseconds: Moment = 3_600_000
 }

@@ -21,8 +21,9 @@
 //    with it.
 // 2. `updateTime` judges the gates again if their last verdicts no longer hold, so that no event is handled on a lane
 //    that should be closed by now.
+// 3. `dispatch` handles the input itself.
 // 4. As long as a lane withholds sets, `considerOwnLogs` runs after every input, because any input may be the last
-// one that the release of the lane was waiting for.
+//    one that the release of the lane was waiting for.
 //
 // Which sets are valid depends on signed data only (Placement.swift). The clocks in `now` affect only gates, timeouts
 // and rate limits.
@@ -45,7 +46,7 @@ package struct Replica: Sendable {
   package var lastSync: [DeviceKey: Moment] { holdings.compactMapValues(\.syncedAt) }
   /// The sets that each device is known to hold. Saved by the shell.
   package var holdings: [DeviceKey: Holding] = [:]
-  /// The devices that have confirmed that they hold a revocation, by revocation. Saved by the shell.
+  /// The devices that are known to hold each revocation. Saved by the shell.
   package var acknowledgedRevocations: [StatementID: Set<DeviceKey>] = [:]
   /// The newest clock in any folded set of another device.
   package internal(set) var newestForeignClock: Clock
@@ -66,8 +67,8 @@ package struct Replica: Sendable {
   /// False while the disk is full. Then no sets are requested, because they could not be stored.
   var canKeep = true
   var gateAnnounced: GateReason?
-  /// The lower bound of gate time: the latest moment at which a gate change has taken effect here. Saved by the
-  /// shell.
+  /// The lower bound of gate time: the latest time-based gate change, of this device or of a connected peer, that this
+  /// device has seen take effect. Saved by the shell.
   package var gateFloor: Moment?
   /// Both clocks at the last input.
   var lastNow: Now?
@@ -100,10 +101,9 @@ package struct Replica: Sendable {
   }
 
   /// - Parameters:
-  /// - Parameters:
-  ///  - withheld: the newest set of each of our own logs that may have been sent, with sequence 0 if none may have been.
-  ///    A lane without entries withholds nothing.
-  ///  - seed: randomizes jitter, the choice of peers to push to, and similar decisions; nodes need not share a seed.
+  ///   - withheld: the newest set of each of our own logs that may have been sent, with sequence 0 if none may have
+  ///     been. A lane without entries withholds nothing.
+  ///   - seed: randomizes jitter, the choice of peers to push to, and similar decisions; nodes need not share a seed.
   package init(
     device: DeviceKey, circle: Circle, preference: Bool, localPremium: LocalPremium,
     settings: LaneState, records: LaneState, withheld: [LogKey: LogHead] = [:], newestForeignClock: Clock,

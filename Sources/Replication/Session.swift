@@ -131,7 +131,7 @@ package struct Session: Sendable {
   /// token.
   ///
   /// - Parameters:
-  /// - mine: the current hash of this side's state.
+  ///   - mine: the current hash of this side's state.
   ///   - newestChangeAt: when this node last changed, on the steady clock.
   mutating func receivedState(
     _ hash: Bytes32?, _ token: UInt64, isAnswer: Bool, mine: Bytes32, newestChangeAt: Moment, _ now: Now

@@ -84,6 +84,8 @@ extension Store {
   }
 
   /// Folds the parked sets that are due and whose ancestors are folded.
+  ///
+  /// - Parameter early: the numbers of further parked sets, which fold regardless of their clocks.
   func foldWaiting(
     _ horizon: Clock, and early: [Int64] = [], _ report: inout CommitReport, _ moved: inout Set<LogKey>
   ) throws {

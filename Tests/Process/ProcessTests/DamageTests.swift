@@ -81,7 +81,7 @@ import Wire
     try await alice.sql("UPDATE meta SET value = 'another version' WHERE key = 'derived'")
     #expect(try await trips(alice) == ["Rome-trip", "Bern-trip"])
     let said = try #require(try await notice(alice))
-    #expect(said["text"]?.string?.contains("1 stored change set (records 2 of alice)") == true, "\(said)")
+    #expect(said["text"]?.string?.contains("damaged on disk (records 2 of alice)") == true, "\(said)")
     #expect(said["next"]?.string?.withoutHome.contains("waymark restore FILE") == true)
     let file = stage.path("alice.waymark")
     let refused = try await alice.run(["backup", file])

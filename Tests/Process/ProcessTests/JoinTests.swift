@@ -122,7 +122,7 @@ import Wire
     let third = try await alice.text("invite")
     let again = try await dave.run(["join", "-", "--name", "dave", "--yes"], input: third)
     #expect(again.code == 0)
-    expectPlainWords(again.errors, ["“dave 2”", "“dave” stays in the circle", "waymark revoke"], "join")
+    expectPlainWords(again.errors, ["“dave 2”", "“dave” is still in the circle", "waymark revoke"], "join")
     try await carol.text("join", "-", "--name", "bob", input: ticket)
     #expect(try await carol.status().document["name"] == "bob 2")
 

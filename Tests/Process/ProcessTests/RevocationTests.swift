@@ -181,7 +181,7 @@ import Wire
     try await alice.stop(SIGKILL)
     try FileManager.default.removeItem(atPath: alice.home)
 
-    try await refused(carol, ["revoke", "alice", "--yes"], code: 1, saying: "no admin", "--root-key")
+    try await refused(carol, ["revoke", "alice", "--yes"], code: 1, saying: "not an admin", "--root-key")
     try await refused(bob, ["revoke", "bob", "--yes"], code: 1, saying: "is this device")
     try await refused(bob, ["revoke", "alice"], code: 7, saying: "higher rank", "invited by alice", "carol")
     let preview = try await bob.json("revoke", "alice", "--with-invited", "--preview")
@@ -256,7 +256,7 @@ import Wire
 
     // No admin is left: the root key invites, and makes Bob an admin.
     let dave = Device("dave", on: stage)
-    try await refused(bob, ["invite"], code: 1, saying: "no admin", "--root-key")
+    try await refused(bob, ["invite"], code: 1, saying: "not an admin", "--root-key")
     let ticket = try await bob.text("invite", "--root-key", key)
     try await dave.text("join", "-", "--name", "dave", input: ticket)
     #expect(try await member("dave", in: bob)["admittedBy"]?.isNull == true)

@@ -83,7 +83,7 @@ struct InMemoryNodeTests {
     try await node.checkEmpty()
     _ = try await perform(node, "trip.add", fields("name=Rome"))
     let failure = await #expect(throws: TestGroundError.self) { try await node.checkEmpty() }
-    #expect(failure?.description.contains("trips 1") == true)
+    #expect(failure?.description.contains("holds 1 trip") == true)
     await node.close()
   }
 

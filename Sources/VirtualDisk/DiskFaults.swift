@@ -78,6 +78,7 @@ package struct DiskCounters: Sendable, Hashable {
 
 extension Disk {
   /// Whether `changesUntilStop` has killed the process that used the disk. If so, every operation fails until
+  /// `restart()`.
   package var hasStopped: Bool { faults.changesUntilStop.map { $0 < 0 } ?? false }
 
   package func restart() { faults.changesUntilStop = nil }

@@ -72,6 +72,7 @@ extension TestCircle {
   private static let turnsOfBody = 20
 
   /// Throws an error unless the devices hold the same data: settings on all of them, and records on those that sync
+  /// records.
   ///
   /// - Parameter names: the names of the devices to compare; all open devices if there are none.
   /// - Throws: ``TestGroundError``, which lists the records and fields that differ.

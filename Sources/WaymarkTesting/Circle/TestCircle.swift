@@ -166,6 +166,7 @@ public final class TestCircle: Sendable {
   ///   - inviter: the admin that signs the new device's certificate; nil for the founder.
   ///   - isAdmin: whether the new device may invite and revoke.
   /// - Throws: `WaymarkError` if the inviter is not an admin or the circle is full; ``TestGroundError`` if the devices
+  ///   do not settle.
   @discardableResult
   public func add(_ name: String, invitedBy inviter: String? = nil, isAdmin: Bool = false) async throws
     -> Node
@@ -204,7 +205,8 @@ public final class TestCircle: Sendable {
 
   // MARK: Premium
 
-  /// Issues an entitlement signed by the test issuer, and installs it on the first of the devices, from which it spreads
+  /// Issues an entitlement signed by the test issuer, and installs it on the first of the devices, from which it
+  /// spreads to the others.
   ///
   /// - Parameters:
   ///   - names: the entitled devices; nil for the whole circle, including devices added later.

@@ -48,7 +48,9 @@ expect(picker.all.map(\.name) == ["None", "Casa Rosa"], "None is the first entry
 
 print("She reads every evening.")
 let habit = try await phone.save(Habit(name: "Read", emoji: "📖"))
-for daysAgo in 0..<3 { try await phone.log(habit.id, on: Day(.now, in: .current).adding(days: -daysAgo)) }
+for daysAgo in 0..<3 {
+  try await phone.addEntry(to: habit.id, on: Day(.now, in: .current).adding(days: -daysAgo))
+}
 let progress = try await phone.read(.progress(of: habit.id))
 expect(progress?.currentStreak == 3, "Her streak is three days.")
 

@@ -17,7 +17,8 @@ package enum Fault: String, CaseIterable, Hashable, Sendable, CustomStringConver
   case buy, expire, preference, revoke, mutual, strangerIssuer = "stranger-issuer", invite, restamp
   case crossed, torn, pausePeer = "pause-peer"
   // Overrides
-  case override = "override"
+  // Sorting by name decides what a seed does, so the name of earlier seeds stays.
+  case override = "forced-direction"
   // Adversaries
   case forge, malleate, truncate, foreign, replay, equivocate, gap, brokenLink = "broken-link"
   case unknownDependency = "unknown-dependency", future, past, lie, hoard, garble, oversize, unsolicited

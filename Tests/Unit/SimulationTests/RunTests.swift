@@ -37,7 +37,7 @@ import VirtualDisk
   @Test func `members lie and trickle, and users start overrides meanwhile`() throws {
     let line =
       "seed=1891018 devices=4 free=0 adversaries=2 events=900 faults-every=400 people-every=60 records=20 large=10 "
-      + "faults=override:40,lying-answer:20,trickle:12,kill-inside:4,disk-full:4"
+      + "faults=forced-direction:40,lying-answer:20,trickle:12,kill-inside:4,disk-full:4"
     let outcome = Run.outcome(of: try #require(Options(line: line)))
     #expect(outcome.failure == nil)
     for name in ["lied in heads", "trickled", "overrides begun", "records judged after overrides"] {

@@ -20,9 +20,9 @@
 //     length 3 (by phone)     revokes nas: void, so it does not count
 //     result                  members laptop, nas, tablet; phone revoked; puppet unknown, its certificate is void
 //
-// Revocations of equal length never void each other: if phone and nas revoke each other, both are out, until laptop or
-// the root key revokes one of them and so voids its revocation of the other. Without this order the result would depend
-// on which revocation a node received first, and nodes with the same statements could disagree about the members.
+// Revocations of equal length never void each other: if phone and nas revoke each other, both are revoked until laptop
+// or the root key revokes one of them and so voids its revocation of the other. Without this order the result would
+// depend on which revocation a node received first, and nodes with the same statements could disagree about the members.
 
 import Wire
 

@@ -420,7 +420,7 @@ extension Reason {
       ReasonText(.info, .command, "sync of records is off on this device", next: .waymark("sync on"))
     case .freeTier:
       ReasonText(
-        .info, .command, "without premium, only settings sync and records stay on this device",
+        .info, .command, "without premium, only settings sync; records stay on this device",
         next: .waymark("help premium"))
     case .peerSyncOff:
       ReasonText(

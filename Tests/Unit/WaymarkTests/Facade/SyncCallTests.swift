@@ -37,7 +37,7 @@ struct SyncCallTests {
     #expect(state.obstacle == .freeTier && state.premium.obstacle == .freeTier)
     #expect(state.premium.source == .none && state.premium.validUntil == nil)
     #expect(state.step == .buyPremium)
-    #expect(state.sentence == "Without premium, only settings sync and records stay on this device.")
+    #expect(state.sentence == "Without premium, only settings sync; records stay on this device.")
     #expect(try await failure { try await alice.node.turnSyncOn() }?.code == .freeTier)
     #expect(try await alice.node.turnSyncOff() == state)
     await alice.close()

@@ -13,15 +13,23 @@ skip() {
   exit 0
 }
 
-# have_packages FILE: installs the packages once; later runs need no network. Fails if they can't be installed.
+# have_packages FILE: installs the packages once; later runs need no network. Fails if they can't be installed. Suites
+# that start at the same moment wait for one another, because two of them can't create one environment.
 have_packages() {
   local file=$1 installed
   installed="$environment/$(basename "$(dirname "$(realpath "$file")")")-installed.txt"
   cmp -s "$file" "$installed" && return 0
-  command -v python3 >/dev/null && python3 -m venv "$environment" \
-    && "$environment/bin/pip" --quiet --disable-pip-version-check --timeout 10 --retries 1 install --require-hashes \
-      --requirement "$file" \
-    && cp "$file" "$installed"
+  command -v python3 >/dev/null || return 1
+  mkdir -p "$(dirname "$environment")"
+  (
+    # macOS has no flock; there the suites run one after another.
+    ! command -v flock >/dev/null || flock --wait 300 9 || exit 1
+    cmp -s "$file" "$installed" && exit 0
+    python3 -m venv "$environment" \
+      && "$environment/bin/pip" --quiet --disable-pip-version-check --timeout 10 --retries 1 install --require-hashes \
+        --requirement "$file" \
+      && cp "$file" "$installed"
+  ) 9>"$environment.lock"
 }
 
 # need_packages FILE: the same, or the suite is skipped.

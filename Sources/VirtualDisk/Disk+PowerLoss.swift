@@ -5,14 +5,15 @@ package struct Survival: Sendable, CustomStringConvertible {
   package enum Part: Sendable {
     case nothing
     case everything
-    /// Each change independently, with this probability.
+    /// Each change survives with this probability, independently of the others.
     case some(perThousand: Int)
-    /// All changes before a random one, which is torn.
+    /// All changes before a random one survive, and that one is torn.
     case beginning
   }
 
   package var part: Part
-  /// The size in bytes of the blocks of a write that survive independently, as on real devices; nil for whole writes.
+  /// The size in bytes of the blocks into which a write is torn, as on real devices. Each block survives independently.
+  /// Nil if a write survives or is lost as a whole.
   package var piece: Int?
   /// Whether changes are applied in random order.
   package var isReordered = false
@@ -23,7 +24,7 @@ package struct Survival: Sendable, CustomStringConvertible {
     (self.part, self.piece, self.isReordered, self.leavesGarbage) = (part, piece, isReordered, leavesGarbage)
   }
 
-  /// The variants that crash images are made with.
+  /// The variants with which tests make crash images.
   package static let variants = [
     Survival(.nothing),
     Survival(.everything),
@@ -42,7 +43,7 @@ package struct Survival: Sendable, CustomStringConvertible {
 }
 
 extension Disk {
-  /// Simulates a power loss with a random variant. Processes must have ended or been cut off before.
+  /// Simulates a power loss with a random variant. All processes must have ended or been cut off before the call.
   package func powerLoss(_ random: inout some RandomNumberGenerator) {
     powerLoss(Survival.variants[random.below(Survival.variants.count)], &random)
   }
@@ -59,7 +60,7 @@ extension Disk {
     restart()
   }
 
-  /// The disk as a power loss now would leave it.
+  /// Returns the disk as it would be after a power loss at this moment.
   package func afterPowerLoss(_ survival: Survival, _ random: inout some RandomNumberGenerator) -> Disk {
     let image = Disk(seed: random.next())
     for name in Set(files.keys).union(unsyncedNames.keys).sorted() {
@@ -77,7 +78,7 @@ extension Disk {
 }
 
 extension Survival {
-  /// The index of the state of a name that survives.
+  /// Chooses which of a name's `count` states survives, and returns its index.
   fileprivate func choose(_ count: Int, _ random: inout some RandomNumberGenerator) -> Int {
     switch part {
     case .nothing: 0
@@ -110,7 +111,7 @@ extension DiskFile {
     return result
   }
 
-  /// Applies a change, or random pieces of a write.
+  /// Applies a change or random pieces of a write, or drops the change, at random.
   private func put(
     _ change: FileChange, into result: inout [UInt8], keeping share: Int, _ survival: Survival, _ image: Disk,
     _ random: inout some RandomNumberGenerator

@@ -21,37 +21,39 @@ import Wire
 //   some                  A, AB, A·C or ABC: each change survives or not, by chance; at · the file holds zeros
 //   some, in pieces       as above for each 512 or 4,096 bytes of a write: torn writes, with old bytes, zeros or
 //                         garbage in the gaps
-//   beginning             AB plus pieces of C, or A plus pieces of B: all changes before a random one, which is torn
-//   reordered             changes apply in random order, so of two writes to one place the older may win
+//   beginning             A plus pieces of B, AB plus pieces of C, or ABC: all changes before a random one, which is
+//                         torn
+//   reordered             changes apply in random order, so if two writes overlap, the older one may win
 //
-// Names are separate from contents. A created or deleted name is durable after a sync of its directory; SQLite does one
-// with the first sync of a new journal or write-ahead log, and after deleting one. Until then a power loss may lose a
-// new file, however well its content was synced, or bring a deleted one back.
+// Names are separate from contents. The creation or deletion of a name becomes durable when its directory is synced.
+// SQLite syncs the directory with the first sync of a new journal or write-ahead log, and after deleting one. Until
+// then, a power loss may lose a new file even if its content was synced, or bring back a deleted one.
 //
-// A sync that fails with an I/O error drops the pending changes: `content` still has them, they never become durable,
-// and the next sync succeeds without them. That is what Linux does, and why the store rewrites its log after such an
-// error. `liesAboutSyncs` makes every sync succeed without effect.
+// A sync that fails with an I/O error drops the pending changes: `content` still has them, but they never become
+// durable, and the next sync succeeds without them. Linux does the same, which is why the store rewrites its log after
+// such an error. `liesAboutSyncs` makes every sync succeed without effect.
 //
-// Disks that only lost the last writes would not do: a store that relies on the order of unsynced writes, or that does
-// not sync a directory, would pass every test.
+// It would not be enough to simulate only the loss of the last writes: a store that wrongly relies on the order of
+// unsynced writes, or that fails to sync a directory, would then pass every test.
 
-/// A disk in memory that tracks what is durable and fails on request.
+/// An in-memory disk that tracks which data is durable, and fails on request.
 package final class Disk {
-  /// The faults of all operations from now on.
+  /// The faults that apply to all operations from now on.
   package var faults = DiskFaults()
   package internal(set) var counters = DiskCounters()
-  /// Is called before each change, to take crash images of every moment.
+  /// Called before each change, so that a test can take a crash image at that moment.
   package var observer: ((DiskOperation) -> Void)?
   /// The files that programs see, by name.
   var files: [String: DiskFile] = [:]
-  /// The files that a name has referred to since its directory was last synced, the durable one first; nil for none.
+  /// The names changed since their directories were last synced, each with the files that it has referred to. The
+  /// first file is the durable one; nil stands for a state in which the name did not exist.
   var unsyncedNames: [String: [DiskFile?]] = [:]
   var random: SplitMix
 
   /// - Parameter seed: determines which operations fail when faults are random.
   package init(seed: UInt64 = 0) { random = SplitMix(seed: seed) }
 
-  /// A separate copy of the disk, including changes that are not durable yet.
+  /// Returns a separate copy of the disk, including changes that are not durable yet.
   package func copy() -> Disk {
     let other = Disk(seed: random.next())
     var copies: [ObjectIdentifier: DiskFile] = [:]
@@ -66,9 +68,9 @@ package final class Disk {
     return other
   }
 
-  // MARK: Operations of SQLite
+  // MARK: SQLite operations
 
-  /// Opens a file; without a name, a private temporary one.
+  /// Opens a named file or, without a name, a private temporary file.
   func open(_ name: String?, creates: Bool) throws(FileFault) -> DiskFile {
     guard let name else { return DiskFile(on: self) }
     if let file = files[name] { return file }
@@ -88,7 +90,7 @@ package final class Disk {
   /// The size of a file in bytes; nil if it does not exist.
   package func size(of name: String) -> Int? { files[name]?.size }
 
-  /// Makes the names in the directory of a file durable.
+  /// Makes all names in a file's directory durable.
   package func syncDirectory(of name: String) throws(FileFault) {
     try begin(.syncDirectory)
     guard !lies() else { return }
@@ -105,7 +107,7 @@ package final class Disk {
     name.lastIndex(of: "/").map { name[..<$0] } ?? ""
   }
 
-  // MARK: Other files of a node
+  // MARK: A node's other files
 
   package var names: [String] { files.keys.sorted() }
 
@@ -113,8 +115,8 @@ package final class Disk {
 
   /// Writes a whole file.
   ///
-  /// - Parameter synced: whether to replace the old file atomically and durably. Otherwise the old file is overwritten,
-  ///   and content and name become durable with the next syncs.
+  /// - Parameter synced: whether to replace the old file atomically and durably. Otherwise the old file is overwritten.
+  ///   Its content then becomes durable when the file is next synced, and a new name when its directory is.
   package func write(_ name: String, _ bytes: [UInt8], synced: Bool) throws(FileFault) {
     try begin(.write)
     if let capacity = faults.capacity, used - (files[name]?.size ?? 0) + bytes.count > capacity {
@@ -137,7 +139,7 @@ package final class Disk {
     unsyncedNames[name] = nil
   }
 
-  /// A hash of all files as programs see them.
+  /// A hash of the names and contents of all files as programs see them.
   package var contentHash: [UInt8] {
     var hash = Blake2b256()
     for (name, file) in files.sorted(by: { $0.key < $1.key }) {
@@ -150,7 +152,7 @@ package final class Disk {
 
   // MARK: Damage
 
-  /// Flips one bit in the visible and the durable content. False if there is no such byte.
+  /// Flips one bit in a file's visible and durable content; returns false if the file has no such byte.
   package func flipBit(in name: String, byte: Int, bit: Int) -> Bool {
     guard let file = files[name], byte >= 0, byte < file.content.count else { return false }
     file.content[byte] ^= 1 << UInt8(bit & 7)
@@ -159,7 +161,7 @@ package final class Disk {
     return true
   }
 
-  /// Truncates a file durably, as damage.
+  /// Damages a file by truncating it durably.
   package func cutShort(_ name: String, to size: Int) {
     guard let file = files[name], size < file.content.count else { return }
     file.content.removeLast(file.content.count - size)

@@ -4,12 +4,12 @@ package import SQLite
 /// A disk as one process sees it: a virtual file system for SQLite, with the locks and memory that connections to the
 /// same file share.
 ///
-/// It is registered with SQLite under a unique name while it exists; connections keep it alive. The characteristics it
-/// reports and the moments at which it syncs directories are those of SQLite's own code for Unix.
+/// A volume is registered with SQLite under a unique name for as long as it exists, and connections keep it alive. It
+/// reports the same device characteristics, and syncs directories at the same moments, as SQLite's own Unix code.
 package final class Volume: VirtualFileSystem {
   let disk: Disk
   package let name: String
-  /// Whether the process has ended: nothing reaches the files any more, so connections can be closed without effect.
+  /// Whether the process has ended. If so, nothing reaches the files any more, so closing a connection has no effect.
   package private(set) var isCut = false
   private let vfs: UnsafeMutablePointer<sqlite3_vfs>
   let methods: UnsafeMutablePointer<sqlite3_io_methods>
@@ -21,7 +21,7 @@ package final class Volume: VirtualFileSystem {
     self.disk = disk
     vfs = .allocate(capacity: 1)
     methods = .allocate(capacity: 1)
-    // The address is unique while the object exists, and so the name is too.
+    // The address is unique while the object exists, so the name is too.
     name = "waymark-\(UInt(bitPattern: vfs))"
     nameBytes = .allocate(capacity: name.utf8.count + 1)
     _ = nameBytes.initialize(from: name.utf8CString)
@@ -42,7 +42,7 @@ package final class Volume: VirtualFileSystem {
   /// Ends the process, as `kill -9` does.
   package func cut() { isCut = true }
 
-  /// Makes the names in the directory of a file durable.
+  /// Makes all names in a file's directory durable.
   package func syncDirectory(of name: String) throws(SQLiteError) {
     let code = run(FailureCode.syncDirectory) { () throws(FileFault) in
       try disk.syncDirectory(of: name)
@@ -52,7 +52,7 @@ package final class Volume: VirtualFileSystem {
 
   // MARK: Files
 
-  /// Runs an operation and translates its result into a code of SQLite.
+  /// Runs an operation and returns an SQLite result code: `failure` if the operation failed, unless the disk is full.
   func run(_ failure: Int32, _ body: () throws(FileFault) -> Void) -> Int32 {
     guard !isCut else { return failure }
     do throws(FileFault) {
@@ -76,7 +76,7 @@ package final class Volume: VirtualFileSystem {
       let file = try disk.open(name, creates: creates)
       let opened = FileHandle(file, name: name, volume: self)
       let isJournal = flags & (SQLITE_OPEN_WAL | SQLITE_OPEN_MAIN_JOURNAL | SQLITE_OPEN_SUPER_JOURNAL) != 0
-      // As SQLite on Unix does, even for an existing file: its name may not be durable yet.
+      // SQLite on Unix does this even for an existing file, because its name may not be durable yet.
       opened.syncsDirectory = creates && isJournal
       opened.deletes = flags & SQLITE_OPEN_DELETEONCLOSE != 0
       if flags & SQLITE_OPEN_MAIN_DB != 0, let name { opened.walIndex = walIndex(name) }
@@ -99,7 +99,7 @@ package final class Volume: VirtualFileSystem {
     return run(FailureCode.syncDirectory) { () throws(FileFault) in try disk.syncDirectory(of: name) }
   }
 
-  /// Whether a file exists and is not empty, which is what SQLite on Unix checks.
+  /// Whether a file exists and is not empty. SQLite on Unix checks the same.
   func exists(_ name: String) -> Bool { (disk.size(of: name) ?? 0) > 0 }
 
   // MARK: Randomness

@@ -1,13 +1,14 @@
 import CSQLite
 
-/// The state that connections of one process share about a database: the file lock, and the WAL index in shared memory
-/// with its own locks. See sqlite.org/walformat.html, section 2; the rules are those of os_unix.c.
+/// The state that one process's connections to a database share: the file lock, and the WAL index in shared memory with
+/// its own locks. See sqlite.org/walformat.html, section 2. The rules are the same as in SQLite's os_unix.c.
 final class WALIndex {
   private var readers: Set<ObjectIdentifier> = []
-  /// The holder of the write lock and its level.
+  /// The handle that holds the write lock, and the level of that lock.
   private var writer: (handle: ObjectIdentifier, level: Int32)?
   private var regions: [UnsafeMutableRawBufferPointer] = []
-  /// The handles that use the memory. The last one to leave frees it, so that the next connection runs recovery.
+  /// The handles that use the shared memory. When the last handle leaves, the memory is freed, so that the next
+  /// connection runs recovery.
   private var sharers: Set<ObjectIdentifier> = []
   private var slots = [Slot](repeating: Slot(), count: Int(SQLITE_SHM_NLOCK))
 
@@ -22,7 +23,7 @@ final class WALIndex {
 
   var isReserved: Bool { writer != nil }
 
-  /// Raises a lock towards a level as far as other holders allow, and returns the level reached.
+  /// Raises a lock towards a level as far as the locks of other handles allow, and returns the level reached.
   func lock(_ handle: FileHandle, from held: Int32, to level: Int32) -> Int32 {
     let me = ObjectIdentifier(handle)
     let other = writer.flatMap { $0.handle == me ? nil : $0 }

@@ -1,6 +1,6 @@
-// Protocol/merge.md, Protocol/store.md: equal sets show equal records
+// Protocol/merge.md, Protocol/store.md: stores with equal sets hold equal records
 
-/// Everything a store keeps of a lane's records, in a form that is comparable between stores.
+/// Everything that a store keeps about a lane's records, in a form that can be compared between stores.
 struct Dump {
   let node: String
   let records: [DumpedRecord]
@@ -15,7 +15,7 @@ struct Dump {
     digests = try StoreReader.digests(view.connection)[lane]
   }
 
-  /// The first difference, as a sentence that refers to the other node as "it"; nil if the two are equal.
+  /// Describes the first difference in a sentence that refers to the other node as "it"; nil if the dumps are equal.
   func difference(from other: Dump, _ library: SetLibrary) -> String? {
     for (left, right) in zip(records, other.records) where left != right {
       return "\(node) holds \(left.line(library)) where it holds \(right.line(library))"
@@ -30,8 +30,8 @@ struct Dump {
   }
 }
 
-/// A record as a store keeps it. Sets are identified by their index in the judge's library, because set numbers differ
-/// between stores; nil stands for a value that no set wrote.
+/// A record as a store keeps it. Sets are identified by their indexes in the judge's library, because set numbers
+/// differ between stores. The index is nil for a value that no set wrote.
 struct DumpedRecord: Equatable {
   let key: PlainKey
   let life: Int64?

@@ -2,7 +2,8 @@
 
 import SQLite
 
-/// The live records of one kind that belong to one parent, or all live records of a kind without parents.
+/// A group of live records that are counted together: those of one kind with the same parent, or all those of a kind
+/// without parents.
 private struct ChildGroup: Hashable {
   let parent: PlainKey?
   let kind: Int
@@ -18,7 +19,7 @@ private struct TripSums: Hashable {
 }
 
 extension Judge {
-  /// Compares stored counts and trip summaries with counts and sums computed from the records.
+  /// Compares the stored counts and trip summaries with counts and sums computed from the records.
   func checkAggregates(_ keys: Set<PlainKey>, _ expected: Expectations) throws {
     var counts: [ChildGroup: Int] = [:]
     var items: [PlainKey: [PlainKey]] = [:]
@@ -27,7 +28,7 @@ extension Judge {
         continue
       }
       let parent = expected.parent(of: expected[key])
-      // A record without the parent that its kind needs is never visible, and is not counted.
+      // A record that lacks the parent that its kind requires is never visible, so it is not counted.
       guard (kind.parent == nil) == (parent == nil) else { continue }
       counts[ChildGroup(parent: parent, kind: key.kind), default: 0] += 1
       if let parent, parent.kind == 1 { items[parent, default: []].append(key) }
@@ -105,7 +106,7 @@ extension Judge {
     return sums
   }
 
-  /// The columns of a field; nil if it holds no value of its type.
+  /// Returns the columns of a field; nil if the field holds no value of its type.
   private func column(_ field: Int, of key: PlainKey, _ expected: Expectations) -> [PlainColumn]? {
     guard let cell = expected[key].cells[field],
       let type = PlainKinds.byNumber[key.kind]?.fields.first(where: { $0.number == field })?.type

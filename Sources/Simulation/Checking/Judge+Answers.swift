@@ -1,7 +1,7 @@
 // Protocol/session.md, "Questions"
 
 extension Judge {
-  /// Records an answer for the check after the step. A node may only answer a question asked on the same connection.
+  /// Records an answer, to be checked after the step. A node may only answer questions asked on the same connection.
   func noteAnswer(
     _ answer: PlainAnswer, from: String, to: String, link: UInt64, _ ledger: NodeLedger
   ) throws {
@@ -11,7 +11,8 @@ extension Judge {
     ledger.answers.append((to, question, answer))
   }
 
-  /// Compares answers with what the folded sets give. Answers for an earlier state of the same step are skipped.
+  /// Compares a node's answers with those that its folded sets give. Skips answers given for a state that was replaced
+  /// later in the same step.
   func checkAnswers(_ view: NodeView, _ ledger: NodeLedger) throws {
     guard !ledger.answers.isEmpty else { return }
     let heads = view.heads ?? ViewHeads(view, library)
@@ -64,7 +65,7 @@ extension Judge {
     }
   }
 
-  /// The hash of all fields that are not empty, without the life.
+  /// Returns the hash of all fields that are not empty, except the life.
   private func contentsHash(_ record: PlainRecord) -> Name32 {
     var fields: [Int: [UInt8]] = record.key == PlainKinds.none ? [1: [0x64] + Array("None".utf8)] : [:]
     for (field, cell) in record.cells {

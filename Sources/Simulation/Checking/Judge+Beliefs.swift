@@ -2,11 +2,11 @@
 
 /// What a running node believes about its circle.
 package struct Beliefs {
-  /// The number of statements on which this is based.
+  /// The number of statements on which these beliefs are based.
   package let statements: Int
   package let members: [[UInt8]]
   package let isGateOpen: Bool
-  /// The tips that each cut of a log keeps; nil if the log is not cut.
+  /// Returns the tips that each cut of a log keeps; nil if the log is not cut.
   package let cuts: (_ device: [UInt8], _ incarnation: [UInt8], _ lane: Int) -> [[[UInt8]]]?
 
   package init(
@@ -18,15 +18,15 @@ package struct Beliefs {
 }
 
 extension Judge {
-  /// Compares a node's own view of the circle with what the statements in its store give.
+  /// Compares a node's own view of its circle with the view that follows from the statements in its store.
   ///
-  /// - Parameter isWhole: whether to compare members and cuts even if no statement was added since the last time.
+  /// - Parameter isWhole: whether to compare members and cuts even if no statement has been added since the last call.
   package func believed(_ node: String, _ beliefs: Beliefs, isWhole: Bool) throws {
     guard let view = views[node], let circle = view.circle, let ledger = ledgers[node], ledger.hasRoom,
       beliefs.statements == view.statements.count
     else { return }
-    // A revoked device has its lane closed. A device may also be no member because its revoker was revoked and it lacks
-    // that statement: then either is allowed.
+    // A revoked device must have its lane closed. If a device is neither revoked nor a member, for example because its
+    // certificate is void, the lane may be open or closed.
     let isRevoked = circle.counted[view.device] != nil
     if isRevoked || circle.members.contains(view.device),
       beliefs.isGateOpen != (!isRevoked && isOwnGateOpen(view))
@@ -58,7 +58,8 @@ extension Judge {
   package func credited(_ node: String, _ peer: [UInt8], with sets: [[UInt8]]) throws {
     guard let peer = Name32(peer), !strangers.values.contains(peer) else { return }
     let copies = views.values.filter { $0.device == peer }
-    // A device that ended in the middle of a step shows what it stored in that step when it runs again.
+    // If a device ended in the middle of a step, the sets that it stored in that step are read only when it starts
+    // again.
     guard !copies.isEmpty, !copies.contains(where: { ledgers[$0.name]?.isDown == true }) else { return }
     let held = everHeld[peer] ?? []
     for id in sets.compactMap({ Name32($0) }) where !held.contains(library.index(of: id) ?? -1) {
@@ -66,11 +67,11 @@ extension Judge {
     }
   }
 
-  /// Checks that a node gives up on a peer that announces sets and delivers none. The limit is twenty seconds:
+  /// Checks that a node gives up on a peer that announces sets but delivers none. The limit is twenty seconds: see
   /// session.md, "Heads and needs".
   ///
-  /// - Parameter milliseconds: how long the node has waited without progress for its slowest peer; nil if it waits for
-  ///   none.
+  /// - Parameter milliseconds: how long the node's slowest peer has made no progress; nil if the node is not waiting
+  ///   for any peer.
   package func awaited(_ node: String, for milliseconds: Int64?) throws {
     guard let ledger = ledgers[node], let steady else { return }
     // The timers of a suspended process fire only after it resumes.
@@ -83,19 +84,19 @@ extension Judge {
       .state, node, "it has waited \(milliseconds / 1_000) seconds for sets that a peer announced")
   }
 
-  /// A process that does nothing for this long may have been suspended.
+  /// The time without any activity after which a process may have been suspended.
   private static var restMilliseconds: Int64 { 10_000 }
 
-  /// Normalizes cuts for comparison: one that keeps nothing makes the others irrelevant.
+  /// Normalizes cuts for comparison: a cut that keeps nothing makes the other cuts irrelevant.
   private static func kept(_ cuts: [Set<Name32>]?) -> Set<Set<Name32>>? {
     cuts.map { $0.contains([]) ? [[]] : Set($0) }
   }
 
-  /// Checks that all converged members with an open gate take part in the records lane.
+  /// Checks that all converged members whose gates should be open take part in the records lane.
   func checkPremium(_ nodes: [String], _ premium: [String], excused: [String]) throws {
     for node in nodes where !premium.contains(node) && !excused.contains(node) {
       guard isOwnGateOpen(view(node)) else { continue }
-      throw Violation(.gate, node, "its records lane stays closed although it is open by its statements")
+      throw Violation(.gate, node, "its records lane stays closed although its statements open the lane")
     }
   }
 }

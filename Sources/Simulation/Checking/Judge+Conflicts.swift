@@ -3,7 +3,7 @@
 import SQLite
 
 extension Judge {
-  /// Compares the stored siblings of a record with the maximal writes that did not win.
+  /// Compares a record's stored siblings with the writes that did not win and that no other write has seen.
   func checkSiblings(_ record: PlainRecord, _ view: NodeView) throws {
     var wanted: [SiblingKey: PlainCellWrite] = [:]
     for (field, cell) in record.cells {
@@ -48,7 +48,8 @@ extension Judge {
     return StoreReader.fields(stored).filter { $0.key != 0 } == library.fields(sibling)
   }
 
-  /// Compares the sets listed as writers of a record. A record with a single writer may have no list.
+  /// Compares the sets listed as a record's writers with those that wrote to the record. A record with a single writer
+  /// may have no list.
   func checkWriters(_ record: PlainRecord, _ view: NodeView) throws {
     let stored = Set(try StoreReader.writers(record.key, view.connection).compactMap { view.set(number: $0) })
     let wanted = Set(record.writers)
@@ -57,7 +58,7 @@ extension Judge {
       .state, view.name, "\(record.key) lists \(stored.count) sets that wrote to it; \(wanted.count) did")
   }
 
-  /// Compares the stored hidden writes of a record: writes concurrent with the deletion that hides them.
+  /// Compares a record's stored hidden writes with those that are concurrent with the deletion that hides the record.
   func checkHidden(_ key: PlainKey, _ expected: Expectations) throws {
     let view = expected.view
     let stored = try StoreReader.hiddenWrites(key, view.connection)

@@ -3,7 +3,7 @@
 import SQLite
 
 extension Judge {
-  /// A node has acknowledged a user's write, stored as these sets.
+  /// Reports that a node has acknowledged a user's write, which it stored as these sets.
   ///
   /// - Parameter wall: the node's wall clock at the write; nil if unknown.
   package func acknowledged(_ node: String, _ ids: [[UInt8]], wall: Int64? = nil) throws {
@@ -21,7 +21,8 @@ extension Judge {
     try checkWritten(written, view, wall: wall)
   }
 
-  /// Checks that new sets declare everything that was folded when they were written: change-set.md, "Writing a set".
+  /// Checks that new sets declare, as seen, every set that was folded when they were written: change-set.md, "Writing a
+  /// set".
   private func checkSeen(_ written: Set<Int>, _ view: NodeView) throws {
     var newest: [Int: Int] = [:]
     for set in view.numbers where view[set] == .folded && !written.contains(set) {
@@ -48,11 +49,11 @@ extension Judge {
     try StoreReader.quarantinedIDs(view.connection).contains(id)
   }
 
-  /// Checks that every set that was stored still is, unless the protocol allows its removal.
+  /// Checks that every set that was stored is still stored, unless the protocol allows its removal.
   ///
   /// - Parameters:
   ///   - before: the sets that were stored at the last look.
-  ///   - folded: those of them that were folded.
+  ///   - folded: the sets that were folded at the last look.
   func checkDroppedSets(_ before: Set<Int>, folded: Set<Int>, _ view: NodeView) throws {
     guard let ledger = ledgers[view.name] else { return }
     if view.mayHaveLost {
@@ -73,11 +74,13 @@ extension Judge {
     let id = library.sets[set].id
     let isCut = !isAllowed(set, view)
     let isOwn = log.device == view.device
-    // A cut of another device's log removes its sets, and a revocation removes own sets, even acknowledged ones.
+    // A cut of another device's log may remove that log's sets. A node's own sets, even acknowledged ones, may be
+    // removed if the node is revoked.
     if isCut, !isOwn || view.circle?.counted[log.device] != nil { return }
-    // Each copy of a device cuts its logs at the sets that it holds: those of the other copy are quarantined, not lost.
+    // Each copy of a device cuts its logs at the sets that it holds. The sets of the other copy are then quarantined,
+    // not lost.
     if isCut, ledger.hasTwin, try isQuarantined(id, view) { return }
-    // A cut that excluded its ancestors was voided: they have to be stored before it again.
+    // If a cut that excluded the set's ancestors was voided, the set is quarantined until its ancestors are stored.
     if !isCut || isKept(set, view), lacksAncestors(set, view), try isQuarantined(id, view) { return }
     guard isOwn else {
       throw Violation(.wentBack, view.name, "set \(id) of \(log) was stored and no longer is")
@@ -104,9 +107,9 @@ extension Judge {
     }
   }
 
-  /// Checks that quarantined sets return to the log as soon as no cut excludes them and their ancestors are stored.
+  /// Checks that quarantined sets return to their logs as soon as no cut excludes them and their ancestors are stored.
   func checkQuarantine(_ view: NodeView) throws {
-    // On a full disk, changes of cuts take effect only when there is room again.
+    // On a full disk, changes to cuts take effect only once there is room again.
     guard ledgers[view.name]?.hasRoom != false else { return }
     for id in try StoreReader.quarantinedIDs(view.connection).sorted() {
       guard let set = library.index(of: id), view[set] == .absent,
@@ -119,15 +122,15 @@ extension Judge {
     }
   }
 
-  /// Whether a set is an ancestor of a tip of every cut. The tip itself may be quarantined too.
+  /// Whether every cut of the set's log keeps a tip that is the set or a descendant of it. The tip may be quarantined.
   private func isKept(_ set: Int, _ view: NodeView) -> Bool {
     (cuts(of: library.sets[set].header.log, view) ?? []).allSatisfy { tips in
       tips.contains { tip in library.index(of: tip).map { library.isOnPath(set, to: $0) } ?? false }
     }
   }
 
-  /// Whether a set lacks its predecessor, or a dependency that no cut in effect excludes, or has a clock not above that
-  /// of one.
+  /// Whether a set's predecessor is missing, a dependency is missing although no cut of its log is in effect, or the
+  /// set's clock is not higher than that of a dependency that no cut excludes.
   private func lacksAncestors(_ set: Int, _ view: NodeView) -> Bool {
     if let previous = library.predecessors[set], view[previous] == .absent { return true }
     let header = library.sets[set].header
@@ -139,8 +142,9 @@ extension Judge {
     }
   }
 
-  /// The sets that may have replaced a set: other sets of its operation and device, in another log, or in the same one
-  /// when unsent sets of two logs were re-authored into one. They are stored, or quarantined for lack of ancestors.
+  /// Returns the sets that may have replaced a set: other sets with the same operation, device and lane. They may be in
+  /// the same log if unsent sets of two logs were re-authored into one. They are stored, or quarantined because they
+  /// lack ancestors.
   private func writtenAgain(_ set: Int, _ view: NodeView) throws -> [Int] {
     let header = library.sets[set].header
     let others = (library.operations[header.operation] ?? []).filter {
@@ -154,7 +158,8 @@ extension Judge {
     }
   }
 
-  /// A set of another device that a set had seen, and that the sets re-authored from it don't declare as seen.
+  /// Returns a folded set of another device that `set` had seen but that the sets re-authored from `set` don't declare
+  /// as seen; nil if there is none.
   private func unseen(by others: [Int], in set: Int, _ folded: Set<Int>, _ view: NodeView) -> Int? {
     let (device, lane) = (library.sets[set].header.log.device, library.sets[set].header.log.lane)
     let successors = others.filter { other in
@@ -184,7 +189,7 @@ extension Judge {
     }
     return zip(left.cells, right.cells).allSatisfy { one, two in
       if one.field != two.field { return false }
-      // Re-authoring may replace a modification time that was ahead.
+      // Re-authoring may replace a modification time that was in the future.
       if PlainKinds.isWhole(left.key.kind), one.field == 1 { return true }
       return library.sets[set].content(one.content) == library.sets[other].content(two.content)
     }

@@ -3,13 +3,13 @@
 import SQLite
 
 extension Judge {
-  /// All faults are over and all members could exchange everything: checks that they have converged.
+  /// Checks that members have converged, after all faults are over and the members could exchange everything.
   ///
   /// - Parameters:
   ///   - nodes: members that are connected, directly or through one another.
-  ///   - premium: those of them between which the records lane is open.
-  ///   - excused: those with unsent sets that they can't send, because they may begin no further log; nil to skip the
-  ///     check that all others with an open gate are in `premium`.
+  ///   - premium: the members between which the records lane is open.
+  ///   - excused: the members that can't send their unsent sets because they have used up their incarnations. Nil skips
+  ///     the check that all other members with an open gate are in `premium`.
   package func healed(_ nodes: [String], premium: [String], excused: [String]? = nil) throws {
     for node in nodes { try readWhole(node, isStart: false) }
     for (lane, group) in [(0, nodes), (1, premium)] {
@@ -34,12 +34,14 @@ extension Judge {
     if let excused { try checkPremium(nodes, premium, excused: excused) }
   }
 
-  /// The statements of a node without addresses, which may be replaced at any time.
+  /// Returns the ids of a node's statements, except address statements, which may be replaced at any time.
   private func heldIDs(_ view: NodeView) -> Set<Name32> {
     Set(view.statements.values.filter { $0.kind != 8 }.map(\.id))
   }
 
-  /// - Parameter dump: the dump of the first node; created on demand and reused.
+  /// Checks that two nodes hold the same sets, in the same states, and the same derived data.
+  ///
+  /// - Parameter dump: the dump of the first node, created when first needed and then reused.
   private func checkEqual(_ one: NodeView, _ other: NodeView, _ lane: Int, _ dump: inout Dump?) throws {
     let sets = one.storedSets.symmetricDifference(other.storedSets).filter { isOf(lane, $0) }
     if let set = sets.min() {
@@ -49,13 +51,14 @@ extension Judge {
       )
     }
     let differing = one.numbers.filter { isOf(lane, $0) && one[$0] != other[$0] }
-    // Authors fold their own sets at once, others may hold them parked: that is no difference.
+    // An author folds its own sets at once, while other nodes may have parked them. That does not count as a
+    // difference.
     if let set = differing.first(where: { one[$0] != .waits && other[$0] != .waits }) {
       throw Violation(
         .notConverged, other.name,
         "set \(library.sets[set].id) is \(other[set]) here and \(one[set]) on \(one.name)")
     }
-    // The same sets are stored and folded, so all derived data must be equal, byte for byte.
+    // If the same sets are stored and folded, all derived data must be equal, byte for byte.
     guard differing.isEmpty else { return }
     let first = try dump ?? Dump(one, lane)
     dump = first
@@ -65,7 +68,7 @@ extension Judge {
 
   private func isOf(_ lane: Int, _ set: Int) -> Bool { library.sets[set].header.log.lane == lane }
 
-  /// Checks that every parked set that is due, and does not depend on a parked one, has been folded.
+  /// Checks that no parked set is due, unless it depends on a set that is not folded.
   private func checkNothingWaits(_ view: NodeView, _ lane: Int) throws {
     let wall = ledgers[view.name]?.wall ?? 0
     for set in view.numbers where isOf(lane, set) && view[set] == .waits {
@@ -84,10 +87,10 @@ extension Judge {
     }
   }
 
-  /// The maximum delay of the timer that folds parked sets when they are due.
+  /// The maximum delay of the timer that folds parked sets once they are due.
   private static var foldingMilliseconds: Int64 { 60_000 }
 
-  /// Checks that every node has a proof of each fork that its store shows.
+  /// Checks that a node has a proof of each fork in its store.
   private func checkProofs(_ view: NodeView) throws {
     var seen: Set<SetLibrary.Position> = []
     for set in view.numbers {

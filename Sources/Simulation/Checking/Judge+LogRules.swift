@@ -3,7 +3,8 @@
 import SQLite
 
 extension Judge {
-  /// Checks that a stored set belongs in the log: columns, circle, author, predecessor, dependencies, clocks.
+  /// Checks that a set was allowed to be stored in the log: its columns, circle, author, predecessor, dependencies and
+  /// clock.
   func checkStored(_ set: Int, _ row: StoredLogRow, _ view: NodeView) throws {
     let header = library.sets[set].header
     let id = library.sets[set].id
@@ -40,12 +41,13 @@ extension Judge {
     let log = dependency.log(lane: header.log.lane)
     let isCut = cuts(of: log, view) != nil
     guard let seen = library.index(of: dependency.id), view[seen] != .absent else {
-      // A set that a cut excludes counts as satisfied. On a full disk, the end of a cut takes effect only when there is
-      // room again.
+      // A missing dependency counts as satisfied if its log is cut. On a full disk, the end of a cut takes effect only
+      // once there is room again.
       if isCut || ledgers[view.name]?.hasRoom == false { return }
       throw refuse("is stored before its dependency \(dependency.id)")
     }
-    // Which sets of a cut log are excluded shows only with the tips, which may come later: `checkDated` checks clocks.
+    // Which sets of a cut log are excluded is known only once the kept tips arrive, which may be later. `checkDated`
+    // therefore checks the clocks.
     if isCut { return }
     let other = library.sets[seen].header
     guard other.log == log, other.sequence == dependency.sequence else {
@@ -56,9 +58,9 @@ extension Judge {
     }
   }
 
-  /// Checks that sets have clocks above those of all dependencies that no cut excludes.
+  /// Checks that each set's clock is higher than those of all its dependencies that no cut excludes.
   func checkDated(_ sets: some Sequence<Int>, _ view: NodeView) throws {
-    // On a full disk the end of a cut takes effect only when there is room.
+    // On a full disk, the end of a cut takes effect only once there is room again.
     guard ledgers[view.name]?.hasRoom != false else { return }
     for set in sets {
       let header = library.sets[set].header
@@ -70,7 +72,8 @@ extension Judge {
     }
   }
 
-  /// A stored dependency, not excluded by a cut, whose clock is not below the header's; nil if there is none.
+  /// Returns a stored dependency that no cut excludes and whose clock is not lower than the header's; nil if there is
+  /// none.
   func seenNoEarlier(than header: PlainHeader, _ view: NodeView) -> Int? {
     header.dependencies.lazy.compactMap { self.library.index(of: $0.id) }.first {
       view[$0] != .absent && library.sets[$0].header.clock >= header.clock && isAllowed($0, view)
@@ -81,11 +84,12 @@ extension Judge {
     view.circle?.cuts(of: log, at: view.device)
   }
 
-  /// Checks that a folded set may be folded: its predecessor and dependencies are, no cut excludes it, and it is due.
+  /// Checks that a set may be folded: its predecessor and dependencies are folded, no cut excludes it, and, if it was
+  /// just folded, it is due.
   func checkFolds(_ set: Int, _ view: NodeView, isNew: Bool) throws {
     let header = library.sets[set].header
     let what = "change set \(library.sets[set].id) of \(header.log) is folded"
-    // On a full disk, changes of cuts take effect only when there is room again.
+    // On a full disk, changes to cuts take effect only once there is room again.
     let mayBeLate = ledgers[view.name]?.hasRoom == false
     if !mayBeLate, !isAllowed(set, view) {
       throw Violation(.revocation, view.name, "\(what) although a cut excludes it")
@@ -94,7 +98,8 @@ extension Judge {
       throw Violation(.state, view.name, "\(what) before its predecessor")
     }
     for dependency in header.dependencies {
-      // A dependency that a cut excluded for a while may be folded again later than the sets that depend on it.
+      // If a cut excluded a dependency for a while, that dependency may be folded again after the sets that depend on
+      // it.
       if isSatisfied(dependency, of: header, view, mayBeLate) || mayBeLate && !isNew { continue }
       throw Violation(.state, view.name, "\(what) before its dependency \(dependency.id)")
     }
@@ -104,8 +109,8 @@ extension Judge {
     }
   }
 
-  /// Whether a dependency is folded, or excluded by a cut. One that is not stored counts as excluded as soon as any cut
-  /// of its log is in effect.
+  /// Whether a dependency is folded or excluded by a cut. A dependency that is not stored counts as excluded as soon as
+  /// any cut of its log is in effect.
   func isSatisfied(
     _ dependency: PlainDependency, of header: PlainHeader, _ view: NodeView, _ mayBeLate: Bool = false
   ) -> Bool {
@@ -116,19 +121,19 @@ extension Judge {
     return mayBeLate || cuts.contains { isInEffect($0, view) }
   }
 
-  /// Whether the nearest ancestor in the log that no cut excludes is folded.
+  /// Whether the nearest ancestor in the log that no cut excludes is folded; true if there is no such ancestor.
   private func isFolded(below set: Int, _ view: NodeView) -> Bool {
     var next = library.predecessors[set]
     while let set = next, !isAllowed(set, view) { next = library.predecessors[set] }
     return next.map { view[$0] == .folded } ?? true
   }
 
-  /// Whether a cut is in effect at a node: all its tips are stored.
+  /// Whether a cut is in effect at a node, which is the case once all its tips are stored.
   func isInEffect(_ tips: Set<Name32>, _ view: NodeView) -> Bool {
     tips.allSatisfy { library.index(of: $0).map { view[$0] != .absent } ?? false }
   }
 
-  /// Whether a set is an ancestor of, or is, a tip of every cut of its log that is in effect.
+  /// Whether a set is kept by every cut of its log that is in effect: it is a tip of the cut or an ancestor of one.
   func isAllowed(_ set: Int, _ view: NodeView) -> Bool {
     guard let cuts = cuts(of: library.sets[set].header.log, view) else { return true }
     return cuts.allSatisfy { !isInEffect($0, view) || leads(set, toOneOf: $0, view) }
@@ -140,8 +145,8 @@ extension Judge {
     }
   }
 
-  /// Checks logs that are cut: once all tips are stored, sets that lead to none of them must be gone; sets that no cut
-  /// excludes must not be held.
+  /// Checks logs that are cut. Once all kept tips are stored, sets that are not an ancestor of any kept tip must be
+  /// gone. Sets that no cut excludes must not be held.
   func checkCuts(_ view: NodeView) throws {
     guard ledgers[view.name]?.hasRoom != false else { return }
     var known: [PlainLog: (tips: Set<Name32>, all: Bool)?] = [:]
@@ -172,7 +177,7 @@ extension Judge {
     }
   }
 
-  /// Checks that honest devices write each sequence of a log once, unless a copy of the data was in use.
+  /// Checks that an honest device writes only one set for each sequence of a log, unless a copy of its data was in use.
   func checkForks(_ stored: [Int]) throws {
     for set in stored {
       let header = library.sets[set].header

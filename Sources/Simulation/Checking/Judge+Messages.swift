@@ -11,17 +11,19 @@ struct LinkView {
   let peer: String
   /// The state of the records lane in the peer's newest summary, 0 for open; nil before the first summary.
   var announced: Int?
-  /// Whether it was open at any time since the last look: messages handled before the newest summary still saw it open.
+  /// Whether the peer's records lane was open at any time since the last look. Messages that were handled before the
+  /// newest summary still found the lane open.
   var wasOpen = false
-  /// Whether it has opened since the last look: a claim of sync may have been made before, for the settings lane only.
+  /// Whether the peer's records lane has opened since the last look. A claim to be in sync may have been made before
+  /// that, and so concern only the settings lane.
   var hasOpened = false
 }
 
 extension Judge {
-  /// Registers an adversary, so that messages sent to it can be judged.
+  /// Registers an adversary's device key, so that messages sent to the adversary can be judged.
   package func introduced(_ name: String, device: [UInt8]) { strangers[name] = Name32(device) }
 
-  /// A node sends a message. Called before the look at the step that sent it.
+  /// Reports that a node is sending a message. Called before the look at the step in which the message is sent.
   ///
   /// - Parameters:
   ///   - link: the number of the connection, the same at both ends and never reused.
@@ -65,10 +67,10 @@ extension Judge {
     }
   }
 
-  /// Records what a node said about its state, and which statements it had then: they may change within a step.
+  /// Records what a node said about its state, and which statements it had then, because they may change within a step.
   private func note(_ said: SaidState, _ to: String, _ view: NodeView, _ ledger: NodeLedger) throws {
-    // With a full disk it keeps new statements in memory only, and may end and lose them before the peer receives what
-    // it said.
+    // While its disk is full, a node keeps new statements only in memory. It may be killed and lose them before the
+    // peer receives this message.
     guard ledger.hasRoom else { return ledger.saidWithoutRoom.formUnion(said.hashes) }
     ledger.said.append((to, try certificates(view), said))
   }
@@ -79,7 +81,7 @@ extension Judge {
     }
   }
 
-  /// A node is about to handle a received message.
+  /// Reports that a node is about to handle a received message.
   package func arrived(_ from: String, to: String, link: UInt64, _ bytes: [UInt8], wall: Int64) {
     guard let view = views[to], let ledger = ledgers[to] else { return }
     ledger.wall = wall
@@ -99,8 +101,8 @@ extension Judge {
       }
       links[key, default: LinkView(peer: from)].announced = records.reason
     case .query(let question): ledger.questions[link, default: [:]][question.token] = question
-    // Only echo requests count: an answer carries the receiver's own token. Two requests may share a token, as tokens
-    // are milliseconds; an answer without a hash may then confirm either.
+    // Only requests for an echo count, because an answer carries the receiver's own token. Tokens are times in
+    // milliseconds, so two requests may share a token. An answer without a hash may then confirm either request.
     case .state(let hash?, let token, true):
       ledger.heardStates[link, default: [:]][token, default: []].insert(hash)
     case .sets(1, let sets):
@@ -123,13 +125,13 @@ extension Judge {
     }
   }
 
-  /// A connection is over.
+  /// Reports that a connection has ended.
   package func ended(link: UInt64) {
     links = links.filter { $0.key.link != link }
     for ledger in ledgers.values { ledger.promised[link] = nil }
   }
 
-  /// Forgets what an ended node knew of its links; the other ends may not have noticed yet.
+  /// Forgets what a node that has ended knew about its links. The other ends may not have noticed yet.
   func dropLinks(of node: String) { links = links.filter { $0.key.node != node } }
 
   // MARK: The gate
@@ -137,14 +139,14 @@ extension Judge {
   func device(_ name: String) -> Name32? { views[name]?.device ?? strangers[name] }
 
   private func gateTime(_ view: NodeView) -> UInt64 {
-    // An expiry that the node has seen is final, even if its clock is set back.
+    // Once a node has seen premium expire, setting its clock back must not revive it.
     let floor = (try? StoreReader.gateFloor(view.connection)) ?? 0
     let wall = max(floor, UInt64(clamping: ledgers[view.name]?.wall ?? 0))
     return view.circle?.gateTime(wall: wall, foreign: view.newestForeignClock >> 16, extra: extraIssuer)
       ?? wall
   }
 
-  /// Whether a node's own gate is open: it has premium, and its user wants sync.
+  /// Whether a node's own gate is open, which requires that it has premium and its user wants sync.
   func isOwnGateOpen(_ view: NodeView) -> Bool {
     guard let ledger = ledgers[view.name], ledger.prefersSync else { return false }
     return ledger.isPremiumHere
@@ -156,7 +158,7 @@ extension Judge {
     return view.circle?.isPremium(device, at: gateTime(view), extra: extraIssuer) == true
   }
 
-  /// Whether the records lane is open between a node and a peer, by everything the node can know.
+  /// Whether the records lane is open between a node and a peer, according to everything that the node can know.
   func isOpen(_ view: NodeView, _ peer: String, _ link: UInt64) -> Bool {
     guard isOwnGateOpen(view), isPeerPremium(view, peer) else { return false }
     guard ledgers[view.name]?.admitted != nil else { return true }
@@ -165,7 +167,7 @@ extension Judge {
   }
 
   private func checkOpen(_ view: NodeView, _ to: String, _ link: UInt64, _ what: String) throws {
-    // With a full disk, the store does not show which entitlements the node knows.
+    // While the disk is full, the store does not contain all entitlements that the node knows.
     if isOpen(view, to, link) || ledgers[view.name]?.hasRoom == false { return }
     ledgers[view.name]?.doubts.append(Doubt(to: to, link: link, what: what, isAnswer: false))
   }
@@ -176,7 +178,7 @@ extension Judge {
     ledgers[view.name]?.doubts.append(Doubt(to: to, link: 0, what: what, isAnswer: true))
   }
 
-  /// Starts to track admitted sets. Everything stored before the first reported message counts as admitted.
+  /// Starts to track admitted sets. Sets stored before the first reported message count as admitted.
   private func startAdmitting(_ view: NodeView, _ ledger: NodeLedger) {
     var known = Set(view.numbers.map { library.sets[$0].id })
     known.formUnion((try? StoreReader.quarantinedIDs(view.connection)) ?? [])
@@ -185,7 +187,7 @@ extension Judge {
 
   // MARK: At the end of a step
 
-  /// Checks that sets of the records lane were received only while the lane was open.
+  /// Checks that newly stored sets of the records lane were received while the lane was open.
   func checkAdmitted(_ stored: [Int], _ view: NodeView) throws {
     guard let ledger = ledgers[view.name], let admitted = ledger.admitted else { return }
     for set in stored {
@@ -199,9 +201,9 @@ extension Judge {
     }
   }
 
-  /// Checks what a node said and sent in a step against its store before, during and after the step.
+  /// Checks what a node said and sent in a step against the node's store before, during and after the step.
   ///
-  /// - Parameter before: its state when the step began.
+  /// - Parameter before: the node's state when the step began; nil if unknown.
   func checkSaid(_ view: NodeView, before: NodeState?) throws {
     guard let ledger = ledgers[view.name] else { return }
     defer {
@@ -226,8 +228,8 @@ extension Judge {
       guard let set = library.index(of: id) else {
         throw Violation(.sentUnstored, view.name, "it sent set \(id), which no node holds, to \(to)")
       }
-      // The set may have left the log in the same step, after it was sent: excluded by a cut whose tip arrived, or
-      // quarantined for lack of ancestors because a cut ended.
+      // After it was sent, the set may have left the log in the same step: a cut excluded it when the kept tip arrived,
+      // or it was quarantined because a cut ended and its ancestors are missing.
       guard try view[set] != .absent || wasHeld && (!isAllowed(set, view) || isQuarantined(id, view)) else {
         throw Violation(
           .sentUnstored, view.name,
@@ -255,11 +257,11 @@ extension Judge {
     }
   }
 
-  /// A node claims to be in sync with a device. Checked after the step.
+  /// Reports that a node claims to be in sync with a device. The claim is checked after the step.
   ///
   /// - Parameters:
-  ///   - peers: the device, or both of its copies: the claim must hold for one of them.
-  ///   - openLink: the connection that the claim is about, if the node holds the records lane to be open on it.
+  ///   - peers: the name of the device, or the names of both of its copies. The claim must hold for one of them.
+  ///   - openLink: the connection that the claim is about, if the node considers the records lane to be open on it.
   package func claimedInSync(_ node: String, withOneOf peers: [String], openLink: UInt64?) throws {
     guard let view = views[node] else { return }
     guard let ledger = ledgers[node], ledger.hasRoom else { return }
@@ -279,17 +281,17 @@ extension Judge {
       if !mine.isDisjoint(with: ledger.saidWithoutRoom) { return }
     }
     throw Violation(
-      .falseSync, view.name, "it claims to be in sync with \(peers[0]), whose state never was the same")
+      .falseSync, view.name, "it claims to be in sync with \(peers[0]), whose state was never the same")
   }
 
-  /// Whether a node knew, when it made a claim in this step, that the peer's records lane is open.
+  /// Whether a node already knew that the peer's records lane was open when it made a claim in this step.
   private func isTold(_ view: NodeView, _ link: UInt64) -> Bool {
     guard let heard = links[LinkKey(link: link, node: view.name)] else { return false }
     return heard.announced == 0 && !heard.hasOpened
   }
 }
 
-/// A message that may have been sent on a closed lane. Decided after the step, when all statements are known.
+/// A message that may have been sent on a closed lane. It is judged after the step, when all statements are known.
 struct Doubt {
   let to: String
   let link: UInt64

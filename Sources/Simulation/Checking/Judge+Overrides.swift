@@ -1,6 +1,6 @@
 // Protocol/merge.md, "Overrides"
 
-/// A head that a node was told, perhaps of a set that does not exist.
+/// A head that a node was told by a peer or had itself. The set that it names may not exist.
 package struct ToldHead {
   let log: PlainLog
   let sequence: UInt64
@@ -23,9 +23,9 @@ package struct ToldHead {
 package struct RequestedOverride {
   let wanted: [ToldHead]
   let present: [ToldHead]
-  /// The kind that it is limited to; nil for all kinds.
+  /// The kind to which the override is limited; nil for all kinds.
   let kind: Int?
-  /// Whether it is limited to one trip. The judge does not check which records belong to a trip.
+  /// Whether the override is limited to one trip. The judge does not check which records belong to a trip.
   let isOfTrip: Bool
 
   package init(wanted: [ToldHead], present: [ToldHead], kind: Int?, isOfTrip: Bool) {
@@ -34,9 +34,9 @@ package struct RequestedOverride {
 }
 
 extension Judge {
-  /// A node has just applied an override, written as these sets; none if nothing differed.
+  /// Checks an override that a node has just applied by writing these sets. There are none if nothing differed.
   ///
-  /// - Returns: the number of compared records; nil if the written sets are parked.
+  /// - Returns: the number of compared records; nil if the written sets are parked, so that nothing could be compared.
   @discardableResult
   package func directed(_ node: String, _ told: RequestedOverride, _ ids: [[UInt8]]) throws -> Int? {
     let view = view(node)
@@ -47,7 +47,8 @@ extension Judge {
     let written = Set(ids.compactMap { Name32($0).flatMap { library.index(of: $0) } })
     let marks = marks(told, view, without: written)
     try checkUntouched(written, marks, told, view)
-    // They may depend on an own set with a clock that is ahead, by another copy of the device or a wrong clock.
+    // The written sets are parked if they depend on a set of this device that has a clock in the future. Another copy
+    // of the device, or a wrong clock, can cause that.
     guard written.allSatisfy({ view[$0] == .folded }) else { return nil }
     guard !told.isOfTrip else { return 0 }
     var touched: Set<PlainKey> = []
@@ -58,7 +59,8 @@ extension Judge {
     return keys.count
   }
 
-  /// A node still waits to apply an override although nothing more can arrive: checks that something is missing.
+  /// Checks that something that an override needs is missing, if a node is still waiting to apply the override although
+  /// nothing more can arrive.
   package func waits(_ node: String, for told: RequestedOverride) throws {
     let view = view(node)
     guard ledgers[node]?.hasRoom == true, lacking(told, view) == nil else { return }
@@ -66,7 +68,8 @@ extension Judge {
       .override, node, "an override is still pending although everything that it needs is folded")
   }
 
-  /// The first head that is not yet folded as far as the request needs; nil if none. Heads of cut logs are not needed.
+  /// Returns the first head that is not yet folded as far as the override needs; nil if there is none. Heads of cut
+  /// logs are not needed.
   private func lacking(_ told: RequestedOverride, _ view: NodeView) -> ToldHead? {
     (told.wanted + told.present).first { head in
       guard view.circle?.isKnown(head.log.device) == true, cuts(of: head.log, view) == nil else {
@@ -77,14 +80,14 @@ extension Judge {
     }
   }
 
-  /// The set that a head names; nil if no known set has that id, log and sequence.
+  /// Returns the set that a head names; nil if no known set has that id, log and sequence.
   private func set(of head: ToldHead) -> Int? {
     guard let set = library.index(of: head.id) else { return nil }
     let header = library.sets[set].header
     return header.log == head.log && header.sequence == head.sequence ? set : nil
   }
 
-  /// A set and its ancestors in its log, up to a sequence.
+  /// Returns a set and its ancestors in its log, without those that have a sequence above `last`.
   private func path(to tip: Int, through last: UInt64) -> [Int] {
     var found: [Int] = []
     var next: Int? = tip
@@ -97,7 +100,8 @@ extension Judge {
 
   // MARK: Sets to revert
 
-  /// Folded sets of the records lane that an override reverts for certain, and those that it may revert.
+  /// The folded sets of the records lane that an override must revert (`back`), and those that it may revert
+  /// (`unsure`).
   private struct Marks {
     var back: Set<Int> = []
     var unsure: Set<Int> = []
@@ -120,11 +124,11 @@ extension Judge {
     return marks
   }
 
-  /// The sets that are ancestors of heads for certain, and those that may be. If a cut prevented a head from arriving,
-  /// this node can't know its ancestors, and if the head does not exist, no node can.
+  /// Returns the sets that are certainly covered by heads, and those that may be. If a cut prevented a head from
+  /// arriving, this node can't know the head's ancestors. If the head does not exist, no node can.
   ///
-  /// - Parameter countingAbsent: whether ancestors of a head that is not stored here count as certain. Wanted sets must
-  ///   be kept in any case, but a node need not revert what it can't know to be reverted.
+  /// - Parameter countingAbsent: whether the known ancestors of a head that is not stored here count as certain. Wanted
+  ///   sets must be kept in any case, but a node need not revert a set if it can't know that the set must be reverted.
   private func reach(
     _ heads: [ToldHead], _ view: NodeView, countingAbsent: Bool
   ) -> (surely: Set<Int>, perhaps: Set<Int>) {
@@ -146,8 +150,8 @@ extension Judge {
 
   // MARK: Results
 
-  /// Checks that an override writes only to records in its scope of which something is reverted, and to no contents of
-  /// files.
+  /// Checks that an override writes only to records that are in its scope and from which it reverts something, and
+  /// never to the contents of files.
   private func checkUntouched(
     _ written: Set<Int>, _ marks: Marks, _ told: RequestedOverride, _ view: NodeView
   ) throws {
@@ -161,7 +165,7 @@ extension Judge {
         let isConcerned = entry.key.kind != Self.contentKind && told.kind ?? entry.key.kind == entry.key.kind
         if isConcerned, touched.contains(entry.key) { continue }
         throw Violation(
-          .override, view.name, "an override wrote to \(entry.key), of which it reverts nothing")
+          .override, view.name, "an override wrote to \(entry.key), where it reverts nothing")
       }
     }
   }
@@ -195,7 +199,7 @@ extension Judge {
       "has \(plainHex(held[field] ?? [])) in field \(field) instead of \(plainHex(target[field] ?? []))")
   }
 
-  /// The fields of a record that are not empty, without its life and modification time.
+  /// Returns a record's fields that are not empty, except the life and the modification time.
   private func contents(_ record: PlainRecord) -> [Int: [UInt8]] {
     var found: [Int: [UInt8]] = [:]
     for (field, cell) in record.cells {
@@ -208,6 +212,7 @@ extension Judge {
     return found.filter { $0.value != [0xf6] }
   }
 
-  /// Contents of files are excluded from overrides: their ids are hashes, and other records may share them.
+  /// The kind for contents of files. Overrides exclude these records, because their ids are hashes and several other
+  /// records may share them.
   private static var contentKind: Int { 8 }
 }

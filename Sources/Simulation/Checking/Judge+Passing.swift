@@ -1,8 +1,8 @@
 // Protocol/session.md, "Hashes"
 
 extension Judge {
-  /// Records an intermediate state: a store may change more than once within a step, and the node may send its state in
-  /// between. Whether the state is valid is judged at the end of the step.
+  /// Records an intermediate state of a node. A store may change more than once within a step, and the node may send
+  /// its state in between. Invalid sets are reported only at the end of the step.
   package func passed(_ node: String) throws {
     guard let view = views[node], let ledger = ledgers[node] else { return }
     let snapshot = NodeView(node, device: view.device, connection: view.connection)

@@ -2,7 +2,7 @@
 
 import SQLite
 
-/// The records that one store must have, each computed at most once per look.
+/// The records that a store must have according to its folded sets. Each record is computed at most once per look.
 final class Expectations {
   let view: NodeView
   let library: SetLibrary
@@ -20,7 +20,8 @@ final class Expectations {
     return record
   }
 
-  /// The parent of a record; nil if its kind is unknown or has none, or if the field holds no valid reference.
+  /// Returns a record's parent; nil if the record's kind is unknown or has no parents, or if the record holds no valid
+  /// reference to a parent.
   func parent(of record: PlainRecord) -> PlainKey? {
     guard let kind = PlainKinds.byNumber[record.key.kind], let parent = kind.parent,
       let cell = record.cells[parent.field],
@@ -39,7 +40,7 @@ final class Expectations {
     key == PlainKinds.none || key == PlainKinds.profile || !self[key].cells.isEmpty
   }
 
-  /// The nearest dead record among the record and its ancestors; nil if all are alive.
+  /// Returns the first dead record among a record and its ancestors, from the record upwards; nil if all are alive.
   func hiding(_ key: PlainKey) -> PlainRecord? {
     var record = self[key]
     while let alive = record.life {
@@ -59,7 +60,7 @@ final class Expectations {
 }
 
 extension Judge {
-  /// Checks all records that newly folded sets wrote to, and the hidden writes of their descendants.
+  /// Checks all records to which newly folded sets wrote, and the hidden writes of those records' descendants.
   func checkRecords(touchedBy sets: [Int], _ view: NodeView) throws {
     guard !sets.isEmpty else { return }
     let expected = Expectations(view, library)
@@ -96,7 +97,7 @@ extension Judge {
       "the digest of lane \(key.lane) is \(stored) in bucket \(key.bucket); its folded sets give \(expected)")
   }
 
-  /// The descendants of a record at any depth, according to the store.
+  /// Returns a record's descendants at any depth, according to the store.
   private func family(of key: PlainKey, _ view: NodeView) throws -> [PlainKey] {
     var found: [PlainKey] = []
     for kind in PlainKinds.children(of: key.kind) {
@@ -116,7 +117,7 @@ extension Judge {
 
   // MARK: One record
 
-  /// Compares everything that a store keeps of a record with what the folded sets give.
+  /// Compares everything that a store keeps about a record with what follows from the folded sets.
   func checkRecord(_ key: PlainKey, _ expected: Expectations) throws {
     let view = expected.view
     let record = expected[key]
@@ -151,7 +152,7 @@ extension Judge {
     let isWhole = PlainKinds.isWhole(record.key.kind)
     var shown: [Int: Int] = [:]
     for (field, number) in stored.stamps where !isWhole || field == 0 {
-      // Seeds have number 0 and lose to every set.
+      // Number 0 marks a built-in value (a seed), which loses to every set.
       if number == 0, PlainKinds.isFixed(record.key, field) || record.key == PlainKinds.profile { continue }
       guard let set = view.set(number: number) else {
         throw Violation(.state, view.name, "\(record.key) names set number \(number), which does not exist")
@@ -187,7 +188,7 @@ extension Judge {
       let wanted = columns ?? Array(repeating: .null, count: range.count)
       guard zip(wanted, stored.columns[range]).allSatisfy({ $0.isStored(as: $1) }) else {
         throw missing(
-          record, view, "field \(field.number) of \(record.key) does not hold what its winner wrote")
+          record, view, "field \(field.number) of \(record.key) does not hold its winner's value")
       }
     }
     guard contents == stored.extra else {
@@ -195,8 +196,8 @@ extension Judge {
     }
   }
 
-  /// The violation for a wrong record. If other records already have the set that is missing here, the set was folded
-  /// only in part.
+  /// Returns the violation for a record that is wrong. If the set missing from this record is already folded in another
+  /// record, the violation is that the set was folded only in part.
   private func missing(_ record: PlainRecord, _ view: NodeView, _ sentence: String) -> Violation {
     for cell in record.cells.values {
       let number = view.number(of: cell.winner.set)

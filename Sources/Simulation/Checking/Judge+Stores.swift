@@ -2,14 +2,14 @@
 
 import SQLite
 
-/// The sets that a step added to a store.
+/// The sets that were stored or folded in a store since the last look.
 struct StoreNews {
   var folded: [Int] = []
   var stored: [Int] = []
 }
 
 extension Judge {
-  /// Reads and checks what was added to a store since the last look.
+  /// Reads and checks everything that was added to a store since the last look.
   func readNews(_ node: String) throws {
     let view = view(node)
     guard try view.hasChanged() else { return }
@@ -20,10 +20,11 @@ extension Judge {
       }
       if hasNewCuts { return try readWhole(node, isStart: false) }
     }
-    // Cuts learned on a full disk take effect later than their statements show: the log may have been rebuilt now.
+    // Cuts that were learned on a full disk take effect later than their statements appear in the store, so the log may
+    // have been rebuilt in this step.
     let isRebuilt = ledgers[node]?.passed.isEmpty == false
     guard try !isRebuilt && isContinued(view) else { return try readWhole(node, isStart: false) }
-    // New sets may depend on sets that a cut excludes.
+    // Some of the new sets may depend on sets that a cut excludes.
     view.hasGaps = try StoreReader.hasToleratedGap(view.connection)
     var news = StoreNews()
     for row in try StoreReader.logRows(after: Int64(view.numbers.count), view.connection) {
@@ -54,7 +55,7 @@ extension Judge {
     view.unjudged = []
   }
 
-  /// Updates held sets. They must be released when the kept tip of a cut arrives that they lead to.
+  /// Updates held sets. A held set must be released when a kept tip arrives of which it is an ancestor.
   private func takeReleased(_ view: NodeView, _ news: inout StoreNews) throws {
     for number in view.held.sorted() {
       let state = try StoreReader.folded(at: number, view.connection)
@@ -72,7 +73,8 @@ extension Judge {
     }
   }
 
-  /// Checks that a set that was just stored is not parked needlessly. Allows a minute for a moving clock.
+  /// Checks that a set that was just stored is not parked without need. Allows a tolerance of one minute, because the
+  /// node's clock moves.
   private func checkWaits(_ set: Int, _ view: NodeView) throws {
     let header = library.sets[set].header
     guard view[set] == .waits, let wall = ledgers[view.name]?.wall,
@@ -87,7 +89,7 @@ extension Judge {
       "change set \(library.sets[set].id) is parked although its clock is less than ten minutes ahead")
   }
 
-  /// Checks that sets are folded at once when the kept tip arrives that they lead to.
+  /// Checks that parked sets are folded at once when the kept tip that they lead to arrives.
   private func checkReleased(by stored: [Int], _ view: NodeView) throws {
     let logs = Set(stored.map { library.sets[$0].header.log }.filter { cuts(of: $0, view) != nil })
     guard !logs.isEmpty, let ledger = ledgers[view.name], ledger.hasRoom else { return }
@@ -101,7 +103,7 @@ extension Judge {
     }
   }
 
-  /// Checks that excluded sets are no longer folded when the last kept tip arrives, which puts a cut into effect.
+  /// Checks that excluded sets are no longer folded once the last kept tip has arrived, which puts the cut into effect.
   private func checkEnded(by stored: [Int], _ view: NodeView) throws {
     let logs = Set(stored.map { library.sets[$0].header.log }.filter { cuts(of: $0, view) != nil })
     guard !logs.isEmpty, ledgers[view.name]?.hasRoom == true else { return }
@@ -113,10 +115,11 @@ extension Judge {
     }
   }
 
-  /// Checks that no parked set that could be folded stays parked for long: a timer fires within a minute.
+  /// Checks that no parked set stays parked for long once it could be folded, because a timer should fold it within a
+  /// minute.
   func checkRateLimits(_ node: String) throws {
     guard let view = views[node], let ledger = ledgers[node], let steady else { return }
-    // A suspended process got no timer.
+    // The timers of a suspended process don't fire.
     let hasRested = steady - ledger.lookedAt > 25_000
     ledger.lookedAt = steady
     guard ledger.hasRoom, !hasRested, !view.waiting.isEmpty else { return ledger.dueSince = [:] }
@@ -135,7 +138,7 @@ extension Judge {
     )
   }
 
-  /// Whether a parked set could be folded: it is due, no cut excludes it, and what it depends on is folded.
+  /// Whether a parked set could be folded: it is due, no cut excludes it, and everything that it depends on is folded.
   private func isReady(_ set: Int, _ view: NodeView, by time: Int64) -> Bool {
     let header = library.sets[set].header
     guard Int64(header.clock >> 16) <= time, isAllowed(set, view) else { return false }
@@ -143,13 +146,13 @@ extension Judge {
     return header.dependencies.allSatisfy { isSatisfied($0, of: header, view) }
   }
 
-  /// Whether the newest set of the last look still has its number.
+  /// Whether the newest set at the last look still has the same number, so that the log was continued and not rebuilt.
   private func isContinued(_ view: NodeView) throws -> Bool {
     guard let last = view.numbers.last else { return true }
     return try StoreReader.id(at: Int64(view.numbers.count), view.connection) == library.sets[last].id
   }
 
-  /// Reads the whole store and checks everything that is derived from its log.
+  /// Reads the whole store and checks everything that is derived from the log.
   func readWhole(_ node: String, isStart: Bool) throws {
     let view = view(node)
     count { $0.wholeLooks += 1 }
@@ -164,7 +167,7 @@ extension Judge {
     var news = StoreNews()
     for row in try StoreReader.logRows(after: 0, view.connection) { try take(row, view, &news) }
     view.waiting = try StoreReader.waiting(view.connection)
-    // At a start, it is unknown when a set was folded, and so whether it was due then.
+    // At a start, it is unknown when a set was folded, and therefore whether the set was due then.
     for set in news.folded {
       try checkFolds(set, view, isNew: !isStart && !foldedBefore.contains(set))
     }
@@ -212,7 +215,7 @@ extension Judge {
 
   // MARK: Statements
 
-  /// Reads new statements and drops those that are gone; true if anything changed.
+  /// Reads new statements and drops those that are gone; returns true if anything changed.
   private func readStatements(_ view: NodeView) throws -> Bool {
     let ids = try StoreReader.statementIDs(view.connection)
     guard ids.count != view.statements.count || ids.contains(where: { view.statements[$0] == nil }) else {
@@ -220,7 +223,7 @@ extension Judge {
     }
     let present = Set(ids)
     for (id, statement) in view.statements where !present.contains(id) {
-      // Only an address statement may disappear, replaced by a newer one of the same device.
+      // Only an address statement may disappear, when a newer one from the same device replaces it.
       guard statement.kind == 8 else {
         throw Violation(.wentBack, view.name, "statement \(id) of kind \(statement.kind) is gone")
       }

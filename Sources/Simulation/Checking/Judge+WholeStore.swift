@@ -23,7 +23,7 @@ extension Judge {
     try checkUndos(view)
   }
 
-  /// Checks that no table has a row for a record that no folded set wrote to.
+  /// Checks that no table has a row for a record to which no folded set wrote.
   private func checkNothingElse(_ keys: Set<PlainKey>, _ expected: Expectations) throws {
     let view = expected.view
     for kind in PlainKinds.all.map(Optional.some) + [nil] {

@@ -1,8 +1,8 @@
 // Protocol/change-set.md, "Writing a set"; Protocol/session.md, "Own logs after a start"
 
 extension Judge {
-  /// Checks newly written sets: their clocks follow from the wall clock and the sets seen, and only this device writes
-  /// their logs.
+  /// Checks newly written sets: their clocks must follow from the wall clock and the sets seen, and no other copy of
+  /// the device may be writing the same logs.
   ///
   /// - Parameter wall: the node's wall clock at the write; nil if unknown.
   func checkWritten(_ written: Set<Int>, _ view: NodeView, wall: Int64?) throws {
@@ -34,11 +34,11 @@ extension Judge {
     guard time >= wall else {
       throw Violation(.state, view.name, "\(what) has a clock \(wall - time) ms before the wall clock")
     }
-    // A full counter carries into the milliseconds.
+    // When the clock's counter is full, it carries over into the milliseconds.
     let latest = latestDate(set, written, view, wall) + 1
     guard time <= latest else {
       throw Violation(
-        .state, view.name, "\(what) has a clock \(time - latest) ms after everything that its author saw")
+        .state, view.name, "\(what) has a clock \(time - latest) ms later than all that its author had seen")
     }
   }
 
@@ -46,7 +46,8 @@ extension Judge {
     (log.device, log.incarnation) == (other.device, other.incarnation)
   }
 
-  /// The latest time that a set may have: that of the wall clock, or of the newest set seen.
+  /// Returns the latest time that a set's clock may have: the time of the wall clock or of the newest set seen,
+  /// whichever is later.
   private func latestDate(_ set: Int, _ written: Set<Int>, _ view: NodeView, _ wall: Int64) -> Int64 {
     let log = library.sets[set].header.log
     // No clock is before 1970.
@@ -56,7 +57,7 @@ extension Judge {
       guard header.log.lane == log.lane, header.log == log || view[other] == .folded else { continue }
       latest = max(latest, Int64(header.clock >> 16))
     }
-    // The clock of a profile is not below the profile's modification time.
+    // A set that writes a profile has a clock that is not lower than the profile's modification time.
     for written in written {
       for entry in library.sets[written].entries where entry.key == PlainKinds.profile {
         guard let cell = entry.cells.first(where: { $0.field == 1 }),
@@ -69,7 +70,8 @@ extension Judge {
     return latest
   }
 
-  /// Records incarnations for which peers have sent sets that this node did not write: another copy writes those logs.
+  /// Records this device's incarnations for which peers have sent sets that this node did not write. Another copy of
+  /// the device is writing those logs.
   func noteOwnFromElsewhere(_ stored: [Int], _ view: NodeView) {
     guard let ledger = ledgers[view.name], !ledger.arrived.isEmpty else { return }
     for set in stored {
@@ -81,8 +83,8 @@ extension Judge {
     }
   }
 
-  /// Records received sets of the node's own device, and up to where its own sets may have been sent: withheld sets may
-  /// have to yield to them.
+  /// Records received sets of the node's own device, and how much of each own log may already have been sent. Withheld
+  /// sets may have to yield to the received ones.
   func noteOwnSets(_ headers: [[UInt8]], _ view: NodeView, _ ledger: NodeLedger) {
     let own = headers.filter { (try? PlainHeader($0))?.log.device == view.device }
     guard !own.isEmpty else { return }
@@ -92,10 +94,11 @@ extension Judge {
     }
   }
 
-  /// Checks that withheld sets were re-authored in another log when sets of another copy arrived for their positions.
+  /// Checks that withheld sets were re-authored in another log when another copy's sets arrived for the same positions
+  /// in their log.
   func checkGivesWay(_ stored: [Int], _ view: NodeView) throws {
     guard let ledger = ledgers[view.name], ledger.hasRoom, let told = ledger.toldAt, let steady,
-      // Later, the lane may have been released in the same step.
+      // After that time, the lane may have been released in the same step.
       steady - told < Self.ownSetsMilliseconds
     else { return }
     for set in stored {
@@ -106,30 +109,30 @@ extension Judge {
         let log = library.logIndex(header.log)
       else { continue }
       let kept = library.sets(at: .init(log: log, sequence: header.sequence)).first { other in
-        // With another predecessor the log forked earlier, and the set was sent.
+        // If the predecessors differ, the log forked earlier, so the set had been sent and was not withheld.
         other != set && library.predecessors[other] == library.predecessors[set] && view[other] != .absent
           && !isOnPath(other, toOneOf: ledger.brought)
       }
       guard let kept, try !StoreReader.isSpent(view.connection) else { continue }
       throw Violation(
         .equivocation, view.name,
-        "it keeps its withheld set \(library.sets[kept].id) in addition to \(library.sets[set].id) of another copy"
+        "it keeps its withheld set \(library.sets[kept].id) in addition to another copy's \(library.sets[set].id)"
       )
     }
   }
 
-  /// The maximum time for which announced sets keep a lane withheld: Protocol/limits.md.
+  /// The maximum time for which a lane stays withheld because of announced sets. See Protocol/limits.md.
   private static var ownSetsMilliseconds: Int64 { 60_000 }
 
-  /// Whether a set is an ancestor of one of these, or is one.
+  /// Whether a set is one of these tips or an ancestor of one in its log.
   private func isOnPath(_ set: Int, toOneOf tips: Set<Name32>) -> Bool {
     tips.contains { library.index(of: $0).map { library.isOnPath(set, to: $0) } ?? false }
   }
 
-  /// Records heads announced by a peer. Another copy of the node's data may have written them.
+  /// Records heads announced by a peer. Another copy of the node's data may have written the sets that they name.
   ///
-  /// - Parameter isComplete: whether they replace all heads of the lane announced before on the same connection;
-  ///   otherwise they replace only those of the same logs.
+  /// - Parameter isComplete: whether these heads replace all heads of the lane announced before on the same connection;
+  ///   if false, they replace only the heads of the same logs.
   func noteTold(
     _ ids: [Name32], _ lane: Int, isComplete: Bool, _ link: UInt64, _ view: NodeView, _ ledger: NodeLedger
   ) {
@@ -142,7 +145,8 @@ extension Judge {
         return !isComplete && !logs.contains { $0 == nil || $0 == set.header.log }
       }
     }
-    // The lane is still withheld for certain if this is the first peer, and its first message about the lane.
+    // The lane is certainly still withheld only if no other peer has told what it holds, and this is the first message
+    // with heads of the lane.
     let isKept = ledger.toldLanes.insert(lane).inserted && ledger.tellers == [link]
     guard ledger.mayFork else { return }
     ledger.told.formUnion(ids)
@@ -166,7 +170,7 @@ extension Judge {
   }
 
   /// Checks that sets written since the start are sent or announced only after a peer has told what it holds, and not
-  /// while announced sets of the same log are still to come.
+  /// while announced sets of the same log are still missing.
   func checkAsked(_ ids: [Name32], to: String, _ view: NodeView, _ ledger: NodeLedger) throws {
     guard let steady else { return }
     for id in ids where ledger.fresh.contains(id) {
@@ -175,7 +179,7 @@ extension Judge {
           .equivocation, view.name,
           "it released its new set \(id) to \(to) before any peer had told what it holds")
       }
-      // A peer that announces a set and sends nothing is given up after some seconds.
+      // A node gives up on a peer that announces a set but sends nothing for some seconds.
       guard ledger.hasRoom, steady - told < Self.promiseMilliseconds, !ledger.sent.contains(id),
         let promise = promise(of: id, view, ledger)
       else { continue }
@@ -188,7 +192,7 @@ extension Judge {
 
   private static var promiseMilliseconds: Int64 { 15_000 }
 
-  /// An announced set of the same log that is not stored here, and that no cut excludes; nil if there is none.
+  /// Returns an announced set of the same log that has not arrived and that no cut excludes; nil if there is none.
   private func promise(of id: Name32, _ view: NodeView, _ ledger: NodeLedger) -> Int? {
     guard let log = library.index(of: id).map({ library.sets[$0].header.log }) else { return nil }
     for (link, tips) in ledger.promised.sorted(by: { $0.key < $1.key }) {
@@ -203,7 +207,7 @@ extension Judge {
     return nil
   }
 
-  /// Checks that a device that is not a member is sent nothing but reasons.
+  /// Checks that a device that is not a member is sent only messages that tell it why.
   func checkOutsiders(_ view: NodeView, _ ledger: NodeLedger) throws {
     guard ledger.hasRoom, let circle = view.circle else { return }
     for (name, statements) in ledger.outsiders.sorted(by: { $0.key < $1.key }) {
@@ -214,7 +218,7 @@ extension Judge {
     }
   }
 
-  /// Records that a message for members only went to a device that is not a member.
+  /// Records that a message meant only for members was sent to a device that is not a member.
   func noteOutsider(_ to: String, _ view: NodeView, _ ledger: NodeLedger) {
     guard let circle = view.circle, let device = device(to), !circle.members.contains(device) else { return }
     ledger.outsiders[to] = view.certificates

@@ -1,4 +1,4 @@
-// Protocol/*: the rules of the chapters, checked on running nodes by independent code.
+// Protocol/*: the rules of all chapters, checked on running nodes by independent code.
 
 package import SQLite
 
@@ -6,13 +6,14 @@ package import SQLite
 //
 // The judge shares no code with what it checks except the SQLite connection and libsodium's primitives. It reads the
 // tables of a store and the bytes of messages, and has its own CBOR reader, statement and membership rules, causality,
-// merge and hashes (the `Plain…` files and SetLibrary.swift). Had it used the production fold, a bug in the fold would
-// be on both sides of each comparison and never show.
+// merge and hashes (the `Plain…` files and SetLibrary.swift). If it used the production fold, a bug in the fold would
+// be on both sides of each comparison and would never be found.
 //
-// It keeps: `SetLibrary`, every set that any store has held, verified once; per node a `NodeView`, the store as of the
-// last look, and a `NodeLedger`, which holds what the world reported and no store shows, such as messages and clocks.
+// The judge keeps a `SetLibrary`, which has every set that any store has ever held, verified once. For each node it
+// keeps a `NodeView`, which is the node's store as of the last look, and a `NodeLedger`, which has the facts that the
+// world reported and that no store contains, such as messages and clocks.
 //
-// The world reports in order of events. Messages are reported before the look at the step that sent them:
+// The world reports events in order. Messages are reported before the look at the step in which they were sent:
 //
 //   world                                 judge, for the node alice
 //   sent(summary, to bob)            ──▶  ledger: alice said that her heads hash to h
@@ -24,38 +25,39 @@ package import SQLite
 //                                         ledger          → h was the hash before, during or after the step;
 //                                                           s8 is stored; both only on an open lane, to a member
 //
-// When it recomputes what:
-//   each step (`looked`)               what is new since the last look; after new cuts, the whole store
+// What is checked when:
+//   each step (`looked`)               everything new since the last look; after new cuts, the whole store
 //   each write (`acknowledged`)        stored, declares all that was folded, dated correctly, in a log of its own
 //   start, and now and then            the whole store: all records, digests, views, counts, undos, quarantine;
 //   (`started`, `inspected`)           no set and no statement that was stored has disappeared without a reason
 //   after healing (`healed`)           members hold equal statements, sets and rows, and a proof of each fork
 //
-// If the check of a step finds a violation, the whole store is read first: the view may have been stale, for instance
-// because the log was rebuilt. A violation is reported if the whole store is wrong too; a missing statement or a
-// broken gate always is.
-// The judge must never be stricter than the chapters: it allows for a full disk, where cuts take effect late, for a
+// If the check of a step finds a violation, the judge reads the whole store before it reports anything, because its
+// view may be stale, for example after the log was rebuilt. It reports the violation only if the whole store is wrong
+// too. A missing set or statement and a broken gate are always reported.
+//
+// The judge must never be stricter than the chapters. It allows for a full disk, on which cuts take effect late, for a
 // copied or restored store, and for changes of state in the middle of a step.
 
 /// Checks all honest nodes of a world and throws a `Violation` as soon as one breaks a rule of the protocol.
 ///
-/// The world reports what happens in order. The comment above lists what is recomputed and when.
+/// The world reports all events in order. The comment above lists what is checked and when.
 package final class Judge {
   let library = SetLibrary()
   var views: [String: NodeView] = [:]
-  /// An issuer that the build under test accepts in addition to those of the circle.
+  /// An issuer that the build under test accepts in addition to the circle's issuers.
   let extraIssuer: Name32?
-  /// Verified statements by id: each is parsed once for all nodes.
+  /// Verified statements by id. Each statement is parsed only once for all nodes.
   var statements: [Name32: (bytes: [UInt8], statement: PlainStatement)] = [:]
   var ledgers: [String: NodeLedger] = [:]
   var links: [LinkKey: LinkView] = [:]
   /// The time of a monotonic clock, in milliseconds; nil while unknown.
   package var steady: Int64?
-  /// All sets that a device, or a copy of it, has ever stored.
+  /// All sets that a device or any copy of it has ever stored.
   var everHeld: [Name32: Set<Int>] = [:]
   /// The keys of adversaries, by name.
   var strangers: [String: Name32] = [:]
-  /// Counts of checks, so that a run can prove that checks took place.
+  /// The numbers of checks, with which a run can prove that checks took place.
   package private(set) var counts = Counts()
 
   package struct Counts: Sendable {
@@ -71,12 +73,12 @@ package final class Judge {
 
   // MARK: Nodes
 
-  /// A node has started, for the first time or again.
+  /// Reports that a node has started, for the first time or again.
   ///
   /// - Parameters:
   ///   - connection: a connection to the node's store; kept until `stopped`.
   ///   - wall: the node's wall clock, milliseconds since 1970.
-  ///   - isPremiumHere: whether it has premium by a trait of the build or a mock purchase.
+  ///   - isPremiumHere: whether the node has premium through a trait of the build or a mock purchase.
   package func started(
     _ node: String, device: [UInt8], connection: Connection, wall: Int64, prefersSync: Bool,
     isPremiumHere: Bool = false
@@ -106,28 +108,28 @@ package final class Judge {
     try checkSaid(self.view(node), before: nil)
   }
 
-  /// A node has ended or was killed. What it had sent must be in its store when it starts again.
+  /// Reports that a node has ended or was killed. Everything that it sent must be in its store when it starts again.
   package func stopped(_ node: String) {
     dropLinks(of: node)
-    // What it sent before it was killed may have arrived.
+    // Messages that the node sent before it was killed may have arrived.
     if let view = views[node], let ledger = ledgers[node], !ledger.said.isEmpty {
       let lanes = NodeState(view, library).lanes
       for said in ledger.said { ledger.remember(NodeState(certificates: said.certificates, lanes: lanes)) }
     }
     ledgers[node]?.isDown = true
     ledgers[node]?.wasCutShort = ledgers[node]?.said.isEmpty == false
-    // Its volume may go away with the process, so drop the connection to it.
+    // The node's volume may go away with its process, so drop the connection to the volume.
     if let none = try? Connection(.memory) { views[node]?.connection = none }
   }
 
-  /// A node is gone for good and is no longer checked.
+  /// Reports that a node is gone for good, so that it is no longer checked.
   package func removed(_ node: String) {
     dropLinks(of: node)
     views[node] = nil
     ledgers[node] = nil
   }
 
-  /// A node has done a step: checks what changed.
+  /// Reports that a node has completed a step, and checks everything that changed.
   package func looked(at node: String, wall: Int64) throws {
     ledgers[node]?.wall = wall
     counts.looks += 1
@@ -140,7 +142,7 @@ package final class Judge {
         try readNews(node)
       }
     } catch let violation as Violation {
-      // The view may be stale; the whole store decides.
+      // The view may be stale, so the whole store decides.
       try readWhole(node, isStart: false)
       if violation.rule == .wentBack || violation.rule == .gate { throw violation }
     }
@@ -148,7 +150,7 @@ package final class Judge {
     try checkSaid(view(node), before: before)
   }
 
-  /// A node has done a step: checks the whole store against everything derived from its log.
+  /// Reports that a node has completed a step, and checks the whole store, including everything derived from its log.
   package func inspected(_ node: String, wall: Int64) throws {
     ledgers[node]?.wall = wall
     let before = stateBefore(node)
@@ -156,26 +158,27 @@ package final class Judge {
     try checkSaid(view(node), before: before)
   }
 
-  /// A node may have lost sets, which is no violation: its disk lied, or an older copy of its data was restored.
+  /// Reports that a node may have lost sets because its disk lied or an older copy of its data was restored. That is
+  /// not a violation.
   package func mayHaveLost(_ node: String) {
     views[node]?.mayHaveLost = true
     ledgers[node]?.knowsSent = []
   }
 
-  /// A copy of a node's data is, or has been, in use.
+  /// Reports that a copy of a node's data is or has been in use.
   ///
-  /// - Parameter isHidden: whether neither can notice that there is a copy, so that they may fork their log.
+  /// - Parameter isHidden: whether neither copy can notice that the other exists, so that they may fork their log.
   package func cloned(_ node: String, isHidden: Bool = true) {
     ledger(node).hasTwin = true
     if isHidden { ledger(node).mayFork = true }
   }
 
-  /// Updates the wall clock of a node that may have done nothing since: entitlements may have expired.
+  /// Updates the wall clock of a node that may have done nothing for a while, because entitlements may have expired.
   package func isNow(_ node: String, wall: Int64) { ledgers[node]?.wall = wall }
 
   package func preferred(_ node: String, sync: Bool) { ledger(node).prefersSync = sync }
 
-  /// Sets whether a node's disk has room. While it is full, what the node learns is not in its store.
+  /// Reports whether a node's disk has room. While the disk is full, the node's store lacks what the node has learned.
   package func hasRoom(_ node: String, _ hasRoom: Bool) {
     let ledger = ledger(node)
     if hasRoom, !ledger.hasRoom { ledger.hasRoomAgain = true }
@@ -184,19 +187,20 @@ package final class Judge {
 
   // MARK: Other reports
 
-  /// Checks a counter of a node, or of one of its sessions, against its maximum.
+  /// Checks a counter of a node or of one of the node's sessions against the counter's maximum.
   package func measured(_ node: String, _ name: String, _ value: Int, max: Int) throws {
     guard value > max else { return }
-    throw Violation(.limit, node, "\(name) is \(value), the maximum is \(max)")
+    throw Violation(.limit, node, "\(name) is \(value), but the maximum is \(max)")
   }
 
-  /// A node has closed a session because its peer broke the protocol.
+  /// Reports that a node has closed a session because its peer broke the protocol. Throws a violation if the peer is
+  /// honest.
   package func closedAsMisbehaved(_ node: String, peer: String, cause: String) throws {
     guard views[node] != nil, views[peer] != nil else { return }
     throw Violation(.falseMisbehaviour, node, "it closed the session with the honest node \(peer): \(cause)")
   }
 
-  /// The ledger of a node, running or not.
+  /// Returns the ledger of a node, whether or not the node is running; creates the ledger if needed.
   private func ledger(_ node: String) -> NodeLedger {
     if let known = ledgers[node] { return known }
     let ledger = NodeLedger()
@@ -204,7 +208,7 @@ package final class Judge {
     return ledger
   }
 
-  /// The state of a node before a step; nil if it said nothing about its state in the step.
+  /// Returns a node's state before a step; nil if the node said nothing about its state in the step.
   private func stateBefore(_ node: String) -> NodeState? {
     guard let ledger = ledgers[node], !ledger.said.isEmpty || !ledger.claims.isEmpty else { return nil }
     return views[node].map { NodeState($0, library) }
@@ -221,87 +225,92 @@ package final class Judge {
   var names: [String] { views.keys.sorted() }
 }
 
-/// What the world reported about a node and its store does not show.
+/// Facts about a node that the world reported and that the node's store does not contain.
 final class NodeLedger {
   var prefersSync = false
   var isPremiumHere = false
   var hasRoom = true
-  /// Whether the disk has just got room again: the next look must find everything learned meanwhile in the store.
+  /// Whether the disk has just got room again. If so, the next look must find everything in the store that the node
+  /// learned in the meantime.
   var hasRoomAgain = false
-  /// Whether it ended in the middle of a step. The state that it last sent shows in its store when it starts again.
+  /// Whether the node ended in the middle of a step. The state that it sent last is then read from its store only when
+  /// it starts again.
   var wasCutShort = false
-  /// Whether it has ended and not started again yet.
+  /// Whether the node has ended and has not started again yet.
   var isDown = false
-  /// Its wall clock at the last step.
+  /// The node's wall clock at the last step.
   var wall: Int64 = 0
-  /// Whether a copy of its data may have written the same log.
+  /// Whether a copy of the node's data may have written the same log.
   var mayFork = false
-  /// Whether a copy of its data exists or has existed.
+  /// Whether a copy of the node's data exists or has existed.
   var hasTwin = false
-  /// Sets of both lanes received since the last look.
+  /// The sets of both lanes received since the last look.
   var arrived: Set<Name32> = []
-  /// Its own incarnations for which peers have sent sets since it started.
+  /// The device's own incarnations for which peers have sent sets, since the node started, that it did not write
+  /// itself.
   var elsewhere: Set<Name16> = []
-  /// Sets that it has written since it started.
+  /// The sets that the node has written since it started.
   var fresh: Set<Name32> = []
-  /// When a peer first told what it holds, since it started.
+  /// The time at which, after the node's start, a peer first told what it holds; nil if none has.
   var toldAt: Int64?
-  /// The connections on which peers have told what they hold since it started.
+  /// The connections on which peers have told what they hold since the node started.
   var tellers: Set<UInt64> = []
-  /// The lanes for which peers have sent heads since it started.
+  /// The lanes for which peers have sent heads since the node started.
   var toldLanes: Set<Int> = []
-  /// Parked sets that could be folded, and since when, on the steady clock.
+  /// The parked sets that could be folded, each with the time on the steady clock since when it could.
   var dueSince: [Int: Int64] = [:]
   /// When `checkRateLimits` was last called.
   var lookedAt: Int64 = 0
   /// When `awaited` was last called.
   var awaitedAt: Int64 = 0
-  /// When it last resumed after a time without activity.
+  /// When the node last resumed after a time without activity.
   var restedAt: Int64 = 0
-  /// The newest sequence of each own log that may have been sent, as of the start of a step that receives own sets.
+  /// The newest sequence of each own log that may have been sent. Read at the beginning of a step in which the node
+  /// receives sets of its own device.
   var mayHaveSent: [PlainLog: UInt64] = [:]
-  /// Own sets that peers have sent since it started.
+  /// The sets of the node's own device that peers have sent since the node started.
   var brought: Set<Name32> = []
-  /// Heads that peers have announced since it started.
+  /// The heads that peers have announced since the node started.
   var told: Set<Name32> = []
-  /// Heads of its own logs that it lacked when its first peer announced them, by connection: until they arrive or are
-  /// withdrawn, its new sets must stay withheld.
+  /// The heads of the node's own logs that were missing when the first peer announced them, by connection. Until they
+  /// arrive or are withdrawn, the node's new sets must stay withheld.
   var promised: [UInt64: Set<Int>] = [:]
-  /// States that peers have asked it to compare, by connection and token.
+  /// The states that peers have asked the node to compare, by connection and token.
   var heardStates: [UInt64: [UInt64: Set<Name32>]] = [:]
-  /// Questions of peers, by connection and token.
+  /// The questions that peers have asked, by connection and token.
   var questions: [UInt64: [UInt64: PlainQuestion]] = [:]
-  /// Its answers since the last look.
+  /// The node's answers since the last look.
   var answers: [(to: String, PlainQuestion, PlainAnswer)] = []
-  /// State hashes that it sent while its disk was full; its store may never have shown them.
+  /// The state hashes that the node sent while its disk was full. Its store may never have had these states.
   var saidWithoutRoom: Set<Name32> = []
-  /// Devices that are not members and were sent messages for members in this step, with the hash of the statements as
-  /// of the last look.
+  /// The devices that are not members but were sent messages meant for members in this step. Each has the hash of the
+  /// node's statements as of the last look.
   var outsiders: [String: Name32] = [:]
-  /// The number of statements when its beliefs were last compared.
+  /// The number of statements when the node's beliefs were last compared.
   var believed = 0
   var acknowledged: Set<Name32> = []
-  /// Own sets that it has sent.
+  /// The node's own sets that it has sent.
   var sent: Set<Name32> = []
-  /// Those of them that its data shows as sent; a restored older copy does not.
+  /// The own sets that, according to the node's data, have been sent. After an older copy of the data was restored,
+  /// these are fewer than `sent`.
   var knowsSent: Set<Name32> = []
-  /// Sets of the records lane received while the lane was open; nil until the first message is reported.
+  /// The sets of the records lane received while the lane was open; nil until the first message is reported.
   var admitted: Set<Name32>?
-  /// Sets of the records lane received while it was closed, with their senders, since the last look.
+  /// The sets of the records lane received while the lane was closed, with their senders, since the last look.
   var turnedAway: [Name32: (from: String, link: UInt64)] = [:]
-  /// Its states when it sent something about them, the newest last.
+  /// The states that the node had when it sent something about its state, newest last.
   private(set) var states: [NodeState] = []
-  /// What it has said about its state since the last look.
+  /// What the node has said about its state since the last look.
   var said: [(to: String, certificates: Name32, SaidState)] = []
-  /// Sets that it has sent since the last look.
+  /// The sets that the node has sent since the last look.
   var unseen: [(id: Name32, to: String, wasHeld: Bool)] = []
-  /// What it may have sent on a closed lane since the last look.
+  /// The messages since the last look that the node may have sent on a closed lane.
   var doubts: [Doubt] = []
-  /// Its claims to be in sync with one of `peers` since the last look. `openLink` is the connection, if the records
-  /// lane is open on it.
+  /// The node's claims, since the last look, to be in sync with one of `peers`. `openLink` is the connection if the
+  /// records lane is open on it; otherwise nil.
   var claims: [(peers: [String], certificates: Name32, openLink: UInt64?)] = []
 
-  /// Intermediate states of its lanes within the step.
+  /// The intermediate states of the node's lanes within the step.
   var passed: [[LaneState]] = []
 
   func forgetStep() {
@@ -309,7 +318,7 @@ final class NodeLedger {
     (arrived, outsiders, mayHaveSent, answers) = ([], [:], [:], [])
   }
 
-  /// Forgets what the previous process had received.
+  /// Forgets everything that the previous process received and wrote.
   func forgetRun() {
     (elsewhere, fresh, toldAt, believed, tellers, toldLanes) = ([], [], nil, 0, [], [])
     (dueSince, mayHaveSent, brought, told, promised, questions) = ([:], [:], [], [], [:], [:])
@@ -318,7 +327,7 @@ final class NodeLedger {
   func remember(_ state: NodeState) {
     if states.last == state { return }
     states.append(state)
-    // Keep many: a delayed link may deliver old messages.
+    // Keep many states, because a delayed link may deliver old messages.
     if states.count > 4_096 { states.removeFirst(1_024) }
   }
 }

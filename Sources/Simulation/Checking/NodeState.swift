@@ -1,6 +1,6 @@
 // Protocol/session.md, "Hashes"
 
-/// The state of a node that its peers compare, computed from the rows of its store.
+/// The state of a node that its peers compare with theirs, computed from the rows of the node's store.
 struct NodeState: Hashable {
   let certificates: Name32
   /// The states of settings and records, in this order.
@@ -21,7 +21,7 @@ struct NodeState: Hashable {
     }
   }
 
-  /// The hash of a set of statements, which includes only the newest address statement of each device.
+  /// Returns the hash of a collection of statements, which includes only the newest address statement of each device.
   static func certificates(_ statements: some Sequence<PlainStatement>) -> Name32 {
     var ids: [Name32] = []
     var addresses: [Name32: (clock: UInt64, id: Name32)] = [:]
@@ -37,10 +37,10 @@ struct NodeState: Hashable {
     return PlainSealing.hash("waymark/certificates/v1", ids.sorted().flatMap(\.bytes))
   }
 
-  /// The hash of everything that two nodes must have in common; the records lane counts only if it is open.
+  /// Returns the hash of everything that two nodes must have in common. The records lane counts only if it is open.
   func hash(withRecords: Bool) -> Name32 { hash(open: withRecords ? [0, 1] : [0]) }
 
-  /// The hash of a node that believes it is not a member: no lane is open.
+  /// The hash for a node that believes it is not a member and therefore has no open lane.
   var hashOfOutsider: Name32 { hash(open: []) }
 
   private func hash(open: [Int]) -> Name32 {
@@ -56,10 +56,10 @@ struct NodeState: Hashable {
 /// What a node has said about its state, to be compared with its store.
 enum SaidState {
   case summary(certificates: Name32, settings: LaneState, records: LaneState)
-  /// One of several hashes, if it is unknown which of them it confirmed.
+  /// One of several hashes, if it is unknown which of them the node confirmed.
   case oneOf(Set<Name32>)
 
-  /// The state hashes that it may stand for.
+  /// The state hashes that the node may have meant.
   var hashes: Set<Name32> {
     switch self {
     case .oneOf(let hashes): hashes
@@ -71,13 +71,13 @@ enum SaidState {
     }
   }
 
-  /// The part of the state that does not match what the node said; nil if everything matches.
+  /// Returns the name of a part of the state that does not match what the node said; nil if everything matches.
   ///
   /// - Parameters:
-  ///   - certificates: the hash of its statements when it said it.
-  ///   - states: its states before, during and after the step in which it said it. The lanes may have changed one after
-  ///     the other.
-  ///   - isOutside: whether it may believe that it is not a member.
+  ///   - certificates: the hash of the node's statements at that moment.
+  ///   - states: the node's states before, during and after the step in which it said this. The two lanes may have
+  ///     changed one after the other.
+  ///   - isOutside: whether the node may believe that it is not a member.
   func lie(certificates: Name32, _ states: [NodeState], isOutside: Bool) -> String? {
     switch self {
     case .summary(let said, let settings, let records):
@@ -103,12 +103,12 @@ enum SaidState {
 }
 
 extension LaneState {
-  /// The parts that no other state has, in words for debugging.
+  /// Describes the parts that differ from those of all other states, for debugging.
   fileprivate func differences(to others: [LaneState]) -> String {
     let parts: [(String, KeyPath<LaneState, Name32>)] = [
       ("heads", \.heads), ("folded heads", \.folded), ("digest", \.digest),
     ]
     let unlike = parts.filter { part in !others.contains { $0[keyPath: part.1] == self[keyPath: part.1] } }
-    return unlike.isEmpty ? " (each part at another time)" : " (\(unlike.map(\.0).joined(separator: ", ")))"
+    return unlike.isEmpty ? " (never all at once)" : " (\(unlike.map(\.0).joined(separator: ", ")))"
   }
 }

@@ -4,7 +4,7 @@ import SQLite
 
 /// The store of one node as of the last look.
 final class NodeView {
-  /// The state of a set in the store; `waits` is parked.
+  /// The state of a set in the store: `waits` means parked, `held` means stored but excluded by a cut.
   enum SetState: UInt8 {
     case absent, waits, folded, held
   }
@@ -15,11 +15,11 @@ final class NodeView {
     didSet { (dataVersion, told) = (nil, nil) }
   }
   private var dataVersion: Int64?
-  /// The hash of the stored statements when it was last computed in the middle of a step.
+  /// The hash of the stored statements, and the version of the store for which it was last computed within a step.
   private var told: (version: Int64, certificates: Name32)?
-  /// States of sets, by index in the library.
+  /// The states of sets, by index in the library.
   private(set) var states: [SetState] = []
-  /// The indexes in the library of the sets with numbers 1, 2, 3 …
+  /// The library indexes of the sets that have numbers 1, 2, 3 … in the store.
   private(set) var numbers: [Int] = []
   /// The number of each set in the store, by index in the library; 0 if it is not stored.
   private var numberOf: [Int64] = []
@@ -30,21 +30,21 @@ final class NodeView {
   var circle: PlainCircle?
   /// The digests computed from the folded sets.
   var digests = ViewDigests()
-  /// The heads of this view; computed on demand.
+  /// The heads of this view, computed on demand; nil if they have to be computed again.
   var heads: ViewHeads?
-  /// The greatest clock of the folded sets of other devices.
+  /// The greatest clock among the folded sets of other devices.
   var newestForeignClock: UInt64 = 0
   /// The numbers of parked sets.
   var waiting: Set<Int64> = []
   /// The numbers of stored sets that a cut excludes from folding.
   var held: Set<Int64> = []
-  /// What sets have seen of other logs, without sets that are not stored here; by index.
+  /// What each set has seen of other logs, not counting sets that are not stored here; by index in the library.
   private var sightsHere: [Int: [SetLibrary.Sight]] = [:]
   /// Whether the store tolerates gaps: stored sets may depend on sets that a cut excludes and that are missing.
   var hasGaps = false
-  /// Sets added after the last look that found no violation.
+  /// The sets added since the last look that found no violation.
   var unjudged: Set<Int> = []
-  /// Whether sets may have been lost by a disk that lied or by a restored backup.
+  /// Whether sets may have been lost, because a disk lied or a backup was restored.
   var mayHaveLost = false
 
   /// Whether another connection has changed the store since the last call.
@@ -65,7 +65,8 @@ final class NodeView {
     return hash
   }
 
-  /// The hash of the statements that are stored now; computed only after another connection has changed the store.
+  /// Returns the hash of the statements that are stored now. Calls `compute` only if another connection has changed the
+  /// store since the last call.
   func certificates(by compute: () throws -> Name32) throws -> Name32 {
     let version = try version()
     if let told, told.version == version { return told.certificates }
@@ -88,7 +89,7 @@ final class NodeView {
     }
   }
 
-  /// The set with a number in the store; nil for seeds, which have number 0, and unknown numbers.
+  /// Returns the set with a number in the store; nil for number 0, which stands for a seed, and for unknown numbers.
   func set(number: Int64) -> Int? {
     number >= 1 && number <= numbers.count ? numbers[Int(number) - 1] : nil
   }
@@ -119,12 +120,13 @@ final class NodeView {
 
   var storedSets: Set<Int> { Set(numbers) }
 
-  /// Whether the past of one set covers another, as far as this node can know.
+  /// Whether the author of one set had seen another set, as far as this node can know.
   func covers(_ later: Int, _ earlier: Int, _ library: SetLibrary) -> Bool {
     library.covers(later, earlier, by: hasGaps ? sights(later, library) : library.sights[later])
   }
 
-  /// What a set has seen of other logs, without sets that are not stored here: those never fold here.
+  /// Returns what a set has seen of other logs, not counting sets that are not stored here, because they never fold
+  /// here.
   private func sights(_ set: Int, _ library: SetLibrary) -> [SetLibrary.Sight] {
     var path: [Int] = []
     var next: Int? = set
@@ -140,8 +142,9 @@ final class NodeView {
     return seen
   }
 
-  /// What a re-authored set had seen of other logs. For its ancestors that stay in the log only stored sets count, as
-  /// everywhere; those that were re-authored with it count with everything they declare.
+  /// Returns what a set that was re-authored had seen of other logs. For ancestors that stay in the log, only stored
+  /// sets count, as everywhere else. For ancestors that were re-authored with the set, everything that they declare
+  /// counts.
   func sightsOfOutgoing(_ set: Int, _ library: SetLibrary) -> [SetLibrary.Sight] {
     var path: [Int] = []
     var next: Int? = set
@@ -163,7 +166,8 @@ final class NodeView {
   }
 }
 
-/// The digests of both lanes, computed by the judge: sums of record hashes in 256 buckets by the first byte of the id.
+/// The digests of both lanes, computed by the judge: in each of 256 buckets, the sum of the hashes of the records whose
+/// ids begin with the same byte.
 struct ViewDigests {
   private var hashes: [PlainKey: Name32] = [:]
   private(set) var sums: [[Name32]] = [
@@ -185,7 +189,8 @@ struct ViewDigests {
     totals[lane] = totals[lane] &+ change
   }
 
-  /// Protocol/merge.md, "Digest": the hash that a record adds; nil if no set has written a cell of it.
+  /// Returns the hash that a record adds to a digest; nil if no set has written any of the record's cells. See
+  /// Protocol/merge.md, "Digest".
   static func hash(_ record: PlainRecord, _ library: SetLibrary) -> Name32? {
     guard !record.cells.isEmpty else { return nil }
     var input = plainBigEndian(UInt32(record.key.kind)) + record.key.id.bytes

@@ -6,7 +6,7 @@ struct PlainQuestion {
   let lane: Int
   let form: Form
   let bucket: Int
-  /// The key after which the answer begins; nil for the first.
+  /// The key after which the answer begins; nil to begin with the first.
   let after: PlainKey?
 
   enum Form: UInt64 {
@@ -28,7 +28,7 @@ struct PlainQuestion {
 struct PlainAnswer {
   let token: UInt64
   let lane: Int
-  /// The hash of the folded heads for which the answer holds.
+  /// The hash of the folded heads for which the answer is valid.
   let folded: Name32
   let isDone: Bool
   let content: Content
@@ -36,7 +36,7 @@ struct PlainAnswer {
   enum Content: Equatable {
     case heads([Head])
     case digests([UInt8])
-    /// For a bucket, the digest hash of each record; for an inventory, the hash of its contents.
+    /// In the answer for a bucket, the hash of each record for the digest; in an inventory, the hash of its contents.
     case records([Record])
   }
 

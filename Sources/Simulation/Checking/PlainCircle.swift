@@ -1,6 +1,6 @@
 // Protocol/circle.md, "Who is a member", "What folds", "The gate"
 
-/// The judge's own evaluation of a set of statements. The result does not depend on their order.
+/// The judge's own evaluation of a collection of statements. The result does not depend on the order of the statements.
 struct PlainCircle {
   private(set) var id = Name32.zero
   private var root = Name32.zero
@@ -11,11 +11,12 @@ struct PlainCircle {
   private var issuers: Set<Name32> = []
   private(set) var forkProofs: [PlainLog: Set<UInt64>] = [:]
 
-  /// The revocations that count, by the device they name.
+  /// The revocations that count, by revoked device.
   private(set) var counted: [Name32: [PlainRevocation]] = [:]
-  /// Every device that a certificate names, whether or not it counts.
+  /// Every device that a certificate names, whether or not the certificate counts.
   private(set) var named: Set<Name32> = []
-  /// The counted certificate of every certified device, revoked or not, and the length of its chain.
+  /// For every certified device, revoked or not: the certificate that counts, the length of its chain, and whether the
+  /// device is an admin.
   private(set) var certified: [Name32: (certificate: PlainCertificate, links: Int, isAdmin: Bool)] = [:]
   private(set) var members: Set<Name32> = []
 
@@ -60,7 +61,7 @@ struct PlainCircle {
       let more = revocations.filter {
         depths[$0.issuer] == length - 1 && !isVoid($0.id, by: $0.issuer) && !found.contains($0.id)
       }
-      // All of one length at once, so that they can't void each other.
+      // Count all revocations with chains of the same length at once, so that they can't void each other.
       for revocation in more {
         found.insert(revocation.id)
         counted[revocation.device, default: []].append(revocation)
@@ -68,12 +69,12 @@ struct PlainCircle {
     }
   }
 
-  /// Whether a counted revocation of its signer voids a statement.
+  /// Whether a statement is void because a revocation of its signer counts and does not list the statement as valid.
   func isVoid(_ statement: Name32, by signer: Name32) -> Bool {
     (counted[signer] ?? []).contains { !$0.valid.contains(statement) }
   }
 
-  /// The length of the shortest chain without void certificates, for the root and every admin.
+  /// Returns the length of the shortest chain of valid certificates for the root and every admin.
   private func depths() -> [Name32: Int] {
     var depths = [root: 0]
     let admins = certificates.filter { $0.isAdmin && !isVoid($0.id, by: $0.issuer) }
@@ -114,9 +115,10 @@ struct PlainCircle {
 
   // MARK: Cuts
 
-  /// The cuts of a log in the store of `owner`; nil if it is not cut. A cut without tips excludes everything.
+  /// Returns the cuts of a log in the store of `owner`; nil if the log is not cut. A cut without tips excludes all
+  /// sets.
   func cuts(of log: PlainLog, at owner: Name32) -> [Set<Name32>]? {
-    // A device that is not a member shares its state with no peer, and keeps its own logs whole.
+    // A device that is not a member shares its state with no peer, so it keeps its own logs whole.
     if log.device == owner, !members.contains(owner) { return nil }
     guard certified[log.device] != nil else { return named.contains(log.device) ? [[]] : nil }
     var cuts = (counted[log.device] ?? []).map { $0.kept[log] ?? [] }
@@ -126,19 +128,20 @@ struct PlainCircle {
     return cuts.isEmpty ? nil : cuts
   }
 
-  /// Whether the author of a log has cut it, or that of the other lane of its incarnation, by a valid log cut.
+  /// Whether the author of a log has cut this log, or the log of the other lane with the same incarnation, by a valid
+  /// log cut.
   func hasEnded(_ log: PlainLog) -> Bool {
     logCuts.contains {
       ($0.log.device, $0.log.incarnation) == (log.device, log.incarnation) && !isVoid($0.id, by: log.device)
     }
   }
 
-  /// Whether sets of a device may be stored at all.
+  /// Whether a device's sets may be stored at all, which requires that a certificate names the device.
   func isKnown(_ device: Name32) -> Bool { named.contains(device) }
 
   // MARK: The gate
 
-  /// The time at which premium is judged.
+  /// Returns the time at which premium is evaluated.
   ///
   /// - Parameters:
   ///   - foreign: the milliseconds of the greatest clock folded from another device; 0 if there is none.
@@ -154,7 +157,7 @@ struct PlainCircle {
     }
   }
 
-  /// The number of the reason why a device's lane is closed by entitlements; 0 if it is open.
+  /// Returns the number of the reason why entitlements keep a device's records lane closed; 0 if they open the lane.
   func reason(_ device: Name32, at time: UInt64, extra: Name32? = nil) -> Int {
     if isPremium(device, at: time, extra: extra) { return 0 }
     let own = entitlements.filter { accepts($0, extra) && concerns($0, device) }

@@ -23,7 +23,7 @@ enum PlainColumn: Hashable {
     }
   }
 
-  /// Whether a stored column equals this one, which was computed from a cell's content.
+  /// Whether a stored column has the value of this column, which was computed from a cell's content.
   func isStored(as stored: PlainColumn) -> Bool {
     guard case .json(let content) = self else { return self == stored }
     guard case .text(let text) = stored, let item = try? PlainItem.read(content) else { return false }
@@ -32,7 +32,7 @@ enum PlainColumn: Hashable {
 }
 
 extension PlainType {
-  /// The columns of a content; nil if it is not of this type, and so is stored in `extra`.
+  /// Returns the columns for a content; nil if the content is not of this type, so that it is stored in `extra`.
   func columns(_ content: [UInt8]) -> [PlainColumn]? {
     guard let item = try? PlainItem.read(content) else { return nil }
     if item.isNull { return Array(repeating: .null, count: columnCount) }
@@ -106,7 +106,8 @@ extension PlainType {
     return [.text(Array(amount)), .text(Array(currency))]
   }
 
-  /// `-?(0|[1-9][0-9]*)(\.[0-9]+)?`, not negative zero, at most 34 significant digits and 30 decimal places.
+  /// Whether a text is an amount: `-?(0|[1-9][0-9]*)(\.[0-9]+)?`, at most 34 significant digits and 30 decimal places,
+  /// and not negative zero.
   private static func isAmount(_ text: [UInt8]) -> Bool {
     let isNegative = text.first == 0x2d
     let parts = text.dropFirst(isNegative ? 1 : 0).split(separator: 0x2e, omittingEmptySubsequences: false)

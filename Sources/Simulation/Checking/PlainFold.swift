@@ -1,6 +1,6 @@
 // Protocol/merge.md, "Cells", "Whole records", "Fixed cells", "Conflicts"
 
-/// The content that a set wrote to a cell.
+/// What a set wrote to a cell.
 enum PlainContent {
   case life(Bool)
   case field(Range<Int>)
@@ -8,27 +8,27 @@ enum PlainContent {
   case whole([(field: Int, content: Range<Int>)])
 }
 
-/// One write of one cell.
+/// One write to one cell.
 struct PlainCellWrite {
   let set: Int
   let content: PlainContent
 }
 
-/// The expected state of a cell: the winner, and its siblings, the other writes that no later write has seen.
+/// The expected state of a cell: the winner, and its siblings, which are the other writes that no later write has seen.
 struct PlainCell {
   var winner: PlainCellWrite
   var siblings: [PlainCellWrite]
 }
 
-/// The expected state of a record for given folded sets, computed from all writes at once, whatever their order of
-/// arrival.
+/// The expected state of a record for given folded sets, computed from all writes at once, regardless of the order in
+/// which they arrived.
 struct PlainRecord {
   let key: PlainKey
-  /// Cells by field; a whole record has field 0 only.
+  /// The cells by field. A whole record has only field 0.
   private(set) var cells: [Int: PlainCell] = [:]
-  /// The sets that wrote to it, ascending by stamp; ignored writes don't count.
+  /// The sets that wrote to the record, in ascending order of stamps. Ignored writes don't count.
   private(set) var writers: [Int] = []
-  /// False if the winner of a whole record ranks above a write that has seen it.
+  /// Whether no write has seen the winner. In a whole record, the winner may rank above a write that has seen it.
   private var isWinnerMaximal = true
 
   /// - Parameters:
@@ -46,7 +46,7 @@ struct PlainRecord {
       if writers.last != write.set { writers.append(write.set) }
       for (field, content) in cells {
         let new = PlainCellWrite(set: write.set, content: content)
-        // Stamps follow causality: a write with a lower stamp has never seen this one.
+        // Stamps follow causality, so no write with a lower stamp has seen this write.
         frontiers[field, default: []].removeAll { covers(write.set, $0.set) }
         frontiers[field]?.append(new)
         if let held = shown[field], isWhole, Self.rank(held, library) > Self.rank(new, library) { continue }
@@ -110,7 +110,7 @@ struct PlainRecord {
 
   // MARK: Values
 
-  /// Whether it is alive; nil if no set has written its life.
+  /// Whether the record is alive; nil if no set has written its life.
   var life: Bool? {
     if PlainKinds.isWhole(key.kind) || key == PlainKinds.none { return true }
     guard case .life(let alive)? = cells[0]?.winner.content else { return nil }
@@ -135,7 +135,7 @@ struct PlainRecord {
 }
 
 extension SetLibrary {
-  /// The encoded value that a write gives its field.
+  /// Returns the encoded value that a write gives to its field.
   func bytes(_ write: PlainCellWrite) -> [UInt8] {
     switch write.content {
     case .life(let alive): [alive ? 0xf5 : 0xf4]

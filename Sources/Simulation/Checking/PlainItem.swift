@@ -32,7 +32,7 @@ struct PlainItem {
   let form: Form
   /// The range of the whole item.
   let range: Range<Int>
-  /// The range of the content, after the head; for text and bytes only.
+  /// The range of the content after the head; meaningful only for text and bytes.
   let content: Range<Int>
 
   /// Reads one item that spans all of `bytes`.
@@ -81,7 +81,7 @@ struct PlainItem {
   func name32(in all: [UInt8]) -> Name32? { bytes(in: all).flatMap { Name32($0) } }
 }
 
-/// Reads items in order, and rejects every encoding that is not canonical.
+/// Reads items in order and rejects every encoding that is not canonical.
 struct PlainReader {
   let bytes: [UInt8]
   let itemsMax: Int
@@ -94,7 +94,7 @@ struct PlainReader {
   }
 
   mutating func item(depth: Int) throws(PlainRefusal) -> PlainItem {
-    // No structure of the protocol nests deeper. `checkFieldValue` limits the levels of a value.
+    // No structure in the protocol is nested more deeply. `checkFieldValue` limits the levels of a field value.
     guard depth < 24 else { throw PlainRefusal("cbor", "nested too deeply") }
     items += 1
     guard items <= itemsMax else { throw PlainRefusal("cbor", "more than \(itemsMax) items") }
@@ -163,7 +163,7 @@ struct PlainReader {
     return value
   }
 
-  /// The count of an array or map, bounded by the remaining bytes: each item takes at least one.
+  /// Returns the count of an array or map; throws an error if fewer bytes remain than that many items need at least.
   private func count(_ argument: UInt64, each: UInt64) throws(PlainRefusal) -> Int {
     guard argument <= UInt64(bytes.count - offset) / each else { throw PlainRefusal("cbor", "truncated") }
     return Int(argument)

@@ -1,8 +1,9 @@
 // Protocol/records.md, "Types": JSON columns
 
-/// Compares JSON text with a field value without converting either.
+/// Compares JSON text with a field value without converting either of them.
 enum PlainJSON {
-  /// Whether the text has the item's value: floats have a point or an exponent, bytes are `{"bytes":"hex"}`.
+  /// Whether JSON text represents the item's value. Floats must have a point or an exponent, and bytes are written as
+  /// `{"bytes":"hex"}`.
   static func says(_ text: [UInt8], _ item: PlainItem, in content: [UInt8]) -> Bool {
     var reader = Reader(text: text)
     return reader.matches(item, content) && reader.offset == text.count

@@ -18,7 +18,7 @@ enum PlainType: String {
 struct PlainKind {
   struct Parent {
     let field: Int
-    /// The kind of the parent; nil if the field names the kind.
+    /// The kind of the parent; nil if the field itself names the kind.
     let kind: Int?
   }
 
@@ -28,7 +28,7 @@ struct PlainKind {
   let parent: Parent?
   let fields: [(number: Int, type: PlainType, columns: [String])]
   let columns: [String]
-  /// SQL that reads one row: the columns of every record, then those of the kind.
+  /// The SQL that reads one row: first the columns that all record tables have, then the kind's own columns.
   let select: String
 
   init(
@@ -50,7 +50,7 @@ enum PlainKinds {
   static let none = PlainKey(kind: 5, id: Name16(high: 0x7761_796d_6172_6b00, low: 1))
   static let profile = PlainKey(kind: 4096, id: Name16(high: 0x7761_796d_6172_6b00, low: 2))
 
-  /// The lane of a kind's sets; nil for an invalid number.
+  /// Returns the lane to which a kind belongs; nil for an invalid number.
   static func lane(_ kind: UInt64) -> Int? {
     switch kind {
     case 1...8191: 1
@@ -61,7 +61,7 @@ enum PlainKinds {
 
   static func isWhole(_ kind: Int) -> Bool { (4096...8191).contains(kind) }
 
-  /// Whether a cell is fixed, so that writes to it are ignored.
+  /// Whether a cell is fixed, so that all writes to the cell are ignored.
   static func isFixed(_ key: PlainKey, _ field: Int) -> Bool { key == none && field <= 1 }
 
   static let all: [PlainKind] = [
@@ -82,7 +82,7 @@ enum PlainKinds {
 
   static let byNumber = Dictionary(uniqueKeysWithValues: all.map { ($0.number, $0) })
 
-  /// The kinds whose records may have a parent of this kind.
+  /// Returns the kinds whose records may have a parent of this kind.
   static func children(of kind: Int) -> [PlainKind] {
     all.filter { child in
       guard let parent = child.parent else { return false }

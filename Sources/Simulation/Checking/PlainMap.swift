@@ -1,6 +1,6 @@
 // Protocol/encoding.md, "Deterministic CBOR"
 
-/// A CBOR map with unsigned keys. Each key is taken once, and `end()` rejects the rest.
+/// A CBOR map with unsigned keys. Each key is taken once, and `end()` rejects any keys that were not taken.
 struct PlainMap {
   let bytes: [UInt8]
   private let stage: String
@@ -50,7 +50,7 @@ struct PlainMap {
     return Array(text)
   }
 
-  /// Rejects keys that were not taken: the chapter does not list them.
+  /// Rejects keys that were not taken, because the protocol does not define them.
   func end() throws(PlainRefusal) {
     if let key = pairs.keys.min() { throw wrong(key) }
   }

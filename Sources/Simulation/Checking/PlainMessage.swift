@@ -11,11 +11,12 @@ enum PlainMessage {
   case heads(lane: Int, [Name32], isComplete: Bool)
   case want(lane: Int)
   case sets(lane: Int, [(header: [UInt8], signature: [UInt8], body: [UInt8])])
-  /// Without a hash it confirms the hash that came with the token. With `asks`, the token is the sender's own.
+  /// A state hash. A message without a hash confirms the hash that came with the token. If `asks` is true, the token is
+  /// the sender's own, and the sender asks for an answer.
   case state(Name32?, token: UInt64, asks: Bool)
   case query(PlainQuestion)
   case answer(PlainAnswer)
-  /// Messages that are not checked further: introduction, statements and their ids, served, goodbye, refusals.
+  /// A message that is not checked further: introduction, statements, statement ids, served, goodbye or refusal.
   case other
 
   init(_ bytes: [UInt8]) throws(PlainRefusal) {
@@ -37,7 +38,7 @@ enum PlainMessage {
     self = message
   }
 
-  /// Whether it may be sent to a device that is not a member, to tell it why.
+  /// Whether the message may be sent to a device that is not a member, for example to tell it why.
   var isForAnybody: Bool { if case .other = self { true } else { false } }
 
   private static func message(_ tag: UInt64, _ parts: [PlainItem], _ bytes: [UInt8]) -> PlainMessage? {

@@ -86,7 +86,7 @@ struct Name16: Hashable, Comparable, CustomStringConvertible {
   }
 }
 
-/// A record: the number of its kind and its id.
+/// The key of a record: the number of its kind, and its id.
 struct PlainKey: Hashable, Comparable, CustomStringConvertible {
   let kind: Int
   let id: Name16
@@ -98,7 +98,7 @@ struct PlainKey: Hashable, Comparable, CustomStringConvertible {
   }
 }
 
-/// The sets of one (device, incarnation, lane).
+/// The key of a log, which has all sets of one device, incarnation and lane.
 struct PlainLog: Hashable, CustomStringConvertible {
   let device: Name32
   let incarnation: Name16
@@ -111,7 +111,7 @@ func plainBigEndian(_ number: some FixedWidthInteger) -> [UInt8] {
   withUnsafeBytes(of: number.bigEndian) { Array($0) }
 }
 
-/// A CBOR head: a major type with its argument in the shortest form.
+/// Returns a CBOR head: a major type with its argument in the shortest form.
 func plainHead(_ major: UInt8, _ argument: UInt64) -> [UInt8] {
   let type = major << 5
   return switch argument {
@@ -123,7 +123,7 @@ func plainHead(_ major: UInt8, _ argument: UInt64) -> [UInt8] {
   }
 }
 
-/// Hexadecimal digits. Optimized: done byte by byte with strings, this took a third of the time of a run.
+/// Returns hexadecimal digits. This is optimized, because building strings byte by byte took a third of a run's time.
 func plainHex(_ bytes: [UInt8]) -> String {
   String(unsafeUninitializedCapacity: 2 * bytes.count) { text in
     func digit(_ half: UInt8) -> UInt8 { half < 10 ? 0x30 + half : 0x57 + half }

@@ -16,7 +16,7 @@ struct PlainEntry {
 
   let act: Act
   let key: PlainKey
-  /// The fields of a put, ascending, with the ranges of their values in the body.
+  /// The fields of a put in ascending order, with the ranges of their values in the body.
   let cells: [(field: Int, content: Range<Int>)]
 }
 
@@ -118,7 +118,7 @@ extension PlainEntry {
   var writesLife: Bool { act != .put || isInsert }
 }
 
-/// (clock, device, id), compared in that order.
+/// A set's place in the total order of all sets: clock, device and id, compared in that order.
 struct PlainStamp: Hashable, Comparable, CustomStringConvertible {
   let clock: UInt64
   let device: Name32

@@ -9,7 +9,7 @@ struct PlainStatement {
     case logCut(PlainLog, tip: Name32?)
     case entitlement(PlainEntitlement)
     case issuers([Name32])
-    /// The log that forked, and where.
+    /// The log that forked, and the sequence at which it forked.
     case forkProof(PlainLog, sequence: UInt64)
     case addresses(clock: UInt64)
     case newer
@@ -155,7 +155,7 @@ struct PlainStatement {
   }
 }
 
-/// The keys of a header that a fork proof needs. The rest only has to be canonical.
+/// The parts of a header that matter for a fork proof. All other parts only have to be canonical.
 private struct PlainForkHalf {
   let circle: Name32
   let log: PlainLog

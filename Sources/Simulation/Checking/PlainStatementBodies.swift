@@ -1,6 +1,6 @@
 // Protocol/circle.md, "Device certificate", "Revocation", "Entitlement"
 
-/// A device certificate, or the founder's certification in the genesis.
+/// A device certificate, or the founder's certificate that is implied by the genesis.
 struct PlainCertificate {
   let id: Name32
   let issuer: Name32
@@ -60,10 +60,10 @@ struct PlainRevocation {
   }
 }
 
-/// A statement of an issuer that a circle, or some of its devices, have premium for a period of time.
+/// An issuer's statement that a circle, or some of its devices, have premium for a period of time.
 struct PlainEntitlement {
   let issuer: Name32
-  /// The entitled devices; nil for all of the circle.
+  /// The entitled devices; nil for the whole circle.
   let devices: [Name32]?
   let issued: UInt64
   let notBefore: UInt64
@@ -84,7 +84,7 @@ struct PlainEntitlement {
 }
 
 extension PlainMap {
-  /// Reads milliseconds of at most 48 bits.
+  /// Reads a time in milliseconds, which must fit into 48 bits.
   mutating func time(_ key: UInt64) throws(PlainRefusal) -> UInt64 { try unsigned(key, 0...(1 << 48 - 1)) }
 
   /// Reads printable text of 1 to 64 bytes.

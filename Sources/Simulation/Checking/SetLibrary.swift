@@ -1,6 +1,7 @@
 // Protocol/change-set.md, "Logs and branches", "Causal closure"
 
-/// Every change set that any store of the world has held, verified once, with its position in its log and its past.
+/// Every change set that any store in the world has held, verified once, with its position in its log and the sets that
+/// its author had seen.
 final class SetLibrary {
   /// One write to a record: the set and the index of its entry.
   struct Write {
@@ -8,7 +9,7 @@ final class SetLibrary {
     let entry: Int
   }
 
-  /// A part of a log without forks; it continues its parent.
+  /// A part of a log without forks. A branch continues its parent branch, unless it begins the log.
   struct Branch {
     let log: Int
     let first: UInt64
@@ -16,7 +17,7 @@ final class SetLibrary {
     var last: UInt64
   }
 
-  /// How far a branch had come when it was seen.
+  /// The sequence up to which a branch had been seen.
   struct Sight {
     let log: Int
     let branch: Int
@@ -25,14 +26,14 @@ final class SetLibrary {
 
   private(set) var sets: [PlainSet] = []
   private(set) var signatures: [[UInt8]] = []
-  /// What each set, with all its predecessors, has declared to have seen of other logs.
+  /// What each set and all its predecessors have declared as seen in other logs.
   private(set) var sights: [[Sight]] = []
   private(set) var branchOf: [Int] = []
   /// The predecessor of each set in its log; nil for the first.
   private(set) var predecessors: [Int?] = []
   private(set) var branches: [Branch] = []
   private(set) var logs: [PlainLog] = []
-  /// All writes to each record in the order of their stamps, no matter who has folded them.
+  /// All writes to each record in the order of their stamps, no matter which nodes have folded them.
   private(set) var writes: [PlainKey: [Write]] = [:]
   private var indexes: [Name32: Int] = [:]
   /// For sets that no store has held yet, the first set that declares it as a dependency.
@@ -52,12 +53,12 @@ final class SetLibrary {
   func sets(at place: Position) -> [Int] { places[place] ?? [] }
   func logIndex(_ log: PlainLog) -> Int? { logIndexes[log] }
 
-  /// Verifies and adds a set, and returns its index. For a known set, checks that the bytes agree.
+  /// Verifies and adds a set, and returns its index. If the set is already known, checks that the bytes agree.
   func add(header: [UInt8], signature: [UInt8], body: [UInt8]) throws(PlainRefusal) -> Int {
     if let known = indexes[PlainSealing.setID(header)] {
       guard PlainSealing.bodyHash(body) == sets[known].header.bodyHash, sets[known].body.count == body.count
       else { throw PlainRefusal("body_hash", "the body does not match the header") }
-      // A different signature of the same header may be valid too.
+      // A different signature over the same header may also be valid.
       guard
         signature == signatures[known]
           || PlainSealing.isSet(header, signedBy: sets[known].header.log.device, signature)
@@ -96,8 +97,8 @@ final class SetLibrary {
     return index
   }
 
-  /// Updates what sets have seen when a dependency arrives after them. They were stored without it because a cut
-  /// excluded it.
+  /// Updates what sets have seen, when a dependency arrives after the sets that declare it. Those were stored without
+  /// the dependency because a cut excluded it.
   private func seeAgain(from first: Int) {
     for index in first..<sets.count { sights[index] = allSights(of: index) }
   }
@@ -137,7 +138,8 @@ final class SetLibrary {
 
   // MARK: The past
 
-  /// What a set has seen: `earlier`, which its predecessor had seen, and its own dependencies for which `counts` holds.
+  /// Returns what a set has seen: `earlier`, which its predecessor had seen, plus the set's own dependencies for which
+  /// `counts` returns true.
   func sights(of set: PlainSet, after earlier: [Sight], counting counts: (Int) -> Bool) -> [Sight] {
     var found = earlier
     for dependency in set.header.dependencies {
@@ -154,7 +156,7 @@ final class SetLibrary {
     return found
   }
 
-  /// Whether the past of `later`, given what it declared, covers `earlier`.
+  /// Whether `later` had seen `earlier`, or is the same set. `sights` is what `later` has declared as seen.
   func covers(_ later: Int, _ earlier: Int, by sights: [Sight]) -> Bool {
     if later == earlier { return true }
     let log = branches[branchOf[earlier]].log
@@ -164,7 +166,7 @@ final class SetLibrary {
     return sights.contains { $0.log == log && isOnPath(earlier, to: $0.branch, $0.sequence) }
   }
 
-  /// Whether a set is on the path from the first set of its log to a position, inclusive.
+  /// Whether a set is on the path from the first set of its log to a position in a branch, inclusive.
   func isOnPath(_ set: Int, to branch: Int, _ sequence: UInt64) -> Bool {
     var next: Int? = branch
     var last = sequence

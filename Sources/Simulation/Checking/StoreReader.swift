@@ -25,7 +25,7 @@ struct StoredRecordRow {
   let columns: [PlainColumn]
 }
 
-/// A row of `rivals`, and whether its cell counts it as a conflict.
+/// A row of `rivals`, and whether it counts as a conflict in its cell.
 struct StoredSibling {
   let field: Int
   let number: Int64
@@ -41,7 +41,7 @@ struct StoredHiddenWrite: Hashable {
 }
 
 enum StoreReader {
-  /// The minimum of a node's gate time; 0 if none is stored.
+  /// Returns the stored minimum for a node's gate time; 0 if there is none.
   static func gateFloor(_ connection: Connection) throws -> UInt64 {
     try connection.with("SELECT value FROM meta WHERE key = 'node.gate-floor'") { row in
       try row.step() ? UInt64(String(decoding: row.bytes(0), as: UTF8.self)) ?? 0 : 0
@@ -67,7 +67,7 @@ enum StoreReader {
     }
   }
 
-  /// The id at a number; nil if there is none.
+  /// Returns the id of the set with a number; nil if there is none.
   static func id(at number: Int64, _ connection: Connection) throws -> Name32? {
     try connection.with("SELECT id FROM change_sets WHERE number = ?1") { row in
       try row.bind(1, number)
@@ -113,7 +113,8 @@ enum StoreReader {
     }
   }
 
-  /// Protocol/session.md, "Own logs after a start": the newest sequence of each withheld log that may have been sent.
+  /// Returns, for each withheld log, the newest sequence that may have been sent. See Protocol/session.md, "Own logs
+  /// after a start".
   static func mayHaveSent(_ device: Name32, _ connection: Connection) throws -> [PlainLog: UInt64] {
     var found: [PlainLog: UInt64] = [:]
     for line in String(decoding: try meta("node.unsent-logs", connection), as: UTF8.self).split(
@@ -146,7 +147,7 @@ enum StoreReader {
     try connection.with("SELECT 1 FROM excused LIMIT 1") { try $0.step() }
   }
 
-  /// The log of a branch; nil if the branch is unknown.
+  /// Returns the log to which a branch belongs; nil if the branch is unknown.
   static func log(branch: Int64, _ connection: Connection) throws -> PlainLog? {
     try connection.with("SELECT device, incarnation, lane FROM branches WHERE branch = ?1") { row in
       try row.bind(1, branch)
@@ -173,7 +174,7 @@ enum StoreReader {
     }
   }
 
-  /// Unpacks stamps into the set number of each cell; empty if the blob is invalid.
+  /// Unpacks stamps into the set number for each cell; returns an empty result if the blob is invalid.
   static func stamps(_ packed: [UInt8]) -> [Int: Int64] {
     var numbers: [UInt64] = []
     var value: UInt64 = 0
@@ -196,7 +197,7 @@ enum StoreReader {
     return stamps
   }
 
-  /// Decodes a map from field to encoded value; empty if it is invalid.
+  /// Decodes a map from field to encoded value; returns an empty map if the bytes are invalid.
   static func fields(_ bytes: [UInt8]) -> [Int: [UInt8]] {
     guard let item = try? PlainItem.read(bytes), case .map(let pairs) = item.form else { return [:] }
     var fields: [Int: [UInt8]] = [:]
@@ -257,7 +258,7 @@ enum StoreReader {
     }
   }
 
-  /// The sums of all buckets of both lanes.
+  /// Returns the digest of every bucket in both lanes.
   static func digests(_ connection: Connection) throws -> [[Name32]] {
     var sums = [Array(repeating: Name32.zero, count: 256), Array(repeating: Name32.zero, count: 256)]
     try connection.with("SELECT lane, bucket, sum FROM digests") { row in
@@ -270,7 +271,7 @@ enum StoreReader {
     return sums
   }
 
-  /// The keys of all rows of a kind's table; for nil, of all records whose kinds have no table.
+  /// Returns the keys of all rows in a kind's table; for nil, the keys of all records whose kinds have no table.
   static func keys(_ kind: PlainKind?, _ connection: Connection) throws -> [PlainKey] {
     let sql = kind.map { "SELECT \($0.number), id FROM \($0.table)" } ?? "SELECT kind, id FROM other_rows"
     return try connection.with(sql) { row in

@@ -1,6 +1,6 @@
 // Protocol/session.md, "Hashes"
 
-/// The heads, and their hashes, that a node with a given view of its store must report.
+/// The heads that a node must report, and their hashes, given a view of the node's store.
 struct ViewHeads {
   struct Head {
     let log: PlainLog

@@ -1,8 +1,8 @@
-/// A rule of the protocol that a node, or all nodes together, have broken.
+/// A violation of a protocol rule by a node or by several nodes together.
 package struct Violation: Error, CustomStringConvertible, Sendable {
   /// The rule that was broken.
   package enum Rule: String, Sendable {
-    /// A stored set or statement is not allowed by its bytes, its author or its past.
+    /// A stored set or statement is not allowed because of its bytes, its author or the sets that it depends on.
     case unauthorised
     /// Two nodes with the same sets and statements differ in derived data.
     case divergence
@@ -14,25 +14,25 @@ package struct Violation: Error, CustomStringConvertible, Sendable {
     case wentBack = "went back"
     /// A deleted record is visible although nothing restored it.
     case resurrection
-    /// The stored conflicts differ from those that the folded sets give.
+    /// The stored conflicts differ from those that follow from the folded sets.
     case journal
-    /// Data of a closed lane was sent or accepted, or a node is wrong about its gate.
+    /// Data was sent or accepted in a closed lane, or a node is wrong about its gate.
     case gate
     /// A node said something about its store that is not true, or claimed to be in sync when it was not.
     case falseSync = "false claim of sync"
     /// A counter exceeds its limit.
     case limit
-    /// The tables differ from those that folding the log again would give, or a node is late, or wrong in another way.
+    /// The tables differ from those that folding the log again would give, or a node is too late or otherwise wrong.
     case state
     /// After healing, members still differ.
     case notConverged = "not converged"
-    /// A device has forked its log or risked it, or a fork is not proved where it should be.
+    /// A device has forked its log or risked a fork, or a node has no proof of a fork that is in its store.
     case equivocation
     /// An honest node treated another as misbehaving, or sent an invalid message.
     case falseMisbehaviour = "false misbehaviour"
-    /// Membership or cuts are wrong: an excluded set is folded or stored, or a kept one is not.
+    /// Membership or cuts are wrong: an excluded set is folded or stored, or a kept set is not.
     case revocation
-    /// An override gave wrong records, or waited needlessly, or did not wait.
+    /// An override resulted in wrong records, waited without need, or did not wait although it had to.
     case override
     /// A node sent a set that it had not durably stored.
     case sentUnstored = "sent before stored"

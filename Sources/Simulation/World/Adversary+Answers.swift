@@ -6,9 +6,9 @@ import Storage
 import VirtualDisk
 import Wire
 
-/// Lies that adversaries tell: messages that are mostly well-formed and never true.
+/// Messages with which adversaries lie: mostly well-formed, but never true.
 extension World {
-  /// The false messages to send instead of a message; nil to send it unchanged.
+  /// Returns the false messages to send in place of a message; nil to send the message unchanged.
   func lies(insteadOf message: [UInt8], by sender: Device) -> [[UInt8]]? {
     guard sender.lies > 0, let process = sender.process, !process.isEnded,
       random.happens(perThousand: lying(in: message)), let truth = try? Message(decoding: message),
@@ -19,8 +19,9 @@ extension World {
     return lies.map(\.encoded)
   }
 
-  /// The share of messages to falsify, per thousand, by the tags of Protocol/session.md. Frequent messages are
-  /// falsified rarely: peers stop talking to a device that breaks the rules all the time, and ask it for nothing more.
+  /// Returns the share of messages like this one to falsify, per thousand. It depends on the message's tag (see
+  /// Protocol/session.md). Frequent messages are rarely falsified, because peers disconnect from a device that breaks
+  /// the rules all the time and then ask it for nothing more.
   private func lying(in message: [UInt8]) -> Int {
     guard message.count > 1, message[0] >> 5 == 4 else { return 0 }
     switch message[1] {
@@ -60,13 +61,13 @@ extension World {
   private func falseAnswers(_ token: UInt64, _ answer: Answer, _ process: Process) -> [Message] {
     let truth = Message.answer(token: token, answer)
     switch random.below(24) {
-    // A duplicate; an unknown token; the wrong lane or the wrong form; no answer, or a refusal.
+    // In order: a duplicate; an unknown token; the wrong lane; the wrong form; no answer, or a refusal instead.
     case 0: return [truth, truth]
     case 1: return [.answer(token: falseToken(token), answer)]
     case 2: return [.answer(token: token, changed(answer, lane: other(answer.lane)))]
     case 3: return [.answer(token: token, changed(answer, .digests([])))]
     case 4: return random.happens(perThousand: 500) ? [] : [.refusal(token: token, .clockAhead)]
-    // Announces more that never comes, or hides that there is more; names another folded state.
+    // Then: announces a continuation that never comes, or hides that there is one; names a wrong folded state.
     case 5: return [.answer(token: token, changed(answer, isDone: !answer.isDone))]
     case 6: return [.answer(token: token, changed(answer, folded: random32()))]
     default: return [.answer(token: token, changed(answer, falseContent(answer, process)))]
@@ -97,7 +98,8 @@ extension World {
     }
   }
 
-  /// Keys of records that don't exist, of other buckets, out of order or duplicated; none; or as many as fit.
+  /// Returns record keys that are false in some way: keys of records that don't exist or belong to other buckets, keys
+  /// out of order or duplicated, no keys, or as many as fit.
   private func falseKeys(_ keys: [RecordKey], _ lane: Lane) -> [RecordKey] {
     let kind = lane == .records ? KindNumbers.trip : KindNumbers.setting
     switch random.below(5) {
@@ -129,7 +131,7 @@ extension World {
 
   // MARK: Heads and wants
 
-  /// False heads, either of existing logs or of many logs that don't exist.
+  /// Returns false heads, either of existing logs or of many logs that don't exist.
   func falseHeads(_ lane: Lane, _ process: Process) -> [LogHead] {
     switch random.below(8) {
     case 0: return []
@@ -138,13 +140,13 @@ extension World {
       return inventedHeads(lane, count: Limits.headsPerMessageMax, of: process)
     default:
       let heads = process.replicator.store.heads(lane).flatMap(falseHeads)
-      // One sequence out of range invalidates the whole message.
+      // A single sequence that is out of range invalidates the whole message.
       guard random.happens(perThousand: 20) else { return heads }
       return heads.map { LogHead(log: $0.log, sequence: UInt64(Int64.max) + 1, id: $0.id, foldedSequence: 0) }
     }
   }
 
-  /// Replaces one head by a false one; sometimes by two, as if the log had forked, or by none.
+  /// Returns a false head to replace a true one; sometimes two, as if the log had forked, or none.
   private func falseHeads(_ head: LogHead) -> [LogHead] {
     (0..<[1, 1, 1, 1, 2, 0][random.below(6)]).map { _ in
       let sequence = random.happens(perThousand: 300) ? head.sequence : falseSequence(head.sequence)
@@ -154,7 +156,7 @@ extension World {
     }
   }
 
-  /// Heads of invented logs, by members: peers request nothing from logs of other authors.
+  /// Returns heads of invented logs whose authors are members, because peers request nothing from other authors' logs.
   private func inventedHeads(_ lane: Lane, count: Int, of process: Process) -> [LogHead] {
     let members = process.replicator.circle.evaluation.members.keys.sorted()
     let isHigh = random.happens(perThousand: 500)
@@ -167,7 +169,7 @@ extension World {
     }
   }
 
-  /// A wrong sequence in the valid range, which begins at 1.
+  /// Returns a wrong sequence within the valid range, which begins at 1.
   private func falseSequence(_ sequence: UInt64) -> UInt64 {
     let most = UInt64(Int64.max)
     let numbers = [
@@ -177,7 +179,7 @@ extension World {
     return min(max(numbers[random.below(numbers.count)], 1), most)
   }
 
-  /// Ranges of logs that don't exist, or exist only in part.
+  /// Returns ranges of log entries that don't exist, or exist only in part.
   private func falseWants(_ lane: Lane, _ process: Process) -> [Want] {
     let heads = falseHeads(lane, process).filter { $0.sequence <= UInt64(Int64.max) }.prefix(Limits.wantsMax)
     return heads.map { head in
@@ -219,7 +221,7 @@ extension World {
   private func falseSummary(_ summary: Summary) -> Summary {
     var summary = summary
     for lane in Lane.allCases where random.happens(perThousand: 500) {
-      // One of the hashes is wrong, or all of them are zero.
+      // Make one of the hashes wrong, or set all of them to zero.
       switch random.below(4) {
       case 0: summary[lane].heads = random32()
       case 1: summary[lane].folded = random32()

@@ -4,19 +4,19 @@ import Storage
 import VirtualDisk
 import Wire
 
-/// Change sets of a member that announces every log and then delivers only these, one small set at a time.
+/// The change sets of a member that announces more of every log and then delivers only these, one small set at a time.
 struct Trickle {
-  /// The sets by lane, each list in a log of its own, in order.
+  /// The sets of each lane, in order. The sets of a lane form a new log.
   let sets: [Lane: [RawChangeSet]]
-  /// The number of deliveries so far, by connection.
+  /// The number of rounds so far on each connection.
   var given: [LinkID: Int] = [:]
 
   var count: Int { sets.values.map(\.count).max() ?? 0 }
 }
 
 extension World {
-  /// Starts a trickle. A peer that delivers nothing is soon skipped; one that delivers a little seems to make progress,
-  /// so it is harder to detect.
+  /// Starts a trickle; returns false if it can't. A peer that delivers nothing is soon skipped, but one that delivers a
+  /// little seems to make progress, so it is harder to detect.
   func beginTrickle(_ process: Process) -> Bool {
     let device = process.device
     guard device.trickle == nil else { return false }
@@ -24,7 +24,7 @@ extension World {
     let count = random.logarithmic(40, 320)
     for lane in Lane.allCases {
       guard var position = position(lane, process, isFresh: true) else { return false }
-      // Without dependencies the sets can be folded at once: peers need not request anything else first.
+      // The sets have no dependencies, so peers can fold them at once, without requesting anything else first.
       position.unseen = []
       sets[lane] = written(position, lane, 0, device, count: count)
     }
@@ -33,12 +33,13 @@ extension World {
     return true
   }
 
-  /// Sends the next set of the trickle to every peer. All of them, and more of every log, were announced before.
+  /// Sends the next set of the trickle to every peer. All of the trickle's sets, and nonexistent sets of every log,
+  /// have been announced before.
   func trickle(_ number: Int) {
     let device = devices[number]
     guard !device.isGone, var trickle = device.trickle else { return }
     if let process = device.process, process.isServing {
-      // While `trickle` is set, `meddled` drops every other delivery of this device.
+      // While `trickle` is set, `meddled` drops all deliveries by this device, so clear it while sending these.
       device.trickle = nil
       for link in process.links.keys.sorted() {
         let given = trickle.given[link] ?? 0
@@ -54,13 +55,13 @@ extension World {
     _ sets: [RawChangeSet], _ given: Int, _ lane: Lane, _ link: LinkID, _ process: Process
   ) {
     if given.isMultiple(of: 8) { process.send(promise(sets, lane, process), to: link) }
-    // Announce first, so that peers request everything before the first small delivery.
+    // Only announce in the first round, so that peers request everything before the first small delivery.
     guard given > 0, given <= sets.count else { return }
     process.send(Message.encodedSets(lane, [sets[given - 1]]), to: link)
     tally.count("trickled")
   }
 
-  /// Heads that claim more of every log than exists, plus the true head of the trickled log.
+  /// Returns a message with heads that claim more sets in every log than exist, plus the trickled log's true head.
   private func promise(_ sets: [RawChangeSet], _ lane: Lane, _ process: Process) -> [UInt8] {
     var heads = process.replicator.store.heads(lane).map { head in
       LogHead(

@@ -7,16 +7,16 @@ import Storage
 import VirtualDisk
 import Wire
 
-/// Invalid change sets of adversaries: signed with a real key, each wrong in a different way.
+/// Invalid change sets written by adversaries. They are signed with real keys, and each is wrong in a different way.
 extension World {
-  /// Sends invalid sets to one peer or to several; false if nothing could be sent.
+  /// Sends invalid sets to one or more peers; returns false if nothing could be sent.
   func sendSets(_ fault: Fault, _ process: Process) -> Bool {
     let links = process.links.keys.sorted()
     guard !links.isEmpty else { return false }
     let lane: Lane = random.happens(perThousand: 500) ? .records : .settings
     var sent = false
     for (number, link) in links.enumerated() {
-      // A fork sends each peer a different branch. Other faults always go to the first peer, sometimes to more.
+      // To fork a log, send each peer a different branch. Send other faults to the first peer and sometimes to more.
       let isFork = fault == .equivocate || fault == .branches
       guard isFork || number == 0 || random.happens(perThousand: 300) else { continue }
       guard let sets = sets(fault, lane, number, process), !sets.isEmpty else { continue }
@@ -40,7 +40,7 @@ extension World {
     }
   }
 
-  /// The end of this device's log, or the start of a new one.
+  /// Returns the end of this device's log, or the start of a new log.
   func position(_ lane: Lane, _ process: Process, isFresh: Bool = false) -> AuthorPosition? {
     let incarnation = isFresh ? Incarnation(random16()) : process.replicator.incarnation
     let log = LogKey(device: process.device.key, incarnation: incarnation, lane: lane)
@@ -66,7 +66,7 @@ extension World {
     }
   }
 
-  /// Sets written by the real `Author`, from a position or draft that was spoiled.
+  /// Writes sets with the real `Author`, but from a position or draft that was spoiled.
   private func author(
     _ fault: Fault, _ position: AuthorPosition, _ lane: Lane, _ number: Int, _ device: Device
   ) -> [RawChangeSet]? {
@@ -94,7 +94,7 @@ extension World {
     return try? author.write([draft], operation: operation, wall: wall).map(\.raw)
   }
 
-  /// A chain of sets. Chains for different peers start at the same position, so the log forks there.
+  /// Writes a chain of sets. Chains for different peers start at the same position, so the log forks there.
   func written(
     _ position: AuthorPosition, _ lane: Lane, _ number: Int, _ device: Device, count: Int
   ) -> [RawChangeSet]? {
@@ -115,7 +115,7 @@ extension World {
       id: RecordID(Bytes16(UInt64(random.below(8)) << 60, UInt64(number))))
   }
 
-  /// A profile whose modification time no clock has shown.
+  /// Returns a draft of a profile with a modification time that no clock can have shown.
   private func strangeProfile(_ device: Device) -> EntryDraft {
     let times = [device.wall + 365 * 86_400_000, .max, .min, 0, device.wall + 1]
     return EntryDraft(
@@ -132,7 +132,7 @@ extension World {
 
   // MARK: Handmade sets
 
-  /// A set whose clock is near the maximum, so that few can follow it. Each peer gets a different one.
+  /// Returns a set whose clock is near the maximum, so that few sets can follow it. Each peer gets a different set.
   private func atTheEnd(of lane: Lane, _ number: Int, _ process: Process) -> [RawChangeSet]? {
     guard var position = position(lane, process) else { return nil }
     position.unseen = Array(position.unseen.prefix(Limits.dependenciesMax))
@@ -140,7 +140,7 @@ extension World {
     return [signed(&position, clock, plainBody(lane, word: "end \(number)"), by: process.device.keys.signing)]
   }
 
-  /// Sets that the real `Author` would refuse to write, in a log of their own.
+  /// Returns sets that the real `Author` would refuse to write, in a new log.
   private func handmade(_ fault: Fault, _ lane: Lane, _ process: Process) -> [RawChangeSet]? {
     guard var position = position(lane, process, isFresh: true) else { return nil }
     let device = process.device
@@ -154,7 +154,7 @@ extension World {
       position.log = LogKey(device: DeviceKey(nobody), incarnation: position.log.incarnation, lane: lane)
       return [signed(&position, clock, plainBody(lane), by: key)]
     case .past:
-      // The clock is below that of a dependency, or not above that of the predecessor.
+      // The set's clock is lower than a dependency's, or not higher than its predecessor's.
       if !position.unseen.isEmpty, random.happens(perThousand: 500) {
         return [signed(&position, Clock(milliseconds: 1), plainBody(lane), by: key)]
       }
@@ -187,7 +187,7 @@ extension World {
       bodyHash: blake2b256(ChangeSetPrefix.body, body))
     var bytes = header.encoded
     if isOdd {
-      // The version is the first entry of the map: encode its value 1 in two bytes, or write the entry twice.
+      // The version is the map's first entry. Encode its value 1 in two bytes, or write the entry twice.
       if random.happens(perThousand: 500) {
         bytes.replaceSubrange(2..<3, with: [0x18, 0x01])
       } else {
@@ -207,7 +207,7 @@ extension World {
     return body(lane, fields: 2, writer.bytes)
   }
 
-  /// A body with one insert. All its fields except the life are passed in encoded form.
+  /// Returns a body with one insert. The caller passes all fields except the life, already encoded.
   private func body(_ lane: Lane, fields count: Int, _ fields: [UInt8]) -> [UInt8] {
     var writer = CBORWriter(reserving: 64)
     writer.map(2)
@@ -227,14 +227,14 @@ extension World {
     return writer.bytes
   }
 
-  /// A field in an encoding that the format forbids.
+  /// Returns a field in an encoding that the format forbids.
   private func oddField() -> [UInt8] {
     let fields: [[UInt8]] = [
-      // The value 5 in two, three and nine bytes; the field's number in two; the length of a text in two.
+      // The value 5 in two, three and nine bytes; the field number in two bytes; the length of a string in two bytes.
       [1, 0x18, 5], [1, 0x19, 0, 5], [1, 0x1b, 0, 0, 0, 0, 0, 0, 0, 5], [0x18, 1, 5], [1, 0x78, 1, 0x61],
-      // -6 in two bytes; an array of indefinite length; text that is not UTF-8; a tag; undefined.
+      // The value -6 in two bytes; an array of indefinite length; text that is not UTF-8; a tag; undefined.
       [1, 0x38, 5], [1, 0x9f, 5, 0xff], [1, 0x61, 0xff], [1, 0xc1, 5], [1, 0xf7],
-      // Half and single floats, infinity, NaN, -0.0; field 0 again.
+      // Half- and single-precision floats; infinity, NaN and -0.0; field 0 a second time.
       [1, 0xf9, 0x3c, 0], [1, 0xfa, 0x3f, 0x80, 0, 0], [1, 0xfb, 0x7f, 0xf0, 0, 0, 0, 0, 0, 0],
       [1, 0xfb, 0x7f, 0xf8, 0, 0, 0, 0, 0, 0], [1, 0xfb, 0x80, 0, 0, 0, 0, 0, 0, 0], [0, 0xf5],
     ]
@@ -243,7 +243,7 @@ extension World {
 
   // MARK: A closed lane
 
-  /// Uses the records lane on links where it is closed: sends sets, requests sets, or announces heads.
+  /// Uses the records lane on links on which the lane is closed: sends sets, requests sets, or announces heads.
   func useClosedLane(_ process: Process) -> Bool {
     let closed = process.replicator.replica.sessions.values.filter {
       $0.device != nil && !$0.isClosing && !$0[.records].isOpen
@@ -260,7 +260,7 @@ extension World {
     guard let (link, end) = process.links[id], let peer = devices[link.devices[1 - end]].process,
       !peer.isEnded
     else { return false }
-    // One violation at a time: the peer may close the link at the first, and never see the next.
+    // Commit one violation at a time: the peer may close the link at the first, and would never see the next.
     switch random.below(3) {
     case 0:
       let wants = peer.replicator.store.heads(.records).prefix(Limits.wantsMax).map {
@@ -272,7 +272,7 @@ extension World {
       process.send(
         Message.heads(.records, peer.replicator.store.heads(.records), complete: true).encoded, to: id)
     default:
-      // Sets without dependencies, so the peer could fold them; sometimes in a message of the open lane.
+      // Send sets without dependencies, which the peer could fold at once; sometimes in a message for the open lane.
       guard var position = position(.records, process, isFresh: true) else { return false }
       position.unseen = []
       guard let sets = author(.closedLane, position, .records, 0, process.device) else { return false }

@@ -7,14 +7,15 @@ import Storage
 import VirtualDisk
 import Wire
 
-/// Adversaries: members that break the rules. They have real keys and sessions, and send arbitrary messages on them.
+/// Adversaries: members that break the rules. They have real keys and real sessions, and send arbitrary messages.
 extension World {
-  /// Makes an adversary act. Faults that spoil a message are queued for its next one.
+  /// Makes an adversary act. A fault that spoils a message takes effect on a later message of the adversary. Returns
+  /// false if nothing could be done.
   func misbehave(_ fault: Fault) -> Bool {
     let adversaries = devices.filter { !$0.isHonest && $0.process?.isServing == true }
     guard let device = random.pick(adversaries), let process = device.process else { return false }
     if process.links.isEmpty {
-      // A rejected adversary dials again at once.
+      // An adversary without connections was probably rejected, so let it dial again at once.
       process.receive(.peering(.hurried))
     }
     switch fault {
@@ -28,7 +29,7 @@ extension World {
       device.isDeaf = true
       return true
     case .lyingAnswer:
-      // Some lie from now on without end.
+      // Some adversaries lie from now on without end.
       device.lies = random.happens(perThousand: 500) ? .max : 1 + random.below(60)
       return true
     case .trickle: return beginTrickle(process)
@@ -46,7 +47,7 @@ extension World {
 
   // MARK: Spoiled messages
 
-  /// The messages that go on the wire in place of one message; an honest sender's is unchanged.
+  /// Returns the messages that go on the wire in place of a message. An honest sender's message is not changed.
   func meddled(_ message: [UInt8], from sender: Device, to receiver: Device) -> [[UInt8]] {
     guard !sender.isHonest else { return [message] }
     if random.happens(perThousand: 50) { sender.captured.append(message) }
@@ -79,7 +80,7 @@ extension World {
     return Message.summary(summary).encoded
   }
 
-  /// Whether a deaf device ignores a message: it learns of no statement, not even of its own revocation.
+  /// Whether a deaf device ignores a message. Such a device learns of no statements, not even of its own revocation.
   func isDeaf(_ device: Device, to message: Message) -> Bool {
     guard device.isDeaf else { return false }
     switch message {
@@ -90,8 +91,8 @@ extension World {
     return true
   }
 
-  /// Whether a message is `sets` or `served`, which a requesting peer waits for. Judged by the tags of
-  /// Protocol/session.md, to avoid decoding and verifying sets.
+  /// Whether a message is `sets` or `served`, for which a requesting peer waits. Looks only at the message's tag (see
+  /// Protocol/session.md), to avoid decoding and verifying sets.
   func isDelivery(_ message: [UInt8]) -> Bool {
     message.count > 1 && message[0] >> 5 == 4 && [7, 8].contains(message[1])
   }
@@ -107,7 +108,7 @@ extension World {
       return [bytes]
     case .replay: return sender.captured.isEmpty ? nil : sender.captured + [message]
     case .hoard:
-      // Some deliver nothing from now on.
+      // Some adversaries deliver nothing from now on.
       sender.hoards = random.happens(perThousand: 500) ? .max : 10
       return [message]
     default:
@@ -119,14 +120,15 @@ extension World {
     }
   }
 
-  /// The set with the same signature in a non-canonical encoding: a bit of the scalar is set that must be zero.
+  /// Returns the set with its signature in a non-canonical encoding, in which a bit of the scalar that must be zero is
+  /// set.
   private func malleated(_ set: RawChangeSet) -> RawChangeSet {
     var signature = set.signature
     signature[63] ^= 0x80
     return RawChangeSet(header: set.header, signature: signature, body: set.body)
   }
 
-  /// The set with one bit flipped in its header, signature or body.
+  /// Returns the set with one bit flipped in its header, signature or body.
   private func forged(_ set: RawChangeSet) -> RawChangeSet {
     var parts = [set.header, set.signature, set.body]
     let part = random.below(3)
@@ -156,9 +158,9 @@ extension World {
     return true
   }
 
-  /// False heads of all logs that the adversary knows.
+  /// Returns a message with false heads of all logs that the adversary knows.
   private func lie(_ lane: Lane, _ process: Process) -> [UInt8] {
-    // One sequence out of range invalidates the whole message.
+    // A single sequence that is out of range invalidates the whole message.
     let most = random.happens(perThousand: 100) ? UInt64.max : UInt64(Int64.max)
     let heads = process.replicator.store.heads(lane).map { head in
       let sequence =
@@ -169,7 +171,8 @@ extension World {
     return Message.heads(lane, heads, complete: random.happens(perThousand: 500)).encoded
   }
 
-  /// Announces sets of every log to all peers. An adversary that then delivers nothing must not delay them for long.
+  /// Announces sets of every log to all peers. If the adversary then delivers nothing, that must not delay its peers
+  /// for long.
   func promiseMuch(_ number: Int) {
     guard let process = devices[number].process, process.isServing else { return }
     for link in process.links.keys.sorted() {

@@ -3,11 +3,11 @@ import Replication
 import Sodium
 import Wire
 
-/// The signing keys of a simulated circle: root and issuers. Makes the circle's statements.
+/// The root and issuer keys of a simulated circle, with which its statements are signed.
 final class Authority {
   let root: SigningKey
   let issuer: SigningKey
-  /// An issuer that no device accepts.
+  /// The key of an issuer that no device accepts.
   let stranger: SigningKey
   let genesis: Statement
   let circle: CircleID
@@ -38,7 +38,7 @@ final class Authority {
       with: issuer)
   }
 
-  /// - Parameter devices: the devices that it entitles; nil for all.
+  /// - Parameter devices: the devices that the statement entitles; nil for all.
   func entitlement(
     for devices: [DeviceKey]?, _ times: Range<Moment>, issuedAt: Moment, by key: SigningKey? = nil
   ) throws -> Statement {
@@ -64,7 +64,7 @@ struct DeviceKeys {
   init(_ name: String, seed: UInt64) throws {
     self.name = name
     signing = try Authority.key(seed, name)
-    // Handshakes are not simulated, so the secret half is never needed.
+    // Handshakes are not simulated, so the secret half of the transport key is never needed.
     let words = Blake2b256.hash(signing.publicKey)
     transport = TransportKey(Bytes32(words.0, words.1, words.2, words.3))
   }

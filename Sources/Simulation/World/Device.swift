@@ -7,64 +7,66 @@ import Storage
 import VirtualDisk
 import Wire
 
-/// One device: its disk, its clock, and its running process, if any.
+/// A simulated device with a disk, a clock and, while it is running, a process.
 ///
-/// `Process` is the shell that a node is in production: it owns links and timers, and performs the engine's effects.
+/// `Process` takes the place of the production node as the shell around the engine: it owns links and timers, and
+/// performs the engine's effects.
 final class Device {
   let keys: DeviceKeys
   let number: Int
   unowned let world: World
-  /// Whether it follows the rules. The judge checks honest devices only.
+  /// Whether the device follows the rules. The judge checks only honest devices.
   let isHonest: Bool
   var disk: Disk
-  /// The identity of the store's file. A restored file has a new one, as has a copy, unless it is of a whole image.
+  /// The identity of the store's file. A restored file or a copy gets a new identity, except a copy of a whole machine
+  /// image.
   var storeIdentity: UInt64
   var clock = WallClock()
-  /// The user's choice to sync records. Survives restarts, as in the node.
+  /// Whether the user wants to sync records. Survives restarts, as in the node.
   var preference: Bool
-  /// Peers that the user has paused. Survives restarts.
+  /// The peers that the user has paused. Survives restarts.
   var pausedPeers: Set<DeviceKey> = []
-  /// The number in its address. Increases when the device moves to another network or gets another address.
+  /// The number in the device's address. Increases when the device moves to another network or gets another address.
   var place = 0
-  /// The oldest of its addresses that still leads here.
+  /// The number in the oldest address that still leads to this device.
   var oldestPlace = 0
-  /// Addresses of other devices that the process is given when it starts.
+  /// The addresses of other devices that each process is given when it starts.
   var addressBook: [String] = []
   var process: Process?
-  /// Changes at each start and end of the process, so that events for an earlier process are ignored.
+  /// Changes whenever a process starts or ends, so that events for an earlier process are ignored.
   var generation = 0
-  /// Whether it is retired: no process is ever started on it again.
+  /// Whether the device is retired. If so, no process is ever started on it again.
   var isGone = false
-  /// Whether it must not start now, because another copy of it runs.
+  /// Whether the device must not start now, because another copy of it is in use or will be used first.
   var isResting = false
-  /// Whether the process will end by a power loss instead of a kill.
+  /// Whether the process will end in a power loss instead of a kill.
   var isDoomedToPowerLoss = false
-  /// Whether a disk error ended a process, so that it is unknown what is durable; the next start rewrites the log.
-  /// A power loss settles it.
+  /// Whether a disk error ended a process, so that it is unknown which data is durable. If so, the next start rewrites
+  /// the log. A power loss resets this flag, because all data that is left after it is durable.
   var isSuspect = false
-  /// Whether the next start is an upgrade that folds the log again into new tables.
+  /// Whether the next start is an upgrade, which folds the log again into new tables.
   var isUpgraded = false
-  /// Whether sync was turned off while no process ran: the next start drops a pending override.
+  /// Whether sync was turned off while no process was running. If so, the next start drops any pending override.
   var givesUp = false
-  /// A copy of the disk that may be restored.
+  /// A backup of the disk that may be restored later.
   var backup: Disk?
-  /// The initial statements of its store, if they differ from those of the world.
+  /// The initial statements of the device's store; nil if they are those of the world.
   var firstStatements: [Membership.Statement]?
   /// Faults that an adversary will apply to its next messages.
   var mischief: [Fault] = []
-  /// Some messages that it sent before, for replays.
+  /// Some of the messages that an adversary has sent, for replays.
   var captured: [[UInt8]] = []
-  /// The number of deliveries that it will still withhold.
+  /// The number of deliveries that an adversary will still withhold.
   var hoards = 0
-  /// The number of messages that it will still falsify.
+  /// The number of messages that an adversary will still falsify.
   var lies = 0
-  /// The little that it delivers of all it has announced.
+  /// The few sets that an adversary delivers of everything that it announces; nil if it does not do this.
   var trickle: Trickle?
   /// Whether an adversary claims that its records lane is open.
   var claimsPremium = false
   /// Whether an adversary ignores all statements.
   var isDeaf = false
-  /// The number of this copy; nil for an original device.
+  /// The number that distinguishes this copy of a device; nil for an original device.
   var twinNumber: Int?
 
   init(_ keys: DeviceKeys, number: Int, world: World, isHonest: Bool, preference: Bool) {
@@ -80,7 +82,7 @@ final class Device {
   var name: String { keys.name + (twinNumber.map { "-\($0)" } ?? "") }
   var key: DeviceKey { keys.device }
   var wall: Moment { clock.wall(world.now) }
-  /// The time that its process sees.
+  /// The time that the device's process sees.
   var time: Now { Now(wall: wall, steady: world.now) }
   var address: String { "\(name):\(place)" }
 
@@ -98,9 +100,9 @@ final class Device {
 /// A wall clock that may deviate from the world's time.
 struct WallClock {
   var offset: Moment = 0
-  /// Milliseconds gained per million.
+  /// The number of milliseconds that the clock gains per million.
   var drift: Moment = 0
-  /// The moment from which it drifts or is frozen.
+  /// The moment at which the clock began to drift or was frozen.
   var since: Moment = 0
   var isFrozen = false
 
@@ -109,7 +111,7 @@ struct WallClock {
     return now + offset + (now - since) / 1_000 * drift / 1_000
   }
 
-  /// Changes its rate from now on, without a jump.
+  /// Changes the clock's rate from now on, without a jump.
   mutating func change(at now: Moment, drift: Moment = 0, isFrozen: Bool = false) {
     offset = wall(now) - now
     (since, self.drift, self.isFrozen) = (now, drift, isFrozen)
@@ -126,32 +128,32 @@ final class Process {
   let replicator: Replicator
   private(set) var peering: Peering
   var links: [LinkID: (link: Link, end: Int)] = [:]
-  /// Arrivals that wait for the next turn.
+  /// Arrivals that will be handled in the next turn.
   var inbox: [Arrival] = []
   var isTurnDue = false
-  /// The moment until which it is suspended, as by SIGSTOP; nil while it runs.
+  /// The moment until which the process is suspended, as if by SIGSTOP; nil while it is running.
   var pausedUntil: Moment?
-  /// The maximum delay until a turn begins.
+  /// The maximum delay before a turn begins.
   var turnMilliseconds: Moment = 2
   private var timers: [ReplicaTimer: UInt64] = [:]
   private var timerOrder: UInt64 = 0
   /// The number of notes that can still be written on a full disk, from reserved space.
   private var reservedNotes = Process.notesMax
-  /// The moment of its next check for free space; nil if none is due.
+  /// The moment of the next check for free space; nil if none is scheduled.
   private var looksAt: Moment?
-  /// The times of unanswered questions, by link.
+  /// The time at which the unanswered question on each link was asked.
   var askedAt: [LinkID: Moment] = [:]
-  /// The inquiry of peers that precedes an override; nil if none is open.
+  /// The questions to peers that precede an override; nil if there are none now.
   var inquiry: Inquiry?
-  /// The peers with whom its records lane was open when it made the report that is handled now. The replica may
-  /// already be ahead of it.
+  /// The peers with which the records lane was open when the replica made the report that is being handled now. The
+  /// replica itself may already be in a later state.
   private(set) var openRecords: Set<DeviceKey> = []
-  /// The number of effects until the process is killed; nil for no kill.
+  /// The number of effects that still take place before the process is killed; nil for no kill.
   var effectsUntilStop: Int?
 
   enum Arrival {
     case input(Input)
-    /// A message, and its bytes for the judge.
+    /// A decoded message, and the message's bytes, which the judge checks.
     case message(Link, Message, [UInt8])
     case opened(LinkID, remote: TransportKey, introduction: [UInt8]?)
     case peering(PeeringInput)
@@ -164,7 +166,8 @@ final class Process {
     self.device = device
     self.world = world
     volume = try Volume(device.disk)
-    // Cleared before the attempt: if this start is killed, the store must notice that the refold is unfinished.
+    // Clear the flag before the attempt: if this start is killed, the store itself must notice that the refold is
+    // unfinished.
     let refolds = device.isUpgraded
     device.isUpgraded = false
     let store = try Store(on: volume, path: Device.storeFile, refolds: refolds)
@@ -186,12 +189,12 @@ final class Process {
 
   var isDiskFull: Bool { replicator.disk.isFull }
 
-  /// Whether it was killed, perhaps in the middle of a turn; the rest of the turn has no effect.
+  /// Whether the process was killed, perhaps in the middle of a turn. If so, the rest of the turn has no effect.
   var isEnded: Bool { device.disk.hasStopped || volume.isCut }
 
   var isServing: Bool { !isEnded && pausedUntil == nil }
 
-  /// Starts serving: learns addresses, announces its own and dials.
+  /// Starts serving: learns the peers' addresses, announces the device's own address, and dials.
   func serve() {
     for address in device.addressBook { handle(.addressGiven(address)) }
     learnAddresses()
@@ -235,7 +238,7 @@ final class Process {
       Moment(world.random.below(Int(turnMilliseconds) + 1)), .turn(device.number, device.generation))
   }
 
-  /// Handles all arrivals. Messages that arrived together share one transaction.
+  /// Handles all arrivals. Consecutive messages share one transaction.
   func turn() {
     isTurnDue = false
     guard pausedUntil == nil else { return }
@@ -272,7 +275,7 @@ final class Process {
     case .peering(let input): handle(input)
     case .timer(let timer, let order): fired(timer, order)
     case .room:
-      // A rescheduled check makes this event obsolete.
+      // This event is obsolete if the check has been rescheduled.
       guard let looksAt, looksAt <= world.now else { return }
       self.looksAt = nil
       lookAtDisk()
@@ -295,7 +298,7 @@ final class Process {
   }
 
   private func closed(_ id: LinkID) {
-    // The end comes after everything received on the link.
+    // Before handling the end of the link, finish handling everything that was received on it.
     while !isEnded, replicator.isWaiting(id) { goOn() }
     guard !isEnded, let (link, end) = links.removeValue(forKey: id) else { return }
     handle(.ended(id, link.brokeRules[end] ? .brokeRules : link.hasHungUp[1 - end] ? .hungUp : .lost))
@@ -350,7 +353,7 @@ final class Process {
 }
 
 extension Process: ReplicatorShell {
-  /// False if the process is dead, perhaps as of this effect, which then must not happen.
+  /// Returns whether an effect may take place: not if the process is dead, perhaps killed just before this effect.
   private func mayAct() -> Bool {
     if let left = effectsUntilStop {
       effectsUntilStop = left - 1
@@ -379,7 +382,7 @@ extension Process: ReplicatorShell {
     world.later(milliseconds, .timer(device.number, device.generation, timer, order: timerOrder))
   }
 
-  /// Sometimes ends a piece of work after a few sets, as happens with expensive ones.
+  /// Sometimes ends a piece of work after a few sets, as happens when sets are expensive to handle.
   func beginPiece() -> () -> Bool {
     guard world.random.below(4) == 0 else { return { false } }
     var left = world.random.below(8)
@@ -444,11 +447,11 @@ extension Process: ReplicatorShell {
   }
 
   private static let noteBytes = 64 * 1024
-  /// One for each lane, as in the node's ballast.
+  /// One note for each lane, as in the node's ballast.
   private static let notesMax = 2
 }
 
-/// The file that ties an incarnation to a simulated disk.
+/// The file that ties an incarnation to a copy of the store on a simulated disk.
 struct IncarnationFile: IncarnationStorage {
   let disk: Disk
   let identity: UInt64

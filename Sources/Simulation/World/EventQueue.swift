@@ -1,6 +1,6 @@
 import Replication
 
-/// A priority queue of events by time; events of the same time come out in the order in which they were added.
+/// A priority queue of events, ordered by time. Events at the same time come out in the order in which they were added.
 struct EventQueue<Event> {
   private struct Item {
     let at: Moment

@@ -25,12 +25,12 @@ package enum Fault: String, CaseIterable, Hashable, Sendable, CustomStringConver
   case poison, wrongLane = "wrong-lane", claimPremium = "claim-premium", beyondCut = "beyond-cut", storm
   case sloppy, otherBody = "other-body", unknownAuthor = "unknown-author", closedLane = "closed-lane"
   case strangeProfile = "strange-profile", branches, deaf, lyingAnswer = "lying-answer", trickle
-  // Statements of the circle arrive before the sets that they are about
+  // The circle's statements arrive before the sets that they concern
   case hearsay
 
   package var description: String { rawValue }
 
-  /// Whether only an adversary causes it.
+  /// Whether only an adversary causes this fault.
   var isByzantine: Bool {
     switch self {
     case .forge, .malleate, .truncate, .foreign, .replay, .equivocate, .gap, .brokenLink, .unknownDependency,
@@ -43,7 +43,7 @@ package enum Fault: String, CaseIterable, Hashable, Sendable, CustomStringConver
   }
 }
 
-/// Counts of what happened in runs, by name.
+/// Counts of the things that happened in runs, by name.
 package struct Tally: Sendable {
   package private(set) var counts: [String: Int] = [:]
 

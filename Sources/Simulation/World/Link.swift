@@ -16,21 +16,21 @@ final class Link {
     var bytes = 0
     /// The arrival time of the last item.
     var last: Moment = 0
-    /// Whether the sender was told that its link is congested.
+    /// Whether the sender was told that the link is congested.
     var isFull = false
   }
 
   let id: LinkID
   /// The address that was dialled.
   let address: String
-  /// Device numbers: the dialler's, then the dialled one's.
+  /// The numbers of the two devices: first the dialling one, then the dialled one.
   let devices: [Int]
   let generations: [Int]
   var towards = [Lane(), Lane()]
   var isOpen = [true, true]
-  /// Whether an end has closed: it neither sends nor receives any more.
+  /// Whether each end has closed, and so neither sends nor receives any more.
   var hasHungUp = [false, false]
-  /// Whether an end received something that could not be decoded.
+  /// Whether each end has received something that could not be decoded.
   var brokeRules = [false, false]
   var lastHeard: [Moment]
 
@@ -39,7 +39,7 @@ final class Link {
     lastHeard = [now, now]
   }
 
-  /// Whether an end's outgoing direction is congested.
+  /// Whether the direction in which an end sends is congested.
   func isCongested(_ end: Int) -> Bool {
     if towards[1 - end].bytes > Self.bytesMax { towards[1 - end].isFull = true }
     return towards[1 - end].isFull

@@ -1,10 +1,10 @@
 import VirtualDisk
 import Wire
 
-/// The configuration of a run. It determines everything that happens: the same options give the same run.
+/// The configuration of a run, which determines everything that happens: the same options always give the same run.
 ///
-/// Each seed has options of its own, as in swarm testing (Groce et al., "Swarm Testing", 2012): it chooses which faults
-/// occur in a run and how often, so that rare faults are not drowned out by frequent ones.
+/// As in swarm testing (Groce et al., "Swarm Testing", 2012), each seed chooses which faults can occur in its run and
+/// how often, so that rare faults are not drowned out by frequent ones.
 package struct Options: Hashable, Sendable {
   package var seed: UInt64
   /// The number of honest devices.
@@ -13,20 +13,20 @@ package struct Options: Hashable, Sendable {
   package var free: Int
   /// The number of adversaries: members that break the rules.
   package var adversaries: Int
-  /// The number of events during which faults occur; then everything is healed.
+  /// The number of events during which faults occur. After that, everything is healed.
   package var events: Int
   /// The mean time between two faults, in virtual milliseconds.
   package var faultsEvery: Int64
-  /// The mean time between two actions of users, in virtual milliseconds.
+  /// The mean time between two user actions, in virtual milliseconds.
   package var peopleEvery: Int64
-  /// The relative frequency of each fault; faults that are not listed don't occur.
+  /// The relative frequency of each fault. Faults that are not listed don't occur.
   package var faults: [Fault: Int]
-  /// The number of different records that users write to: fewer records mean more conflicts.
+  /// The number of different records to which users write. Fewer records mean more conflicts.
   package var records: Int
-  /// The share of user actions, per thousand, that write too much to be pushed to peers.
+  /// The share of user actions, per thousand, that write more data than is pushed to peers.
   package var large = 10
 
-  /// The options that a seed chooses.
+  /// Creates the options that a seed chooses.
   ///
   /// - Parameter events: the number of events during which faults occur.
   package init(seed: UInt64, events: Int = 1_500) {
@@ -43,17 +43,17 @@ package struct Options: Hashable, Sendable {
     let share = 100 + random.below(800)
     for fault in Fault.allCases where random.happens(perThousand: share) {
       guard adversaries > 0 || !fault.isByzantine else { continue }
-      // Overrides are weighted up because many find no peer to ask and do nothing.
+      // Overrides get a higher weight, because many of them find no peer to ask and do nothing.
       faults[fault] = (1 + random.below(20)) * (fault.isByzantine || fault == .override ? 3 : 1)
     }
-    // One run in ten has no faults at all, to find failures that need none.
+    // One run in ten has no faults at all, to find failures that occur without any.
     if random.happens(perThousand: 100) { (faults, adversaries) = ([:], 0) }
     if random.happens(perThousand: 330), let theme = random.pick(Theme.allCases) {
       concentrate(on: theme, &random)
     }
   }
 
-  /// Restricts the run to the faults of a theme, or most of them.
+  /// Restricts the run to the faults of a theme, or to most of those.
   private mutating func concentrate(on theme: Theme, _ random: inout SplitMix) {
     devices = (theme == .circle ? 5 : theme == .order ? 3 : 2) + random.below(4)
     free = theme == .guile ? random.below(2) : 0
@@ -67,7 +67,7 @@ package struct Options: Hashable, Sendable {
     if theme == .load { large = 400 }
     faultsEvery = Int64(random.logarithmic(20, 300))
     peopleEvery = Int64(random.logarithmic(10, 300))
-    // Partitions last for seconds, and overrides need connected peers to ask, so space out the faults.
+    // Overrides need connected peers to ask, but partitions last for seconds, so space out the faults.
     if theme == .order { faultsEvery *= 10 }
     if theme == .wander {
       devices = 2
@@ -82,22 +82,22 @@ package struct Options: Hashable, Sendable {
   }
 }
 
-/// A set of faults to concentrate on. Bugs that need two or three rare faults at once are hardly ever hit when all
-/// faults compete.
+/// A set of faults on which a run concentrates. Bugs that need two or three rare faults at once are hardly ever found
+/// when all faults compete.
 private enum Theme: CaseIterable {
   /// Members are revoked and readmitted while statements and change sets take different routes.
   case circle
   /// Disks fail to sync, and power fails.
   case durability
-  /// More has to be sent than links can carry at once.
+  /// More data has to be sent than links can carry at once.
   case load
   /// Adversaries misbehave most of the time.
   case guile
-  /// Devices change their addresses so often, and for so long, that rate limits on peers are exhausted and recover.
+  /// Devices change their addresses so often, and for so long, that peers' rate limits are exhausted and recover.
   case wander
-  /// Users override records again and again while the sets that the overrides need are slow to arrive.
+  /// Users keep overriding records while the sets that the overrides need are slow to arrive.
   case order
-  /// Members announce more than they deliver, so that the rest has to come from others.
+  /// Members announce more than they deliver, so that other members have to deliver the rest.
   case promises
 
   /// The relative frequency of each fault.
@@ -143,7 +143,7 @@ private enum Theme: CaseIterable {
 }
 
 extension Options: CustomStringConvertible {
-  /// One line that `init(line:)` reads.
+  /// The options as one line, which `init(line:)` can parse.
   package var description: String {
     let listed = faults.sorted { $0.key.rawValue < $1.key.rawValue }.map { "\($0.key):\($0.value)" }
     return
@@ -152,7 +152,8 @@ extension Options: CustomStringConvertible {
       + "faults=\(listed.isEmpty ? "none" : listed.joined(separator: ","))"
   }
 
-  /// Parses `name=value` words; the seed chooses what is not given. Nil if a word is invalid.
+  /// Parses `name=value` words. The seed chooses the options that are not given. Nil if a word is invalid or there is
+  /// no seed.
   package init?(line: String) {
     var values: [Substring: Substring] = [:]
     for word in line.split(separator: " ") {
@@ -199,7 +200,8 @@ extension Options: CustomStringConvertible {
 }
 
 extension SplitMix {
-  /// A random number between two bounds, roughly log-uniform: each order of magnitude is about as likely.
+  /// Returns a random number between two bounds that is roughly log-uniform: all orders of magnitude are about equally
+  /// likely.
   mutating func logarithmic(_ low: Int, _ high: Int) -> Int {
     var (low, high) = (low, high)
     while high > 2 * low {
@@ -214,7 +216,7 @@ extension SplitMix {
     return items[items.index(items.startIndex, offsetBy: below(items.count))]
   }
 
-  /// A random wait of roughly this many milliseconds on average, sometimes much longer.
+  /// Returns a random wait of about this many milliseconds on average, sometimes much longer.
   mutating func wait(_ average: Int64) -> Int64 {
     var sum: Int64 = 0
     for _ in 0..<2 { sum += Int64(below(Int(max(average, 1)) + 1)) }

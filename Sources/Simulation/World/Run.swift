@@ -17,16 +17,16 @@ package struct Failure: Error, Hashable, Sendable, CustomStringConvertible {
 /// The result of a run.
 package struct Outcome: Sendable {
   package let options: Options
-  /// Nil if all checks passed.
+  /// The first check that failed; nil if all checks passed.
   package let failure: Failure?
   package let events: Int
   package let virtualMilliseconds: Moment
   package let tally: Tally
-  /// A hash over all events and messages: equal for equal options.
+  /// A hash over all events and messages, which is the same for every run with these options.
   package let trace: UInt64
 }
 
-/// Runs a world: first with faults, then healed until all members hold the same state.
+/// Runs a world: first with faults, then without faults until all members hold the same state.
 package enum Run {
   package static func outcome(of options: Options, log: ((String) -> Void)? = nil) -> Outcome {
     let world: World
@@ -40,7 +40,8 @@ package enum Run {
     var found: Failure?
     do {
       while world.isStormy, try world.step() {}
-      // Verify stores before healing too, while logs are cut, forked and incomplete, sets parked, and disks full.
+      // Also verify stores before healing, while logs are cut, forked and incomplete, sets are parked, and disks are
+      // full.
       try world.verifyStores()
       world.heal()
       try world.converge()

@@ -2,15 +2,15 @@ import VirtualDisk
 
 // Shrinking: finding a smaller run that still fails
 //
-// A failing run of a random seed has thousands of events and dozens of kinds of faults, most of them irrelevant. The
-// shrinker looks for smaller options whose run fails a check of the same rule (`judge`, `liveness`, …). Messages are
-// not compared, because the sets and devices that they name differ from run to run. All violations that the judge
-// finds are of rule `judge`, so a smaller run may break another one of its checks.
+// A failing run of a random seed has thousands of events and dozens of kinds of faults, most of which are irrelevant.
+// The shrinker searches for smaller options whose run fails a check of the same rule (`judge`, `liveness`, …). It does
+// not compare failure messages, because the sets and devices named in them differ from run to run. All violations that
+// the judge finds have the rule `judge`, so the smaller run may break a different one of the judge's checks.
 //
-// All randomness of a run comes from one generator, so removing one fault changes every later draw: the candidate is
+// All random numbers in a run come from one generator, so removing one fault changes every later draw: the candidate is
 // a different run, not a part of the old one. This is therefore a greedy search, not a reduction. A candidate counts
-// only if it was run and failed; the first that fails and is smaller replaces the best, and the search restarts
-// from there:
+// only if its run fails. The first smaller candidate that fails becomes the new best run, and the search restarts from
+// there:
 //
 //   seed=7 devices=5 events=1500, 23 faults   fails: judge   size 1500 + 500 + 4600 = 6600
 //     events=187                              passes
@@ -20,9 +20,9 @@ import VirtualDisk
 //       without `clone`                       fails: judge   size  375 + 500 + 4400 = 5275   new best
 //       …
 //
-// The order of candidates matters: far fewer events first, because short runs make all later tries cheap; then no
-// faults, then one fault less, then fewer devices. The search ends when no candidate of the best run improves on it, or
-// after `triesMax` runs. The seed never changes.
+// The order of candidates matters. Candidates with far fewer events come first, because short runs make all later tries
+// cheap; then come those with no faults, with one fault less, and with fewer devices. The search ends when no candidate
+// is better than the best run, or after `triesMax` runs. The seed never changes.
 
 /// Searches for a smaller run that fails a check of the same rule: with fewer events, devices and kinds of faults.
 package struct Shrinking {
@@ -31,9 +31,9 @@ package struct Shrinking {
   /// - Parameter outcome: the outcome of a failed run.
   package init(_ outcome: Outcome) { found = outcome }
 
-  /// Returns the smallest failing run that was found, which may be the original one.
+  /// Returns the smallest failing run that was found, which may be the original run.
   ///
-  /// - Parameter progress: is called with each smaller run.
+  /// - Parameter progress: called with each smaller failing run.
   package func smallest(progress: (Outcome) -> Void = { _ in }) -> Outcome {
     var best = found
     var tries = 0

@@ -6,15 +6,16 @@ import Storage
 import VirtualDisk
 import Wire
 
-/// Reports what happens to the judge, in the judge's own types, and keeps its first objection until the event is over.
+/// Reports to the judge what happens, in the judge's own types. Keeps the judge's first objection until the event is
+/// over.
 ///
-/// Judging has no effect on the run: the judge reads through connections of its own, without disk faults.
+/// Judging has no effect on the run, because the judge reads through its own connections and without disk faults.
 final class Watch {
   let judge = Judge()
   private(set) var objection: (any Error)?
   private var looks = 0
 
-  /// One look in this many inspects the whole store.
+  /// One out of this many looks inspects the whole store.
   private static let wholeLooks = 200
 
   func object(_ error: any Error) { if objection == nil { objection = error } }
@@ -34,7 +35,7 @@ final class Watch {
 
   func stopped(_ device: Device) throws { judge.stopped(device.name) }
 
-  /// Lets the judge look at a process after a step, when all effects of the step have been performed.
+  /// Lets the judge look at a process after a step, once all effects of the step have been performed.
   func stepped(_ device: Device) throws {
     guard device.isHonest else { return }
     looks += 1
@@ -52,7 +53,8 @@ final class Watch {
     try judge.awaited(device.name, for: device.process.flatMap(waiting))
   }
 
-  /// The time since the least responsive peer made progress on a request; nil if no request is open.
+  /// Returns how long the least responsive peer has made no progress on a request, in milliseconds; nil if no request
+  /// is open.
   private func waiting(_ process: Process) -> Int64? {
     let sessions = process.replicator.replica.sessions.values.filter { !$0.isClosing }
     let oldest = sessions.flatMap { session in
@@ -61,7 +63,7 @@ final class Watch {
     return oldest.map { process.world.now - $0 }
   }
 
-  /// Compares what the process believes with its store, and measures its memory.
+  /// Compares what a process believes with its store, and checks the size of its session state.
   private func compareBeliefs(_ device: Device, isWhole: Bool) throws {
     guard let process = device.process, !process.isEnded else { return }
     let replica = process.replicator.replica
@@ -87,7 +89,7 @@ final class Watch {
     try measure(device.name, process)
   }
 
-  /// Compares the session state of a process with the maximums of Protocol/limits.md.
+  /// Compares a process's session state with the maximums in Protocol/limits.md.
   private func measure(_ name: String, _ process: Process) throws {
     let sessions = process.replicator.replica.sessions.values
     try judge.measured(name, "the number of sessions", sessions.count, max: 64)
@@ -101,7 +103,7 @@ final class Watch {
     }
   }
 
-  /// Reports that a store has changed and may change again before the step is over.
+  /// Reports that a store has changed, and may change again before the step is over.
   func passed(_ device: Device) throws {
     guard device.isHonest else { return }
     try quietly(device) { try judge.passed(device.name) }
@@ -112,14 +114,14 @@ final class Watch {
     try quietly(device) { try judge.acknowledged(device.name, sets.map(\.bytes), wall: device.wall) }
   }
 
-  /// Reports that a device has applied an override, written as these sets.
+  /// Reports that a device has applied an override by writing these sets.
   func directed(_ device: Device, _ revert: Revert, _ sets: [ChangeSetID]) throws {
     let records = try judge.directed(device.name, told(revert), sets.map(\.bytes))
     device.world.tally.count("records judged after overrides", by: records ?? 0)
     if records == nil { device.world.tally.count("overrides behind own parked sets") }
   }
 
-  /// Reports that a device has waited long enough for what an override needs.
+  /// Reports that an override is still pending although everything that it needs should have arrived.
   func waits(_ device: Device, _ revert: Revert) throws {
     try stepped(device)
     try judge.waits(device.name, for: told(revert))
@@ -150,7 +152,7 @@ final class Watch {
 
   func preferred(_ device: Device) throws { judge.preferred(device.name, sync: device.preference) }
 
-  /// Suspends the faults of a disk while the judge reads it.
+  /// Suspends a disk's faults while the judge reads from the disk.
   private func quietly(_ device: Device, _ body: () throws -> Void) throws {
     let faults = device.disk.faults
     device.disk.faults = DiskFaults()
@@ -182,7 +184,7 @@ final class Watch {
     guard device.isHonest else { return }
     judge.hasRoom(device.name, device.process?.isDiskFull == false)
     let isOpen = peers.first.map { device.process?.openRecords.contains($0.key) == true } ?? false
-    // If two copies of a device are connected, it is unknown with which of them the device is in sync.
+    // If two copies of the peer are connected, it is unknown which of them the claim is about.
     let sessions = device.process?.replicator.replica.sessions.values.filter {
       $0.device == peers.first?.key && !$0.isClosing
     }
@@ -194,13 +196,13 @@ final class Watch {
     }
   }
 
-  /// Reports that all faults are over, so that these devices must have converged.
+  /// Reports that all faults are over and these devices must have converged.
   func healed(_ members: [Device], premium: [Device], excused: [Device]) throws {
     for device in members { judge.isNow(device.name, wall: device.wall) }
     try judge.healed(members.map(\.name), premium: premium.map(\.name), excused: excused.map(\.name))
   }
 
-  /// Throws unless `verify --deep` finds the store of a device correct.
+  /// Throws an error if `verify --deep` finds a difference in a device's store.
   func verified(_ device: Device) throws {
     guard device.isHonest, let process = device.process, !process.isEnded else { return }
     try quietly(device) {
@@ -209,12 +211,12 @@ final class Watch {
       let count = report.counts.values.reduce(0, +)
       throw Failure(
         .store,
-        "verify --deep found \(count) differences in the store of \(device.name): \(first.location), \(first.text)"
+        "verify --deep found \(count) differences in \(device.name)'s store; first: \(first.location), \(first.text)"
       )
     }
   }
 
-  /// Reports that a device has closed a session because its peer broke the rules.
+  /// Reports that a device has closed a session because its peer broke the protocol.
   func penalised(_ peer: Device, by device: Device, _ why: String) throws {
     try judge.closedAsMisbehaved(device.name, peer: peer.name, cause: why)
   }

@@ -8,7 +8,7 @@ import Wire
 
 /// Changes of authority: purchases, preferences, invitations and revocations.
 extension World {
-  /// Makes a user decide something about authority; false if nothing could be done.
+  /// Makes a user change something about authority; returns false if nothing could be done.
   func authority(_ fault: Fault) -> Bool {
     guard let device = random.pick(devices.filter { $0.process?.isServing == true }) else { return false }
     switch fault {
@@ -38,7 +38,7 @@ extension World {
     device.process?.handle([.statementsAdded([statement.bytes])])
   }
 
-  /// Issues an entitlement that begins or ends soon, or that is from an issuer unknown to the circle.
+  /// Issues an entitlement that begins or ends soon, or whose issuer the circle does not know.
   private func entitle(_ device: Device, _ fault: Fault) -> Bool {
     let begin = now + Moment(random.below(60_000)) - 50_000
     let end =
@@ -46,7 +46,7 @@ extension World {
     let key = fault == .strangerIssuer ? authority.stranger : nil
     let target = random.happens(perThousand: 700) ? random.pick(unpaid) ?? device : device
     let devices = random.happens(perThousand: 850) ? [target.key] : nil
-    // An unknown issuer may date its entitlement far ahead: it must not move the gate's time.
+    // An unknown issuer may date its entitlement far in the future, which must not move the gate's time.
     let isFarAhead = key != nil && random.happens(perThousand: 400)
     let issuedAt = isFarAhead ? now + 30 * 365 * 86_400_000 : min(begin, now)
     guard
@@ -58,7 +58,7 @@ extension World {
 
   private func invite(by device: Device) -> Bool {
     guard devices.count < 12, let process = device.process, process.isMember else { return false }
-    // Never reuse the keys of a guest: its certificate may have spread even though its issuer was killed while signing.
+    // Never reuse a guest's keys: its certificate may have spread even if the inviting device was killed while signing.
     guests += 1
     guard let keys = try? DeviceKeys("guest-\(guests)", seed: options.seed),
       let statement = try? authority.certificate(for: keys, by: device.keys.signing, at: device.wall)
@@ -74,7 +74,8 @@ extension World {
     return true
   }
 
-  /// Revokes another device; with `mutual` the two revoke each other, with `crossed` a third revokes the other issuer.
+  /// Revokes a random other device. With the fault `mutual`, that device also revokes this one; with `crossed`, a third
+  /// device revokes the other device too.
   private func revoke(by device: Device, _ fault: Fault) -> Bool {
     let others = devices.filter { $0.key != device.key && !$0.isGone }
     guard let other = random.pick(others), maySpare(other) else { return false }
@@ -87,8 +88,8 @@ extension World {
     return true
   }
 
-  /// In each of two separated parts of a circle a device revokes the same third one, keeping what that part has seen of
-  /// its logs.
+  /// In each of two separated parts of the circle, some member revokes the same device and keeps as much of that
+  /// device's logs as the member has seen.
   func passVerdicts(on device: Device, near: [Int]) {
     for isNear in [true, false] {
       let side = devices.filter { $0.key != device.key && near.contains($0.number) == isNear }
@@ -97,18 +98,18 @@ extension World {
     }
   }
 
-  /// Whether a device may be revoked: enough members must stay that convergence means something.
+  /// Whether a device may be revoked. Enough members must remain for convergence to mean something.
   func maySpare(_ device: Device) -> Bool {
     revocations < Self.revocationsMax
       && (isRevoked(device.key) || devices.count { $0.isHonest && !isRevoked($0.key) } > 2)
   }
 
-  /// The maximum number of revocations in a run. With more, an introduction could lack room to explain them, and only
-  /// a user could reconnect the members.
+  /// The maximum number of revocations in a run. An introduction might not have room for more, and then only a user
+  /// could reconnect the members.
   private static let revocationsMax = 4
 
-  /// Separates devices that know of a revocation from those that don't, so that sets arrive that depend on the revoked
-  /// device's; then a third device reverses the revocation.
+  /// Separates devices that know of a revocation from those that don't, so that sets that depend on the revoked
+  /// device's sets are written and arrive later. After that, a third device reverses the revocation.
   private func overturn(_ device: Device, _ other: Device) {
     let others = devices.filter { ![device.key, other.key].contains($0.key) }
     let near = others.filter { _ in random.happens(perThousand: 500) }.map(\.number)
@@ -129,7 +130,7 @@ extension World {
     later(wait, .end(.turnOfTide(device.number, other.number)))
   }
 
-  /// A third device reverses a revocation: with the root key it revokes the revoker and reinstates the revoked device.
+  /// Reverses a revocation: a third device uses the root key to revoke the revoker and reinstate the revoked device.
   func turnTide(_ device: Device, _ other: Device) {
     let able = devices.filter { ![device.key, other.key].contains($0.key) && $0.process?.isMember == true }
     guard let third = random.pick(able) else { return }
@@ -137,15 +138,15 @@ extension World {
     if revoke(device, by: third, reinstating: other.key) { tally.count("reinstated") }
   }
 
-  /// A duration short enough to begin and end while faults still occur.
+  /// Returns a duration that is short enough to begin and end while faults still occur.
   func someTime() -> Moment { 100 + options.faultsEvery * Moment(3 + random.below(8)) }
 
   private func revoke(_ other: Device, by device: Device, reinstating reinstated: DeviceKey? = nil) -> Bool {
     guard let process = device.process, process.isServing, process.isMember else { return false }
     let store = process.replicator.store
     let heads = Lane.allCases.flatMap { store.heads($0) }.filter { $0.log.device == other.key }
-    // Usually everything is kept that the issuer has seen; sometimes a log ends earlier or is not kept at all. Two
-    // revocations of one device seldom agree.
+    // A revocation usually keeps everything that its issuer has seen, but sometimes a log ends earlier or is not kept
+    // at all. A second revocation of a device is often severe, so that the two seldom agree.
     let isSevere = random.happens(perThousand: isRevoked(other.key) ? 700 : 300)
     let kept = Dictionary(grouping: heads, by: \.log).sorted { $0.key < $1.key }.compactMap { log, heads in
       let tips = isSevere ? heads.map { earlier($0, store) } : heads.map(\.id)
@@ -168,7 +169,7 @@ extension World {
     return true
   }
 
-  /// A random ancestor of a head in its log, or the head itself.
+  /// Returns a random ancestor of a head in the head's log, or the head itself.
   private func earlier(_ head: LogHead, _ store: Store) -> ChangeSetID {
     let sequence = 1 + UInt64(random.below(Int(clamping: head.sequence)))
     let want = Want(log: head.log, from: sequence, through: sequence, tip: head.id)
@@ -192,7 +193,7 @@ extension World {
     do {
       try process.replicator.restamp(ended, now: device.time)
       tally.count("restamped")
-      // If it was killed right after the transaction, its store can't be read until it restarts.
+      // If the process was killed right after the transaction, its store can't be read until the process restarts.
       if !process.isEnded { judged { try $0.wroteAgain(device) } }
     } catch {
       guard !process.isEnded, !(error is ReauthoringError) else { return false }

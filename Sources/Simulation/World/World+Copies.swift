@@ -1,14 +1,14 @@
 import Replication
 import VirtualDisk
 
-/// Copies of a device: with the same keys and the same store at the moment of copying.
+/// Copies of a device, which have the same keys and, at the moment of copying, the same store.
 extension World {
-  /// Copies the data directory of a device and starts it elsewhere, with the same keys.
+  /// Copies a device's data directory, including its keys, and starts the copy elsewhere; returns false if it can't.
   func clone(_ device: Device) -> Bool {
-    // An image of a whole machine includes the identity of the store's file: then both copies write the same log.
+    // An image of a whole machine includes the identity of the store's file, so both copies then write the same log.
     guard let twin = copy(device, isOfImage: random.happens(perThousand: 600)) else { return false }
     if random.happens(perThousand: 300) {
-      // The copy stays unused until everything is healed.
+      // The copy is not used until everything is healed.
       twin.isResting = true
     } else if random.happens(perThousand: 500) {
       _ = separate(device, twin)
@@ -18,14 +18,15 @@ extension World {
     return true
   }
 
-  /// Nil if there is a copy already, if the device is an adversary, or if there are too many devices.
+  /// Returns a copy of a device; nil if a copy already exists, the device is an adversary, or there are too many
+  /// devices.
   private func copy(_ device: Device, isOfImage: Bool) -> Device? {
     guard device.isHonest, devices.count(where: { $0.key == device.key && !$0.isGone }) < 2,
       devices.count < 12
     else { return nil }
     let twin = Device(
       device.keys, number: devices.count, world: self, isHonest: true,
-      // A copy without records sync receives no records, so it can't notice the other one by them.
+      // A copy that does not sync records receives none, so records can't reveal the other copy to it.
       preference: device.preference && random.happens(perThousand: 700))
     twin.twinNumber = devices.count
     twin.disk = device.disk.copy()
@@ -46,7 +47,8 @@ extension World {
     // At least one other device on each side, if there are two.
     let near = [device.number] + others.prefix(others.count < 2 ? 1 : 1 + random.below(others.count - 1))
     divide(time) { near.contains($0.number) }
-    // Break the first copy's links across the partition: while they seem alive, peers accept none of the other copy.
+    // Break the first copy's links across the partition. As long as those seem alive, peers accept no links from the
+    // other copy.
     for link in links.values.sorted(by: { $0.id < $1.id })
     where link.devices.contains(device.number)
       && !near.contains(where: { $0 != device.number && link.devices.contains($0) })
@@ -54,7 +56,7 @@ extension World {
       breakLink(link)
     }
     for part in 1...3 { later(time * Moment(part) / 4, .end(.words([device.number, twin.number]))) }
-    // Sometimes write so many sets that the search for the fork takes more than one round.
+    // Sometimes write so many sets that peers need more than one round to find where the log forked.
     if random.happens(perThousand: 400) {
       let words = random.logarithmic(20, 120)
       for part in 1...words {
@@ -66,16 +68,17 @@ extension World {
     }
     let start = random.wait(options.faultsEvery)
     later(start, .start(twin.number))
-    // Before any peer has announced what else exists of its log.
+    // Write before any peer has announced which other sets exist in the copy's log.
     later(start + 2 + Moment(random.below(40)), .end(.words([twin.number])))
     return (time, near)
   }
 
-  /// Each part of the circle revokes the copy that it knows, so that neither has seen the log that the other keeps.
+  /// Copies a device and makes each part of the circle revoke the copy that it knows, so that neither part has seen the
+  /// branch that the other keeps.
   func tear(_ device: Device) -> Bool {
     guard maySpare(device), let twin = copy(device, isOfImage: true) else { return false }
     twin.preference = device.preference
-    // With its clock ahead of the others, its sets are parked there.
+    // If the device's clock is ahead, other devices park its sets.
     if random.happens(perThousand: 300) {
       device.clock.offset += Self.driftMilliseconds + random.wait(10_000)
     }

@@ -7,7 +7,7 @@ import Wire
 
 /// The changes that users write: related records of every kind, with values of every type and some invalid ones.
 extension World {
-  /// The kinds that record numbers map to; kinds that belong together are more frequent.
+  /// The kinds to which record numbers map. Kinds that belong together appear more often.
   private static let kinds = [
     KindNumbers.trip, KindNumbers.lodging, KindNumbers.habit, KindNumbers.habitEntry, newerKind,
     KindNumbers.attachment, KindNumbers.transportation, KindNumbers.category, KindNumbers.trip,
@@ -40,7 +40,7 @@ extension World {
 
   func edit(_ device: Device) -> EntryDraft? {
     let key = recordKey()
-    // Commands edit only existing records; a program that embeds the node may edit others.
+    // Commands edit only existing records, but a program that embeds the node may also edit others.
     guard random.happens(perThousand: 100) || (try? device.process?.replicator.store.record(key)) != nil
     else {
       return insert()
@@ -54,7 +54,7 @@ extension World {
     return fields.isEmpty ? nil : EntryDraft(.put, key, fields)
   }
 
-  /// Sometimes a field beyond the first five, or one that only a newer version knows.
+  /// Sometimes returns a field beyond the first five, or one that only a newer version knows.
   private func anotherField(of kind: KindNumber, perThousand: Int) -> [(field: FieldNumber, value: Value)] {
     guard random.happens(perThousand: perThousand) else { return [] }
     let number = random.pick(Registry.kind(kind)?.fields.map(\.number).filter { $0 > 5 } ?? [])
@@ -79,14 +79,14 @@ extension World {
 
   // MARK: Values
 
-  /// A value of the field's type, rarely a malformed one.
+  /// Returns a value of the field's type or, rarely, a malformed one.
   private func typed(_ field: Int, of kind: KindNumber) -> Value {
     guard let type = Registry.kind(kind)?.field(FieldNumber(field))?.type else { return .text(word()) }
     let value = value(of: type)
     return random.happens(perThousand: 30) ? nearly(value) : value
   }
 
-  /// The value with its last part replaced by an invalid one, if it has several parts.
+  /// Returns the value with its last part replaced by an invalid one, if the value has parts.
   private func nearly(_ value: Value) -> Value {
     guard case .array(let parts) = value, !parts.isEmpty else { return value }
     let last: [Value] = [.integer(5), .text("eur"), .bytes([1, 2, 3]), .array([])]
@@ -128,7 +128,7 @@ extension World {
     }
   }
 
-  /// A value of any type, whatever the field's type is, as a program that embeds the node might write.
+  /// Returns a value of any type, regardless of the field's type, as a program that embeds the node might write.
   private func value() -> Value {
     switch random.below(10) {
     case 0: .null
@@ -142,7 +142,7 @@ extension World {
     }
   }
 
-  /// A float that is a whole number in about half of the cases, but must stay a float.
+  /// Returns a float that is a whole number in about half of the cases. It must nevertheless remain a float.
   private func half() -> Double { Double(random.below(9) - 4) / 2 }
 
   private func number() -> Int64 {
@@ -165,7 +165,7 @@ extension World {
     return .array([.integer(Int64(kind.rawValue)), id(of: kind)])
   }
 
-  /// The id of a record of the kind, which may not exist yet.
+  /// Returns the id of a record of the kind. The record may not exist yet.
   private func id(of kind: KindNumber) -> Value {
     let known = (0..<options.records).filter { Self.kinds[$0 % Self.kinds.count] == kind }
     let number = random.pick(known) ?? Self.kinds.firstIndex(of: kind) ?? 0
@@ -174,7 +174,7 @@ extension World {
 
   // MARK: The profile
 
-  /// Writes the profile. It merges as a whole, so fields that are left out become absent.
+  /// Writes the profile. A profile merges as a whole record, so fields that are left out become absent.
   func writeProfile(_ device: Device) {
     guard let process = device.process else { return }
     let key = FixedRecords.profile
@@ -195,8 +195,8 @@ extension World {
       leastClock: Clock(milliseconds: min(max(updated, 0), Limits.timeMillisecondsMax)))
   }
 
-  /// Imports a profile from a file, on one device or two. The file's modification time may be far from any clock, and
-  /// two files may have the same time, or differ only in their times.
+  /// Imports a profile from a file on one device, or from a file each on two devices. The modification time in a file
+  /// may be far from any clock. Two files may have the same time, or differ only in their times.
   func importProfile(_ device: Device) {
     let values = [Value.null, .text(""), .text("A"), .text("A"), .array([]), .bytes([])]
     let isCommon = random.happens(perThousand: 600)

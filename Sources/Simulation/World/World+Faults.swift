@@ -12,19 +12,19 @@ enum Ending {
   case disk(Int)
   case slowDisk(Int, Int)
   case pausedPeer(Int, DeviceKey)
-  /// Of several copies of a device, stop some and run others.
+  /// Some copies of a device stop, and others start.
   case turn(rests: [Int], runs: [Int], isLast: Bool)
   /// A user writes on these devices, which are copies of each other.
   case words([Int])
-  /// The same as one write in a series, without restarts in between.
+  /// A user writes on these devices as one write in a series, without restarts in between.
   case stream([Int])
   /// A user turns sync on again.
   case wish(Int)
-  /// A revocation is reversed: the first device, which revoked the second, is revoked itself.
+  /// A revocation is reversed: the first device, which revoked the second device, is itself revoked.
   case turnOfTide(Int, Int)
-  /// A device is revoked in both parts of a circle, independently.
+  /// A device is revoked independently in both parts of a circle.
   case verdicts(Int, near: [Int])
-  /// From now on a device is connected to the others through a single one.
+  /// From now on, a device is connected to the others only through one of them.
   case hearsay(Int)
   /// An adversary that delivers nothing announces sets of every log.
   case promises(Int)
@@ -34,7 +34,7 @@ enum Ending {
   case direct(Int)
   /// The inquiry that precedes an override is complete, or has timed out.
   case inquiry(Int, Int)
-  /// From now on devices are connected in a line, each to its neighbours only.
+  /// From now on, devices are connected in a line, each only to its neighbours.
   case line
 }
 
@@ -56,7 +56,7 @@ extension World {
     }
   }
 
-  /// False if there was nothing that the fault could affect.
+  /// Causes a fault; returns false if there was nothing that the fault could affect.
   private func cause(_ fault: Fault) -> Bool {
     switch fault {
     case .delay, .clog, .partition, .oneWay, .flap, .cut, .halfOpen, .narrow, .refused, .move, .address,
@@ -112,7 +112,7 @@ extension World {
     default:
       guard let device = random.pick(devices) else { return false }
       device.place += 1
-      // Moved to another network; or it stays and has an additional address.
+      // Either the device moves to another network, or it stays and gets an additional address.
       if fault == .move {
         device.oldestPlace = device.place
         for link in links.values.sorted(by: { $0.id < $1.id }) where link.devices.contains(device.number) {
@@ -146,8 +146,8 @@ extension World {
     divide(time, isOneWay: isOneWay) { _ in self.random.happens(perThousand: 500) }
   }
 
-  /// For a while connects a device to the others only through one whose records lane is closed, so that statements of
-  /// the circle arrive before the sets that they are about.
+  /// For a while, connects a device to the others only through one device whose records lane is closed, so that the
+  /// circle's statements arrive before the sets that they concern. Returns false if there is no such device.
   func hearsay(_ device: Device, _ time: Moment) -> Bool {
     let others = devices.filter { $0.key != device.key && $0.isHonest && $0.process != nil }
     let near = others.filter { other in
@@ -158,7 +158,7 @@ extension World {
       block(device, other, time)
       block(other, device, time)
       guard other.key == device.key else { continue }
-      // A copy of the device would replace its link.
+      // If a copy of the device were also connected, it would replace the device's link.
       block(herald, other, time)
       block(other, herald, time)
     }
@@ -180,7 +180,8 @@ extension World {
 
   // MARK: Processes
 
-  /// Does what an idle node does, and reserves a write-ahead log so small that it soon grows again.
+  /// Does the work of an idle node, and reserves a write-ahead log that is so small that the log soon has to grow
+  /// again. Returns false if the disk failed.
   private func rests(_ store: Store) -> Bool {
     do {
       try store.rest()
@@ -223,13 +224,14 @@ extension World {
     return true
   }
 
-  /// Sometimes plans a kill for the rare operation that follows; random kills would hardly ever hit it.
+  /// Sometimes plans a kill during the operation that follows. Such operations are so rare that random kills would
+  /// hardly ever hit them.
   func perhapsEndInside(_ device: Device, perThousand chance: Int = 300, after changes: Range<Int> = 1..<60) {
     guard !isHealing, options.faults[.killInside] != nil, random.happens(perThousand: chance) else { return }
     device.disk.faults.changesUntilStop = random.logarithmic(changes.lowerBound, changes.upperBound)
   }
 
-  /// Takes a backup of the disk, or restores the one taken before.
+  /// Takes a backup of a device's disk, or restores the backup taken before.
   private func restore(_ device: Device) -> Bool {
     if let backup = device.backup, random.happens(perThousand: 600) {
       stop(device, .killed, restartAfter: random.wait(1_000))
@@ -255,7 +257,8 @@ extension World {
     case .writeError: device.disk.faults.writeErrorsPerMillion = random.logarithmic(10, 20_000)
     case .syncError:
       device.disk.faults.syncErrorsPerMillion = random.logarithmic(100, 200_000)
-      // Directories are synced only at a start or for a new log, so random errors would hardly ever hit that.
+      // Directories are synced only at a start or for a new write-ahead log, so random errors would hardly ever hit
+      // these syncs.
       guard random.happens(perThousand: 300) else { break }
       device.disk.faults.failure = DiskFaults.Failure(
         .inputOutput, at: [.syncDirectory], after: 0, lasts: false)
@@ -271,7 +274,7 @@ extension World {
   func end(_ ending: Ending) {
     switch ending {
     case .weather(let latency, let jitter, let bytes, let refusals):
-      // The old values may stem from another fault that has ended since: don't bring them back after healing.
+      // The old values may come from another fault that has ended in the meantime, so don't restore them after healing.
       guard !isHealing else { return }
       (weather.latency, weather.jitter) = (latency, jitter)
       (weather.bytesPerMillisecond, weather.refusals) = (bytes, refusals)
@@ -314,7 +317,7 @@ extension World {
     case .skew: device.clock.offset = Moment(random.below(Int(2 * minutes))) - minutes
     case .drift: device.clock.change(at: now, drift: Moment(random.below(100_000)) - 50_000)
     case .jump where random.happens(perThousand: 500):
-      // About the tolerated drift, so that new sets are parked elsewhere for a short while.
+      // Set the clock ahead by about the tolerated drift, so that other devices park new sets for a short while.
       device.clock.offset = minutes + Moment(random.below(10_000)) - 2_000
     case .jump: device.clock.offset += Moment(random.below(7_200_000)) - 3_600_000
     case .farJump:
@@ -327,7 +330,7 @@ extension World {
 }
 
 extension Disk {
-  /// Clears all faults but a planned kill; existing damage stays.
+  /// Clears all faults except a planned kill. Existing damage remains.
   func clearFaults() {
     let stop = faults.changesUntilStop
     faults = DiskFaults()

@@ -5,9 +5,9 @@ import Storage
 import VirtualDisk
 import Wire
 
-/// The phase after the faults: everything works again, and all members must converge.
+/// The phase after the faults, in which everything works again and all members must converge.
 extension World {
-  /// Ends all faults; their effects remain.
+  /// Ends all faults. Their effects remain.
   func heal() {
     isHealing = true
     healedAt = now
@@ -26,7 +26,8 @@ extension World {
       let paused = device.pausedPeers.sorted()
       device.pausedPeers = []
       if device.hoards > 1_000 { later(5_000 + Moment(random.below(60_000)), .end(.promises(device.number))) }
-      // A copy that will be retired may stay without sync, and others may turn it on only later.
+      // Copies of devices keep their preference, because they will be retired. Some other devices turn sync on only
+      // later.
       if device.twinNumber == nil, device.preference || random.happens(perThousand: 600) {
         prefer(device, true)
       }
@@ -51,8 +52,8 @@ extension World {
     }
   }
 
-  /// Two copies of one device keep replacing each other's links. The user, who was warned, lets them run in turns,
-  /// writes on both, and then retires one.
+  /// Runs copies of a device in turns. If they ran at the same time, they would keep replacing each other's links. The
+  /// user, who was warned about the copy, writes on both copies and then retires one of them.
   private func takeTurns() {
     let twins = devices.filter { $0.twinNumber != nil && !$0.isGone }
     for twin in twins {
@@ -63,7 +64,7 @@ extension World {
         let (rests, runs) = turn % 2 == 1 ? (others, [twin.number]) : ([twin.number], others)
         let start = Moment(turn) * Self.turnMilliseconds
         later(start, .end(.turn(rests: rests, runs: runs, isLast: turn == Self.turns)))
-        // Before any peer has announced what else exists of its log, and after.
+        // Write before any peer has announced which other sets exist in the copy's log, and after that.
         for wait in [12 + random.below(30), random.below(110_000), 120_000 + random.below(110_000)] {
           later(start + Moment(wait), .end(.words(runs)))
         }
@@ -84,9 +85,10 @@ extension World {
     }
   }
 
-  /// Connects devices in a line. In a full mesh a link that has silently stopped delivering would go unnoticed.
+  /// Connects devices in a line. In a full mesh, a link that has silently stopped delivering would go unnoticed.
   ///
-  /// Only for circles whose members all stay. Records pass only through devices with premium, so those come first.
+  /// Does nothing unless all members stay until the end. Records pass only through devices with premium, so those
+  /// devices are next to each other.
   func standInLine() {
     let honest = devices.filter { $0.isHonest && !$0.isGone }
     guard revoked.isEmpty, honest.allSatisfy({ $0.twinNumber == nil && $0.process?.isServing == true })
@@ -95,7 +97,8 @@ extension World {
     guard gates.allSatisfy({ $0?.isOpen != true || ($0?.validUntil ?? 0) > Self.farFuture }) else { return }
     let premium = zip(honest, gates).filter { $1?.isOpen == true }.map(\.0).shuffled(using: &random)
     let free = zip(honest, gates).filter { $1?.isOpen != true }.map(\.0).shuffled(using: &random)
-    // A free device in the middle of an inquiry would turn sync on, but get no records from its free neighbours.
+    // When an inquiry of a free device ended, the device would turn sync on, but could get no records from its free
+    // neighbours.
     for device in free { device.process?.inquiry = nil }
     let line = (premium + free).map(\.number)
     for (place, one) in line.enumerated() {
@@ -110,7 +113,7 @@ extension World {
     tally.count("stood in line")
   }
 
-  /// Further ahead than any clock of a run.
+  /// A time later than any clock reaches in a run.
   private static let farFuture: Moment = start + 15 * 365 * 86_400_000
 
   /// A user writes on copies of a device, and may restart them afterwards.
@@ -135,7 +138,8 @@ extension World {
     try converge(within: Self.healingMilliseconds, "after all faults ended")
   }
 
-  /// Lets every member write once more, and checks that all others receive it. Finds sessions that only look alive.
+  /// Lets every member write once more, and checks that all others receive the write. This finds sessions that only
+  /// look alive.
   func lastWords() throws {
     weather.blocked = [:]
     endOverrides()
@@ -168,7 +172,7 @@ extension World {
         + differences.prefix(4).joined(separator: "; "))
   }
 
-  /// The state of a device, for debugging.
+  /// Describes the state of a device, for debugging.
   private func describe(_ device: Device) -> String {
     guard let process = device.process else {
       return "\(device.name): \(device.isGone ? "gone" : "not running")"
@@ -182,7 +186,8 @@ extension World {
       + describe(process.replicator.circle, of: device)
   }
 
-  /// The certificates and revocations that a device knows, and which of them it sends when it dials, for debugging.
+  /// Describes the certificates and revocations that a device knows, and which of them it sends when it dials, for
+  /// debugging.
   private func describe(_ circle: Circle, of device: Device) -> String {
     let shown = circle.dialledIntroduction(of: device.key, wallMilliseconds: device.wall)?.chain ?? []
     var lines: [String] = []
@@ -207,19 +212,20 @@ extension World {
       separator: "\n")
   }
 
-  /// Restamps where a clock ran ahead, as the user is told to do.
+  /// Restamps changes on each device whose clock ran ahead, as the user is told to do.
   private func cure() {
     for device in devices where device.isHonest { _ = restamp(device) }
   }
 
-  /// Generous: twenty rounds of comparing state take two minutes, and a dial may be delayed for up to five.
+  /// A generous limit: twenty rounds of comparing state take two minutes, and a dial may be delayed for up to five.
   private static let healingMilliseconds: Moment = 30 * 60_000
   private static let lastWordsMilliseconds: Moment = 8 * 60_000
   private static let healingEventsMax = 400_000
 
   // MARK: Differences between members
 
-  /// The running honest devices that must converge: members by all statements that the members together hold.
+  /// Returns the running honest devices that must converge: those that are members according to all statements that the
+  /// members hold together.
   func members() -> [Process] {
     let honest = devices.compactMap { $0.isHonest ? $0.process : nil }
     guard var circle = honest.first(where: \.isMember)?.replicator.circle else { return [] }
@@ -232,8 +238,8 @@ extension World {
     while let next = silent.firstIndex(where: { circle.evaluation.isMember($0.device.key) }) {
       circle.insert(silent.remove(at: next).replicator.circle.statements(notIn: []))
     }
-    // A device revoked by that union is ignored by all, so what only it holds must not count. Repeat without it until
-    // the set of members is stable.
+    // Everyone ignores a device that the union of these statements revokes, so statements that only that device holds
+    // must not count. Repeat without such devices until the set of members no longer changes.
     var found = honest.filter { circle.evaluation.isMember($0.device.key) }
     for _ in 0..<4 {
       guard var heard = found.first?.replicator.circle else { return found }
@@ -242,15 +248,15 @@ extension World {
       if next.map(\.device.number) == found.map(\.device.number) { return talking(found, among: honest) }
       found = next
     }
-    // Each group has revocations of the others that those never receive: a user has to decide which one continues.
+    // Each group of devices has revoked the others, which never receive those revocations. A user has to decide which
+    // group continues.
     return Array(found.prefix(1))
   }
 
-  /// The members that the first of them can reach, directly or through others.
+  /// Returns the members that the first member can reach, directly or through others.
   ///
-  /// A device never dials another that it believes to be revoked. Two devices may believe this of each other, each
-  /// because of a revoker that is revoked itself by a statement that only the other one has. They stay apart until a
-  /// user helps.
+  /// A device never dials a device that it believes to be revoked. Two devices may believe this of each other, if each
+  /// lacks a statement, held only by the other, that revokes the revoker. They then stay apart until a user helps.
   private func talking(_ members: [Process], among honest: [Process]) -> [Process] {
     var reached = Array(members.prefix(1))
     var next = 0
@@ -277,19 +283,20 @@ extension World {
     if let full = members.first(where: \.isDiskFull) {
       return ["\(full.device.name) has not checked for free space"]
     }
-    // Sets that became due when the clocks were corrected are folded by a timer within a minute.
+    // A timer folds sets that became due when the clocks were corrected, within a minute.
     if now < healedAt + 62_000, let late = members.first(where: { !$0.waitsByRight }) {
-      return ["\(late.device.name) has not folded what its clock allows"]
+      return ["\(late.device.name) has not folded all sets that its clock allows"]
     }
     var found: [String] = []
-    // Two copies of one device that run at once replace each other's links; they receive the rest from other members.
+    // Two copies of a device that run at the same time replace each other's links, but receive everything from other
+    // members.
     for process in members.dropFirst() { found += differences(members[0], process, .settings) }
     let premium = premium(members)
     for process in premium.dropFirst() { found += differences(premium[0], process, .records) }
     return found
   }
 
-  /// The members between which the records lane is open.
+  /// Returns the members between which the records lane is open.
   func premium(_ members: [Process]) -> [Process] {
     members.filter {
       $0.replicator.replica.ownGate(now: $0.device.wall).isOpen && !$0.keepsBack(.records)
@@ -300,11 +307,11 @@ extension World {
     let names = "\(one.device.name) and \(other.device.name)"
     let (first, second) = (one.replicator, other.replicator)
     if first.circle.ids != second.circle.ids { return ["\(names) hold different statements"] }
-    // A device that may begin no further log keeps its unsent sets to itself.
+    // A device that has used up its incarnations can't send its unsent sets.
     if lane == .settings, one.keepsBack(lane) || other.keepsBack(lane) { return [] }
     let (mine, theirs) = (first.store.heads(lane), second.store.heads(lane))
     if mine != theirs {
-      // What a device folded while its clock was years ahead stays folded; on other devices it is still parked.
+      // Sets that a device folded while its clock was years ahead stay folded. Other devices still have them parked.
       if mine.map(\.tip) == theirs.map(\.tip), one.waitsByRight, other.waitsByRight { return [] }
       return ["\(names) have different heads of \(lane): \(Self.first(mine, theirs))"]
     }
@@ -325,7 +332,7 @@ extension World {
 }
 
 extension LogHead {
-  /// The head without its folded sequence, for comparing the ends of logs.
+  /// The head with its folded sequence set to 0, for comparing only the ends of logs.
   fileprivate var tip: LogHead { LogHead(log: log, sequence: sequence, id: id, foldedSequence: 0) }
 }
 
@@ -336,7 +343,7 @@ extension Process {
     return ((try? replicator.store.nextParkedClock) ?? nil).map { $0 > due } ?? true
   }
 
-  /// Whether own sets stay unsent because this device may begin no further log.
+  /// Whether the device's own sets stay unsent because it has used up its incarnations.
   func keepsBack(_ lane: Lane) -> Bool {
     replicator.isSpent && !replicator.unsent.unsent(lane, in: replicator.store).isEmpty
   }

@@ -9,13 +9,13 @@ import Wire
 struct Weather {
   /// The minimum travel time of a message, in milliseconds.
   var latency: Moment = 5
-  /// The range of random travel time on top, in milliseconds.
+  /// The maximum random travel time in addition to the latency, in milliseconds; a few messages take longer.
   var jitter: Moment = 5
   /// The bandwidth of a link.
   var bytesPerMillisecond = 10_000
-  /// Directions that are blocked, and until when.
+  /// The directions that are blocked, and the time until which each is blocked.
   var blocked: [Path: Moment] = [:]
-  /// The share of dials, per thousand, that are refused although the device listens.
+  /// The share of dials, per thousand, that are refused although the device is listening.
   var refusals = 0
 
   struct Path: Hashable {
@@ -39,13 +39,13 @@ extension World {
     var time = weather.latency
     if weather.jitter > 0 {
       time += Moment(random.below(Int(weather.jitter) + 1))
-      // A few take much longer, as if packets were lost and retransmitted.
+      // A few messages take much longer, as if packets were lost and retransmitted.
       if random.happens(perThousand: 20) { time += weather.jitter * Moment(random.below(20)) }
     }
     return time
   }
 
-  /// A dial has been answered, or has failed.
+  /// Completes a dial: connects the two devices, or reports to the dialling device why the dial failed.
   func dialled(_ address: String, _ number: Int, _ generation: Int) {
     let dialler = devices[number]
     guard dialler.generation == generation, let process = dialler.process else { return }
@@ -123,7 +123,7 @@ extension World {
     else { return }
     let (from, to) = (link.devices[1 - end], link.devices[end])
     if let until = weather.blockedUntil(from, to, at: now) {
-      // It is retransmitted until it gets through or one end gives up.
+      // The message is retransmitted until it gets through or one end gives up.
       tally.count("held back")
       return later(until - now + 1, .arrive(id, end))
     }
@@ -168,7 +168,7 @@ extension World {
 
   // MARK: Ends
 
-  /// Closes a device's end after everything queued has been sent.
+  /// Closes a device's end of a link, after everything already queued has been sent.
   func hangUp(_ id: LinkID, _ device: Device) {
     guard let link = links[id], let end = link.devices.firstIndex(of: device.number) else { return }
     closeEnd(link, end, hangsUp: true)
@@ -183,7 +183,7 @@ extension World {
     forget(link)
   }
 
-  /// Cuts a link: both ends notice, and everything in flight is lost.
+  /// Cuts a link. Both ends notice, and everything in flight is lost.
   func breakLink(_ link: Link) {
     tally.count("cut")
     for end in [0, 1] where link.isOpen[end] {
@@ -197,8 +197,8 @@ extension World {
     if !link.isOpen[0], !link.isOpen[1] { links[link.id] = nil }
   }
 
-  /// Drops the links of a process that ended. Its machine closes them; with `isSilent` the machine is off too, and the
-  /// other ends have to time out.
+  /// Drops the links of a process that has ended. Normally the process's machine closes them. With `isSilent`, the
+  /// machine is off too, so the other ends have to time out.
   func abandonLinks(of process: Process, isSilent: Bool) {
     for (id, end) in process.links.mapValues(\.end).sorted(by: { $0.key < $1.key }) {
       guard let link = links[id] else { continue }
@@ -208,7 +208,7 @@ extension World {
     }
   }
 
-  /// Simulates the pings of both ends: an end that has heard nothing for too long closes the link.
+  /// Simulates the pings of both ends: an end that has received nothing for too long closes the link.
   func look(_ id: LinkID) {
     guard let link = links[id] else { return }
     for end in [0, 1] {

@@ -6,15 +6,16 @@ import Storage
 import VirtualDisk
 import Wire
 
-/// An override that a user has confirmed, with what the simulator needs to judge it.
+/// An override that a user has confirmed, with the facts that the simulator needs to judge it.
 struct ConfirmedOverride {
   let request: OverrideRequest
-  /// Whether it uses heads told by an adversary.
+  /// Whether the override uses heads received from an adversary.
   let isOfLiar: Bool
   let begun: Moment
-  /// Whether its change sets are already in the store.
+  /// Whether the override's change sets are already in the store.
   var isWritten = false
-  /// Whether its change sets are not folded, because they depend on parked ones, so that the judge can't check it yet.
+  /// Whether the override's change sets are stored but not folded, because they depend on parked sets. If so, the judge
+  /// can't check the override yet.
   var isHidden = false
 }
 
@@ -22,19 +23,20 @@ struct ConfirmedOverride {
 struct Inquiry {
   let verb: String
   let scope: Revert.Scope
-  /// The heads of this device when it began to ask.
+  /// The heads of the asking device when it began to ask.
   let own: [LogHead]
   var theirs: [LogHead] = []
   var waitsFor: Set<LinkID>
   var hasAnswer = false
   var isOfLiar = false
-  /// The device that is cut off as soon as it has answered; nil for none.
+  /// The number of the device that is cut off as soon as it has answered; nil for none.
   let leaves: Int?
 }
 
-/// Overrides: users decide whose records are right.
+/// Overrides, with which users decide whose records are right.
 extension World {
-  /// Begins an override on some device, now or after the device was used without sync for a while.
+  /// Begins an override on some device, either now or after the device has been used without sync for a while. Returns
+  /// false if no device can begin one.
   func direct() -> Bool {
     let able = devices.filter { $0.isHonest && $0.process.map(mayDirect) == true }
     guard let device = random.pick(able), let process = device.process else { return false }
@@ -42,7 +44,8 @@ extension World {
       giveUp(process)
       return true
     }
-    // An override needs differences, and a peer to ask: so turn sync off on one device at a time.
+    // An override needs differences, which arise without sync, and a peer to ask. So turn sync off on only one device
+    // at a time.
     guard random.happens(perThousand: 600), device.preference, now >= aloneUntil else {
       return direct(at: device)
     }
@@ -55,7 +58,8 @@ extension World {
     return true
   }
 
-  /// Asks one peer for its heads, to mirror it; or all peers, to assert this device's records.
+  /// Asks one peer for its heads, in order to mirror that peer, or asks all peers, in order to assert this device's
+  /// records.
   ///
   /// - Returns: whether any peer was asked.
   @discardableResult
@@ -66,7 +70,7 @@ extension World {
     let isMirror = random.happens(perThousand: 600)
     let peer = peer(of: process, link)
     let leaves = isMirror && peer?.isHonest == true && random.happens(perThousand: 400)
-    // More than is pushed, so that this device learns the heads before the sets arrive.
+    // Write more than is pushed, so that this device learns the heads before the sets arrive.
     if leaves, let peer { writeMuch(peer) }
     guard !process.isEnded, process.links[link] != nil else { return false }
     process.inquiry = Inquiry(
@@ -85,7 +89,7 @@ extension World {
       && process.inquiry == nil && process.replicator.replica.ownGate(now: process.device.wall).isPremium
   }
 
-  /// The links to peers whose records lane is open and that have no unanswered question.
+  /// Returns the links to peers that have announced an open records lane and have no unanswered question.
   private func reachable(_ process: Process) -> [LinkID] {
     let sessions = process.replicator.replica.sessions.values.filter {
       $0.device != nil && !$0.isClosing && $0.theirs?.records.isOpen == true
@@ -95,7 +99,7 @@ extension World {
     }
   }
 
-  /// A random link, with a preference for peers that lie.
+  /// Returns a random link, with a preference for peers that lie.
   private func preferred(_ links: [LinkID], _ process: Process) -> LinkID? {
     let liars = links.filter { peer(of: process, $0).map { $0.lies > 0 } ?? false }
     return random.happens(perThousand: 400) ? random.pick(liars) ?? random.pick(links) : random.pick(links)
@@ -131,13 +135,13 @@ extension World {
     later(0, .end(.inquiry(process.device.number, process.device.generation)))
   }
 
-  /// Begins the override when all peers have answered, or the rest have timed out.
+  /// Begins the override once all peers have answered or timed out.
   func endInquiry(_ process: Process) {
     guard let inquiry = process.inquiry else { return }
     process.inquiry = nil
     guard inquiry.hasAnswer, mayDirect(process) else { return tally.count("overrides without an answer") }
     let isMirror = inquiry.verb == "mirror"
-    // "Overrides", step 2: the heads of peers count without this device's own log.
+    // "Overrides", step 2: peers' heads of this device's own log don't count.
     let own = LogKey(
       device: process.device.key, incarnation: process.replicator.incarnation, lane: .records)
     let others = isMirror ? inquiry.theirs : inquiry.theirs.filter { $0.log != own }
@@ -150,7 +154,7 @@ extension World {
     begin(ConfirmedOverride(request: request, isOfLiar: inquiry.isOfLiar, begun: now), process)
   }
 
-  /// Cuts off the peer that has just answered, for a while; it may be revoked meanwhile.
+  /// Cuts off the peer that has just answered for a while. The peer may be revoked during that time.
   private func leave(_ peer: Device, asTo device: Device) {
     guard !isHealing else { return }
     let time = someTime()
@@ -182,7 +186,7 @@ extension World {
     if !process.isEnded { process.replicator.finishOverride(now: process.device.time) }
   }
 
-  /// The heads in short form, for debugging.
+  /// Describes heads in a short form, for debugging.
   private func shown(_ heads: [LogHead]) -> String {
     heads.map {
       let log = "\(name(of: $0.log.device))/\($0.log.incarnation.description.prefix(4))"
@@ -212,7 +216,7 @@ extension World {
       overrides[request.operation]?.isWritten = isWritten
       overrides[request.operation]?.isHidden = try isWritten && store.operation(key) == nil
     } catch {
-      // The disk can't be read now, so it can't be judged.
+      // The disk can't be read now, so the override can't be judged.
       overrides[request.operation]?.isHidden = true
     }
   }
@@ -222,7 +226,7 @@ extension World {
     guard let confirmed = overrides[request.operation] else { return }
     if !sets.isEmpty { judged { try $0.acknowledged(device, sets) } }
     if !confirmed.isHidden { judged { try $0.directed(device, request.revert, sets) } }
-    // A kill between writing the sets and recording that they are written.
+    // Perhaps kill the process after it has written the sets but before it has recorded that they are written.
     perhapsEndInside(device, perThousand: 200, after: 1..<6)
     log?("  \(device.name) finished its \(request.verb) in \(sets.count) sets")
     tally.count(sets.isEmpty ? "overrides without a difference" : "overrides written")
@@ -258,7 +262,8 @@ extension World {
     }
   }
 
-  /// Cancels all pending overrides after healing: everything that exists has arrived, so they wait for unknown sets.
+  /// Cancels all pending overrides after healing. Everything that exists has arrived by then, so an override that is
+  /// still pending must be waiting for sets that nobody has.
   func endOverrides() {
     for device in devices where device.isHonest && !device.isGone {
       guard let process = device.process, let request = process.replicator.override.pending else { continue }

@@ -6,18 +6,18 @@ import Storage
 import VirtualDisk
 import Wire
 
-/// Actions of users on their devices. They write to few records, so that their writes conflict.
+/// The actions of users on their devices. Users write to only a few records, so that their writes conflict.
 extension World {
   func letPeopleAct() {
     later(random.wait(options.peopleEvery), .people)
     let able = devices.filter { $0.process?.isServing == true }
     guard let device = random.pick(able) else { return }
-    // Users sometimes try to write to a full disk too, and are refused.
+    // Users sometimes try to write even if the disk is full, and are refused.
     guard device.process?.isDiskFull == false || random.happens(perThousand: 200) else { return }
     act(at: device)
   }
 
-  /// Retries a refused action when a disk has room again, before anything else arrives.
+  /// Sometimes makes a user act as soon as a disk has room again, before anything else arrives.
   func tryAgain(_ device: Device) {
     if !isHealing, random.happens(perThousand: 500) { act(at: device) }
   }
@@ -43,7 +43,7 @@ extension World {
     }
   }
 
-  /// Writes more than is pushed to peers: they learn of the heads and request the sets.
+  /// Writes more than is pushed to peers, so that they learn the heads first and then request the sets.
   func writeMuch(_ device: Device) {
     let drafts = (0..<5).map { number in
       EntryDraft(
@@ -57,7 +57,7 @@ extension World {
     write(device, "last", [insert()] + (alsoSettings ? [setting()] : []))
   }
 
-  /// Asks peers what they hold, as commands do that compare two stores or preview sync.
+  /// Asks peers what they hold, as do the commands that compare two stores or preview sync.
   private func ask(_ device: Device) {
     guard let process = device.process else { return }
     let lane: Lane = random.happens(perThousand: 700) ? .records : .settings
@@ -79,7 +79,7 @@ extension World {
     }
   }
 
-  /// Writes an undo of a recent operation, which may not have arrived here.
+  /// Writes an undo of a recent operation, which may not have arrived on this device yet.
   private func undo(_ device: Device) {
     guard let target = random.pick(operations.suffix(20)) else { return }
     write(device, "undo", [edit(device)].compactMap { $0 }, target: target)
@@ -102,7 +102,7 @@ extension World {
     target: OperationID? = nil
   ) {
     guard let process = device.process, !process.isEnded, !drafts.isEmpty, !process.replicator.isSpent,
-      // As in the node, a revoked device writes nothing more.
+      // As in the node, a revoked device can no longer write.
       process.isMember
     else { return }
     if process.isDiskFull { process.lookAtDisk() }

@@ -8,11 +8,11 @@ import Wire
 
 /// The ways in which a process ends.
 enum Death {
-  /// The machine keeps running: everything written is there, and the system closes the links.
+  /// The machine keeps running, so nothing written is lost, and the operating system closes the links.
   case killed
-  /// The machine is off: what was not synced may be lost, and peers are not told.
+  /// The machine goes off, so unsynced data may be lost, and peers don't notice.
   case powerLoss
-  /// A clean shutdown: it closes its store, which removes the write-ahead log.
+  /// A clean shutdown: the process closes its store, which removes the write-ahead log.
   case stopped
 }
 
@@ -25,7 +25,7 @@ extension World {
       device.isUpgraded = true
       tally.count("upgraded")
     }
-    // Rebuilding the tables takes some hundred writes, and filling them as many again.
+    // Rebuilding the tables takes a few hundred writes, and so does filling them.
     let (chance, changes) = device.isUpgraded ? (700, 40..<400) : (150, 1..<60)
     perhapsEndInside(device, perThousand: chance, after: changes)
     do {
@@ -36,7 +36,7 @@ extension World {
       judged { try $0.started(process) }
       process.serve()
     } catch {
-      // Acceptable if the disk failed or the process was killed during recovery.
+      // A failed start is acceptable if the disk failed or the process was killed during recovery.
       guard device.disk.hasStopped || device.disk.isFaulty else {
         return fail(.start, "\(device.name) can't open its store on a healthy disk: \(error)")
       }
@@ -79,7 +79,7 @@ extension World {
     device.generation += 1
     if death == .powerLoss {
       device.disk.powerLoss(&random)
-      // Whatever the power loss left is durable.
+      // All data that is left after a power loss is durable.
       device.isSuspect = false
     } else {
       device.disk.restart()
@@ -105,9 +105,9 @@ extension World {
     case .inSync(let peer):
       judged { try $0.claimedInSync(device, with: devices.filter { $0.key == peer }) }
     case .digestMismatch(let peer, let lane) where device.isHonest && isHonest(peer):
-      fail(.digest, "\(device.name) found another digest of \(lane) at \(name(of: peer)), for the same sets")
+      fail(.digest, "\(device.name) and \(name(of: peer)) have equal sets of \(lane) but different digests")
     case .membershipChanged where hasJustForked(device):
-      // A user writes at the very moment at which the fork becomes known.
+      // Let a user write at the very moment at which the fork becomes known.
       if device.isHonest { tally.count("learned of its own fork") }
       later(Moment(random.below(4)), .end(.words([device.number])))
     default: break
@@ -115,7 +115,7 @@ extension World {
     log?("  \(device.name): \(event)")
   }
 
-  /// Whether a fork of the log that a device writes is proved.
+  /// Whether a device has a proof that the log that it is writing has forked.
   private func hasJustForked(_ device: Device) -> Bool {
     guard let replicator = device.process?.replicator else { return false }
     return replicator.circle.evaluation.forkProofs.contains {
@@ -169,7 +169,7 @@ extension World {
 }
 
 extension Disk {
-  /// Whether operations on it can fail now.
+  /// Whether operations on this disk can fail now.
   var isFaulty: Bool {
     faults.failure != nil || faults.capacity != nil || faults.readErrorsPerMillion > 0
       || faults.writeErrorsPerMillion > 0 || faults.syncErrorsPerMillion > 0

@@ -15,7 +15,8 @@ import Wire
 // shell around the engine (`Process`, in place of the node).
 //
 // Everything that happens is an event in one queue, ordered by time. `step()` takes the earliest event, moves the clock
-// to it and handles it, which draws from the one random generator and adds later events:
+// to the event's time and handles the event. Handling an event draws from the only random generator and adds later
+// events:
 //
 //   Options(seed: 7) ──▶ World ──▶ queue:  +120 .turn(bob)   +124 .arrive(link 3)   +130 .fault   +141 .people
 //                                             │ step()
@@ -26,21 +27,24 @@ import Wire
 //        │                                                      │
 //        └───────────▶ Watch ──▶ Judge: reads the store after each step and write; throws at the first violation
 //
-// A run (Run.swift) has three phases: faults for `events` events (longer if fewer than 30 faults occurred), then
-// `heal()` and `converge()`: without faults all members must reach the same statements, heads and digests within half
-// an hour of virtual time, then `lastWords()`: each member writes once more, and all must receive it within 8 minutes.
+// A run (Run.swift) has three phases:
+//   1. Faults occur for `events` events, or longer if fewer than 30 faults have occurred by then.
+//   2. `heal()` and `converge()`: without faults, all members must reach the same statements, heads and digests within
+//      half an hour of virtual time.
+//   3. `lastWords()`: each member writes once more, and all others must receive the write within 8 minutes.
 //
-// A `Device` has a disk that outlives its processes. Killing one cuts it off from the disk; the next start opens a new
-// store on the same disk. `generation` changes with each start and end, so events meant for a dead process are ignored.
+// A `Device` has a disk that outlives its processes. Killing a process cuts the process off from the disk, and the next
+// start opens a new store on the same disk. `generation` changes with each start and end of a process, so that events
+// meant for a dead process are ignored.
 //
-// Nothing here may depend on real time, threads or the order of a `Set` or `Dictionary`: collections are sorted before
-// drawing from them. Otherwise a seed would not reproduce its failure. `trace` hashes all events and messages, and
-// `simulator --twice` compares it. A failure prints its options as one line, which `simulator --run` replays and
-// Shrinker.swift makes smaller.
+// Nothing here may depend on real time, threads or the order of a `Set` or `Dictionary`, because a seed would then not
+// reproduce its failure. Collections are therefore sorted before anything is drawn from them. `trace` is a hash of all
+// events and messages, which `simulator --twice` compares between two runs. For a failure, the simulator prints the
+// options as one line, which `simulator --run` replays, and then searches for a smaller run (Shrinker.swift).
 
-/// Devices of one circle under one virtual clock, with faults between and around them.
+/// The devices of one circle under one virtual clock, with faults in their network, disks, clocks and processes.
 ///
-/// It runs on one thread from one seed: the same options give the same run, event by event.
+/// A world runs on one thread from one seed, so the same options give the same run, event by event.
 package final class World {
   package let options: Options
   package internal(set) var now: Moment = World.start
@@ -57,27 +61,27 @@ package final class World {
   var links: [LinkID: Link] = [:]
   var linkCount: UInt64 = 0
   var weather = Weather()
-  /// The initial statements of each store.
+  /// The statements with which each store begins.
   var firstStatements: [Membership.Statement] = []
   /// The number of faults so far.
   var faults = 0
   /// Whether the phase of faults is over.
   var isHealing = false
-  /// The moment at which copies of one device have finished running in turns; nil without copies.
+  /// The moment at which all copies of devices will have finished running in turns; nil if there are no copies.
   var turnsEnd: Moment?
   /// The moment at which all faults ended and all clocks were corrected.
   var healedAt: Moment = 0
-  /// The operations that users have written, or tried to.
+  /// The operations that users have written or tried to write.
   var operations: [OperationID] = []
   /// The overrides that users have confirmed.
   var overrides: [OperationID: ConfirmedOverride] = [:]
-  /// The moment until which some device stays without sync before its override begins.
+  /// The moment until which some device stays without sync, after which its override begins.
   var aloneUntil: Moment = 0
   /// The number of invitations, used to name guests.
   var guests = 0
-  /// The number of revocations that were signed or are reserved.
+  /// The number of revocations that were signed or are reserved for later.
   var revocations = 0
-  /// The devices that any other has revoked, whether or not the revocation counts.
+  /// The devices that any device has revoked, whether or not the revocation counts.
   var revoked: Set<DeviceKey> = []
   /// Receives a line for each event, for debugging.
   package var log: ((String) -> Void)?
@@ -109,7 +113,7 @@ package final class World {
     authority = try Authority(founder: keys[0], seed: options.seed, at: Self.start)
     firstStatements = [authority.genesis]
     for (number, guest) in keys.enumerated().dropFirst() {
-      // Some are certified with the root key, some by a device that was certified before.
+      // Some devices are certified with the root key, others by a device that was certified before them.
       let issuer = random.happens(perThousand: 400) ? keys[random.below(number)].signing : nil
       firstStatements.append(try authority.certificate(for: guest, by: issuer, at: Self.start))
     }
@@ -133,7 +137,8 @@ package final class World {
     return number < names.count ? names[number] : "device-\(number)"
   }
 
-  /// Issues entitlements to paying devices: one each or one for all, unlimited or limited in time, at random.
+  /// Issues entitlements to the paying devices. At random, there is one for each device or one for all, and their time
+  /// is limited or unlimited.
   private func entitle(_ keys: [DeviceKeys]) throws {
     let isForAll = options.free == 0 && random.happens(perThousand: 400)
     let paying = keys.enumerated().filter { number, _ in
@@ -151,7 +156,7 @@ package final class World {
     }
   }
 
-  /// Devices without an initial entitlement.
+  /// The devices without an initial entitlement.
   var unpaid: [Device] {
     devices.filter { device in
       !firstStatements.contains {
@@ -164,7 +169,7 @@ package final class World {
     }
   }
 
-  /// Gives each device some addresses; it learns the others from statements.
+  /// Gives each device the addresses of some others. It learns the remaining addresses from statements.
   private func meet() {
     for device in devices {
       let others = devices.filter { $0 !== device }.map(\.address)
@@ -182,7 +187,8 @@ package final class World {
 
   func random16() -> Bytes16 { Bytes16(random.next(), random.next()) }
 
-  /// Whether the phase of faults goes on: for `events` events, or up to four times as many while faults are too few.
+  /// Whether the phase of faults continues. It lasts for `events` events, or for up to four times as many as long as
+  /// too few faults have occurred.
   var isStormy: Bool {
     if events < options.events { return true }
     return !options.faults.isEmpty && faults < Self.faultsLeast && events < 4 * options.events
@@ -194,7 +200,7 @@ package final class World {
 
   func later(_ milliseconds: Moment, _ event: Event) { queue.add(event, at: now + milliseconds) }
 
-  /// Handles the next event; false if there is none.
+  /// Handles the next event; returns false if there is none.
   package func step() throws -> Bool {
     guard let (at, event) = queue.take() else { return false }
     now = max(now, at)
@@ -207,7 +213,7 @@ package final class World {
     return true
   }
 
-  /// Runs a check and keeps its first objection, with which the run ends after the event.
+  /// Runs a check. If this is the first one to throw an error, the run ends with that error after the current event.
   func judged(_ body: (Watch) throws -> Void) {
     do { try body(watch) } catch { watch.object(error) }
   }
@@ -229,9 +235,9 @@ package final class World {
     return all
   }
 
-  /// Checks what must hold at the end.
+  /// Checks everything that must hold at the end of a run.
   func judgeAll() throws {
-    // An action of a user between two events may have failed.
+    // A check of a user's action between two events may have failed.
     if let objection = watch.objection { throw objection }
     let members = members()
     try watch.healed(
@@ -271,7 +277,7 @@ package final class World {
     return device.generation == generation ? device.process : nil
   }
 
-  /// Adds a message to `trace`: its size and last 48 bytes.
+  /// Adds a message's size and last 48 bytes to `trace`.
   func note(bytes: [UInt8]) {
     mix(UInt64(bytes.count))
     for byte in bytes.suffix(48) { mix(UInt64(byte)) }

@@ -6,14 +6,14 @@ import Wire
 
 /// The JSON form of answers: times as RFC 3339 in UTC, absent values as `null`.
 package enum AnswerCoding {
-  /// The form on the control socket: the commands of steps stay values.
+  /// Encodes a value for the control socket, where the commands in steps stay separate values.
   package static func encode(_ value: some Encodable) throws -> JSON {
     try encode(value, [.keepsSteps: true])
   }
 
-  /// The form that programs read.
+  /// Encodes a value as the JSON document that `--json` prints.
   ///
-  /// - Parameter home: what suggested commands name with `--home`; nil to leave that out.
+  /// - Parameter home: the value of `--home` in suggested commands; nil to leave `--home` out.
   package static func document(_ value: some Encodable, home: String? = nil) throws -> JSON {
     try encode(value, home.map { [.home: $0] } ?? [:])
   }

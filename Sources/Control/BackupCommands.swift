@@ -14,7 +14,7 @@ package struct WriteBackup: NodeCommand, ConfirmableCommand {
     ) { call.tell(.progress($0, file: $1)) }
   }
 
-  /// Does not refuse a suspect store, for which a backup is most needed.
+  /// Accepts a suspect store too, because a backup is needed most for such a store.
   package func performWithoutNode(
     _ home: Home, _ tell: @escaping @Sendable (CommandEvent) -> Void
   ) async throws -> Backup {

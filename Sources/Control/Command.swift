@@ -1,11 +1,11 @@
-// The way of a command: the terminal makes one from the command line. The client sends it to the running node through
-// the control socket, or opens the home itself if no node runs. The node performs it, and the answer goes back the same
-// way. Arguments and answers are typed values from one end to the other; JSON is only their form on the socket and with
-// `--json`.
+// How a command travels: the terminal makes a command from the command line. The client sends the command to the
+// running node through the control socket, or opens the home itself if no node is running. The node performs the
+// command, and the answer goes back the same way. Arguments and answers are typed values from one end to the other;
+// they become JSON only on the socket and with `--json`.
 
 package import Waymark
 
-/// A request by name, with arguments. Its answer is one value.
+/// A named request with arguments, which is answered by a single value.
 ///
 /// Each command is in one place: its arguments, its answer and what it does in a file of this module; its syntax, help
 /// and output in the file of the same name of the command line.
@@ -14,7 +14,8 @@ package protocol Command: Codable, Sendable {
 
   /// The words of the command, joined with dots: `peers.ping`.
   static var name: String { get }
-  /// The name in requests and in the schema of its document, `waymark.NAME/1`; `name` unless several share a type.
+  /// The name in requests and in the schema of the JSON document, `waymark.NAME/1`. Differs from `name` only if several
+  /// commands share a type.
   var documentName: String { get }
   /// Whether the command changes nothing, so that it can be repeated.
   var isReadOnly: Bool { get }
@@ -53,7 +54,7 @@ extension NodeCommand {
   }
 }
 
-/// A command that waits only for the store, so it is answered on the thread of the client.
+/// A command that waits for nothing but the store, so it can be answered on the client's own thread.
 package protocol PromptCommand: NodeCommand {
   func perform(on node: isolated Node) throws -> Answer
 }

@@ -6,7 +6,7 @@ enum Commands {
   static let named: [String: any NodeCommand.Type] = Dictionary(
     uniqueKeysWithValues: all.flatMap { type in names(of: type).map { ($0, type) } })
 
-  /// A command that all kinds share has a name for each.
+  /// Returns the names of a command; a command that all kinds share has one name for each kind.
   private static func names(of type: any NodeCommand.Type) -> [String] {
     guard let type = type as? any KindCommand.Type else { return [type.name] }
     return Registry.listed.map { "\($0.name).\(type.action)" }
@@ -29,7 +29,7 @@ enum Commands {
   ]
 }
 
-/// `ping`: whether the node accepts work. Every conversation on the control socket begins with it.
+/// `ping`: checks whether the node accepts work. Every conversation on the control socket begins with a `ping`.
 package struct Ping: PromptCommand {
   package static let name = "ping"
   package var isReadOnly: Bool { true }

@@ -66,7 +66,7 @@ package struct ResolveConflicts: PromptCommand {
     }
     guard take == "winner", id == nil else {
       throw WaymarkError.usage(
-        "`--all` can only keep what shows: use `--all --take winner`, without an id.",
+        "`--all` can only keep the displayed values: use `--all --take winner`, without an id.",
         next: .waymark("conflicts resolve --all --take winner"))
     }
     return try node.resolveAllTakingWinners()

@@ -3,7 +3,8 @@ import JSONDocument
 package import Waymark
 import Wire
 
-/// Performs a command on the node of a home: through its socket if it runs, else by opening the home.
+/// Performs a command on the node of a home: through the control socket if the node is running, else by opening the
+/// home.
 package enum ControlClient {
   /// Performs a command and returns its answer.
   ///
@@ -31,7 +32,7 @@ package enum ControlClient {
     }
   }
 
-  /// Opens the node of a home in order to serve, once other commands that are using the store have ended.
+  /// Waits until other commands that are using the store have ended, then opens the node of a home for serving.
   package static func openPatiently(_ home: Home, log: NodeLog = .silent) async throws -> Node {
     try await Node.patiently {
       if let socket = try connect(home) { throw WaymarkError.runsAlready(home, socket.peerProcess) }
@@ -110,7 +111,7 @@ extension NodeCommand {
   }
 }
 
-/// One request to a running node and its answer, if the node may be suspended or stuck.
+/// One request to a running node, and its answer. Detects a node that is suspended or stuck.
 ///
 /// The request is sent only after the node has answered a `ping`: a suspended node would carry it out when it is
 /// resumed, long after this process gave up. From then on the node sends a sign of life at least once a second, however
@@ -119,7 +120,7 @@ private struct WatchedConversation {
   private let socket: LineSocket
   private let request: ControlRequest
   private let passphrase: Passphrase?
-  /// When a command with a time limit of its own gives up.
+  /// When a command that has a time limit of its own gives up; nil if it has none.
   private let end: SuspendingClock.Instant?
 
   init(_ socket: LineSocket, _ request: ControlRequest, _ passphrase: Passphrase?, _ patience: Int64?) {
@@ -131,7 +132,7 @@ private struct WatchedConversation {
 
   func exchange(_ tell: @Sendable (CommandEvent) -> Void) throws -> JSON {
     try ping()
-    // A node with too many clients answers that and hangs up: then writing fails, but there is an answer to read.
+    // A node with too many clients answers "busy" and hangs up. Writing then fails, but there is an answer to read.
     let isSent =
       passphrase.map { socket.writeSecret(ControlConnection.passphraseMark, $0.secret) } ?? true
     if isSent { socket.writeLine(request.line()) }
@@ -162,12 +163,12 @@ private struct WatchedConversation {
   /// How long the node may be silent, in milliseconds: no longer than the time limit of the command itself.
   private var silence: Int64 {
     guard let end else { return Limits.controlSilenceMillisecondsMax }
-    // Some more time, so that the node itself reports that the limit is over.
+    // Half a second more, so that the node itself can report that the time limit has passed.
     let left = SuspendingClock.now.duration(to: end).wholeMilliseconds + 500
     return min(Limits.controlSilenceMillisecondsMax, max(left, 500))
   }
 
-  /// The next line; nil if the node hung up.
+  /// Returns the node's next reply; nil if the node hung up.
   private func next(hasBegun: Bool) throws -> ControlReply? {
     switch socket.readLine(bytesMax: Self.answerBytesMax, within: silence, renews: true) {
     case .line(let line): return try? ControlReply(line: line)
@@ -176,7 +177,7 @@ private struct WatchedConversation {
     }
   }
 
-  /// An answer can list every record.
+  /// Large, because an answer can list every record.
   private static let answerBytesMax = 512 * 1024 * 1024
 }
 

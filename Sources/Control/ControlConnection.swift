@@ -35,7 +35,7 @@ final class ControlConnection: Sendable {
     self.handler = handler
   }
 
-  /// Whether the client has waited so long for an answer that a sign of life is due.
+  /// Whether the client has waited for an answer so long that it must now be sent a sign of life.
   func wantsLife(after milliseconds: Int64) -> Bool {
     state.withLock { state in
       guard state.expectsLife, let began = state.began else { return false }
@@ -43,7 +43,7 @@ final class ControlConnection: Sendable {
     }
   }
 
-  /// Sends a sign of life. Called on another thread, which never waits for this client.
+  /// Sends a sign of life. Called on the server's thread, which must never wait for this client.
   func tellOfLife() {
     _ = sending.withLockIfAvailable { _ in socket.writeLine(Self.life, within: 0) }
   }
@@ -68,7 +68,7 @@ final class ControlConnection: Sendable {
         guard answer(line, passphrase) else { return }
         passphrase = nil
       case .tooLong:
-        send(.failure(.usage("A request has at most \(Limits.controlBytesMax) bytes.")))
+        send(.failure(.usage("A request must have at most \(Limits.controlBytesMax) bytes.")))
         return
       case .late:
         let seconds = patience / 1_000
@@ -95,7 +95,7 @@ final class ControlConnection: Sendable {
   /// The beginning of a line with a passphrase.
   static let passphraseMark = Array("passphrase ".utf8)
 
-  /// Answers a request; false if the client is gone.
+  /// Answers a request. Returns false if the client has hung up.
   private func answer(_ line: [UInt8], _ passphrase: Passphrase?) -> Bool {
     guard let request = ControlRequest(line: line) else {
       return send(.failure(.usage("Invalid request: the control socket expects one JSON request per line.")))
@@ -114,9 +114,9 @@ final class ControlConnection: Sendable {
       outbox.put(ControlReply.event($0).line)
     }
     let task = Task { outbox.finish(await handler(request, call).line) }
-    // This thread belongs to the client; nothing else waits for it. A client that has gone keeps its slot until its
-    // command has ended, which limits the commands in progress; but its command is cancelled, and its events are
-    // dropped.
+    // This thread belongs to the client; nothing else waits for it. If the client hangs up, its command is cancelled
+    // and its events are dropped. The client's slot is free only after the command has ended, which limits the number
+    // of commands in progress.
     var isThere = true
     while true {
       switch outbox.next(within: Limits.controlLookMilliseconds) {
@@ -156,14 +156,14 @@ final class Outbox: Sendable {
 
   func put(_ line: [UInt8]) { put(line, isLast: false) }
 
-  /// Adds the last line, the only one without a limit of size.
+  /// Adds the last line. Only the last line has no size limit.
   func finish(_ line: [UInt8]) { put(line, isLast: true) }
 
   private func put(_ bytes: [UInt8], isLast: Bool) {
     state.withLock { state in
       if !isLast, state.bytes + bytes.count > bytesMax { state.hasOverflowed = true }
       if state.hasOverflowed {
-        // A line was dropped; drop all others, so that the client can't take the rest for the whole.
+        // A line was dropped, so drop all others too: the client must not take the rest for the whole.
         (state.lines, state.taken, state.bytes) = ([], 0, 0)
       } else {
         state.lines.append(bytes)
@@ -172,7 +172,7 @@ final class Outbox: Sendable {
       state.isOver = isLast
     }
     changed.signal()
-    // Once for the line, once for the end after it.
+    // The first signal was for the line; this second one is for the end that follows it.
     if isLast { changed.signal() }
   }
 
@@ -186,7 +186,7 @@ final class Outbox: Sendable {
 
   /// Waits for the next line.
   ///
-  /// - Parameter within: how long to wait, in milliseconds.
+  /// - Parameter within: the longest time to wait, in milliseconds.
   func next(within milliseconds: Int) -> Next {
     let deadline = DispatchTime.now() + .milliseconds(milliseconds)
     while true {

@@ -10,7 +10,7 @@ final class ControlServer: Sendable {
   /// Answers one request; events are sent before the answer.
   typealias Handler =
     @Sendable (ControlRequest, CommandCall) async -> ControlReply
-  /// Answers a request on the client's own thread; nil if that is not possible now.
+  /// Answers a request on the client's own thread. Returns nil if the request can't be answered there at the moment.
   typealias PromptHandler = @Sendable (ControlRequest) -> ControlReply?
 
   private struct State {
@@ -30,8 +30,8 @@ final class ControlServer: Sendable {
 
   /// - Parameters:
   ///   - patience: milliseconds that a client may take to send a request.
-  ///   - isAlive: whether the node is working or accepts work; may take a second to answer. Called about every second
-  ///     while a client waits for an answer.
+  ///   - isAlive: returns whether the node is working or accepts work, which may take a second. Called about every
+  ///     second while a client waits for an answer.
   /// - Throws: `WaymarkError` if the socket can't be created.
   init(
     at place: ControlSocketPath, patience: Int64 = Limits.controlRequestMillisecondsMax,
@@ -121,7 +121,7 @@ final class ControlServer: Sendable {
       return true
     }
     guard hasRoom else {
-      // Without waiting: all clients depend on this thread.
+      // Don't wait for this client: all clients depend on this thread.
       socket.writeLine(ControlReply.failure(.busy).line, within: 0)
       return nil
     }

@@ -28,11 +28,11 @@ extension Node {
     servesCommands { server.stop() }
   }
 
-  /// Performs a command; converts every error to one that a person can act on.
+  /// Performs a command, and converts every error to one that a person can act on.
   package func answer<Asked: NodeCommand>(
     _ command: Asked, _ call: CommandCall = CommandCall()
   ) async -> Result<Asked.Answer, WaymarkError> {
-    // The command has waited for its turn; the client may have left meanwhile.
+    // The client may have hung up while the command was waiting for its turn.
     guard !Task.isCancelled, !call.hasLeft() else { return .failure(.cancelled) }
     beginCommand()
     defer { endCommand() }
@@ -44,8 +44,8 @@ extension Node {
     }
   }
 
-  /// Answers a command that needs only the store on the caller's thread, without waking another; nil if the node is
-  /// busy, or the command needs more.
+  /// Answers a command on the caller's thread, without waking another. Returns nil if the node is busy, or if the
+  /// command needs more than the store.
   private nonisolated func answerPromptly(_ request: ControlRequest) -> ControlReply? {
     guard let type = Commands.named[request.command] as? any PromptCommand.Type else { return nil }
     return runNow { $0.promptReply(to: request, type) }
@@ -89,7 +89,7 @@ extension Node {
 }
 
 extension WaymarkError {
-  /// The failure for a client, which has not closed the node and can try again.
+  /// The failure as reported to a client. The client did not close the node, so "closed" becomes "hung up".
   fileprivate var forClients: WaymarkError { code == WaymarkError.closed.code ? .hungUp : self }
 }
 

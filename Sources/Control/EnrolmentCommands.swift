@@ -44,7 +44,7 @@ package struct JoinCircle: Command, ConfirmableCommand {
     /// Nil if the root key admitted the device.
     package let byTicket: ByTicket?
 
-    /// The part of the answer that only a join with a ticket has.
+    /// The part of the answer that is present only if the device joined with a ticket.
     package struct ByTicket: Sendable {
       /// How many records were re-created in the new circle, by the plural of their kind.
       package let brought: [(plural: String, count: Int)]

@@ -67,7 +67,7 @@ package struct SetHabit: PromptCommand {
   }
 }
 
-/// The typed amount; nil if there is none.
+/// Parses the amount that the user typed; nil if none was typed.
 private func number(_ text: String?) throws -> Double? {
   guard let text, !text.isEmpty else { return nil }
   guard let number = Double(text), number.isFinite else {

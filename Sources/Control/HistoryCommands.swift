@@ -42,7 +42,7 @@ package struct ShowHistory: NodeCommand {
   }
 }
 
-/// `undo`: reverts an operation, as far as its values have not been changed since.
+/// `undo`: reverts the changes of an operation, except values that have been changed again since.
 package struct Undo: NodeCommand, ConfirmableCommand {
   package static let name = "undo"
   package typealias Answer = UndoSummary

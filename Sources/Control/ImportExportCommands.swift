@@ -65,7 +65,7 @@ package struct ExportRecords: NodeCommand, ConfirmableCommand {
     guard let output else {
       if format.isFolder {
         throw WaymarkError.usage(
-          "An export as \(format.rawValue) is several files: name a folder for them.",
+          "A \(format.rawValue) export consists of several files: name a folder for them.",
           next: .waymark("export --format \(format.rawValue) --output FOLDER"))
       }
       let file = try await node.export(as: format, trip: tripID)
@@ -95,7 +95,7 @@ extension CommandEvent {
   }
 }
 
-/// The format with the typed name.
+/// Returns the format with the name that the user typed.
 ///
 /// - Throws: `WaymarkError` with the code `bad_value`.
 private func exchangeFormat<Format: RawRepresentable & CaseIterable>(

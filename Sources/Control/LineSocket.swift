@@ -17,7 +17,7 @@ final class LineSocket: @unchecked Sendable {
 
   deinit { close(descriptor) }
 
-  /// Connects to the node that listens at a place; nil if no node of this user does.
+  /// Connects to the node that listens at a path. Returns nil if no node of this user listens there.
   ///
   /// - Throws: `QueueFull`
   static func connect(to place: ControlSocketPath) throws -> LineSocket? {
@@ -25,7 +25,7 @@ final class LineSocket: @unchecked Sendable {
     return socket.peerUser == geteuid() ? socket : nil
   }
 
-  /// Connects to a node's socket; nil if none listens there.
+  /// Connects to a node's socket. Returns nil if no node listens there.
   ///
   /// - Throws: `QueueFull` if the node has not accepted earlier clients for some seconds.
   static func connect(to path: String) throws -> LineSocket? {
@@ -72,7 +72,8 @@ final class LineSocket: @unchecked Sendable {
   }
 
   #if canImport(Glibc)
-    /// `struct ucred { pid, uid, gid }`, which needs a feature macro that the import does not set.
+    /// The fields of `struct ucred { pid, uid, gid }`. The C type itself needs a feature macro that the import does not
+    /// set.
     private var peer: [UInt32]? {
       var credentials: [UInt32] = [0, 0, 0]
       var length = socklen_t(12)
@@ -86,19 +87,19 @@ final class LineSocket: @unchecked Sendable {
   enum ReadResult: Equatable {
     /// The line, without its line break.
     case line([UInt8])
-    /// Longer than allowed.
+    /// The line is longer than allowed.
     case tooLong
     /// The line did not arrive in time.
     case late
-    /// The other end is gone, and an incomplete line with it.
+    /// The other end has hung up; an incomplete line is lost.
     case end
   }
 
-  /// The next line.
+  /// Reads the next line.
   ///
   /// - Parameters:
   ///   - within: the time for the whole line in milliseconds, not counting sleep of the machine; nil for no limit.
-  ///   - renews: whether the time starts again with each part of the line that arrives.
+  ///   - renews: whether the time limit starts again whenever a part of the line arrives.
   func readLine(bytesMax: Int, within milliseconds: Int64? = nil, renews: Bool = false) -> ReadResult {
     func end() -> SuspendingClock.Instant? { milliseconds.map { .now + .milliseconds($0) } }
     var deadline = end()
@@ -118,7 +119,7 @@ final class LineSocket: @unchecked Sendable {
     }
   }
 
-  /// Removes the beginning of the buffer and wipes it from memory: it may have been a passphrase.
+  /// Removes bytes from the start of the buffer, and wipes them from memory because they may contain a passphrase.
   private func take(_ count: Int) {
     let rest = Array(buffer[count...])
     wipe(&buffer)
@@ -137,7 +138,7 @@ final class LineSocket: @unchecked Sendable {
     }
   }
 
-  /// False if the deadline comes first.
+  /// Waits until the socket is ready. Returns false if the deadline passes first.
   private func waits(for events: Int16, until deadline: SuspendingClock.Instant?) -> Bool {
     while true {
       var left: Int32 = -1
@@ -149,7 +150,7 @@ final class LineSocket: @unchecked Sendable {
     }
   }
 
-  /// Writes a line; false if the other end is gone, or reads nothing for too long.
+  /// Writes a line. Returns false if the other end has hung up, or reads nothing for too long.
   ///
   /// - Parameter within: milliseconds within which some bytes have to be read; nil for no limit.
   @discardableResult
@@ -157,7 +158,7 @@ final class LineSocket: @unchecked Sendable {
     write(line + [UInt8(ascii: "\n")], within: milliseconds)
   }
 
-  /// Like `writeLine`, for bytes that are not a complete line.
+  /// Writes bytes that need not be a complete line; otherwise like `writeLine`.
   @discardableResult
   func write(_ bytes: [UInt8], within milliseconds: Int64? = nil) -> Bool {
     var sent = 0
@@ -177,7 +178,7 @@ final class LineSocket: @unchecked Sendable {
     return true
   }
 
-  /// Sends a line that holds a secret, and leaves no copy of it here.
+  /// Sends a line that holds a secret, and keeps no copy of the secret in this process.
   func writeSecret(_ mark: [UInt8], _ secret: borrowing SecretBuffer) -> Bool {
     var line: [UInt8] = []
     line.reserveCapacity(mark.count + secret.count + 1)
@@ -190,7 +191,8 @@ final class LineSocket: @unchecked Sendable {
     }
   }
 
-  /// Whether the other end is gone. An end that has only finished writing still reads, and is not gone.
+  /// Whether the other end has closed the connection. An end that has only finished writing can still read, so it does
+  /// not count as closed.
   var hasHungUp: Bool {
     var wanted = pollfd(fd: descriptor, events: 0, revents: 0)
     return poll(&wanted, 1, 0) > 0 && wanted.revents & Int16(POLLHUP | POLLERR) != 0

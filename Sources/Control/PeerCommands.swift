@@ -109,7 +109,7 @@ package struct RenamePeer: PromptCommand {
   }
 }
 
-/// The typed whole number; nil if there is none.
+/// Parses the whole number that the user typed; nil if none was typed.
 ///
 /// - Throws: `WaymarkError` with the code `bad_value`.
 func wholeNumber(_ text: String?, _ flag: String, _ range: ClosedRange<Int>) throws -> Int? {

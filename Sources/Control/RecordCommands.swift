@@ -64,7 +64,7 @@ package struct ListRecords: KindCommand, PromptCommand {
   /// The typed filters, by name.
   package let filters: [String: String]
 
-  /// A record, and for one in the trash its deletion.
+  /// A record; if it is in the trash, also its deletion.
   package struct Item: Codable, Sendable {
     package let record: ShownRecord
     package let deletion: ShownDeletion?
@@ -133,7 +133,7 @@ extension ListRecords.Item {
       self.init(record: all, deletion: nil)
       return
     }
-    // The members of the deletion begin one before its time.
+    // The members of the deletion begin with the member before its time.
     self.init(
       record: ShownRecord(Array(all.members.prefix(max(0, mark - 1)))),
       deletion: try ShownDeletion(from: decoder))
@@ -201,7 +201,7 @@ package struct EditRecord: KindCommand, PromptCommand {
   }
 }
 
-/// `KIND delete`: moves a record to the trash, with all that belongs to it.
+/// `KIND delete`: moves a record to the trash, with everything in it.
 package struct DeleteRecord: KindCommand, PromptCommand {
   package static let action = "delete"
 
@@ -233,7 +233,7 @@ package struct RestoreRecord: KindCommand, PromptCommand {
     package let id: String
     package let name: String?
     package let visible: Bool
-    /// Its parent, if that is deleted and hides it.
+    /// The record's parent, if the parent is deleted and so hides the record.
     package let hiddenBy: ShownReference?
   }
 

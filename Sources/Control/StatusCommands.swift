@@ -7,7 +7,7 @@ package struct ShowStatus: PromptCommand {
   package static let name = "status"
   package typealias Answer = NodeStatus
 
-  /// Whether to exit with a code of its own if peers are not in sync or there are conflicts.
+  /// Whether the exit code reports peers that are not in sync, and conflicts.
   package var check: Bool?
   /// Whether to acknowledge mass deletions by other devices.
   package var acknowledge: Bool?
@@ -72,7 +72,7 @@ package struct LoggingLevel: PromptCommand {
   }
 }
 
-/// `wait`: waits until in sync with the connected peers, or with one.
+/// `wait`: waits until this device is in sync with the connected peers, or with one of them.
 package struct WaitUntilInSync: NodeCommand {
   package static let name = "wait"
   package var isReadOnly: Bool { true }

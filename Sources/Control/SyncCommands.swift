@@ -9,7 +9,7 @@ package struct ShowSync: PromptCommand {
   package func perform(on node: isolated Node) throws -> SyncState { try node.syncState() }
 }
 
-/// `sync on`: turns sync of records on, after a preview of what would be merged.
+/// `sync on`: turns on sync of records, after a preview of what would be merged.
 package struct TurnSyncOn: NodeCommand, ConfirmableCommand {
   package static let name = "sync.on"
   package var isReadOnly: Bool { preview == true }

@@ -29,7 +29,7 @@ package struct Verify: NodeCommand {
       try await node.verifyStore(repairing: repair == true) { call.tell(.progress($0)) })
   }
 
-  /// Works on a suspect store, and also on one that can't be opened.
+  /// Verifies a store even if it is suspect or can't be opened.
   package func performWithoutNode(
     _ home: Home, _ tell: @escaping @Sendable (CommandEvent) -> Void
   ) async throws -> Answer {

@@ -6,11 +6,11 @@ package import Storage
   import Darwin
 #endif
 
-/// Disk space held back for a full disk. Without a free byte not even SQLite's recovery works, so the node frees the
-/// ballast first and can continue to read, send, and report the problem.
+/// A file that reserves disk space for the moment when the disk is full. Without a free byte, not even SQLite's
+/// recovery works. The node then frees the ballast, and can continue to read, send, and report the problem.
 ///
-/// A running node keeps a small part of it, the reserve. Before withheld sets may be sent, a note of that must be
-/// durable (`Replicator.release`); without room for the note they would reach no peer.
+/// A running node keeps a small part of the ballast, the reserve. Before withheld sets may be sent, a note that they
+/// are released must be durable (`Replicator.release`). Without room for this note, the sets would reach no peer.
 package struct Ballast {
   private let path: String
   private let directory: String
@@ -53,7 +53,7 @@ package struct Ballast {
   /// Frees all but the reserve.
   package func shrinkToReserve() { shrink(to: UInt64(Self.notesMax) * Self.noteBytes) }
 
-  /// Frees the room for one note; false if no reserve is left.
+  /// Frees the space for one note. Returns false if no reserve is left.
   package func releaseReserve() -> Bool {
     let size = size
     guard size > 0 else { return false }
@@ -82,20 +82,21 @@ package struct Ballast {
     Disk(directory)?.hasRoom ?? true
   }
 
-  /// Twice the journal's limit. A small disk holds back an eighth instead: it might never have room for this.
+  /// Twice the journal's limit. A small disk might never have room for so much, so there the ballast is an eighth of
+  /// the disk.
   fileprivate static let bytesMax: UInt64 = 8 * 1024 * 1024
-  /// The free space that counts as room. On a small disk it is a quarter: one of 24 MiB would count as full even if
-  /// empty.
+  /// The free space above which the disk has room. On a small disk a quarter of the disk is enough; otherwise a disk of
+  /// 24 MiB would count as full even when empty.
   fileprivate static let roomBytesMax: UInt64 = 32 * 1024 * 1024
 }
 
-/// The disk that a file or folder is on.
+/// The size and free space of the disk that a file or folder is on.
 package struct Disk {
   let bytes: UInt64
   /// Space available to this user.
   package let free: UInt64
 
-  /// Reads the sizes; nil if the system does not report it.
+  /// Reads the size and free space; nil if the system does not report them.
   package init?(_ path: String) {
     var status = statvfs()
     guard statvfs(path, &status) == 0 else { return nil }

@@ -44,7 +44,7 @@ package struct Configuration: Hashable, Sendable {
     } catch {
       throw Self.broken(path, "\(error)")
     }
-    guard let members = json.members else { throw Self.broken(path, "it is not an object") }
+    guard let members = json.members else { throw Self.broken(path, "it is not a JSON object") }
     for member in members {
       switch (member.key, member.value) {
       case ("name", .string(let text)): name = text

@@ -11,12 +11,12 @@ package struct ControlSocketPath {
   /// Whether the directory is created if it does not exist.
   private let isOwn: Bool
 
-  /// All paths, in the order in which they are tried. A node and a command may run with different environments, so a
-  /// command looks at all of them.
+  /// Returns all possible paths, in the order in which they are tried. A node and a command may run with different
+  /// environments, so a command tries all paths.
   package static func all(of home: Home, environment: [String: String] = ProcessInfo.processInfo.environment)
     -> [ControlSocketPath]
   {
-    // A directory has many names of different lengths; a node and a command must agree on one.
+    // A directory can have several paths of different lengths. A node and a command must agree on one of them.
     let directory = realPath(home.path)
     let direct = ControlSocketPath(path: directory + "/control.sock", directory: directory, isOwn: false)
     if direct.fits { return [direct] }
@@ -51,8 +51,8 @@ package struct ControlSocketPath {
         next: "use a shorter path with --home")
   }
 
-  /// Throws unless the directory is private to this user. In a shared one, others could place a socket of theirs under
-  /// this name and read the requests to the node.
+  /// Throws unless the directory is private to this user. In a shared directory, other users could create a socket of
+  /// this name and read the requests that are meant for the node.
   func check() throws {
     var status = stat()
     guard lstat(directory, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
@@ -72,10 +72,10 @@ package struct ControlSocketPath {
     }
   }
 
-  /// Whether there is a socket of this user, in a directory where nobody else can create one.
+  /// Whether the path is a socket of this user, in a directory where no other user can create one.
   package var isSocketOfThisUser: Bool { (try? check()) != nil && isSocket }
 
-  /// Removes the socket of a node that was killed. Throws if anything else has this path, and leaves it there.
+  /// Removes the socket of a node that was killed. If the path is anything but a socket, throws and leaves it there.
   package func clear() throws {
     guard isSocket else {
       var status = stat()

@@ -21,9 +21,8 @@ extension Home {
     return path
   }
 
-  /// Removes old automatic backups: all files but the newest ten, and all folders with a replaced store or keys but the
-  /// newest five. Keeps folders with the only copy of a root key, and files that the user has put there under other
-  /// names.
+  /// Removes old automatic backups. Keeps the newest ten files, the newest five folders with a replaced store or keys,
+  /// every folder with the only copy of a root key, and files that the user has put there under other names.
   ///
   /// - Returns: the names of the removed backups.
   package func pruneAutomaticBackups() -> [String] {
@@ -57,7 +56,7 @@ extension Home {
 
   /// The newest readable backup in the backups folder, and when it was made; nil if there is none.
   ///
-  /// Readable means that it is a backup file, not that all its change sets are intact; restoring verifies them.
+  /// Readable means only that the file is a backup. Its change sets may be damaged; a restore verifies them.
   func newestBackup() -> (path: String, created: Int64)? {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: backups)) ?? []
     let files = names.map { name in
@@ -73,7 +72,7 @@ extension Home {
     return nil
   }
 
-  /// The next step if only a backup helps; names the newest one in the backups folder.
+  /// Returns the next step if only a backup helps. The step names the newest backup in the backups folder.
   package func restoreAdvice(now: Int64) -> Step {
     guard let newest = newestBackup() else {
       return "\(waymark: "restore FILE") with a backup; without one, "

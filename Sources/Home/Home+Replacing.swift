@@ -6,7 +6,7 @@ import Wire
 package struct Replacement {
   /// A new folder among the backups for the old store and keys.
   package let aside: String
-  /// Whether the new store belongs to the same circle; then the root key stays.
+  /// Whether the new store belongs to the same circle, so that the root key is kept.
   let isSameCircle: Bool
 
   fileprivate var marker: Data {
@@ -40,7 +40,7 @@ extension Home {
 
   /// Copies the store of this home to another.
   package func copyStore(to other: Home, under _: HomeLock) throws {
-    // Closing the store leaves all of it in one file.
+    // Closing the store moves all of its data into one file.
     do { try Store(path: store, isLocked: true).rest() }
     try FileManager.default.copyItem(atPath: store, toPath: other.store)
     other.protectStore()
@@ -54,8 +54,8 @@ extension Home {
     }
   }
 
-  /// Replaces this home by the complete one in `staging`. The old store is moved to the backups, and so are the keys if
-  /// there are new ones.
+  /// Replaces the store and keys of this home with those of the complete home in `staging`. The old store is moved to
+  /// the backups, and so are the old keys if `staging` has new ones.
   package func replace(_ replacement: Replacement, at now: Int64, under lock: HomeLock) throws {
     try Files.replace(marker, with: [UInt8](replacement.marker), mode: 0o600)
     try finishReplacing(at: now, under: lock)
@@ -64,13 +64,13 @@ extension Home {
   /// Finishes a replacement that was complete but not yet in place when the process ended.
   package func finishReplacing(at now: Int64) throws {
     guard isReplacing else { return }
-    // Two processes doing this at once would treat the new store as the old one.
+    // If two processes did this at once, the second would treat the new store as the old one.
     let lock = try HomeLock(self)
     defer { lock.release() }
     try finishReplacing(at: now, under: lock)
   }
 
-  /// Finishes a replacement while holding the lock. Can be interrupted and repeated at any point.
+  /// Finishes a replacement under the caller's lock. It can be interrupted at any point, and then repeated.
   package func finishReplacing(at now: Int64, under _: HomeLock) throws {
     guard isReplacing else { return }
     let staged = Home(path: staging)
@@ -111,7 +111,8 @@ extension Home {
     if !replacement.isSameCircle { try? FileManager.default.removeItem(atPath: rootKey) }
   }
 
-  /// Moves a store, its database last: while that is there, a repeated attempt continues with this step.
+  /// Moves a store's files, the database last. As long as the database is there, a repeated attempt resumes with this
+  /// step.
   private func move(from store: String, to target: String) throws {
     guard Files.exists(store) else { return }
     if let slash = target.lastIndex(of: "/") { try makeAside(String(target[..<slash])) }

@@ -88,7 +88,7 @@ public struct Home: Hashable, Sendable {
   /// Holds the new store and keys of a join or restore until they replace the old ones.
   package var staging: String { path + "/joining" }
 
-  /// The key and the ticket of a join until it is complete; see `PendingJoin`.
+  /// Holds the key and the ticket of a join until the join is complete; see `PendingJoin`.
   package var pendingJoin: String { path + "/join-pending" }
 
   /// Holds the tables that a verification folds from the log for comparison.

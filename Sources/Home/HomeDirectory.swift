@@ -15,7 +15,7 @@ extension Home {
     }
   }
 
-  /// Rejects links, which SQLite would follow and write to any target, and files of other users.
+  /// Rejects files of other users, and links: SQLite would follow a link and write to its target, whatever that is.
   private static func checkFile(_ path: String) throws {
     var status = stat()
     guard lstat(path, &status) == 0 else { return }
@@ -28,7 +28,7 @@ extension Home {
       throw WaymarkError.home(
         .wrongOwner, "The file \(path) belongs to another user.", next: "chown -R $USER \(shellWord(path))")
     }
-    // Nobody else can reach files in the directory, but a copy elsewhere might keep their mode.
+    // Other users can't reach files in the directory, but a copy made elsewhere might keep the mode.
     if status.st_mode & 0o077 != 0 { chmod(path, 0o600) }
   }
 
@@ -55,7 +55,8 @@ extension Home {
     }
   }
 
-  /// The error if the directory is not accessible, so that it is unknown whether there is a store; otherwise nil.
+  /// The error if the directory is not accessible, so that it can't be determined whether there is a store; otherwise
+  /// nil.
   var exclusion: WaymarkError? {
     guard access(store, F_OK) != 0, errno == EACCES else { return nil }
     return Self.unusable(path, EACCES)
@@ -137,8 +138,8 @@ extension Home {
 
   package var isSuspect: Bool { access(suspicion, F_OK) == 0 }
 
-  /// Marks the store for verification at the next start, as far as the disk still works. After a power loss the mark
-  /// may be gone, but then only durable data is left anyway.
+  /// Marks the store for verification at the next start, if the disk still accepts the mark. A power loss may lose the
+  /// mark, but then everything in doubt is lost too, and only durable data is left.
   package func markSuspect() {
     let file = open(suspicion, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard file >= 0 else { return }
@@ -149,5 +150,5 @@ extension Home {
   package func forgetSuspicion() { unlink(suspicion) }
 }
 
-/// The message of a system error, by default of the last one.
+/// Returns the system's message for an error number, by default for the last error.
 package func reason(_ code: Int32 = errno) -> String { String(cString: strerror(code)) }

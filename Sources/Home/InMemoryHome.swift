@@ -48,7 +48,7 @@ final class InMemoryHome: HomeStorage {
   }
 }
 
-/// The incarnation of a store in memory, of which no copy can exist elsewhere.
+/// The incarnation of a store in memory. No copy of such a store can exist elsewhere.
 private final class InMemoryIncarnation: IncarnationStorage, Sendable {
   func names(_ incarnation: Incarnation) -> Bool { true }
 

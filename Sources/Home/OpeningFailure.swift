@@ -22,7 +22,7 @@ extension WaymarkError {
     let name = process.map { "The node (process \($0))" } ?? "The node"
     let isStopped = process.map(isStopped) ?? false
     let what = isStopped ? "is stopped and does not answer." : "does not answer; is it stopped?"
-    let unknown = hasBegun ? " It is unknown whether it carried out the command." : ""
+    let unknown = hasBegun ? " It is unknown whether the node carried out the command." : ""
     let number = process.map { "\($0)" } ?? "PROCESS"
     return WaymarkError(
       exitCode: ExitCode.notRunning, code: .notAnswering,
@@ -33,7 +33,7 @@ extension WaymarkError {
     )
   }
 
-  /// Whether a process was stopped, as with Ctrl-Z; false if the system does not report it.
+  /// Whether a process is stopped, as with Ctrl-Z; false if the system does not report this.
   private static func isStopped(_ process: Int32) -> Bool {
     guard let stat = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8),
       let end = stat.lastIndex(of: ")")
@@ -107,7 +107,7 @@ extension WaymarkError {
           : Files.look(home.store + ".lock", code))
     case _ where isNoRoom(error): return .diskFull(home)
     case _ where isLostWrite(error):
-      // The next process must not take for written what may not be on the disk.
+      // The next process must not rely on data that may never have reached the disk.
       home.markSuspect()
       return .brokenStore(home, error)
     case _ where (try? BackupFile(path: home.store)) != nil:
@@ -116,7 +116,7 @@ extension WaymarkError {
         .isBackup, "\(home.store) is a backup file, not a store.",
         next: "mv \(shellWord(home.store)) \(shellWord(kept)), then \(waymark: "restore \(shellWord(kept))")")
     case _ where isDamagedFile(error):
-      // Damage outside the signed data can be repaired from it; otherwise only a copy helps.
+      // Damage outside the signed data can be repaired from the signed data; otherwise only a backup helps.
       let isSignedPartWhole = Store.isSignedPartReadable(home.store)
       return .failed(
         .store, "The store in \(home.path) can't be \(verb): its file is damaged (\(error)).",

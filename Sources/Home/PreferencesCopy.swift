@@ -8,7 +8,7 @@ package import Wire
 package protocol PreferencesCopy: Sendable {
   /// Whether the copy was ever written.
   var exists: Bool { get }
-  /// Reads the copy; empty if it is missing or unreadable, since the store has the original.
+  /// Reads the copy. Returns nothing if the copy is missing or unreadable, because the store has the original.
   func read() -> [(key: String, value: Value)]
   /// Writes all preferences, ordered by key.
   func write(_ preferences: [(key: String, value: Value)]) throws

@@ -9,7 +9,7 @@ import Wire
   import Darwin
 #endif
 
-/// Protection of a process that handles keys: of its memory and of the files that it creates.
+/// Protects the memory of a process that handles keys, and the files that it creates.
 package enum ProcessGuard {
   private static let mask = Mutex<mode_t>(0o022)
 

@@ -1,4 +1,4 @@
-// The machine's clock and random source.
+// The machine's clock and source of randomness.
 
 package import Foundation
 import Records

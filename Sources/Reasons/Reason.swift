@@ -1,4 +1,4 @@
-/// A stable code for a state or a failure, for programs.
+/// A stable code by which programs recognise a state or a failure.
 ///
 /// The first part lists states, as `status` reports them; the second lists failures of commands and calls.
 public enum Reason: String, CaseIterable, Codable, Sendable {
@@ -60,7 +60,7 @@ public enum Reason: String, CaseIterable, Codable, Sendable {
   case waitingDependency = "waiting_dependency"
   /// A device deleted many records at once.
   case massDeletion = "mass_delete"
-  /// One device has two conflicting logs, as happens when a copy of its data is restored.
+  /// One device has two conflicting logs, which can happen after a copy of its data is restored.
   case fork
   /// The peer sent data that no correct node sends.
   case badSignature = "bad_signature"
@@ -86,7 +86,7 @@ public enum Reason: String, CaseIterable, Codable, Sendable {
   case overrideWaiting = "override_waiting"
   /// Records written by an override were changed by a device that had not received it.
   case overrideOvertaken = "override_overtaken"
-  /// This device has started too many logs and can't write any more.
+  /// This device has started too many logs and can't write changes any more.
   case incarnationsSpent = "incarnations_spent"
 
   // MARK: Failures of commands and calls, and findings of `doctor`
@@ -131,7 +131,7 @@ public enum Reason: String, CaseIterable, Codable, Sendable {
   case busy
   /// The limit on open files is too low.
   case tooFewFiles = "too_few_files"
-  /// Not a valid address and port.
+  /// The value is not a valid address and port.
   case badAddress = "bad_address"
   /// Another program is using the address.
   case addressInUse = "address_in_use"
@@ -163,9 +163,9 @@ public enum Reason: String, CaseIterable, Codable, Sendable {
   case isStore = "is_store"
   /// The file holds a key.
   case isKey = "is_key"
-  /// The file is one that a node keeps in its home.
+  /// The file belongs to a node's home.
   case inHome = "in_home"
-  /// The node is in memory, and the request needs a directory.
+  /// The request needs a directory, but the node is in memory.
   case inMemory = "in_memory"
   /// The file already exists.
   case exists
@@ -187,7 +187,7 @@ public enum Reason: String, CaseIterable, Codable, Sendable {
   case wrongMode = "wrong_mode"
   /// A key file is missing or can't be read.
   case keyMissing = "key_missing"
-  /// A key file is damaged or the wrong one.
+  /// A key file is damaged, or is the wrong file.
   case keyDamaged = "key_damaged"
   /// A key is exposed to other users.
   case keyExposed = "key_exposed"
@@ -205,11 +205,11 @@ public enum Reason: String, CaseIterable, Codable, Sendable {
   case badPassphrase = "bad_passphrase"
   /// The two passphrases do not match.
   case passphrasesDiffer = "passphrases_differ"
-  /// A prompt needs a terminal, and there is none.
+  /// A prompt needs a terminal, but there is none.
   case needsTerminal = "needs_terminal"
   /// Prompting on the terminal failed.
   case terminal
-  /// Not a valid ticket.
+  /// The text is not a valid ticket.
   case badTicket = "bad_ticket"
   /// Another device has used the ticket.
   case ticketSpent = "ticket_spent"
@@ -223,7 +223,7 @@ public enum Reason: String, CaseIterable, Codable, Sendable {
   case unreachable
   /// A different device answers at the address.
   case wrongDevice = "wrong_device"
-  /// It belongs to another circle.
+  /// The entitlement or the inviting device belongs to another circle.
   case wrongCircle = "wrong_circle"
   /// The circle has no room for another device.
   case circleFull = "circle_full"
@@ -235,11 +235,11 @@ public enum Reason: String, CaseIterable, Codable, Sendable {
   case notAdmin = "not_admin"
   /// The device is already an admin.
   case alreadyAdmin = "already_admin"
-  /// No device of the circle has admitted this one yet.
+  /// No device in the circle has admitted this device yet.
   case notAdmitted = "not_admitted"
   /// A device can't revoke itself.
   case ownDevice = "own_device"
-  /// The circle has no room for another statement by this device.
+  /// The circle has no room for another statement from this device.
   case noRoom = "no_room"
   /// The process that reads the ticket has exited.
   case readerGone = "reader_gone"
@@ -251,7 +251,7 @@ public enum Reason: String, CaseIterable, Codable, Sendable {
   case noPeer = "no_peer"
   /// A connected device did not answer.
   case noAnswer = "no_answer"
-  /// The two devices can't be compared now.
+  /// The two devices can't be compared at the moment.
   case notComparable = "not_comparable"
   /// The operation was abandoned.
   case givenUp = "given_up"
@@ -261,9 +261,9 @@ public enum Reason: String, CaseIterable, Codable, Sendable {
   case onlyDevice = "only_device"
   /// Changes would be lost if this disk failed now.
   case unreplicated
-  /// Other records refer to the record.
+  /// Other records refer to this record.
   case inUse = "in_use"
-  /// The record belongs to another one that is missing or deleted.
+  /// The record belongs to another record, which is missing or deleted.
   case hidden
   /// The record is not deleted.
   case notDeleted = "not_deleted"
@@ -271,9 +271,9 @@ public enum Reason: String, CaseIterable, Codable, Sendable {
   case nothingToUndo = "nothing_to_undo"
   /// The content is not available.
   case noContent = "no_content"
-  /// Not a stored property of the record.
+  /// The record has no such stored property.
   case unsupportedProperty = "unsupported_property"
-  /// The circle holds the maximum number of statements by the device.
+  /// The circle holds the maximum number of statements from the device.
   case tooManyStatements = "too_many_statements"
   /// This machine's clock disagrees with other devices.
   case clockDisputed = "clock_disputed"
@@ -293,12 +293,12 @@ public enum Reason: String, CaseIterable, Codable, Sendable {
   case serviceManager = "service_manager"
   /// The output can't be written.
   case output
-  /// The operation is done, but its output could not be written.
+  /// The operation was carried out, but its output could not be written.
   case outputLost = "output_lost"
 }
 
 extension Reason {
-  /// Decodes a code; one that this version does not know becomes ``unexpected``.
+  /// Decodes a code. A code that this version does not know becomes ``unexpected``.
   public init(from decoder: any Decoder) throws {
     self = Reason(rawValue: try decoder.singleValueContainer().decode(String.self)) ?? .unexpected
   }
@@ -306,7 +306,7 @@ extension Reason {
 
 /// How urgent a reason is.
 public enum Severity: String, Codable, Sendable {
-  /// A state; nothing to do.
+  /// A state that needs no action.
   case info
   /// Something is waiting, or will not happen on its own.
   case warning
@@ -324,7 +324,7 @@ public enum Remedy: String, Codable, Sendable {
   case command
   /// A command on the other device resolves it.
   case elsewhere
-  /// Work that no program can do: on a disk, a network, a clock.
+  /// Work that no program can do, for example on a disk, a network or a clock.
   case hands
 }
 
@@ -332,7 +332,7 @@ public enum Remedy: String, Codable, Sendable {
 private struct ReasonText {
   let severity: Severity
   let remedy: Remedy
-  /// A clause, without a capital and a period.
+  /// A clause that begins in lower case and has no final period.
   let sentence: String
   let next: Step?
 
@@ -349,7 +349,7 @@ private struct OtherDevice {
   let name: String
   /// The name quoted for a shell.
   let word: String
-  /// Whether the context shows the name already, so that the sentence says "it".
+  /// Whether the surrounding text already shows the name, so that the sentence says "it".
   private let isNamed: Bool
 
   static let unnamed = OtherDevice(nil)
@@ -424,21 +424,21 @@ extension Reason {
         next: .waymark("help premium"))
     case .peerSyncOff:
       ReasonText(
-        .info, .elsewhere, "sync of records is off \(other.place): only settings sync with it",
+        .info, .elsewhere, "sync of records is off \(other.place), so only settings sync with it",
         next: .waymark("sync on", on: peer))
     case .peerFreeTier:
       ReasonText(
-        .info, .command, "\(other.pronoun) has no premium: only settings sync with it",
+        .info, .command, "\(other.pronoun) has no premium, so only settings sync with it",
         next: .waymark("help premium"))
     case .entitlementExpired:
       ReasonText(
-        .warning, .command, "premium has expired; records stay on this device",
+        .warning, .command, "premium has expired, so records stay on this device",
         next: .waymark("entitlement install FILE"))
     case .entitlementNotYetValid:
-      ReasonText(.info, .time, "premium has not started yet; records stay on this device")
+      ReasonText(.info, .time, "premium has not started yet, so records stay on this device")
     case .peerEntitlementExpired:
       ReasonText(
-        .warning, .command, "\(other.premium) has expired; only settings sync with it",
+        .warning, .command, "\(other.premium) has expired, so only settings sync with it",
         next: .waymark("entitlement install FILE"))
     case .clockAhead:
       ReasonText(
@@ -476,11 +476,12 @@ extension Reason {
         .warning, .command, "\(other.pronoun) deleted many records at once", next: .waymark("history"))
     case .fork:
       ReasonText(
-        .error, .time, "one device has two conflicting logs, as happens when a copy of its data is restored")
+        .error, .time,
+        "one device has two conflicting logs, which can happen after a copy of its data is restored")
     case .badSignature:
       ReasonText(
         .error, .time,
-        "\(other.pronoun) sent data that no correct node sends; this device avoids it for a while",
+        "\(other.pronoun) sent data that no correct node sends, so this device won't dial it for a while",
         next: .waymark("verify --deep", on: peer))
     case .digestMismatch:
       ReasonText(
@@ -519,7 +520,7 @@ extension Reason {
     case .settingsBeyondLimits:
       ReasonText(
         .warning, .command, "the settings of all devices together exceed their limits",
-        next: "\(waymark: "settings list"), then \(waymark: "settings unset KEY") for those no longer needed")
+        next: "\(waymark: "settings list"), then \(waymark: "settings unset KEY") for each unneeded one")
     case .overrideWaiting: ReasonText(.info, .time, "an override is waiting for changes that it needs")
     case .overrideOvertaken:
       ReasonText(
@@ -527,7 +528,7 @@ extension Reason {
         "records written by an override were changed by a device that had not received it",
         next: .waymark("history"))
     case .incarnationsSpent:
-      ReasonText(.error, .elsewhere, "this device has started too many logs and can't write any more")
+      ReasonText(.error, .elsewhere, "this device has started too many logs and can't write changes any more")
     case .ok: ReasonText(.info, .none, "no problem was found")
     case .usage: ReasonText(.error, .command, "the request is not valid")
     case .badValue: ReasonText(.error, .command, "the value is not valid for the field")
@@ -548,7 +549,7 @@ extension Reason {
     case .serving: ReasonText(.error, .command, "the node is already serving")
     case .busy: ReasonText(.warning, .time, "another operation is in progress")
     case .tooFewFiles: ReasonText(.error, .hands, "the limit on open files is too low")
-    case .badAddress: ReasonText(.error, .command, "not a valid address and port")
+    case .badAddress: ReasonText(.error, .command, "the value is not a valid address and port")
     case .addressInUse: ReasonText(.error, .command, "another program is using the address")
     case .addressNotHere: ReasonText(.error, .command, "the address does not belong to this machine")
     case .listen: ReasonText(.error, .command, "the node can't listen at the address")
@@ -565,8 +566,8 @@ extension Reason {
     case .isBackup: ReasonText(.error, .command, "the file is a backup, not a store")
     case .isStore: ReasonText(.error, .command, "the file is a node's store")
     case .isKey: ReasonText(.error, .command, "the file holds a key")
-    case .inHome: ReasonText(.error, .command, "the file is one that a node keeps in its home")
-    case .inMemory: ReasonText(.error, .command, "the node is in memory, and the request needs a directory")
+    case .inHome: ReasonText(.error, .command, "the file belongs to a node's home")
+    case .inMemory: ReasonText(.error, .command, "the request needs a directory, but the node is in memory")
     case .exists: ReasonText(.error, .command, "the file already exists")
     case .file: ReasonText(.error, .command, "a file can't be read or written")
     case .tooLarge: ReasonText(.error, .command, "the file or value is too large")
@@ -577,7 +578,7 @@ extension Reason {
     case .wrongOwner: ReasonText(.error, .hands, "a file belongs to another user")
     case .wrongMode: ReasonText(.error, .hands, "other users can access a file")
     case .keyMissing: ReasonText(.error, .command, "a key file is missing or can't be read")
-    case .keyDamaged: ReasonText(.error, .command, "a key file is damaged or the wrong one")
+    case .keyDamaged: ReasonText(.error, .command, "a key file is damaged, or is the wrong file")
     case .keyExposed: ReasonText(.error, .command, "a key is exposed to other users")
     case .key: ReasonText(.error, .command, "a key is malformed")
     case .rootKey: ReasonText(.error, .command, "the circle's root key is required")
@@ -587,44 +588,46 @@ extension Reason {
     case .wrongPassphrase: ReasonText(.error, .command, "the passphrase is wrong")
     case .badPassphrase: ReasonText(.error, .command, "the text is not acceptable as a passphrase")
     case .passphrasesDiffer: ReasonText(.error, .command, "the two passphrases do not match")
-    case .needsTerminal: ReasonText(.error, .command, "a prompt needs a terminal, and there is none")
+    case .needsTerminal: ReasonText(.error, .command, "a prompt needs a terminal, but there is none")
     case .terminal: ReasonText(.error, .command, "prompting on the terminal failed")
-    case .badTicket: ReasonText(.error, .command, "not a valid ticket")
+    case .badTicket: ReasonText(.error, .command, "the text is not a valid ticket")
     case .ticketSpent: ReasonText(.error, .command, "another device has used the ticket")
     case .ticketExpired: ReasonText(.error, .command, "the ticket has expired")
     case .ticketRefused: ReasonText(.error, .command, "the inviting device rejected the ticket")
     case .tooManyTickets: ReasonText(.error, .time, "too many tickets are open")
     case .unreachable: ReasonText(.error, .hands, "the inviting device can't be reached")
     case .wrongDevice: ReasonText(.error, .command, "a different device answers at the address")
-    case .wrongCircle: ReasonText(.error, .command, "it belongs to another circle")
+    case .wrongCircle:
+      ReasonText(.error, .command, "the entitlement or the inviting device belongs to another circle")
     case .circleFull: ReasonText(.error, .command, "the circle has no room for another device")
     case .keyInUse: ReasonText(.error, .command, "the device's keys are already in use in the circle")
     case .refused: ReasonText(.error, .command, "the inviting device rejected the request")
     case .notAdmin: ReasonText(.error, .command, "the device is not an admin of the circle")
     case .alreadyAdmin: ReasonText(.error, .none, "the device is already an admin")
-    case .notAdmitted: ReasonText(.error, .elsewhere, "no device of the circle has admitted this one yet")
+    case .notAdmitted: ReasonText(.error, .elsewhere, "no device in the circle has admitted this device yet")
     case .ownDevice: ReasonText(.error, .elsewhere, "a device can't revoke itself")
     case .noRoom:
-      ReasonText(.error, .elsewhere, "the circle has no room for another statement by this device")
+      ReasonText(.error, .elsewhere, "the circle has no room for another statement from this device")
     case .readerGone: ReasonText(.error, .command, "the process that reads the ticket has exited")
     case .noCertificate: ReasonText(.error, .command, "the file contains no entitlement certificate")
     case .unknownIssuer: ReasonText(.error, .command, "the circle does not trust the issuer")
     case .noPeer: ReasonText(.error, .elsewhere, "no other device is connected")
     case .noAnswer: ReasonText(.error, .elsewhere, "a connected device did not answer")
-    case .notComparable: ReasonText(.error, .elsewhere, "the two devices can't be compared now")
+    case .notComparable: ReasonText(.error, .elsewhere, "the two devices can't be compared at the moment")
     case .givenUp: ReasonText(.error, .command, "the operation was abandoned")
     case .override: ReasonText(.error, .time, "an override could not write its changes")
     case .onlyDevice: ReasonText(.info, .command, "no other device has a copy of this device's data")
     case .unreplicated: ReasonText(.warning, .command, "changes would be lost if this disk failed now")
-    case .inUse: ReasonText(.error, .command, "other records refer to the record")
-    case .hidden: ReasonText(.error, .command, "the record belongs to another one that is missing or deleted")
+    case .inUse: ReasonText(.error, .command, "other records refer to this record")
+    case .hidden:
+      ReasonText(.error, .command, "the record belongs to another record, which is missing or deleted")
     case .notDeleted: ReasonText(.error, .none, "the record is not deleted")
     case .nothingToUndo: ReasonText(.info, .none, "there is nothing to undo")
     case .noContent: ReasonText(.error, .time, "the content is not available")
-    case .unsupportedProperty: ReasonText(.error, .command, "not a stored property of the record")
+    case .unsupportedProperty: ReasonText(.error, .command, "the record has no such stored property")
     case .tooManyStatements:
       ReasonText(
-        .error, .elsewhere, "the circle holds the maximum number of statements by the device")
+        .error, .elsewhere, "the circle holds the maximum number of statements from the device")
     case .clockDisputed: ReasonText(.error, .hands, "this machine's clock disagrees with other devices")
     case .tooManySettings: ReasonText(.error, .command, "the limit on the number of settings is reached")
     case .import: ReasonText(.error, .command, "the file can't be imported")
@@ -635,7 +638,7 @@ extension Reason {
     case .serviceManager: ReasonText(.error, .command, "the system's service manager rejected the request")
     case .output: ReasonText(.error, .command, "the output can't be written")
     case .outputLost:
-      ReasonText(.error, .command, "the operation is done, but its output could not be written")
+      ReasonText(.error, .command, "the operation was carried out, but its output could not be written")
     }
   }
 
@@ -645,12 +648,14 @@ extension Reason {
   /// What resolves it.
   public var remedy: Remedy { text(.unnamed).remedy }
 
-  /// A clause for people, without a capital and a period; `peer` is the other device's name if there is one.
+  /// Returns a clause for people that begins in lower case and has no final period.
+  ///
+  /// - Parameter peer: the other device's name; nil if no other device is involved.
   public func sentence(peer: String? = nil) -> String { text(OtherDevice(peer)).sentence }
 
-  /// The clause for a row that already shows the device's name, which the clause therefore does not repeat.
+  /// Returns the clause for a table row. The row already shows the device's name, so the clause says "it".
   package func sentence(inRowOf peer: String) -> String { text(OtherDevice(peer, isNamed: true)).sentence }
 
-  /// What to do next; nil if waiting is right or nothing helps.
+  /// Returns what to do next; nil if it is enough to wait, or if nothing helps.
   public func next(peer: String? = nil) -> Step? { text(OtherDevice(peer)).next }
 }

@@ -1,16 +1,17 @@
-/// The next step after an answer or an error: text with the commands of `waymark` in it as values.
+/// The next step after an answer or an error: text in which `waymark` commands are separate values.
 ///
 /// ```swift
 /// let step: Step = "\(waymark: "run", on: "phone"); if it is lost: \(waymark: "revoke phone")"
 /// ```
 ///
-/// The commands become text only where the step is shown: those for this device then include `--home` if it was given.
+/// Commands become text only when the step is displayed. Commands for this device then include `--home` if the user
+/// gave it.
 public struct Step: Hashable, Sendable {
   /// A piece of a step.
   public enum Part: Hashable, Sendable {
     /// Words.
     case text(String)
-    /// The words to type after `waymark`, and the device to type them on; nil for this one.
+    /// The words to type after `waymark`, and the device to type them on; nil for this device.
     case command(String, on: String?)
   }
 
@@ -19,15 +20,16 @@ public struct Step: Hashable, Sendable {
 
   package init(_ parts: [Part]) { self.parts = parts }
 
-  /// A step of words only.
+  /// Creates a step that contains no command.
   package init(_ text: String) { parts = [.text(text)] }
 
-  /// A step of one command: the words to type after `waymark`, and the device if it is not this one.
+  /// Returns a step that is a single command: the words to type after `waymark`, and the device to type them on; nil
+  /// for this device.
   package static func waymark(_ words: String, on device: String? = nil) -> Step {
     Step([.command(words, on: device)])
   }
 
-  /// The step as a sentence without a final period.
+  /// Returns the step as a sentence without a final period.
   ///
   /// - Parameters:
   ///   - home: the value of `--home` for commands on this device; nil if it was not given.
@@ -47,7 +49,7 @@ public struct Step: Hashable, Sendable {
     }.joined()
   }
 
-  /// The step with its words and commands transformed.
+  /// Returns a copy of the step with every piece of text and every command transformed.
   package func mapText(_ transform: (String) -> String) -> Step {
     Step(
       parts.map { part in
@@ -92,14 +94,15 @@ extension Step: ExpressibleByStringInterpolation {
 
     public mutating func appendInterpolation(_ step: Step) { parts += step.parts }
 
-    /// A command: the words to type after `waymark`, and the device if it is not this one.
+    /// Appends a command: the words to type after `waymark`, and the device to type them on; nil for this device.
     public mutating func appendInterpolation(waymark words: String, on device: String? = nil) {
       parts.append(.command(words, on: device))
     }
   }
 }
 
-/// Encoded as a string, except on the control socket: there commands stay values, since only the client knows `--home`.
+/// A step is encoded as a string. On the control socket its commands stay separate values, because only the client
+/// knows the value of `--home`.
 extension Step: Codable {
   public func encode(to encoder: any Encoder) throws {
     guard encoder.userInfo[.keepsSteps] as? Bool == true else {

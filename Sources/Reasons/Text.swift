@@ -1,6 +1,6 @@
 // Parts of sentences that people read: words quoted for a shell, counts, shortened values.
 
-/// Quotes a word for a shell, unless it needs no quotes.
+/// Quotes a word for a shell if it needs quotes.
 package func shellWord(_ text: String) -> String {
   let plain = text.utf8.allSatisfy {
     switch $0 {
@@ -15,7 +15,7 @@ package func shellWord(_ text: String) -> String {
   return "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
 }
 
-/// `1 trip`, `2 trips`
+/// Returns a count with its noun: `1 trip`, `2 trips`.
 package func plural(_ count: Int, _ one: String, _ many: String? = nil) -> String {
   "\(count) \(count == 1 ? one : many ?? one + "s")"
 }

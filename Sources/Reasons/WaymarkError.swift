@@ -68,7 +68,7 @@ package enum ExitCode {
 }
 
 extension WaymarkError {
-  /// A failure outside the command: a missing file, a broken export.
+  /// Creates an error whose cause is not the command line, such as a missing file or a broken export.
   package static func failed(_ code: Reason, _ message: String, next: Step) -> WaymarkError {
     WaymarkError(exitCode: ExitCode.failed, code: code, message: message, next: next)
   }

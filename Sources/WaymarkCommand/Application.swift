@@ -12,7 +12,7 @@ struct Application: Sendable {
     let terminal = Terminal(noColor: arguments.contains("--no-color"), environment: environment)
     do {
       let invocation = try CommandParser(directory: try? workingDirectory()).parse(arguments)
-      // Before standard input is copied to a temporary file, which the signal handlers remove.
+      // Set up before standard input is copied to a temporary file, because the handlers remove that file.
       Interrupts.endWith(ExitCode.interrupted)
       let streams = try StandardStreams(invocation)
       defer { streams.end() }
@@ -38,7 +38,7 @@ struct Application: Sendable {
     return failure.exitCode
   }
 
-  /// Converts any error to one that a person can act on; names of Swift types are never shown.
+  /// Converts any error to one that a person can act on, without names of Swift types.
   static func failure(_ error: any Error) -> WaymarkError {
     switch error {
     case let failure as WaymarkError: failure

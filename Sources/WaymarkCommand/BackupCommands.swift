@@ -8,9 +8,9 @@ extension WriteBackup: TerminalCommand {
     words: ["backup"], summary: "back up the store of this device to one file, without keys",
     operands: [.init(placeholder: "FILE", key: "file", type: .path)],
     details: """
-      A running node keeps working during the backup. Every change set is verified; if the disk has damaged
-      some, the backup needs --yes. --yes also overwrites an existing file. Keep a copy of the keys folder
-      too (waymark paths): with the keys, a restored backup is the same device as before.
+      A running node keeps working during the backup. Every change set is verified; if any is damaged on disk,
+      the backup needs --yes, which also overwrites an existing file. Keep a copy of the keys folder too
+      (waymark paths): with the keys, a device restored from the backup is the same device as before.
       """,
     exampleArguments: "laptop.waymark")
 
@@ -33,7 +33,7 @@ extension RestoreBackup: TerminalCommand {
     words: ["restore"], summary: "replace the store of this device with a backup",
     operands: [.init(placeholder: "FILE", key: "file", type: .path)],
     options: [
-      .init(flag: "--name", placeholder: "NAME", summary: "name of this device, if it becomes a new one"),
+      .init(flag: "--name", placeholder: "NAME", summary: "name of this device, if it becomes a new device"),
       CommandTable.rootKey("admit this device to the circle at once"),
       .init(flag: "--new-circle", placeholder: nil, summary: "re-create the records in a new circle"),
       .init(
@@ -43,9 +43,10 @@ extension RestoreBackup: TerminalCommand {
     ],
     details: """
       Stop the node first. Every signature is verified before anything changes. The current store is moved to
-      the backups folder, which keeps the newest five such stores. If the keys of the backed-up device are here,
-      this is the same device as before. Without them the data can be read at once, and the device joins the
-      circle with a ticket or with the root key. Changes that other devices made since the backup arrive by sync.
+      the backups folder, which keeps the newest five such stores. If the keys of the backed-up device are
+      here, this is the same device as before. Without those keys, the data can be read at once, but the
+      device must join the circle with a ticket or the root key. Changes that other devices made since the
+      backup arrive by sync.
       """,
     exampleArguments: "laptop.waymark --preview")
 
@@ -98,7 +99,7 @@ extension RestoreBackup: TerminalCommand {
   }
 }
 
-/// `1.4 MB`
+/// Returns a size for people, such as `1.4 MB`.
 func byteText(_ bytes: Int64) -> String {
   let units = ["bytes", "kB", "MB", "GB", "TB"]
   var value = Double(bytes)

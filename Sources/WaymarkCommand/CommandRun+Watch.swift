@@ -25,10 +25,10 @@ extension CommandRun {
       } else if let line = watched.news() {
         terminal.data(line)
       }
-      // Many short sleeps: Ctrl-C and a resized window need a quick response.
+      // Sleeps often and briefly, because Ctrl-C and a resized window need a quick response.
       let began = ContinuousClock.now
-      // Without a running node each look opens the store and locks others out, so it happens only after the store's
-      // files have changed. Until then the last status is drawn again with its ages brought up to date.
+      // Without a running node, reading the status opens the store and locks other processes out. So the status is
+      // read only after the store's files have changed. Until then the last status is redrawn with current ages.
       while ContinuousClock.now - began < (watched.isRunning ? .seconds(1) : .seconds(600)) {
         guard !signals.isEnded else {
           screen.leave()
@@ -54,7 +54,7 @@ extension CommandRun {
         ShowHistory(limit: "\(Self.operationsShown)"), home: home)
       watched.take(status, history.operations)
     } catch let failure as WaymarkError where [.hungUp, .storeHeld].contains(failure.code) {
-      // The node is starting or stopping; the last status stays until it answers again.
+      // The node is starting or stopping. The last status stays on screen until the node answers again.
       guard watched.hasFailed < 20, watched.status != nil || failure.code == .hungUp else { throw failure }
       watched.hasFailed += 1
     }
@@ -74,7 +74,8 @@ extension CommandRun {
     return isLast || whole.count <= size.rows ? whole : Self.cut(lines(true), to: size.rows)
   }
 
-  /// The lines that fit; the short form begins with the head and what needs attention, so that these are kept.
+  /// Returns only as many lines as fit. The short form begins with the header and anything that needs attention, so
+  /// these are never cut off.
   static func cut(_ lines: [String], to rows: Int) -> [String] {
     guard lines.count > rows else { return lines }
     return lines.prefix(rows - 1) + ["… and \(lines.count - rows + 1) more lines: enlarge the window"]
@@ -83,7 +84,7 @@ extension CommandRun {
   static let operationsShown = 5
 }
 
-/// Sizes and modification times of the store's files, which reveal a write without opening the store.
+/// Sizes and modification times of the store's files. They reveal a write without opening the store.
 private struct StoreTrace: Hashable {
   private struct Mark: Hashable {
     let size: Int?
@@ -100,11 +101,11 @@ private struct StoreTrace: Hashable {
   }
 }
 
-/// What `status --watch` has collected: the last status, and how large each backlog was.
+/// The data that `status --watch` has collected: the last status, and the largest size of each backlog.
 struct Watched {
   private(set) var status: NodeStatus?
   private(set) var operations: [History.Operation] = []
-  /// How many times in a row the node did not answer.
+  /// The number of times in a row that the node did not answer.
   var hasFailed = 0
   /// For each peer and direction, the largest backlog in change sets since it was last empty, and when it began.
   private(set) var peaks: [Way: (count: Int, since: ContinuousClock.Instant)] = [:]
@@ -112,7 +113,7 @@ struct Watched {
 
   var isRunning: Bool { status?.isServing == true }
 
-  /// Whether this device lacks change sets of a peer (`behind`), or the peer lacks some of this device (`ahead`).
+  /// Whether this device lacks change sets that the peer has (`behind`), or the reverse (`ahead`).
   enum Direction: CaseIterable { case behind, ahead }
 
   struct Way: Hashable {
@@ -139,7 +140,7 @@ struct Watched {
     }
   }
 
-  /// How much of a backlog is done, of how many change sets, since when; nil if there is none.
+  /// Returns how much of a backlog is done, its size in change sets, and when it began; nil if there is no backlog.
   func catchUp(_ peer: Peer, _ direction: Direction, at now: ContinuousClock.Instant = .now)
     -> (done: Int64, total: Int64, seconds: Double)?
   {
@@ -148,7 +149,7 @@ struct Watched {
     return (Int64(peak.count - count), Int64(peak.count), (now - peak.since) / .seconds(1))
   }
 
-  /// The status as a line of JSON; nil if only times have changed since the last line.
+  /// Returns the status as a line of JSON; nil if only times have changed since the last line.
   mutating func news() -> String? {
     guard let status, let json = try? AnswerCoding.document(status) else { return nil }
     let lasting = Self.lasting(json)
@@ -207,7 +208,7 @@ private final class WatchSignals: Sendable {
   }
 }
 
-/// The alternate screen of a terminal, redrawn in place; leaving it brings back what was on the terminal before.
+/// The alternate screen of a terminal, which is redrawn in place. Leaving it restores the previous content.
 final class Screen: Sendable {
   let isShown: Bool
   private let terminal: Terminal
@@ -228,7 +229,7 @@ final class Screen: Sendable {
     }
   }
 
-  /// Switches back; calling it again has no effect.
+  /// Switches back to the normal screen; calling this again has no effect.
   func leave() {
     isThere.withLock { isThere in
       if isThere { terminal.raw("\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l") }

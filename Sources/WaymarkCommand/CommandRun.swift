@@ -18,7 +18,7 @@ struct CommandRun: Sendable {
     self.terminal = terminal
     self.terminal.endsUnread = invocation.words != ["run"]
     self.environment = environment
-    // For `set` the flag names the file of the new passphrase, not of the current one.
+    // For `keys passphrase set`, --file names the file with the new passphrase, not the current one.
     let file = invocation.words == ["keys", "passphrase", "remove"] ? invocation["file"] : nil
     let passphrases = TerminalPassphrases(terminal, file: file)
     do {
@@ -29,7 +29,7 @@ struct CommandRun: Sendable {
     }
   }
 
-  /// Commands that need no home and work where none can be determined.
+  /// Commands that need no home, and so work even if no home can be determined.
   private static let withoutHome: Set<[String]> = [
     ["help"], ["version"], ["completions"], ["manual"], ["issuer", "init"],
   ]
@@ -89,7 +89,7 @@ struct CommandRun: Sendable {
     return command.exitCode(for: answer)
   }
 
-  /// The request, with what only this process knows: the user's time zone, and whether it can ask.
+  /// Returns the request, with what only this process knows: the user's time zone, and whether a person can be asked.
   func request(_ invocation: Invocation) throws -> ControlRequest {
     var request = invocation.request
     if invocation.words == ["sync", "on"], terminal.canAsk { request.arguments["interactive"] = true }
@@ -100,7 +100,7 @@ struct CommandRun: Sendable {
     return request
   }
 
-  /// Makes a typed path absolute: a running node has another working directory.
+  /// Makes a typed path absolute, because a running node has a different working directory.
   private func absolutePath(in field: JSON, _ group: String) throws -> JSON {
     let pathField = ["attachment": "file", "profile": "avatar"][group]
     guard let name = field[0]?.string, name == pathField, let path = field[1]?.string,
@@ -135,7 +135,7 @@ struct CommandRun: Sendable {
     }
   }
 
-  /// Shows on standard error what the question is about.
+  /// Shows a preview of the change on standard error before the user is asked to confirm it.
   private func showPreview() async throws {
     var preview = TurnSyncOn()
     preview.preview = true

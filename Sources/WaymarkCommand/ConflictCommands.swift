@@ -47,7 +47,7 @@ extension ResolveConflicts: TerminalCommand {
     options: [
       .init(
         flag: "--take", placeholder: "winner|loser|DEVICE",
-        summary: "keep the value that shows, take the other one, or that of DEVICE"),
+        summary: "keep the displayed value, or take the other one or that of DEVICE"),
       .init(flag: "--all", placeholder: nil, summary: "resolve every conflict; only with --take winner"),
     ],
     details: """
@@ -63,9 +63,9 @@ extension ResolveConflicts: TerminalCommand {
 }
 
 extension Rendering {
-  /// One line per conflict and one per write.
+  /// Writes one line for the conflict, and one for each write.
   ///
-  /// - Parameter isWhole: whether long values are wrapped; else they are cut.
+  /// - Parameter isWhole: whether long values are wrapped instead of cut off.
   fileprivate mutating func sides(_ conflict: Conflict, id: String, isWhole: Bool = false) {
     data.gap()
     let what = [conflict.kind.rawValue, conflict.name, conflict.field].compactMap(\.self).map(printable)

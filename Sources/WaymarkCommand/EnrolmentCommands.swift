@@ -76,8 +76,8 @@ extension JoinCircle: TerminalCommand {
     return Answer(try await joining.join(isConfirmed: yes == true), brought: preview, askedName: wanted)
   }
 
-  /// The ticket that was typed, or for `-` the first line of standard input; without an argument, the ticket of an
-  /// interrupted join or one that is typed at a prompt.
+  /// Returns the ticket from the command line, or from the first line of standard input if the argument is `-`. Without
+  /// an argument, returns the ticket of an interrupted join, or else asks for one at the terminal.
   private func readTicket(_ run: CommandContext) throws -> String {
     let found =
       switch ticket {
@@ -104,7 +104,7 @@ extension JoinCircle: TerminalCommand {
     return ticket
   }
 
-  /// Prompts only once: after a confirmation the command runs a second time, with the same ticket.
+  /// Asks for the ticket, but only once: after a confirmation the command runs a second time, with the same ticket.
   private func asked(_ terminal: Terminal) -> String? {
     let isFirst = Self.hasAsked.withLock { asked in
       defer { asked = true }
@@ -124,8 +124,8 @@ extension JoinCircle: TerminalCommand {
       .joined(separator: ", ")
     return WaymarkError(
       exitCode: ExitCode.needsYes, code: .needsYes,
-      message: "This device has data of its own: \(counts). It will be re-created in the new circle, after a "
-        + "backup of the current store to \(home.backups).",
+      message: "This device has data of its own: \(counts). This data will be re-created in the new circle, "
+        + "after a backup of the current store to \(home.backups).",
       next: .waymark("join --yes"))
   }
 
@@ -155,7 +155,7 @@ extension JoinCircle: TerminalCommand {
 }
 
 extension Rendering {
-  /// The circle, and the key and name of this device in it.
+  /// Writes the circle, and the key and name that this device has in it.
   fileprivate mutating func membership(_ circle: CircleID, _ device: DeviceKey, _ name: String) {
     data.pairs([
       ("circle", circle.description), ("device", device.description), ("name", printable(name)),
@@ -170,7 +170,7 @@ extension Rendering {
   }
 }
 
-/// The name for this device: the typed one, else the configured one; nil if there is neither.
+/// Returns the name for this device: the typed name, else the configured name; nil if there is neither.
 func ownName(_ typed: String?, of home: Home) throws -> String? {
   try typed ?? Configuration(home: home).name
 }
@@ -203,7 +203,7 @@ extension Invite: TerminalCommand {
   /// Only the event `ticket` goes to standard output.
   static let isShownByEvents = true
 
-  /// A running node serves the ticket; else this process does, until a device has joined.
+  /// Lets the running node serve the ticket. Without one, this process serves the ticket until a device has joined.
   func run(_ run: CommandContext) async throws -> Answer {
     let show: @Sendable (CommandEvent) -> Void = { event in
       guard case .ticket(let ticket, let expires) = event else { return }
@@ -233,7 +233,7 @@ extension Invite: TerminalCommand {
     }
   }
 
-  /// Listens at the usual address, or if that is in use at any free port.
+  /// Listens at the usual address, or at any free port if that address is in use.
   private func serveAnywhere(_ node: Node) async throws {
     do {
       try await node.serve(listen: try Configuration(home: node.home).listen ?? defaultListen)
@@ -242,15 +242,15 @@ extension Invite: TerminalCommand {
     }
   }
 
-  /// Ends the process when the reader of the ticket is gone and no device has joined.
+  /// Ends the process if the program that reads the ticket has exited and no device has joined.
   ///
-  /// In `waymark invite | waymark join -` no other program has the ticket, so further waiting would be in vain.
+  /// In `waymark invite | waymark join -` no other program has the ticket, so no device could join any more.
   private func watchReader(_ node: Node, _ terminal: Terminal) -> Task<Void, Never> {
     Task {
       while !Task.isCancelled {
         try? await Task.sleep(for: .milliseconds(500))
         guard readerOfOutputIsGone() else { continue }
-        // The reader also ends after a successful join; then this task is cancelled in the meantime.
+        // The reader also exits after a successful join. In that case this task is cancelled during the sleep.
         try? await Task.sleep(for: .seconds(10))
         guard !Task.isCancelled else { return }
         await node.close()
@@ -270,7 +270,7 @@ extension Invite: TerminalCommand {
   }
 }
 
-/// Whether standard output is a pipe whose reader is gone.
+/// Whether standard output is a pipe that no process reads any more.
 private func readerOfOutputIsGone() -> Bool {
   var output = pollfd(fd: 1, events: 0, revents: 0)
   return poll(&output, 1, 0) > 0 && output.revents & Int16(POLLERR) != 0

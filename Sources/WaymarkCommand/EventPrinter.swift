@@ -14,7 +14,7 @@ final class EventPrinter: Sendable {
     var skipped = 0
   }
 
-  /// Further skipped rows are counted, not listed; `--json` lists all.
+  /// How many skipped rows are listed; any more are only counted. `--json` lists all.
   private static let skippedShownMax = 20
 
   init(_ terminal: Terminal, printsJSON: Bool) {

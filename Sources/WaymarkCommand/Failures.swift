@@ -1,7 +1,8 @@
 import Waymark
 
 extension Invocation {
-  /// The failure with a next step if it had none; commands in the step name the home that was typed.
+  /// Returns the failure with a next step, which is added for ambiguous names and invalid command lines that have none.
+  /// Commands in the step include the `--home` that the user typed.
   func completing(_ failure: WaymarkError) -> WaymarkError {
     var next = failure.next
     if next == nil, failure.code == .ambiguous { next = .waymark("help ids") }

@@ -30,7 +30,7 @@ extension Undo: TerminalCommand {
   static let syntax = CommandSpec(
     words: ["undo"], summary: "undo an operation",
     operands: [.init(placeholder: "OPERATION", key: "operation", isOptional: true)],
-    options: [.init(flag: "--preview", placeholder: nil, summary: "show what it would do; change nothing")],
+    options: [.init(flag: "--preview", placeholder: nil, summary: "show the consequences; change nothing")],
     details: """
       Without OPERATION, the newest operation of this device. Values that were changed since, and records
       that others have added to, are listed and left unchanged; with --yes they are reverted too. An undo
@@ -219,7 +219,7 @@ extension Rendering {
         + "  \(record.id.uuidString)"
         + (record.state == .visible ? "" : "  \(record.state.rawValue)"))
     guard !values.isEmpty else {
-      return data.paragraph("Never changed: its values are those of every new circle.")
+      return data.paragraph("Never changed: it still has the values that every new circle starts with.")
     }
     var table = TextTable([
       .init("FIELD", widthMin: 8), .init("WHEN"), .init("DEVICE", widthMin: 8), .init("BY"),

@@ -45,7 +45,7 @@ extension ExportRecords: TerminalCommand {
         flag: "--output", placeholder: "FILE", summary: "write to FILE, not to standard output", type: .path),
     ], exampleArguments: "--format ics --trip Rome --output rome.ics")
 
-  /// Pipes and devices are written by this process: the node can't open them.
+  /// Writes to pipes and devices in this process, because the node can't open them.
   func run(_ run: CommandContext) async throws -> Answer {
     var request = self
     let pipe = output.flatMap { PipedFile.isNeeded(for: $0) ? $0 : nil }
@@ -70,7 +70,7 @@ extension ExportRecords: TerminalCommand {
 }
 
 extension Rendering {
-  /// Further warnings are counted, not listed.
+  /// How many warnings are listed; any more are only counted.
   private static let warningsShownMax = 20
 
   fileprivate mutating func warnings(_ warnings: [String]) {

@@ -4,8 +4,8 @@ import Waymark
 
 /// Handlers for Ctrl-C and other signals that end the process.
 ///
-/// Not dispatch sources: on Linux the main thread, which waits for any signal, passes it on by raising it again for
-/// another thread, and now and then it is lost on the way. A node that misses SIGTERM is killed in the end.
+/// Does not use dispatch sources. With those, the main thread on Linux receives every signal and raises it again for
+/// another thread, and now and then the signal is lost. A node that misses SIGTERM is killed in the end.
 enum Interrupts {
   private static let handlers = Mutex<[Int32: @Sendable (Int32) -> Void]>([:])
 
@@ -18,7 +18,7 @@ enum Interrupts {
     handle([SIGTERM, SIGHUP].filter { !isIgnored($0) }, end)
   }
 
-  /// Whether this process was started with the signal ignored, as by `nohup`.
+  /// Whether the signal was already ignored when this process started, as with `nohup`.
   private static func isIgnored(_ number: Int32) -> Bool {
     let before = signal(number, SIG_IGN)
     guard address(of: before) != address(of: SIG_IGN) else { return true }
@@ -26,7 +26,7 @@ enum Interrupts {
     return false
   }
 
-  /// The bits of a handler: functions can't be compared, and `SIG_IGN` is not a real one.
+  /// Returns the bits of a handler for comparison: functions can't be compared, and `SIG_IGN` is not a real function.
   private static func address<Handler>(of handler: Handler) -> [UInt8] {
     withUnsafeBytes(of: handler) { Array($0) }
   }
@@ -38,7 +38,7 @@ enum Interrupts {
     kill(getpid(), number)
   }
 
-  /// Calls the handler on these signals, in place of their default action.
+  /// Calls the handler on these signals instead of performing their default action.
   static func handle(_ signals: [Int32], _ handler: @escaping @Sendable (Int32) -> Void) {
     // Without a pipe the signals keep their default action, which ends the process at once.
     guard listens else { return }
@@ -55,8 +55,8 @@ enum Interrupts {
     }
   }
 
-  /// Runs the body; a signal that ends the process meanwhile runs the clean-up first. Afterwards the signals have their
-  /// former handlers.
+  /// Runs the body. If a signal ends the process meanwhile, the clean-up runs first. Afterwards the signals have their
+  /// previous handlers again.
   static func cleaningUp<Result>(
     _ cleanUp: @escaping @Sendable () -> Void, during body: () throws -> Result
   ) rethrows -> Result {
@@ -108,5 +108,6 @@ enum Interrupts {
   }
 }
 
-/// The pipe that signal handlers write to: they may do hardly anything else. Set once, before the first handler.
+/// The pipe that signal handlers write to, because a handler may do hardly anything else. Set once, before the first
+/// handler is installed.
 nonisolated(unsafe) private var signalWriter: Int32 = -1

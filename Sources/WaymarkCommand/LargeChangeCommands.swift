@@ -12,8 +12,8 @@ extension Mirror: TerminalCommand {
     ],
     details: """
       Reverts in one operation the changes that only this device has; those of the other device arrive by
-      sync, which is turned on. A device that was away brings nothing back, except changes that were made
-      there in the meantime: they merge as usual, and waymark status reports them.
+      sync, which is turned on. A device that was not connected does not bring reverted changes back. Only
+      changes that were made on it in the meantime merge as usual, and waymark status reports them.
       """, exampleArguments: "--from laptop --preview")
 
   fileprivate static let only = CommandSpec.Option(
@@ -77,9 +77,9 @@ extension Restamp: TerminalCommand {
     options: [CommandTable.preview("show what is dated ahead; change nothing")],
     details: """
       Set the machine's clock first. Other devices park changes dated more than ten minutes ahead until that
-      time comes. This device ends its log before them and re-signs them with the current time, in the same
-      order; history and undo are kept. Other devices need not be connected. A backup is taken first. If the
-      connected devices disagree with this machine about the time, nothing is changed.
+      time comes. This device ends its log before those changes and re-signs them with the current time,
+      in the same order; history and undo are kept. Other devices need not be connected. A backup is taken
+      first. If the connected devices disagree with this machine about the time, nothing is changed.
       """, exampleArguments: "--preview")
 
   func render(_ answer: RestampSummary, into rendering: inout Rendering) {
@@ -140,7 +140,7 @@ extension Rendering {
     return table
   }
 
-  /// The backup that was taken, and the command that undoes the change.
+  /// Writes the backup that was taken, and the command that undoes the change.
   fileprivate mutating func wayBack(_ backup: String?, _ operation: OperationID?) {
     if let backup { notes.paragraph("Backup: \(printable(backup))") }
     if let operation {

@@ -47,12 +47,12 @@ extension Revoke: TerminalCommand {
         flag: "--undo-revocations", placeholder: nil,
         summary: "re-admit the devices that it had revoked"),
       CommandTable.rootKey("sign with the circle's root key, which no admin can undo"),
-      .init(flag: "--preview", placeholder: nil, summary: "show what it would do; change nothing"),
+      .init(flag: "--preview", placeholder: nil, summary: "show the consequences; change nothing"),
     ],
     details: """
-      For a device that was lost, stolen or given away. Its changes that this device already has are kept; every
-      device rejects all others as soon as it learns of the revocation. The device can't return with its keys:
-      to re-admit it, use waymark invite and waymark join. See waymark help revoking.
+      For a device that was lost, stolen or given away. Those of its changes that have arrived here are kept;
+      every device rejects its other changes as soon as it learns of the revocation. The device can't return
+      with its keys: to re-admit it, use waymark invite and waymark join. See waymark help revoking.
       """,
     exampleArguments: "phone --preview")
 

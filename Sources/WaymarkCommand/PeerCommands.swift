@@ -10,7 +10,7 @@ extension ListPeers: TerminalCommand {
       return rendering.notes.paragraph("No other device yet. Next: \(waymark: "invite")")
     }
     rendering.data.table(rendering.peerTable(answer.peers, showsPlaces: true))
-    // Causes that concern several peers, or this device itself, are listed once.
+    // A cause that concerns several peers, or this device itself, is listed only once.
     for cause in answer.reasons where cause.peer == nil && !cause.consequences.isEmpty {
       let next = cause.next.map { ": \(rendering.words($0))" } ?? "."
       rendering.notes.paragraph(printable(cause.text).capitalizedFirst + next)

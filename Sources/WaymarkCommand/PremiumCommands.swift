@@ -114,7 +114,7 @@ struct IssueEntitlement: TerminalCommand {
   var isReadOnly: Bool { output == nil }
 
   struct Answer: Codable {
-    /// The file that it was written to.
+    /// The file that the certificate was written to; nil for standard output.
     var output: String?
     var certificate: String?
 
@@ -161,7 +161,7 @@ struct IssueEntitlement: TerminalCommand {
     return value
   }
 
-  /// Nothing to add: `run` has already written the certificate.
+  /// Writes nothing, because `run` has already written the certificate.
   func render(_ answer: Answer, into rendering: inout Rendering) {}
 }
 

@@ -181,7 +181,7 @@ extension ShowTimeline: TerminalCommand {
 }
 
 extension ShownReference {
-  /// The name, or if it has none the beginning of the id.
+  /// The name, or the beginning of the id if there is no name.
   fileprivate var shownName: String { name.map(printable) ?? shortID(id) }
 }
 
@@ -190,12 +190,12 @@ private func minute(_ value: JSON?) -> String {
 }
 
 extension JSON {
-  /// Strings and numbers as the text of a cell; nil for all other values.
+  /// The text of a table cell for a string or a number; nil for any other value.
   fileprivate var cellText: String? { string ?? number }
 }
 
 extension Rendering {
-  /// Every field that has a value; structured values in the form in which they are typed.
+  /// Writes every field that has a value. A structured value is written in the form in which the user types it.
   mutating func show(_ record: ShownRecord, _ kind: String) {
     let members = record.members.filter { !$0.value.isNull && $0.value != [] }
     if members.isEmpty { notes.paragraph("Nothing yet.") }
@@ -206,7 +206,7 @@ extension Rendering {
       })
   }
 
-  /// Whether a write changed anything.
+  /// Writes whether anything was changed.
   mutating func changed(_ isChanged: Bool) {
     notes.paragraph(isChanged ? "Changed." : "No change: it already has this value.")
   }

@@ -17,7 +17,7 @@ struct InstallService: TerminalCommand {
     let text: String
     /// The service file; nil if it was only printed.
     let written: String?
-    /// Whether it runs while the user is logged out; nil if unknown.
+    /// Whether the service keeps running while the user is logged out; nil if unknown.
     let lingers: Bool?
 
     func encode(to encoder: any Encoder) throws {
@@ -66,7 +66,7 @@ struct InstallService: TerminalCommand {
       lingers: written.flatMap { _ in ServiceManager.lingers() })
   }
 
-  /// Refuses an installation that would fail at once.
+  /// Throws if the service would fail as soon as it starts.
   private func check(_ service: Service, _ manager: ServiceManager, _ home: Home) throws {
     guard home.hasStore else {
       throw WaymarkError(
@@ -213,7 +213,7 @@ extension Service {
     }
   }
 
-  /// Refuses paths with control characters: even quoted, a line break would end the line of a unit.
+  /// Rejects paths with control characters, because a line break would end the line in a unit even if quoted.
   fileprivate func checkPaths() throws {
     for path in [program, home, passphraseFile ?? ""]
     where path.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) {
@@ -272,7 +272,7 @@ struct ServiceManager {
     case .systemd:
       try demand(["systemctl", "--user", "daemon-reload"], file)
       try demand(["systemctl", "--user", "enable", service.unit], file)
-      // `restart`, so that a running service gets the new file.
+      // `restart` rather than `start`, so that a service that is already running uses the new file.
       try demand(["systemctl", "--user", "restart", service.unit], file)
     case .launchd:
       _ = Helper.run(["launchctl", "bootout", domain + "/" + service.unit])
@@ -290,7 +290,7 @@ struct ServiceManager {
         exitCode: ExitCode.failed, code: .file, message: "\(file) can't be removed.", next: "ls -l \(file)")
     }
     guard service.manager == .systemd else { return }
-    // Otherwise a unit that has failed stays listed.
+    // Otherwise systemd would keep listing a unit that has failed.
     _ = Helper.run(["systemctl", "--user", "reset-failed", service.unit])
     _ = Helper.run(["systemctl", "--user", "daemon-reload"])
   }

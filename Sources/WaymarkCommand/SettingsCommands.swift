@@ -46,7 +46,7 @@ extension UnsetSetting: TerminalCommand {
 }
 
 extension JSON {
-  /// The value alone, in the form in which it can be typed.
+  /// The value alone, in the form in which the user can type it.
   fileprivate var rawText: String {
     switch self {
     case .string(let text): printable(text)

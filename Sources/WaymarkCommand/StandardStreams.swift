@@ -3,7 +3,7 @@ import Waymark
 
 /// Handles `-` in place of a file, and files that only this process can open: pipes and devices.
 struct StandardStreams {
-  /// The command line with `-` resolved, and with temporary copies in place of piped files.
+  /// The command line with `-` resolved and with piped files replaced by temporary copies.
   private(set) var invocation: Invocation
   private var piped: [String: PipedFile] = [:]
 
@@ -23,7 +23,7 @@ struct StandardStreams {
   /// Removes the temporary copies.
   func end() { for file in piped.values { file.remove() } }
 
-  /// The failure with the names that the user typed in place of temporary paths.
+  /// Returns the failure with temporary paths replaced by the names that the user typed.
   func naming(_ failure: WaymarkError) -> WaymarkError {
     func named(_ text: String, _ dash: String = "standard input") -> String {
       piped.reduce(text) { $0.replacing($1.value.path, with: $1.key == "-" ? dash : $1.key) }
@@ -51,7 +51,7 @@ struct StandardStreams {
   private func refuseDashes() throws {
     guard let spec = CommandTable.all.first(where: { $0.words == invocation.words }) else { return }
     let operands = spec.operands.filter(\.isPath).map { ($0.placeholder, $0.key) }
-    // Where a passphrase is read from, `-` has a meaning of its own.
+    // `--file` names the source of a passphrase; there, `-` means standard input.
     let options = spec.options.filter { $0.isPath && $0.flag != "--file" }.map { ($0.flag, $0.requestKey) }
     for (name, key) in operands + options where invocation[key] == "-" {
       throw WaymarkError(

@@ -7,7 +7,7 @@ extension ShowStatus: TerminalCommand {
     options: [
       .init(
         flag: "--watch", placeholder: nil,
-        summary: "keep showing it until Ctrl-C; as JSON lines if not on a terminal"),
+        summary: "keep the status on screen until Ctrl-C; without a terminal, print JSON lines"),
       .init(
         flag: "--check", placeholder: nil,
         summary: "exit with 5 if not in sync, with 6 if there are conflicts"),
@@ -102,8 +102,8 @@ struct ExamineHome: TerminalCommand {
     ],
     details: """
       Checks the configuration, permissions, keys, store, clock, disk, port and the other devices. The exit
-      code is 1 if anything is broken. The report contains names of devices and addresses, but nothing of
-      trips, habits, settings or the profile.
+      code is 1 if anything is broken. The report contains device names and addresses, but no data from trips,
+      habits, settings or the profile.
       """, exampleArguments: "--report report.json")
 
   func run(_ run: CommandContext) async throws -> Diagnosis {
@@ -130,7 +130,7 @@ extension Rendering {
     }
     if let report = diagnosis.report {
       notes.paragraph(
-        "Wrote \(printable(report)). It contains names of devices and addresses, but nothing of trips or habits."
+        "Wrote \(printable(report)). It contains device names and addresses, but nothing of trips or habits."
       )
     }
   }

@@ -2,15 +2,15 @@ import Control
 import JSONDocument
 import Waymark
 
-/// The terminal's side of a command: its syntax and help, how its answer is shown, and the exit code.
+/// The command-line side of a command: its syntax and help, the display of its answer, and its exit code.
 protocol TerminalCommand: Command {
   /// The syntax and the help of the command.
   static var syntax: CommandSpec { get }
-  /// The syntax for each kind, where kinds share a command.
+  /// All forms of the syntax: one for each kind if kinds share the command.
   static var syntaxes: [CommandSpec] { get }
-  /// Whether `--json` prints events as lines, of which the answer is the last.
+  /// Whether `--json` prints each event as a line, and the answer as the last line.
   static var isStream: Bool { get }
-  /// Whether its events have shown all of the answer that goes to standard output.
+  /// Whether the events already print everything that goes to standard output, so that the answer is not printed again.
   static var isShownByEvents: Bool { get }
 
   func run(_ run: CommandContext) async throws -> Answer
@@ -28,7 +28,7 @@ extension TerminalCommand {
 
   func exitCode(for answer: Answer) -> Int32 { 0 }
 
-  /// The schema, then what the answer encodes.
+  /// Returns the schema, followed by the members of the encoded answer.
   func document(_ answer: Answer, home: String?) throws -> JSON {
     let members = try AnswerCoding.document(answer, home: home).members ?? []
     let schema = JSON.Member("schema", .string("waymark.\(documentName)/1"))
@@ -42,7 +42,7 @@ extension TerminalCommand where Self: NodeCommand {
   }
 }
 
-/// What a command runs with: the home, the terminal, and the printer of its events.
+/// The context in which a command runs: the home, the terminal, and the printer of its events.
 struct CommandContext: Sendable {
   let home: Home
   let terminal: Terminal

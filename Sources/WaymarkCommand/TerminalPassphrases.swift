@@ -2,8 +2,8 @@ import Foundation
 import Synchronization
 import Waymark
 
-/// The source of passphrases: the file that the environment names, else the person at the terminal. A passphrase that
-/// was typed is tried for further key files before asking again.
+/// Gets passphrases from the file that the environment names, or else from the person at the terminal. A typed
+/// passphrase is also tried on the next key files before the person is asked again.
 final class TerminalPassphrases: Sendable {
   private let terminal: Terminal
   private let state = Mutex(State())
@@ -49,7 +49,7 @@ final class TerminalPassphrases: Sendable {
     return passphrase
   }
 
-  /// A new passphrase: from the file, else typed twice.
+  /// Returns a new passphrase: from the file if one is named, else typed twice.
   func new() throws -> Passphrase {
     if let file { return try Passphrase(file: file) }
     guard terminal.canAsk else {
@@ -116,9 +116,9 @@ extension Terminal {
   }
 }
 
-/// A line as it is typed, with the keys that correct it.
+/// A line that is being typed; handles the keys that correct it.
 struct TypedLine {
-  /// The caller that uses them wipes them.
+  /// The typed bytes. The caller must wipe them after use.
   var bytes: [UInt8] = []
 
   enum Progress: Equatable {
@@ -129,7 +129,7 @@ struct TypedLine {
 
   static let bytesMax = 4_096
 
-  /// Reserves all room at the start: growing would leave copies in memory.
+  /// Reserves all memory at the start, because a growing array would leave copies behind.
   init() { bytes.reserveCapacity(Self.bytesMax) }
 
   mutating func take(_ key: UInt8) -> Progress {

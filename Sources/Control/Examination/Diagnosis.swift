@@ -42,7 +42,7 @@ public struct Diagnosis: Hashable, Sendable, Codable {
     case port
     /// The other devices.
     case peers
-    /// The gate, conflicts, and large changes.
+    /// Whether records sync, conflicts, and large changes.
     case sync
     /// Whether other devices hold copies of the data.
     case safety
@@ -52,7 +52,7 @@ public struct Diagnosis: Hashable, Sendable, Codable {
   public enum Severity: String, Hashable, Sendable, Codable {
     /// No problem.
     case ok
-    /// A state to know about; nothing to do.
+    /// A state to know about, which needs no action.
     case info
     /// Something needs attention.
     case warning

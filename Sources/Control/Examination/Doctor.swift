@@ -31,7 +31,7 @@ extension Diagnosis.Finding {
 package struct Doctor {
   private let home: Home
   private var findings: [Finding] = []
-  /// What the node itself reports; nil if it does not answer.
+  /// The status that the node reports; nil if the node does not answer.
   private var status: NodeStatus?
   private var metrics: [Metrics.Family]?
 
@@ -280,7 +280,7 @@ package struct Doctor {
     }
   }
 
-  /// A device name at the beginning is not capitalized.
+  /// Returns a cause as a sentence. A device name at the beginning is not capitalized.
   private static func sentence(_ cause: NodeStatus.Cause) -> String {
     let text = cause.text + "."
     return (cause.peer?.name).map(text.hasPrefix) == true ? text : text.capitalizedFirst
@@ -320,7 +320,7 @@ package struct Doctor {
 
   // MARK: Report
 
-  /// Contains only what is listed here: nothing of trips, habits, settings or the profile.
+  /// Returns the report. It contains only what is listed here: no data from trips, habits, settings or the profile.
   private func reportBytes() throws -> [UInt8] {
     let report = Report(
       made: Date(milliseconds: systemWall()), version: WaymarkVersion.text, traits: WaymarkVersion.traits,

@@ -6,7 +6,7 @@ extension Home {
   ///
   /// For a home that this process has open, ask the node: ``Node/examine(writingTo:)``.
   ///
-  /// - Parameter report: a file to share with others for support; it contains nothing of records or settings.
+  /// - Parameter report: a file to share with others for support; it contains no data from records or settings.
   /// - Throws: `WaymarkError` if there is no store at all, or the report can't be written.
   public func examine(writingTo report: URL? = nil) async throws -> Diagnosis {
     try await Doctor.examine(self, report: report?.path(percentEncoded: false), overwrites: true)
@@ -16,7 +16,7 @@ extension Home {
 extension Node {
   /// Checks everything that this node needs, and its state; see ``Home/examine(writingTo:)``.
   ///
-  /// - Parameter report: a file to share with others for support; it contains nothing of records or settings.
+  /// - Parameter report: a file to share with others for support; it contains no data from records or settings.
   /// - Throws: `WaymarkError` if the report can't be written, or for a node in memory.
   public func examine(writingTo report: URL? = nil) async throws -> Diagnosis {
     try await Doctor.examine(home, report: report?.path(percentEncoded: false), overwrites: true) { [self] in

@@ -19,7 +19,7 @@ enum DurableFile {
     case replacing
   }
 
-  /// - Throws: `Trouble`. Unless the last sync of the folder failed, the file at `path` is then unchanged.
+  /// - Throws: `Trouble`. The file at `path` is then unchanged, unless it was the final sync of the folder that failed.
   static func put(
     _ path: String, mode: mode_t, _ placement: Placement, _ bytes: UnsafeRawBufferPointer
   ) throws(Trouble) {
@@ -54,8 +54,8 @@ enum DurableFile {
 
   /// Writes all bytes, in as many calls as needed.
   ///
-  /// - Parameter write: like the system call: returns the number of bytes written, or a negative number and sets
-  ///   `errno`.
+  /// - Parameter write: behaves like the system call: returns the number of bytes written, or returns a negative number
+  ///   and sets `errno`.
   static func writeAll(
     _ bytes: UnsafeRawBufferPointer, with write: (UnsafeRawPointer, Int) -> Int
   ) throws(Trouble) {
@@ -70,7 +70,7 @@ enum DurableFile {
 
   /// Reads to the end of the file, or until the buffer is full.
   ///
-  /// - Parameter read: like the system call.
+  /// - Parameter read: behaves like the system call.
   static func readAll(
     _ room: UnsafeMutableRawBufferPointer, with read: (UnsafeMutableRawPointer, Int) -> Int
   ) throws(Trouble) -> Int {
@@ -85,7 +85,7 @@ enum DurableFile {
     return filled
   }
 
-  /// Makes changes of names in the folder of `path` durable.
+  /// Syncs the folder of `path`, so that files created, renamed or removed in it stay so after a power loss.
   static func syncDirectory(of path: String) throws(Trouble) {
     let code = Directory.sync(of: path)
     guard code == 0 else { throw Trouble(code: code) }

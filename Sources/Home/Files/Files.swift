@@ -66,7 +66,7 @@ package enum Files {
     for place in [target, path] { try syncFolder(of: place) }
   }
 
-  /// Makes changes of names in a file's folder durable.
+  /// Syncs the folder of a file, so that files created, renamed or removed in it stay so after a power loss.
   package static func syncFolder(of path: String) throws {
     do {
       try DurableFile.syncDirectory(of: path)
@@ -85,7 +85,7 @@ package enum Files {
     }
   }
 
-  /// The next step after a failed access to a file: a command that shows the cause.
+  /// Returns the next step after a failed access to a file: a command that shows the cause.
   package static func look(_ path: String, _ code: Int32 = errno) -> Step {
     switch code {
     case ENOSPC, EDQUOT: "free up space on the disk: df -h \(shellWord(parentFolder(of: path)))"

@@ -32,8 +32,8 @@ package enum Folders {
   }
 }
 
-/// An open folder whose content is accessed through its descriptor, so that a later change of its name has no effect.
-/// Links in it are never followed.
+/// An open folder. Its content is accessed through a descriptor, so renaming or replacing the folder has no effect.
+/// Links in the folder are never followed.
 private final class OpenFolder {
   private let descriptor: Int32
   private let path: String
@@ -55,7 +55,7 @@ private final class OpenFolder {
 
   deinit { close(descriptor) }
 
-  /// Opens a folder, which must be empty and belong to this user; nil if there is nothing with the name.
+  /// Opens a folder, which must be empty and belong to this user. Returns nil if the name does not exist.
   func emptyFolder(_ name: String) throws -> OpenFolder? {
     var status = stat()
     guard fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return nil }
@@ -120,7 +120,7 @@ private final class OpenFolder {
     guard fsync(file) == 0 else { throw Files.failure("write", "\(path)/\(name)", errno) }
   }
 
-  /// Makes the names in this folder and in those below it durable.
+  /// Syncs this folder and the folders in it, so that the created names are durable.
   func sync() throws {
     for folder in folders.values { try folder.sync() }
     // Some file systems don't support this for directories.

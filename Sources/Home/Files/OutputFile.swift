@@ -12,7 +12,7 @@ package struct OutputFile: Sendable {
   private let overwrites: Bool
 
   /// - Parameters:
-  ///   - home: the home whose files must not be overwritten; nil if unknown.
+  ///   - home: the home whose files must not be overwritten; nil if no home is known.
   ///   - folder: the folder in the home that is meant for such files.
   ///   - overwrites: whether the user has agreed to replace an existing file.
   /// - Throws: `WaymarkError` if the file must not be written; with code `needs_yes` if confirmation is enough.
@@ -32,7 +32,7 @@ package struct OutputFile: Sendable {
     guard overwrites else { throw Self.isThere(named) }
   }
 
-  /// Writes the content as a whole file; to a device, directly.
+  /// Writes the content: to a device directly, otherwise as a whole file.
   ///
   /// - Parameter mode: the access rights of others; none by default.
   package func write(_ bytes: [UInt8], mode: UInt16 = 0o600) throws {
@@ -46,7 +46,7 @@ package struct OutputFile: Sendable {
     }
   }
 
-  /// Rejects names that can't be a file: directories, and links, whose target could be anything.
+  /// Rejects directories, and links, because the target of a link could be anything.
   package static func checkName(_ named: String) throws {
     if named.hasSuffix("/") || Files.isDirectory(named) {
       throw WaymarkError.failed(
@@ -56,7 +56,7 @@ package struct OutputFile: Sendable {
     try checkIsNoLink(named)
   }
 
-  /// Rejects a folder that a home uses itself, and one behind a link.
+  /// Rejects a folder that a home uses itself, and a link to a folder.
   package static func checkFolder(_ named: String, in home: Home) throws {
     let named = withoutTrailingSlashes(named)
     try checkIsNoLink(named)
@@ -108,13 +108,13 @@ package struct OutputFile: Sendable {
     let titles = KeyPurpose.allCases.flatMap { [$0.title, $0.sealedTitle] }
     if titles.contains(where: { head.starts(with: Data("\($0)\n".utf8)) }) {
       throw WaymarkError.failed(
-        .isKey, "\(named) holds a key, which is never overwritten; nothing was written.",
+        .isKey, "\(named) holds a key, which will not be overwritten; nothing was written.",
         next: "use another file")
     }
     // A store that is or was in use has a lock file next to it; a backup has none.
     if head.starts(with: Data("SQLite format 3\0".utf8)), Files.exists(path + ".lock") {
       throw WaymarkError.failed(
-        .isStore, "\(named) is the store of a node, which is never overwritten; nothing was written.",
+        .isStore, "\(named) is a node's store, which will not be overwritten; nothing was written.",
         next: "use another file")
     }
   }
@@ -127,7 +127,7 @@ package struct OutputFile: Sendable {
 }
 
 extension Home {
-  /// Whether a resolved path is that of a file or folder that a node keeps in its home, or may create there.
+  /// Whether a resolved path is a file or folder that a node keeps, or may create, in its home.
   fileprivate func keeps(_ path: String) -> Bool {
     let inside = realPath(self.path) + "/"
     guard path.hasPrefix(inside), let name = path.dropFirst(inside.count).split(separator: "/").first else {
@@ -142,16 +142,16 @@ extension Home {
   ]
 }
 
-/// The path of an existing file or folder with all links resolved; otherwise the path as given.
+/// Returns the path with all links resolved, or the path as given if it does not exist.
 package func realPath(_ path: String) -> String {
   guard let resolved = realpath(path, nil) else { return path }
   defer { free(resolved) }
   return String(cString: resolved)
 }
 
-/// The current directory.
+/// Returns the current directory.
 ///
-/// - Throws: `WaymarkError` if it was removed: a relative path would then be resolved in the root directory.
+/// - Throws: `WaymarkError` if the directory was removed, because relative paths would then be resolved in `/`.
 package func workingDirectory() throws -> String {
   guard let path = getcwd(nil, 0) else {
     throw WaymarkError.failed(

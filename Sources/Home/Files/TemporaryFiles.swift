@@ -8,13 +8,13 @@ package enum TemporaryFiles {
   /// Registers a file or a folder before it is created.
   static func add(_ path: String) { paths.withLock { _ = $0.insert(path) } }
 
-  /// Unregisters a path that was removed, or that is to stay.
+  /// Unregisters a path that was removed, or that must not be removed.
   static func forget(_ path: String) { paths.withLock { _ = $0.remove(path) } }
 
-  /// Removes all registered files; for a process that ends now.
+  /// Removes all registered files. Called when the process is about to end.
   package static func remove() {
     for path in paths.withLock({ $0 }) {
-      // Another thread may still be writing; it can't once the folder is gone.
+      // Another thread may still be creating files, so removal can fail until the folder is gone.
       for _ in 0..<attemptsMax where Files.exists(path) { try? FileManager.default.removeItem(atPath: path) }
     }
   }

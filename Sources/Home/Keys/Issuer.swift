@@ -18,7 +18,7 @@ public enum Issuer {
     try OutputFile.checkName(path)
     for existing in [path, publicPath] where Files.isTaken(existing) {
       throw WaymarkError.failed(
-        .exists, "\(existing) already exists; keys are never overwritten.",
+        .exists, "\(existing) already exists, and keys are not overwritten.",
         next: "use another file, or move this one away")
     }
     let key = try SigningKey()
@@ -41,14 +41,14 @@ public enum Issuer {
     return key
   }
 
-  /// A request for an entitlement, with values as typed.
+  /// A request for an entitlement, with the values as the user typed them.
   package struct EntitlementRequest: Sendable {
     package var keyFile: String
     package var circle: String
-    /// Empty for all devices of the circle.
+    /// The ids of the devices that get premium; empty for all devices in the circle.
     package var devices: [String]
     package var until: String
-    /// Nil for now.
+    /// The start of the entitlement; nil for the current time.
     package var from: String?
 
     package init(keyFile: String, circle: String, devices: [String], until: String, from: String? = nil) {

@@ -23,7 +23,7 @@ package enum KeyFile {
     } catch {
       guard error.code == EEXIST else { throw unwritable(path, error) }
       throw WaymarkError.home(
-        .alreadyThere, "\(path) already exists and is never overwritten.",
+        .alreadyThere, "\(path) already exists and will not be overwritten.",
         next: "move it away if nothing needs it: \(waymark: "paths")")
     }
   }
@@ -61,7 +61,7 @@ package enum KeyFile {
     }
     throw WaymarkError.home(
       .passphraseNeeded,
-      "The key file \(path) is sealed with a passphrase, and there is no terminal to ask for it.",
+      "The key file \(path) is sealed with a passphrase, and there is no terminal to ask for the passphrase.",
       next: "run this on a terminal, or set the file that holds the passphrase: WAYMARK_PASSPHRASE_FILE=FILE")
   }
 
@@ -91,7 +91,7 @@ package enum KeyFile {
 
   // MARK: Sealing
 
-  /// The kind of a key file, known without opening it.
+  /// The kind of a key file, which can be read without the passphrase.
   struct Kind: Hashable, Sendable {
     let purpose: KeyPurpose
     let isSealed: Bool
@@ -113,7 +113,7 @@ package enum KeyFile {
     }
   }
 
-  /// Replaces a file by one with the same secrets: sealed with the passphrase, or plain without one.
+  /// Replaces a file with one that holds the same secrets: sealed if a passphrase is given, plain otherwise.
   static func rewrite(
     _ secrets: borrowing SecretBuffer, _ purpose: KeyPurpose, at path: String,
     sealedWith passphrase: Passphrase?,
@@ -154,7 +154,7 @@ package enum KeyFile {
   }
 
   /// Overwrites the content of an unlinked file, as far as the disk allows: copy-on-write file systems and flash
-  /// storage may keep the old blocks. A file with other names is left unchanged.
+  /// storage may keep the old blocks. A file that still has another hard link is left unchanged.
   private static func overwrite(_ file: Int32) {
     var status = stat()
     guard fstat(file, &status) == 0, status.st_nlink == 0, status.st_size <= Limits.keyFileBytesMax else {

@@ -31,7 +31,7 @@ public struct KeyProtection: Hashable, Sendable, Codable {
 
 /// Sets and removes the passphrase of key files without changing the keys.
 ///
-/// May run while the node is running, which has read its keys already.
+/// May run while the node is running, because the node has already read its keys.
 package struct KeyPassphrases: Sendable {
   private let home: Home
   private let files: [String]
@@ -51,14 +51,14 @@ package struct KeyPassphrases: Sendable {
     }
     guard home.hasStore || Files.exists(home.keys) else { throw WaymarkError.noStore(home) }
     try home.prepare()
-    // A founder may have moved its root key elsewhere; the device key must be there.
+    // The founding device may have moved its root key elsewhere, but the device key must be there.
     files = [home.deviceKey] + (Files.exists(home.rootKey) ? [home.rootKey] : [])
   }
 
-  /// Seals each file with the passphrase, also those that are sealed with another one.
+  /// Seals each file with the passphrase, including files that are sealed with another passphrase.
   ///
-  /// Nothing is written unless all files can be opened. After an interruption the call can be repeated with the same
-  /// passphrase: files that it opens already are left unchanged.
+  /// Nothing is written unless all files can be opened. After an interruption, the call can be repeated with the same
+  /// passphrase: files that this passphrase already opens are left unchanged.
   ///
   /// - Parameter passphrase: returns the new passphrase; called once.
   package func set(_ passphrase: () throws -> Passphrase) throws -> KeyProtection {
@@ -66,7 +66,7 @@ package struct KeyPassphrases: Sendable {
     let passphrase = try passphrase()
     var keys: [Key] = []
     for (file, (key, trouble)) in zip(files, held) {
-      // An interrupted attempt may have sealed it with the new passphrase already.
+      // An interrupted attempt may already have sealed the file with the new passphrase.
       guard let key = key ?? (try? open(file, .first(passphrase, then: .none))) else {
         throw trouble
           ?? WaymarkError.home(
@@ -140,8 +140,8 @@ package struct KeyPassphrases: Sendable {
 }
 
 extension Home {
-  /// Seals the key files of this home with a passphrase, also those that are sealed with another one. May be called
-  /// while the node is running.
+  /// Seals the key files of this home with a passphrase, including files that are sealed with another passphrase. May
+  /// be called while the node is running.
   ///
   /// - Throws: `WaymarkError` with the code `passphrase_needed` or `wrong_passphrase` if the current one is needed.
   @discardableResult

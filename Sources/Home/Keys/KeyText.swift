@@ -5,8 +5,8 @@ import Wire
 
 /// The content of a key file: the secrets themselves, or the secrets sealed with a passphrase.
 ///
-/// A checksum distinguishes a damaged file from a wrong passphrase, so that no key is made of damaged bytes. A key has
-/// exactly one encoding: bytes are accepted only if writing the parsed key would produce the same ones.
+/// A checksum distinguishes a damaged file from a wrong passphrase, so that damaged bytes are never used as a key. A
+/// key has exactly one encoding: bytes are accepted only if writing the parsed key would produce the same ones.
 enum KeyText {
   /// The reason why bytes are not accepted as a key file of the expected kind.
   enum Flaw: Error, Hashable {
@@ -37,7 +37,7 @@ enum KeyText {
     return text
   }
 
-  /// The hash over the secrets, 32 bytes each, without line ends.
+  /// Returns the hash of the secrets, 32 bytes each, without line breaks.
   private static func checksum(_ secrets: borrowing SecretBuffer, _ purpose: KeyPurpose) -> [UInt8] {
     var hasher = Blake2b256()
     hasher.update(Array("\(purpose.title)\0".utf8))

@@ -13,13 +13,13 @@ public final class Passphrase: Hashable, Sendable {
     defer { wipe(&bytes) }
     guard bytes.count >= Limits.passphraseBytesMin else {
       throw WaymarkError.home(
-        .badPassphrase, "A passphrase has at least \(Limits.passphraseBytesMin) characters.",
+        .badPassphrase, "A passphrase must have at least \(Limits.passphraseBytesMin) characters.",
         next: "use four words that are hard to guess")
     }
     guard bytes.count <= Limits.passphraseBytesMax, !bytes.contains(0), !bytes.contains(UInt8(ascii: "\n"))
     else {
       throw WaymarkError.home(
-        .badPassphrase, "A passphrase is one line of at most \(Limits.passphraseBytesMax) bytes.",
+        .badPassphrase, "A passphrase must be one line of at most \(Limits.passphraseBytesMax) bytes.",
         next: "choose a shorter one; \(waymark: "help keys")")
     }
     secret = try SecretBuffer(taking: &bytes)
@@ -73,13 +73,13 @@ public final class Passphrase: Hashable, Sendable {
     left.secret.equals(right.secret)
   }
 
-  /// Adds nothing to the hash, which would reveal something about the words.
+  /// Adds nothing to the hash, because a hash would reveal something about the passphrase.
   public func hash(into hasher: inout Hasher) {}
 }
 
 /// A source of passphrases for sealed key files.
 public struct PassphraseSource: Sendable {
-  /// Returns a passphrase to try on a key file; nil if there is none that was not tried before.
+  /// Returns the next passphrase to try on a key file; nil if none is left.
   ///
   /// `attempt` counts from 0 for each file.
   package let passphrase: @Sendable (_ file: String, _ attempt: Int) throws -> Passphrase?
@@ -105,7 +105,7 @@ public struct PassphraseSource: Sendable {
     ProcessInfo.processInfo.environment["WAYMARK_PASSPHRASE_FILE"].flatMap { $0.isEmpty ? nil : $0 }
   }
 
-  /// A source that tries a known passphrase first, then those of another source.
+  /// Returns a source that tries a known passphrase first, then the passphrases of another source.
   package static func first(_ known: Passphrase?, then other: PassphraseSource) -> PassphraseSource {
     guard let known else { return other }
     return PassphraseSource { file, attempt in

@@ -4,11 +4,11 @@ import Wire
 
 /// The circle's root key, which founds the circle and acts if no admin can.
 package enum RootKey {
-  /// Reads the key from a file, or from the home without one, and checks that it is the circle's.
+  /// Reads the key from a file, or from the home if no file is given, and checks that it is the circle's root key.
   ///
   /// - Parameters:
   ///   - passphrases: the source of the passphrase if the file is sealed.
-  ///   - purpose: the reason why it is needed, as the beginning of a sentence.
+  ///   - purpose: the reason why the key is needed, as the beginning of a sentence.
   package static func read(
     _ path: String?, at home: Home, of circle: Circle, _ passphrases: PassphraseSource, for purpose: String
   ) throws -> SigningKey {

@@ -43,7 +43,7 @@ package struct DeepOutcome: Sendable {
   package var backup: String?
   /// Whether another device may have the data that is damaged here.
   package var hasPeers = false
-  /// Whether the store was verified without opening it, which may not be possible.
+  /// Whether the store was verified without being opened; it may be too damaged to open.
   private let isClosed: Bool
   private let home: Home
   private let wall: Int64

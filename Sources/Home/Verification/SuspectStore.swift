@@ -35,7 +35,8 @@ package enum SuspectStore {
       next: outcome.next ?? .waymark("verify --deep"))
   }
 
-  /// Rewrites the write-ahead log: after a failed sync the system may believe data to be on disk that is not.
+  /// Rewrites the write-ahead log, because after a failed sync the system may report data as written that is not on the
+  /// disk.
   private static func rewriteLog(_ home: Home) throws {
     // Opening it takes the lock of the home.
     try Store(path: home.store).rewriteLog()

@@ -9,10 +9,10 @@ struct Completions {
   static let shells = ["bash", "fish", "zsh"]
 
   private let table: [CommandSpec]
-  /// Every prefix of a command, the empty one included, with what may follow.
+  /// Every prefix of a command, including the empty prefix, with the words that may follow it.
   let places: [Position]
 
-  /// A position on a command line: in the words of a command, or after them.
+  /// A position on a command line: within the words of a command, or after them.
   struct Position {
     let words: [String]
     /// The possible next words, with a summary of each.
@@ -90,7 +90,7 @@ struct Completions {
     (place.spec?.options ?? []) + GlobalOptions.specs
   }
 
-  /// The values that can be completed where an operand is typed.
+  /// Returns the values that can be completed at the position of an operand.
   func operands(_ place: Position) -> Choice {
     guard let operand = place.spec?.operands.first(where: { Choice($0.type, $0.placeholder) != .anything })
     else {
@@ -182,7 +182,7 @@ struct Completions {
     }
   }
 
-  /// For each option with a value: the positions where it has the same values, and the values.
+  /// The options that take a value. Positions at which an option has the same values are grouped.
   private var optionChoices: [(flag: String, places: [String], choice: Choice)] {
     var found: [(flag: String, places: [String], choice: Choice)] = []
     for place in places {
@@ -281,7 +281,7 @@ struct Completions {
     }
   }
 
-  /// In single quotes, for bash, zsh and the names of fish.
+  /// Returns the text in single quotes, for bash, zsh, and names in fish.
   private static func quoted(_ text: String) -> String { "'" + text.replacing("'", with: "'\\''") + "'" }
 
   // MARK: fish

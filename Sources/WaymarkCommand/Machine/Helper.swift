@@ -5,7 +5,7 @@ enum Helper {
   struct Outcome: Sendable {
     /// The exit code; nil if the program could not be started.
     let code: Int32?
-    /// What it wrote to standard output and standard error.
+    /// What the program wrote to standard output and standard error.
     let output: String
   }
 

@@ -5,14 +5,14 @@ import Waymark
 
 /// The format of log lines: for people, for the systemd journal, or for programs.
 enum LogFormat: String, CaseIterable, Sendable {
-  /// Begins with the time.
+  /// For people: each line begins with the time.
   case text
-  /// Begins with a priority, which the journal strips; it records the time itself.
+  /// For the journal: each line begins with a priority. The journal strips the priority, and records the time itself.
   case journal
   /// One JSON object per line.
   case json
 
-  /// The format that the flag or `WAYMARK_LOG_FORMAT` names, else the one that suits standard error.
+  /// Returns the format that the flag or `WAYMARK_LOG_FORMAT` names, else the one that suits standard error.
   ///
   /// - Throws: `WaymarkError` for an unknown format.
   static func chosen(
@@ -28,7 +28,8 @@ enum LogFormat: String, CaseIterable, Sendable {
     )
   }
 
-  /// `JOURNAL_STREAM` names the file that the journal reads. If standard error is another file, it gets plain text.
+  /// Returns the format that suits standard error: `journal` if it is the file that `JOURNAL_STREAM` names, else plain
+  /// text.
   static func fitting(
     _ environment: [String: String], _ standardError: FileNumber? = FileNumber(of: STDERR_FILENO)
   ) -> LogFormat {
@@ -39,7 +40,7 @@ enum LogFormat: String, CaseIterable, Sendable {
   /// A line of the log.
   ///
   /// - Parameter now: milliseconds since 1970.
-  /// - Parameter isTerminal: a person is watching, so the date is left out.
+  /// - Parameter isTerminal: whether a person is watching, so that the date is left out.
   func line(
     _ level: NodeLog.Level, _ area: String, _ message: String, now: Int64, isTerminal: Bool = false,
     zone: TimeZone = .current
@@ -59,7 +60,7 @@ enum LogFormat: String, CaseIterable, Sendable {
     }
   }
 
-  /// The failure as a line of the log; nil for `text`, where it is shown as a message for people.
+  /// Returns the failure as a line of the log; nil for `text`, because there it is printed as a message for people.
   func line(_ failure: WaymarkError) -> String? {
     switch self {
     case .text: nil
@@ -86,7 +87,7 @@ struct FileNumber: Hashable, Sendable {
     self.init(device: UInt64(truncatingIfNeeded: status.st_dev), number: UInt64(status.st_ino))
   }
 
-  /// `JOURNAL_STREAM`: two numbers with a colon between.
+  /// Parses the value of `JOURNAL_STREAM`: two numbers separated by a colon.
   init?(journal: String) {
     let parts = journal.split(separator: ":", omittingEmptySubsequences: false)
     guard parts.count == 2, let device = UInt64(parts[0]), let number = UInt64(parts[1]) else { return nil }

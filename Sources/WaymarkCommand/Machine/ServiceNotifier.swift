@@ -4,15 +4,16 @@ import Waymark
 /// Reports the state of the node to systemd: datagrams to the socket that `NOTIFY_SOCKET` names, as `sd_notify(3)`
 /// sends them.
 ///
-/// Does nothing if that is not set. A message that can't be sent is dropped: the node does not depend on it.
+/// Does nothing if `NOTIFY_SOCKET` is not set. A message that can't be sent is dropped, because the node does not
+/// depend on it.
 struct ServiceNotifier: Sendable {
   private let socketPath: String?
-  /// The watchdog period: systemd ends a node that sends no sign of life for that long.
+  /// The watchdog period: systemd ends a node that sends no sign of life for this long.
   let watchdog: Duration?
 
   init(environment: [String: String], process: Int32 = getpid()) {
     let path = environment["NOTIFY_SOCKET"] ?? ""
-    // A path, or a name in the abstract namespace; others (vsock) are for machines, not for services.
+    // A path, or a name in the abstract namespace. Other kinds of address (vsock) are for virtual machines.
     socketPath = path.hasPrefix("/") || path.hasPrefix("@") ? path : nil
     let isForOther = environment["WATCHDOG_PID"].map { Int32($0) != process } ?? false
     watchdog =
@@ -32,7 +33,7 @@ struct ServiceNotifier: Sendable {
 
   func stopping(_ status: String) { send("STOPPING=1\nSTATUS=\(printable(status))") }
 
-  /// Returns whether the message was sent; false also if there is no socket.
+  /// Sends a message. Returns false if it could not be sent, or if there is no socket.
   @discardableResult
   func send(_ message: String) -> Bool {
     guard let socketPath else { return false }

@@ -5,7 +5,7 @@ import Waymark
 extension StringProtocol {
   var displayWidth: Int { reduce(0) { $0 + $1.displayWidth } }
 
-  /// The text cut so that it takes at most `width` columns, with `…` for what is left out.
+  /// Returns the text cut to at most `width` columns, with `…` for the part that is left out.
   func cut(to width: Int) -> String {
     guard displayWidth > width else { return String(self) }
     var kept = ""
@@ -19,7 +19,7 @@ extension StringProtocol {
     return width > 0 ? kept + "…" : ""
   }
 
-  /// The text padded with spaces to `width` columns.
+  /// Returns the text padded with spaces to `width` columns.
   func padded(to width: Int, isRight: Bool = false) -> String {
     let spaces = String(repeating: " ", count: Swift.max(0, width - displayWidth))
     return isRight ? spaces + self : self + spaces
@@ -53,7 +53,8 @@ private let wideRanges: [ClosedRange<UInt32>] = [
   0x1F300...0x1F64F, 0x1F900...0x1F9FF, 0x20000...0x3FFFD,
 ]
 
-/// The text on one line and without characters that control a terminal: names come from files and peers.
+/// Returns the text on one line, without characters that control a terminal. Needed for names, which come from files
+/// and peers.
 func printable(_ text: String) -> String {
   guard text.unicodeScalars.contains(where: isControl) else { return text }
   return String(

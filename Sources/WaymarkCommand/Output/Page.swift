@@ -1,6 +1,6 @@
 import Waymark
 
-/// The emphasis of a word. It only repeats what the word says.
+/// The emphasis of a word. It adds no information, because it may be invisible.
 enum Stress: String, Sendable {
   case none = ""
   case strong = "1"
@@ -14,7 +14,7 @@ enum Stress: String, Sendable {
 struct Page {
   let width: Int
   let hasColor: Bool
-  /// The home that was typed, which suggested commands have to name.
+  /// The value of `--home`, which suggested commands must include; nil if it was not given.
   var home: String?
   private(set) var lines: [String] = []
 
@@ -25,25 +25,25 @@ struct Page {
 
   var text: String { lines.map { $0 + "\n" }.joined() }
 
-  /// The text in the colour of the stress, if there are colours.
+  /// Returns the text in the colour of the emphasis, if the output has colours.
   func paint(_ text: String, _ stress: Stress) -> String {
     hasColor && stress != .none && !text.isEmpty ? "\u{1B}[\(stress.rawValue)m\(text)\u{1B}[0m" : text
   }
 
   mutating func line(_ text: String = "", _ stress: Stress = .none) { lines.append(paint(text, stress)) }
 
-  /// Lines as they are, of any width.
+  /// Appends lines unchanged, whatever their width.
   mutating func text(_ text: String) {
     let body = text.hasSuffix("\n") ? text.dropLast() : text[...]
     for line in body.split(separator: "\n", omittingEmptySubsequences: false) { lines.append(String(line)) }
   }
 
-  /// Text that may be longer than a line, wrapped between words; lines after the first are indented.
+  /// Appends text, wrapped between words if it is longer than a line. Lines after the first are indented.
   mutating func paragraph(_ text: String, _ stress: Stress = .none, indent: Int = 0) {
     for line in wrapped(text, width: width, indent: indent) { self.line(line, stress) }
   }
 
-  /// A sentence with commands in it.
+  /// Appends a sentence that contains commands.
   mutating func paragraph(_ sentence: Step, indent: Int = 0) {
     paragraph(sentence.text(home: home), indent: indent)
   }
@@ -53,12 +53,12 @@ struct Page {
     if let step { paragraph("Next: \(printable(step.text(home: home)))") }
   }
 
-  /// An empty line, unless the page is empty or ends with one.
+  /// Appends an empty line, unless the page is empty or already ends with an empty line.
   mutating func gap() {
     if let last = lines.last, !last.isEmpty { lines.append("") }
   }
 
-  /// `name  value` lines with aligned values.
+  /// Appends lines of the form `name  value`, with aligned values.
   mutating func pairs(_ pairs: [(name: String, value: String)]) {
     let column = (pairs.map { $0.name.displayWidth }.max() ?? 0) + 2
     for (name, value) in pairs {
@@ -74,11 +74,11 @@ struct Page {
     for line in table.lines(in: self) { lines.append(line) }
   }
 
-  /// Text of help, wrapped to the page and indented by `lead`.
+  /// Appends help text, wrapped to the page and indented by `lead`.
   ///
-  /// The lines of the source don't matter for prose: unindented lines up to an empty or indented one are one paragraph.
-  /// An indented line is an example and stays a line. Text in a second column continues in the lines that are indented
-  /// to that column.
+  /// Line breaks in prose don't matter: unindented lines form one paragraph up to the next empty or indented line. An
+  /// indented line is an example and stays on a line of its own. Text in a second column continues in the following
+  /// lines that are indented to that column.
   mutating func explain(_ text: String, lead: Int = 0) {
     for paragraph in HelpParagraph.all(in: text) {
       let head = String(repeating: " ", count: lead) + paragraph.head
@@ -93,7 +93,7 @@ struct Page {
 
 /// A paragraph of help text before it is wrapped.
 private struct HelpParagraph {
-  /// What its first line begins with: the indentation, or all that precedes the second of two columns.
+  /// The start of the first line: the indentation, or everything before the second column.
   let head: String
   var body: String
 

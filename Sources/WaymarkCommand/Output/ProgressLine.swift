@@ -1,6 +1,6 @@
 import Foundation
 
-/// A progress bar on the terminal: how far, how fast, how much longer.
+/// A progress bar on the terminal, with the amount done, the speed and the remaining time.
 struct ProgressLine {
   private let terminal: Terminal
   private let began: ContinuousClock.Instant
@@ -46,7 +46,7 @@ struct ProgressLine {
   }
 }
 
-/// `12345` as `12,345`.
+/// Returns a number with separators: `12,345`.
 func grouped(_ number: Int64) -> String {
   let digits = String(number.magnitude)
   var text = ""
@@ -57,7 +57,7 @@ func grouped(_ number: Int64) -> String {
   return number < 0 ? "-" + text : text
 }
 
-/// `1 trip`, `12 trips`.
+/// Returns a count with its noun: `1 trip`, `12 trips`.
 func counted(_ number: Int64, _ one: String, _ many: String? = nil) -> String {
   "\(grouped(number)) \(number == 1 ? one : many ?? one + "s")"
 }

@@ -1,7 +1,7 @@
 import Foundation
 import Waymark
 
-/// Where the command line writes: data to standard output, everything else to standard error.
+/// The output of the command line: data goes to standard output, everything else to standard error.
 struct Terminal: Sendable {
   /// The properties of one of the two output streams.
   struct Stream: Sendable {
@@ -15,9 +15,9 @@ struct Terminal: Sendable {
   let error: Stream
   /// Whether a person can answer a question.
   let canAsk: Bool
-  /// Whether the program ends if its data can't be written; a node keeps running.
+  /// Whether the program ends if its data can't be written. False for a node, which keeps running.
   var endsUnread = true
-  /// Whether data that can't be written is dropped: lost progress must not end the work that it reports.
+  /// Whether data that can't be written is dropped. True for progress: losing it must not end the work.
   var dropsUnwritten = false
   /// Whether the command has been carried out, so that lost output is no reason to run it again.
   var isDone = false
@@ -34,14 +34,14 @@ struct Terminal: Sendable {
         width: isTerminal ? Self.width(of: descriptor) : widthElsewhere)
     }
     output = stream(STDOUT_FILENO, widthElsewhere: Self.widthMax)
-    // A program that reads a message gets it on one line.
+    // If a program reads standard error, it gets each message on one line.
     error = stream(STDERR_FILENO, widthElsewhere: .max)
     canAsk = isatty(STDIN_FILENO) == 1 && error.isTerminal
   }
 
   private static func width(of descriptor: Int32) -> Int { size(of: descriptor).columns }
 
-  /// The current size of a terminal. The columns are limited to a width that reads well.
+  /// Returns the current size of a terminal. The number of columns is limited to a width that is easy to read.
   static func size(of descriptor: Int32) -> (columns: Int, rows: Int) {
     var size = winsize()
     guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col >= 20 else { return (80, 24) }
@@ -50,16 +50,16 @@ struct Terminal: Sendable {
 
   // MARK: Writing
 
-  /// One line of data.
+  /// Writes one line of data.
   func data(_ line: String) { write(line + "\n", to: output.descriptor) }
 
-  /// Data as it is, without a line break of its own.
+  /// Writes data unchanged, without adding a line break.
   func raw(_ text: String) { write(text, to: output.descriptor) }
 
-  /// A line for the person at the terminal.
+  /// Writes a line for the person at the terminal.
   func note(_ line: String) { write(line + "\n", to: error.descriptor) }
 
-  /// Text on standard error that later text may overwrite.
+  /// Writes text on standard error that later text may overwrite.
   func transient(_ text: String) { write(text, to: error.descriptor) }
 
   /// Writes all of the text, so that no line is cut off. Data that can't be written ends the program; messages that
@@ -84,7 +84,7 @@ struct Terminal: Sendable {
     poll(&place, 1, 1_000)
   }
 
-  /// A reader that is gone ends the program quietly; any other error is reported.
+  /// Handles a failed write. If no process reads the output any more, ends the program quietly; reports other errors.
   private func unwritten(_ code: Int32, _ descriptor: Int32) {
     guard descriptor == output.descriptor, !dropsUnwritten else { return }
     let status = code == EPIPE ? 0 : Application.report(unwritable(code), on: self)

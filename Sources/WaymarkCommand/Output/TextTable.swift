@@ -1,9 +1,9 @@
-/// A table of text that fits its page: columns that may shrink are cut, the widest first.
+/// A table of text that is made to fit its page: columns that may shrink are cut, the widest first.
 struct TextTable {
   struct Column {
     var title: String
     var isRight = false
-    /// Cut to no less than this if the page is too narrow; nil for a column that is never cut.
+    /// The minimum width when the column is cut because the page is too narrow; nil for a column that is never cut.
     var widthMin: Int?
 
     init(_ title: String, isRight: Bool = false, widthMin: Int? = nil) {

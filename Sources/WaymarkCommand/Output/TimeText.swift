@@ -13,7 +13,7 @@ struct TimeText: Sendable {
     self.zone = zone
   }
 
-  /// Milliseconds since 1970 of an RFC 3339 text; nil if it is not one.
+  /// Returns the milliseconds since 1970 for an RFC 3339 string; nil if the string is not in that format.
   static func moment(_ text: String) -> Int64? {
     let pattern =
       #/(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:[Zz]|([+-])(\d\d):(\d\d))/#
@@ -38,7 +38,7 @@ struct TimeText: Sendable {
     return era * 146_097 + dayOfEra - 719_468
   }
 
-  /// `4 s`, `2 h`, `3 d 4 h`: how long something takes or lasts.
+  /// Returns a duration as text: `4 s`, `2 h`, `3 d 4 h`.
   static func span(_ milliseconds: Int64) -> String {
     let seconds = max(0, milliseconds / 1_000)
     switch seconds {
@@ -53,7 +53,7 @@ struct TimeText: Sendable {
     }
   }
 
-  /// `4 s ago`, `2 h ago`, by the largest unit alone.
+  /// Returns how long ago a time was, in the largest unit alone: `4 s ago`, `2 h ago`.
   func ago(_ text: String?) -> String { ago(text.flatMap(Self.moment)) }
 
   func ago(_ date: Date?) -> String { ago(date?.milliseconds) }
@@ -70,7 +70,7 @@ struct TimeText: Sendable {
     }
   }
 
-  /// The day in the reader's zone, with the time if it is near enough to matter: `2027-03-01`, `13:02`.
+  /// Returns the day in the reader's zone, or the time of day if it is near enough to matter: `2027-03-01`, `13:02`.
   func short(_ text: String?) -> String { short(text.flatMap(Self.moment)) }
 
   func short(_ date: Date?) -> String { short(date?.milliseconds) }
@@ -83,7 +83,7 @@ struct TimeText: Sendable {
     return parts.day
   }
 
-  /// Day and time in the reader's zone.
+  /// Returns the day and time in the reader's zone.
   func full(_ text: String?) -> String { full(text.flatMap(Self.moment)) }
 
   func full(_ date: Date?) -> String { full(date?.milliseconds) }
@@ -106,7 +106,7 @@ struct TimeText: Sendable {
     )
   }
 
-  /// An RFC 3339 text without zero seconds and with its offset set apart: `2026-05-03 15:00 +02:00`.
+  /// Returns an RFC 3339 string in a readable form, without zero seconds: `2026-05-03 15:00 +02:00`.
   static func written(_ text: String?) -> String {
     guard let text else { return "–" }
     guard text.count >= 19, text.dropFirst(10).first == "T" else { return text }

@@ -1,12 +1,12 @@
 import JSONDocument
 import Waymark
 
-/// An answer as text: data for standard output, and notes for standard error.
+/// An answer rendered as text: data for standard output, and notes for standard error.
 struct Rendering {
   var data: Page
   var notes: Page
   let time: TimeText
-  /// The home that was typed, which suggested commands have to name.
+  /// The value of `--home`, which suggested commands must include; nil if it was not given.
   private let home: String?
 
   init(width: Int, hasColor: Bool, notesWidth: Int, notesHaveColor: Bool, time: TimeText, home: String? = nil)
@@ -19,12 +19,12 @@ struct Rendering {
     notes.home = home
   }
 
-  /// A step within a line.
+  /// Returns a step as text within a line.
   func words(_ step: Step, inRowOf row: String? = nil) -> String {
     printable(step.text(home: home, inRowOf: row))
   }
 
-  /// A sentence, and what to do next.
+  /// Writes a sentence, and what to do next.
   mutating func said(_ text: String?, next: Step?) {
     if let text { notes.paragraph(printable(text)) }
     notes.next(next)
@@ -33,10 +33,10 @@ struct Rendering {
 
 // MARK: Values
 
-/// The beginning of an id, eight characters: usually enough to identify it.
+/// Returns the first eight characters of an id, which are usually enough to identify it.
 func shortID(_ id: String?) -> String { id.map { printable(String($0.prefix(8))) } ?? "–" }
 
-/// The shortest prefixes that tell the ids apart, of at least eight characters.
+/// Returns the shortest prefix of each id that tells it apart from the others, with at least eight characters.
 func distinctPrefixes(_ ids: [String]) -> [String: String] {
   let sorted = Set(ids).sorted()
   var prefixes: [String: String] = [:]
@@ -58,7 +58,7 @@ extension JSON {
     }
   }
 
-  /// Any value on one line.
+  /// The value on one line.
   var plainText: String {
     switch self {
     case .null: "–"
@@ -75,7 +75,7 @@ extension JSON {
 }
 
 extension ShownValue {
-  /// Any value on one line.
+  /// The value on one line.
   var plainText: String {
     switch self {
     case .none: "–"

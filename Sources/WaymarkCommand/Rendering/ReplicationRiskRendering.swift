@@ -1,6 +1,6 @@
 import Waymark
 
-/// The replication risk: what would be lost with this disk, because no other device is known to hold it.
+/// The replication risk: the changes that would be lost with this disk because no other device is known to hold them.
 extension Rendering {
   func replicationRiskLines(
     _ risk: NodeStatus.ReplicationRisk, _ peers: [Peer]
@@ -37,7 +37,7 @@ extension Rendering {
     return "\(head) \(printable(named.name)) has everything\(asOf(named, peers))."
   }
 
-  /// The age of a device's report; empty for a connected device, whose report is current.
+  /// Returns the age of a device's report. It is empty for a connected device, because that report is current.
   private func asOf(_ device: NodeStatus.ReplicationRisk.Holder, _ peers: [Peer]) -> String {
     guard !isConnected(device, peers), let told = device.asOf else { return "" }
     return " (as of \(time.ago(told)))"

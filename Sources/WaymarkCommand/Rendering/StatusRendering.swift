@@ -1,6 +1,6 @@
 import Waymark
 
-/// `status`: the head line, the lanes, the peers, and what needs attention.
+/// `status`: the header line, the lanes, the peers, and what needs attention.
 extension Rendering {
   mutating func status(_ status: NodeStatus) {
     paragraphs(head(status))
@@ -17,7 +17,7 @@ extension Rendering {
     for line in closing { data.paragraph(line.text, line.stress) }
   }
 
-  /// The status for a small window: the head, what needs attention and the peers, without empty lines.
+  /// Writes the status for a small window: the header, what needs attention, and the peers, without empty lines.
   mutating func diagnostics(_ status: NodeStatus) {
     paragraphs(head(status))
     for line in closingLines(status) where line.stress != .none && line.stress != .good {
@@ -98,7 +98,7 @@ extension Rendering {
   }
 
   private func closedText(_ reason: Reason?, _ status: NodeStatus) -> String {
-    // The head line explains the free tier.
+    // The header line already explains the free tier.
     guard let reason, reason != .freeTier else { return "stay on this device" }
     guard let cause = status.causes.first(where: { $0.reason == reason && $0.peer == nil }) else {
       return reason.rawValue
@@ -151,7 +151,7 @@ extension Rendering {
       lines.append(
         ("The node is not running, so nothing is exchanged: \(words(.waymark("run")))", .careful))
     }
-    // The rows of the peers don't show that this machine has no network.
+    // The rows in the table of peers don't show that this machine has no network.
     for cause in status.causes where cause.reason == .noRoute && cause.peer == nil {
       lines.append((sentence(printable(cause.text)) + following(cause.next), .careful))
     }
@@ -213,7 +213,7 @@ extension Rendering {
     }
   }
 
-  /// Change sets of both lanes; a dash where nothing is known.
+  /// Returns the number of change sets in both lanes; a dash if it is not known.
   private func total(_ count: Int?) -> String { count.map { grouped(Int64($0)) } ?? "–" }
 
   private func why(_ peer: Peer, _ showsPlaces: Bool) -> String {
@@ -222,7 +222,7 @@ extension Rendering {
       guard showsPlaces, let address = peer.address else { return "" }
       return "at \(printable(address))" + (peer.addressSource.map { ", \(place($0))" } ?? "")
     }
-    // A consequence is explained once, at its cause.
+    // A consequence is explained only once, at its cause.
     guard peer.consequenceOf == nil else { return lastSeen(peer) ?? "" }
     var parts: [String] = []
     if peer.reason == .offline, let seen = lastSeen(peer) {
@@ -234,7 +234,7 @@ extension Rendering {
     return parts.joined(separator: " · ")
   }
 
-  /// How the address of a peer became known.
+  /// Returns how the address of a peer became known.
   func place(_ source: AddressSource) -> String {
     switch source {
     case .beacon: "found on this network"
@@ -244,7 +244,7 @@ extension Rendering {
     }
   }
 
-  /// `last seen 13:02 at 192.168.1.23`, of a peer that is not connected.
+  /// Returns `last seen 13:02 at 192.168.1.23` for a peer that is not connected.
   private func lastSeen(_ peer: Peer) -> String? {
     guard peer.state == .offline, let seen = peer.lastSeen ?? peer.since ?? peer.lastSync else { return nil }
     let place = peer.address.map { " at \($0)" } ?? ""

@@ -5,7 +5,8 @@ import Waymark
 extension Rendering {
   /// The status, progress bars and operations.
   ///
-  /// - Parameter isShort: for a small window: only the status, with what needs attention right after the head.
+  /// - Parameter isShort: whether to fit a small window: only the status, with anything that needs attention right
+  ///   after the header.
   mutating func watch(_ watched: Watched, isShort: Bool = false, at now: ContinuousClock.Instant = .now) {
     guard let status = watched.status else { return }
     guard !isShort else { return diagnostics(status) }

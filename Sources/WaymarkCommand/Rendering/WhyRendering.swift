@@ -71,7 +71,7 @@ extension Rendering {
     return [behind, ahead].compactMap(\.self).joined(separator: ", ")
   }
 
-  /// A clause as a sentence; a device name at its beginning is not capitalized.
+  /// Returns a clause as a sentence. A device name at the beginning is not capitalized.
   private func sentence(_ text: String, of name: String?) -> String {
     if let name, text.hasPrefix(printable(name)) { return text }
     return text.prefix(1).uppercased() + text.dropFirst()

@@ -62,8 +62,8 @@ struct CommandParser {
     var options: [Option] = []
   }
 
-  /// Separates operands from options. An option takes a value in every command or in none, so the command need not be
-  /// known yet.
+  /// Separates operands from options. An option takes a value either in every command or in none, so this does not need
+  /// to know the command.
   private func tokens(_ arguments: [String]) throws -> Tokens {
     var tokens = Tokens()
     var rest = arguments[...]
@@ -99,7 +99,7 @@ struct CommandParser {
     return tokens
   }
 
-  /// `-5` is a number and `-` standard input; other single dashes are mistakes.
+  /// Rejects short options. `-5` is a number and `-` is standard input; any other single dash is a mistake.
   private func refuseShortOption(_ argument: String) throws {
     guard argument.hasPrefix("-"), let second = argument.dropFirst().first, second.isLetter else { return }
     throw WaymarkError.usage("There is no option \(argument).", next: .waymark("help"))
@@ -120,7 +120,7 @@ struct CommandParser {
       next: helpOn(operands))
   }
 
-  /// Compares without the dashes, which would make short flags look alike.
+  /// Returns the nearest flag. Compares without the dashes, which would make short flags look alike.
   private func nearest(_ flag: String, among options: [CommandSpec.Option]) -> String? {
     func letters(_ flag: String) -> String { String(flag.drop { $0 == "-" }) }
     let known = Array(Set(options.map { letters($0.flag) })).sorted()
@@ -151,7 +151,7 @@ struct CommandParser {
   /// Former names of commands, which scripts still use.
   private static let aliases = ["log": "entry"]
 
-  /// Replaces an alias by its command, also after `help`.
+  /// Replaces an alias with its command, also after `help`.
   private func canonical(_ operands: [String]) -> [String] {
     let index = operands.first == "help" ? 1 : 0
     guard operands.indices.contains(index), let name = Self.aliases[operands[index]] else { return operands }
@@ -297,7 +297,7 @@ struct CommandParser {
 }
 
 extension Duration {
-  /// The milliseconds of `500ms`, `30s`, `10m`, `2h`, `1d`; a bare number is seconds.
+  /// Parses a duration such as `500ms`, `30s`, `10m`, `2h` or `1d` into milliseconds; a number alone means seconds.
   static func milliseconds(in text: String) -> Int64? {
     let digits = text.prefix { $0.isASCII && $0.isNumber }
     guard let number = Int64(digits) else { return nil }

@@ -1,4 +1,4 @@
-/// The syntax of one command; parsing, help and usage errors are derived from it.
+/// The syntax of one command, from which parsing, help and usage errors are derived.
 struct CommandSpec: Sendable {
   let words: [String]
   let summary: String
@@ -6,7 +6,7 @@ struct CommandSpec: Sendable {
   var options: [Option] = []
   /// `waymark peers` means `waymark peers list`.
   var impliesLastWord = false
-  /// A paragraph that `help` adds. Indented lines are examples, which are not filled.
+  /// A paragraph that `help` adds. Indented lines are examples, which are not wrapped.
   var details: String?
   /// The arguments of the example in help; empty if the command needs none.
   var exampleArguments: String?
@@ -49,16 +49,16 @@ struct CommandSpec: Sendable {
   /// The type of a value, and its form in the request.
   enum ValueType: Sendable {
     case text
-    /// Made absolute, except `-`.
+    /// A path, which is made absolute unless it is `-`.
     case path
-    /// `10m`; the request carries milliseconds.
+    /// A duration such as `10m`; the request carries milliseconds.
     case duration
     case words([String])
-    /// `field=value`; the request carries pairs.
+    /// A field such as `name=Rome`; the request carries name and value as a pair.
     case field
   }
 
-  /// The name as it is typed, and as the request has it.
+  /// The name as the user types it.
   var name: String { words.joined(separator: " ") }
   var requestName: String { words.joined(separator: ".") }
 
@@ -93,7 +93,7 @@ struct GlobalOptions: Equatable, Sendable {
 }
 
 extension CommandSpec {
-  /// A complete command line; a test parses all examples.
+  /// A complete command line, shown in help; a test parses all examples.
   var example: String? {
     exampleArguments.map { $0.isEmpty ? "waymark \(name)" : "waymark \(name) \($0)" }
   }

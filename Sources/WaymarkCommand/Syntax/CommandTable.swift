@@ -53,7 +53,7 @@ enum CommandTable {
       options: [
         .init(
           flag: "--listen", placeholder: "ADDR:PORT",
-          summary: "where to listen; default [::]:7433, port 0 is any free one"),
+          summary: "where to listen; default [::]:7433; port 0 means any free port"),
         .init(
           flag: "--peer", placeholder: "ADDR:PORT", summary: "also dial this address", isRepeated: true),
         .init(flag: "--no-discovery", placeholder: nil, summary: "don't look for peers on the network"),
@@ -63,7 +63,7 @@ enum CommandTable {
           type: .words(LogFormat.allCases.map(\.rawValue))),
       ],
       details: """
-        Prints `ready ADDR:PORT` when it serves, and ends with Ctrl-C or SIGTERM. It logs to standard error;
+        Prints `ready ADDR:PORT` once it is serving. Ctrl-C or SIGTERM ends it. It logs to standard error;
         WAYMARK_LOG=debug, info, warning or error sets the level, and waymark logging level changes it while
         the node runs. To keep a node running, see waymark help service. Devices of one circle find each other
         on a network by themselves: a firewall has to admit UDP port 7433, and the TCP port of --listen.

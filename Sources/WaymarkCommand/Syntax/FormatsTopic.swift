@@ -9,29 +9,29 @@ enum FormatsTopic {
       An import is one operation, which waymark undo reverts. Importing the same file again changes nothing; an
       edited file updates the records of its earlier import. --preview counts and changes nothing. Every row
       that is skipped is listed with its line or index, and so is every value that a record can't store. A
-      broken file is refused as a whole, with the place of the error.
+      file with an error is rejected as a whole, and the place of the error is reported.
 
-      ritualist, traveling-snails   their JSON exports, both ways.
+      ritualist, traveling-snails   their JSON exports; import and export.
       loop-csv    The unpacked folder of Loop Habit Tracker's archive, of any version. Days that Loop computed
                   or that were skipped don't become entries. Frequencies other than daily, and "at most", are
                   kept in the notes, and are exported from there.
       loop-db     Loop's database backup, up to version 25; import only.
       habitbull   A value above 1 makes a habit numeric. Dates are ISO, or like 4/11/2019: the first date with a
-                  number above twelve tells the order of day and month for the whole file; else the month comes
-                  first.
-      ics         Calendars. A TripIt feed becomes its trips, with one stay or car rental from two events.
+                  number above twelve determines the order of day and month for the whole file; without one,
+                  the month comes first.
+      ics         Calendars. A TripIt feed becomes trips; the two events of a stay or a car rental become one.
                   Events of KItinerary become stays, transportation and activities. All other events become
                   activities, in one trip per calendar. Repeating and cancelled events are skipped and listed.
-                  A time without a zone is kept as it reads, in UTC.
+                  A time without a zone is stored unchanged, as UTC.
       surmai      trip.json. Times are local to the place. Profiles of travellers and attached files are never
                   read.
 
       Exports: ritualist, traveling-snails, loop-csv, and
-      ics         Trips are all-day events; what belongs to them are events of their own, with notes, codes and
+      ics         Trips are all-day events. The items of a trip are separate events, with notes, codes and
                   prices in the description. Zones have their IANA names and rules. Importing the file again,
                   even after editing it in a calendar, gives the same records. Items without a start are
-                  skipped, and of an organization only the name is included.
-      json        Everything, with the names of waymark KIND show, lists by kind, bytes as base64.
+                  skipped, and only the name of an organization is included.
+      json        Everything: one list for each kind, the field names of waymark KIND show, bytes as base64.
       csv         Everything, one file per kind (RFC 4180), attachments as files.
 
       loop-csv and csv are several files: name a new folder with --output. --trip T exports one trip. Both put

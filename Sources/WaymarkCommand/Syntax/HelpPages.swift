@@ -3,7 +3,7 @@ import Waymark
 
 /// The pages of `waymark help`, derived from the command table and the topics.
 enum HelpPages {
-  /// Fills the page; false if there is no such command or topic.
+  /// Writes the help page. Returns false if there is no such command or topic.
   static func write(_ topic: [String], into page: inout Page) -> Bool {
     if topic.isEmpty {
       overview(&page)
@@ -54,7 +54,7 @@ enum HelpPages {
     page.line("More about one: waymark help COMMAND, waymark help TOPIC", .faint)
   }
 
-  /// One line per command; the actions that all kinds share are listed once.
+  /// Returns a table with one line per command. Actions that all kinds share are listed only once.
   private static func summaries(_ commands: [CommandSpec]) -> TextTable {
     var rows: [(String, String)] = []
     let kinds = Registry.listed.map(\.name)
@@ -112,7 +112,7 @@ enum HelpPages {
     }
   }
 
-  /// The topic or command that a mistyped topic may have meant.
+  /// Returns the topic or command that the user probably meant.
   static func suggestion(for topic: String) -> String? {
     let known = HelpTopic.all.map(\.name) + Array(Set(CommandTable.all.map { $0.words[0] }))
     return Suggestion.nearest(to: topic, among: known)

@@ -9,7 +9,7 @@ struct HelpTopic {
   var title: String { String(text.prefix { $0 != "\n" }) }
   var body: String { String(text.drop { $0 != "\n" }.dropFirst()) }
 
-  /// The topic of that name; nil if there is none.
+  /// Returns the topic with a name; nil if there is none.
   static func named(_ name: String) -> HelpTopic? { all.first { $0.name == name } }
 
   static let all = [
@@ -60,16 +60,16 @@ struct HelpTopic {
       Sync
       There are two lanes. Settings always sync. Records (trips, habits, profile) sync while this device has
       premium and sync is on. Sync is off until you turn it on.
-        waymark sync                         show whether records sync, and why not
+        waymark sync                         show whether records sync, and if not, why
         waymark sync on --preview            show what would be merged; change nothing
         waymark sync on | off                turn it on or off; nothing is deleted
         waymark wait --timeout 30s           wait until connected devices are in sync
         waymark verify                       compare the data, record by record
-        waymark mirror --from PEER           replace all records with those of a peer
+        waymark mirror --from PEER           replace the records on all devices with a peer's
         waymark assert                       give all devices the records of this one
 
-      If two devices change the same field at the same time, the newer change shows and the other is kept: see
-      waymark conflicts. A delete wins over an edit; the edit is kept too.
+      If two devices change the same field at the same time, the newer change is displayed and the other is
+      kept: see waymark conflicts. A delete wins over an edit, but the edit is kept too.
       """)
 
   private static let trash = HelpTopic(
@@ -83,12 +83,12 @@ struct HelpTopic {
         waymark history                      list all operations, newest first
         waymark history Rome                 list all changes to one record
         waymark undo                         undo the newest operation of this device
-        waymark undo 3fa91c22                undo any other: a command, an import, or
-                                             an operation of another device
-        waymark undo 3fa91c22 --preview      show what that would do
+        waymark undo 3fa91c22                undo any other operation: a command, an import,
+                                             or an operation of another device
+        waymark undo 3fa91c22 --preview      show what that undo would change
 
-      Undo leaves values alone that were changed since, unless you add --yes. An undo can be undone. It is an
-      ordinary change, and syncs to the other devices like any other.
+      Without --yes, undo leaves a value alone if it has been changed again since the operation. An undo is an
+      ordinary change: it syncs to the other devices, and can itself be undone.
       """)
 
   private static let conflicts = HelpTopic(
@@ -96,10 +96,10 @@ struct HelpTopic {
     text: """
       Conflicts
       A conflict arises when two devices change the same thing without knowing of each other's change. One
-      change shows, and the other is kept until you decide. The list is the same on every device.
-        waymark conflicts                    list what shows and what is kept
+      change is displayed, and the other is kept until you decide. The list is the same on every device.
+        waymark conflicts                    list the displayed and the kept values
         waymark conflicts show ID            show everything that each side wrote
-        waymark conflicts resolve ID --take winner      keep what shows
+        waymark conflicts resolve ID --take winner      keep the displayed value
         waymark conflicts resolve ID --take loser       take the other change
         waymark conflicts resolve ID --take phone       take the change made on phone
 
@@ -114,22 +114,22 @@ struct HelpTopic {
       Revoking a device
       Revoke a device that was lost, stolen or given away. On an admin device:
         waymark revoke phone                 show the consequences, and ask first
-        waymark members                      show who was revoked, by whom, and which devices don't
-                                             know it yet
-      The changes of the revoked device that are already here are kept. Every device rejects all others as
-      soon as it learns of the revocation; until then it still accepts them. Devices that the revoked one
-      invited stay members, and devices that it revoked stay revoked. Both are listed first, and you can decide
-      otherwise:
+        waymark members                      show which devices were revoked, by whom, and
+                                             which devices have not learned of it yet
+      Changes from the revoked device that have already arrived here are kept. Every device rejects its other
+      changes as soon as it learns of the revocation; until then it still accepts them. Devices that the
+      revoked one invited stay members, and devices that it revoked stay revoked. The command lists both
+      first, and you can choose otherwise:
         waymark revoke laptop --with-invited            also revoke the devices that it invited
         waymark revoke laptop --undo-revocations        also re-admit the devices that it had revoked
-      What a thief changed before can be reverted like anything else: waymark history, waymark undo.
+      Changes that a thief made earlier can be reverted like any others: waymark history, waymark undo.
 
       A revoked device can still show its data, but can't change anything. To rejoin it needs a ticket
       (waymark invite); it then gets new keys and keeps its store.
 
       The root key is keys/root.key on the device that founded the circle. Keep a copy where a thief of that
       device would not find it, and delete the file from the device. You need it when no admin is left, or
-      when an admin is the thief; no admin can undo what it signs:
+      when an admin is the thief. No admin can undo what the root key signs:
         waymark revoke laptop --root-key FILE
         waymark invite --root-key FILE       invite a device, from any member
         waymark join --root-key FILE         make this device an admin; a revoked one gets new keys
@@ -175,16 +175,16 @@ struct HelpTopic {
          4  the command needs premium
          5  not in sync (wait, verify, status --check)
          6  there are conflicts (status --check)
-         7  not confirmed: it would overwrite a file, or needs a decision (--yes)
-         9  carried out, but the output could not be written: don't run it again
-        10  no store here
+         7  not confirmed: the command would overwrite a file, or needs a decision (--yes)
+         9  carried out, but the output could not be written: don't run the command again
+        10  there is no store in the home
         11  another process is using the store
         12  a key file is wrong or can't be read
        130  interrupted
 
-      Files that a command writes are readable by this user only, except those of metrics --write. They
-      overwrite other files only after confirmation, and never directories, links or pipes. With exit code 9
-      the change was made: see waymark history.
+      Files that a command writes are readable by this user only, except those of metrics --write. A command
+      overwrites an existing file only after confirmation, and never a directory, a link or a pipe. With exit
+      code 9 the change was made: see waymark history.
       """)
 
   private static let keys = HelpTopic(
@@ -202,9 +202,9 @@ struct HelpTopic {
       Every command that needs a sealed key asks for the passphrase at the terminal. Without a terminal, as in
       a service, name a file whose first line is the passphrase and that only this user can read:
         WAYMARK_PASSPHRASE_FILE=FILE waymark run
-      With a wrong passphrase, commands exit with 12. Opening a sealed key takes about a second and 256 MiB. A forgotten
-      passphrase can't be recovered: move device.key away and join the circle again. The store itself is not
-      encrypted; use disk encryption for that.
+      With a wrong passphrase, commands exit with 12. Opening a sealed key takes about a second and 256 MiB of
+      memory. A forgotten passphrase can't be recovered: move device.key away and join the circle again. The
+      store itself is not encrypted; use disk encryption for that.
       """)
 
   private static let service = HelpTopic(
@@ -214,18 +214,18 @@ struct HelpTopic {
       waymark run runs a node in the foreground. To have the system run it for you:
         waymark service install              start it now and at every login, and restart it if it
                                              fails
-        waymark service                      show whether it runs, and its status
+        waymark service                      show whether it is running, and its status
         waymark service uninstall            remove it; the store and keys are kept
-      On Linux this is a user unit of systemd, on a Mac an agent of launchd. Each --home has its own service.
-      service install --print systemd shows the unit without installing it. The tools of the system work too:
+      On Linux this is a systemd user unit, on a Mac a launchd agent. Each --home has its own service.
+      service install --print systemd shows the unit without installing it. The system's own tools work too:
         systemctl --user status waymark      its status; likewise restart, stop, start
-        journalctl --user -u waymark         its log; with -p warning only problems
+        journalctl --user -u waymark         its log; add -p warning to see only problems
         loginctl enable-linger               keep it running while you are logged out
 
       The service listens where waymark run does: see waymark help home. If the keys are sealed, the service
       can't ask for the passphrase, so name a file when you install it:
         WAYMARK_PASSPHRASE_FILE=FILE waymark service install
-      To change what it logs while it runs: waymark logging level debug.
+      To change what the node logs while it is running: waymark logging level debug.
       """)
 
   private static let home = HelpTopic(
@@ -233,14 +233,14 @@ struct HelpTopic {
     text: """
       Home
       All files of a node are in one directory, its home: store, keys and settings. waymark paths lists them.
-      The home is the first of these that is given: --home DIR, WAYMARK_HOME, the default directory for
-      application data on your system. With different homes you can run several nodes side by side:
+      The home is --home DIR if that is given, else WAYMARK_HOME, else the default directory for application
+      data on your system. With different homes you can run several nodes side by side:
         waymark --home /tmp/a init --name a
         waymark --home /tmp/a run --listen 127.0.0.1:0
 
-      The file config.json in the home can replace flags:
+      The file config.json in the home can hold values instead of flags:
         {"name": …, "listen": "ADDR:PORT", "peers": […], "discovery": false}
-      Flags come first, then WAYMARK_NAME, WAYMARK_LISTEN, WAYMARK_PEERS (separated by commas) and
+      Flags take precedence, then WAYMARK_NAME, WAYMARK_LISTEN, WAYMARK_PEERS (separated by commas) and
       WAYMARK_DISCOVERY (on or off), then the file.
 
       The keys in a home identify the device. Never run copies of one home on two machines: invite the second

@@ -1,6 +1,6 @@
 /// Suggestions for a mistyped word.
 enum Suggestion {
-  /// The nearest of the known words, if it is near enough.
+  /// Returns the known word that is most similar; nil if none is similar enough.
   static func nearest(to word: String, among known: [String]) -> String? {
     let typed = word.lowercased()
     let prefixed = known.filter { !typed.isEmpty && $0.hasPrefix(typed) }

@@ -69,7 +69,7 @@ struct ComparisonRenderingTests {
         entries          0      20,000     0          0
         total            2      20,001    14          1
 
-        Differing records merge field by field; the newer change shows, the other is kept:
+        Differing records merge field by field; the newer change is displayed and the other is kept:
           trip “東京” (0196F0A2-7C31-7B4C-9E0F-3A5D2C8B1E60)
 
         profile    the one on phone wins, because it was changed later (here 2026-05-02 14:00 UTC, 4 fields;
@@ -87,14 +87,14 @@ struct ComparisonRenderingTests {
       notAsked: [
         .init(
           device: Self.device, name: "nas", reason: .peerFreeTier,
-          text: "nas has no premium: only settings sync with it", next: .waymark("help premium"))
+          text: "nas has no premium, so only settings sync with it", next: .waymark("help premium"))
       ])
     #expect(
       shown == """
         Sync is on. What the devices hold now:
 
         asked      no other device
-        not asked  nas, because nas has no premium: only settings sync with it · waymark help premium
+        not asked  nas, because nas has no premium, so only settings sync with it · waymark help premium
         """)
   }
 

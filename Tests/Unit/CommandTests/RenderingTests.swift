@@ -186,7 +186,7 @@ struct RenderingTests {
     #expect(try row("mark", .paused).hasSuffix("paused by you · waymark peers resume mark"))
     #expect(try row("n", .dialRefused).hasSuffix("no node is listening at its address · waymark run, there"))
     #expect(try row("device", .syncOff).contains("sync of records is off on this device"))
-    #expect(try row("mark", .peerFreeTier).contains("it has no premium: only settings sync with it"))
+    #expect(try row("mark", .peerFreeTier).contains("it has no premium, so only settings sync with it"))
   }
 
   @Test func `control sequences are removed from the names within a value too`() {

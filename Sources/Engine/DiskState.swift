@@ -4,20 +4,21 @@ package import Replication
 import Storage
 import Wire
 
-/// The state of the disk under a store, and the reactions to a full or failed one.
+/// The state of the disk that holds a store, and the reactions to a full or failed disk.
 ///
 ///     works ──no room──▶ full ──room again──▶ works
 ///       └───────────failed──┴──▶ broken, until the next start
 ///
-/// While the disk is full nothing is stored; reading and sending go on, and peers are asked again later. After a
-/// failure nothing is retried: the same transaction might appear to succeed and be gone after a power loss.
+/// While the disk is full, nothing is stored. Reading and sending continue, and peers are asked again later for what
+/// could not be stored. After a failure nothing is retried, because a repeated transaction might appear to succeed and
+/// still be gone after a power loss.
 package struct DiskState: Sendable {
   package private(set) var isFull = false
   package private(set) var isBroken = false
 
   package var canStore: Bool { !isFull && !isBroken }
 
-  /// Records one event and appends what must be done about it, in order.
+  /// Records one event and appends the required reactions to `effects`, in order.
   mutating func handle(_ input: DiskInput, into effects: inout [DiskEffect]) {
     switch input {
     case .started(let lacksBallast):
@@ -29,7 +30,7 @@ package struct DiskState: Sendable {
         if !isBroken { effects.append(.stop(error)) }
         isBroken = true
       } else if case StoreError.damagedSet = error {
-        // Peers are asked to send it again; the rest of the store is fine.
+        // Peers are asked to send the damaged set again; the rest of the store is fine.
       } else {
         effects.append(.report(error))
       }
@@ -59,31 +60,31 @@ package struct DiskState: Sendable {
 
 /// Events that concern the disk.
 package enum DiskInput {
-  /// The node starts to serve; opening the store may have used up the ballast.
+  /// The node has started to serve. Opening the store may have used up the ballast.
   case started(lacksBallast: Bool)
-  /// The store rejected a transaction, or could not read.
+  /// The store could not commit a transaction, or could not read.
   case failed(any Error)
   /// The shell has checked whether the disk has room.
   case looked(hasRoom: Bool)
 }
 
-/// Reactions to the state of the disk. The replicator performs `shrinkLog` and its part of `resume`, its shell the
-/// rest.
+/// Reactions to the state of the disk. The replicator performs `shrinkLog` and its part of `resume`; its shell performs
+/// the rest.
 package enum DiskEffect {
-  /// Free the ballast except for the reserve of `ReplicatorShell.freeReserve`.
+  /// Free the ballast, except for the reserve that `ReplicatorShell.freeReserve` uses.
   case shrinkBallast
   /// Allocate the ballast again.
   case holdBallast
-  /// Check for room after so many milliseconds and answer with `DiskInput.looked`; a newer request replaces an older
-  /// one.
+  /// After a number of milliseconds, check whether the disk has room, and answer with `DiskInput.looked`. A newer
+  /// request replaces an older one.
   case look(after: Moment)
   /// Checkpoint the write-ahead log into the database and free its space.
   case shrinkLog
-  /// Store what had no room until now, and ask peers again.
+  /// Store the values for which there was no room, and ask peers again.
   case resume
-  /// End the process without another write: the store can't be trusted any more.
+  /// End the process without writing again, because the store can't be trusted any more.
   case stop(any Error)
-  /// Report a rejected transaction that the disk did not cause.
+  /// Report a failed transaction that was not caused by the disk.
   case report(any Error)
 }
 
@@ -96,9 +97,9 @@ extension Replicator {
     }
   }
 
-  /// Records that the store rejected a transaction, of which nothing was written.
+  /// Records that a transaction failed. Nothing of it was written.
   package func storeFailed(_ error: any Error) {
-    // The disk has no more room than before, so nothing resumes and the time does not matter.
+    // A failure never leads to `resume`, the only reaction that needs the time.
     for effect in effects(of: .failed(error)) { perform(effect) }
   }
 
@@ -117,7 +118,7 @@ extension Replicator {
     do { try store.checkpoint(isShrinking: true) } catch  where isBrokenStore(error) {
       storeFailed(error)
     } catch {
-      // A full disk may have no room for the checkpoint either, and an open reader blocks it.
+      // A full disk may have no room for the checkpoint either, and an open reader blocks the checkpoint.
       shell?.note(.logNotShortened(why: "\(error)"))
     }
   }

@@ -1,30 +1,31 @@
 // Protocol/merge.md, "Overrides"
 //
-// An override makes the records of one device the right ones on all devices: `mirror` takes those of a peer, `assert`
-// keeps those of this device. It selects change sets, not a time. The *wanted* heads and their ancestors stay; the
-// *present* heads and their ancestors, as far as they are not wanted, are reverted; later changes merge as usual. For
-// `mirror` the wanted heads are the peer's and the present ones this device's own; for `assert` the wanted heads are
-// this device's own and the present ones those of the connected peers.
+// An override replaces the records of all devices with those of one device: `mirror` takes the records of a peer,
+// `assert` keeps those of this device. It selects change sets, not a point in time. The *wanted* heads and their
+// ancestors stay. The *present* heads and their ancestors are reverted, unless they are wanted. Later changes merge as
+// usual. For `mirror`, the wanted heads are the peer's and the present ones are this device's own. For `assert`, the
+// wanted heads are this device's own and the present ones are those of the connected peers.
 //
-//     waymark mirror phone, run on laptop, which has a1–a3 of its own and p1 of the phone
+//     waymark mirror phone, run on the laptop, which has its own sets a1–a3 and the phone's p1
 //
-//     laptop's log   a1 ── a2 ── a3       wanted heads, of the phone:      a1, p2
-//     phone's log    p1 ── p2             present heads, of the laptop:    a3, p1
+//     laptop's log   a1 ── a2 ── a3       wanted heads (the phone's):      a1, p2
+//     phone's log    p1 ── p2             present heads (the laptop's):    a3, p1
 //
 //     reverted = {a1, a2, a3, p1} without {a1, p1, p2} = {a2, a3}
 //
-// 1. `begin` stores both lists of heads at the moment of the confirmation. A change made while the device is still
-//    syncing is in neither list, so it is not reverted.
+// 1. `begin` stores both lists of heads as they are when the user confirms. A change that is made later, while the
+//    device is still syncing, is in neither list and is not reverted.
 // 2. Every turn ends with `finishOverride`. It does nothing until all sets of both lists are folded here (p2 above),
-//    since their effect on the records is not known before.
-// 3. `carryOut` writes, for every record that a reverted set touches, the difference between its present state and its
-//    state without the reverted sets. This is one ordinary operation. It has seen a2 and a3, so a device that holds
-//    only those, however long it was away, brings nothing back.
-// 4. The trace of the newest override is kept, and `traceOvertaking` checks each later set: writes to the same records
-//    by a device that had not received the override merge as concurrent writes, and `status` reports them.
+//    because until then their effect on the records is unknown.
+// 3. For every record that a reverted set touches, `carryOut` writes the difference between the record's present state
+//    and its state without the reverted sets. All differences form one ordinary operation, which has seen a2 and a3. So
+//    a device that holds only a2 and a3 can't bring them back, however long it was away.
+// 4. A trace of the newest override is kept, and `traceOvertaking` checks each later set against it. If a device that
+//    had not received the override writes to the same records, its writes merge as concurrent writes, and `status`
+//    reports them.
 //
-// The process may end at any point. The pending request is deleted only after the operation is durable; a restart in
-// between finds the operation by its id and does not write it a second time.
+// The process may end at any point. The pending request is deleted only after the operation is durable. If the process
+// ends in between, the next start finds the operation by its id and does not write it a second time.
 
 import Membership
 import Records
@@ -32,13 +33,13 @@ package import Replication
 package import Storage
 package import Wire
 
-/// The overrides (`mirror`, `assert`) of one device: at most one is pending, and the last one that was carried out is
+/// The overrides (`mirror`, `assert`) of one device. At most one is pending. The last one that was carried out is
 /// checked for concurrent changes.
 ///
 ///     begin ──▶ pending ──all its change sets are folded──▶ carried out, traced
 ///                 └──sync was turned off──▶ dropped
 ///
-/// The pending override is stored, so that the next start resumes it if the process ends first.
+/// The pending override is stored, so that the next start can resume it if the process ends before it is carried out.
 package struct Override: Sendable {
   package internal(set) var pending: OverrideRequest?
   package internal(set) var trace: OverrideTrace?
@@ -49,8 +50,9 @@ package struct Override: Sendable {
     if preference {
       pending = try store.meta(MetaKey.pendingOverride).map { try OverrideRequest(encoded: $0) }
     } else {
-      // The node ended between `begin` and turning sync on. Nothing of the override was carried out, and it must not be
-      // when sync is turned on later for another reason. On a full disk it stays until sync is turned off.
+      // The node ended after `begin` and before sync was turned on. Nothing of the override was carried out, and
+      // nothing of it may be carried out when sync is turned on later for another reason. If the disk is full, the
+      // request stays stored until sync is turned off.
       try? Self.forget(store)
     }
     trace = try store.meta(MetaKey.lastOverride).map { try OverrideTrace(encoded: $0) }
@@ -66,9 +68,9 @@ package struct Override: Sendable {
 /// An override that the user has confirmed.
 package struct OverrideRequest: Sendable {
   package let verb: String
-  /// The id of the operation that it will be written as.
+  /// The id of the operation as which the override will be written.
   package let operation: OperationID
-  /// The device whose state is wanted; nil for this one.
+  /// The device whose state is wanted; nil if it is this device.
   package let peer: DeviceKey?
   package let asked: Moment
   package let revert: Revert
@@ -84,7 +86,8 @@ package struct OverrideRequest: Sendable {
   }
 }
 
-/// An override that was carried out, and its records that devices have changed without having received it.
+/// An override that was carried out, and those of its records that other devices have changed without having received
+/// it.
 package struct OverrideTrace: Sendable {
   package let request: OverrideRequest
   /// The local number of the newest set checked so far.
@@ -94,30 +97,30 @@ package struct OverrideTrace: Sendable {
 
 /// The changes that an override wrote.
 package struct OverrideOutcome: Sendable {
-  /// Nil if nothing differed.
+  /// The operation that was written; nil if nothing differed.
   package let operation: OperationID?
   package let written: [KindNumber: CommitReport.EntryCounts]
-  /// Numbers of records that were changed after the request, and keep those changes.
+  /// The numbers of records, by kind, that were changed after the request and keep those changes.
   package let elsewhere: [KindNumber: Int]
 }
 
 /// Progress of an override.
 package enum OverrideEvent: Sendable {
   case began(OverrideRequest)
-  /// All change sets that it needs are folded; its changes are written next.
+  /// All change sets that the override needs are folded. Its changes are written next.
   case ready(OverrideRequest)
-  /// Its change sets are durable; the list is empty if nothing differed or an earlier run wrote them. The pending
-  /// request is removed next.
+  /// The override's change sets are durable. The list is empty if nothing differed, or if an earlier run wrote them.
+  /// The pending request is removed next.
   case written(OverrideRequest, [ChangeSetID])
   case finished(OverrideRequest)
   case dropped(OverrideRequest)
 }
 
 extension Replicator {
-  /// Stores a request durably, in place of a pending one. The shell then turns on sync, which the override needs, and
+  /// Stores a request durably and replaces a pending one. The shell then turns on sync, which the override needs, and
   /// calls `finishOverride`.
   ///
-  /// - Throws: `WriteRefusal`, and errors of the store; then nothing has changed.
+  /// - Throws: `WriteRefusal`, or an error of the store. In either case nothing has changed.
   package func begin(_ request: OverrideRequest) throws {
     guard !isSpent else { throw WriteRefusal.incarnationsSpent }
     guard canStore else { throw WriteRefusal.cannotStore }
@@ -126,18 +129,18 @@ extension Replicator {
     shell?.note(.override(.began(request)))
   }
 
-  /// The number of change sets still to be folded before the difference is known, without those that the circle does
-  /// not admit.
+  /// Returns the number of change sets that must still be folded before the difference is known. Change sets that the
+  /// circle does not admit are not counted.
   package func missing(_ request: OverrideRequest) throws -> UInt64 {
     let evaluation = circle.evaluation
     return try store.missing(request.revert) { evaluation.admission(of: $0) == .open }
   }
 
-  /// Carries out the pending override once all change sets that it needs are folded; called at the end of every turn.
+  /// Carries out the pending override if all change sets that it needs are folded. Called at the end of every turn.
   package func finishOverride(now: Now) {
     guard let request = override.pending, isOpen, canStore, !isSpent, circle.evaluation.isMember(device)
     else { return }
-    // Writing is a turn too, whose end must not start the override a second time.
+    // Writing is a turn too, and the end of that turn must not start the override a second time.
     override.pending = nil
     do {
       guard try missing(request) == 0 else {
@@ -147,7 +150,7 @@ extension Replicator {
       override.latest = (request.operation, .success(try carryOut(request, now)))
     } catch {
       storeFailed(error)
-      // On a full disk it is retried once there is room; after other errors, at the next start.
+      // If the disk is full, the override is retried once there is room; after other errors, at the next start.
       if disk.isFull { override.pending = request }
       override.latest = (request.operation, .failure(error))
     }
@@ -158,14 +161,14 @@ extension Replicator {
     let plan = try store.plan(request.revert, now: now.wall)
     let key = OperationKey(id: request.operation, device: device)
     var sets: [ChangeSetID] = []
-    // The previous run may have ended between this write and the removal of the pending request.
+    // The previous run may have ended after writing the operation and before removing the pending request.
     if try !store.isWritten(key), !plan.changes.drafts.isEmpty {
       sets = try write(
         OperationDraft(id: request.operation, verb: request.verb), plan.changes.drafts,
         leastClock: plan.changes.leastClock, now: now)
     }
     shell?.note(.override(.written(request, sets)))
-    // Its sets may depend on parked ones and not be folded yet.
+    // The new sets may depend on parked sets, and then they are not folded yet.
     let isWritten = try store.isWritten(key)
     if isWritten {
       let trace = OverrideTrace(request: request, checked: try store.lastNumberBeforeParked())
@@ -197,12 +200,13 @@ extension Replicator {
       let known = trace.overtaken.count
       trace.overtaken.formUnion(try store.overtaking(operation, &trace.checked))
       override.trace = trace
-      // Saved only with a find: after a restart the sets since the last find are checked again.
+      // The trace is saved only when something was found. After a restart, the sets since the last save are checked
+      // again.
       if trace.overtaken.count > known { try store.setMeta(MetaKey.lastOverride, trace.encoded) }
     }
   }
 
-  /// Checks all sets again after a rebuild, which renumbers them.
+  /// Checks all sets again. A rebuild requires this because it renumbers them.
   func traceOvertakingFromStart() {
     guard override.trace != nil else { return }
     override.trace?.checked = 0
@@ -292,7 +296,7 @@ extension CBORWriter {
 }
 
 extension CBORReader {
-  /// A bound against damaged stores only: this device wrote the value itself.
+  /// A limit that protects only against damaged stores, because this device wrote the value itself.
   fileprivate static let keptItemsMax = 1 << 24
 
   fileprivate mutating func heads() throws -> [LogHead] {

@@ -13,17 +13,17 @@ package struct PeerContact: Hashable, Sendable {
   }
 }
 
-/// Facts about peers that are kept in the store across restarts.
+/// Information about peers that is kept in the store across restarts.
 package struct PeerHistory: Sendable {
   package private(set) var seen: [DeviceKey: PeerContact] = [:]
   private var holdings: [DeviceKey: Replica.Holding] = [:]
-  /// Names that the user has given to other devices, on this device only.
+  /// The names that the user has given to other devices; known on this device only.
   package private(set) var names: [DeviceKey: String] = [:]
-  /// The time in the last accepted beacon of each device.
+  /// The time stated in each device's last accepted beacon.
   package private(set) var beacons: [DeviceKey: Int64] = [:]
-  /// The sets that were here when this device was last in sync.
+  /// The sets that were stored here when this device was last in sync.
   package var syncedSets: SyncedSets
-  /// Whether a timer for the next write is running.
+  /// Whether a timer for the next write to the store is running.
   package var isDue = false
 
   package init(_ store: Store) throws {
@@ -56,7 +56,7 @@ package struct PeerHistory: Sendable {
     return names
   }
 
-  /// Stores the user's name for a device; nil returns to the device's own name.
+  /// Stores the user's name for a device. Nil restores the device's own name.
   package mutating func keep(name: String?, of device: DeviceKey, in store: Store) throws {
     var names = names
     names[device] = name
@@ -65,7 +65,8 @@ package struct PeerHistory: Sendable {
     self.names = names
   }
 
-  /// Stores the holdings of members, where they have changed or their time of sync is more than a minute newer.
+  /// Stores what members are known to hold, if it has changed or if the time of the last sync is more than a minute
+  /// newer than the stored one.
   package mutating func keep(_ replica: Replica, _ members: some Sequence<DeviceKey>, in store: Store) throws
   {
     let members = Set(members)
@@ -92,7 +93,7 @@ package struct PeerHistory: Sendable {
     return times
   }
 
-  /// Stores the times of accepted beacons, so that a beacon can't be replayed after a restart.
+  /// Stores the times stated in accepted beacons, so that a beacon can't be replayed after a restart.
   package mutating func keep(beacons times: [DeviceKey: Int64], in store: Store) throws {
     guard times != beacons else { return }
     try store.setMetaLines(
@@ -100,7 +101,8 @@ package struct PeerHistory: Sendable {
     beacons = times
   }
 
-  /// Stores when and where peers were last connected, if an address has changed or a time is more than a minute newer.
+  /// Stores when and where peers were last connected, if an address has changed or a time is more than a minute away
+  /// from the stored one.
   package mutating func keep(contacts peers: [DeviceKey: PeerContact], in store: Store) throws {
     var kept = seen
     for (device, peer) in peers {
@@ -120,6 +122,6 @@ package struct PeerHistory: Sendable {
   }
 
   package static let burstMilliseconds: Int64 = 1_000
-  /// How often a time is stored: each costs a write.
+  /// The least interval between stored times. Each one costs a write.
   private static let ageMilliseconds: Moment = 60_000
 }

@@ -1,7 +1,7 @@
 package import Replication
 package import Wire
 
-/// Questions that commands on this device ask peers: one at a time per link, in order.
+/// The questions that commands on this device ask peers. On each link, they are sent one at a time, in order.
 package struct Questions {
   package struct Pending {
     let id: UInt64
@@ -10,9 +10,9 @@ package struct Questions {
     package let continuation: CheckedContinuation<Reply, any Error>
   }
 
-  /// By link, in the order in which they were asked.
+  /// The unanswered questions on each link, in the order in which they were asked.
   private var pending: [LinkID: [Pending]] = [:]
-  /// The question on each link that has been sent and not answered yet.
+  /// The question on each link that was sent and has not been answered yet.
   private var underWay: [LinkID: UInt64] = [:]
   private var nextID: UInt64 = 0
 
@@ -28,16 +28,16 @@ package struct Questions {
     return nextID
   }
 
-  /// The next question to send on a link; nil while one is unanswered, or if there is none.
+  /// Returns the next question to send on a link; nil while a question is unanswered, or if there is none.
   package mutating func next(_ link: LinkID) -> Input? {
     guard underWay[link] == nil, let first = pending[link]?.first else { return nil }
     underWay[link] = first.id
     return .ask(link, first.lane, first.question)
   }
 
-  /// Resumes the sender of the unanswered question with its reply.
+  /// Resumes the task that asked the sent question, with its reply.
   ///
-  /// - Returns: the next question to send.
+  /// - Returns: the next question to send; nil if there is none.
   package mutating func end(_ link: LinkID, _ reply: Reply) -> Input? {
     underWay[link].flatMap { remove(link, $0) }?.continuation.resume(returning: reply)
     return next(link)

@@ -3,9 +3,9 @@ import Replication
 package import Storage
 import Wire
 
-/// Effects of the circle's statements on the store, and statements of this device's own.
+/// How the circle's statements affect the store, and which statements this device itself adds.
 extension Replicator {
-  /// Adds a fork proof to the circle for each log that was found to have forked.
+  /// Adds a fork proof to the circle for each log in which a fork was found.
   func proveForks(_ now: Now) {
     let forks = unprovenForks
     unprovenForks = []
@@ -21,8 +21,8 @@ extension Replicator {
     if !proofs.isEmpty { handle(.statementsAdded(proofs), now: now) }
   }
 
-  /// Starts a new incarnation if a log of the current one has forked, or has been cut by another copy of this data:
-  /// sets after the cut would not count anywhere.
+  /// Starts a new incarnation if a log of the current one has forked, or if another copy of this data has cut it. Sets
+  /// written after the cut would be excluded on every device.
   func leaveEndedLogs(_ now: Now) {
     if circle.evaluation.hasForked(device, incarnation) { leaveIncarnation("its log has forked", now: now) }
     if circle.evaluation.hasEnded(device, incarnation) {
@@ -30,48 +30,48 @@ extension Replicator {
     }
   }
 
-  /// Starts a new incarnation if a log of the current one has lost its newest sets to quarantine: peers may hold those,
-  /// so writing on from an earlier set would fork the log.
+  /// Starts a new incarnation if the newest sets of the current one's logs are in quarantine. Peers may hold those
+  /// sets, so continuing after an earlier set would fork the log.
   func leaveShortenedLogs(_ now: Now) throws {
     if try store.hasQuarantined(device, incarnation) {
       leaveIncarnation("a voided cut has moved its newest sets to quarantine", now: now)
     }
   }
 
-  /// Stores which devices have acknowledged which revocation, so that a restart does not lose it.
+  /// Stores which devices have acknowledged which revocation, so that this is not lost at a restart.
   func keepAcknowledgements() {
     let counted = Set(circle.evaluation.revocations.values.joined().map(\.id))
     replica.acknowledgedRevocations = replica.acknowledgedRevocations.filter { counted.contains($0.key) }
     trying { try store.keepAcknowledgedRevocations(replica.acknowledgedRevocations) }
   }
 
-  /// Stores the lower bound of gate time, so that premium that was seen to end stays ended.
+  /// Stores the lower bound of gate time, so that an entitlement that was seen to end is not revived.
   func keepGateFloor() {
     trying { try store.setGateFloor(replica.gateFloor) }
   }
 }
 
 extension Evaluation {
-  /// Whether a log of an incarnation is known to have forked.
+  /// Returns whether a log of an incarnation is known to have forked.
   func hasForked(_ device: DeviceKey, _ incarnation: Incarnation) -> Bool {
     forkProofs.contains { $0.log.device == device && $0.log.incarnation == incarnation }
   }
 
-  /// Whether a device has cut a log of its own incarnation.
+  /// Returns whether a device has cut a log of one of its own incarnations.
   func hasEnded(_ device: DeviceKey, _ incarnation: Incarnation) -> Bool {
     Lane.allCases.contains { logCuts[LogKey(device: device, incarnation: incarnation, lane: $0)] != nil }
   }
 }
 
 extension Circle {
-  /// The circle whose statements a store holds.
+  /// Creates the circle from the statements in a store.
   package init(store: Store) throws {
     try self.init(statements: try store.statements().map { try Statement($0) })
   }
 }
 
 extension LocalPremium {
-  /// Premium by the traits of this build and the mock purchase in a store.
+  /// Determines local premium from the traits of this build and the mock purchase in a store.
   package init(_ store: Store) throws {
     if BuildTraits.allFeatures {
       self = .allFeatures
@@ -84,7 +84,7 @@ extension LocalPremium {
 }
 
 extension Fork {
-  /// The statement that proves the fork, with the headers of both sets.
+  /// Returns the statement that proves the fork. It contains the headers of both sets.
   fileprivate func proof(circle: CircleID) throws(StatementError) -> Statement {
     try ForkProof.statement(
       circle: circle, (set.raw.header, set.raw.signature), (sibling.raw.header, sibling.raw.signature))

@@ -4,7 +4,8 @@ import Storage
 import Wire
 
 extension Replicator {
-  /// Handles inputs that arrived together and performs their effects: all sets among them share one transaction.
+  /// Handles inputs that arrived together and performs their effects. All received sets among them share one
+  /// transaction.
   package func handle(_ inputs: [Input], now: Now) {
     turn(now) {
       var effects: [Effect] = []
@@ -15,9 +16,9 @@ extension Replicator {
 
   package func handle(_ input: Input, now: Now) { handle([input], now: now) }
 
-  /// Folds parked sets whose time has come, so that a command sees them even if no node is running.
+  /// Folds parked sets that are due, so that a command sees them even if no node is running.
   ///
-  /// - Returns: whether any were due.
+  /// - Returns: whether any sets were due.
   package func foldDue(now: Now) throws -> Bool {
     guard let next = try store.nextParkedClock, next <= Self.horizon(now) else { return false }
     turn(now) { perform([.foldParked], now) }
@@ -33,8 +34,8 @@ extension Replicator {
     }
   }
 
-  /// Runs one turn and ends it with a pending override that has become ready. A nested call is part of the outer turn:
-  /// a callback of the shell may lead to another input.
+  /// Runs one turn, and at its end carries out a pending override that has become ready. A nested call is part of the
+  /// outer turn, because a callback of the shell may lead to another input.
   func turn<Result>(_ now: Now, _ body: () throws -> Result) rethrows -> Result {
     depth += 1
     defer {
@@ -44,7 +45,7 @@ extension Replicator {
     return try body()
   }
 
-  /// Stores more of the sets left over from earlier turns.
+  /// Continues to store the sets that earlier turns have left over.
   package func goOn(now: Now) {
     isGoOnDue = false
     guard isOpen, !waiting.isEmpty else { return }
@@ -55,7 +56,7 @@ extension Replicator {
     }
   }
 
-  /// Whether sets received on a link are still waiting to be stored.
+  /// Returns whether sets received on a link are still waiting to be stored.
   package func isWaiting(_ link: LinkID) -> Bool { waiting[link] != nil }
 
   func perform(_ effects: [Effect], _ now: Now) {
@@ -112,7 +113,7 @@ extension Replicator {
     }
   }
 
-  /// Asks peers for all damaged sets, including those that no peer had an hour ago.
+  /// Asks peers for all damaged sets again, including sets that no peer had the last time.
   package func repair(now: Now) {
     turn(now) {
       var following: [Effect] = []
@@ -121,7 +122,7 @@ extension Replicator {
     }
   }
 
-  /// Reports damaged sets that reading has found since the last call, and those that peers have replaced.
+  /// Reports damaged sets found since the last call, and those that peers have replaced.
   private func tellDamage(_ now: Now, _ following: inout [Effect], isRepeated: Bool = false) {
     let damaged = store.damagedSets
     guard isRepeated || damaged != toldDamage else { return }
@@ -137,12 +138,12 @@ extension Replicator {
 
   // MARK: Storing
 
-  /// Stores received sets until the shell says that the turn is over; the rest waits for later turns.
+  /// Stores received sets until the shell says that the turn is over. The remaining sets wait for later turns.
   ///
-  /// The cost of a set is known only after it was folded. A member may write expensive sets, and commands and other
-  /// peers must get their turns in between.
+  /// The cost of a set is known only after it has been folded, and a member may write expensive sets. Between them,
+  /// commands and other peers must get their turns.
   private func keep(_ now: Now, _ following: inout [Effect]) {
-    // On a full disk the sets are dropped: the peers still have them and are asked again when there is room.
+    // On a full disk the sets are dropped. The peers still have them, and are asked again once there is room.
     guard canStore else { return discard(now, &following) }
     let sets = piece()
     guard !sets.isEmpty else { return }
@@ -157,14 +158,14 @@ extension Replicator {
     } catch {
       storeFailed(error)
       guard canStore else { return discard(now, &following) }
-      // Nothing of the batch was stored. The peers still have the sets and are asked again after they reconnect.
+      // Nothing from the batch was stored. The peers still have the sets, and are asked again after they reconnect.
       for link in waiting.keys.sorted() { shell?.close(link, .shuttingDown) }
       waiting = [:]
     }
   }
 
-  /// The waiting sets, interleaved by link, starting with the link after the one whose set was stored last. Sets of a
-  /// lane that has closed since are dropped: peers send them again when it opens.
+  /// Returns the waiting sets, one from each link in turn, starting with the link after the one whose set was stored
+  /// last. Sets of a lane that has closed since they arrived are dropped; peers send them again when the lane opens.
   private func piece() -> [(set: VerifiedChangeSet, link: LinkID?)] {
     for (link, sets) in waiting {
       let open = sets.filter { replica.isOpen(link, $0.header.log.lane) }
@@ -187,7 +188,7 @@ extension Replicator {
     return sets
   }
 
-  /// Removes the sets that the store has processed from the waiting ones.
+  /// Removes the sets that the store has processed from the waiting sets.
   private func take(_ items: [Committed.Item]) {
     for (link, taken) in Dictionary(grouping: items, by: \.link) {
       guard let link, let rest = waiting[link]?.dropFirst(taken.count) else { continue }
@@ -202,12 +203,12 @@ extension Replicator {
     replica.handle(.notKept(links), now: now, into: &following)
   }
 
-  /// Stores statements and notes that had no room on the full disk, and asks peers again for dropped sets.
+  /// Stores the statements and values for which the full disk had no room, and asks peers for the dropped sets again.
   func roomAgain(_ now: Now) {
     trying { try store.replaceStatements(circle.statements(notIn: []).map { ($0.id, $0.bytes) }) }
     keepGateFloor()
     keepAcknowledgements()
-    // Cuts that arrived while the disk was full have not been applied to the store yet.
+    // Cuts that arrived while the disk was full still have to be applied to the store.
     var following: [Effect] = []
     admitByCircle(now, &following)
     perform(following, now)
@@ -217,9 +218,9 @@ extension Replicator {
 
   var canStore: Bool { disk.canStore }
 
-  /// Commits sets of this device or of peers in one transaction.
+  /// Commits sets written by this device or received from peers, in one transaction.
   ///
-  /// - Parameter isTurnOver: called after each set; true leaves out the rest.
+  /// - Parameter isTurnOver: called after each set; once it returns true, the remaining sets are left out.
   func commit(
     _ items: [(set: VerifiedChangeSet, link: LinkID?)], horizon: Clock, isTurnOver: () -> Bool = { false }
   ) throws -> Committed {
@@ -254,15 +255,16 @@ extension Replicator {
       let report = try store.foldParked(horizon: Self.horizon(now), noting: noting)
       didCommit(report)
       var committed = committed([], report)
-      // A timer for sets that wait for other sets, and not for their time, would fire forever.
+      // Only sets that wait for their time get a timer. For sets that wait for other sets, it would fire forever.
       committed.nextParkedClock = try store.nextParkedClock(after: Self.horizon(now))
       replica.handle(.committed(committed), now: now, into: &following)
     }
   }
 
-  /// Applies the cuts that the circle's statements now imply, which may change the sets to store and to fold.
+  /// Applies the cuts that follow from the circle's statements. This may change which sets are stored and folded.
   ///
-  /// Not while the disk is full: a store is rebuilt by the statements in it, and new ones may have had no room.
+  /// Nothing is applied while the disk is full: the store is rebuilt from the statements stored in it, and there may
+  /// have been no room for new ones.
   private func admitByCircle(_ now: Now, _ following: inout [Effect]) {
     guard canStore else { return }
     trying {
@@ -316,13 +318,13 @@ extension Replicator {
 
   private func isCongested(_ link: LinkID) -> Bool { shell?.isCongested(link) ?? false }
 
-  /// Runs work whose failure the disk state records, and that is done again when the store has recovered.
+  /// Runs `body` and reports an error to the disk state. The work is repeated once the store has recovered.
   func trying(_ body: () throws -> Void) {
     do { try body() } catch { storeFailed(error) }
   }
 
-  /// Like `trying`, and closes the link on failure: the peer would wait for the answer, and asks again after it
-  /// reconnects.
+  /// Does the same as `trying`, and also closes the link on failure. Otherwise the peer would wait for the answer;
+  /// after it has reconnected, it asks again.
   private func tryingFor(_ link: LinkID, _ body: () throws -> Void) {
     do {
       try body()
@@ -332,12 +334,12 @@ extension Replicator {
     }
   }
 
-  /// The size of one message of sets: large enough for throughput, small enough that a lane closes soon.
+  /// The size of one message with sets: large enough for throughput, and small enough that a lane can close soon.
   private static let serveBytes = 512 * 1024
   private static let serveSets = 2_048
 }
 
 extension StoredChangeSet {
-  /// The head that the peer has once this set is sent.
+  /// The head that the peer has after receiving this set.
   fileprivate var head: LogHead { LogHead(log: log, sequence: sequence, id: id, foldedSequence: 0) }
 }

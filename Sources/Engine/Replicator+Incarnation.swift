@@ -3,10 +3,10 @@ package import Replication
 import Storage
 import Wire
 
-/// The incarnation that a data directory writes under. No other directory may write logs of the same one.
+/// The incarnation under which a data directory writes. No other directory may write under the same incarnation.
 extension Replicator {
-  /// Chooses the incarnation when a data directory is opened: a new one if the directory is a copy, its store came from
-  /// elsewhere, or a log of the stored one has forked, was cut, or has sets in quarantine.
+  /// Chooses the incarnation when a data directory is opened. A new one begins if the directory is a copy, if its store
+  /// came from elsewhere, or if a log of the stored incarnation has forked, was cut, or has sets in quarantine.
   static func openIncarnation(
     _ store: Store, _ circle: Circle, _ device: DeviceKey, _ place: any IncarnationStorage,
     _ random16: () -> Bytes16
@@ -15,7 +15,7 @@ extension Replicator {
       throw StoreError.damaged("it names no incarnation")
     }
     if try store.meta(MetaKey.spent) == device.bytes { return (stored, true) }
-    // The previous run may have ended between receiving a fork proof or a cut and starting a new incarnation.
+    // The previous run may have ended after receiving a fork proof or a cut and before starting a new incarnation.
     let evaluation = circle.evaluation
     let goesOn =
       try !evaluation.hasForked(device, stored) && !evaluation.hasEnded(device, stored)
@@ -31,7 +31,8 @@ extension Replicator {
     return (next, false)
   }
 
-  /// Whether a device may begin another incarnation. Those without any set or cut are known to nobody and do not count.
+  /// Returns whether a device may begin another incarnation. Incarnations without any set or cut do not count, because
+  /// no other device knows of them.
   private static func mayBegin(_ store: Store, _ circle: Circle, _ device: DeviceKey) -> Bool {
     var begun = store.incarnations(of: device)
     for case .logCut(let cut) in circle.statements(notIn: []).map(\.content) where cut.log.device == device {
@@ -42,7 +43,8 @@ extension Replicator {
 
   func mayBegin() throws -> Bool { Self.mayBegin(store, circle, device) }
 
-  /// Starts a new incarnation, which no other copy of the data can continue; without one left, stops writing for good.
+  /// Starts a new incarnation, which no other copy of the data can continue. If none is left, this device stops writing
+  /// for good.
   package func leaveIncarnation(_ why: String, now: Now) {
     guard !isSpent else { return }
     trying {
@@ -53,18 +55,18 @@ extension Replicator {
     }
   }
 
-  /// Switches to an incarnation that the store names already.
+  /// Switches to an incarnation that is already named in the store.
   func begin(_ next: Incarnation, _ why: String, _ now: Now) throws {
     incarnation = next
     shell?.note(.began(next, why: why))
     unsent.begin(next)
     try unsent.saveIfRoom(store)
     handle(.withholding(unsent.sent), now: now)
-    // If this fails, the next start begins another incarnation.
+    // If this write fails, the next start begins another incarnation.
     try place.write(next)
   }
 
-  /// Notes durably that no incarnation is left, so nothing is written here any more.
+  /// Records durably that no incarnation is left, so that this device writes nothing any more.
   private func spend(_ why: String) throws {
     isSpent = true
     shell?.note(.spent(why: why))

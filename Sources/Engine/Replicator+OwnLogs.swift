@@ -5,14 +5,15 @@ import Replication
 import Storage
 package import Wire
 
-/// Withholds the unsent sets of this device's own logs after a start until peers have announced their heads of these
-/// logs. If another copy of the data has written more, the withheld sets are re-authored before any peer has received
-/// them, so the log does not fork.
+/// After a start, withholds the unsent sets of this device's own logs until peers have announced their heads of these
+/// logs. If another copy of the data has written more, the withheld sets are re-authored before any peer receives them,
+/// so that the log does not fork.
 extension Replicator {
-  /// Releases the withheld sets of a lane, after a durable note that they may have been sent.
+  /// Releases the withheld sets of a lane, after recording durably that they may have been sent.
   func release(_ lane: Lane, _ now: Now, _ following: inout [Effect]) {
     guard canStore || mayReleaseOnFullDisk(lane) else { return }
-    // Sent now, the sets might fork a log that another copy continues, and no incarnation is left to re-author them.
+    // If the sets were sent now, they might fork a log that another copy continues. They can't be re-authored either,
+    // because no incarnation is left.
     guard !isSpent || unsent.unsent(lane, in: store).isEmpty else { return }
     var next = unsent
     next.forget(lane)
@@ -21,18 +22,19 @@ extension Replicator {
     replica.handle(.released(lane), now: now, into: &following)
   }
 
-  /// Whether the note may use reserved room on a full disk. Not if a peer holds more of these logs: its sets can't be
-  /// stored now, and the withheld ones have to be re-authored after them.
+  /// Returns whether the record may use reserved space on a full disk. It may not if a peer holds more of these logs:
+  /// the peer's sets can't be stored now, and the withheld sets have to be re-authored after them.
   private func mayReleaseOnFullDisk(_ lane: Lane) -> Bool {
     disk.isFull && withholds(lane) && !replica.isToldOfMoreOwnSets(lane) && shell?.freeReserve() == true
   }
 
-  /// Whether a lane has withheld sets.
+  /// Returns whether a lane has withheld sets.
   package func withholds(_ lane: Lane) -> Bool {
     replica.withholds(lane) && !unsent.unsent(lane, in: store).isEmpty
   }
 
-  /// Re-authors withheld sets that received sets of the same logs conflict with, before those are stored.
+  /// Re-authors withheld sets if they conflict with received sets of the same logs, before the received sets are
+  /// stored.
   func yieldToRemote(to sets: [VerifiedChangeSet], _ now: Now, _ following: inout [Effect]) throws {
     for set in sets where set.header.log.device == device {
       let header = set.header
@@ -54,8 +56,8 @@ extension Replicator {
     LogHead(log: log, sequence: sequence, id: id, foldedSequence: sequence)
   }
 
-  /// Re-authors the withheld sets of a log under another incarnation, together with those of the device's other logs in
-  /// the lane, which may depend on them.
+  /// Re-authors the withheld sets of a log under another incarnation. The withheld sets of the device's other logs in
+  /// the lane move too, because they may depend on the first ones.
   private func withdraw(_ log: LogKey, _ now: Now, _ following: inout [Effect]) throws {
     var next: Incarnation?
     if log.incarnation == incarnation {
@@ -81,7 +83,8 @@ extension Replicator {
     logsWereRebuilt(now, &following)
   }
 
-  /// Handles stored sets of own logs that a peer sent: another copy of this data is in use, or this one is old.
+  /// Handles sets of this device's own logs that a peer has sent. They mean that another copy of this data is in use,
+  /// or that this copy is an old one.
   func noteOwnSets(_ items: [Committed.Item], _ now: Now) {
     let placed = items.filter { item in
       guard item.link != nil, case .place = item.placement else { return false }
@@ -89,7 +92,8 @@ extension Replicator {
     }
     for set in placed.map(\.set) {
       let log = set.header.log
-      // The set continues the log, so a peer has all of it; after a fork further back the unsent sets stay unsent.
+      // The set continues the log, so a peer has all of the log. If it belongs to a branch that forked earlier, the
+      // unsent sets stay unsent.
       if let sent = unsent.sent[log], set.header.sequence > sent.sequence { unsent.forget(log) }
     }
     if placed.contains(where: { $0.set.header.log.incarnation == incarnation }) {

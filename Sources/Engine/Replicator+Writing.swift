@@ -4,25 +4,26 @@ package import Storage
 package import Wire
 
 extension Replicator {
-  /// Writes an operation: authors its change sets, commits them durably, then announces them to peers.
+  /// Writes an operation: signs its change sets, commits them durably, then announces them to peers.
   ///
-  /// Entries of both lanes become sets of the same operation, in one transaction.
+  /// Entries in both lanes become sets of the same operation and are committed in one transaction.
   ///
-  /// - Parameter leastClock: raises the first clock of the records lane (a profile's own time of change).
+  /// - Parameter leastClock: the least clock for the first set in the records lane. A profile's own time of change
+  ///   requires it.
   /// - Returns: the ids of the sets, which are durable.
-  /// - Throws: `WriteRefusal`, and errors of the store; then nothing was written.
+  /// - Throws: `WriteRefusal`, or an error of the store. In either case nothing was written.
   @discardableResult
   package func write(
     _ operation: OperationDraft, _ drafts: consuming [EntryDraft], leastClock: Clock = .zero, now: Now
   ) throws -> [ChangeSetID] {
-    precondition(!isSpent, "a device writes on that has begun too many logs")
+    precondition(!isSpent, "a device continues to write although it has no incarnation left")
     guard canStore else { throw WriteRefusal.cannotStore }
     var sets: [VerifiedChangeSet] = []
     var rest = consume drafts
     for lane in Lane.allCases {
       let entries = rest.filter { $0.key.kind.lane == lane }
       guard !entries.isEmpty else { continue }
-      // An import may be large: the author frees entries once they are encoded.
+      // An import may be large, so entries are moved to the author, which frees them once they are encoded.
       rest.removeAll { $0.key.kind.lane == lane }
       let log = LogKey(device: device, incarnation: incarnation, lane: lane)
       var author = Author(position: try store.authorPosition(circle: circle.id, log: log), key: signing)
@@ -35,22 +36,25 @@ extension Replicator {
     return sets.map(\.id)
   }
 
-  /// Repairs the effects of a clock that was ahead: cuts this device's logs after the last sets with a plausible time
-  /// and re-authors the rest under a new incarnation, dated now.
+  /// Repairs the effects of a clock that was ahead: cuts this device's logs after the last sets with a plausible time,
+  /// and re-authors the later sets under a new incarnation with the current time.
   ///
-  /// All of it is one transaction, so a kill leaves either everything or nothing done. The incarnation token is written
-  /// after it; if that is lost, the next start begins another incarnation.
+  /// All changes to the store are one transaction, so if the process is killed, either everything was done or nothing.
+  /// The incarnation token is written after the transaction. If the token is lost, the next start begins another
+  /// incarnation.
   ///
-  /// - Throws: `ReauthoringError`, and errors of the store; then nothing was changed.
+  /// - Throws: `ReauthoringError`, or an error of the store. In either case nothing was changed.
   package func restamp(_ ended: [EndedLog], now: Now) throws {
     try turn(now) { try reauthor(behind: ended, now) }
   }
 
   private func reauthor(behind ended: [EndedLog], _ now: Now) throws {
     guard try mayBegin() else { throw ReauthoringError.lastIncarnation }
-    // Changes due to time alone are announced first, while the circle in memory still equals the one in the store.
+    // Membership changes that are due to the passing of time are reported first, while the circle in memory still
+    // equals the stored one.
     handle(.statementsAdded([]), now: now)
-    // On a full disk they differ: statements held in memory only would cut logs, and be gone at the next start.
+    // On a full disk the two circles differ: statements that exist only in memory would cut logs, and would be gone
+    // after the next start.
     guard canStore else { throw ReauthoringError.diskIsFull }
     let next = Incarnation(random16())
     let cuts = try ended.map { end in
@@ -65,7 +69,7 @@ extension Replicator {
       admission: { evaluation.admission(of: $0, at: device) }, horizon: Self.horizon(now))
     let report = try store.reauthor(order, by: { Author(position: $0, key: signing) }) { _ in
       try store.addStatements(cuts.map { ($0.id, $0.bytes) })
-      // The clock that was ahead may have passed an end of premium that has not come yet.
+      // The clock that was ahead may have passed an end of premium that still lies in the future.
       try store.setGateFloor(nil)
       try store.setMeta(MetaKey.incarnation, next.bytes)
     }
@@ -74,7 +78,7 @@ extension Replicator {
     do { try begin(next, "changes made while its clock was ahead are restamped", now) } catch {
       storeFailed(error)
     }
-    // Peers get the cuts first, then the re-authored sets.
+    // Peers receive the cuts first, then the re-authored sets.
     handle(.statementsAdded(cuts.map(\.bytes)), now: now)
     var following: [Effect] = []
     logsWereRebuilt(now, &following)

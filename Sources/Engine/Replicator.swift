@@ -1,7 +1,8 @@
 // Protocol/session.md, Protocol/change-set.md
 //
-// One turn of a node. Inputs go to the replica, which decides and returns effects; the replicator carries them out on
-// the store or hands them to its shell, and gives the results back to the replica as further inputs:
+// One turn of a node. Inputs go to the replica, which decides what to do and returns effects. The replicator carries
+// out the effects on the store or hands them to its shell, and passes the results back to the replica as further
+// inputs:
 //
 //     input ──▶ Replica.handle ──effects──▶ Replicator.perform ──▶ shell: send, close, schedule, note
 //                    ▲                              │
@@ -9,20 +10,20 @@
 //
 // For example, a peer's message with two change sets:
 //
-//     handle(.received(link, message))     the replica verifies the sets: Effect.commit(sets, from: link)
-//     keep, store.commit                   one transaction; the shell's `noting` adds to it, then `didCommit` is called
-//     replica.handle(.committed(…))        the heads have moved: announcements to other peers, a timer
-//     shell.send, shell.schedule           nothing follows, and the turn ends
+//     handle(.received(link, message))     the replica verifies the sets and returns Effect.commit(sets, from: link)
+//     keep, store.commit                   one transaction, to which the shell's `noting` adds; then `didCommit`
+//     replica.handle(.committed(…))        the heads have moved: effects to announce them to other peers, and a timer
+//     shell.send, shell.schedule           no further inputs: the turn ends
 //
-// - The replica does no I/O and reads no clock, so the simulator drives the same code with a world of its own.
-// - Effects are carried out in order, except commits: all sets of a round share one transaction, which comes last.
-// - Storing received sets has a time limit per turn. The shell's `beginPiece` says after each set whether it is used
-//   up; the rest stays in `waiting` until the shell calls `goOn`, and the links take turns. Otherwise one peer with
-//   expensive sets would delay commands and other peers.
-// - Turns nest, since a callback of the shell may lead to another input. Only the outermost one ends with
+// - The replica does no I/O and reads no clock, so the simulator can run the same code in a simulated world.
+// - Effects are carried out in order, except commits: all received sets of a round are stored last, in one transaction.
+// - Storing received sets has a time limit per turn. After each set, the shell's function from `beginPiece` says
+//   whether the time is used up. The remaining sets stay in `waiting` until the shell calls `goOn`, and the links take
+//   turns. Without the limit, one peer with expensive sets would delay commands and other peers.
+// - Turns nest, because a callback of the shell may lead to another input. Only the outermost turn ends with
 //   `finishOverride`.
-// - A transaction that fails leaves nothing behind. Sets of peers are dropped and asked for again; `DiskState` decides
-//   whether the store may be written to further.
+// - A failed transaction changes nothing. Sets received from peers are dropped and requested again later. `DiskState`
+//   decides whether the store may still be written to.
 
 package import Membership
 package import Replication
@@ -30,49 +31,50 @@ package import Sodium
 package import Storage
 package import Wire
 
-/// A replica together with its store: performs the effects that concern the store, and hands all others to its shell.
+/// A replica together with its store. It performs the effects that concern the store and hands all others to its shell.
 ///
-/// The node drives it with sockets and a clock, the simulator with a simulated world. Time and randomness are
-/// arguments. Synchronous and not thread-safe, like the store.
+/// The node drives the replicator with sockets and a clock; the simulator drives it with a simulated world. Time and
+/// randomness are arguments. Synchronous and not thread-safe, like the store.
 package final class Replicator {
   package let device: DeviceKey
   package internal(set) var replica: Replica
   let signing: SigningKey
   let place: any IncarnationStorage
-  /// Sixteen unique bytes.
+  /// Returns sixteen random bytes, which are assumed to be unique.
   let random16: () -> Bytes16
-  /// Nil once it is closed.
+  /// The store; nil once the replicator is closed.
   private var opened: Store?
   package weak var shell: (any ReplicatorShell)?
-  /// The incarnation that this data directory writes under; a new one begins if another directory may write the same.
+  /// The incarnation under which this data directory writes. A new one begins if another directory may be writing under
+  /// the same incarnation.
   package internal(set) var incarnation: Incarnation
-  /// Whether the incarnation must not be continued and no other is left.
+  /// Whether this device can't write any more: its incarnation must not be continued, and it may not begin another.
   package internal(set) var isSpent: Bool
-  /// The sets of own logs that have been sent to no peer.
+  /// The sets of this device's own logs that have been sent to no peer.
   package internal(set) var unsent: UnsentLogs
-  /// Forks that have no fork proof in the circle yet.
+  /// Forks for which the circle has no fork proof yet.
   var unprovenForks: [Fork]
-  /// Received sets that no turn has had time to store yet, in order of arrival.
+  /// Received sets that have not been stored yet, by link, in order of arrival.
   var waiting: [LinkID: ArraySlice<VerifiedChangeSet>] = [:]
-  /// The link of the set stored last; the next turn begins with the link after it.
+  /// The link whose set was stored last; the next turn begins with the link after it.
   var newestKept = LinkID(0)
   /// Whether the shell has been asked to call `goOn`.
   var isGoOnDue = false
-  /// Whether a commit has rebuilt the logs and the replica does not know yet.
+  /// Whether a commit has rebuilt the logs and the replica has not been told yet.
   var isRebuilt = false
   package internal(set) var disk = DiskState()
   package internal(set) var override: Override
   package internal(set) var storeCheck: StoreCheck
   /// The nesting depth of the current turn; 0 between turns.
   var depth = 0
-  /// The damaged sets last reported to the replica and the shell.
+  /// The damaged sets that were last reported to the replica and the shell.
   var toldDamage: [DamagedSet] = []
 
-  /// Resumes from the state of a store.
+  /// Creates a replicator that resumes from the stored state.
   ///
   /// - Parameters:
-  ///   - circle: the circle of the store's statements; see `Circle.init(store:)`.
-  ///   - seed: for jitter only; nodes need not agree on it.
+  ///   - circle: the circle formed by the store's statements; see `Circle.init(store:)`.
+  ///   - seed: the seed for random delays (jitter) only; each node may use a different one.
   /// - Throws: `StoreError`, and errors of `place`.
   package init(
     store: Store, circle: Circle, signing: SigningKey, preference: Bool, localPremium: LocalPremium,
@@ -94,7 +96,7 @@ package final class Replicator {
       settings: Replica.LaneState(store, .settings), records: Replica.LaneState(store, .records),
       withheld: unsent.sent, newestForeignClock: store.newestFoldedClock(otherThan: device), seed: seed)
     replica.acknowledgedRevocations = try store.acknowledgedRevocations()
-    // The previous run may have ended between storing a set and adding the proof that its log has forked.
+    // The previous run may have ended after storing a set of a forked log and before adding the fork proof.
     unprovenForks = try store.forks(but: Set(circle.evaluation.forkProofs.map(\.log)))
     opened = store
     replica.holdings = try store.holdings()
@@ -103,7 +105,7 @@ package final class Replicator {
     replica.askAgain(for: toldDamage.map(\.head))
   }
 
-  /// The store, while it is open.
+  /// The store. It must not be accessed after `close`.
   package var store: Store {
     guard let opened else { preconditionFailure("the store of \(device) is closed") }
     return opened
@@ -121,7 +123,7 @@ package final class Replicator {
 
   package func setLocalPremium(_ premium: LocalPremium) { replica.localPremium = premium }
 
-  /// The clock up to which sets of peers are folded now; later ones are parked.
+  /// Returns the clock up to which peers' sets are folded now; sets with later clocks are parked.
   static func horizon(_ now: Now) -> Clock { horizon(now.wall) }
 
   private static func horizon(_ now: Moment) -> Clock {
@@ -129,51 +131,53 @@ package final class Replicator {
   }
 }
 
-/// The environment of a replicator: links, timers, disk space, and a log for people.
+/// The environment of a replicator: links, timers, disk space, and a log for people to read.
 package protocol ReplicatorShell: AnyObject {
   func send(_ message: [UInt8], to link: LinkID)
-  /// Closes a link after its queue has been sent.
+  /// Closes a link after sending the messages in its queue.
   func close(_ link: LinkID, _ cause: CloseCause)
-  /// Whether a link's send queue is too long for more.
+  /// Returns whether a link's send queue is too long to accept more messages.
   func isCongested(_ link: LinkID) -> Bool
-  /// Delivers the timer after so many milliseconds of the steady clock; a newer one of the same name replaces it.
+  /// Delivers the timer after a number of milliseconds on the steady clock. Scheduling a timer of the same name again
+  /// replaces it.
   func schedule(_ timer: ReplicaTimer, after milliseconds: Moment)
   /// Starts the time limit for storing received sets.
   ///
-  /// - Returns: a function that says, after each set, whether the turn is over.
+  /// - Returns: a function that is called after each set and returns true once the time is used up.
   func beginPiece() -> () -> Bool
-  /// Schedules a call of `Replicator.goOn` after other pending work.
+  /// Schedules a call of `Replicator.goOn` that runs after other pending work.
   func goOnSoon()
   func note(_ event: ReplicaEvent)
   func note(_ event: ReplicatorEvent)
-  /// Delivers the reply to the unanswered question on a link.
+  /// Delivers the reply to the question that was sent on a link.
   ///
-  /// - Returns: the next question for the link.
+  /// - Returns: the next question to send on the link; nil if there is none.
   func replied(_ link: LinkID, _ reply: Reply) -> Input?
-  /// Writes the shell's own notes on a commit, inside its transaction.
+  /// Stores values of the shell that follow from a commit, inside the commit's transaction.
   func noting(_ report: CommitReport) throws
   /// Called after a transaction is durable.
   func didCommit(_ report: CommitReport)
-  /// Performs a reaction to the state of the disk, outside the store.
+  /// Performs those reactions to the state of the disk that do not concern the store.
   func perform(_ effect: DiskEffect)
-  /// Frees the reserved room for a note of a few pages on a full disk; false if none is left.
+  /// Frees the reserved disk space, so that a value of a few pages can be stored on a full disk. Returns false if no
+  /// reserve is left.
   func freeReserve() -> Bool
 }
 
-/// Events of this device's own logs and of the store, for the log.
+/// Events that concern this device's own logs and the store, to be logged.
 package enum ReplicatorEvent: Sendable {
   /// A new incarnation has begun.
   case began(Incarnation, why: String)
-  /// No incarnation is left; this device can't write any more.
+  /// This device has begun the maximum number of incarnations and can't write any more.
   case spent(why: String)
   /// Cuts have changed, and the logs were rebuilt.
   case logsRebuilt
   case unprovable(Fork, why: String)
-  /// These stored sets are damaged on disk; peers are asked to send them again.
+  /// These stored sets are damaged on disk. Peers are asked to send them again.
   case damaged([DamagedSet])
-  /// Peers have sent these sets again, and the stored bytes are replaced.
+  /// Peers have sent these damaged sets again, and the stored bytes have been replaced.
   case repaired([DamagedSet])
-  /// The write-ahead log could not be shortened; the next change tries again.
+  /// The write-ahead log could not be shortened. This is tried again after the next change.
   case logNotShortened(why: String)
   case override(OverrideEvent)
 }

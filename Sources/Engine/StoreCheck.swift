@@ -4,23 +4,23 @@ package import Replication
 import Storage
 import Wire
 
-/// Progress of the background check of the store, kept across starts.
+/// The progress of the store's background check, which is kept across starts.
 ///
-/// Every hour the running node verifies a part of its change sets, so that all are verified about once a day. It works
-/// a few milliseconds at a time, and only while nothing is being written.
+/// Every hour the running node verifies a part of its change sets, so that each set is verified about once a day. The
+/// check works for a few milliseconds at a time, and only while nothing is being written.
 package struct StoreCheck: Hashable, Sendable {
-  /// The number of the last change set checked in this pass.
+  /// The number of the last change set checked in the current pass.
   package internal(set) var last: Int64 = 0
   /// When the last check ran.
   package internal(set) var checkedAt: Moment?
   /// When a pass last reached the end of the log.
   package internal(set) var completedAt: Moment?
-  /// The number of sets left in the current part; nil between parts. Not stored.
+  /// The number of sets left to check in the current part; nil between parts. This value is not stored.
   var rest: Int?
 
   init() {}
 
-  /// Decodes the stored progress; starts over if it is absent or malformed.
+  /// Decodes the stored progress, or starts from the beginning if there is none or it is malformed.
   init(bytes: [UInt8]?) {
     let words = String(decoding: bytes ?? [], as: UTF8.self).split(separator: " ")
     guard words.count == 3, let last = Int64(words[0]) else { return }
@@ -31,7 +31,8 @@ package struct StoreCheck: Hashable, Sendable {
     Array("\(last) \(checkedAt.map(String.init) ?? "-") \(completedAt.map(String.init) ?? "-")".utf8)
   }
 
-  /// Milliseconds until the next part: an hour after the last check, even if a restart interrupted that part.
+  /// Returns the milliseconds until the next part, which is due an hour after the last check even if a restart
+  /// interrupted that check.
   package func wait(now: Moment) -> Moment {
     let due = checkedAt.map { $0 + Self.partMilliseconds - now } ?? 0
     return min(max(due, Self.firstMilliseconds), Self.partMilliseconds)
@@ -41,7 +42,7 @@ package struct StoreCheck: Hashable, Sendable {
     rest = max(Int(clamping: newest) / Self.partsOfPass + 1, Self.setsOfPartMin)
   }
 
-  /// Checks sets for a few milliseconds; `rest` is nil once the part is complete.
+  /// Checks sets for a few milliseconds. Afterwards, `rest` is nil if the part is complete.
   ///
   /// - Returns: the number of damaged sets found.
   mutating func advance(_ store: Store, now: Moment) throws -> Int {
@@ -62,7 +63,7 @@ package struct StoreCheck: Hashable, Sendable {
   private static let partMilliseconds: Moment = 3_600_000
   private static let partsOfPass = 24
   private static let setsOfPartMin = 64
-  /// About three milliseconds of signatures.
+  /// Verifying this many signatures takes about three milliseconds.
   private static let setsOfStretch = 32
   private static let bytesOfStretch = 256 << 10
   static let pauseMilliseconds: Moment = 50
@@ -76,7 +77,7 @@ extension Replicator {
   /// - Returns: milliseconds until the next call; nil if the store can't be read.
   package func continueStoreCheck(isQuiet: Bool, now: Now) -> Moment? {
     if storeCheck.rest == nil {
-      // A peer that has connected since the last part may have the damaged sets.
+      // A peer that has connected since the last part may have sets that are damaged here.
       repair(now: now)
       storeCheck.beginPart(of: store.newestNumber)
     }
@@ -88,7 +89,7 @@ extension Replicator {
       return nil
     }
     guard storeCheck.rest == nil else { return StoreCheck.pauseMilliseconds }
-    // If the disk is full, the next start repeats the part.
+    // If the progress can't be saved because the disk is full, the next start repeats the part.
     try? store.setMeta(MetaKey.storeCheck, storeCheck.bytes)
     return storeCheck.wait(now: now.wall)
   }

@@ -4,14 +4,16 @@ package import Replication
 package import Storage
 package import Wire
 
-/// The newest set of each own log that a peer may have received; all later ones have been sent to no peer.
+/// The newest set in each of this device's own logs that a peer may have received. All later sets have been sent to no
+/// peer.
 ///
-/// The sequence is 0 if none was sent. A log without an entry may have been sent completely.
+/// The sequence is 0 if no set was sent. All sets of a log without an entry may have been sent.
 package struct UnsentLogs {
   package private(set) var sent: [LogKey: LogHead] = [:]
   private let device: DeviceKey
 
-  /// Reads the entries of the last run, and adds the logs that this one will write: all their sets may have been sent.
+  /// Reads the entries of the previous run, and adds the logs that this run will write, all of whose present sets may
+  /// have been sent.
   init(_ store: Store, device: DeviceKey, incarnation: Incarnation) throws {
     self.device = device
     for line in try store.metaLines(MetaKey.unsent) { read(line) }
@@ -20,11 +22,12 @@ package struct UnsentLogs {
       let log = LogKey(device: device, incarnation: incarnation, lane: lane)
       if sent[log] == nil { sent[log] = store.newestHead(of: log) }
     }
-    // On a full disk the next start adds them again, with the sets that are there then.
+    // If the disk is full, the next start adds these logs again, with the sets that exist then.
     if sent.count > known { try saveIfRoom(store) }
   }
 
-  /// Saves the entries unless the disk is full; throws all other errors, which leave open what is durable.
+  /// Saves the entries, unless the disk is full. All other errors are thrown, because after them it is unknown what is
+  /// durable.
   func saveIfRoom(_ store: Store) throws {
     do { try save(store) } catch  where isNoRoom(error) {}
   }
@@ -52,7 +55,7 @@ package struct UnsentLogs {
     return store.newestHead(of: log).sequence > head.sequence
   }
 
-  /// The logs of a lane with sets that have been sent to no peer.
+  /// Returns the logs of a lane that have unsent sets, each as the newest head that may have been sent.
   package func unsent(_ lane: Lane, in store: Store) -> [LogHead] {
     sent.values.filter { $0.log.lane == lane && hasUnsent($0.log, in: store) }.sorted { $0.log < $1.log }
   }
@@ -63,12 +66,12 @@ package struct UnsentLogs {
 
   mutating func forget(_ log: LogKey) { sent[log] = nil }
 
-  /// Notes that a peer has the sets up to a head, since it sent them.
+  /// Notes that a peer has the sets up to a head, because the peer has sent that set or its successor.
   mutating func moved(to head: LogHead) {
     if let known = sent[head.log], known.sequence < head.sequence { sent[head.log] = head }
   }
 
-  /// Adds the logs of a new incarnation in the lanes that are withheld.
+  /// Adds the logs of a new incarnation, in the lanes that are still withheld.
   mutating func begin(_ incarnation: Incarnation) {
     for lane in Set(sent.keys.map(\.lane)) {
       let log = LogKey(device: device, incarnation: incarnation, lane: lane)

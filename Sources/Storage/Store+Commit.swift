@@ -10,9 +10,10 @@ extension Store {
   /// Sets must be given in causal order, each after the sets that it depends on.
   ///
   /// - Parameters:
-  ///   - horizon: the clock up to which sets fold now; later ones are parked.
-  ///   - noting: stores what follows from the report, in the same transaction.
-  ///   - isTurnOver: asked after each set. Once it returns true, the remaining sets are neither stored nor reported.
+  ///   - horizon: the clock up to which sets fold now; sets with later clocks are parked.
+  ///   - noting: called with the report, to store further values in the same transaction.
+  ///   - isTurnOver: called before each set except the first. Once it returns true, the remaining sets are neither
+  ///     stored nor reported.
   package func commit(
     _ sets: [VerifiedChangeSet], horizon: Clock, noting: (CommitReport) throws -> Void = { _ in },
     isTurnOver: () -> Bool = { false }

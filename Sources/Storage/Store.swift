@@ -33,8 +33,8 @@ package final class Store {
   /// Opens a store, or creates one if none exists. While it is open, no other process can open it.
   ///
   /// - Parameters:
-  ///   - refolds: whether to rebuild the tables that follow from the log, however damaged they are.
-  ///   - isLocked: whether the caller holds the store's lock, and keeps it longer than the store.
+  ///   - refolds: whether to rebuild the tables derived from the log, even if they are damaged.
+  ///   - isLocked: whether the caller already holds the store's lock and keeps it until the store is closed.
   package convenience init(path: String, refolds: Bool = false, isLocked: Bool = false) throws {
     let lock = try isLocked ? nil : StoreLock(store: path)
     let connection = try Connection(.file(path))

@@ -6,13 +6,13 @@
 // exactly, so effects must never depend on the order of a dictionary.
 //
 //     event from the shell           effects                              decided in
-//     opened, received(introduction) send introduction, send summary      Replica+Opening
-//     received(summary)              send statementIDs, send heads        Replica+Comparing, +Certificates
+//     opened, received(introduction) send introduction, send summary      Replica+SessionStart
+//     received(summary)              send statementIDs, send heads        Replica+Comparison, +Certificates
 //     received(heads)                send want, or lookUp forked tips     Replica+Sets
 //     received(sets)                 commit                               Replica+Sets
 //     committed                      push own sets, announce heads,       Replica+Gossip
 //                                    schedule the next comparison
-//     timer(settle)                  send state                           Replica+Comparing
+//     timer(settle)                  send state                           Replica+Comparison
 //     received(want)                 serve: the shell reads and sends     Replica+Sets
 //
 // `handle` does four things, in this order:

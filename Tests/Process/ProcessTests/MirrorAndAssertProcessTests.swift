@@ -6,7 +6,7 @@ import Testing
 import Wire
 
 /// Mirror and assert on real devices: after a restore, and with a node that is killed.
-@Suite(.serialized) struct DirectionTests {
+@Suite(.serialized) struct MirrorAndAssertProcessTests {
   private func trips(_ device: Device) async throws -> Set<String> {
     Set(try await device.json("trip", "list")["trips"]?.array?.compactMap { $0["name"]?.string } ?? [])
   }

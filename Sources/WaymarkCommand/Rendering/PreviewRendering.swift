@@ -38,7 +38,8 @@ extension Rendering {
     // The profile is a single value, with a line of its own.
     let differing = preview.differing.filter { $0.kind != .profile }
     guard !differing.isEmpty else { return }
-    data.paragraph("Differing records merge field by field; the newer change is displayed, the other kept:")
+    data.paragraph(
+      "Differing records merge field by field; the newer change is displayed and the other is kept:")
     for record in differing { data.paragraph("  " + text(of: record), indent: 2) }
     let more = total.differing - preview.differing.count
     if more > 0 { data.line("  … and \(grouped(Int64(more))) more") }

@@ -3,7 +3,7 @@ package import Home
 package import Storage
 package import Wire
 
-/// A backup: one file with everything that a device holds of its circle, except keys.
+/// A backup: a single file with everything that a device holds of its circle except keys.
 public struct Backup: Hashable, Sendable, Codable {
   /// The path of the file.
   public let file: String
@@ -11,22 +11,22 @@ public struct Backup: Hashable, Sendable, Codable {
   public let bytes: Int
   /// The number of change sets in it.
   public let changeSets: Int
-  /// Visible records.
+  /// The number of visible records in it.
   public let records: Int
   /// When the backup was made.
   public let created: Date
-  /// The number of change sets that are damaged on disk; these can't be restored from this backup.
+  /// The number of change sets that are damaged on disk and can't be restored from this backup.
   public let damaged: Int
-  /// What is damaged, as a sentence.
+  /// A sentence that says what is damaged; nil if nothing is.
   public let text: String?
 }
 
-/// Writes backups of an open store over a connection of its own, so that the node continues to work.
+/// Writes backups of an open store through a separate connection, so that the node continues to work.
 package struct BackupWriter {
   private let home: Home
   private let store: Store
   private let about: BackupAbout
-  /// Lists damaged change sets as text.
+  /// Formats damaged change sets as a list in text.
   private let list: ([DamagedSet]) -> String
 
   package init(_ home: Home, _ store: Store, _ about: BackupAbout, list: @escaping ([DamagedSet]) -> String) {
@@ -39,8 +39,8 @@ package struct BackupWriter {
   /// Writes a backup to the given path.
   ///
   /// - Parameters:
-  ///   - overwrites: whether to replace an existing file, and to leave damaged change sets out.
-  ///   - progress: also receives the path; called on any thread.
+  ///   - overwrites: whether to replace an existing file and leave damaged change sets out without confirmation.
+  ///   - progress: receives the progress and the path of the file; called on any thread.
   package func write(
     to path: String, overwrites: Bool, _ progress: @escaping @Sendable (WorkProgress, _ file: String) -> Void
   ) async throws -> Backup {
@@ -59,11 +59,11 @@ package struct BackupWriter {
           + "this backup. To restore the rest: waymark restore --partial")
   }
 
-  /// Takes an automatic backup before an operation that changes much, and returns its path.
+  /// Writes an automatic backup before an operation that makes large changes, and returns the path of the backup.
   ///
-  /// - Parameter what: the operation, for the file name: `mirror`, `assert`, `repair`.
+  /// - Parameter what: the operation as named in the file name: `mirror`, `assert` or `repair`.
   package func write(before what: String) async throws -> String {
-    _ = try home.storage.directory(for: "The backup that is taken before this")
+    _ = try home.storage.directory(for: "The automatic backup before this operation")
     let path: String
     do {
       path = try home.automaticBackup(before: what, at: about.created)
@@ -103,7 +103,7 @@ package struct BackupWriter {
 extension BackupAbout {
   /// - Parameters:
   ///   - name: the name of this device.
-  ///   - meta: reads the user's choices that a store keeps.
+  ///   - meta: returns a metadata value of the store, used to read the user's choices.
   package init(
     of device: DeviceKey, called name: String, at now: Int64, _ meta: (String) throws -> [UInt8]?
   ) rethrows {
@@ -113,15 +113,15 @@ extension BackupAbout {
   }
 }
 
-/// The file that a backup is written to.
+/// The checks on the file that a backup is to be written to.
 private enum BackupTarget {
-  /// Checks that a backup can be written to a path, before any work is done; returns the path.
+  /// Checks before any work is done that a backup can be written to a path, and returns that path.
   static func check(_ path: String, _ home: Home, overwrites: Bool) throws -> String {
     try OutputFile.checkName(path)
     let parent = parentFolder(of: path)
     guard Files.isDirectory(parent) else {
       throw WaymarkError.failed(
-        .file, "There is no folder \(parent) for the backup.",
+        .file, "The folder \(parent) for the backup does not exist.",
         next: "mkdir -p \(shellWord(parent)), or choose another folder")
     }
     let target = try OutputFile(path, in: home, except: home.backups, overwrites: overwrites)
@@ -139,7 +139,7 @@ extension WaymarkError {
     if error.isFull {
       return .failed(
         .diskFull, "Not enough disk space for a backup at \(path); nothing was written.",
-        next: "free some space, or write to another disk")
+        next: "free some space, or write the backup to another disk")
     }
     if error.isThereAlready {
       return .needsYes(

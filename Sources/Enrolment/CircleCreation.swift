@@ -4,7 +4,7 @@ package import Sodium
 import Storage
 package import Wire
 
-/// A new circle: its keys and its first statement, the genesis.
+/// A new circle: its keys, and its first statement, which is the genesis.
 package struct CircleCreation: Sendable {
   package let identity: Identity
   package let root: SigningKey
@@ -37,22 +37,25 @@ package struct CircleCreation: Sendable {
 
   /// Writes the founder's keys and store to a directory.
   ///
-  /// - Throws: `WaymarkError` with the code `already_there` if there is a store, `store_held` if one is being made.
+  /// - Throws: `WaymarkError` with the code `already_there` if the directory has a store already, or `store_held` if
+  ///   another process is creating one.
   @discardableResult
   package func write(to home: Home) throws -> NewMembership {
     try home.prepare()
     try Self.checkIsEmpty(home)
     let lock = try HomeLock(home)
     defer { lock.release() }
-    // Another process may have created a store before this one had the lock.
+    // Another process may have created a store before this process acquired the lock.
     try Self.checkIsEmpty(home)
-    // A store may have been lost; then the old root key is the only way to rejoin its circle, so it is kept.
+    // If an earlier store was lost, its root key is the only way to rejoin its circle, so the earlier keys are kept.
     let formerKeys = try home.setKeysAside(at: made, under: lock)
     try writeKeysAndStore(to: home, isLocked: true)
     return NewMembership(circle: genesis.circle, device: identity.device, name: name, keysAside: formerKeys)
   }
 
-  /// - Parameter isLocked: whether the caller holds the lock of the home.
+  /// Saves the founder's keys and creates the store.
+  ///
+  /// - Parameter isLocked: whether the caller already holds the lock of the home.
   func writeKeysAndStore(to home: Home, isLocked: Bool = false) throws {
     try identity.save(to: home.deviceKey)
     try RootKey.save(root, to: home.rootKey)
@@ -68,7 +71,7 @@ package struct CircleCreation: Sendable {
   }
 }
 
-/// A device that a circle has admitted and that has no store yet.
+/// A device that a circle has admitted but that does not have a store yet.
 package struct AdmittedDevice: Sendable {
   package let identity: Identity
   package let statements: [Statement]
@@ -78,7 +81,7 @@ package struct AdmittedDevice: Sendable {
     self.statements = statements
   }
 
-  /// Writes its keys and its store to a directory.
+  /// Writes the device's keys and store to a directory.
   package func write(to home: Home) throws {
     try home.prepare()
     try identity.save(to: home.deviceKey)

@@ -7,14 +7,15 @@ import Synchronization
 package import Transport
 package import Wire
 
-/// The credentials that links need during a handshake, on their own queues: a copy of the circle, and the open
-/// tickets.
+/// The credentials that links need during a handshake: a copy of the circle, and the open tickets. They can be used
+/// from any queue, because each link runs on a queue of its own.
 package final class Credentials: Sendable {
   private let identity: Identity
   private let clock: any NodeClock
   private let circle: Mutex<Circle>
   private let tickets = Mutex(TicketLedger())
-  /// The root key for tickets whose joiners it certifies, until the tickets expire.
+  /// For each ticket whose joiner the root key certifies: the root key, kept until the ticket expires, and the time of
+  /// expiry.
   private let signers = Mutex<[TicketID: (key: SigningKey, expiry: Moment)]>([:])
 
   package init(identity: Identity, circle: Circle, clock: any NodeClock) {
@@ -25,8 +26,9 @@ package final class Credentials: Sendable {
 
   package func update(_ circle: Circle) { self.circle.withLock { $0 = circle } }
 
-  /// This device's introduction, the payload of handshake message 3, for a member of the circle; nil for anyone
-  /// else, and for this device itself. A device that believes it is revoked uses it to ask whether it is.
+  /// Returns this device's introduction, which is the payload of handshake message 3, if the remote key belongs to a
+  /// member of the circle; nil for any other key, including this device's own. A device that believes it is revoked
+  /// sends its introduction to ask whether it really is.
   package func introduction(to remote: TransportKey) -> [UInt8]? {
     guard remote != identity.transportKey else { return nil }
     let circle = circle.withLock { $0 }
@@ -36,7 +38,7 @@ package final class Credentials: Sendable {
 
   // MARK: Tickets
 
-  /// The key of an open ticket; nil if there is none, or too many attempts have failed recently.
+  /// Returns the key of an open ticket; nil if there is no such ticket, or if too many attempts have failed recently.
   package func presharedKey(of id: TicketID, from address: SocketAddress) -> SymmetricKey? {
     let ticket = tickets.withLock { try? $0.begin(id, from: address.neighbourhood, at: clock.wall()) }
     guard var secret = ticket?.preSharedKey else { return nil }
@@ -49,9 +51,9 @@ package final class Credentials: Sendable {
     if let address { tickets.withLock { $0.succeeded(from: address.neighbourhood) } }
   }
 
-  /// Opens a ticket; false if too many are open.
+  /// Opens a ticket; returns false if too many tickets are open already.
   ///
-  /// - Parameter signer: the key that certifies the joiner; nil for this device's.
+  /// - Parameter signer: the key that certifies the joiner; nil for this device's own key.
   package func add(_ ticket: Ticket, role: Role, signer: SigningKey?) -> Bool {
     let now = clock.wall()
     guard tickets.withLock({ $0.add(ticket, role: role, at: now) }) else { return false }
@@ -62,7 +64,7 @@ package final class Credentials: Sendable {
     return true
   }
 
-  /// The key that certifies the joiner of a ticket.
+  /// Returns the key that certifies the joiner of a ticket.
   package func signer(of ticket: TicketID) -> SigningKey {
     signers.withLock { $0[ticket]?.key } ?? identity.signing
   }

@@ -3,7 +3,8 @@ package import Membership
 package import Storage
 package import Wire
 
-/// The names of a circle's devices: the name given on this device, or else the one in the device's certificate.
+/// The names of a circle's devices. The name of a device is the one that it was given on this device, or else the one
+/// in its certificate.
 package struct DeviceNames {
   package let given: [DeviceKey: String]
   package let circle: Circle
@@ -17,7 +18,8 @@ package struct DeviceNames {
     given[device] ?? circle.evaluation.known(device)?.name ?? String(device.description.prefix(8))
   }
 
-  /// Checks a name for a peer on this device; nil to remove it, if it is empty or the peer's own name.
+  /// Checks a name that this device is to use for a peer. Returns nil if the name is empty or the peer's own, which
+  /// means that the given name is to be removed.
   ///
   /// - Throws: `WaymarkError` with the code `bad_value` if the name is invalid or taken.
   package func checked(_ name: String, for peer: Member) throws -> String? {
@@ -27,23 +29,23 @@ package struct DeviceNames {
       name.contains(where: { !$0.isWhitespace }), !name.hasPrefix("-")
     else {
       throw WaymarkError.badValue(
-        "NAME", name, allowed: "a name is one line of at most 64 bytes and does not begin with a dash")
+        "NAME", name, allowed: "use one line of at most 64 bytes that does not begin with a dash")
     }
     let taken = circle.evaluation.members.values.first {
       $0.device != peer.device && (self.name(of: $0.device) == name || $0.name == name)
     }
     guard taken == nil else {
-      throw WaymarkError.badValue("NAME", name, allowed: "another device of the circle has this name")
+      throw WaymarkError.badValue("NAME", name, allowed: "another device of the circle already has this name")
     }
     return name
   }
 
-  /// The name of the key that signed a statement: a device, or the root key.
+  /// Returns the name of the key that signed a statement: the name of a device, or “the root key”.
   package func signer(_ key: DeviceKey) -> String {
     key == circle.genesis.root ? "the root key" : name(of: key)
   }
 
-  /// A list such as `records 3 of phone, settings 1 of laptop`, and how many more there are.
+  /// Returns a list such as `records 3 of phone, settings 1 of laptop`, followed by the number of sets that it omits.
   package func list(_ sets: [DamagedSet]) -> String {
     let named = sets.prefix(Self.setsListedMax).map {
       "\($0.log.lane) \($0.sequence) of \(name(of: $0.log.device))"
@@ -56,7 +58,7 @@ package struct DeviceNames {
 
   // MARK: Peers by name
 
-  /// The peer that a name means: by a unique prefix of its id, or by its name.
+  /// Returns the only peer that a text can mean by name or id, in full or as a prefix.
   ///
   /// - Parameter device: this device, which is not its own peer.
   /// - Throws: `WaymarkError` with the code `not_found` or `ambiguous`.
@@ -71,8 +73,8 @@ package struct DeviceNames {
     return first
   }
 
-  /// The peers that a text can mean, by certificate name, local name or id: exact matches, or else those that begin
-  /// with it.
+  /// Returns the peers that a text can mean by certificate name, local name or id: the exact matches or, if there are
+  /// none, the peers whose name or id begins with the text.
   package func peers(matching name: String, besides device: DeviceKey) -> [Member] {
     let folded = name.lowercased()
     let others = circle.evaluation.members.values.filter { $0.device != device }

@@ -1,4 +1,4 @@
-// Joining a circle with a ticket: steps, and what an interruption leaves
+// Joining a circle with a ticket: the steps, and the state after an interruption
 //
 //   step                                          if interrupted here
 //   1  lock the home; finish an earlier           nothing has changed
@@ -14,19 +14,21 @@
 //      keys to backups/, the new ones into place  this step; each of its moves may be repeated
 //   7  remove join-pending/                       joining with the same ticket again removes it
 //
-// Before step 5 the old store and keys are untouched. The circle never gets two members for one device: after an
-// interruption in 2 to 4 the next join, with this ticket or a later one of the same circle, loads the keys of
-// join-pending/. If the inviter has certified them already, it answers with the statements again. Keys that were
-// revoked in between are refused (`key_in_use`); then the join creates others, once.
+// Before step 5, the old store and keys are untouched. The circle never gets two members for one device: after an
+// interruption in steps 2 to 4, the next join with this ticket, or with a later one for the same circle, loads the keys
+// from join-pending/. If the inviter has already certified these keys, it answers with the statements again. If the
+// keys were revoked in between, they are refused (`key_in_use`), and the join creates new keys, but only once.
 //
-// If the store is of the ticket's circle already, no records are copied (`joinWithStore`):
+// If the present store already belongs to the ticket's circle, no records are copied (`joinWithStore`). What the join
+// does depends on this device:
 //
-//   keys that wait for admission (after a restore)    asks with these keys, and saves the statements
-//   a member that joined with this very ticket        nothing to do: `wasMember`
-//   a member by its store                             asks whether it still is; if so, `needs_yes`
-//   revoked, or its keys are lost; or confirmed       new keys for a copy of the store, steps 2 to 7
+//   its keys await admission (after a restore)        asks with these keys, and saves the statements
+//   it is a member that joined with this ticket       does nothing: `wasMember`
+//   it is a member according to its store             asks whether it still is one; if so, `needs_yes`
+//   it was revoked, its keys are lost, or the user    gives a copy of the store new keys, steps 2 to 7
+//   has confirmed
 //
-// In the last case content that the revocation excluded is re-authored with the new keys (`StagedStore.replaceKeys`).
+// In the last case, content that the revocation excluded is re-authored with the new keys (`StagedStore.replaceKeys`).
 
 public import Home
 import Membership
@@ -36,9 +38,9 @@ import Wire
 
 /// Joins this device to the circle of a ticket.
 ///
-/// The device's new keys are durable before the inviter is asked, and the new store is complete before it replaces
-/// the old one. A join interrupted before that leaves everything as it was; repeating it continues with the same
-/// keys.
+/// The device's new keys are durable before the inviter is asked, and the new store is complete before it replaces the
+/// old one. A join that is interrupted before that replacement leaves everything as it was, and repeating the join
+/// continues with the same keys.
 public struct JoinOperation: Sendable {
   private let home: Home
   private let ticket: Ticket
@@ -47,7 +49,7 @@ public struct JoinOperation: Sendable {
   private let wall: @Sendable () -> Moment
 
   /// - Parameters:
-  ///   - home: the home of the new device, empty or with a store of its own.
+  ///   - home: the home of the new device, which may be empty or have a store already.
   ///   - line: the text of ``Invitation/ticket``.
   ///   - name: the name that the circle should give this device; 1 to 64 bytes.
   /// - Throws: `WaymarkError` with the code `bad_ticket` or `ticket_expired`.
@@ -55,7 +57,7 @@ public struct JoinOperation: Sendable {
     try self.init(home: home, ticket: line, name: name, wall: systemWall)
   }
 
-  /// - Parameter keepsFormerName: whether a device that the circle knows keeps its name there.
+  /// - Parameter keepsFormerName: whether a device that the circle already knows keeps its name in the circle.
   package init(
     home: Home, ticket line: String, name: String, keepsFormerName: Bool = false,
     wall: @escaping @Sendable () -> Int64 = systemWall
@@ -70,7 +72,7 @@ public struct JoinOperation: Sendable {
       throw WaymarkError(
         exitCode: ExitCode.usage, code: .badTicket, message: Self.sentence(error),
         next:
-          "\(waymark: "invite", on: "a device of the circle"); then here \(waymark: "join") with what it prints"
+          "\(waymark: "invite", on: "a device of the circle"); then here \(waymark: "join") with that ticket"
       )
     }
     guard wall() < ticket.expiry else { throw WaymarkError.refused(.ticketExpired) }
@@ -83,7 +85,7 @@ public struct JoinOperation: Sendable {
     }
   }
 
-  /// The records of this home that a join would carry over; nil if there is no store of another circle here.
+  /// Returns the records of this home that a join would carry over; nil if the home has no store of another circle.
   ///
   /// - Throws: `WaymarkError` with the code `store_held` while a node has the home open.
   @concurrent
@@ -98,20 +100,22 @@ public struct JoinOperation: Sendable {
     }
   }
 
-  /// The ticket of an interrupted join of this home that can be continued; nil if there is none, or it has expired.
+  /// Returns the ticket of an interrupted join of this home that can be continued; nil if there is none, or if it has
+  /// expired.
   package static func pendingTicket(in home: Home) -> String? {
     PendingJoin(home).ticket.flatMap { systemWall() < $0.expiry ? $0.line : nil }
   }
 
-  /// Asks the inviter, builds the new store with the records that this device held, and puts it in place. No node
-  /// may have the home open.
+  /// Asks the inviter, builds the new store with the records that this device held, and puts the new store in place.
+  /// No node may have the home open.
   ///
   /// A device that has already joined with this ticket is left unchanged: ``NewMembership/wasMember``.
   ///
-  /// - Parameter isConfirmed: whether a device that is a member of this circle should get new keys, as another
-  ///   member.
-  /// - Throws: `WaymarkError` with the code `needs_yes` if this device is a member and that is not confirmed;
-  ///   `ticket_refused`, `unreachable`, `store_held` or another failure. Then nothing has changed.
+  /// - Parameter isConfirmed: whether a device that is already a member of this circle should get new keys and become
+  ///   another member.
+  /// - Throws: `WaymarkError` with the code `needs_yes` if this device is already a member and `isConfirmed` is false;
+  ///   with `ticket_refused`, `unreachable`, `store_held` or another code for other failures. In each case, nothing
+  ///   has changed.
   @discardableResult
   public func join(isConfirmed: Bool = false) async throws -> NewMembership {
     do {
@@ -124,7 +128,7 @@ public struct JoinOperation: Sendable {
   @concurrent
   private func carryOut(_ isConfirmed: Bool) async throws -> NewMembership {
     try home.prepare()
-    // Until the new store is in place nothing may write to the old one: those changes would be lost.
+    // Until the new store is in place, nothing may write to the old one, because those changes would be lost.
     let lock = try makeLock()
     defer { lock.release() }
     try home.finishReplacing(at: wall(), under: lock)
@@ -153,14 +157,14 @@ public struct JoinOperation: Sendable {
 
   // MARK: Asking the inviter
 
-  /// Asks with durable keys: those of an interrupted join of this circle, or else new ones.
+  /// Asks the inviter with durable keys: those of an interrupted join of the ticket's circle, or else new keys.
   private func askWithDurableKeys(formerName: String? = nil) async throws -> (Identity, Circle) {
     let pending = PendingJoin(home)
     let (identity, isNew) = try pending.identity(for: ticket)
     do {
       return (identity, try await ask(identity, formerName))
     } catch let failure as WaymarkError where failure.code == .keyInUse && !isNew {
-      // The keys were revoked since the join was interrupted; revoked keys are never admitted again.
+      // The keys were revoked after the join was interrupted, and revoked keys are never admitted again.
       let identity = try pending.makeIdentity(for: ticket)
       return (identity, try await ask(identity, formerName))
     }
@@ -182,17 +186,18 @@ public struct JoinOperation: Sendable {
 
   // MARK: A store of the same circle
 
-  /// The circle of the present store; nil if there is no store, or it can't be read.
+  /// Returns the circle of the present store; nil if there is no store, or if it can't be read.
   private func heldCircle() -> CircleID? {
     guard home.hasStore, let diagnostics = try? StoreDiagnostics(path: home.store) else { return nil }
     return diagnostics.circle
   }
 
-  /// Joins with a store of the ticket's circle: it stays, and its records are not copied. Keys that wait for
-  /// admission are admitted, a member is left unchanged, keys that were revoked or lost are replaced.
+  /// Joins when the present store already belongs to the ticket's circle. The store stays, and its records are not
+  /// copied. Keys that await admission are admitted, a member is left unchanged, and keys that were revoked or lost
+  /// are replaced.
   private func joinWithStore(_ isConfirmed: Bool, _ lock: HomeLock) async throws -> NewMembership {
     let diagnostics = try StoreDiagnostics(path: home.store)
-    // Before the ticket is used, because the key file may need a passphrase.
+    // Load the keys before the ticket is used, because the key file may need a passphrase.
     let present = try presentIdentity()
     if let present, let waiting = diagnostics.meta(MetaKey.waiting).flatMap({ AwaitedAdmission(bytes: $0) }),
       waiting.device == present.device
@@ -212,9 +217,9 @@ public struct JoinOperation: Sendable {
       replacing: present?.device, called: present.flatMap { circle.evaluation.known($0.device) }?.name, lock)
   }
 
-  /// Asks the inviter whether this device, a member by its own store, still is one: it may have been revoked and
-  /// not have received the revocation. If the inviter can't be asked, the device counts as a member. The ticket is
-  /// not spent.
+  /// Asks the inviter whether this device, which is a member according to its own store, still is one. The device may
+  /// have been revoked without having received the revocation. If the inviter can't be asked, the device counts as a
+  /// member. The ticket is not spent.
   private func isStillMember(_ identity: Identity) async throws -> Bool {
     do {
       _ = try await ask(identity, nil)
@@ -236,7 +241,7 @@ public struct JoinOperation: Sendable {
   private func admitWaiting(
     _ waiting: AwaitedAdmission, _ identity: Identity, _: HomeLock
   ) async throws -> NewMembership {
-    // Before the ticket is used, because the store may be damaged.
+    // Open the store before the ticket is used, because the store may be damaged.
     let store = try home.openStore(isLocked: true)
     let circle = try await ask(identity, waiting.name)
     let joined = try membership(of: identity, in: circle)
@@ -259,14 +264,14 @@ public struct JoinOperation: Sendable {
     return joined
   }
 
-  /// The keys of this home; nil if they are lost or damaged.
+  /// Returns the keys of this home; nil if they are lost or damaged.
   private func presentIdentity() throws -> Identity? {
     do {
       return try Identity.load(from: home)
     } catch let error as WaymarkError where [.passphraseNeeded, .wrongPassphrase].contains(error.code) {
       throw WaymarkError(
         exitCode: ExitCode.badKey, code: error.code, message: error.message,
-        next: "if you forgot it, move that file away and join again; or " + (error.next ?? "try again"))
+        next: "if you forgot it, move the key file away and join again; or " + (error.next ?? "try again"))
     } catch {
       return nil
     }

@@ -3,19 +3,19 @@ public import Wire
 
 /// The records of this device that a join would re-author in the new circle.
 public struct JoinPreview: Hashable, Sendable {
-  /// Visible records by kind; kinds without records are left out.
+  /// The numbers of visible records, by kind; kinds without records are left out.
   public let counts: [Count]
 
   /// The number of records of all kinds.
   public var total: Int { counts.reduce(0) { $0 + $1.count } }
 
-  /// The records of one kind.
+  /// The number of records of one kind.
   public struct Count: Hashable, Sendable {
     /// The kind of the records.
     public let kind: RecordKind
     /// The number of records.
     public let count: Int
-    /// The plural of the kind, as in documents.
+    /// The kind's plural name, as used in documents.
     package let plural: String
   }
 }
@@ -26,14 +26,14 @@ public struct NewMembership: Hashable, Sendable {
   public let circle: CircleID
   /// The device's public key, its id.
   public let device: DeviceKey
-  /// The device's name in the circle: the name asked for, with a number if another member has it.
+  /// The device's name in the circle: the requested name, with a number added if another member already has that name.
   public let name: String
   /// The number of records of a revoked device that were re-authored under its new keys.
   public internal(set) var rewritten = 0
-  /// The folder that earlier keys without a store were moved to, if there were any.
+  /// The folder that earlier keys without a store were moved to; nil if there were none.
   public internal(set) var keysAside: String?
-  /// The member that this device was before, if it stays in the circle until it is revoked.
+  /// The member that this device was before, if that member stays in the circle until it is revoked; otherwise nil.
   public internal(set) var formerMember: DeviceReference?
-  /// Whether the device had already joined with the same ticket; then nothing was changed.
+  /// Whether the device had already joined with the same ticket, so that nothing was changed.
   public internal(set) var wasMember = false
 }

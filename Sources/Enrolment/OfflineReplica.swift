@@ -6,10 +6,11 @@ import Storage
 import Transport
 import Wire
 
-/// The replica of a home that no node has open. Enrolment writes through it as a node would, but without links.
+/// The replica of a home that no node has open. Enrolment writes through this replica as a node would, but without
+/// links.
 final class OfflineReplica {
   let identity: Identity
-  /// The name of this device while its keys wait for admission; nil for a member.
+  /// The admission that this device's keys await; nil if the circle has certified them.
   let waiting: AwaitedAdmission?
   private let replicator: Replicator
   private let wall: @Sendable () -> Moment
@@ -20,7 +21,8 @@ final class OfflineReplica {
   convenience init(opening home: Home, _ wall: @escaping @Sendable () -> Moment) throws {
     try home.prepare()
     try home.finishReplacing(at: wall())
-    // Load the keys after the store, which takes the lock: before, both could be replaced in between.
+    // Opening the store takes the lock, so load the keys after that. If they were loaded first, both could be replaced
+    // before the store is opened.
     let store = try home.openStore()
     try self.init(home, try Identity.load(from: home), store, wall)
     home.protectStore()
@@ -42,7 +44,7 @@ final class OfflineReplica {
   var store: Store { replicator.store }
   var circle: Circle { replicator.circle }
 
-  /// Authors change sets and commits them durably. The keys are new, so a new log may be started at any time.
+  /// Authors change sets and commits them durably. A new log may be started at any time, because the keys are new.
   func write(_ verb: String, _ drafts: [EntryDraft], leastClock: Clock = .zero) throws {
     guard !drafts.isEmpty else { return }
     try replicator.write(
@@ -53,10 +55,10 @@ final class OfflineReplica {
 
   private var now: Now { Now(wall: wall(), steady: monotonicMilliseconds()) }
 
-  /// Closes the store; has no effect the second time.
+  /// Closes the store. Closing it again has no effect.
   func close() {
     guard replicator.isOpen else { return }
-    // Does the deferred work now, so that the next start has none.
+    // Do the deferred work now, so that the next start has none.
     try? store.rest()
     replicator.close()
   }

@@ -3,7 +3,7 @@ package import Replication
 import SecureChannel
 package import Wire
 
-/// A joiner, as known from its handshake.
+/// A joiner, as identified by its handshake.
 package struct Pairing: Sendable {
   package let ticket: TicketID
   package let handshakeHash: Bytes32
@@ -21,7 +21,7 @@ package struct PairingAnswer {
   package let reply: JoinReply
   /// The certificate that admits the joiner; nil if the request was refused, or the joiner is already a member.
   package private(set) var certificate: Statement?
-  /// The device that has joined with this ticket.
+  /// The device that has joined with this ticket; nil if none has.
   package private(set) var joiner: DeviceKey?
 
   package init(
@@ -38,8 +38,8 @@ package struct PairingAnswer {
       let signer = credentials.signer(of: pairing.ticket)
       (reply, certificate) = try circle.admit(request, role: role, by: signer, at: now)
       if certificate != nil { credentials.spend(pairing.ticket, on: request.device) }
-      // A member that only asks whether it still is one must not take the ticket from the device that it is meant
-      // for.
+      // A member that only asks whether it is still a member must not take the ticket away from the device that the
+      // ticket is meant for.
       if case .accepted = reply, credentials.isSpent(pairing.ticket, on: request.device) {
         joiner = request.device
       }

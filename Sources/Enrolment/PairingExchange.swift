@@ -6,7 +6,7 @@ import Synchronization
 package import Transport
 import Wire
 
-/// The joiner's side of pairing: dials the ticket's addresses one after the other.
+/// The joiner's side of pairing, which dials the ticket's addresses one after another.
 package struct PairingExchange: Sendable {
   let ticket: Ticket
   let identity: Identity
@@ -32,10 +32,11 @@ package struct PairingExchange: Sendable {
       ?? .unreachable("any address: the ticket has none")
   }
 
-  /// Failures that say nothing about the inviter. At its address there may be another machine by now, or another
-  /// node, so the next address is worth trying. They look the same as an inviter that does not know the ticket.
+  /// Failures that say nothing about the inviter: another machine or another node may have the inviter's address by
+  /// now, so the next address is worth trying. An inviter that does not know the ticket causes the same failures.
   static let saysLittle: Set<Reason> = [.unreachable, .ticketRefused, .wrongDevice]
-  /// The inviter closes pairing for a while after ten failed attempts.
+  /// The joiner gives up after this many refusals, because the inviter stops pairing for a while after ten failed
+  /// attempts.
   private static let refusalsMax = 4
 
   private func ask(_ address: String) async throws -> Circle {
@@ -79,17 +80,17 @@ package struct PairingExchange: Sendable {
     case .handshakeFailed, .closedByPeer, .truncated:
       .failed(
         .ticketRefused,
-        "The inviting device rejected the ticket: it was used, has expired, or is wrong.",
+        "The inviting device rejected the ticket: it was already used, has expired, or is wrong.",
         next: "\(waymark: "invite", on: "that device"); then here \(waymark: "join") with the new ticket")
     case .notAuthorized:
       .failed(
-        .wrongDevice, "Another device answers at the address of the ticket.",
+        .wrongDevice, "A different device answered at the address in the ticket.",
         next:
           "\(waymark: "invite", on: "a device of the circle"); then here \(waymark: "join") with the new ticket"
       )
     case .versionMismatch(let theirs):
       .failed(
-        .newerProtocol, "The inviting device uses protocol version \(theirs), this one version 1.",
+        .newerProtocol, "The inviting device uses protocol version \(theirs), but this one uses version 1.",
         next: "install the newer Waymark here; to see the version of this one: \(waymark: "version")")
     default: .unreachable(ticket.addresses.joined(separator: ", "))
     }
@@ -104,7 +105,7 @@ package struct PairingExchange: Sendable {
           statements, ticket: ticket, device: identity.device, transport: identity.transportKey)
       else {
         throw WaymarkError.failed(
-          .wrongCircle, "The answer is from another circle than the ticket's.",
+          .wrongCircle, "The answer came from a circle other than the ticket's.",
           next:
             "\(waymark: "invite", on: "a device of the circle"); then here \(waymark: "join") with the new ticket"
         )
@@ -135,17 +136,17 @@ extension WaymarkError {
   static func unreachable(_ address: String) -> WaymarkError {
     .failed(
       .unreachable, "The inviting device can't be reached at \(address).",
-      next: "check that its node or invite command is running, and that both devices are on one network")
+      next: "check that its node or invite command is running, and that both devices are on the same network")
   }
 
-  /// Why the inviting device does not admit a joiner.
+  /// Returns the error that tells a joiner why the inviting device does not admit it.
   package static func refused(_ refusal: JoinRefusal) -> WaymarkError {
     let (code, message): (Reason, String) =
       switch refusal {
       case .ticketSpent: (.ticketSpent, "The ticket was already used by another device.")
       case .ticketExpired: (.ticketExpired, "The ticket has expired.")
       case .circleFull: (.circleFull, "The circle is full; it can't admit another device.")
-      case .keyInUse: (.keyInUse, "The circle already knows these keys, as a member's or as revoked.")
+      case .keyInUse: (.keyInUse, "These keys already belong to a member of the circle, or were revoked.")
       case .notAdmin: (.notAdmin, "The inviting device is no longer an admin of its circle.")
       case .badProof, .other: (.refused, "The inviting device refused the request.")
       }
@@ -158,7 +159,7 @@ extension WaymarkError {
 }
 
 extension Identity {
-  /// Settings that all links of this device share.
+  /// Returns the settings that all links of this device share.
   package func linkSettings<Message>(
     decode: @escaping @Sendable ([UInt8]) throws -> Message
   ) -> LinkSettings<Message> {

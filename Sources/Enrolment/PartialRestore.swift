@@ -5,10 +5,11 @@ import Replication
 import Storage
 import Wire
 
-/// Restores the intact part of a backup with damaged change sets.
+/// Restores the intact part of a backup that contains damaged change sets.
 ///
-/// A damaged set is stored as a position without content if its signed header, or a set that depends on it, gives
-/// the position. Then the sets that depend on it are kept, and peers can be asked for it.
+/// If the position of a damaged set is known, either from its own signed header or from a set that depends on it, the
+/// set is stored as a position without content. Then the sets that depend on the damaged set are kept, and peers can
+/// be asked for its content.
 struct PartialRestore {
   private let store: Store
   private let circle: Circle
@@ -22,7 +23,7 @@ struct PartialRestore {
     self.horizon = horizon
   }
 
-  /// Verifies sets, which come in causal order, and stores those that are intact.
+  /// Verifies sets, which must come in causal order, and stores those that are intact.
   mutating func take(_ part: [RawChangeSet]) throws {
     var run: [VerifiedChangeSet] = []
     for raw in part {
@@ -50,7 +51,8 @@ struct PartialRestore {
     for (set, placement) in zip(run, placements) where try !isPlaced(set, placement) { missing += 1 }
   }
 
-  /// Whether a set is in the store; tries again after creating positions for its missing dependencies.
+  /// Returns whether a set is stored, or need not be because a cut excludes it. If dependencies of the set are
+  /// missing, stores their positions and tries again.
   private func isPlaced(_ set: VerifiedChangeSet, _ placement: Placement) throws -> Bool {
     switch placement {
     case .place, .duplicate, .excluded: return true

@@ -8,11 +8,12 @@ import Wire
   import Darwin
 #endif
 
-/// The key and the ticket of a join that has begun, in `join-pending/` of the home.
+/// The keys and the ticket of a join that has begun, stored in the folder `join-pending/` of the home.
 ///
-/// They are durable before the inviter is asked, and stay until the new store is in place. A join that is
-/// interrupted at any time, even after the inviter has certified the key, continues with the same key, with this
-/// ticket or a later one of the same circle. So the circle never has two members for one device.
+/// The keys and the ticket are durable before the inviter is asked, and stay until the new store is in place. A join
+/// that was interrupted at any point, even after the inviter has certified the keys, continues with the same keys when
+/// it is repeated with this ticket or a later one for the same circle. So the circle never has two members for one
+/// device.
 package struct PendingJoin: Sendable {
   private let home: Home
   private var folder: Home { Home(path: home.pendingJoin) }
@@ -27,7 +28,8 @@ package struct PendingJoin: Sendable {
     return try? Ticket(line: String(decoding: bytes, as: UTF8.self))
   }
 
-  /// The keys of an interrupted join of the ticket's circle, or else new ones; durable together with the ticket.
+  /// Returns the keys of an interrupted join of the ticket's circle, or else new keys. The keys and the ticket are
+  /// durable when this function returns.
   package func identity(for ticket: Ticket) throws -> (identity: Identity, isNew: Bool) {
     if self.ticket?.circle == ticket.circle, let identity = try? Identity.load(from: folder) {
       try save(ticket)
@@ -47,7 +49,7 @@ package struct PendingJoin: Sendable {
     return identity
   }
 
-  /// Removes the pending keys: the join is complete, or they are of no further use.
+  /// Removes the pending keys and the ticket, when the join is complete or the keys are of no further use.
   func discard() throws { try folder.discard() }
 
   private func save(_ ticket: Ticket) throws {

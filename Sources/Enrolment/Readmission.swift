@@ -6,10 +6,10 @@ import Sodium
 import Storage
 import Wire
 
-/// Readmits this device to the circle of its store with the root key, without help from another device. It becomes
-/// an admin.
+/// Readmits this device to the circle of its store with the root key, without help from another device. The device
+/// becomes an admin.
 ///
-/// A member keeps its keys; a device that was revoked gets new ones, since revoked keys are never admitted again.
+/// A member keeps its keys. A device that was revoked gets new keys, because revoked keys are never admitted again.
 public struct Readmission: Sendable {
   private let home: Home
   private let name: String?
@@ -20,7 +20,7 @@ public struct Readmission: Sendable {
   /// - Parameters:
   ///   - home: the home of this device, with a store.
   ///   - rootKey: the file with the circle's root key.
-  ///   - name: the name for this device if it never had one.
+  ///   - name: the name to give this device if it never had one.
   ///   - renames: whether to use the name even if the device had one.
   public init(home: Home, rootKey: URL, name: String, renames: Bool = false) {
     self.init(
@@ -29,7 +29,7 @@ public struct Readmission: Sendable {
 
   /// - Parameters:
   ///   - name: a new name for this device; nil keeps its name.
-  ///   - hostName: its name if it never had one.
+  ///   - hostName: the name to give this device if it never had one.
   package init(
     home: Home, name: String?, hostName: String, rootKey: String,
     wall: @escaping @Sendable () -> Int64 = systemWall
@@ -69,7 +69,7 @@ public struct Readmission: Sendable {
       replica.add(certificate)
     } else {
       replica.close()
-      // Changes written in the meantime are included: the store is copied under the lock.
+      // The store is copied under the lock, so that changes written in the meantime are included.
       let lock = try HomeLock(home)
       defer { lock.release() }
       rewritten = try StagedStore(home, identity, wall, under: lock).replaceKeys(
@@ -80,11 +80,12 @@ public struct Readmission: Sendable {
       rewritten: rewritten)
   }
 
-  /// The membership of this device before.
+  /// The membership of this device before it is readmitted.
   struct PriorMembership: Sendable {
     let circle: Circle
     let keepsKeys: Bool
-    /// The name that the circle, or the store, has for this device.
+    /// The name that the circle has for this device or, while its keys await admission, the name in the store; nil if
+    /// there is none.
     let name: String?
     var statements: [Statement] { circle.statements(notIn: []) }
 
@@ -127,7 +128,7 @@ public struct Readmission: Sendable {
   private var noStore: WaymarkError {
     WaymarkError(
       exitCode: ExitCode.noStore, code: .noStore,
-      message: "There is no Waymark store in \(home.path); the root key admits only a device that has one.",
+      message: "There is no Waymark store in \(home.path); the root key can't admit a device without one.",
       next: "\(waymark: "restore FILE --root-key FILE"), or \(waymark: "join TICKET")")
   }
 }

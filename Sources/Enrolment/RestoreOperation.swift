@@ -7,21 +7,21 @@ public import Wire
 
 /// Restores a home from a backup.
 ///
-/// The new store is built next to the present one: every signature is verified, every table folded again, and a new
-/// incarnation started, so that this device never continues a log that went on elsewhere. Only when the new store
-/// is complete does it replace the present one, which is kept among the backups.
+/// The new store is built next to the present one: every signature is verified, every table is folded again, and a new
+/// incarnation is started, so that this device never continues a log that was continued elsewhere. The new store
+/// replaces the present one only when it is complete, and the present store is kept among the backups.
 public struct RestoreOperation: Sendable {
   /// The options of a restore.
   package struct Request: Sendable {
     /// The absolute path of the backup.
     package var file: String
-    /// The name of this device if it gets new keys.
+    /// The name to give this device if it gets new keys.
     package var name: String
-    /// A file with the circle's root key, to admit new keys immediately.
+    /// The path of a file with the circle's root key, which is used to admit new keys immediately.
     package var rootKey: String?
     /// Whether to found a new circle and re-author the visible records there.
     package var foundsCircle = false
-    /// Whether to restore the intact part of a backup with damaged change sets.
+    /// Whether to restore the intact part of a backup that contains damaged change sets.
     package var isPartial = false
 
     package init(file: String, name: String) {
@@ -35,12 +35,12 @@ public struct RestoreOperation: Sendable {
   let wall: @Sendable () -> Moment
 
   /// - Parameters:
-  ///   - home: the home to restore; it may be empty, or hold another store.
+  ///   - home: the home to restore, which may be empty or hold a different store.
   ///   - backup: a file written by ``Node/backUp(to:overwrites:progress:)``.
-  ///   - name: the name of this device if it gets new keys.
-  ///   - rootKey: the circle's root key, to admit new keys immediately.
+  ///   - name: the name to give this device if it gets new keys.
+  ///   - rootKey: a file with the circle's root key, which is used to admit new keys immediately.
   ///   - foundsCircle: whether to found a new circle and re-author the visible records there.
-  ///   - isPartial: whether to restore the intact part of a backup with damaged change sets.
+  ///   - isPartial: whether to restore the intact part of a backup that contains damaged change sets.
   public init(
     home: Home, backup: URL, name: String, rootKey: URL? = nil, foundsCircle: Bool = false,
     isPartial: Bool = false
@@ -58,7 +58,7 @@ public struct RestoreOperation: Sendable {
     self.wall = wall
   }
 
-  /// Reports what a restore would do: verifies everything as a restore does, and changes nothing.
+  /// Reports what a restore would do. Verifies everything that a restore verifies, but changes nothing.
   ///
   /// - Parameter progress: called on any thread.
   /// - Throws: `WaymarkError` with the code `not_a_backup`, `damaged_backup`, `newer_backup` or `store_held`.
@@ -68,13 +68,13 @@ public struct RestoreOperation: Sendable {
     try await perform(isConfirmed: false, isPreview: true, progress)
   }
 
-  /// Restores the home. No node may have it open.
+  /// Restores the home. No node may have the home open.
   ///
   /// - Parameters:
   ///   - isConfirmed: whether the user agrees to discard data that only the present store holds.
   ///   - progress: called on any thread.
-  /// - Throws: `WaymarkError` as ``preview(progress:)``, and with the code `needs_yes` if data would be discarded and
-  ///   that is not confirmed.
+  /// - Throws: `WaymarkError` with the same codes as ``preview(progress:)``, and with the code `needs_yes` if data
+  ///   would be discarded and `isConfirmed` is false.
   @discardableResult
   public func restore(
     isConfirmed: Bool = false, progress: @escaping @Sendable (WorkProgress) -> Void = { _ in }
@@ -132,10 +132,10 @@ public struct RestoreOperation: Sendable {
   private func needsYes(_ discarded: PresentStore.DiscardedData) -> WaymarkError {
     .needsYes(
       "\(discarded.sentence) The current store is kept under \(home.backups).",
-      next: "\(waymark: "restore --yes \(shellWord(request.file))"); with --preview nothing is changed")
+      next: "\(waymark: "restore --yes \(shellWord(request.file))"); or use --preview to change nothing")
   }
 
-  /// Builds the store in the staging folder; returns the number of change sets of the backup that are missing.
+  /// Builds the store in the staging folder. Returns the number of the backup's change sets that are missing from it.
   private func build(
     _ plan: RestorePlan, in staged: Home, _ progress: @escaping @Sendable (WorkProgress) -> Void
   ) async throws -> Int {
@@ -163,9 +163,9 @@ public struct RestoreOperation: Sendable {
   }
 }
 
-/// The result of a restore or its preview.
+/// The result or the preview of a restore.
 public struct RestoreSummary: Hashable, Sendable, Codable {
-  /// Whether this is a preview, so that nothing was changed.
+  /// Whether this is only a preview, so that nothing was changed.
   public let isPreview: Bool
   /// The path of the backup.
   public let file: String
@@ -183,8 +183,8 @@ public struct RestoreSummary: Hashable, Sendable, Codable {
   public let name: String
   /// Whether this device gets new keys.
   public let hasNewKeys: Bool
-  /// Whether the circle has admitted these keys. If not, the device is read-only until it joins with a ticket or
-  /// the root key.
+  /// Whether the circle has admitted this device's keys. If not, the device is read-only until it joins with a ticket
+  /// or the root key.
   public let isAdmitted: Bool
   /// The number of change sets in the restored store.
   public let changeSets: Int
@@ -194,11 +194,11 @@ public struct RestoreSummary: Hashable, Sendable, Codable {
   public let records: Int
   /// The number of change sets of the present store that are not in the backup; nil if unknown.
   public internal(set) var setAside: Int?
-  /// The folder that the present store was moved to.
+  /// The folder that the present store was moved to; nil if nothing was moved.
   public internal(set) var keptAt: String?
-  /// A backup of the present store in that folder, which can be restored in turn.
+  /// The path of a backup in that folder from which the present store can be restored again; nil if there is none.
   public internal(set) var keptBackup: String?
-  /// The discarded data, as a sentence.
+  /// A sentence that says which data is discarded; nil if none is.
   public internal(set) var text: String?
   /// The next step, as a `waymark` command.
   public let next: Step

@@ -64,7 +64,7 @@ package struct RestorePlan: Sendable {
       throw WaymarkError(
         exitCode: ExitCode.badKey, code: .rootKey,
         message: "\(path) is not the root key of the backup's circle; nothing was changed.",
-        next: "name the right file, or restore without it and join the circle with a ticket")
+        next: "name the right file, or restore without one and join the circle with a ticket")
     }
     guard circle.evaluation.members.count < Limits.devicesMax else { throw WaymarkError.refused(.circleFull) }
     let certificate = DeviceCertificate(
@@ -77,8 +77,8 @@ package struct RestorePlan: Sendable {
     }
   }
 
-  /// The same device keeps its choices: the present ones, or else those of its backup. Another device starts with
-  /// only the addresses of its peers.
+  /// Returns the choices that the restored store begins with. A device that stays the same keeps its choices: the
+  /// present ones, or else those in its backup. A different device starts with only the addresses of its peers.
   private static func kept(
     _ backup: BackupSource, _ present: PresentStore, _ circle: Circle, _ identity: Identity
   ) -> [String: [UInt8]] {
@@ -98,7 +98,8 @@ package struct RestorePlan: Sendable {
 
   /// Builds the store from scratch: verifies and folds every change set of the backup.
   ///
-  /// - Returns: the number of its change sets that are missing; 0 unless the restore is partial.
+  /// - Returns: the number of the backup's change sets that are missing from the store; 0 unless the restore is
+  ///   partial.
   package func makeStore(in target: Home, now: Moment, _ progress: (WorkProgress) -> Void) throws -> Int {
     if hasNewKeys, !founds { try identity.save(to: target.deviceKey) }
     try NewStore.make(target, circle.statements(notIn: []))
@@ -110,7 +111,7 @@ package struct RestorePlan: Sendable {
       try store.setMeta(MetaKey.waiting, AwaitedAdmission(device: identity.device, name: name).bytes)
     }
     let horizon = Clock(milliseconds: now + Limits.clockDriftMilliseconds)
-    // Sets may depend on others that a cut has excluded, so the cuts are applied first.
+    // Change sets may depend on others that a cut has excluded, so the cuts are applied first.
     _ = try store.admit(by: circle.evaluation.admission, horizon: horizon)
     var partial = PartialRestore(store, circle, horizon)
     try BackupSource.reading(backup.path) {
@@ -151,13 +152,13 @@ package struct RestorePlan: Sendable {
 
   private static let partSets = 1_000
 
-  /// Founds a circle with the issuers of the backup's circle.
+  /// Founds a new circle that accepts the same issuers as the backup's circle.
   func foundCircle(in staged: Home, now: Moment) throws {
     try CircleCreation(name: name, issuers: circle.genesis.issuers, identity: identity, now: now)
       .writeKeysAndStore(to: staged)
   }
 
-  /// - Parameter missing: the number of change sets of the backup that are not in the store.
+  /// - Parameter missing: the number of the backup's change sets that are not in the store.
   func summary(of staged: Home, missing: Int, isPreview: Bool) throws -> RestoreSummary {
     let store = try Store(path: staged.store)
     let circle = try Circle(statements: try store.statements().map { try Statement($0) })
@@ -165,7 +166,7 @@ package struct RestorePlan: Sendable {
     return RestoreSummary(
       isPreview: isPreview, file: backup.path, created: Date(milliseconds: backup.about.created),
       from: backup.about.name, circle: circle.id, isNewCircle: founds,
-      // A preview's new keys are discarded; the restore creates others.
+      // The new keys of a preview are discarded, and the restore creates others, so their id means nothing.
       device: isPreview && hasNewKeys ? nil : identity.device,
       name: circle.evaluation.members[identity.device]?.name ?? name, hasNewKeys: hasNewKeys,
       isAdmitted: isAdmitted, changeSets: Int(clamping: backup.changeSets) - missing, missing: missing,

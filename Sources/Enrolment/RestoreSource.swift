@@ -5,7 +5,7 @@ package import Replication
 import Storage
 import Wire
 
-/// A backup before any of it is verified.
+/// A backup whose contents have not been verified yet.
 package struct BackupSource: Sendable {
   let path: String
   let about: BackupAbout
@@ -34,7 +34,7 @@ package struct BackupSource: Sendable {
     }
   }
 
-  /// Turns the errors of reading a backup into messages.
+  /// Runs `body`, and converts the errors that occur while a backup is read into messages for the user.
   static func reading<Result>(_ path: String, _ body: () throws -> Result) throws -> Result {
     do {
       return try body()
@@ -51,7 +51,7 @@ package struct BackupSource: Sendable {
       throw WaymarkError.failed(
         .damagedBackup, "\(path) is damaged: \(why). Nothing was changed.",
         next:
-          "restore an older backup, or \(waymark: "restore --partial \(shellWord(path))"): that restores "
+          "restore an older backup, or \(waymark: "restore --partial \(shellWord(path))"), which restores "
           + "everything intact and reports what is missing")
     } catch BackupError.damaged(let why) {
       throw WaymarkError.failed(
@@ -63,10 +63,10 @@ package struct BackupSource: Sendable {
 
 /// The store that a restore would replace.
 package struct PresentStore: Sendable {
-  /// Nil if there is none, or it can't be read.
+  /// The diagnostics of the store; nil if there is no store, or if it can't be read.
   let diagnostics: StoreDiagnostics?
   let circle: Circle?
-  /// Why the store can't be read, as a sentence.
+  /// A sentence that says why the store can't be read; nil if it can be, or if there is none.
   package let trouble: String?
 
   /// Data that only the present store holds.
@@ -91,9 +91,10 @@ package struct PresentStore: Sendable {
     }
   }
 
-  /// Writes a backup of the present store next to where it is moved, so that it can be restored in turn.
+  /// Writes a backup of the present store to the folder that the store is to be moved to, so that the store can be
+  /// restored again.
   ///
-  /// - Returns: whether there is one. If the store is damaged, or its keys can't be read, there is none.
+  /// - Returns: whether the backup was written. If the store is damaged or its keys can't be read, it is not.
   package func keepReadable(_ home: Home, in folder: String, now: Moment) throws -> Bool {
     guard let diagnostics, let circle, let identity = try? Identity.load(from: home) else { return false }
     try home.makeAside(folder)
@@ -111,7 +112,7 @@ package struct PresentStore: Sendable {
     }
   }
 
-  /// The data that the restore would discard and that is not in the backup; nil if there is none.
+  /// Returns the data that the restore would discard and that is not in the backup; nil if there is none.
   func discardedData(restoring backup: BackupSource, foundsCircle: Bool) throws -> DiscardedData? {
     if let trouble {
       return DiscardedData(changeSets: nil, sentence: trouble)
@@ -127,19 +128,19 @@ package struct PresentStore: Sendable {
       return DiscardedData(
         changeSets: held,
         sentence:
-          "The backup belongs to another circle than the store here, which holds \(held) change sets.")
+          "The backup belongs to a different circle. The store here holds \(held) change sets.")
     }
     let missing = diagnostics.changeSetIDs.subtracting(backup.changeSetIDs).count
     guard missing > 0 else { return nil }
     return DiscardedData(
       changeSets: missing,
       sentence: "\(missing) change \(missing == 1 ? "set" : "sets") of the current store "
-        + "\(missing == 1 ? "is" : "are") not in the backup; sync brings back what other devices hold."
+        + "\(missing == 1 ? "is" : "are") not in the backup. Syncing brings back what other devices hold."
     )
   }
 }
 
 extension StoreDiagnostics {
-  /// The circle of the statements in the store.
+  /// The circle that the statements in the store belong to; nil if there is no valid statement.
   var circle: CircleID? { statements.lazy.compactMap { try? Statement($0) }.first?.circle }
 }

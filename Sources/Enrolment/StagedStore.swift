@@ -5,11 +5,11 @@ import Replication
 package import Storage
 import Wire
 
-/// A store that is built in the staging folder of a home and replaces the present one when it is complete.
+/// A store that is built in the staging folder of a home and replaces the present store when it is complete.
 ///
-/// Until then the present store and its keys are unchanged, whatever interrupts the work.
+/// Until then, the present store and its keys stay unchanged, even if the work is interrupted.
 struct StagedStore {
-  /// The staging folder.
+  /// The staging folder, as a home.
   let home: Home
   private let present: Home
   private let identity: Identity
@@ -30,7 +30,7 @@ struct StagedStore {
     try identity.save(to: home.deviceKey)
   }
 
-  /// Puts the complete store in place. The old store and keys are moved to a folder of the backups.
+  /// Puts the complete store in place. The old store and keys are moved to a folder among the backups.
   func replacePresent(isSameCircle: Bool) throws {
     try present.replace(
       Replacement(
@@ -38,12 +38,12 @@ struct StagedStore {
       ), at: wall(), under: lock)
   }
 
-  /// Copies the present store and gives the copy new keys, which its circle has admitted.
+  /// Copies the present store, gives the copy new keys, which the circle has admitted, and puts the copy in place.
   ///
-  /// A revocation excludes sets that the old device wrote before it received the revocation. Their content is
-  /// re-authored with the new keys, so that nothing that its owner wrote is lost.
+  /// A revocation excludes sets that the old device wrote before it received the revocation. The content of these sets
+  /// is re-authored with the new keys, so that nothing that the device's owner wrote is lost.
   ///
-  /// - Parameter joinedWith: the ticket, if there was one.
+  /// - Parameter joinedWith: the ticket that the device joined with; nil if there was none.
   /// - Returns: the number of records that were re-authored.
   func replaceKeys(
     of old: DeviceKey?, statements: [Statement], joinedWith: TicketID? = nil
@@ -64,7 +64,7 @@ struct StagedStore {
     return rewritten
   }
 
-  /// Opens the new store to write to it before it is put in place.
+  /// Opens the new store, so that `body` can write to it before it is put in place.
   func withReplica(_ body: (OfflineReplica) throws -> Void) throws {
     let replica = try OfflineReplica(home, identity, try Store(path: home.store), wall)
     defer { replica.close() }
@@ -72,11 +72,11 @@ struct StagedStore {
   }
 }
 
-/// The initial content of every store: the statements of its circle, and an incarnation of its own.
+/// Writes the initial content of every store: the statements of its circle, and a new incarnation.
 package enum NewStore {
-  /// Creates the store of a device that has its keys, or gives a copied store a new incarnation.
+  /// Creates the store of a device whose keys are already saved, or gives a copied store a new incarnation.
   ///
-  /// - Parameter isLocked: whether the caller holds the lock of the home.
+  /// - Parameter isLocked: whether the caller already holds the lock of the home.
   static func make(
     _ home: Home, _ statements: [Statement], joinedWith: TicketID? = nil, isLocked: Bool = false
   ) throws {
@@ -93,7 +93,7 @@ package enum NewStore {
 }
 
 extension JoinPreview {
-  /// The records that a join would carry over from a store, by kind.
+  /// Counts the records that a join would carry over from a store, by kind.
   init(of store: Store) throws {
     let drafts = try store.visibleDrafts()
     counts = Registry.kinds.map { kind in
@@ -105,7 +105,8 @@ extension JoinPreview {
 }
 
 extension Store {
-  /// Every visible record and setting as an insert for another circle; seeds that were never changed are left out.
+  /// Returns every visible record and setting as an insert for another circle. Seeds that were never changed are left
+  /// out.
   func visibleDrafts() throws -> [EntryDraft] {
     var drafts: [EntryDraft] = []
     for kind in Registry.kinds {

@@ -21,11 +21,11 @@ package struct StoredState {
     pausedPeers = Set(try store.metaLines(MetaKey.paused).compactMap { DeviceKey(hex: $0) })
   }
 
-  /// The admission that the keys wait for; nil for keys that the circle has certified.
+  /// Returns the admission that the keys await; nil if the circle has certified the keys.
   ///
-  /// - Throws: `WaymarkError` if the circle has never certified them, and they do not wait for that.
+  /// - Throws: `WaymarkError` if the circle has never certified the keys and they don't await admission either.
   package func admission(of identity: Identity, in home: Home) throws -> AwaitedAdmission? {
-    // A device that was revoked still shows what it holds.
+    // A device that was revoked still displays the data that it holds.
     if circle.evaluation.isMember(identity.device) || circle.evaluation.hasCertificate(identity.device) {
       return nil
     }
@@ -38,8 +38,8 @@ package struct StoredState {
   }
 }
 
-/// The admission of a device whose store was restored without its keys: it has new keys, which the circle does not
-/// know yet. Until it has joined, it is read-only and sends nothing.
+/// The admission that a device awaits after its store was restored without its keys. The device has new keys, which
+/// the circle does not know yet. Until the device has joined, it is read-only and sends nothing.
 package struct AwaitedAdmission: Hashable, Sendable {
   package let device: DeviceKey
   package let name: String
@@ -49,7 +49,7 @@ package struct AwaitedAdmission: Hashable, Sendable {
     self.name = name
   }
 
-  /// The key and the name, as stored.
+  /// The device's key and name, encoded as they are stored.
   package var bytes: [UInt8] { device.bytes + Array(name.utf8) }
 
   package init?(bytes: [UInt8]) {
@@ -65,7 +65,7 @@ package struct AwaitedAdmission: Hashable, Sendable {
 }
 
 extension Store {
-  /// Saves that a circle has admitted the waiting keys.
+  /// Saves the fact that the circle has admitted the keys that awaited admission.
   ///
   /// - Parameter ticket: the ticket that this device joined with; nil if the root key admitted it.
   func admitKeys(by statements: [Statement], with ticket: TicketID? = nil) throws {

@@ -2,14 +2,14 @@ import JSONDocument
 import Records
 import Wire
 
-/// A reservation in the schema.org vocabulary, which KItinerary adds to an event.
+/// A reservation in the schema.org vocabulary, as KItinerary adds it to an event.
 struct Booking {
   private let json: JSON
   private let type: String
-  /// The number of people.
+  /// The number of people that the reservation is for.
   private let count: Int
 
-  /// Nil if the event has no reservation, or one that can't be parsed: then it is an ordinary event.
+  /// Reads the reservation of an event; nil if the event has none that can be parsed, so that it is an ordinary event.
   init?(_ event: CalendarEvent) {
     guard let line = event.component["X-KDE-KITINERARY-RESERVATION"],
       let parsed = (try? JSON.parse(line.value)) ?? (try? JSON.parse(line.text)),
@@ -43,7 +43,7 @@ struct Booking {
     draft[kind.number(code)] = json["reservationNumber"]?.string.flatMap(\.nonEmpty).map(Value.text) ?? .null
     draft[kind.number("cost")] = cost
     draft[kind.number("organizationId")] = try organization(&builder, &organizations)
-    if count > 1 { builder.count("events: a booking for several people becomes one record") }
+    if count > 1 { builder.count("events: a booking for several people is imported as one record") }
     return draft
   }
 
@@ -124,7 +124,7 @@ struct Booking {
     return reference
   }
 
-  /// The carrier, or the car rental company.
+  /// The name of the carrier or the car rental company.
   private var company: String? {
     let holders = [
       subject["airline"], subject["trainCompany"], subject["busCompany"], subject["rentalCompany"],

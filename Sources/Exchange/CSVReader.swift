@@ -2,7 +2,7 @@ import Wire
 
 /// Reads comma-separated values (RFC 4180) row by row; lines end with CRLF, LF or CR.
 struct CSVReader {
-  /// The name of the file in errors; empty if there is only one file.
+  /// The name of the file, which errors mention; empty if there is only one file.
   let file: String
   private let bytes: [UInt8]
   private var position = 0
@@ -15,10 +15,10 @@ struct CSVReader {
     if bytes.starts(with: FileSignature.byteOrderMark) { position = 3 }
   }
 
-  /// Whether the last line is terminated, as in a file that was written completely.
+  /// Whether the last line has a line ending, as in a file that was written completely.
   var isEnded: Bool { bytes.last.map { $0 == Self.newline || $0 == Self.carriageReturn } ?? true }
 
-  /// The next row that is not empty; nil at the end.
+  /// Reads the next row that is not empty; nil at the end.
   mutating func next() throws(ExchangeError) -> CSVRow? {
     while position < bytes.count {
       let start = line
@@ -33,7 +33,7 @@ struct CSVReader {
     return nil
   }
 
-  /// All rows after the header; each must have as many cells as the header.
+  /// Passes each row after the header to `body`. Throws if a row does not have as many cells as the header.
   mutating func forEach(
     columns: Int, _ body: (CSVRow) throws(ExchangeError) -> Void
   ) throws(ExchangeError) {
@@ -90,7 +90,7 @@ struct CSVReader {
     return Array(bytes[start..<position])
   }
 
-  /// The content between quotation marks; two of them in a row mean one.
+  /// Reads the content between quotation marks, in which two quotation marks in a row mean one.
   private mutating func quotedCell(_ start: Int) throws(ExchangeError) -> [UInt8] {
     var cell: [UInt8] = []
     position += 1
@@ -111,7 +111,7 @@ struct CSVReader {
       cell.append(byte)
       position += 1
     }
-    throw damaged(start, "a quotation mark is never closed: the file is truncated")
+    throw damaged(start, "a quotation mark is never closed, so the file is truncated")
   }
 
   private func isEnd(_ byte: UInt8) -> Bool {
@@ -126,11 +126,11 @@ struct CSVRow {
   let line: Int
   let fields: [String]
 
-  /// `002 water/Checkmarks.csv, line 7`
+  /// The position of the row as text, such as `002 water/Checkmarks.csv, line 7`.
   var place: String { file.isEmpty ? "line \(line)" : "\(file), line \(line)" }
 }
 
-/// The columns of a file by name.
+/// The columns of a file, by name.
 struct CSVHeader {
   private let columns: [String: Int]
   let count: Int
@@ -142,7 +142,7 @@ struct CSVHeader {
 
   func has(_ name: String) -> Bool { columns[name.lowercased()] != nil }
 
-  /// The cell of a column; empty if the file does not have the column.
+  /// Returns a row's cell in a column; empty if the file does not have the column.
   func cell(_ name: String, of row: CSVRow) -> String {
     guard let column = columns[name.lowercased()], column < row.fields.count else { return "" }
     return row.fields[column]

@@ -4,26 +4,27 @@ import Wire
 /// One VEVENT, with the properties that all events share.
 struct CalendarEvent {
   let component: CalendarComponent
-  /// The index of its calendar in the file.
+  /// The index of the event's calendar in the file.
   let calendar: Int
   let uid: String
   let name: String
   let start: CalendarZones.Time
-  /// For all-day events, the last second of the last day: DTEND is the day after it.
+  /// The end of the event; nil if it has none. For an all-day event, this is the last second of the last day, although
+  /// DTEND is the day after it.
   let end: CalendarZones.Time?
   let notes: String?
 
   var place: String { "line \(component.line)" }
 
-  /// Rejects events that can't become a single record.
+  /// Reads an event; throws if it can't become a single record.
   init(_ component: CalendarComponent, calendar: Int, zones: CalendarZones) throws(RowError) {
     self.component = component
     self.calendar = calendar
     guard let start = component["DTSTART"] else { throw RowError("it has no DTSTART") }
     for property in ["RRULE", "RDATE"] where component[property] != nil {
-      throw RowError("it repeats (\(property)), and only single events are imported")
+      throw RowError("it is a recurring event (\(property)), and only single events are imported")
     }
-    if component["RECURRENCE-ID"] != nil { throw RowError("it is one date of an event that repeats") }
+    if component["RECURRENCE-ID"] != nil { throw RowError("it is one occurrence of a recurring event") }
     if component.text("STATUS")?.uppercased() == "CANCELLED" { throw RowError("it is cancelled") }
     self.start = try zones.time(start)
     end = try Self.end(component, self.start, zones)
@@ -41,7 +42,7 @@ struct CalendarEvent {
       end = try zones.time(line)
     } else if let line = component["DURATION"] {
       guard let length = duration(line.value) else {
-        throw RowError("DURATION cannot be \"\(line.value.prefix(40))\": a time such as PT1H30M")
+        throw RowError("DURATION cannot be \"\(line.value.prefix(40))\": expected a duration such as PT1H30M")
       }
       end = start
       end.milliseconds += length
@@ -58,7 +59,7 @@ struct CalendarEvent {
     return end
   }
 
-  /// A duration such as `P1DT2H30M` in milliseconds; nil if it is longer than a hundred years.
+  /// Returns a duration such as `P1DT2H30M` in milliseconds; nil if it is invalid or longer than a hundred years.
   static func duration(_ text: String) -> Int64? {
     var rest = text[...]
     let isNegative = rest.hasPrefix("-")
@@ -83,7 +84,7 @@ struct CalendarEvent {
     return (isNegative ? -seconds : seconds) * 1_000
   }
 
-  /// The first and the last day of an all-day event.
+  /// The first and the last day of an all-day event; nil for any other event.
   var days: (first: CalendarDay, last: CalendarDay)? {
     guard let written = component["DTSTART"].flatMap({ WrittenCalendarTime($0.value) }), written.isDay else {
       return nil
@@ -96,13 +97,14 @@ struct CalendarEvent {
     return (first, last)
   }
 
-  /// Orders several versions of an event in a file.
+  /// A key that is greater for newer versions of an event, of which a file can have several.
   var version: (Int64, String) {
     let sequence = component.text("SEQUENCE").flatMap { Int64($0) } ?? 0
     return (sequence, component.text("LAST-MODIFIED") ?? component.text("DTSTAMP") ?? "")
   }
 
-  /// Reports the properties of the event that no record can represent.
+  /// Reports the properties of the event that no record can represent, and times that are incomplete or in the wrong
+  /// order.
   func noteUnheld(in builder: inout PlanBuilder) {
     for name in Self.unheld where component[name] != nil {
       builder.count("events: \(name) is not supported and is left out")
@@ -124,7 +126,7 @@ struct CalendarEvent {
 }
 
 extension StringProtocol {
-  /// The text without surrounding whitespace.
+  /// The string without surrounding whitespace.
   var trimmed: String {
     let end = lastIndex { !$0.isWhitespace }.map { index(after: $0) } ?? startIndex
     return String(self[..<end].drop { $0.isWhitespace })
@@ -136,7 +138,7 @@ extension String {
 }
 
 extension RecordID {
-  /// The record id for an event's UID: the UID itself if it is a UUID, or else a hash.
+  /// Derives a record's id from an event's UID: the UID itself if it is a UUID, or else a hash of it.
   init(event uid: String, _ kind: Kind) {
     self = RecordID(uuid: uid) ?? RecordID(kind: kind, key: "ics \(uid)")
   }

@@ -5,7 +5,7 @@ import Wire
 enum CalendarExport {
   static let kinds = [Registry.trip, Registry.lodging, Registry.transportation, Registry.activity]
 
-  /// Text fields of items that iCalendar has no property for.
+  /// The text fields of items for which iCalendar has no property, with the properties that Waymark uses.
   static let texts = [
     ("paid", "X-WAYMARK-PAID"), ("reservation", "X-WAYMARK-RESERVATION"),
     ("confirmation", "X-WAYMARK-CONFIRMATION"), ("type", "X-WAYMARK-TYPE"),
@@ -28,7 +28,7 @@ enum CalendarExport {
     return lines.joined(separator: "\n")
   }
 
-  /// The notes in a description that ends with these details.
+  /// Returns the notes in a description that may end with these details; nil if there are no notes.
   static func notes(_ description: String?, details: String) -> String? {
     guard let description, description != details else { return nil }
     guard !details.isEmpty, description.hasSuffix("\n\n\(details)") else { return description }
@@ -36,7 +36,7 @@ enum CalendarExport {
   }
 }
 
-/// Reads the output of `CalendarWriter`, even if it was edited in a calendar in the meantime.
+/// Reads the output of `CalendarWriter`, even if it was edited in a calendar application in the meantime.
 struct CalendarExportReader {
   private let zones: ZoneOffsets
   private var trips: Set<RecordID> = []
@@ -66,7 +66,7 @@ struct CalendarExportReader {
 
   private mutating func trip(_ event: CalendarEvent) throws(RowError) -> RecordDraft {
     let kind = Registry.trip
-    guard let days = event.days else { throw RowError("a trip needs whole days") }
+    guard let days = event.days else { throw RowError("a trip must be an all-day event") }
     var draft = RecordDraft(kind, RecordID(event: event.uid, kind))
     trips.insert(draft.id)
     draft[kind.number("name")] = .text(event.component.text("SUMMARY") ?? "")
@@ -82,7 +82,8 @@ struct CalendarExportReader {
     return draft
   }
 
-  /// The exact time of a date, unless the event was moved in the meantime.
+  /// Returns the exact time of a trip's start or end, or the first millisecond of the shown day if the event was moved
+  /// in the meantime.
   private func date(
     _ event: CalendarEvent, _ name: String, _ shown: CalendarDay,
     _ days: (first: CalendarDay, last: CalendarDay)
@@ -104,7 +105,7 @@ struct CalendarExportReader {
   ) throws(RowError) -> RecordDraft {
     let component = event.component
     guard let trip = component.text("X-WAYMARK-TRIP").flatMap({ RecordID(uuid: $0) }) else {
-      throw RowError("X-WAYMARK-TRIP is not the id of a trip")
+      throw RowError("X-WAYMARK-TRIP is not a trip's id")
     }
     if !trips.contains(trip) { builder.count("events: an event belongs to a trip that is not in the file") }
     var draft = RecordDraft(kind, RecordID(event: event.uid, kind))
@@ -149,7 +150,8 @@ struct CalendarExportReader {
     return FieldType.money.accepts(value) ? value : .null
   }
 
-  /// The organization by its id. Of its fields, a calendar has only the name.
+  /// Returns a reference to an organization by its id, and its name, which is the only one of its fields that a
+  /// calendar has.
   private func organization(_ line: CalendarLine?, _ builder: inout PlanBuilder) -> (
     value: Value, name: String?
   ) {

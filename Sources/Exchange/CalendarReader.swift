@@ -56,7 +56,7 @@ struct CalendarReader {
     return events
   }
 
-  /// One event per UID: a file can include older versions.
+  /// Returns the newest event with each UID, because a file can include older versions.
   private mutating func newest(_ events: [CalendarEvent]) -> [CalendarEvent] {
     var positions: [String: Int] = [:]
     for (index, event) in events.enumerated() {
@@ -67,7 +67,7 @@ struct CalendarReader {
       let isNewer = event.version >= events[held].version
       builder.skip(
         Location(events[isNewer ? held : index].place),
-        "another event of the file has the same UID and is newer")
+        "another event in the file has the same UID and is newer")
       if isNewer { positions[event.uid] = index }
     }
     return events.enumerated().filter { positions[$1.uid] == $0 }.map(\.element)
@@ -118,7 +118,7 @@ struct CalendarReader {
       try builder.add(draft, isComplete: true)
     } catch {
       builder.put([CalendarItem.trip(id, "Calendar of \(span)", first, last)])
-      builder.warn("the name of a calendar can't be the name of a trip: \(error.reason)")
+      builder.warn("a calendar's name can't be used as a trip's name: \(error.reason)")
     }
   }
 }
@@ -136,7 +136,8 @@ enum CalendarItem {
       ])
   }
 
-  /// An item with name, times and notes; with LOCATION if the kind has a field for it.
+  /// Returns an item with the name, times and notes of the event. LOCATION goes into the kind's field for it, or into
+  /// the notes if there is no such field.
   static func draft(_ event: CalendarEvent, _ trip: RecordID, _ kind: Kind = Registry.activity) -> RecordDraft
   {
     var draft = RecordDraft(kind, RecordID(event: event.uid, kind))
@@ -160,13 +161,13 @@ enum CalendarItem {
   }
 }
 
-/// Organizations that files refer to only by name: one record per name.
+/// Adds organizations to which files refer only by name, with one record per name.
 struct OrganizationNames {
   private let format: String
 
   init(format: String) { self.format = format }
 
-  /// A reference to an organization, which is added with the known details; null without a name.
+  /// Returns a reference to an organization, which is added with the known details; null if there is no name.
   func reference(
     _ name: String?, details: [String: String?] = [:], in builder: inout PlanBuilder
   ) throws(RowError) -> Value {

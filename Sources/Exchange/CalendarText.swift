@@ -12,7 +12,7 @@ struct CalendarText {
     if bytes.starts(with: FileSignature.byteOrderMark) { position = 3 }
   }
 
-  /// The calendars of a file; throws if one of them is incomplete, as in a truncated file.
+  /// Parses the calendars in the file. Throws if one of them is incomplete, as in a truncated file.
   mutating func calendars() throws(ExchangeError) -> [CalendarComponent] {
     var calendars: [CalendarComponent] = []
     var open: [CalendarComponent] = []
@@ -42,13 +42,13 @@ struct CalendarText {
     }
     if let left = open.last {
       throw .damaged(
-        place: "line \(left.line)", reason: "BEGIN:\(left.name) has no END: the file is truncated")
+        place: "line \(left.line)", reason: "BEGIN:\(left.name) has no END, so the file is truncated")
     }
     guard !calendars.isEmpty else { throw .damaged(place: "line 1", reason: "there is no BEGIN:VCALENDAR") }
     return calendars
   }
 
-  /// The next line that is not empty, unfolded. A fold can be in the middle of a character.
+  /// Returns the next line that is not empty, unfolded; nil at the end. A fold can be in the middle of a character.
   private mutating func nextLine() throws(ExchangeError) -> CalendarLine? {
     while position < bytes.count {
       let number = line
@@ -79,9 +79,9 @@ struct CalendarText {
 
 /// A component, such as `BEGIN:VEVENT` … `END:VEVENT`, with its lines.
 struct CalendarComponent {
-  /// In upper case.
+  /// The name of the component, in upper case.
   let name: String
-  /// The line on which it begins.
+  /// The number of the line on which the component begins.
   let line: Int
   var lines: [CalendarLine] = []
   var components: [CalendarComponent] = []
@@ -91,23 +91,23 @@ struct CalendarComponent {
     self.line = line
   }
 
-  /// The first line with a name.
+  /// Returns the first line with this name.
   subscript(name: String) -> CalendarLine? { lines.first { $0.name == name } }
 
-  /// The text of the first line with a name; nil if it is missing or empty.
+  /// Returns the text of the first line with this name; nil if the line is missing or its text is empty.
   func text(_ name: String) -> String? {
     self[name].map(\.text).flatMap { $0.isEmpty ? nil : $0 }
   }
 }
 
-/// `NAME;PARAMETER=value:value`
+/// A line of a calendar, `NAME;PARAMETER=value:value`.
 struct CalendarLine {
-  /// In upper case.
+  /// The name of the line, in upper case.
   let name: String
   let number: Int
   /// The value as written, with escapes.
   let value: String
-  /// Names in upper case.
+  /// The parameters of the line, with their names in upper case.
   private let parameters: [(name: String, value: String)]
 
   init(_ bytes: [UInt8], number: Int) throws(ExchangeError) {
@@ -130,7 +130,7 @@ struct CalendarLine {
 
   func parameter(_ name: String) -> String? { parameters.first { $0.name == name }?.value }
 
-  /// The value as text: `\n` is a line break, `\,` a comma.
+  /// The value without escapes: `\n` becomes a line break, and `\,` becomes a comma.
   var text: String { Self.unescaped(value) }
 
   static func unescaped(_ value: String) -> String {
@@ -150,8 +150,8 @@ struct CalendarLine {
     return isEscaped ? text + "\\" : text
   }
 
-  /// Splits a line into name and parameters, and the value after the colon. Colons and semicolons in quotation
-  /// marks do not count.
+  /// Splits a line into the name with the parameters and the value after the colon; nil if it has no name or no colon.
+  /// Colons and semicolons in quotation marks do not separate parts.
   private static func split(_ text: String) -> (head: [String], value: String)? {
     var head: [String] = []
     var part: [UInt8] = []
@@ -179,7 +179,7 @@ struct CalendarLine {
     !text.isEmpty && text.utf8.allSatisfy(nameBytes.contains)
   }
 
-  /// A parameter's value without quotation marks, with the escapes of RFC 6868.
+  /// Returns a parameter's value without quotation marks, and with the escapes of RFC 6868 decoded.
   private static func plain(_ value: Substring) -> String {
     var text = ""
     var isEscaped = false

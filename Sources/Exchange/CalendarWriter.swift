@@ -8,7 +8,7 @@ struct CalendarWriter {
   private let zones: ZoneOffsets
   private var lines = CalendarLines()
   private var warnings: [String] = []
-  /// The times used in each zone, which its definition must cover.
+  /// The times used in each zone, which the definition of the zone must cover.
   private var times: [String: [Int64]] = [:]
 
   init(source: ExportSource, now: Int64, zones: ZoneOffsets) {
@@ -60,7 +60,8 @@ struct CalendarWriter {
     for item in items { write(item, of: trip) }
   }
 
-  /// The days of a trip, or else those of its items.
+  /// Returns the first and last day of a trip. If a date is missing, the days of the trip's items are used instead; nil
+  /// if there are none.
   private func days(_ trip: RecordDraft, _ items: [RecordDraft]) -> (first: CalendarDay, last: CalendarDay)? {
     let times = items.flatMap { [$0.held("start").time, $0.held("end").time] }.compactMap(\.self)
     guard
@@ -87,7 +88,7 @@ struct CalendarWriter {
   private mutating func write(_ item: RecordDraft, of trip: RecordDraft) {
     guard let start = item.held("start").time else {
       return warnings.append(
-        "\(item.kind.name) \"\(item.text("name") ?? "")\" has no start and is left out: a calendar event needs one"
+        "\(item.kind.name) \"\(item.text("name") ?? "")\" has no start and is left out: events must have one"
       )
     }
     begin(item)
@@ -115,7 +116,7 @@ struct CalendarWriter {
     let notes = [item.text("notes")?.nonEmpty, details.nonEmpty].compactMap(\.self)
     if !notes.isEmpty { lines.add("DESCRIPTION", text: notes.joined(separator: "\n\n")) }
     if let location = item.kind.field(named: "customLocationName").flatMap({ item.text($0.name)?.nonEmpty }) {
-      // A place that the user hides should not appear in every calendar.
+      // A place that the user hides should not appear in every calendar application.
       lines.add(item.bool("hideLocation") == true ? "X-WAYMARK-LOCATION" : "LOCATION", text: location)
     }
     if item.kind.field(named: "hideLocation") != nil, item.bool("hideLocation") == true {
@@ -132,7 +133,7 @@ struct CalendarWriter {
     if let organization { lines.add("X-WAYMARK-ORGANIZATION;ID=\(organization.uuid)", text: shown ?? "") }
   }
 
-  /// A local time with its zone; in UTC if there is no zone, or if the local time is ambiguous.
+  /// Adds a time as local time with its zone, or in UTC if it has no zone or if its local time is ambiguous.
   private mutating func add(_ time: Int64, _ zone: Value, _ name: String, _ zoneName: String) {
     let time = wholeSecond(time)
     guard case .text(let zone) = zone else { return lines.add(name, Self.utc(time)) }
@@ -155,7 +156,7 @@ struct CalendarWriter {
 
   private static let day: Int64 = 86_400_000
 
-  /// The offsets of a zone around the used times, with one rule for each clock change.
+  /// Returns the definition of a zone: its offsets around the times used, with one rule for each clock change.
   private func definition(_ zone: String) -> CalendarLines {
     var lines = CalendarLines()
     lines.add("BEGIN", "VTIMEZONE")
@@ -176,7 +177,7 @@ struct CalendarWriter {
     return lines
   }
 
-  /// Windows from about a year before each time to a day after it, merged where they overlap.
+  /// Returns windows from about a year before each time to a day after it, merged where they overlap.
   private func windows(_ times: [Int64]) -> [ClosedRange<Int64>] {
     var windows: [ClosedRange<Int64>] = []
     for time in times.sorted() {
@@ -190,7 +191,7 @@ struct CalendarWriter {
     return windows
   }
 
-  /// The time between two others at which the clock changes.
+  /// Returns the time between two others at which the clock changes.
   private func change(_ zone: String, _ before: Int64, _ after: Int64, _ offset: Int) -> Int64 {
     var (low, high) = (before, after)
     while high - low > 1_000 {
@@ -203,7 +204,7 @@ struct CalendarWriter {
   private func addRule(_ lines: inout CalendarLines, at time: Int64, from: Int, to: Int) {
     let name = to > from ? "DAYLIGHT" : "STANDARD"
     lines.add("BEGIN", name)
-    // In local time before the change.
+    // The time of the change is given as local time before the change.
     lines.add("DTSTART", Self.local(wholeSecond(time) + Int64(from) * 1_000))
     lines.add("TZOFFSETFROM", Self.offset(from))
     lines.add("TZOFFSETTO", Self.offset(to))
@@ -233,14 +234,15 @@ struct CalendarWriter {
   }
 }
 
-/// The lines of a calendar: ended by CRLF, and folded at 75 bytes but never inside a character.
+/// The lines of a calendar. They end with CRLF, and are folded at 75 bytes but never inside a character.
 struct CalendarLines {
   private(set) var bytes: [UInt8] = []
   private static let bytesMax = 75
 
   mutating func append(_ other: CalendarLines) { bytes += other.bytes }
 
-  /// Adds text with escapes; control characters other than line breaks are not allowed in a calendar.
+  /// Adds text with escapes, without control characters other than line breaks and tabs, because a calendar does not
+  /// allow them.
   mutating func add(_ name: String, text: String) {
     var value = ""
     for character in text.replacing("\r\n", with: "\n").unicodeScalars {

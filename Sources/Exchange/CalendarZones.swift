@@ -1,11 +1,11 @@
 import Records
 import Wire
 
-/// Resolves the time zones that a calendar names, in any convention.
+/// Resolves the names of time zones in a calendar, whatever naming convention it uses.
 struct CalendarZones {
   private let zones: ZoneOffsets
   private var definitions: [String: Definition] = [:]
-  /// The calendar's default zone, `X-WR-TIMEZONE`, for times without one.
+  /// The calendar's default zone, `X-WR-TIMEZONE`, which applies to times without a zone; nil if there is none.
   private(set) var ownZone: String?
 
   init(_ calendar: CalendarComponent, zones: ZoneOffsets) {
@@ -32,9 +32,9 @@ struct CalendarZones {
   struct Time: Hashable {
     /// Milliseconds since 1970.
     var milliseconds: Int64
-    /// An IANA zone; nil if unknown.
+    /// The IANA name of the time's zone; nil if unknown.
     var zone: String?
-    /// Whether it is a date without a time: the first millisecond of the day.
+    /// Whether the calendar gives a date without a time, so that `milliseconds` is the first millisecond of the day.
     var isDay = false
     /// A remark about how an incomplete time was interpreted; nil if it was complete.
     var remark: String?
@@ -42,11 +42,11 @@ struct CalendarZones {
     var value: Value { .array([.integer(milliseconds), zone.map(Value.text) ?? .null]) }
   }
 
-  /// The time in a line such as DTSTART.
+  /// Returns the time in a line such as DTSTART.
   func time(_ line: CalendarLine) throws(RowError) -> Time {
     guard let written = WrittenCalendarTime(line.value) else {
       throw RowError(
-        "\(line.name) cannot be \"\(line.value.prefix(40))\": a day or a time such as 20260503T150000")
+        "\(line.name) cannot be \"\(line.value.prefix(40))\": expected YYYYMMDD or YYYYMMDDTHHMMSS")
     }
     if written.isUTC { return Time(milliseconds: written.wall) }
     let name = written.isDay ? nil : line.parameter("TZID")
@@ -80,8 +80,8 @@ struct CalendarZones {
     )
   }
 
-  /// The IANA name of a zone, with or without the prefix that some applications add, or the equivalent of a Windows
-  /// name.
+  /// Returns the IANA name for a zone's name, which may be the IANA name itself, with or without the prefix that some
+  /// applications add, or a Windows name; nil if the name is unknown.
   private func known(_ name: String) -> String? {
     if let zone = WindowsZones.names[name] { return zone }
     let parts = name.split(separator: "/").map(String.init)
@@ -96,9 +96,9 @@ struct CalendarZones {
   func seconds(_ milliseconds: Int64, _ zone: String) -> Int? { zones.seconds(milliseconds, zone) }
 }
 
-/// `20260503`, `20260503T150000` or `20260503T150000Z`
+/// A day or a time as written in a calendar: `20260503`, `20260503T150000` or `20260503T150000Z`.
 struct WrittenCalendarTime {
-  /// Milliseconds since 1970 as local time.
+  /// The local time, in milliseconds since 1970.
   let wall: Int64
   let isUTC: Bool
   let isDay: Bool
@@ -120,7 +120,7 @@ struct WrittenCalendarTime {
       let hour = Self.number(bytes[9..<11]), let minute = Self.number(bytes[11..<13]),
       let second = Self.number(bytes[13..<15]), hour < 24, minute < 60, second <= 60
     else { return nil }
-    // A leap second is read as the second before it.
+    // A leap second counts as the second before it.
     wall = midnight + Int64(hour * 3_600 + minute * 60 + min(second, 59)) * 1_000
   }
 
@@ -134,20 +134,21 @@ struct WrittenCalendarTime {
   }
 }
 
-/// The rules of a zone as defined in a calendar.
+/// The rules of a zone, as a calendar defines them.
 struct ZoneDefinition {
   private struct Rule {
     let start: Int64
     let offset: Int
-    /// Month, weekday (0 is Sunday) and its number in the month, from the end if negative; nil for a one-time rule.
+    /// The month, the weekday (0 is Sunday) and the number of that weekday in the month, counted from the end if
+    /// negative; nil if the rule takes effect only once.
     let yearly: (month: Int, weekday: Int, nth: Int)?
     let until: Int64
   }
 
   private var rules: [Rule] = []
 
-  /// At most `Limits.calendarZoneRulesMax` rules and dates in total, because each event time is compared with all
-  /// of them.
+  /// Reads at most `Limits.calendarZoneRulesMax` rules and dates in total, because each event's time is compared with
+  /// all of them.
   init(_ component: CalendarComponent) {
     for part in component.components.prefix(Limits.calendarZoneRulesMax)
     where part.name == "STANDARD" || part.name == "DAYLIGHT" {
@@ -173,14 +174,14 @@ struct ZoneDefinition {
     }
   }
 
-  /// Seconds east of UTC at a local time in the zone; nil if there are no rules.
+  /// Returns the zone's offset at a local time, in seconds east of UTC; nil if there are no rules.
   func seconds(atWall wall: Int64) -> Int? {
     let latest = rules.compactMap { rule in onset(rule, wall).map { (onset: $0, offset: rule.offset) } }
       .max { $0.onset < $1.onset }
     return latest?.offset ?? rules.min { $0.start < $1.start }?.offset
   }
 
-  /// The last time before the given one at which a rule took effect.
+  /// Returns the last time, up to the given one, at which a rule took effect; nil if it has never taken effect by then.
   private func onset(_ rule: Rule, _ wall: Int64) -> Int64? {
     guard rule.start <= wall else { return nil }
     guard let yearly = rule.yearly else { return rule.start }
@@ -194,7 +195,7 @@ struct ZoneDefinition {
     return rule.start
   }
 
-  /// The nth weekday of a month, in days since 1970.
+  /// Returns the nth weekday of a month, in days since 1970.
   private static func day(_ rule: (month: Int, weekday: Int, nth: Int), in year: Int) -> Int64? {
     guard let first = CalendarDay(year: year, month: rule.month, day: 1)?.daysSince1970 else { return nil }
     // 1 January 1970 was a Thursday.
@@ -223,7 +224,7 @@ struct ZoneDefinition {
     return (month, weekday, nth)
   }
 
-  /// `+0200` or `-033000`
+  /// Parses an offset such as `+0200` or `-033000`, and returns it in seconds.
   private static func offset(_ text: String) -> Int? {
     let digits = text.dropFirst()
     guard let sign = text.first, sign == "+" || sign == "-", digits.utf8.count == 4 || digits.utf8.count == 6,
@@ -236,7 +237,7 @@ struct ZoneDefinition {
   }
 }
 
-/// Names of zones in Windows and its calendar programs (Unicode CLDR, windowsZones).
+/// The IANA names for the names of zones in Windows and its calendar programs (Unicode CLDR, windowsZones).
 enum WindowsZones {
   static let names = [
     "Dateline Standard Time": "Etc/GMT+12", "Hawaiian Standard Time": "Pacific/Honolulu",

@@ -2,11 +2,11 @@ package import JSONDocument
 package import Records
 import Wire
 
-/// A file format of another application, or a common one.
+/// A file format for imports or exports: another application's own format, or a common one.
 package enum ExchangeFormat: String, CaseIterable, Sendable {
-  /// Ritualist's JSON export: habits, categories, logs, profile.
+  /// Ritualist's JSON export, with habits, categories, logs and the profile.
   case ritualist
-  /// Traveling Snails' JSON export: trips and their items.
+  /// Traveling Snails' JSON export, with trips and their items.
   case travelingSnails = "traveling-snails"
   /// Loop Habit Tracker's folder of comma-separated values, in any of its three dialects.
   case loopCSV = "loop-csv"
@@ -14,18 +14,18 @@ package enum ExchangeFormat: String, CaseIterable, Sendable {
   case loopDB = "loop-db"
   /// HabitBull's comma-separated values.
   case habitbull
-  /// iCalendar (RFC 5545): trips, events of TripIt and KItinerary, and single events.
+  /// iCalendar (RFC 5545), with trips, events from TripIt and KItinerary, and single events.
   case ics
   /// Surmai's trip.json.
   case surmai
-  /// Everything visible, with the field names of `waymark KIND show`.
+  /// Everything visible, as JSON with the field names of `waymark KIND show`.
   case json
   /// Everything visible, as comma-separated values (RFC 4180), one file per kind.
   case csv
 
-  /// Formats that can be imported.
+  /// The formats that can be imported.
   package static let imported = allCases.filter { $0 != .json && $0 != .csv }
-  /// Formats that can be exported.
+  /// The formats that can be exported.
   package static let exported: [ExchangeFormat] = [.ritualist, .travelingSnails, .json, .csv, .ics, .loopCSV]
 
   /// Whether an export is a folder with several files.
@@ -43,7 +43,7 @@ package enum ExchangeFormat: String, CaseIterable, Sendable {
     }
   }
 
-  /// The format of a JSON file by its top-level keys; nil if unknown.
+  /// Recognises the format of a JSON file by its top-level keys; nil if it is unknown.
   static func recognised(_ text: JSONText) -> ExchangeFormat? {
     let keys = Set(text.keys)
     return [ritualist, travelingSnails, surmai].first { format in
@@ -72,10 +72,10 @@ package enum ExchangeFormat: String, CaseIterable, Sendable {
     }
   }
 
-  /// Checks that the lists of a file of this format are lists.
+  /// Checks that the keys that should hold lists in a file of this format do hold lists.
   ///
-  /// A missing list counts as empty, because some applications omit empty lists. But if the file also has an
-  /// unknown key, the missing one was probably damaged, and the file is rejected.
+  /// A missing list counts as empty, because some applications omit empty lists. But if the file also has an unknown
+  /// key, the missing key was probably damaged, and the file is rejected.
   func checkLists(_ keys: [String], of text: JSONText) throws(ExchangeError) {
     let present = text.keys
     let hasUnknown = present.contains { !(otherKeys + [mainKey]).contains($0) }
@@ -86,12 +86,12 @@ package enum ExchangeFormat: String, CaseIterable, Sendable {
   }
 }
 
-/// Why a file can't be imported at all. Nothing of it is written.
+/// The reason why a file can't be imported at all. Nothing from the file is written.
 package enum ExchangeError: Error, Hashable, Sendable, CustomStringConvertible {
   case tooLarge(bytes: Int, bytesMax: Int)
   case notJSON(JSONError)
   case unknownFormat
-  /// A part of the file that is not a single row is missing or has another type.
+  /// A part of the file that is more than a single row is missing or has the wrong type.
   case wrongShape(place: String, expected: String)
   /// The file violates its format at one position.
   case damaged(place: String, reason: String)
@@ -99,7 +99,7 @@ package enum ExchangeError: Error, Hashable, Sendable, CustomStringConvertible {
   case unsuitable(reason: String)
   case isArchive
   case isPartOfFolder
-  /// A folder instead of a file.
+  /// The source is a folder, but the format is that of a single file.
   case isFolder
 
   package var description: String {
@@ -108,7 +108,7 @@ package enum ExchangeError: Error, Hashable, Sendable, CustomStringConvertible {
       "the file has \(bytes) bytes; the limit is \(bytesMax)"
     case .notJSON(let error): "the file is not valid JSON: \(error)"
     case .unknownFormat:
-      "unknown file format; supported are \(ExchangeFormat.imported.map(\.rawValue).joined(separator: ", "))"
+      "unknown format; supported formats: \(ExchangeFormat.imported.map(\.rawValue).joined(separator: ", "))"
     case .wrongShape(let place, let expected): "the file is damaged: \(place) should be \(expected)"
     case .damaged(let place, let reason): "the file is damaged: \(place): \(reason)"
     case .unsuitable(let reason): reason
@@ -118,7 +118,7 @@ package enum ExchangeError: Error, Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// What the user can do, if that is not to repeat the export.
+  /// What the user can do; nil if that is to repeat the export.
   package var remedy: String? {
     switch self {
     case .isArchive: "unpack it (unzip FILE -d FOLDER), then waymark import FOLDER"

@@ -16,7 +16,7 @@ package struct ExportSource: Sendable {
 
   func record(_ kind: Kind, _ id: RecordID) -> RecordDraft? { records[kind]?[id] }
 
-  /// All records of a kind, sorted by a key and then by id.
+  /// Returns all records of a kind, sorted by a key and then by id.
   func records<Key: Comparable>(_ kind: Kind, by key: (RecordDraft) -> Key) -> [RecordDraft] {
     let keyed = (records[kind] ?? [:]).values.map { (key: key($0), record: $0) }
     return keyed.sorted { left, right in
@@ -26,8 +26,9 @@ package struct ExportSource: Sendable {
 
   func records(_ kind: Kind) -> [RecordDraft] { records(kind) { $0.id } }
 
-  /// Removes the bytes of fields that exceed what a device writes or what is left of an export's size limit,
-  /// because many records can refer to the same few Content records. Returns a warning for each.
+  /// Removes the bytes of each field that is larger than a device writes, or that exceeds what is left of the export's
+  /// size limit. Without this, an export could become huge, because many records can refer to the same few Content
+  /// records. Returns a warning for each removed field.
   mutating func leaveOutBytes(over bytesMax: Int = Limits.exportBytesMax) -> [String] {
     var total = 0
     var warnings: [String] = []
@@ -45,7 +46,7 @@ package struct ExportSource: Sendable {
           records[kind]?[held.id]?[field.number] = .null
           let reason =
             isTooLong
-            ? "it has more than \(Limits.attachmentBytesMax >> 20) MiB"
+            ? "it is larger than \(Limits.attachmentBytesMax >> 20) MiB"
             : "an export holds at most \(bytesMax >> 20) MiB of files"
           warnings.append("\(field.name) of \(kind.name) \(held.id.uuid) is left out: \(reason)")
         }
@@ -54,7 +55,7 @@ package struct ExportSource: Sendable {
     return warnings
   }
 
-  /// The size of a field's bytes, as far as they are on this device.
+  /// Returns the size of the part of a field's bytes that is on this device.
   private func size(of value: Value?) -> Int {
     if case .bytes(let bytes) = value { return bytes.count }
     return Contents.parts(of: value).reduce(0) { sum, id in
@@ -63,7 +64,7 @@ package struct ExportSource: Sendable {
     }
   }
 
-  /// The bytes of a `blob` field; nil if it is empty or incomplete on this device.
+  /// Returns the bytes of a `blob` field; nil if it is empty or incomplete on this device.
   func bytes(_ value: Value?) -> [UInt8]? {
     Contents.join(value) { id in
       guard case .bytes(let bytes) = record(Registry.content, id)?[Contents.bytesField] else { return nil }
@@ -73,7 +74,7 @@ package struct ExportSource: Sendable {
 }
 
 extension ExportSource {
-  /// One trip with its items, and the organizations and addresses that these refer to.
+  /// Returns one trip with its items, their attachments, and the organizations and addresses that they refer to.
   func only(trip id: RecordID) -> ExportSource {
     guard let trip = record(Registry.trip, id) else { return ExportSource() }
     var part = ExportSource([trip])
@@ -101,22 +102,24 @@ extension ExportSource {
 /// A file for another application.
 package struct ExportedFile: Sendable {
   package let bytes: [UInt8]
-  /// What the format can't represent, and what is missing on this device.
+  /// Warnings about data that the format can't represent, that is too large, or that is missing on this device.
   package let warnings: [String]
 }
 
 /// A folder of files for another application.
 package struct ExportedFolder: Sendable {
-  /// Paths relative to the folder, with `/` as separator.
+  /// The files, with paths that are relative to the folder and have `/` as separator.
   package var files: [(path: String, bytes: [UInt8])] = []
   package var warnings: [String] = []
 }
 
 /// Writes files for other applications.
 package enum Exporter {
+  /// Writes an export that is a single file.
+  ///
   /// - Parameters:
   ///   - format: a format that is a single file.
-  ///   - now: milliseconds since 1970, for the time in the file.
+  ///   - now: the time of the export that the file states, in milliseconds since 1970.
   ///   - trip: the trip to export with its items; nil for everything.
   package static func file(
     _ format: ExchangeFormat, from source: ExportSource, now: Int64, trip: RecordID? = nil,
@@ -147,6 +150,8 @@ package enum Exporter {
     }
   }
 
+  /// Writes an export that is a folder.
+  ///
   /// - Parameters:
   ///   - format: a format that is a folder.
   package static func folder(
@@ -166,7 +171,7 @@ package enum Exporter {
 }
 
 extension RecordDraft {
-  /// The value of a field; null if the draft does not have it.
+  /// Returns the value of a field; null if the draft does not have the field.
   func held(_ name: String) -> Value { self[kind.number(name)] ?? .null }
 
   func text(_ name: String) -> String? {
@@ -193,7 +198,7 @@ extension Value {
     return RecordID(bytes: bytes)
   }
 
-  /// The time of an instant, in milliseconds.
+  /// The time of an instant, in milliseconds; nil for other values.
   var time: Int64? {
     switch self {
     case .integer(let time): time
@@ -202,7 +207,7 @@ extension Value {
     }
   }
 
-  /// A value of one part as in these files; nil for null.
+  /// The value as these files write it, if it has a single part; nil for null, bytes and arrays.
   var fileJSON: JSON? {
     switch self {
     case .bool(let flag): .bool(flag)
@@ -214,7 +219,7 @@ extension Value {
   }
 }
 
-/// ISO 8601 in UTC without fractions, as these applications expect.
+/// Returns a time in ISO 8601, in UTC and without fractions, as these applications expect.
 func fileTime(_ milliseconds: Int64) -> JSON {
   .string(timeText(milliseconds: wholeSecond(milliseconds)))
 }

@@ -2,12 +2,12 @@ import JSONDocument
 import Records
 import Wire
 
-/// An export of everything visible, for tools other than Waymark. Field names are those of `waymark KIND show`.
+/// An export of everything visible, for tools other than Waymark. It uses the field names of `waymark KIND show`.
 struct FullExport {
   private let source: ExportSource
   private let zones: ZoneOffsets
 
-  /// The kinds in the order in which they are written: categories before the habits that refer to them by key.
+  /// The kinds in the order in which they are written, with categories before the habits that refer to them by key.
   /// Content records are written with the records that they belong to.
   package static let kinds = Registry.kinds.reduce(into: [Kind]()) { kinds, kind in
     for kind in kind.kindsNamedByKey + [kind] where kind.view != nil && !kinds.contains(kind) {
@@ -22,7 +22,7 @@ struct FullExport {
 
   // MARK: JSON
 
-  /// One object with a list per kind; records are sorted by id, bytes are base64.
+  /// Returns one object with a list per kind. Records are sorted by id, and bytes are base64.
   func json(now: Int64) -> ExportedFile {
     var warnings: [String] = []
     var members: [JSON.Member] = [.init("schema", "waymark.export/1"), .init("exportedAt", fileTime(now))]
@@ -52,7 +52,7 @@ struct FullExport {
 
   // MARK: Comma-separated values
 
-  /// One file per kind; attachments and the avatar are separate files.
+  /// Returns a folder with one CSV file per kind. Attachments and the avatar are separate files.
   func csv() -> ExportedFolder {
     var folder = ExportedFolder()
     for kind in Self.kinds {
@@ -92,7 +92,7 @@ struct FullExport {
     return .plain(path)
   }
 
-  /// The file name extension, if it is harmless.
+  /// Returns an attachment's file name extension with its dot, if it is harmless; otherwise an empty string.
   private func ending(of record: RecordDraft) -> String {
     guard record.kind == Registry.attachment, let ending = record.text("fileExtension"), !ending.isEmpty,
       ending.utf8.count <= 10, ending.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) })
@@ -119,7 +119,7 @@ struct CSVText {
   private(set) var bytes: [UInt8] = []
 
   enum Cell {
-    /// Values that can't be formulas: numbers, times, ids.
+    /// A value that can't be a formula: a number, a time or an id.
     case plain(String)
     case text(String)
 
@@ -140,17 +140,17 @@ struct CSVText {
     }
   }
 
-  /// Characters that make a cell a formula if it begins with them, including full-width forms.
+  /// The characters that make a cell a formula if it begins with one of them, including full-width forms.
   private static let formulaSigns: Set<Unicode.Scalar> = [
     "=", "+", "-", "@", "\t", "\r", "\n", "\u{FF1D}", "\u{FF0B}", "\u{FF0D}", "\u{FF20}",
   ]
-  /// Characters after which a cell can begin.
+  /// The characters after which a cell can begin.
   private static let cellStarts: Set<Unicode.Scalar> = ["\"", ";", "\t", "\r", "\n"]
 
-  /// A text with an apostrophe before each possible formula.
+  /// Returns a text with an apostrophe before each possible formula.
   static func guarded(_ text: String) -> String { rewritten(text) { apostrophes in apostrophes + 1 } }
 
-  /// The original of a text returned by ``guarded(_:)``. A text that needed no apostrophes is returned unchanged.
+  /// Returns the original of a text that ``guarded(_:)`` returned. A text that needed no apostrophes is unchanged.
   static func unguarded(_ text: String) -> String {
     rewritten(text) { apostrophes in max(0, apostrophes - 1) }
   }

@@ -12,7 +12,7 @@ struct HabitBullReader {
     let name: String
     let description: String
     let category: String
-    /// A binary habit has only the values 0 and 1.
+    /// Whether the habit is numeric: a binary habit has only the values 0 and 1.
     var isNumeric = false
     var entries: [Entry] = []
   }
@@ -25,7 +25,7 @@ struct HabitBullReader {
   }
 
   private static let columns = ["HabitName", "CalendarDate", "Value"]
-  /// HabitBull writes values at or below the least 32-bit integer if nothing was entered.
+  /// The smallest 32-bit integer. HabitBull writes this value or a lower one if nothing was entered.
   private static let least = Double(Int32.min)
 
   mutating func read(_ bytes: [UInt8]) throws(ExchangeError) -> ImportPlan {
@@ -35,7 +35,7 @@ struct HabitBullReader {
     for name in Self.columns where !header.has(name) {
       throw reader.damaged(first.line, "it is not a HabitBull header: there is no column \"\(name)\"")
     }
-    if !reader.isEnded { builder.warn("the last line has no end: the file may be truncated") }
+    if !reader.isEnded { builder.warn("the last line has no line ending, so the file may be truncated") }
     let order = try DayOrder(reader, header)
     if order.isGuess { builder.warn("dates such as 4/11/2019 are read as month/day: 11 April") }
     try reader.forEach(columns: header.count) { (row) throws(ExchangeError) in
@@ -106,7 +106,7 @@ struct HabitBullReader {
       ])
   }
 
-  /// The key of a category, which is added with its first habit.
+  /// Returns the key of a category, which is added with its first habit; null if the name is empty.
   private mutating func category(_ name: String) throws(RowError) -> Value {
     guard !name.isEmpty else { return .null }
     let kind = Registry.category
@@ -133,7 +133,7 @@ struct HabitBullReader {
       if entry.hasComment {
         return builder.skip(Location("line \(entry.line)"), "a comment without an entry is not supported")
       }
-      return builder.count("habit \"\(habit.name)\": a day with 0 needs no entry")
+      return builder.count("habit \"\(habit.name)\": a day with the value 0 needs no entry")
     }
     let draft = dayLog("habitbull", id, entry.day, entry.value)
     do throws(RowError) {
@@ -150,10 +150,10 @@ struct HabitBullReader {
   }
 }
 
-/// The date format of a whole file: ISO, month first, or day first.
+/// The date format of a whole file: ISO, or numbers with either the month or the day first.
 struct DayOrder {
   private var isDayFirst = false
-  /// Whether nothing in the file tells which of two numbers is the month.
+  /// Whether nothing in the file tells which of the first two numbers of a date is the month.
   private(set) var isGuess = false
 
   /// Scans every row, because one day after the twelfth determines the order for all of them.
@@ -171,7 +171,7 @@ struct DayOrder {
     if let dayFirst, let monthFirst {
       throw .damaged(
         place: "line \(max(dayFirst, monthFirst))",
-        reason: "its day is written in a different order than that of line \(min(dayFirst, monthFirst))")
+        reason: "its day and month are in a different order from those in line \(min(dayFirst, monthFirst))")
     }
     isDayFirst = dayFirst != nil
     isGuess = hasSlashes && dayFirst == nil && monthFirst == nil
@@ -183,7 +183,7 @@ struct DayOrder {
       year: parts.2, month: isDayFirst ? parts.1 : parts.0, day: isDayFirst ? parts.0 : parts.1)
   }
 
-  /// The three numbers of a date such as `4/11/2019`.
+  /// Returns the three numbers of a date such as `4/11/2019`; nil for other text.
   private static func parts(_ text: String) -> (Int, Int, Int)? {
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
     guard parts.count == 3, parts.allSatisfy({ (1...4).contains($0.utf8.count) }),

@@ -2,7 +2,7 @@ import JSONDocument
 import Records
 import Wire
 
-/// A sample of a user's habits, as exported by Ritualist.
+/// Generates a sample of a user's habits, as Ritualist exports them.
 struct HabitSample {
   private var generator: SampleGenerator
   private let size: SampleData.Size

@@ -2,33 +2,33 @@ import JSONDocument
 package import Records
 import Wire
 
-/// The records that an import would write, read from a whole file before anything is written.
+/// The records that an import would write. The whole file is read before anything is written.
 package struct ImportPlan: Sendable {
   package let format: ExchangeFormat
-  /// Ascending by kind and id, each record once.
+  /// The records in ascending order of kind and id, each record once.
   package let drafts: [RecordDraft]
-  /// Rows that are skipped.
+  /// The rows that are skipped.
   package let skipped: [SkippedRow]
-  /// Warnings that need no action.
+  /// Warnings that require no action.
   package let warnings: [String]
 }
 
 /// A row of a file that is not imported.
 package struct SkippedRow: Hashable, Sendable {
-  /// The position of the row: `habitLogs[12]`, or `line 7`.
+  /// The position of the row, such as `habitLogs[12]` or `line 7`.
   package let place: String
   package let reason: String
 }
 
 /// Collects drafts, skipped rows and warnings while a file is read.
 struct PlanBuilder {
-  /// In the order of the file.
+  /// The drafts, in the order of the file.
   private var drafts: [RecordDraft] = []
-  /// The index in `drafts` of the record with an id.
+  /// The index in `drafts` of each record, by kind and id.
   private var positions: [Kind: [RecordID: Int32]] = [:]
   private(set) var skipped: [SkippedRow] = []
   private var warnings: [String] = []
-  /// How often each finding occurred that is reported once.
+  /// The number of occurrences of each finding that is reported only once.
   private var counts: [String: Int] = [:]
 
   /// Adds a record, unless its values are invalid or its id is already present.
@@ -43,7 +43,7 @@ struct PlanBuilder {
     append(draft)
   }
 
-  /// Rejects invalid values.
+  /// Throws if the draft has invalid values.
   static func check(_ draft: RecordDraft, isComplete: Bool) throws(RowError) {
     do throws(FieldError) {
       try draft.kind.validate(draft, isNew: isComplete)
@@ -52,17 +52,18 @@ struct PlanBuilder {
     }
   }
 
-  /// Adds validated records of a kind that has no others; none of them is looked up later.
+  /// Adds records that have been validated. The plan must have no other records of their kind, and `draft` does not
+  /// find them later.
   mutating func add(checked drafts: [RecordDraft]) { self.drafts += drafts }
 
-  /// The draft of a record added before.
+  /// Returns the draft of a record that was added before; nil if there is none.
   func draft(_ kind: Kind, _ id: RecordID) -> RecordDraft? {
     position(kind, id).map { drafts[$0] }
   }
 
   private func position(_ kind: Kind, _ id: RecordID) -> Int? { positions[kind]?[id].map { Int($0) } }
 
-  /// Adds or replaces records that do not come from a row: contents, the profile, None.
+  /// Adds or replaces records without validating them, such as Content records and the organization None.
   mutating func put(_ records: [RecordDraft]) {
     for record in records {
       if let position = position(record.kind, record.id) { drafts[position] = record } else { append(record) }
@@ -80,10 +81,10 @@ struct PlanBuilder {
 
   mutating func warn(_ warning: String) { warnings.append(warning) }
 
-  /// Counts a finding that is reported once, with its number of occurrences.
+  /// Counts a finding that is reported only once, with its number of occurrences.
   mutating func count(_ what: String) { counts[what, default: 0] += 1 }
 
-  /// Reports the keys of an object that the format does not have.
+  /// Reports an object's keys that the format does not have.
   mutating func noteUnknownKeys(_ row: JSON, known: Set<String>, in section: String) {
     for member in row.members ?? [] where !known.contains(member.key) { noteUnknown(member.key, in: section) }
   }
@@ -97,7 +98,7 @@ struct PlanBuilder {
     count("\(section): the key \"\(key)\" is unknown and is left out")
   }
 
-  /// The plan of everything collected. Empties the builder, so that nothing is kept twice.
+  /// Returns the plan of everything collected, and empties the builder so that no record is in memory twice.
   mutating func plan(_ format: ExchangeFormat) -> ImportPlan {
     let counted = counts.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }.map {
       $0.value == 1 ? $0.key : "\($0.key) (\($0.value) times)"
@@ -111,7 +112,7 @@ struct PlanBuilder {
   }
 }
 
-/// The position of a row in a file; formatted only if it is reported.
+/// The position of a row in a file, which becomes text only if the row is reported.
 struct Location: CustomStringConvertible {
   let section: String
   let index: Int?
@@ -124,7 +125,7 @@ struct Location: CustomStringConvertible {
   var description: String { index.map { "\(section)[\($0)]" } ?? section }
 }
 
-/// Why a row is skipped.
+/// The reason why a row is skipped.
 struct RowError: Error {
   let reason: String
 

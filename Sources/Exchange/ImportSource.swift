@@ -99,9 +99,9 @@ package enum Importer {
   }
 }
 
-/// The format of a file by its first bytes.
+/// Recognises the format of a file by its first bytes.
 enum FileSignature {
-  /// Nil for a file that may be JSON.
+  /// Returns the format of a file; nil if the file may be JSON.
   static func format(of bytes: [UInt8]) throws(ExchangeError) -> ExchangeFormat? {
     if bytes.starts(with: sqlite) { return .loopDB }
     if bytes.starts(with: zip) { throw .isArchive }

@@ -2,12 +2,12 @@ import Records
 import SQLite
 import Wire
 
-/// Reads a backup of Loop Habit Tracker, a SQLite database, from memory: it is neither written nor opened as a
-/// file.
+/// Reads a backup of Loop Habit Tracker, which is a SQLite database, from memory. The database is neither written nor
+/// opened as a file.
 struct LoopDatabaseReader {
   private var builder = PlanBuilder()
   private var names = HabitNames(format: "loop")
-  /// Habits by row id.
+  /// The habits by row id.
   private var habits: [Int64: (habit: LoopHabit, id: RecordID)] = [:]
   private var habitsLeftOut: Set<Int64> = []
 
@@ -20,7 +20,7 @@ struct LoopDatabaseReader {
       throw error
     } catch let error as SQLiteError where error.isInterrupted {
       let seconds = Limits.foreignDatabaseSecondsMax
-      throw .damaged(place: "the database", reason: "reading it takes more than \(seconds) seconds")
+      throw .damaged(place: "the database", reason: "reading it takes longer than \(seconds) seconds")
     } catch let error as SQLiteError {
       throw .damaged(place: "the database", reason: error.message)
     } catch {
@@ -63,7 +63,7 @@ struct LoopDatabaseReader {
     habit.reminder = (hour, minute)
     let everyDay: Int64 = 127
     if let days = row.integer("reminder_days"), days != 0, days & everyDay != everyDay {
-      builder.warn("habit \"\(habit.name)\": reminders for some days only are not supported")
+      builder.warn("habit \"\(habit.name)\": reminders on only some days are not supported")
     }
   }
 
@@ -74,10 +74,10 @@ struct LoopDatabaseReader {
       return builder.skip(place, isLeftOut ? "its habit is left out" : "its habit is not in the file")
     }
     guard let time = row.integer("timestamp"), calendarMilliseconds.contains(time) else {
-      return builder.skip(place, "its timestamp is not in the years 1 to 9999")
+      return builder.skip(place, "its timestamp is outside the years 1 to 9999")
     }
     let day = CalendarDay(daysSince1970: floorDivision(time, 86_400_000))
-    // Before the value column existed, a row meant done.
+    // In old databases without a value column, a row means done.
     let mark = row.has("value") ? row.integer("value").map(LoopHabit.Mark.init) : .value(2)
     guard let mark else { return builder.skip(place, "it has no value") }
     let entries = LoopEntries(name: known.habit.name, habit: known.id, isNumeric: known.habit.isNumeric)
@@ -85,7 +85,7 @@ struct LoopDatabaseReader {
   }
 }
 
-/// The tables of a backup, after checking that they are Loop's and intact.
+/// The tables of a backup, which are checked to be Loop's and intact before they are read.
 private struct LoopDatabase {
   private let connection: Connection
 
@@ -110,7 +110,7 @@ private struct LoopDatabase {
       guard try isTable(table) else {
         throw ExchangeError.unsuitable(reason: "it is not a Loop backup: there is no table \(table)")
       }
-      // Checked before anything in the table is read, because its own expressions could run forever.
+      // This is checked before anything in the table is read, because the table's own expressions could run forever.
       if let reason = try connection.unplainness(of: table) {
         throw ExchangeError.unsuitable(reason: "it is not a Loop backup: \(reason)")
       }
@@ -120,7 +120,7 @@ private struct LoopDatabase {
 
   private static let tables = ["Habits", "Repetitions"]
 
-  /// A damaged B-tree could contain a cycle.
+  /// Checks the integrity of a table, because a damaged B-tree could contain a cycle.
   private func checkWhole(_ table: String) throws {
     try connection.with("PRAGMA integrity_check(\(table))") { row in
       guard try row.step(), row.text(0) != "ok" else { return }
@@ -137,7 +137,7 @@ private struct LoopDatabase {
     try number("SELECT count(*) FROM sqlite_schema WHERE name = '\(name)' COLLATE NOCASE") > 0
   }
 
-  /// Reads the rows of a table; missing columns are absent in every row.
+  /// Passes each row of a table to `body`. Columns that the table lacks are absent from every row.
   func forEach(_ table: String, _ columns: [String], _ body: (LoopRow) throws -> Void) throws {
     var held: Set<String> = []
     try connection.with("PRAGMA table_info(\(table))") { row in
@@ -214,7 +214,8 @@ enum LoopPalette {
     "#AAAAAA",
   ]
 
-  /// The colour for an index in the palette; old databases have the colour itself, with its opacity first.
+  /// Returns the colour for an index in the palette. Old databases have the colour itself, with its opacity in the
+  /// highest byte.
   static func color(_ number: Int64) -> String {
     if let index = Int(exactly: number), colors.indices.contains(index) { return colors[index] }
     let digits = String(UInt64(bitPattern: number) & 0xff_ffff, radix: 16, uppercase: true)
@@ -223,7 +224,7 @@ enum LoopPalette {
 }
 
 extension RecordID {
-  /// Loop writes UUIDs without hyphens; nil for other texts.
+  /// Parses a UUID, which Loop writes without hyphens; nil for other text.
   fileprivate init?(loop text: String) {
     let digits = text.filter { $0 != "-" }
     guard digits.utf8.count == 32, let bytes = bytesFromHexadecimal(digits) else { return nil }

@@ -1,17 +1,17 @@
 import Records
 import Wire
 
-/// Reads the unpacked archive of comma-separated values of Loop Habit Tracker, in all three dialects: up to 1.8.9,
-/// 2.0.3 to 2.3.0, and 2.3.1.
+/// Reads the unpacked archive of Loop Habit Tracker's comma-separated values, in all three dialects: those of versions
+/// up to 1.8.9, 2.0.3 to 2.3.0, and 2.3.1.
 struct LoopFolderReader {
   private var builder = PlanBuilder()
   private var names = HabitNames(format: "loop")
-  /// Habits by position, which is the number of their folder.
+  /// The habits by position, which is the number of their folder. `saysType` tells whether the file states the type.
   private var habits: [Int: (habit: LoopHabit, id: RecordID, saysType: Bool)] = [:]
   private var positionsLeftOut: Set<Int> = []
 
-  /// The list of habits, and each habit's own values. The file with the values of all habits is ignored: it is
-  /// known to be wrong.
+  /// Whether a file is read: the list of habits and each habit's own values are. The file with the values of all habits
+  /// is ignored because it is known to be wrong.
   static func reads(_ path: String) -> Bool {
     let parts = path.split(separator: "/")
     return switch parts.count {
@@ -24,7 +24,7 @@ struct LoopFolderReader {
   static let habitsName = "Habits.csv"
   static let marksName = "Checkmarks.csv"
 
-  /// The number at the beginning of a folder's name; the rest of the name may be missing.
+  /// Returns the number at the beginning of a folder's name; the rest of the name may be missing.
   static func number(of folder: String) -> Int? {
     let digits = folder.utf8.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
     return digits.count <= 9 ? Int(String(decoding: Array(digits), as: UTF8.self)) : nil
@@ -79,10 +79,11 @@ struct LoopFolderReader {
     }
   }
 
-  /// Loop terminates every line. If a number were truncated, it would be read as another number.
+  /// Throws if the last line has no line ending. Loop terminates every line, and in a truncated file the last number
+  /// would be read as another number.
   private func checkEnd(_ reader: CSVReader) throws(ExchangeError) {
     guard reader.isEnded else {
-      throw .damaged(place: "\(reader.file), the last line", reason: "it has no end: the file is truncated")
+      throw .damaged(place: "\(reader.file), the last line", reason: "it is cut off: the file is truncated")
     }
   }
 
@@ -106,7 +107,8 @@ struct LoopFolderReader {
     habit.note(in: &builder)
   }
 
-  /// A user's text. Our own export adds an apostrophe before text that a spreadsheet would run.
+  /// Returns a cell with a user's text, without the apostrophe that our own export adds before text that a spreadsheet
+  /// would run.
   private func text(_ name: String, _ row: CSVRow, _ header: CSVHeader) -> String {
     CSVText.unguarded(header.cell(name, of: row))
   }
@@ -117,7 +119,7 @@ struct LoopFolderReader {
     switch header.cell("Type", of: row) {
     case "YES_NO", "": break
     case "NUMERICAL": habit.isNumeric = true
-    case let type: throw RowError("its type cannot be \"\(type.prefix(40))\": YES_NO or NUMERICAL")
+    case let type: throw RowError("its type cannot be \"\(type.prefix(40))\": expected YES_NO or NUMERICAL")
     }
     habit.unit = text("Unit", row, header)
     habit.isTargetMaximum = header.cell("Target Type", of: row) == "AT_MOST"
@@ -125,7 +127,7 @@ struct LoopFolderReader {
     let target = header.cell("Target Value", of: row)
     guard !target.isEmpty else { return }
     guard let value = Double(target), value.isFinite else {
-      throw RowError("its target cannot be \"\(target.prefix(40))\": a number")
+      throw RowError("its target cannot be \"\(target.prefix(40))\": expected a number")
     }
     habit.target = value
   }
@@ -137,7 +139,7 @@ struct LoopFolderReader {
     let text = header.cell(column, of: row)
     guard !text.isEmpty else { return nil }
     guard let number = Int64(text), number > 0 else {
-      throw RowError("\(column) cannot be \"\(text.prefix(40))\": a number above 0")
+      throw RowError("\(column) cannot be \"\(text.prefix(40))\": expected a positive number")
     }
     return number
   }
@@ -171,7 +173,7 @@ struct LoopFolderReader {
     for mark in marks { add(mark, isNumeric, known) }
   }
 
-  /// Nil for an invalid day or value, which is reported.
+  /// Returns the mark in a row; nil if the day or the value is invalid, which is reported.
   private mutating func mark(
     _ row: CSVRow
   ) throws(ExchangeError) -> (row: CSVRow, day: CalendarDay, mark: LoopHabit.Mark)? {
@@ -187,7 +189,8 @@ struct LoopFolderReader {
     return (row, day, mark)
   }
 
-  /// Dialects without a type column: values that only a numeric habit can have determine the type.
+  /// Makes a habit numeric because it has values that only a numeric habit can have. This is for dialects without a
+  /// type column.
   private mutating func makeNumeric(_ habit: LoopHabit, _ id: RecordID) {
     var habit = habit
     habit.isNumeric = true
@@ -214,7 +217,7 @@ extension LoopHabit.Mark {
   }
 }
 
-/// Converts the marks of a habit to entries, and reports the others.
+/// Converts the marks of a habit to entries, and reports the marks that are not entries.
 struct LoopEntries {
   let name: String
   let habit: RecordID
@@ -234,14 +237,14 @@ struct LoopEntries {
       }
       try builder.add(draft, isComplete: true)
       if !note.isEmpty {
-        builder.count("habit \"\(name)\": a note of an entry is not supported and is left out")
+        builder.count("habit \"\(name)\": a note on an entry is not supported and is left out")
       }
     } catch {
       builder.skip(Location(place()), error.reason)
     }
   }
 
-  /// The value of an entry; nil for a mark that is not an entry.
+  /// Returns the value of an entry; nil for a mark that is not an entry.
   private func value(
     _ mark: LoopHabit.Mark, _ note: String, _ place: () -> String, _ builder: inout PlanBuilder
   ) -> Double? {

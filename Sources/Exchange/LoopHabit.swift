@@ -1,42 +1,42 @@
 import Records
 import Wire
 
-/// A habit of Loop Habit Tracker, from any source.
+/// A habit as Loop Habit Tracker has it, in any of its file formats.
 struct LoopHabit {
   var name = ""
   var question = ""
   var description = ""
-  /// The frequency: a number of times in a number of days.
+  /// The frequency of the habit: `times` in `days` days.
   var times: Int64 = 1
   var days: Int64 = 1
-  /// `#RRGGBB`
+  /// The colour as `#RRGGBB`; nil if there is none.
   var color: String?
   var isNumeric = false
   var unit = ""
   var target: Double?
   var isTargetMaximum = false
   var isArchived = false
-  /// Counted from 0.
+  /// The position of the habit, counted from 0.
   var order: Int64 = 0
-  /// Hour and minute.
+  /// The hour and minute of the reminder; nil if there is none.
   var reminder: (Int64, Int64)?
 
   private static let kind = Registry.habit
 
-  /// Question, description, and properties without a field, combined in one text.
+  /// The question, the description, and the properties for which a record has no field, combined into one text.
   private var notes: String {
     [question, description, rest].filter { !$0.isEmpty }.joined(separator: "\n\n")
   }
 
   private var isDaily: Bool { times >= days }
 
-  /// Frequency and target type, such as `3 times in 7 days, at most`; empty if both are the default.
+  /// The frequency and target type, such as `3 times in 7 days, at most`; empty if both have their defaults.
   private var rest: String {
     let often = isDaily ? nil : "\(times) times in \(days) days"
     return [often, isTargetMaximum ? "at most" : nil].compactMap(\.self).joined(separator: ", ")
   }
 
-  /// Parses the last paragraph of a description if `rest` wrote it, and removes it.
+  /// Parses and removes the last paragraph of the description if it is one that `rest` returns.
   mutating func takeRest() {
     let parts = description.split(separator: "\n\n", omittingEmptySubsequences: false)
     guard let last = parts.last else { return }
@@ -63,7 +63,7 @@ struct LoopHabit {
     color.flatMap { isAllowed(.text($0), "colorHex") ? $0 : nil }
   }
 
-  /// Loop writes 0 for no target.
+  /// The target, if a record can hold it. Loop writes 0 for no target, which a record can't hold.
   private var heldTarget: Double? {
     target.flatMap { isAllowed(.float($0), "dailyTarget") ? $0 : nil }
   }
@@ -94,7 +94,7 @@ struct LoopHabit {
     if !isDaily {
       let target = isNumeric && target ?? 0 > 0 ? "; its target is for \(days) days" : ""
       builder.warn(
-        "habit \"\(name)\": \(times) times in \(days) days is not a supported schedule; its notes mention it\(target)"
+        "habit \"\(name)\": \(times) times in \(days) days is not a supported schedule; the notes state it\(target)"
       )
     }
     if let color, heldColor == nil {
@@ -110,17 +110,17 @@ struct LoopHabit {
 
   // MARK: Entries
 
-  /// The content of a day's cell.
+  /// The mark in the cell of a day.
   enum Mark: Hashable {
     case unknown
     case no
-    /// Computed from other days, not entered.
+    /// Loop computed the mark from other days; the user did not enter it.
     case automatic
     case skip
-    /// Thousandths for a numeric habit.
+    /// The value of an entry, in thousandths for a numeric habit.
     case value(Int64)
 
-    /// A number as in files and databases; 2 means done.
+    /// Converts a number as files and databases have it; 2 means done.
     init(_ number: Int64) {
       switch number {
       case ..<0: self = .unknown
@@ -145,15 +145,15 @@ struct LoopHabit {
     }
   }
 
-  /// The entry of a habit and a day. Loop's days have no zone and are stored as days in UTC.
+  /// Returns a habit's entry for a day. Loop's days have no zone and are stored as days in UTC.
   static func log(_ habit: RecordID, _ day: CalendarDay, _ value: Double) -> RecordDraft {
     dayLog("loop", habit, day, value)
   }
 }
 
-/// An entry whose id is derived from the habit and the day.
+/// Returns a habit's entry for a day, with an id that is derived from the habit and the day.
 ///
-/// - Parameter format: separates the entries of different applications.
+/// - Parameter format: a part of the id that keeps the entries of different applications apart.
 func dayLog(_ format: String, _ habit: RecordID, _ day: CalendarDay, _ value: Double) -> RecordDraft {
   let kind = Registry.habitEntry
   let time = day.daysSince1970 * 86_400_000
@@ -166,7 +166,7 @@ func dayLog(_ format: String, _ habit: RecordID, _ day: CalendarDay, _ value: Do
     ])
 }
 
-/// The ids of habits that are identified only by name; a second habit with the same name gets another id.
+/// Derives the ids of habits that are identified only by name. A second habit with the same name gets another id.
 struct HabitNames {
   private let format: String
   private var counts: [String: Int] = [:]

@@ -2,7 +2,7 @@ import JSONDocument
 import Records
 import Wire
 
-/// Writes habits like Loop Habit Tracker 2.3.1: `Habits.csv`, and a folder per habit with its values.
+/// Writes habits as Loop Habit Tracker 2.3.1 does: `Habits.csv`, and a folder per habit with its values.
 struct LoopWriter {
   private let source: ExportSource
   private var folder = ExportedFolder()
@@ -31,7 +31,7 @@ struct LoopWriter {
       let name = habit.text("name") ?? ""
       if !names.insert(name).inserted {
         folder.warnings.append(
-          "two habits are named \"\(name)\": Loop distinguishes them by position only")
+          "two habits are named \"\(name)\": Loop distinguishes them only by position")
       }
       list.add([.plain(number)] + row(habit))
       folder.files.append(("\(number) \(Self.folderName(name))/\(LoopFolderReader.marksName)", marks(habit)))
@@ -40,7 +40,7 @@ struct LoopWriter {
     return folder
   }
 
-  /// ASCII letters, digits and a few signs, as in Loop.
+  /// Returns the ASCII letters, digits and a few signs of a habit's name, which Loop also uses for the folder's name.
   private static func folderName(_ name: String) -> String {
     String(name.filter { $0.isASCII && ($0.isLetter || $0.isNumber || " ._-".contains($0)) }.prefix(50))
       .trimmed
@@ -102,7 +102,7 @@ struct LoopWriter {
     return table.bytes
   }
 
-  /// Thousandths; nil for a value that Loop can't represent.
+  /// Returns the value as Loop writes it, in thousandths; nil if Loop can't represent it.
   private mutating func number(_ value: Double, _ habit: RecordDraft, _ day: String) -> String? {
     let name = habit.text("name") ?? ""
     guard let thousandths = Int64(exactly: (value * 1_000).rounded()), thousandths >= 0, thousandths != 1,

@@ -8,10 +8,10 @@ package enum Placeholders {
   static let distantPast: Int64 = -62_135_596_800_000
   /// 4001-01-01T00:00:00Z
   static let distantFuture: Int64 = 64_092_211_200_000
-  /// The zone of an entry without one: its day is a UTC day.
+  /// The zone that is written for an entry without a zone, whose day is a UTC day.
   package static let logZone = "UTC"
 
-  /// The placeholder for a field of a record; nil if the formats can omit the value.
+  /// Returns the placeholder for a field of a record; nil if the formats can omit the value.
   package static func value(_ field: Field, of record: RecordDraft) -> Value? {
     if record.kind == Registry.category, field.name == "displayName" {
       return record[Registry.category.number("name")] ?? .text("")

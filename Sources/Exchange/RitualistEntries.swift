@@ -2,16 +2,16 @@ import JSONDocument
 import Records
 import Wire
 
-/// The logs of Ritualist's export, which are most of a large file.
+/// The logs in Ritualist's export, which make up most of a large file.
 ///
-/// They are read on all cores, without building a tree. Drafts are created in key order, so that later passes find
-/// them adjacent in memory.
+/// They are read on all cores, without building a tree. Drafts are created in the order of their keys, so that later
+/// passes find them adjacent in memory.
 struct RitualistEntries {
-  /// Ascending by id, each once.
+  /// The drafts in ascending order of id, each id once.
   private(set) var drafts: [RecordDraft] = []
-  /// The rows of the drafts.
+  /// The rows from which the drafts were created, in the same order.
   private(set) var rows: [LogRow] = []
-  /// Rows that are skipped, in the order of the file.
+  /// The rows that are skipped, in the order of the file.
   private(set) var refused: [(index: Int, error: RowError)] = []
 
   init(_ text: JSONText, _ zones: ZoneOffsets, without skippedHabits: Set<RecordID>) {
@@ -38,7 +38,7 @@ struct RitualistEntries {
     }
   }
 
-  /// Parts for one thread each; all rows with one id are in the same part.
+  /// Divides the rows into parts for one thread each; all rows with the same id are in the same part.
   private static func parts(_ ids: [RecordID]) -> [Range<Int>] {
     var parts: [Range<Int>] = []
     var first = 0
@@ -77,7 +77,7 @@ private struct LogDrafts: Sendable {
   }
 }
 
-/// A log as in the file: everything that can be read without other rows.
+/// A log as the file has it, with everything that can be read without other rows.
 struct LogRow: Sendable {
   /// The index among the logs of the file.
   let index: Int
@@ -109,7 +109,7 @@ struct LogRow: Sendable {
   }
 }
 
-/// Some rows of the list, read by one thread.
+/// A piece of the list of logs, which one thread reads.
 private struct LogPiece: Sendable {
   private(set) var rows: [LogRow] = []
   private(set) var refused: [(index: Int, error: RowError)] = []

@@ -6,7 +6,7 @@ import Wire
 struct RitualistReader {
   private let zones: ZoneOffsets
   private var builder = PlanBuilder()
-  /// Habits that are skipped, whose logs are skipped too.
+  /// The habits that are skipped, whose logs are skipped too.
   private var skippedHabits: Set<RecordID> = []
 
   init(zones: ZoneOffsets) { self.zones = zones }
@@ -108,7 +108,7 @@ struct RitualistReader {
   private mutating func readPlace(_ habit: Row, into draft: inout RecordDraft) throws(RowError) {
     let kind = Registry.habit
     guard let json = habit.present("locationConfiguration") else {
-      // The other properties of a place are meaningless then, and are left unchanged.
+      // Without a place, its other properties are meaningless, and are left unchanged.
       draft[kind.number("location")] = .null
       return
     }
@@ -136,10 +136,10 @@ struct RitualistReader {
     builder.add(checked: logs.drafts)
   }
 
-  /// Reports what is unusual about a log that is kept.
+  /// Reports anything unusual about a log that is kept.
   private mutating func note(_ row: LogRow) {
     if !row.isZoneKnown, let zone = row.zone {
-      builder.count("habitLogs: the time zone \(zone) is unknown, so the day is that of UTC")
+      builder.count("habitLogs: the time zone \(zone) is unknown, so the day is the UTC day")
     }
     guard let held = builder.draft(Registry.habit, row.habit) else {
       builder.count("habitLogs: a log belongs to a habit that is not in the file")
@@ -159,7 +159,8 @@ struct RitualistReader {
   ]
   private static let allProfileKeys = Set(profileKeys + ["appearance"])
 
-  /// The profile is one value, so skipping it skips avatar and metadata too.
+  /// Reads the profile with the avatar and metadata. All of them form one record, so if the profile is skipped, they
+  /// are skipped too.
   private mutating func readProfile(_ text: JSONText) {
     guard let profile = text["profile"], !profile.isNull else {
       builder.warn("the file has no profile")
@@ -178,7 +179,7 @@ struct RitualistReader {
     }
   }
 
-  /// A word in exports, a number in the application's own store.
+  /// Reads the appearance, which is a word in exports and a number in the application's own store.
   private func appearance(_ row: Row) throws(RowError) -> Value {
     guard let number = row.present("appearance")?.integer else {
       return try row.text("appearance").map(Value.text) ?? .null
@@ -187,7 +188,7 @@ struct RitualistReader {
     case 0: return .text("system")
     case 1: return .text("light")
     case 2: return .text("dark")
-    default: throw RowError("appearance cannot be \(number): one of system, light, dark")
+    default: throw RowError("appearance cannot be \(number): expected system, light or dark")
     }
   }
 

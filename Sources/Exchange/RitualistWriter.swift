@@ -2,7 +2,7 @@ import JSONDocument
 import Records
 import Wire
 
-/// Writes Ritualist's JSON export: sorted keys, without absent optionals.
+/// Writes Ritualist's JSON export, with sorted keys and without the keys of missing optional values.
 struct RitualistWriter {
   private let source: ExportSource
   private let now: Int64
@@ -32,7 +32,8 @@ struct RitualistWriter {
       bytes: file.bytes(.init(isPretty: true, sortsKeys: true)), warnings: warnings)
   }
 
-  /// Fields of one part by name, with placeholders for required values.
+  /// Returns an object with these fields of a record, which have one part each. Missing values that the format requires
+  /// get placeholders.
   private func object(_ record: RecordDraft, _ names: [String]) -> JSON {
     var object: JSON = [:]
     for name in names {

@@ -2,10 +2,10 @@ import JSONDocument
 import Records
 import Wire
 
-/// One object of a file, read field by field.
+/// One object in a file, which is read field by field.
 struct Row {
   let json: JSON
-  /// Whether empty text means no value.
+  /// Whether empty text means that there is no value.
   let emptyTextIsNull: Bool
 
   init(_ json: JSON, emptyTextIsNull: Bool = false) throws(RowError) {
@@ -14,7 +14,7 @@ struct Row {
     self.emptyTextIsNull = emptyTextIsNull
   }
 
-  /// The value of a key; nil if it is missing or null.
+  /// Returns the value of a key; nil if it is missing or null.
   func present(_ key: String) -> JSON? {
     guard let value = json[key], !value.isNull else { return nil }
     return value
@@ -23,7 +23,7 @@ struct Row {
   func refused(_ key: String, _ found: JSON, _ expected: String) -> RowError {
     let text = found.text()
     let shown = text.count > 60 ? String(text.prefix(57)) + "..." : text
-    return RowError("\(key) should be \(expected), it is \(shown)")
+    return RowError("\(key) should be \(expected), but is \(shown)")
   }
 
   // MARK: Values by key
@@ -54,7 +54,7 @@ struct Row {
     return time
   }
 
-  /// The id in a UUID text; nil if it is missing or empty.
+  /// Returns the id that a UUID text gives; nil if it is missing, or empty where `emptyTextIsNull`.
   func identifier(_ key: String) throws(RowError) -> RecordID? {
     guard let value = present(key), value.string != "" || !emptyTextIsNull else { return nil }
     guard let id = value.string.flatMap({ RecordID(uuid: $0) }) else {
@@ -71,7 +71,7 @@ struct Row {
 
   // MARK: Fields
 
-  /// The value of a field of one part, by the field's name or another key; null if it is missing.
+  /// Returns the value of a field of one part, from the field's name or another key; null if it is missing.
   func value(_ field: Field, key: String? = nil) throws(RowError) -> Value {
     let key = key ?? field.name
     switch field.type {
@@ -101,13 +101,13 @@ struct Row {
     }
   }
 
-  /// A time and its zone; null if the time is missing or a placeholder.
+  /// Returns a time and its zone; null if the time is missing or a placeholder.
   func instant(_ key: String, zone: String) throws(RowError) -> Value {
     guard let time = try time(key), time != Placeholders.distantPast else { return .null }
     return .array([.integer(time), try text(zone).map(Value.text) ?? .null])
   }
 
-  /// Coordinates; null if latitude or longitude is missing.
+  /// Returns the coordinates; null if the latitude or longitude is missing.
   func coordinate() throws(RowError) -> Value {
     guard let latitude = try float("latitude"), let longitude = try float("longitude") else {
       return .null
@@ -115,9 +115,9 @@ struct Row {
     return .array([.float(latitude), .float(longitude)])
   }
 
-  /// A price: exact digits, and a currency if the file has one.
+  /// Returns a price, with its exact digits and, if the file has one, its currency.
   ///
-  /// - Parameter exact: the key with the digits that a JSON number would lose, in our own exports.
+  /// - Parameter exact: the key under which our own exports write the digits that a JSON number would lose.
   func money(_ key: String, exact: String? = nil, currency: String) throws(RowError) -> Value {
     guard let value = present(key) else { return .null }
     let stated = exact.flatMap { self.exact($0, of: value) }
@@ -127,8 +127,8 @@ struct Row {
     return .array([.text(amount.description), try text(currency).map(Value.text) ?? .null])
   }
 
-  /// Valid only together with the number that it is the exact form of: another program may have changed the number
-  /// alone.
+  /// Returns the exact form of a number, from a key of its own; nil if it differs from the number, because another
+  /// program may have changed the number alone.
   private func exact(_ key: String, of number: JSON) -> ExactDecimal? {
     guard let amount = present(key)?.string.flatMap({ ExactDecimal($0) }), let stated = number.float,
       Double(amount.description) == stated
@@ -136,14 +136,14 @@ struct Row {
     return amount
   }
 
-  /// Bytes from base64; nil if missing.
+  /// Returns the bytes in a base64 text; nil if the text is missing.
   func bytes(_ key: String) throws(RowError) -> [UInt8]? {
     guard let value = present(key) else { return nil }
     guard let bytes = value.string.flatMap(Base64.decode) else {
       throw RowError("\(key) is not base64")
     }
     guard bytes.count <= Limits.attachmentBytesMax else {
-      throw RowError("\(key) has \(bytes.count) bytes, more than \(Limits.attachmentBytesMax)")
+      throw RowError("\(key) has \(bytes.count) bytes; the limit is \(Limits.attachmentBytesMax)")
     }
     return bytes
   }

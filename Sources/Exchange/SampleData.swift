@@ -16,20 +16,21 @@ package enum SampleData {
     package init() {}
   }
 
-  /// A file in Ritualist's format.
+  /// Returns a file in Ritualist's format.
   package static func ritualist(seed: UInt64, size: Size = Size()) -> [UInt8] {
     var sample = HabitSample(seed: seed, size: size)
     return sample.file().bytes(.init(isPretty: true, sortsKeys: true))
   }
 
-  /// A file in Traveling Snails' format.
+  /// Returns a file in Traveling Snails' format.
   package static func travelingSnails(seed: UInt64, size: Size = Size()) -> [UInt8] {
     var sample = TripSample(seed: seed, size: size)
     return sample.file().bytes(.pretty)
   }
 }
 
-/// Random values for samples. The mapping to numbers is our own, because the library's may change.
+/// Generates random values for samples. The mapping to numbers is our own, because that of the standard library may
+/// change.
 struct SampleGenerator {
   private var random: SplitMix
 
@@ -37,7 +38,7 @@ struct SampleGenerator {
 
   mutating func next() -> UInt64 { random.next() }
 
-  /// A number from 0 to one below `count`.
+  /// Returns a number from 0 to `count` − 1.
   mutating func below(_ count: Int) -> Int { Int(next() % UInt64(count)) }
 
   mutating func chance(_ percent: Int) -> Bool { below(100) < percent }

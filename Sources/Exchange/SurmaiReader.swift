@@ -2,7 +2,7 @@ import JSONDocument
 import Records
 import Wire
 
-/// Reads Surmai's trip.json, which has one trip. Profiles of travellers are never read.
+/// Reads Surmai's trip.json, which has one trip. The travellers' profiles are never read.
 struct SurmaiReader {
   private let zones: ZoneOffsets
   private var builder = PlanBuilder()
@@ -48,7 +48,7 @@ struct SurmaiReader {
     }
     let travellers = text.list("travellerProfiles").map { Array($0).count } ?? 0
     if travellers > 0 {
-      builder.warn("travellerProfiles: \(travellers) are left out: they may contain passport numbers")
+      builder.warn("travellerProfiles: \(travellers) are left out because they may contain passport numbers")
     }
   }
 
@@ -84,7 +84,7 @@ struct SurmaiReader {
     var draft = RecordDraft(kind, try id(row, kind))
     draft[kind.number("name")] = .text(try row.text("name") ?? "")
     draft[kind.number("notes")] = notes(try row.text("description"), try row.text("notes"))
-    // These two are real UTC times, unlike all others.
+    // These two are real UTC times, unlike all other times in the file.
     draft[kind.number("startDate")] = try row.time("startDate").map { .integer(wholeSecond($0)) } ?? .null
     draft[kind.number("endDate")] = try row.time("endDate").map { .integer(wholeSecond($0)) } ?? .null
     try builder.add(draft, isComplete: true)
@@ -129,7 +129,7 @@ struct SurmaiReader {
     return value
   }
 
-  /// A time that claims to be UTC but is a local time.
+  /// Reads a time that the file marks as UTC, although it is a local time.
   private mutating func time(_ row: Row, _ key: String, _ zone: String?, _ place: Location) throws(RowError)
     -> Value
   {
@@ -151,7 +151,7 @@ struct SurmaiReader {
     return zone
   }
 
-  /// The zone of a place, given as an object or as the name of one of the trip's destinations.
+  /// Returns the zone of a place, which is given as an object or as the name of one of the trip's destinations.
   private func zone(_ place: JSON?, named name: String?) -> String? {
     zone(place) ?? (place?.string ?? name).flatMap { destinations[$0] }
   }
@@ -197,7 +197,7 @@ struct SurmaiReader {
     return .null
   }
 
-  /// A provider, given as an object with a name or as the name.
+  /// Returns the name of a provider, which is given as an object with a name or as the name itself.
   private func provider(_ about: JSON?) -> String? {
     about?["provider"]?["name"]?.string ?? about?["provider"]?.string
   }
@@ -230,7 +230,7 @@ struct SurmaiReader {
 
   // MARK: Expenses
 
-  /// Expenses of items are their prices; other expenses are not supported.
+  /// Throws unless the expense belongs to an item, whose price it is; other expenses are not supported.
   private func readExpense(_ row: Row) throws(RowError) {
     guard let id = try row.text("id"), itemExpenses.contains(id) else {
       throw RowError(

@@ -9,7 +9,7 @@ extension ZoneOffsets {
     return ZoneOffsets { milliseconds, name in zones.seconds(milliseconds, name) }
   }()
 
-  /// The zone that this machine is set to; UTC if it has no name.
+  /// The zone that this machine is set to; UTC if that zone has no name.
   package static var local: String {
     let name = TimeZone.current.identifier
     return system.seconds(0, name) == nil ? "UTC" : name

@@ -5,7 +5,7 @@ import Wire
 /// Reads Traveling Snails' JSON export.
 struct TravelingSnailsReader {
   private var builder = PlanBuilder()
-  /// Organizations named "None", which all mean the one None.
+  /// The ids of the organizations named "None", all of which mean Waymark's single organization None.
   private var noneIDs: Set<RecordID> = []
 
   mutating func read(_ text: JSONText) throws(ExchangeError) -> ImportPlan {
@@ -60,7 +60,7 @@ struct TravelingSnailsReader {
     var draft = RecordDraft(Registry.address, id)
     try row.read(Self.addressKeys, of: Registry.address, into: &draft)
     let place = try row.coordinate()
-    // In this format 0, 0 means unknown.
+    // In this format, the coordinates 0, 0 mean that the place is unknown.
     let isUnknown = place == .array([.float(0), .float(0)])
     draft[Registry.address.number("location")] = isUnknown ? .null : place
     builder.noteUnknownKeys(row.json, known: Self.allAddressKeys, in: "addresses")
@@ -85,7 +85,8 @@ struct TravelingSnailsReader {
     try addNone(draft)
   }
 
-  /// None exists once: if a file has several, each adds the values that earlier ones lack.
+  /// Adds the organization None, which exists only once: if a file has several, each adds the values that the earlier
+  /// ones lack.
   private mutating func addNone(_ row: RecordDraft) throws(RowError) {
     let kind = Registry.organization
     var merged = builder.draft(kind, Registry.noneID) ?? RecordDraft(kind, Registry.noneID)
@@ -100,7 +101,7 @@ struct TravelingSnailsReader {
     if !merged.fields.isEmpty { builder.put([merged]) }
   }
 
-  /// The address inside an organization is usually in the list of addresses too.
+  /// Returns a reference to the address inside an organization, which is usually in the list of addresses too.
   private mutating func addressReference(_ row: Row, organization: RecordID) throws(RowError) -> Value {
     guard let json = row.present("address") else { return .null }
     let inner: Row
@@ -155,7 +156,7 @@ struct TravelingSnailsReader {
     checkTotal(row, total, at: place)
   }
 
-  /// If the flag is false, the date is a placeholder.
+  /// Returns a date; null if its flag is false, because the date is a placeholder then.
   private func date(_ row: Row, _ key: String, has flag: String) throws(RowError) -> Value {
     guard try row.bool(flag) ?? true else { return .null }
     return try row.time(key).map(Value.integer) ?? .null
@@ -214,13 +215,14 @@ struct TravelingSnailsReader {
     return .bytes(id.bytes)
   }
 
-  /// The total is derived and went through a binary float, so only a significant difference is reported.
+  /// Compares a trip's total with the sum of its costs. The total went through a binary float, so only a significant
+  /// difference is reported.
   private mutating func checkTotal(_ row: Row, _ total: ExactDecimal?, at place: Location) {
     guard let total, let stated = row.present("totalCost")?.float,
       let computed = Double(total.description)
     else { return }
     guard abs(stated - computed) > 1e-9 * max(1, abs(stated), abs(computed)) else { return }
-    builder.warn("\(place): totalCost is \(JSON.float(stated).text()), its items cost \(total)")
+    builder.warn("\(place): totalCost is \(JSON.float(stated).text()), but its items cost \(total)")
   }
 
   // MARK: Attachments
@@ -238,11 +240,11 @@ struct TravelingSnailsReader {
     draft[kind.number("parent")] = try owner(row)
     builder.noteUnknownKeys(row.json, known: Self.allAttachmentKeys, in: "attachments")
     guard let bytes = try row.bytes("fileData") else {
-      // A file without data leaves the held data unchanged.
+      // An attachment without data in the file leaves the data that Waymark already has unchanged.
       return try builder.add(draft, isComplete: false)
     }
     if case .integer(let size) = draft[kind.number("fileSize")], size != bytes.count {
-      builder.warn("\(place): fileSize is \(size), its data has \(bytes.count) bytes")
+      builder.warn("\(place): fileSize is \(size), but its data has \(bytes.count) bytes")
     }
     let cut = Contents.cut(bytes)
     draft[kind.number("fileData")] = cut.value
@@ -257,7 +259,7 @@ struct TravelingSnailsReader {
     }
     guard let kind = Registry.owners.first(where: { $0.name == word }) else {
       let words = Registry.owners.map(\.name).joined(separator: ", ")
-      throw RowError("parentType cannot be \"\(word)\": one of \(words)")
+      throw RowError("parentType cannot be \"\(word)\": expected one of \(words)")
     }
     if builder.draft(kind, id) == nil {
       builder.count("attachments: an attachment belongs to a row that is not in the file")

@@ -2,14 +2,15 @@ import JSONDocument
 import Records
 import Wire
 
-/// Writes Traveling Snails' JSON export, which has empty text for missing links and texts.
+/// Writes Traveling Snails' JSON export, which has empty strings for missing references and texts.
 struct TravelingSnailsWriter {
   private let source: ExportSource
   private let now: Int64
   private let onlyTrip: RecordID?
   private var warnings: [String] = []
-  /// Records that the exported rows refer to.
+  /// The items that are exported.
   private var usedItems: Set<RecordID> = []
+  /// The organizations to which the exported items refer.
   private var usedOrganizations: Set<RecordID> = []
 
   init(source: ExportSource, now: Int64, trip: RecordID?) {
@@ -84,7 +85,7 @@ struct TravelingSnailsWriter {
     return .object(members)
   }
 
-  /// The sum over all items as Traveling Snails computes it, without regard to currencies.
+  /// Returns the sum over all items as Traveling Snails computes it, without regard to currencies.
   private func total(_ items: [RecordDraft]) -> JSON {
     var sum = ExactDecimal.zero
     for item in items {
@@ -124,13 +125,13 @@ struct TravelingSnailsWriter {
     ]
   }
 
-  /// The exact digits and the currency. Traveling Snails has no currencies and ignores the key; a Waymark import
-  /// uses it.
+  /// Returns a price with its exact digits and its currency. Traveling Snails has no currencies and ignores the key for
+  /// them, but a Waymark import uses it.
   private func price(_ item: RecordDraft) -> [JSON.Member] {
     let cost = item.held("cost")
     guard case .text(let amount) = cost.part(0) else { return [.init("cost", 0)] }
     var price = [JSON.Member("cost", .number(amount))]
-    // An importer assumes that a longer number went through a binary float.
+    // An importer assumes that a number with more than 15 digits went through a binary float.
     if ExactDecimal(jsonNumber: amount)?.description != amount {
       price.append(.init("exactCost", .string(amount)))
     }

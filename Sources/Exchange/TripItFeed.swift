@@ -1,14 +1,14 @@
 import Records
 import Wire
 
-/// Reads the events of a TripIt feed. Trips are all-day events, their items have UIDs that begin with `item-`, and
-/// a stay or a rental car is two events, one at its start and one at its end.
+/// Reads the events in a TripIt feed. Trips are all-day events, and their items have UIDs that begin with `item-`. A
+/// stay or a rental car appears as two events, one at its start and one at its end.
 struct TripItFeed {
   private var trips: [Trip] = []
 
   private struct Trip {
     let id: RecordID
-    /// The number of the trip in its URL.
+    /// The trip's number, from the URL in its notes; nil if there is none.
     let number: String?
     let first: CalendarDay
     let last: CalendarDay
@@ -18,20 +18,20 @@ struct TripItFeed {
     let event: CalendarEvent
     let marker: String
     let trip: RecordID
-    /// The half of a stay or rental that the event is; nil for a whole event.
+    /// The start or end of a stay or rental, if the event is only that half; nil for a whole event.
     let half: Half?
   }
 
   private struct Half {
     let isStart: Bool
-    /// `Hotel Rosa`
+    /// The name that both halves have, such as `Hotel Rosa`.
     let name: String
     let kind: Kind
   }
 
   static func isOf(_ uid: String) -> Bool { uid.hasSuffix("@tripit.com") }
 
-  /// Returns the events that belong to no trip of the feed.
+  /// Reads the events, and returns those that belong to no trip in the feed.
   mutating func read(
     _ events: [CalendarEvent], into builder: inout PlanBuilder, _ organizations: inout OrganizationNames
   ) -> [CalendarEvent] {
@@ -69,13 +69,13 @@ struct TripItFeed {
     }
   }
 
-  /// The trip in an item's URL, or else the first one whose days include the item's start.
+  /// Returns the trip in an item's URL, or else the first trip whose days include the item's start.
   private func trip(of event: CalendarEvent) -> RecordID? {
     if let number = Self.number(event.notes), let trip = trips.first(where: { $0.number == number }) {
       return trip.id
     }
     let day = floorDivision(event.start.milliseconds, 86_400_000)
-    // An evening west of Greenwich is on the next day in UTC.
+    // An evening west of Greenwich is already on the next day in UTC.
     return self.trip(on: day, slack: 0) ?? self.trip(on: day, slack: 1)
   }
 
@@ -83,7 +83,7 @@ struct TripItFeed {
     trips.first { $0.first.daysSince1970 <= day + slack && day - slack <= $0.last.daysSince1970 }?.id
   }
 
-  /// The number after `/show/id/` or `?id=` in a text.
+  /// Returns the number after `/show/id/` or `?id=` in a text; nil if there is none.
   private static func number(_ text: String?) -> String? {
     guard let text else { return nil }
     for mark in ["/show/id/", "?id="] {
@@ -96,7 +96,7 @@ struct TripItFeed {
 
   // MARK: Items
 
-  /// The word in a marker such as `[Flight]`; empty if there is none.
+  /// Returns the word in a marker such as `[Flight]`; empty if there is no marker.
   private static func marker(_ event: CalendarEvent) -> String {
     let lines = (event.notes ?? "").split(separator: "\n").map(\.trimmed)
     guard let line = lines.first(where: { $0.hasPrefix("[") }), let end = line.firstIndex(of: "]") else {
@@ -105,7 +105,7 @@ struct TripItFeed {
     return String(line[line.index(after: line.startIndex)..<end])
   }
 
-  /// The rest of the marker's line: `Hotel Rosa; primary guest …`.
+  /// Returns the rest of the marker's line, such as `Hotel Rosa; primary guest …`.
   private static func detail(_ event: CalendarEvent) -> String {
     let lines = (event.notes ?? "").split(separator: "\n").map(\.trimmed)
     guard let line = lines.first(where: { $0.hasPrefix("[") }), let end = line.firstIndex(of: "]") else {
@@ -126,7 +126,8 @@ struct TripItFeed {
     }
   }
 
-  /// Pairs each start with the next end of the same thing in the same trip; includes items that are not halves.
+  /// Pairs each start with the next end of the same stay or rental in the same trip. The result includes items that are
+  /// not halves.
   private func pairs(_ items: [Item], _ builder: inout PlanBuilder) -> [(start: Item, end: Item?)] {
     let sorted = items.enumerated().sorted {
       ($0.element.event.start.milliseconds, $0.offset) < ($1.element.event.start.milliseconds, $1.offset)
@@ -164,7 +165,7 @@ struct TripItFeed {
     var draft = CalendarItem.draft(item.event, item.trip, kind)
     if let half = item.half {
       draft[kind.number("name")] = .text(half.name.nonEmpty ?? item.event.name)
-      // The end of an arrival or departure event is not that of the stay, which the start of the other half gives.
+      // The end of the first event is not the end of the stay or rental, which is the start of the other half.
       draft[kind.number("end")] = other?.event.start.value ?? (half.isStart ? .null : item.event.start.value)
       if !half.isStart { draft[kind.number("start")] = .null }
     }
@@ -187,14 +188,14 @@ struct TripItFeed {
     case "rail", "train": (Registry.transportation, "train")
     case "car rental", "ground transportation", "car": (Registry.transportation, "car")
     case "cruise", "ferry": (Registry.transportation, "boat")
-    // A journey without a means of transport.
+    // Directions are a journey without a means of transport.
     case "directions": (Registry.transportation, nil)
     case "lodging": (Registry.lodging, nil)
     default: item.half?.kind == Registry.lodging ? (Registry.lodging, nil) : (Registry.activity, nil)
     }
   }
 
-  /// The text after `conf #`.
+  /// Returns the confirmation number, which is the text after `conf #`; nil if there is none.
   private static func confirmation(_ notes: String?) -> String? {
     guard let notes, let range = notes.firstRange(of: "conf #") else { return nil }
     return notes[range.upperBound...].prefix { $0 != "\n" && $0 != "(" && $0 != ";" }.trimmed.nonEmpty

@@ -2,7 +2,7 @@ import JSONDocument
 import Records
 import Wire
 
-/// A sample of a user's trips, as exported by Traveling Snails.
+/// Generates a sample of a user's trips, as Traveling Snails exports them.
 struct TripSample {
   private var generator: SampleGenerator
   private let size: SampleData.Size
@@ -127,7 +127,7 @@ struct TripSample {
     return Item(kind: kind, id: id, cost: cost, json: item)
   }
 
-  /// Prices with few and with many digits, including some that a double would lose.
+  /// Returns a price with few or many digits, some of which a double would lose.
   private mutating func price() -> ExactDecimal {
     let texts = [
       "0", "\(generator.below(900)).\(10 + generator.below(90))", "\(generator.below(5_000))",

@@ -6,26 +6,26 @@ package import Replication
 package import Storage
 package import Wire
 
-/// Export formats.
+/// The formats that data can be exported to.
 public enum ExportFormat: String, Hashable, Sendable, CaseIterable, Codable {
-  /// Habits, their categories and entries, and the profile, as Ritualist writes them.
+  /// Habits with their categories and entries, and the profile, in the format of Ritualist.
   case ritualist
-  /// Trips with their items, as Traveling Snails writes them.
+  /// Trips with their items, in the format of Traveling Snails.
   case travelingSnails = "traveling-snails"
-  /// Everything in one document, for other programs. It can't be imported: for that use ``ritualist`` and
-  /// ``travelingSnails``, or a backup.
+  /// Everything in one document, for other programs. This format can't be imported. To get data back, use
+  /// ``ritualist`` and ``travelingSnails``, or a backup.
   case json
-  /// Everything, one table per kind; a folder.
+  /// Everything, as a folder with one table per kind.
   case csv
   /// Trips, as a calendar.
   case iCalendar = "ics"
-  /// Habits, as Loop Habit Tracker writes them; a folder.
+  /// Habits in the format of Loop Habit Tracker, as a folder.
   case loopCSV = "loop-csv"
 
-  /// Whether it is a folder with several files.
+  /// Whether an export in this format is a folder with several files.
   public var isFolder: Bool { format.isFolder }
 
-  /// Whether a single trip can be exported.
+  /// Whether the format can contain trips, so that a single trip can be exported.
   public var holdsTrips: Bool { self != .ritualist && self != .loopCSV }
 
   package var format: ExchangeFormat {
@@ -40,11 +40,11 @@ public enum ExportFormat: String, Hashable, Sendable, CaseIterable, Codable {
   }
 }
 
-/// The visible records as a file in memory.
+/// The visible records, exported to a file in memory.
 public struct ExportedFile: Hashable, Sendable {
   /// The bytes of the file.
   public let content: Data
-  /// What the format can't represent, as sentences.
+  /// Sentences that say which data the format can't represent.
   public let warnings: [String]
 }
 
@@ -52,33 +52,33 @@ public struct ExportedFile: Hashable, Sendable {
 public struct ExportSummary: Hashable, Sendable {
   /// The format that was written.
   public let format: ExportFormat
-  /// The size of all files.
+  /// The total size of all files in bytes.
   public let bytes: Int
-  /// The files of a folder; empty for a single file.
+  /// The paths of the files in the exported folder, relative to it; empty if the export is a single file.
   public let files: [String]
-  /// What the format can't represent, as sentences.
+  /// Sentences that say which data the format can't represent.
   public let warnings: [String]
 }
 
-/// Exports the visible records of a store to files of a format.
+/// Exports the visible records of a store in a given format.
 package struct StoreExport: Sendable {
   private let format: ExportFormat
-  /// The trip to export; nil for everything.
+  /// The trip to export; nil to export everything.
   private let trip: RecordID?
   private var source = ExportSource()
 
-  /// - Throws: `WaymarkError` with the code `usage` for a trip in a format that has no trips.
+  /// - Throws: `WaymarkError` with the code `usage` if a trip is given but the format has no trips.
   package init(_ format: ExportFormat, trip: RecordID?) throws {
     guard trip == nil || format.holdsTrips else {
-      throw WaymarkError.usage("The format \(format.rawValue) has no trips, so it can't export one.")
+      throw WaymarkError.usage("The format \(format.rawValue) can't contain trips; choose another format.")
     }
     self.format = format
     self.trip = trip
   }
 
-  /// Reads all visible records of the kinds that the format has.
+  /// Reads all visible records of the kinds that the format can contain.
   ///
-  /// - Parameter step: called after each record; the store may change meanwhile.
+  /// - Parameter step: called after each record; the store may change while it runs.
   package mutating func read(_ store: Store, step: () async throws -> Void) async throws {
     source = ExportSource()
     for kind in format.format.kinds {
@@ -96,7 +96,7 @@ package struct StoreExport: Sendable {
     }
   }
 
-  /// The content of the file, for a format that is a single file.
+  /// Returns the exported file. To be called only for a format whose exports are a single file.
   package func file(now: Moment) -> ExportedFile {
     let file = Exporter.file(format.format, from: source, now: now, trip: trip)
     return ExportedFile(content: Data(file.bytes), warnings: file.warnings)
@@ -123,7 +123,7 @@ package enum ExportTarget: Sendable {
   case file(OutputFile)
   case folder(String)
 
-  /// - Throws: `WaymarkError` with the code `needs_yes` for a file that exists, unless it is to be overwritten.
+  /// - Throws: `WaymarkError` with the code `needs_yes` if the file exists and `overwrites` is false.
   package init(_ path: String, _ format: ExportFormat, in home: Home, overwrites: Bool) throws {
     if format.isFolder {
       try OutputFile.checkFolder(path, in: home)

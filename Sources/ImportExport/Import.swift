@@ -4,21 +4,21 @@ import Home
 package import Records
 import Wire
 
-/// Import formats.
+/// The formats that data can be imported from.
 public enum ImportFormat: String, Hashable, Sendable, CaseIterable {
-  /// Habits, their categories and entries, and the profile, as Ritualist writes them.
+  /// Habits with their categories and entries, and the profile, in the format of Ritualist.
   case ritualist
-  /// Trips with their items, as Traveling Snails writes them.
+  /// Trips with their items, in the format of Traveling Snails.
   case travelingSnails = "traveling-snails"
-  /// The unpacked archive of Loop Habit Tracker; a folder.
+  /// An unpacked archive from Loop Habit Tracker, which is a folder.
   case loopCSV = "loop-csv"
-  /// A backup of Loop Habit Tracker; a database.
+  /// A backup from Loop Habit Tracker, which is a database.
   case loopDB = "loop-db"
-  /// Habits, as HabitBull writes them.
+  /// Habits, in the format of HabitBull.
   case habitBull = "habitbull"
   /// A calendar.
   case iCalendar = "ics"
-  /// A trip, as Surmai writes it.
+  /// A trip, in the format of Surmai.
   case surmai
 
   package var format: ExchangeFormat {
@@ -34,21 +34,21 @@ public enum ImportFormat: String, Hashable, Sendable, CaseIterable {
   }
 }
 
-/// Progress and findings of an import.
+/// The progress and the findings of an import.
 public enum ImportEvent: Hashable, Sendable {
   /// A file is being read.
   case reading(URL, done: Int, total: Int)
-  /// Something in the file was not imported: where, and why.
+  /// A part of the file was not imported. The event says which part, and why.
   case skipped(URL, place: String, reason: String)
-  /// Something was imported differently than the file has it.
+  /// A part of the file was imported in a form different from that in the file.
   case warning(URL, String)
-  /// Everything has been read and is being written.
+  /// All files have been read, and their entries are being written to the store.
   case writing(entries: Int)
 }
 
-/// The result of an import, or its preview.
+/// The result or the preview of an import.
 public struct ImportSummary: Hashable, Sendable, Codable {
-  /// Whether this is a preview, so that nothing was written.
+  /// Whether this is only a preview, so that nothing was written.
   public let isPreview: Bool
   /// The number of new records.
   public let added: Int
@@ -58,7 +58,7 @@ public struct ImportSummary: Hashable, Sendable, Codable {
   public let unchanged: Int
   /// The number of places in the files that were not imported.
   public let skipped: Int
-  /// Warnings, as sentences.
+  /// The warnings, each of which is a sentence.
   public let warnings: [String]
 
   private enum CodingKeys: String, CodingKey {
@@ -71,18 +71,18 @@ public struct ImportSummary: Hashable, Sendable, Codable {
   }
 }
 
-/// The records of all files of one import, added file by file.
+/// The records from all files of one import, which are added file by file.
 package struct ImportedRecords: Sendable {
-  /// Ascending by key, each record once.
+  /// The records in ascending order of their keys, each of them once.
   private var drafts: [RecordDraft] = []
   private var skipped = 0
   private var warnings: [String] = []
 
   package init() {}
 
-  /// Reads a file or a folder into memory; a large one takes a while.
+  /// Reads a file or a folder into memory and plans its import. Large ones take a while.
   ///
-  /// - Parameter format: nil to recognise it by the content.
+  /// - Parameter format: the format of the file; nil to recognise the format by the content.
   /// - Throws: `WaymarkError`, or `CancellationError`.
   package static func plan(_ file: URL, _ format: ImportFormat?) throws -> ImportPlan {
     let path = file.path(percentEncoded: false)
@@ -90,7 +90,7 @@ package struct ImportedRecords: Sendable {
     do throws(ExchangeError) {
       return try Importer.plan(source, format: format?.format)
     } catch {
-      // A reader that was cancelled reports a damaged file.
+      // A reader that is cancelled reports that the file is damaged, so rule out a cancellation first.
       try Task.checkCancellation()
       throw WaymarkError.failed(
         .import, "Nothing was imported from \(path): \(error).",
@@ -99,7 +99,7 @@ package struct ImportedRecords: Sendable {
     }
   }
 
-  /// Adds the records of one more file, and reports what was skipped.
+  /// Adds the records of one more file, and reports what was skipped and the warnings.
   package mutating func add(_ plan: ImportPlan, of file: URL, _ report: (ImportEvent) -> Void) {
     for row in plan.skipped { report(.skipped(file, place: row.place, reason: row.reason)) }
     for warning in plan.warnings { report(.warning(file, warning)) }
@@ -108,7 +108,7 @@ package struct ImportedRecords: Sendable {
     drafts = Self.joined(drafts, plan.drafts)
   }
 
-  /// Returns the records and removes them here, so that they are not kept twice.
+  /// Returns the records and removes them from this value, so that they are not in memory twice.
   package mutating func takeDrafts() -> [RecordDraft] {
     defer { drafts = [] }
     return drafts
@@ -120,7 +120,8 @@ package struct ImportedRecords: Sendable {
       unchanged: difference.unchanged, skipped: skipped, warnings: warnings)
   }
 
-  /// The drafts of both, by key; if both have a record, the fields of the later file win.
+  /// Returns the drafts of both files in the order of their keys. If both files contain a record, their fields are
+  /// combined, and the fields of the later file win.
   private static func joined(_ earlier: [RecordDraft], _ later: [RecordDraft]) -> [RecordDraft] {
     if earlier.isEmpty { return later }
     var joined: [RecordDraft] = []

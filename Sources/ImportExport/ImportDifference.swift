@@ -4,20 +4,21 @@ package import Replication
 package import Storage
 import Wire
 
-/// The entries of an import. Only fields that differ are written, so importing a file twice changes nothing the
-/// second time.
+/// The entries that an import writes. Only fields that differ from the store are written, so importing the same file a
+/// second time changes nothing.
 package struct ImportDifference {
   private(set) var entries: [EntryDraft] = []
   package private(set) var added = 0
   package private(set) var updated = 0
   package private(set) var unchanged = 0
 
-  /// The held profile's time of change, as used for merging.
+  /// The stored profile's time of change, as used for merging.
   private var profileHeldAt: Moment = 0
-  /// Drafts that have been compared are emptied, so that no record takes memory both as a draft and as an entry.
+  /// The imported records. Each draft is emptied once it has been compared, so that no record is in memory both as a
+  /// draft and as an entry.
   private var drafts: [RecordDraft]
 
-  /// - Parameter drafts: ascending by key.
+  /// - Parameter drafts: the imported records, in ascending order of their keys.
   package init(_ drafts: consuming [RecordDraft], store: Store, now: Moment) throws {
     self.drafts = drafts
     entries.reserveCapacity(self.drafts.count)
@@ -32,14 +33,14 @@ package struct ImportDifference {
     self.drafts = []
   }
 
-  /// Returns the entries and removes them here, so that they are not kept twice.
+  /// Returns the entries and removes them from this value, so that they are not in memory twice.
   package mutating func takeEntries() -> [EntryDraft] {
     defer { entries = [] }
     return entries
   }
 
-  /// A few records are looked up one by one; many are compared in one pass over the store, both in the order of
-  /// ids.
+  /// Compares the drafts of one kind with the store. A few drafts are looked up one by one. Many are compared in one
+  /// pass over the store, because the drafts and the stored records are both in the order of their ids.
   private mutating func compare(
     _ range: Range<Int>, _ kind: KindNumber, _ store: Store, _ now: Moment
   ) throws {
@@ -82,7 +83,8 @@ package struct ImportDifference {
     note(draft, EntryDraft.putting(draft.key, changed(draft, held), on: held), isNew: !held.isAlive)
   }
 
-  /// The entry of a record that is not held, as nearly all are in the first import of a large file.
+  /// Returns the entry of a record that the store does not have yet, as is the case for nearly all records in the
+  /// first import of a large file.
   private static func new(_ draft: RecordDraft) -> EntryDraft {
     var fields: [(field: FieldNumber, value: Value)] = []
     fields.reserveCapacity(draft.fields.count + 1)
@@ -91,7 +93,7 @@ package struct ImportDifference {
     return EntryDraft(.put, draft.key, fields)
   }
 
-  /// The fields that the file changes.
+  /// Returns the fields that the file changes, with their new values.
   private func changed(_ draft: RecordDraft, _ held: RecordRow) -> [(field: FieldNumber, value: Value)] {
     draft.fields.compactMap { given in
       let heldValue = held[given.number]
@@ -104,19 +106,21 @@ package struct ImportDifference {
     }
   }
 
-  /// Keeps the time of change of the file's profile, and skips it if the held profile would win.
+  /// Adds an entry for the file's profile, which keeps its time of change. Skips the file's profile if the stored
+  /// profile would win over it.
   private mutating func profile(_ draft: RecordDraft, _ held: RecordRow, _ now: Moment) {
     let changed = changed(draft, held)
     guard !changed.isEmpty else { return note(draft, [], isNew: false) }
-    // The profile is written as a whole: if the file changes it, all values of the file are part of the change.
+    // The profile is written as a whole. So if the file changes any field, all values in the file are part of the
+    // change.
     let filled = draft.fields.filter { $0.value != .null && (held[$0.number] ?? .null).isEmpty }
       .map { (field: $0.number, value: $0.value) }
     var updatedAt = draft[Fields.wholeRecordUpdatedAt]?.asInteger ?? 0
-    // A profile that an undo has emptied holds nothing that the file's could be older than.
+    // A profile that an undo has emptied has no values, so the file's profile can't be older than any.
     if held.isBlank { updatedAt = max(updatedAt, profileHeldAt + 1) }
     let write = ProfileWrite(held: held, changed: filled + changed, updatedAt: updatedAt)
     let heldRank = (profileHeldAt, held.filledFields)
-    // The stamp of a new write is above the held one's, so it wins a tie.
+    // The stamp of the new write is above that of the stored profile, so the new write wins a tie.
     guard held.isBlank || (min(updatedAt, now), write.filledFields) >= heldRank else {
       return note(draft, [], isNew: false)
     }
@@ -129,7 +133,7 @@ package struct ImportDifference {
   }
 
   private mutating func count(_ draft: RecordDraft, isChanged: Bool, isNew: Bool) {
-    // Content records are not records to users.
+    // Users don't see content records as records, so these are not counted.
     guard draft.key.kind != KindNumbers.content else { return }
     if !isChanged { unchanged += 1 } else if isNew { added += 1 } else { updated += 1 }
   }
@@ -139,7 +143,7 @@ extension RecordRow {
   /// The number of fields other than life that have a value.
   fileprivate var filledFields: Int { allFields.filter { $0.key != Fields.life && !$0.value.isEmpty }.count }
 
-  /// Whether no field has a value except the time of change.
+  /// Whether no field has a value except the life and the time of change.
   fileprivate var isBlank: Bool {
     allFields.allSatisfy { [Fields.life, Fields.wholeRecordUpdatedAt].contains($0.key) || $0.value.isEmpty }
   }

@@ -3,9 +3,9 @@ import Foundation
 import Home
 import Wire
 
-/// A file or folder to be imported, read into memory.
+/// Reads a file or folder that is to be imported into memory.
 enum ImportFolder {
-  /// A file, or the files of a folder that some format reads.
+  /// Reads a file, or those files in a folder that at least one import format can read.
   static func source(_ path: String) throws -> ImportSource {
     guard Files.isDirectory(path) else {
       return .file(try Files.read(path, bytesMax: Limits.importBytesMax, what: "file to import"))
@@ -13,7 +13,8 @@ enum ImportFolder {
     return .folder(try files(in: try root(path)))
   }
 
-  /// An archive may unpack to a folder inside the one created for it.
+  /// Returns the folder to read: the given folder or, if it contains no file to import, its only subfolder that does.
+  /// (An archive may unpack to a folder inside the one created for it.)
   private static func root(_ path: String) throws -> String {
     let names = try list(path)
     if names.contains(where: Importer.reads) { return path }
@@ -33,7 +34,7 @@ enum ImportFolder {
     return files
   }
 
-  /// The regular files of a folder and its subfolders.
+  /// Returns the paths of the regular files in a folder and its immediate subfolders, relative to the folder.
   private static func paths(_ root: String) throws -> [String] {
     var paths: [String] = []
     for name in try list(root) {
@@ -41,14 +42,14 @@ enum ImportFolder {
       paths += isFolder ? try list("\(root)/\(name)").map { "\(name)/\($0)" } : [name]
       guard paths.count <= Limits.importFilesMax else {
         throw WaymarkError.failed(
-          .tooLarge, "\(root) has more than \(Limits.importFilesMax) files, too many to import.",
-          next: "name the files, or a folder with only these")
+          .tooLarge, "\(root) has more than \(Limits.importFilesMax) files, which is too many to import.",
+          next: "name the files to import, or a folder that contains only those files")
       }
     }
     return paths.filter { Files.isRegular("\(root)/\($0)") }
   }
 
-  /// Sorted by bytes.
+  /// Returns the names in a folder, sorted by their bytes.
   private static func list(_ path: String) throws -> [String] {
     guard let names = try? FileManager.default.contentsOfDirectory(atPath: path) else {
       throw WaymarkError.failed(.file, "Can't read the folder \(path).", next: "ls -ld \(shellWord(path))")

@@ -4,13 +4,13 @@ import Storage
 import Wire
 
 extension Field {
-  /// The value of the field after an import over the held value.
+  /// Returns the value that the field has after a file's value was imported over the stored value.
   ///
-  /// The formats cannot represent every value: they have whole seconds, no currency, no zone that is not named, and
-  /// a placeholder for no value. A file's value that equals the held one as far as the format can tell is not a
-  /// change.
+  /// The formats cannot represent every value: their times are in whole seconds, their amounts have no currency, zones
+  /// must be named, and a placeholder represents a missing value. If a file's value equals the stored value as far as
+  /// the format can represent it, the stored value is not changed.
   ///
-  /// - Parameter filler: the value that means no value in this field.
+  /// - Parameter filler: the placeholder that means that this field has no value; nil if there is none.
   func imported(_ value: Value, over held: Value?, filler: Value?) -> Value {
     let held = held ?? .null
     if isNothing(value, filler) && isNothing(held, filler) { return held }
@@ -23,7 +23,8 @@ extension Field {
     }
   }
 
-  /// Empty bytes are an empty file, which is not the same as no file.
+  /// Returns whether a value means that the field has no value. Empty bytes don't mean that: they are an empty file,
+  /// which is not the same as no file.
   private func isNothing(_ value: Value, _ filler: Value?) -> Bool {
     value == .null || (value.isEmpty && type != .blob) || filler.map { isSame(value, $0) } ?? false
   }
@@ -45,7 +46,7 @@ extension Field {
     return .array([time, value.part(1) == .null ? held.part(1) : value.part(1)])
   }
 
-  /// The day depends on the time and the zone, so the three change together.
+  /// The day depends on the time and the zone, so the day, time and zone change together.
   private static func datedInstant(_ value: Value, over held: Value) -> Value {
     let zone = value.part(1)
     let isPlaceholder = zone == .text(Placeholders.logZone) && held.part(1) == .null
@@ -53,7 +54,7 @@ extension Field {
     return isSameZone && isSameSecond(value.part(0), held.part(0)) ? held : value
   }
 
-  /// Whether a time in a file equals the held one, at the files' resolution of a second.
+  /// Returns whether a time in a file equals the stored time, at the files' resolution of one second.
   private static func isSameSecond(_ file: Value, _ held: Value) -> Bool {
     guard let file = file.asInteger, let held = held.asInteger else { return false }
     return file == wholeSecond(held)

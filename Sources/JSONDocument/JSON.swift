@@ -1,19 +1,20 @@
 import Wire
 
-/// A JSON value without loss: numbers keep their digits, objects keep the order of their keys.
+/// A JSON value that loses nothing of the document: numbers keep their digits, and objects keep the order of their
+/// keys.
 ///
-/// Used for users' files, for the command line's documents, and for the control socket; never for anything that
+/// It is used for users' files, for the command line's documents and for the control socket, but never for data that
 /// replicas compare.
 package enum JSON: Hashable, Sendable {
   case null
   case bool(Bool)
-  /// The number as written, in JSON's grammar.
+  /// The number as written in the document, in JSON's grammar.
   case number(String)
   case string(String)
   case array([JSON])
   case object([Member])
 
-  /// A key of an object, and its value.
+  /// A key of an object and its value.
   package struct Member: Hashable, Sendable {
     package var key: String
     package var value: JSON
@@ -24,17 +25,17 @@ package enum JSON: Hashable, Sendable {
     }
   }
 
-  /// An integer as a JSON number.
+  /// Returns an integer as a JSON number.
   package static func integer(_ value: some BinaryInteger) -> JSON { .number(String(value)) }
 
-  /// The shortest digits that read back as the same double; null if it is not finite.
+  /// Returns a number with the shortest digits that read back as the same double; null if the double is not finite.
   package static func float(_ value: Double) -> JSON {
     guard value.isFinite else { return .null }
     let text = String(value)
     return .number(text.hasSuffix(".0") ? String(text.dropLast(2)) : text)
   }
 
-  /// A string, or null for nil.
+  /// Returns a JSON string, or null for nil.
   package static func text(_ value: String?) -> JSON { value.map(JSON.string) ?? .null }
 }
 
@@ -53,16 +54,16 @@ extension JSON {
     return value
   }
 
-  /// The digits of a number.
+  /// The number as written; nil if this is not a number.
   package var number: String? {
     guard case .number(let value) = self else { return nil }
     return value
   }
 
-  /// A number that is written as an integer and fits.
+  /// The value of a number that is written as an integer and fits in 64 bits; otherwise nil.
   package var integer: Int64? { number.flatMap { Int64($0) } }
 
-  /// The nearest double of a number; nil if it is out of range.
+  /// The double nearest to the number; nil if this is not a number, or if it is out of range.
   package var float: Double? { number.flatMap { Double($0) }.flatMap { $0.isFinite ? $0 : nil } }
 
   package var array: [JSON]? {
@@ -75,8 +76,8 @@ extension JSON {
     return members
   }
 
-  /// The value of a key; nil if this is not an object or lacks the key. Setting a value makes this an object and
-  /// replaces or appends the key; setting nil removes it.
+  /// The value of a key; nil if this is not an object or lacks the key. Setting a value turns this into an object and
+  /// replaces or appends the key. Setting nil removes the key.
   package subscript(key: String) -> JSON? {
     get { members?.first { isSameText($0.key, key) }?.value }
     set {
@@ -92,14 +93,15 @@ extension JSON {
     }
   }
 
-  /// The value at an index; nil if this is not an array or is shorter.
+  /// The value at an index; nil if this is not an array or if the index is out of range.
   package subscript(index: Int) -> JSON? {
     guard case .array(let items) = self, items.indices.contains(index) else { return nil }
     return items[index]
   }
 }
 
-/// Compares bytes. Swift's own equality treats composed and decomposed letters as equal.
+/// Returns whether two strings consist of the same bytes. Swift's own equality treats composed and decomposed letters
+/// as equal.
 func isSameText(_ left: String, _ right: String) -> Bool {
   let (left, right) = (left.utf8Span.span, right.utf8Span.span)
   return left.count == right.count && left.indices.allSatisfy { left[$0] == right[$0] }
@@ -128,12 +130,12 @@ extension JSON: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, Expressibl
 extension JSON {
   /// How a value is formatted as text.
   package struct Layout: Sendable {
-    /// One item per line, indented by two spaces.
+    /// Whether each item is on a line of its own, indented by two spaces per level.
     package var isPretty: Bool
-    /// Sorts keys by their bytes instead of keeping their order.
+    /// Whether keys are sorted by their bytes instead of keeping their order.
     package var sortsKeys: Bool
-    /// Escapes scalars that control a terminal or change the text direction as `\u` and four digits: the value is
-    /// the same, and users see what is there. Not used in the store.
+    /// Whether scalars that control a terminal or change the text direction are escaped as `\u` and four digits. The
+    /// value stays the same, and users can see these scalars. The store does not use this.
     package var escapesControls: Bool
 
     package init(isPretty: Bool = false, sortsKeys: Bool = false) {
@@ -146,15 +148,15 @@ extension JSON {
       self.escapesControls = escapesControls
     }
 
-    /// For programs and the store: escapes only what the grammar requires.
+    /// The layout for programs and the store, which escapes only what the grammar requires.
     package static let compact = Layout()
-    /// For users and files.
+    /// The layout for users and files.
     package static let pretty = Layout(isPretty: true)
-    /// One line for users, or for a log.
+    /// The layout for users or for a log that puts a value on one line.
     package static let line = Layout(isPretty: false, sortsKeys: false, escapesControls: true)
   }
 
-  /// UTF-8.
+  /// Returns the value as JSON text in UTF-8.
   package func bytes(_ layout: Layout = .compact) -> [UInt8] {
     var writer = JSONWriter(layout: layout)
     writer.write(self, indent: 0)
@@ -216,7 +218,7 @@ private struct JSONWriter {
 
   private mutating func write(_ text: String) {
     bytes.append(UInt8(ascii: "\""))
-    // Most texts need no escape and are copied as a whole.
+    // Most strings need no escapes and are copied as a whole.
     if layout.escapesControls, text.utf8.contains(where: Self.mayBeginControl) {
       for scalar in text.unicodeScalars {
         if isControl(scalar), scalar.value >= 0x20 {
@@ -236,7 +238,7 @@ private struct JSONWriter {
     bytes.append(UInt8(ascii: "\""))
   }
 
-  /// Whether a byte is, or begins in UTF-8, one of the scalars of `isControl(_:)` from U+007F on.
+  /// Returns whether a byte may be, or may begin in UTF-8, a scalar from U+007F on for which `isControl(_:)` is true.
   private static func mayBeginControl(_ byte: UInt8) -> Bool {
     byte == 0x7f || byte == 0xc2 || byte == 0xd8 || byte == 0xe2 || byte == 0xef
   }
@@ -256,8 +258,8 @@ private struct JSONWriter {
   }
 }
 
-/// Whether a scalar controls a terminal, breaks a line, or invisibly changes the direction of the text around it:
-/// C0 and C1 controls, line and paragraph separators, bidirectional controls and marks, U+FEFF.
+/// Returns whether a scalar controls a terminal, breaks a line, or invisibly changes the direction of the text around
+/// it. These are C0 and C1 controls, line and paragraph separators, bidirectional controls and marks, and U+FEFF.
 package func isControl(_ scalar: Unicode.Scalar) -> Bool {
   switch scalar.value {
   case 0..<0x20, 0x7F...0x9F, 0x061C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069, 0xFEFF: true

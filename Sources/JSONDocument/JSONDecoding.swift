@@ -1,6 +1,6 @@
 /// Decodes `Decodable` values from JSON, keeping the order of an object's keys and the digits of its numbers.
 package struct JSONValueDecoder {
-  /// Decodes types with a form of their own, such as dates; returns nil for all other types.
+  /// Decodes types that have a special form in JSON, such as dates; returns nil for all other types.
   package typealias Substitution = (any Decodable.Type, JSON) throws -> (any Sendable)?
 
   private let userInfo: [CodingUserInfoKey: any Sendable]
@@ -14,7 +14,7 @@ package struct JSONValueDecoder {
     self.substitution = substitution
   }
 
-  /// - Throws: `DecodingError`, or an error of the type.
+  /// - Throws: `DecodingError`, or an error that the type throws.
   package func decode<Value: Decodable>(_ type: Value.Type, from json: JSON) throws -> Value {
     try Decoding(
       settings: Settings(userInfo: userInfo, substitution: substitution), path: [], json: json
@@ -157,7 +157,8 @@ private struct UnkeyedDecoding: UnkeyedDecodingContainer {
   var count: Int? { items.count }
   var isAtEnd: Bool { currentIndex >= items.count }
 
-  /// Advances only after success, because an item that can't be decoded as one type may be decoded as another.
+  /// Reads the next item. Advances only after success, because an item that can't be decoded as one type may still be
+  /// decoded as another.
   private mutating func next<Value>(_ read: (Decoding) throws -> Value) throws -> Value {
     guard !isAtEnd else {
       throw DecodingError.valueNotFound(
@@ -216,7 +217,7 @@ private struct SingleDecoding: SingleValueDecodingContainer {
 }
 
 extension JSON: Decodable {
-  /// Decodes from any decoder; from ours, the document itself.
+  /// Decodes a document from any decoder. If the decoder is that of `JSONValueDecoder`, takes its document as it is.
   package init(from decoder: any Decoder) throws {
     if let decoding = decoder as? Decoding {
       self = decoding.json

@@ -1,9 +1,9 @@
 /// Encodes `Encodable` values as JSON, keeping the order in which they encode their keys.
 ///
-/// A nil optional becomes `null`, so that a document always has the same keys. A type that omits keys does so in
+/// A nil optional becomes `null`, so that a document always has the same keys. A type that is to omit keys does so in
 /// its own `encode(to:)`.
 package struct JSONValueEncoder {
-  /// Encodes values with a form of their own, such as dates; returns nil for all others.
+  /// Encodes values that have a special form in JSON, such as dates; returns nil for all other values.
   package typealias Substitution = (any Encodable) -> JSON?
 
   private let userInfo: [CodingUserInfoKey: any Sendable]
@@ -16,7 +16,7 @@ package struct JSONValueEncoder {
     self.substitution = substitution
   }
 
-  /// - Throws: `EncodingError`, or an error of the value.
+  /// - Throws: `EncodingError`, or an error that the value throws.
   package func encode(_ value: some Encodable) throws -> JSON {
     try Encoding(settings: Settings(userInfo: userInfo, substitution: substitution), path: []).encode(value)
   }
@@ -75,7 +75,7 @@ private final class Node {
     content = .array(items)
   }
 
-  /// Sets a key; one that is set twice keeps its position and gets the later value.
+  /// Sets the value of a key. A key that is set twice keeps its position and gets the later value.
   func set(_ key: String, _ part: Part) {
     guard case .object(var members) = content else { return }
     content = .empty
@@ -87,7 +87,7 @@ private final class Node {
     content = .object(members)
   }
 
-  /// Stores a whole document; members or items are added to those that are already here.
+  /// Stores a whole document. If there is content already, the document's members or items are added to it.
   func take(_ json: JSON) {
     switch (content, json) {
     case (.empty, _): content = .value(json)
@@ -125,7 +125,7 @@ private struct Encoding: Encoder {
     return node.json
   }
 
-  /// Encodes values that need no container; nil for others.
+  /// Encodes a value that needs no container; returns nil for any other value.
   func plain(_ value: some Encodable) throws -> JSON? {
     switch value {
     case let json as JSON: json
@@ -145,7 +145,7 @@ private struct Encoding: Encoder {
   }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
-    // A type may ask for its container more than once, for example if it encodes another in its place.
+    // A type may ask for its container more than once, for example to encode another value's keys along with its own.
     node.beginObject()
     return KeyedEncodingContainer(KeyedEncoding<Key>(encoding: self))
   }
@@ -276,7 +276,7 @@ private struct SingleEncoding: SingleValueEncodingContainer {
   }
 }
 
-/// A coding key for a position in an array, for the path of an error.
+/// A coding key for a position in an array, used in the coding paths of errors.
 struct Index: CodingKey {
   let index: Int
 
@@ -289,7 +289,7 @@ struct Index: CodingKey {
 }
 
 extension JSON: Encodable {
-  /// Encodes to any encoder; to ours, the document itself.
+  /// Encodes a document to any encoder. If the encoder is that of `JSONValueEncoder`, passes it the document as it is.
   package func encode(to encoder: any Encoder) throws {
     if let encoding = encoder as? Encoding { return encoding.node.take(self) }
     switch self {
@@ -315,7 +315,7 @@ extension JSON: Encodable {
   }
 }
 
-/// A key that occurs only in the document.
+/// A coding key that no type declares, made from a key in a document.
 package struct DocumentKey: CodingKey {
   package let stringValue: String
 

@@ -1,19 +1,19 @@
 import Wire
 
-/// An error in JSON text, and its position.
+/// An error in JSON text and its position.
 package struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The reason, as a clause: "the file ends inside a string".
+  /// The reason, worded as a clause, such as "the text ends inside a string".
   package let reason: String
-  /// Counted from 1.
+  /// The line of the error, counted from 1.
   package let line: Int
-  /// Counted from 1, in characters (Unicode scalars).
+  /// The column of the error, counted from 1 in characters (Unicode scalars).
   package let column: Int
 
   package var description: String { "line \(line), column \(column): \(reason)" }
 }
 
 extension JSON {
-  /// Parses one JSON value (RFC 8259) with only whitespace around it; skips a byte-order mark.
+  /// Parses one JSON value (RFC 8259) with nothing but whitespace around it. Skips a byte-order mark.
   ///
   /// Rejects everything that the grammar rejects, and also text that is not UTF-8, unpaired surrogates, duplicate
   /// keys in an object, and nesting beyond `depthMax`. Memory is bounded by the size of the text.
@@ -30,16 +30,16 @@ extension JSON {
   }
 }
 
-/// Parses JSON text from front to back: into values here, only for validation in `JSONText`.
+/// Parses JSON text from front to back. The functions here build values; those in `JSONText` only validate the text.
 struct JSONParser {
   let bytes: [UInt8]
   let depthMax: Int
   var index = 0
-  /// The keys of the objects around the cursor, the innermost object's last.
+  /// The keys parsed so far in the objects around the cursor. Those of the innermost object come last.
   var keys: [String] = []
   /// The keys of the flat object that is being scanned.
   var flatKeys: [UInt64] = []
-  /// The number of members of the last object; the next one is usually similar.
+  /// The number of members in the last object, used to reserve space because the next object is usually similar.
   private var width = 0
 
   init(bytes: [UInt8], depthMax: Int) {
@@ -53,13 +53,13 @@ struct JSONParser {
     skipBlanks()
   }
 
-  /// Rejects anything but whitespace.
+  /// Rejects anything but whitespace after the value.
   mutating func end() throws(JSONError) {
     skipBlanks()
     guard index == bytes.count else { throw error("unexpected text after the end of the value") }
   }
 
-  /// An error; line and column are computed only when one occurs.
+  /// Returns an error with its line and column, which are computed only when an error occurs.
   func error(_ reason: String, at position: Int? = nil) -> JSONError {
     let end = min(position ?? index, bytes.count)
     var line = 1
@@ -75,7 +75,7 @@ struct JSONParser {
     return JSONError(reason: reason, line: line, column: column)
   }
 
-  /// The byte at the cursor; at the end zero, which no rule accepts.
+  /// The byte at the cursor; at the end of the text, zero, which no rule accepts.
   var current: UInt8 { index < bytes.count ? bytes[index] : 0 }
 
   mutating func skipBlanks() {
@@ -151,7 +151,7 @@ struct JSONParser {
     return key
   }
 
-  /// Removes the keys of an object that was parsed; rejects duplicates.
+  /// Rejects duplicate keys in an object that was just parsed, and removes its keys from `keys`.
   mutating func checkKeys(from outer: Int, at start: Int) throws(JSONError) {
     if let twice = repeatedKey(keys[outer...]) {
       throw error("the key \"\(twice)\" appears twice in this object", at: start)

@@ -1,13 +1,13 @@
 import Wire
 
-/// Validated JSON text whose values are built on demand, so that a large file is read without a tree in memory.
+/// Validated JSON text whose values are built on demand, so that a large file can be read without a tree in memory.
 package struct JSONText: Sendable {
   private let bytes: [UInt8]
   private let depthMax: Int
   /// The members of the outermost object, in order; empty if the text is not an object.
   private var members: [JSONMember] = []
 
-  /// Rejects exactly what `JSON.parse` rejects.
+  /// Validates the text. Rejects exactly what `JSON.parse` rejects.
   package init(checking bytes: [UInt8], depthMax: Int = 64) throws(JSONError) {
     self.bytes = bytes
     self.depthMax = depthMax
@@ -24,15 +24,15 @@ package struct JSONText: Sendable {
   /// The keys of the outermost object, in order.
   package var keys: [String] { members.map(\.key) }
 
-  /// The value of a key of the outermost object; nil if there is none.
+  /// The value of a key in the outermost object; nil if the object lacks the key.
   package subscript(key: String) -> JSON? {
     guard var parser = member(key).map({ parser(at: $0.start) }) else { return nil }
     // Can't fail, because the text was validated.
     return try? parser.value(depth: 2)
   }
 
-  /// The items of a list in the outermost object, built one after the other; nil if the key is missing or its value
-  /// is not a list.
+  /// Returns the items of a list in the outermost object, which are built one after another; nil if the key is missing
+  /// or its value is not a list.
   package func list(_ key: String) -> JSONItems? {
     guard let member = member(key), bytes[member.start] == UInt8(ascii: "[") else { return nil }
     guard let first = member.marks.first else {
@@ -41,7 +41,8 @@ package struct JSONText: Sendable {
     return JSONItems(parser: parser(at: first), itemsMax: .max)
   }
 
-  /// The items of a list in pieces of `itemsInPiece` (the last one shorter), which can be built in parallel.
+  /// Returns the items of a list in pieces that can be built in parallel. Each piece has `itemsInPiece` items, except
+  /// that the last may have fewer.
   package func pieces(_ key: String) -> [JSONItems] {
     (member(key)?.marks ?? []).map { JSONItems(parser: parser(at: $0), itemsMax: Self.itemsInPiece) }
   }
@@ -60,19 +61,19 @@ package struct JSONText: Sendable {
 /// The position of a member of the outermost object.
 private struct JSONMember: Sendable {
   let key: String
-  /// The start of its value.
+  /// The position where the member's value starts.
   let start: Int
-  /// For a list, the start of every `itemsInPiece`-th item.
+  /// For a list, the positions where every `itemsInPiece`-th item starts, including the first; otherwise empty.
   let marks: [Int]
 }
 
-/// The items of a list in validated text.
+/// A sequence of the items of a list in validated text.
 package struct JSONItems: Sequence, IteratorProtocol {
   private var parser: JSONParser
   private var isOver = false
   private var itemsLeft: Int
 
-  /// - Parameter parser: at the first item, if there is one.
+  /// - Parameter parser: a parser whose cursor is at the first item, if there is one.
   fileprivate init(parser: JSONParser, itemsMax: Int) {
     self.parser = parser
     itemsLeft = itemsMax
@@ -96,32 +97,35 @@ package struct JSONItems: Sequence, IteratorProtocol {
 // MARK: Flat objects
 
 extension JSONItems {
-  /// Scans the members of the next item without building it, if it is flat: an object whose keys have at most eight
-  /// bytes and whose values are plain numbers and plain ASCII texts, like the rows of a table.
+  /// Scans the members of the next item without building it, provided that the item is flat. An item is flat if it is
+  /// an object whose keys have at most eight bytes and whose values are plain numbers or plain ASCII strings, like the
+  /// rows of a table.
   ///
-  /// - Parameter member: receives the key in the form of `flatKey`, the bytes of the value without quotes, and
-  ///   whether it is text; returns false to stop.
-  /// - Returns: the end of the item, for `pass(to:)`; nil for any other item, which `next()` builds.
+  /// - Parameter member: receives the key in the form of `flatKey`, the bytes of the value without quotes, and whether
+  ///   the value is a string; returns false to stop.
+  /// - Returns: the end of the item, for use with `pass(to:)`; nil if the item is not flat or the scan was stopped. In
+  ///   that case, `next()` builds the item.
   package func flatEnd(_ member: (UInt64, Span<UInt8>, Bool) -> Bool) -> Int? {
     guard !isOver, itemsLeft > 0 else { return nil }
     return FlatObject.end(in: parser.bytes, from: parser.index, member)
   }
 
-  /// Skips an item that was scanned.
+  /// Skips an item that `flatEnd` has scanned.
   package mutating func pass(to end: Int) {
     parser.index = end
     goOn()
   }
 }
 
-/// The key that `flatEnd` passes for a name of at most eight bytes.
+/// Returns the number that `flatEnd` passes as the key for a name of at most eight bytes.
 package func flatKey(_ name: StaticString) -> UInt64 {
   name.description.utf8.reduce(0) { $0 << 8 | UInt64($1) }
 }
 
-/// Objects of the form that most of a large file has; validated in one scan, or left to the parser.
+/// Scans flat objects, which make up most of a large file. A flat object is validated in a single scan, and any other
+/// object is left to the parser.
 private enum FlatObject {
-  /// The end of the object that begins at `start`, or after whitespace.
+  /// Returns the end of the flat object that begins at `start`, or after whitespace there; nil if there is none.
   static func end(
     in bytes: [UInt8], from start: Int, _ member: (UInt64, Span<UInt8>, Bool) -> Bool
   ) -> Int? {
@@ -158,7 +162,7 @@ private enum FlatObject {
     }
   }
 
-  /// Skips whitespace and returns the byte that follows; zero at the end.
+  /// Skips whitespace and returns the byte that follows; zero at the end of the text.
   private static func letter(_ text: Span<UInt8>, _ index: inout Int) -> UInt8 {
     while index < text.count {
       let byte = text[index]
@@ -168,7 +172,7 @@ private enum FlatObject {
     return 0
   }
 
-  /// The position of the closing quote of a text; nil if an escape or a byte that is not printable ASCII comes
+  /// Returns the position of a string's closing quote; nil if an escape or a byte that is not printable ASCII comes
   /// first.
   private static func textEnd(_ text: Span<UInt8>, _ start: Int) -> Int? {
     var index = start
@@ -181,7 +185,8 @@ private enum FlatObject {
     return nil
   }
 
-  /// The end of a number: a sign, digits without a leading zero, a point and digits; nil for any other form.
+  /// Returns the end of a number that consists of an optional minus sign, digits without a leading zero and,
+  /// optionally, a point and more digits; nil for any other form.
   private static func numberEnd(_ text: Span<UInt8>, _ start: Int) -> Int? {
     var index = start
     if index < text.count, text[index] == UInt8(ascii: "-") { index += 1 }
@@ -210,12 +215,13 @@ extension JSONParser {
     case UInt8(ascii: "{"): _ = try skipObject(depth: depth, notes: false)
     case UInt8(ascii: "["): try skipArray(depth: depth)
     case UInt8(ascii: "\""): try skipString()
-    // Words and numbers are short.
+    // Words and numbers are short, so they are parsed into values.
     default: _ = try value(depth: depth)
     }
   }
 
-  /// - Returns: the start of every `itemsInPiece`-th item, including the first.
+  /// - Returns: the positions where every `itemsInPiece`-th item starts, including the first; empty for a list at any
+  ///   depth other than `listDepth`.
   @discardableResult
   private mutating func skipArray(depth: Int) throws(JSONError) -> [Int] {
     try enter(depth)
@@ -231,10 +237,11 @@ extension JSONParser {
     return marks
   }
 
-  /// The depth of lists in the outermost object.
+  /// The depth of the lists that are values in the outermost object.
   private static let listDepth = 2
 
-  /// - Parameter notes: whether to return the start of each key's value.
+  /// - Parameter notes: whether to return the members, each with the start of its value; otherwise the result is
+  ///   empty.
   fileprivate mutating func skipObject(depth: Int, notes: Bool) throws(JSONError) -> [JSONMember] {
     if !notes, depth <= depthMax, let end = flatObjectEnd() {
       index = end
@@ -260,7 +267,8 @@ extension JSONParser {
     return members
   }
 
-  /// The end of a flat object without duplicate keys; nil if the parser has to validate it.
+  /// Returns the end of the object at the cursor if it is flat and has no duplicate keys; nil if the parser has to
+  /// validate it.
   private mutating func flatObjectEnd() -> Int? {
     flatKeys.removeAll(keepingCapacity: true)
     return FlatObject.end(in: bytes, from: index) { key, _, _ in

@@ -5,14 +5,14 @@ package import Wire
 
 /// The content of a beacon: where its recipients can dial the sender.
 package struct Beacon: Hashable, Sendable {
-  /// The sender's wall clock, greater in each beacon than in the previous one.
+  /// The time on the sender's wall clock, which is later in each beacon than in the sender's previous one.
   package let time: Int64
-  /// The address that the datagram is sent from; IPv4 as `::ffff:a.b.c.d`.
+  /// The address that the datagram is sent from. An IPv4 address is written as `::ffff:a.b.c.d`.
   package let host: Bytes16
   /// The TCP port to dial.
   package let port: UInt16
 
-  /// - Precondition: a time of at most 48 bits and a port that is not 0.
+  /// - Precondition: `time` fits into 48 bits, and `port` is not 0.
   package init(time: Int64, host: Bytes16, port: UInt16) {
     precondition((0...Limits.timeMillisecondsMax).contains(time) && port != 0, "a beacon of \(time), \(port)")
     self.time = time
@@ -32,10 +32,10 @@ package struct Beacon: Hashable, Sendable {
 
   private static func slotsEnd(_ count: Int) -> Int { nonceRange.upperBound + slotBytes * count }
 
-  /// The lengths of beacons; datagrams of other lengths are rejected unread.
+  /// The lengths that a beacon may have. Datagrams of any other length are rejected without being read.
   package static let lengths = slotCounts.map { slotsEnd($0) + sealedBytes }
 
-  /// Whether a datagram may be a beacon, by its length and version alone, without any cryptography.
+  /// Whether a datagram may be a beacon, judged by its length and version alone, without any cryptography.
   package static func isPlausible(_ datagram: [UInt8]) -> Bool {
     lengths.contains(datagram.count) && datagram[0] == version
   }
@@ -56,7 +56,7 @@ package struct Beacon: Hashable, Sendable {
   }
 }
 
-/// The pairwise keys of this device and each other member, one per direction.
+/// The keys that this device shares with each other member: one key per direction.
 package struct BeaconKeys: Sendable {
   private struct Pair: Sendable {
     let device: DeviceKey
@@ -68,10 +68,10 @@ package struct BeaconKeys: Sendable {
   private let circle: CircleID
   private let own: AgreementKey
   private let ownTransport: TransportKey
-  /// Ascending by device.
+  /// The keys shared with each member, in ascending order of the members' device keys.
   private var pairs: [Pair] = []
 
-  /// Creates an empty set of keys; `update(_:)` adds the members.
+  /// Creates an empty collection of keys. Members are added with `update(_:)`.
   package init(circle: CircleID, transport: AgreementKey) {
     self.circle = circle
     own = transport
@@ -79,13 +79,13 @@ package struct BeaconKeys: Sendable {
     ownTransport = TransportKey(raw)
   }
 
-  /// Replaces the members; keys that exist already are not computed again.
+  /// Replaces the members. Keys that already exist are not computed again.
   package mutating func update(_ members: [(device: DeviceKey, transport: TransportKey)]) {
     let known = Dictionary(pairs.map { ($0.device, $0) }) { first, _ in first }
     pairs = members.filter { $0.transport != ownTransport }.sorted { $0.device < $1.device }.compactMap {
       device, transport in
       if let pair = known[device], pair.transport == transport { return pair }
-      // Only a malicious member has a point that makes the secret zero; such a member gets no keys.
+      // Only a malicious member has a public key that makes the shared secret zero. Such a member gets no keys.
       guard let shared = try? own.sharedSecret(with: transport.bytes) else { return nil }
       guard let outgoing = key(shared, from: ownTransport, to: transport),
         let incoming = key(shared, from: transport, to: ownTransport)
@@ -102,11 +102,11 @@ package struct BeaconKeys: Sendable {
 
   // MARK: Sealing
 
-  /// Seals a beacon for some members; devices that are not members are left out.
+  /// Seals a beacon for the given devices. Devices that are not members are left out.
   ///
   /// - Parameters:
-  ///   - devices: at most `Beacon.slotsMax`.
-  ///   - nonce: fresh for each datagram, like `secret`.
+  ///   - devices: the recipients, of which there are at most `Beacon.slotsMax`.
+  ///   - nonce: a value that must be new for each datagram, like `secret`.
   package func seal(
     _ beacon: Beacon, to devices: Set<DeviceKey>, by signer: SigningKey, nonce: Bytes16, secret: Bytes16
   ) -> [UInt8] {
@@ -117,7 +117,8 @@ package struct BeaconKeys: Sendable {
       let fill = Prefix.beaconFill.hash(nonce.bytes, secret.bytes, [UInt8(index)]).bytes
       slots.append(Array(fill.prefix(Beacon.slotBytes)))
     }
-    // Sorted by random bytes, so that the order of slots does not reveal which members they are for.
+    // The slots look like random bytes, so once they are sorted, their order does not reveal which members they are
+    // for.
     slots.sort { $0.lexicographicallyPrecedes($1) }
     let head = [Beacon.version] + nonce.bytes + slots.joined()
     let body = beacon.body
@@ -143,7 +144,7 @@ package struct BeaconKeys: Sendable {
 
   // MARK: Opening
 
-  /// Opens a datagram; nil if the beacon is not for this device, or is damaged.
+  /// Opens a datagram. Returns nil if it is not a beacon for this device, or if it is damaged.
   package func open(_ datagram: [UInt8]) -> (sender: DeviceKey, beacon: Beacon)? {
     guard Beacon.isPlausible(datagram), let nonce = Bytes16(datagram[Beacon.nonceRange]) else { return nil }
     let end = datagram.count - Beacon.sealedBytes
@@ -164,7 +165,8 @@ package struct BeaconKeys: Sendable {
     return (pair.device, beacon)
   }
 
-  /// Finds a member's slot for this device, and the secret in it.
+  /// Finds the slot that a member filled for this device. Returns the keys shared with that member and the secret in
+  /// the slot.
   private func find(_ slots: ArraySlice<UInt8>, _ nonce: Bytes16) -> (Pair, Bytes16)? {
     let starts = stride(from: slots.startIndex, to: slots.endIndex, by: Beacon.slotBytes)
     let marks = Dictionary(starts.map { (bigEndianWord(slots, at: $0), $0) }) { first, _ in first }

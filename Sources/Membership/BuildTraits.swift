@@ -1,7 +1,7 @@
 package import Sodium
 package import Wire
 
-/// The build traits, all of which are evaluated here.
+/// The traits with which this program was built. All of them are evaluated here.
 package enum BuildTraits {
   #if AllFeatures
     package static let allFeatures = true
@@ -15,16 +15,16 @@ package enum BuildTraits {
     package static let mockPurchases = false
   #endif
 
-  /// The key of the development issuer; nil in builds without a trait, which have no such issuer.
+  /// The signing key of the development issuer; nil in builds without a trait, which do not accept such an issuer.
   package static let developmentKey: SigningKey? = {
     #if AllFeatures || MockPurchases
-      // Public on purpose: only development builds accept it.
+      // This key is public on purpose, because only development builds accept it.
       return try? SigningKey(seed: Array("waymark development issuer seed".utf8) + [0])
     #else
       return nil
     #endif
   }()
 
-  /// The issuer that builds with a trait accept in addition to those of the circle.
+  /// The issuer that builds with a trait accept in addition to the issuers of the circle; nil in other builds.
   package static var developmentIssuer: DeviceKey? { developmentKey.map { DeviceKey($0) } }
 }

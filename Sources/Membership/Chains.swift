@@ -2,18 +2,18 @@
 //
 // Decides membership from a set of signed statements. Certificates form chains that start at the circle's root key; a
 // device with an admin certificate may sign certificates and revocations itself. The depth of a key is the number of
-// admin certificates on its shortest chain, and a revocation has the length of its signer's depth plus 1.
+// admin certificates on its shortest chain, and the length of a revocation is the depth of its signer plus 1.
 //
 //     root ──▶ laptop (admin) ──▶ phone (admin) ──▶ tablet
 //     depth 0      depth 1   │      depth 2    └──▶ puppet (admin, depth 3)
 //                            └──▶ nas (admin, depth 2)
 //
-// A counted revocation voids every statement of the device it names, except those that it lists as valid. Whether a
-// revocation counts may therefore depend on other revocations. `countRevocations` settles that by length: a revocation
-// is judged only by those of shorter chains, which are settled already.
+// A revocation that counts voids every statement of the device that it names, except those that it lists as valid.
+// Whether a revocation counts may therefore depend on other revocations. `countRevocations` judges revocations in
+// ascending order of length, so whether one counts depends only on shorter revocations, which have already been judged.
 //
-// Suppose the phone is stolen. The thief revokes nas and admits a puppet; laptop revokes the phone and lists its
-// certificate of tablet as valid:
+// Suppose that the phone is stolen. The thief revokes nas and admits a puppet. Then laptop revokes the phone, and lists
+// the certificate that the phone signed for tablet as valid:
 //
 //     length 1 (by root)      none
 //     length 2 (by laptop)    revokes phone: counts, and voids all statements of phone but the certificate of tablet
@@ -21,14 +21,15 @@
 //     result                  members laptop, nas, tablet; phone revoked; puppet unknown, its certificate is void
 //
 // Revocations of equal length never void each other: if phone and nas revoke each other, both are revoked until laptop
-// or the root key revokes one of them and so voids its revocation of the other. Without this order the result would
-// depend on which revocation a node received first, and nodes with the same statements could disagree about the members.
+// or the root key revokes one of them and so voids its revocation of the other. Without this order, the result would
+// depend on which revocation a node received first, and nodes with the same statements could disagree about the
+// members.
 
 import Wire
 
-/// The certificates and revocations of a circle by signer, and which of them count.
+/// The certificates and revocations of a circle, grouped by signer, and which of them count.
 struct Chains {
-  /// A certificate; for the founder, the genesis.
+  /// A certificate. For the founder, this is the genesis.
   private struct Link {
     var id: StatementID
     var issuer: DeviceKey
@@ -42,9 +43,9 @@ struct Chains {
   private let root: DeviceKey
   private var links: [DeviceKey: [Link]] = [:]
   private var revocations: [DeviceKey: [(id: StatementID, body: Revocation)]] = [:]
-  /// The revocations that count, by the device that they name; shorter chains first, then by id.
+  /// The revocations that count, by the device that they name, sorted by length and then by id.
   private(set) var counted: [DeviceKey: [CountedRevocation]] = [:]
-  /// The statements of each revoked device that all revocations counted so far list as valid.
+  /// For each revoked device, its statements that every revocation counted so far lists as valid.
   private var stillValid: [DeviceKey: Set<StatementID>] = [:]
 
   init(genesis: Genesis, genesisID: StatementID) {
@@ -56,7 +57,7 @@ struct Chains {
     ]
   }
 
-  /// Adds one statement; must be called in ascending order of ids.
+  /// Adds one statement. Statements must be added in ascending order of their ids.
   mutating func add(_ statement: Statement) {
     switch statement.content {
     case .deviceCertificate(let body) where body.device != root:
@@ -70,14 +71,15 @@ struct Chains {
     }
   }
 
-  /// Whether a revocation that counts voids this statement of a signer.
+  /// Whether a revocation that counts voids this statement, which `signer` signed.
   func isVoid(_ id: StatementID, by signer: DeviceKey) -> Bool {
     guard let valid = stillValid[signer] else { return false }
     return !valid.contains(id)
   }
 
-  /// Finds the revocations that count, by ascending length. One of length n counts if those that count with less than
-  /// n void neither it nor a link of its signer's chain; equal lengths never void each other.
+  /// Finds the revocations that count, in ascending order of length. A revocation of length n counts unless a shorter
+  /// revocation that counts voids it or a link of its signer's chain. Revocations of equal length never void each
+  /// other.
   mutating func countRevocations() {
     for length in 1...Limits.chainLinksMax + 1 {
       let depths = adminDepths()
@@ -95,13 +97,13 @@ struct Chains {
     stillValid[revocation.body.device] = stillValid[revocation.body.device]?.intersection(valid) ?? valid
   }
 
-  /// The certificates of a signer that count now.
+  /// Returns the ids of the certificates by a signer that count now.
   func countingCertificates(of signer: DeviceKey) -> [StatementID] {
     guard let depth = adminDepths()[signer], depth < Limits.chainLinksMax else { return [] }
     return (links[signer] ?? []).map(\.id).filter { !isVoid($0, by: signer) }
   }
 
-  /// The depth of each key that may sign; the root's is 0.
+  /// Returns the depth of each key that may sign certificates and revocations. The root key has depth 0.
   private func adminDepths() -> [DeviceKey: Int] {
     var depths = [root: 0]
     var frontier = [root]
@@ -121,8 +123,8 @@ struct Chains {
 
   // MARK: Members
 
-  /// Every device with a certificate that counts, revoked ones included, in the order in which transport keys are
-  /// assigned: shorter chains first, then by id of the certificate.
+  /// Returns every device with a certificate that counts, including revoked devices. They are in the order in which
+  /// transport keys are assigned: by the length of the chain, then by the id of the certificate.
   func members() -> [(id: StatementID, member: Member)] {
     let depths = adminDepths()
     var newest: [DeviceKey: Link] = [:]
@@ -153,7 +155,8 @@ struct Chains {
       issuer: link.issuer, issued: link.issued, chain: chain.reversed())
   }
 
-  /// The last certificate on the shortest chain of each admin; of equal chains, the one with the smallest id.
+  /// Returns the last certificate on the shortest chain of each admin. If several chains are equally short, this is the
+  /// certificate with the smallest id.
   private func adminLinks(_ depths: [DeviceKey: Int]) -> [DeviceKey: Link] {
     var parents: [DeviceKey: Link] = [:]
     for (issuer, depth) in depths {

@@ -4,12 +4,12 @@ package import Wire
 
 /// All statements of one circle, and the members, issuers and cuts that follow from them.
 ///
-/// Every answer is a function of the set of statements, independent of the order of arrival; time is always an
-/// argument.
+/// Every answer depends only on the set of statements, not on the order in which they arrived. An answer that also
+/// depends on the time takes the time as an argument.
 package struct Circle: Sendable {
   package let id: CircleID
   package let genesis: Genesis
-  /// The issuer that builds with a trait accept in addition to those of the circle.
+  /// The issuer that builds with a trait accept in addition to the issuers of the circle; nil in other builds.
   package let developmentIssuer: DeviceKey?
   private var held: [StatementID: Statement]
   private var bytesHeld = 0
@@ -17,14 +17,14 @@ package struct Circle: Sendable {
   /// The result of evaluating all statements.
   package private(set) var evaluation: Evaluation
 
-  /// The effect of an insertion on the set.
+  /// The effect of an insertion on the set of statements.
   package struct Changes: Hashable, Sendable {
     package var added: [StatementID] = []
     /// Statements that are no longer held: addresses that a newer statement replaced, and evicted statements.
     package var removed: [StatementID] = []
     /// New statements for which there was no room.
     package var refused: [StatementID] = []
-    /// The signers of refused and evicted statements, which have made more than there is room for.
+    /// The signers of refused and evicted statements. They have signed more statements than there is room for.
     package var crowded: Set<DeviceKey> = []
 
     package var isEmpty: Bool { added.isEmpty && removed.isEmpty && refused.isEmpty }
@@ -44,7 +44,7 @@ package struct Circle: Sendable {
     setHash = Self.hash(of: [statement.id])
   }
 
-  /// Creates the circle of a stored set of statements, exactly one of which is a genesis.
+  /// Creates a circle from a stored set of statements, exactly one of which is a genesis.
   package init(
     statements: [Statement], developmentIssuer: DeviceKey? = BuildTraits.developmentIssuer
   ) throws(StatementError) {
@@ -58,7 +58,7 @@ package struct Circle: Sendable {
 
   // MARK: Inserting
 
-  /// Inserts one encoded statement after verifying it; false if it changes nothing.
+  /// Verifies an encoded statement and inserts it. Returns whether it was added.
   @discardableResult
   package mutating func insert(_ bytes: [UInt8]) throws(StatementError) -> Bool {
     let statement = try Statement(bytes)
@@ -68,7 +68,7 @@ package struct Circle: Sendable {
     return !changes.added.isEmpty
   }
 
-  /// Inserts verified statements and evaluates once; statements of other circles are ignored.
+  /// Inserts verified statements, and evaluates the set once at the end. Statements of other circles are ignored.
   @discardableResult
   package mutating func insert(_ statements: [Statement]) -> Changes {
     var changes = Changes()
@@ -105,7 +105,7 @@ package struct Circle: Sendable {
     newestAddresses[body.device] = statement.id
   }
 
-  /// Evicts statements for which there is no room; true if there were any.
+  /// Evicts statements for which there is no room. Returns whether there were any.
   private mutating func makeRoom(_ changes: inout Changes) -> Bool {
     guard !changes.added.isEmpty, StatementQuota.mayExceed(count: held.count, bytes: bytesHeld) else {
       return false
@@ -121,7 +121,7 @@ package struct Circle: Sendable {
     return true
   }
 
-  /// Removes a statement; true if this same insertion has added it.
+  /// Removes a statement. Returns whether the current insertion had added it.
   private mutating func remove(_ statement: Statement, _ changes: inout Changes) -> Bool {
     held[statement.id] = nil
     bytesHeld -= statement.bytes.count
@@ -135,10 +135,10 @@ package struct Circle: Sendable {
   /// The id of the genesis, which has the same bytes as the circle's id.
   package var genesisID: StatementID { StatementID(id.raw) }
 
-  /// All ids, ascending.
+  /// The ids of all statements, in ascending order.
   package var ids: [StatementID] { held.keys.sorted() }
 
-  /// Equal at two peers exactly if they hold the same statements.
+  /// The hash of all ids. It is equal on two peers if and only if they hold the same statements.
   package private(set) var setHash: Bytes32
 
   private static func hash(of ids: [StatementID]) -> Bytes32 {
@@ -150,22 +150,24 @@ package struct Circle: Sendable {
 
   package func statement(_ id: StatementID) -> Statement? { held[id] }
 
-  /// The id of the statement with exactly these bytes, if it is held and so needs no verification.
+  /// Returns the id of the held statement with exactly these bytes; nil if there is none. A held statement needs no
+  /// further verification.
   package func held(_ bytes: [UInt8]) -> StatementID? {
     guard let id = try? Envelope(bytes).id, held[id]?.bytes == bytes else { return nil }
     return id
   }
 
-  /// The held statements that a peer lacks, given its ids; ascending by id.
+  /// Returns the held statements that a peer lacks, in ascending order of ids. `ids` are the ids of the peer's
+  /// statements.
   package func statements(notIn ids: [StatementID]) -> [Statement] {
     let known = Set(ids)
     return held.values.filter { !known.contains($0.id) }.sorted { $0.id < $1.id }
   }
 
-  /// The ids in a peer's list that are not held here, in the order of the list.
+  /// Returns the ids in a peer's list that are not held here, in the order of the list.
   package func missing(of ids: [StatementID]) -> [StatementID] { ids.filter { held[$0] == nil } }
 
-  /// The evaluation of all statements except revocations.
+  /// The result of evaluating all statements except revocations.
   var withoutRevocations: Evaluation {
     let others = held.filter { $0.value.kind != StatementKind.revocation.rawValue }
     return Evaluation(genesis: genesis, genesisID: genesisID, statements: others)
@@ -173,7 +175,7 @@ package struct Circle: Sendable {
 
   // MARK: Addresses
 
-  /// The addresses of a member, by its newest address statement.
+  /// Returns the addresses in a member's newest address statement; empty for other devices.
   package func addresses(of device: DeviceKey) -> [String] {
     guard evaluation.members[device] != nil, let id = newestAddresses[device],
       case .addresses(let body)? = held[id]?.content
@@ -181,7 +183,7 @@ package struct Circle: Sendable {
     return body.addresses
   }
 
-  /// The clock for the next address statement of a device, large enough to replace the one held.
+  /// Returns a clock for a device's next address statement that is great enough to replace the statement held.
   package func nextAddressClock(of device: DeviceKey, now: UInt64) -> UInt64 {
     guard let id = newestAddresses[device], case .addresses(let body)? = held[id]?.content,
       body.clock >= now

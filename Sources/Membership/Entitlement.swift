@@ -2,20 +2,20 @@
 
 package import Wire
 
-/// An issuer's statement that devices of a circle are premium for a time.
+/// An issuer's statement that devices of a circle are premium for a period of time.
 package struct Entitlement: StatementBody {
   package var circle: CircleID
   package var issuer: DeviceKey
-  /// The devices that it counts for, ascending; nil for all devices of the circle.
+  /// The devices that the entitlement is for, in ascending order; nil for all devices of the circle.
   package var devices: [DeviceKey]?
   package var plan: String
   package var issuedAt: Int64
-  /// The first millisecond at which it is valid.
+  /// The first millisecond at which the entitlement is valid.
   package var notBefore: Int64
-  /// The first millisecond at which it is no longer valid.
+  /// The first millisecond at which the entitlement is no longer valid.
   package var notAfter: Int64
   package var serial: Bytes16
-  /// The source of the purchase, as free text of the issuer.
+  /// The source of the purchase, as free text written by the issuer.
   package var source: String
 
   package static let kind = StatementKind.entitlement
@@ -68,14 +68,14 @@ package struct Entitlement: StatementBody {
     return writer.bytes
   }
 
-  /// Whether it counts for a device.
+  /// Whether the entitlement counts for a device.
   package func counts(for device: DeviceKey) -> Bool { devices?.contains(device) ?? true }
 }
 
-/// A statement by the root key that pins further entitlement issuers.
+/// A statement by which the root key pins further entitlement issuers.
 package struct IssuerStatement: StatementBody {
   package var circle: CircleID
-  /// The signer; the statement counts only if this is the circle's root key.
+  /// The signer. The statement counts only if this is the circle's root key.
   package var root: DeviceKey
   package var issuers: [DeviceKey]
   package var issued: Int64
@@ -107,12 +107,12 @@ package struct IssuerStatement: StatementBody {
   }
 }
 
-/// A device's addresses; only the newest such statement of each device is kept.
+/// A statement of a device's addresses. Only the newest such statement by each device is kept.
 package struct AddressStatement: StatementBody {
   package var circle: CircleID
   package var device: DeviceKey
   package var clock: UInt64
-  /// The addresses in the order in which to try them; may be empty.
+  /// The addresses, in the order in which to try them. There may be none.
   package var addresses: [String]
 
   package static let kind = StatementKind.addresses

@@ -2,7 +2,7 @@
 
 package import Wire
 
-/// A device that is in the circle, or was until it was revoked.
+/// A device that is a member of the circle, or was one until it was revoked.
 package struct Member: Hashable, Sendable {
   package let device: DeviceKey
   package let transport: TransportKey
@@ -11,7 +11,7 @@ package struct Member: Hashable, Sendable {
   /// The signer of the certificate that counts.
   package let issuer: DeviceKey
   package let issued: Int64
-  /// The chain from the root outward, at most 8 statements; the last is the certificate that counts.
+  /// The chain of at most 8 statements, from the root outward. The last one is the certificate that counts.
   package let chain: [StatementID]
 }
 
@@ -25,43 +25,44 @@ package struct CountedRevocation: Hashable, Sendable {
 package enum MembershipStatus: Hashable, Sendable {
   case member(Member)
   case revoked
-  /// No certificate that counts names the device, or its transport key belongs to another one.
+  /// No certificate that counts names the device, or its transport key belongs to another device.
   case unknown
 }
 
-/// Which sets of one log may be folded.
+/// Which change sets of one log may be folded.
 package enum Admission: Hashable, Sendable {
-  /// All sets.
+  /// All sets may be folded.
   case open
-  /// Sets that are, for every cut, one of its tips or an ancestor of one. A cut without tips excludes the whole log; a
-  /// device whose certificates are all void has such a cut.
+  /// A set may be folded if, for every cut, it is one of the cut's tips or an ancestor of one of them. A cut without
+  /// tips excludes the whole log. The logs of a device whose certificates are all void have such a cut.
   case cut(Set<Set<ChangeSetID>>)
-  /// No set, because no certificate names the device.
+  /// No set may be folded, because no certificate names the device.
   case unknownDevice
 }
 
 /// The members, revocations, cuts and entitlements that follow from a set of statements.
 package struct Evaluation: Sendable {
-  /// The members, by device key.
+  /// The members by device key.
   package private(set) var members: [DeviceKey: Member] = [:]
-  /// Revoked devices, as they were as members.
+  /// The revoked devices, with the properties that they had as members.
   package private(set) var revoked: [DeviceKey: Member] = [:]
   private var deviceByTransport: [TransportKey: DeviceKey] = [:]
   private var revokedTransports: Set<TransportKey> = []
   /// All devices with a certificate that counts, revoked or not.
   private var certified: Set<DeviceKey> = []
-  /// All devices that a certificate names, whether or not it counts.
+  /// All devices that a certificate names, whether or not the certificate counts.
   private var named: Set<DeviceKey> = []
   /// The revocations that count, by the device that they name.
   package private(set) var revocations: [DeviceKey: [CountedRevocation]] = [:]
   private let chains: Chains
-  /// Cuts that devices have made in their own logs: the newest set that counts, nil for none.
+  /// The cuts that devices have made in their own logs. Each cut is given as the newest set that is kept, or as nil if
+  /// no set is kept.
   package private(set) var logCuts: [LogKey: Set<ChangeSetID?>] = [:]
-  /// The issuers pinned by the genesis and the root.
+  /// The issuers that are pinned by the genesis and by the root key.
   package private(set) var issuers: Set<DeviceKey>
-  /// All entitlements held, of any issuer, ascending by id.
+  /// All entitlements held, from any issuer, in ascending order of ids.
   package private(set) var entitlements: [Entitlement] = []
-  /// The fork proofs held, ascending by id.
+  /// The fork proofs held, in ascending order of ids.
   package private(set) var forkProofs: [ForkProof] = []
 
   init(genesis: Genesis, genesisID: StatementID, statements: [StatementID: Statement]) {
@@ -76,7 +77,8 @@ package struct Evaluation: Sendable {
     for statement in ordered { note(statement, genesis, chains) }
   }
 
-  /// Assigns transport keys and collects members: no two devices share a key, and that of a revoked device is unusable.
+  /// Assigns transport keys and collects the members. No two members share a transport key, and no member may use the
+  /// transport key of a revoked device.
   private mutating func admit(_ chains: Chains) {
     let found = chains.members()
     for (_, member) in found {
@@ -111,7 +113,8 @@ package struct Evaluation: Sendable {
     return members[device].map(MembershipStatus.member) ?? .unknown
   }
 
-  /// The reason why a former member is not one now; nil for a member, and for a device that was never certified.
+  /// Returns the reason why a former member is no longer a member; nil for a member, and for a device that was never
+  /// certified.
   func exclusion(of device: DeviceKey) -> GateReason? {
     if revocations[device] != nil { return .revoked }
     return named.contains(device) && members[device] == nil ? .notAMember : nil
@@ -119,7 +122,7 @@ package struct Evaluation: Sendable {
 
   package func isMember(_ device: DeviceKey) -> Bool { members[device] != nil }
 
-  /// The member, or the revoked device as it was as a member.
+  /// Returns a member, or a revoked device with the properties that it had as a member; nil for any other device.
   package func known(_ device: DeviceKey) -> Member? { members[device] ?? revoked[device] }
 
   /// Whether any certificate names the device, even one that no longer counts.
@@ -130,17 +133,17 @@ package struct Evaluation: Sendable {
   /// Whether a revocation that counts voids the statement.
   package func isVoid(_ statement: Statement) -> Bool { chains.isVoid(statement.id, by: statement.signer) }
 
-  /// The revocations by a signer that count now, ascending by id.
+  /// Returns the revocations by a signer that count now, in ascending order of ids.
   package func countingRevocations(by signer: DeviceKey) -> [CountedRevocation] {
     revocations.values.joined().filter { $0.body.issuer == signer }.sorted { $0.id < $1.id }
   }
 
-  /// The certificates by a signer that count now.
+  /// Returns the ids of the certificates by a signer that count now.
   package func countingCertificates(of signer: DeviceKey) -> [StatementID] {
     chains.countingCertificates(of: signer)
   }
 
-  /// The member with a transport key.
+  /// Returns the member with this transport key.
   package func member(transport: TransportKey) -> Member? {
     deviceByTransport[transport].flatMap { members[$0] }
   }
@@ -150,7 +153,8 @@ package struct Evaluation: Sendable {
     deviceByTransport[transport] != nil || revokedTransports.contains(transport)
   }
 
-  /// Which sets of a log may be folded. Of a revoked device's log, those up to the tips that every revocation keeps.
+  /// Returns which sets of a log may be folded. In the log of a revoked device, these are the sets that every
+  /// revocation of the device keeps.
   package func admission(of log: LogKey) -> Admission {
     guard certified.contains(log.device) else {
       return named.contains(log.device) ? .cut([[]]) : .unknownDevice
@@ -164,8 +168,9 @@ package struct Evaluation: Sendable {
     return .cut(cuts.contains([]) ? [[]] : Set(cuts))
   }
 
-  /// Which sets of a log may be folded in the store of a device. A device outside the circle shares its state with no
-  /// other, so its own logs stay uncut there and its owner can still read everything that was written on it.
+  /// Returns which sets of a log may be folded in the store of a device. A device outside the circle shares its state
+  /// with no other device. Its own logs therefore stay uncut in its own store, so that its owner can still read
+  /// everything that was written on it.
   package func admission(of log: LogKey, at device: DeviceKey) -> Admission {
     log.device == device && members[device] == nil ? .open : admission(of: log)
   }

@@ -2,14 +2,14 @@
 
 package import Wire
 
-/// Two different change sets that one device signed for the same position in one log.
+/// The proof that one device signed two different change sets for the same position in one log.
 package struct ForkProof: Hashable, Sendable {
   package let circle: CircleID
   package let log: LogKey
   package let sequence: UInt64
   /// The id of the set before the fork; nil if the log forked at its first set.
   package let previous: ChangeSetID?
-  /// The two sets, smaller id first.
+  /// The ids of the two sets, in ascending order.
   package let ids: [ChangeSetID]
   let headers: [[UInt8]]
 
@@ -29,7 +29,7 @@ package struct ForkProof: Hashable, Sendable {
     headers = [first, second]
   }
 
-  /// Builds the statement from two signed headers, in either order; throws if they prove no fork.
+  /// Builds the statement from two signed headers, given in either order. Throws if they do not prove a fork.
   package static func statement(
     circle: CircleID, _ one: (header: [UInt8], signature: [UInt8]),
     _ other: (header: [UInt8], signature: [UInt8])
@@ -57,7 +57,8 @@ package struct ForkProof: Hashable, Sendable {
   }
 }
 
-/// The fields of a change set's header that a fork proof needs; Protocol/change-set.md describes all of them.
+/// The fields of a change set's header that a fork proof needs. Protocol/change-set.md describes all fields of a
+/// header.
 private struct SetHeader {
   struct Position: Hashable {
     var log: LogKey
@@ -81,7 +82,8 @@ private struct SetHeader {
     let sequence = try map.reader.unsigned()
     let previous = try map.optional(6) ? ChangeSetID(try map.reader.bytes32()) : nil
     guard sequence > 0, (sequence == 1) == (previous == nil) else { throw .unexpected(offset: start) }
-    // `skipValue` rejects integers as large as a clock may be, which would make such a fork unprovable.
+    // The clock is skipped as an unsigned integer, because `skipValue` rejects integers as large as a clock may be. A
+    // fork with such a clock could then not be proved.
     if try map.optional(7) {
       if try map.reader.peek() >> 5 == 0 {
         _ = try map.reader.unsigned()

@@ -1,7 +1,7 @@
 // Protocol/circle.md, "The gate".
 //
-// The gate decides whether the records lane of a device is open: the device is premium, and its preference is on. A
-// device judges itself and every connected peer; the first line that applies decides:
+// The gate decides whether the records lane of a device is open. It is open if the device is premium and its preference
+// is on. A device judges itself and every connected peer. The first row that applies decides:
 //
 //                     this device (`ownGate`)                       a peer (`peerGate`)
 //     membership      revoked or not a member: closed               not a member: free tier
@@ -10,7 +10,7 @@
 //     entitlements    of accepted issuers, at gate time             the same, and those of the development issuer
 //     preference      as set here                                   as the peer announces
 //
-// Entitlements are joined into one unbroken time from now on. With three of them:
+// Entitlements are joined into one unbroken period that begins now. An example with three entitlements:
 //
 //     gate time      ────────┬────────────────────────────────────────▶
 //     A                ├─────┼─────┤
@@ -18,16 +18,17 @@
 //     C                      │                     ├──────┤
 //                           now             └ end of B = validUntil = nextChange
 //
-// Between B and C the device is not premium (`entitlementExpired`), and the gate is judged again when C begins.
+// Between B and C, the device is not premium (`entitlementExpired`), and the gate is judged again when C begins.
 //
-// Gate time is not the wall clock but the largest of the wall clock, the newest time of issue of an accepted
-// entitlement, and the newest clock folded from another device; the replica adds a lower bound, `gateFloor`. Judged by
-// the wall clock alone, a device could set its clock back and be premium again.
+// Gate time is not simply the wall clock. It is the latest of three times: the wall clock, the newest time of issue
+// among the accepted entitlements, and the newest clock folded from another device. The replica adds a lower bound,
+// `gateFloor`. If gates were judged by the wall clock alone, a device could become premium again by setting its clock
+// back.
 
 package import Sodium
 package import Wire
 
-/// The reason why a device is premium; the raw values are those of the command line.
+/// The reason why a device is premium. The raw values are shown on the command line.
 package enum PremiumSource: String, Sendable {
   case allFeatures = "all-features"
   case mock
@@ -35,34 +36,35 @@ package enum PremiumSource: String, Sendable {
   case none
 }
 
-/// The reason why the records lane is closed; the raw values are the reason codes of the command line.
+/// The reason why the records lane is closed. The raw values are the reason codes that are shown on the command line.
 package enum GateReason: String, Sendable {
   case freeTier = "free_tier"
   case entitlementExpired = "entitlement_expired"
   case entitlementNotYetValid = "entitlement_not_yet_valid"
   case syncOff = "sync_off"
   case revoked
-  /// The device that invited this one was revoked, and the revocation voids its invitation.
+  /// The device that invited this device was revoked, and that revocation voids the invitation.
   case notAMember = "not_a_member"
 }
 
-/// Premium from the build or a mock purchase, which only this device counts.
+/// Premium that comes from the build or from a mock purchase. Only this device itself counts it.
 package enum LocalPremium: Hashable, Sendable {
   case none
   case allFeatures
-  /// A mock purchase up to a time, or without end.
+  /// A mock purchase that ends at the given time; if the time is nil, the purchase never ends.
   case mock(until: Int64?)
 }
 
-/// Whether the records lane of one device is open at one moment, and why not.
+/// The verdict on a device's records lane at one moment: whether the lane is open and, if not, why.
 package struct Gate: Hashable, Sendable {
   package let source: PremiumSource
-  /// The first millisecond without premium, by the entitlements known now; nil without premium, or if it has no end.
+  /// The first millisecond at which the device is no longer premium, by what is known now; nil if the device is not
+  /// premium, or if its premium has no end.
   package let validUntil: Int64?
   /// The reason why the device is not premium; nil if it is.
   package let premiumReason: GateReason?
   package let preference: Bool
-  /// When to judge again even if nothing else happens.
+  /// When to judge the device again even if nothing else happens; nil if the passing of time changes nothing.
   package let nextChange: Int64?
 
   package var isPremium: Bool { premiumReason == nil }
@@ -72,11 +74,11 @@ package struct Gate: Hashable, Sendable {
 }
 
 extension Circle {
-  /// Judges this device: by the build first, then by entitlements. A device outside the circle has no premium, whatever
-  /// its entitlements say.
+  /// Judges this device, first by its build and then by its entitlements. A device outside the circle is not premium,
+  /// whatever its entitlements say.
   ///
-  /// Entitlements of the development issuer don't count for their own device, so that cancelling a mock purchase takes
-  /// effect although its entitlement can't be withdrawn.
+  /// On this device, its entitlements from the development issuer don't count. Otherwise, cancelling a mock purchase
+  /// would have no effect, because its entitlement can't be withdrawn.
   package func ownGate(
     device: DeviceKey, preference: Bool, local: LocalPremium, at time: Int64
   ) -> Gate {
@@ -102,16 +104,17 @@ extension Circle {
     }
   }
 
-  /// Judges a peer by the entitlements held and the preference that it announces.
+  /// Judges a peer by the entitlements held here and by the preference that the peer announces.
   package func peerGate(device: DeviceKey, preference: Bool, at time: Int64) -> Gate {
     let held = evaluation.isMember(device) ? accepted(for: device) : []
     return Gate(held, preference: preference, at: time)
   }
 
-  /// An entitlement by the development issuer, which shows peers of the same kind of build that this device is premium;
-  /// nil if it is not by its build, or the build has no key to sign with.
+  /// Returns an entitlement from the development issuer, which shows peers with the same kind of build that this device
+  /// is premium; nil if neither the build nor a mock purchase makes it premium, or if the build has no key to sign
+  /// with.
   ///
-  /// It contains no time except the end, so it is the same statement each time and never moves gate time.
+  /// The entitlement contains no time except its end, so it is the same statement each time and never moves gate time.
   package func developmentEntitlement(
     device: DeviceKey, local: LocalPremium, key: SigningKey? = BuildTraits.developmentKey
   ) throws(StatementError) -> Statement? {
@@ -129,12 +132,12 @@ extension Circle {
     return try Statement(signing: body, with: key)
   }
 
-  /// The entitlements of accepted issuers that count for a device, in order of their start.
+  /// Returns the entitlements from accepted issuers that count for a device, in order of their start.
   package func accepted(for device: DeviceKey) -> [Entitlement] {
     accepted.filter { $0.counts(for: device) }.sorted { $0.notBefore < $1.notBefore }
   }
 
-  /// The entitlements of issuers that this circle or this build accepts.
+  /// The entitlements from issuers that this circle or this build accepts.
   package var accepted: [Entitlement] {
     evaluation.entitlements.filter { isAccepted(issuer: $0.issuer) }
   }
@@ -143,10 +146,10 @@ extension Circle {
     evaluation.issuers.contains(issuer) || issuer == developmentIssuer
   }
 
-  /// The time by which gates are judged, in milliseconds: setting the clock back gains nothing.
+  /// Returns the time by which gates are judged, in milliseconds. A device gains nothing by setting its clock back.
   ///
-  /// `newestFolded` is the newest clock folded from another device. Entitlements of issuers that are not accepted don't
-  /// count.
+  /// `newestFolded` is the newest clock folded from another device. Entitlements from issuers that are not accepted
+  /// don't count.
   package func gateTime(wall: Int64, newestFolded: Int64?) -> Int64 {
     let issued = accepted.map(\.issuedAt).max() ?? 0
     return max(wall, issued, newestFolded ?? 0)
@@ -154,7 +157,7 @@ extension Circle {
 }
 
 extension Gate {
-  /// Judges by a device's entitlements, given in order of their start.
+  /// Judges a device by its entitlements, which must be given in order of their start.
   init(_ held: [Entitlement], preference: Bool, at time: Int64) {
     self.preference = preference
     var end = time

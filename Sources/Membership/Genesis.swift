@@ -5,11 +5,11 @@ package import Wire
 /// The role of a member.
 package enum Role: UInt8, CaseIterable, Sendable {
   case member = 0
-  /// May also invite and revoke devices.
+  /// An admin may also invite and revoke devices.
   case admin = 1
 }
 
-/// The first statement of a circle: its hash is the circle's id, and it certifies the founder.
+/// The first statement of a circle. Its hash is the circle's id, and it certifies the founder.
 package struct Genesis: StatementBody {
   package var root: DeviceKey
   package var device: DeviceKey
@@ -46,7 +46,7 @@ package struct Genesis: StatementBody {
     nonce = try map.bytes16(8)
   }
 
-  /// Reads one or two different keys, the current one first.
+  /// Reads one or two different issuer keys. The current issuer's key comes first.
   static func readIssuers(_ reader: inout CBORReader) throws(WireError) -> [DeviceKey] {
     let start = reader.offset
     let count = try reader.array(max: 2)
@@ -130,7 +130,8 @@ extension CBORWriter {
     unsigned(value)
   }
 
-  /// Writes a time. A negative one, from user input or a broken clock, is encoded too; every reader rejects it.
+  /// Writes a time. A negative time, which may come from user input or a broken clock, is encoded too, but every reader
+  /// rejects it.
   mutating func pair(_ key: UInt64, _ value: Int64) {
     unsigned(key)
     integer(value)
@@ -152,7 +153,7 @@ extension CBORWriter {
     for value in values { byteString(value.raw) }
   }
 
-  /// Writes keys 0, 1 and 2.
+  /// Writes keys 0, 1 and 2 and their values: the version, the circle and the signer.
   mutating func common(_ circle: CircleID, _ signer: DeviceKey) {
     pair(0, MapReader.version)
     pair(1, circle.raw)

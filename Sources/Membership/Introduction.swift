@@ -2,14 +2,15 @@
 
 package import Wire
 
-/// A device's credentials when a session opens: the payload of handshake message 3, and the responder's first transport
-/// message.
+/// The credentials that a device presents when a session opens. The initiator sends them as the payload of handshake
+/// message 3, and the responder as its first transport message.
 package struct Introduction: Hashable, Sendable {
-  /// The chain of certificates from the root outward, the device's own last; the genesis is first if the chain begins
-  /// with it. Revocations may precede the chain, those first that void a revocation of this device.
+  /// The chain of certificates from the root outward, ending with the device's own certificate. The genesis comes first
+  /// if the chain begins with it. Revocations may precede the chain. If there is not room for all of them, those of
+  /// this device and those that void a revocation of this device take precedence.
   package var chain: [[UInt8]]
   package var entitlements: [[UInt8]]
-  /// The sender's wall clock.
+  /// The time on the sender's wall clock.
   package var wallMilliseconds: Int64
 
   package init(_ bytes: [UInt8]) throws(WireError) {
@@ -53,14 +54,15 @@ package enum AdmissionError: Error, Hashable, Sendable {
 }
 
 extension Circle {
-  /// The introduction of this device; nil if it is not a member. Contains as many entitlements as fit, those that last
-  /// longest first.
+  /// Returns the introduction of this device; nil if the device is not a member. The introduction contains as many
+  /// entitlements as fit, beginning with those that end last.
   package func introduction(of device: DeviceKey, wallMilliseconds: Int64) -> Introduction? {
     evaluation.members[device].map { introduction(of: $0, wallMilliseconds) }
   }
 
-  /// The introduction of a device that dials. A device outside the circle asks whether its exclusion still holds, with
-  /// the chain that it would have without any revocation; nil for a device that was never certified.
+  /// Returns the introduction of a device that dials; nil for a device that was never certified. A device outside the
+  /// circle dials to ask whether its exclusion still holds. It presents the chain that it would have without any
+  /// revocation.
   package func dialledIntroduction(of device: DeviceKey, wallMilliseconds: Int64) -> Introduction? {
     (evaluation.members[device] ?? withoutRevocations.members[device]).map {
       introduction(of: $0, wallMilliseconds)
@@ -97,12 +99,12 @@ extension Circle {
     return found.sorted { ($0.end, $0.statement.id) > ($1.end, $1.statement.id) }.map(\.statement.bytes)
   }
 
-  /// Judges a peer by its introduction and the transport key that Noise authenticated.
+  /// Judges a peer by its introduction and by the transport key that Noise authenticated.
   ///
-  /// The statements enter the circle only if the peer is a member, or was one until now; the caller must store the
-  /// changes.
+  /// The statements in the introduction are added to the circle only if the peer is a member, or was one until now. The
+  /// caller must store the changes.
   ///
-  /// - Returns: the member; nil if the introduction shows that the peer is no longer one.
+  /// - Returns: the member; nil if the introduction shows that the peer is no longer a member.
   package mutating func admit(
     _ introduction: Introduction, authenticated transport: TransportKey
   ) throws(AdmissionError) -> (member: Member?, changes: Changes) {
@@ -128,7 +130,7 @@ extension Circle {
     throw status == .revoked ? .revoked : .notAMember
   }
 
-  /// The device that the last statement of a chain certifies.
+  /// Returns the device that the last statement of a chain certifies.
   private static func device(_ statement: Statement) throws(AdmissionError) -> DeviceKey {
     switch statement.content {
     case .genesis(let body): body.device

@@ -3,14 +3,15 @@
 package import Sodium
 package import Wire
 
-/// The joiner's first transport message: the keys and name to certify, and a proof that it holds the device key.
+/// The first transport message of a joiner. It contains the keys and the name to certify, and a proof that the joiner
+/// holds the device key.
 package struct JoinRequest: Hashable, Sendable {
   package let device: DeviceKey
   package let transport: TransportKey
   package let name: String
   private let signature: [UInt8]
 
-  /// Creates a request for a joiner; the proof is a signature over the hash of the completed handshake.
+  /// Creates the request of a joiner. The proof is a signature over the hash of the completed handshake.
   package init(key: SigningKey, transport: TransportKey, name: String, handshakeHash: [UInt8]) {
     device = DeviceKey(key)
     self.transport = transport
@@ -42,17 +43,18 @@ package struct JoinRequest: Hashable, Sendable {
     return writer.bytes
   }
 
-  /// Whether the joiner proved in this handshake that it holds the device key, and the transport key is the one that
-  /// Noise authenticated.
+  /// Whether the joiner proved in this handshake that it holds the device key, and whether its transport key is the one
+  /// that Noise authenticated.
   package func isProven(handshakeHash: [UInt8], authenticated transport: TransportKey) -> Bool {
     self.transport == transport && Signature.isValidPublicKey(device.bytes)
       && device.hasSigned(handshakeHash, .joinProof, signature)
   }
 }
 
-/// The inviter's reply.
+/// The inviter's reply to a join request.
 package enum JoinReply: Hashable, Sendable {
-  /// The statements of the circle, the genesis first, with the joiner's certificate among them.
+  /// The joiner is accepted. The reply contains statements of the circle: the genesis comes first, and the joiner's
+  /// certificate is among them.
   case accepted(circle: [[UInt8]])
   case refused(JoinRefusal)
 
@@ -84,7 +86,7 @@ package enum JoinReply: Hashable, Sendable {
   }
 }
 
-/// The reason why an inviter does not certify a joiner that holds a ticket; the raw values are the format.
+/// The reason why an inviter does not certify a joiner that holds a ticket. The raw values are part of the format.
 package enum JoinRefusal: UInt8, Sendable {
   /// A reason that this version does not know.
   case other = 0
@@ -93,15 +95,16 @@ package enum JoinRefusal: UInt8, Sendable {
   case circleFull = 3
   /// The device key or the transport key belongs to another member, or to a revoked device.
   case keyInUse = 4
-  /// The inviter is not, or no longer, an admin.
+  /// The inviter is not an admin, or is no longer one.
   case notAdmin = 5
   case badProof = 6
 }
 
 extension Circle {
-  /// Certifies a proven joiner, or repeats the reply to one that is a member already and may have missed it.
+  /// Certifies a joiner that has proved its keys. If the joiner is already a member, repeats the reply, because the
+  /// joiner may have missed it.
   ///
-  /// A name that another member has gets a number: `phone 2`.
+  /// If another member already has the name, a number is appended to it, as in `phone 2`.
   ///
   /// - Parameter key: an admin's key, or the circle's root key.
   /// - Returns: the reply to the joiner, and the new certificate, which must be inserted and stored before the reply is
@@ -132,8 +135,8 @@ extension Circle {
     return (.accepted(circle: extended.replyStatements(chain: member.chain)), certificate)
   }
 
-  /// The genesis, the joiner's chain, and as many other statements as fit half a message; the first session brings the
-  /// rest.
+  /// Returns the genesis, the joiner's chain, and as many other statements as fit into half a message. The joiner
+  /// receives the rest in its first session.
   private func replyStatements(chain: [StatementID]) -> [[UInt8]] {
     var statements = ([genesisID] + chain.filter { $0 != genesisID }).compactMap { statement($0)?.bytes }
     var room = Limits.messageBytesMax / 2
@@ -146,8 +149,8 @@ extension Circle {
     return statements
   }
 
-  /// The circle that a joiner was admitted to; nil unless the reply is for the ticket's circle and certifies the
-  /// joiner's own keys.
+  /// Returns the circle to which a joiner was admitted; nil unless the reply is for the ticket's circle and certifies
+  /// the joiner's own keys.
   package static func joined(
     _ statements: [[UInt8]], ticket: Ticket, device: DeviceKey, transport: TransportKey
   ) -> Circle? {
@@ -164,11 +167,12 @@ extension Circle {
 }
 
 extension Evaluation {
-  /// The name, with the lowest number appended that makes it unique among members if it is taken: `phone 2`. Case is
-  /// ignored.
+  /// Returns the name if no member has it. If a member has it, returns the name with the lowest number that makes it
+  /// unique among members, as in `phone 2`. Case is ignored.
   ///
   /// - Parameters:
-  ///   - name: at most `Limits.nameBytesMax` bytes; its end is cut off if the number needs the room.
+  ///   - name: a name of at most `Limits.nameBytesMax` bytes. Its end is cut off if there is no room for the number
+  ///     otherwise.
   ///   - device: a member whose own name is ignored.
   package func freeName(_ name: String, for device: DeviceKey? = nil) -> String {
     let taken = Set(members.values.filter { $0.device != device }.map { $0.name.lowercased() })

@@ -2,7 +2,7 @@
 
 import Wire
 
-/// Reads a canonical map with small integer keys in ascending order; unexpected keys are rejected.
+/// Reads a canonical map with small integer keys in ascending order. Unexpected keys are rejected.
 struct MapReader {
   var reader: CBORReader
   private var pairsLeft: Int
@@ -11,7 +11,7 @@ struct MapReader {
 
   static let version: UInt64 = 1
 
-  /// Starts a map and reads its format version, key 0.
+  /// Reads the start of a map and its format version, which is the value of key 0.
   init(_ bytes: [UInt8]) throws(WireError) {
     reader = CBORReader(bytes)
     pairsLeft = try reader.map(max: 32)
@@ -25,7 +25,7 @@ struct MapReader {
     guard try optional(key) else { throw .unexpected(offset: reader.offset) }
   }
 
-  /// Advances to the value of a key if it is present.
+  /// Advances to the value of a key if the key is present. Returns whether it is present.
   mutating func optional(_ key: UInt64) throws(WireError) -> Bool {
     if pending == nil, pairsLeft > 0 {
       let next = try reader.nextKey(after: last)
@@ -44,7 +44,7 @@ struct MapReader {
     try reader.end()
   }
 
-  /// Checks that the remaining values are well formed, without interpreting them, and that nothing follows.
+  /// Checks that the remaining values are well formed, without interpreting them, and that nothing follows the map.
   mutating func skipRest() throws(WireError) {
     if pending != nil { _ = try reader.skipValue() }
     pending = nil
@@ -58,7 +58,7 @@ struct MapReader {
 
   // MARK: Common values
 
-  /// Reads keys 1 and 2 of every statement except the genesis and the fork proof.
+  /// Reads keys 1 and 2, the circle and the signer, which every statement has except the genesis and the fork proof.
   mutating func common() throws(WireError) -> (CircleID, DeviceKey) {
     (CircleID(try bytes32(1)), DeviceKey(try bytes32(2)))
   }
@@ -73,7 +73,7 @@ struct MapReader {
     return try reader.bytes16()
   }
 
-  /// Reads milliseconds since 1970, which must fit the 48 bits of a clock.
+  /// Reads a time in milliseconds since 1970, which must fit into the 48 bits of a clock.
   mutating func milliseconds(_ key: UInt64) throws(WireError) -> Int64 {
     try required(key)
     return Int64(try reader.unsigned(max: Int(Limits.timeMillisecondsMax)))
@@ -89,7 +89,8 @@ struct MapReader {
     return try reader.lane()
   }
 
-  /// Reads a line of text for people: 1 to `Limits.nameBytesMax` bytes, no control characters.
+  /// Reads a line of text that is meant for people. It must have 1 to `Limits.nameBytesMax` bytes and no control
+  /// characters.
   mutating func name(_ key: UInt64) throws(WireError) -> String {
     try required(key)
     let start = reader.offset
@@ -131,7 +132,7 @@ extension CBORReader {
     return lane
   }
 
-  /// Reads an address as text: printable ASCII without spaces. Only the dialler interprets it.
+  /// Reads an address as text, which must be printable ASCII without spaces. Only the code that dials interprets it.
   mutating func address() throws(WireError) -> String {
     let start = offset
     let text = try text(max: Limits.addressBytesMax)
@@ -141,7 +142,7 @@ extension CBORReader {
 }
 
 /// Whether text is valid as a device name: 1 to `Limits.nameBytesMax` bytes and no control characters, so that it can
-/// be shown on a terminal as it is.
+/// be printed on a terminal unchanged.
 package func isName(_ text: String) -> Bool {
   let count = text.utf8.count
   guard (1...Limits.nameBytesMax).contains(count) else { return false }

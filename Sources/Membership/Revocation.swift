@@ -2,11 +2,11 @@
 
 package import Wire
 
-/// One log of a revoked device, and the tips that are kept together with their ancestors.
+/// One log of a revoked device and its kept tips. The tips are kept together with all their ancestors.
 package struct KeptLog: Hashable, Sendable, Comparable {
   package var incarnation: Incarnation
   package var lane: Lane
-  /// Ascending; more than one if the log forked.
+  /// The tips in ascending order. There may be more than one if the log forked.
   package var tips: [ChangeSetID]
 
   package init(incarnation: Incarnation, lane: Lane, tips: [ChangeSetID]) {
@@ -15,7 +15,7 @@ package struct KeptLog: Hashable, Sendable, Comparable {
     self.tips = tips.sorted()
   }
 
-  /// Compares by log, so that a strictly ascending list names each log once.
+  /// Compares only the logs, so that a list in strictly ascending order names each log once.
   package static func < (left: KeptLog, right: KeptLog) -> Bool {
     (left.incarnation, left.lane) < (right.incarnation, right.lane)
   }
@@ -27,9 +27,10 @@ package struct Revocation: StatementBody {
   /// The root key or an admin's device key.
   package var issuer: DeviceKey
   package var device: DeviceKey
-  /// The logs that are kept up to tips; logs that are not listed are excluded entirely.
+  /// The logs that are kept up to certain tips. Logs of the device that are not listed are excluded entirely.
   package var kept: [KeptLog]
-  /// The device's certificates, revocations and log cuts that stay valid; all others are void, whenever they arrive.
+  /// The certificates, revocations and log cuts by the device that stay valid. All others are void, no matter when they
+  /// arrive.
   package var valid: [StatementID]
   package var issued: Int64
 
@@ -105,7 +106,7 @@ package struct Revocation: StatementBody {
 package struct LogCut: StatementBody {
   package var circle: CircleID
   package var log: LogKey
-  /// The newest set that is kept; nil if none is.
+  /// The newest set that is kept; nil if no set is kept.
   package var tip: ChangeSetID?
   package var issued: Int64
 

@@ -3,12 +3,12 @@
 package import Sodium
 package import Wire
 
-/// The user's decisions on a revocation; everything else follows from the circle.
+/// The user's decisions about a revocation. Everything else in the revocation follows from the circle.
 package struct RevocationTerms: Hashable, Sendable {
   package var device: DeviceKey
-  /// The logs of the revoked device as the revoking one holds them, the most important first.
+  /// The logs of the revoked device, as the revoking device holds them. The most important logs come first.
   package var kept: [KeptLog]
-  /// Devices that the revoked device had revoked, and that become members again.
+  /// The devices that the revoked device had revoked and that become members again.
   package var reinstated: Set<DeviceKey>
 
   package init(device: DeviceKey, kept: [KeptLog], reinstated: Set<DeviceKey> = []) {
@@ -21,8 +21,8 @@ package struct RevocationTerms: Hashable, Sendable {
 extension Circle {
   /// Signs the revocation of a device.
   ///
-  /// The device's statements that count now stay valid, so that the devices it invited stay members; all later ones are
-  /// void. Logs that do not fit the statement are left out, starting from the end.
+  /// The device's statements that count now stay valid, so that the devices it invited remain members. All its later
+  /// statements are void. If the logs do not all fit into the statement, the last ones are left out.
   package func revocation(
     _ terms: RevocationTerms, by key: SigningKey, at now: Int64
   ) throws(StatementError) -> Statement {
@@ -47,8 +47,8 @@ extension Circle {
     }.map(\.id)
   }
 
-  /// The logs that fit the statement. The revoked device may have begun any number of them, which must not prevent its
-  /// revocation.
+  /// Returns the logs that fit into the statement. The revoked device may have begun any number of logs, and this must
+  /// not prevent its revocation.
   private static func fitting(_ logs: [KeptLog], room: Int) -> [KeptLog] {
     var room = room
     return Array(
@@ -58,16 +58,18 @@ extension Circle {
       })
   }
 
-  /// The room in a statement for logs and ids; the rest takes at most 512 bytes.
+  /// The number of bytes in a statement that are available for logs and ids. The rest of the statement takes at most
+  /// 512 bytes.
   private static let room = Limits.statementBytesMax - 512
   private static let idBytes = 34
   private static let logBytes = 32
 
-  /// The revocations that a device presents when it connects: first those of the device itself, if it is revoked, and
-  /// those that void a revocation of it; then all others that count, the newest first.
+  /// Returns the revocations that a device presents when it connects. First come those of the device itself, if it is
+  /// revoked, and those that void a revocation of it. Then come all others that count, the newest first.
   ///
-  /// A peer that knows only a revocation of the device would reject it, and so could never receive the one that voids
-  /// it. The others are included because the device may have been revoked by one of their subjects without knowing it.
+  /// A peer that knows only a revocation of the device would reject the device, and so could never receive the
+  /// statement that voids this revocation. The others are included because one of the devices that they revoke may have
+  /// revoked this device without this device knowing it.
   func revocationsToShow(by device: DeviceKey) -> [Statement] {
     let own = newestFirst(evaluation.revocations[device] ?? []).compactMap { statement($0.id) }
     let known = own + rehabilitation(of: device)

@@ -3,7 +3,7 @@
 package import Sodium
 package import Wire
 
-/// The kinds of signed statements; the raw values are the format.
+/// The kinds of signed statements. The raw values are part of the format.
 package enum StatementKind: UInt8, CaseIterable, Sendable {
   case genesis = 1
   case deviceCertificate = 2
@@ -37,9 +37,10 @@ package enum StatementError: Error, Hashable, Sendable {
   case tooMany
 }
 
-/// A statement with a verified signature: values exist only after verification. It may still be void.
+/// A statement whose signature has been verified. No value of this type exists before verification. The statement may
+/// still be void.
 package struct Statement: Sendable {
-  /// The decoded body.
+  /// The decoded body of a statement.
   package enum Content: Hashable, Sendable {
     case genesis(Genesis)
     case deviceCertificate(DeviceCertificate)
@@ -49,7 +50,7 @@ package struct Statement: Sendable {
     case issuers(IssuerStatement)
     case forkProof(ForkProof)
     case addresses(AddressStatement)
-    /// A kind that only newer versions know: stored and forwarded, but without effect here.
+    /// A statement of a kind that only newer versions know. It is stored and forwarded, but has no effect here.
     case unknown
   }
 
@@ -59,7 +60,7 @@ package struct Statement: Sendable {
   /// The key that the body names as signer; for a fork proof, the device whose log forked.
   package let signer: DeviceKey
   package let content: Content
-  /// The envelope as received; stored and forwarded unchanged.
+  /// The envelope as it was received. It is stored and forwarded unchanged.
   package let bytes: [UInt8]
 
   /// Decodes one statement and verifies its signature.
@@ -84,9 +85,9 @@ package struct Statement: Sendable {
     self.bytes = bytes
   }
 
-  /// Signs a body with the key that it names as signer.
+  /// Signs a body with the key that the body names as its signer.
   ///
-  /// - Throws: the error that any reader would, if the body exceeds a limit or the key is not the named one.
+  /// - Throws: the same error as any reader, if the body exceeds a limit or does not name this key as its signer.
   package init(signing body: some StatementBody, with key: SigningKey) throws(StatementError) {
     let encoded = body.encoded
     let kind = type(of: body).kind.rawValue
@@ -95,14 +96,14 @@ package struct Statement: Sendable {
   }
 }
 
-/// A body that is signed by one key.
+/// The body of a statement that is signed by one key.
 package protocol StatementBody: Hashable, Sendable {
   static var kind: StatementKind { get }
   /// The canonical bytes of the body.
   var encoded: [UInt8] { get }
 }
 
-/// The fields common to all bodies, and the content.
+/// The fields that all bodies have in common, and the decoded content.
 private struct BodyLayout {
   var circle: CircleID
   var signer: DeviceKey
@@ -165,7 +166,7 @@ struct Envelope {
     try reader.end()
   }
 
-  /// Greater kinds are rejected, so that a kind always fits one byte.
+  /// The greatest number of a kind. Greater numbers are rejected, so that a kind always fits into one byte.
   static let kindMax = 63
 
   static func encode(kind: UInt8, body: [UInt8], signature: [UInt8]) -> [UInt8] {

@@ -3,13 +3,13 @@
 package import Sodium
 package import Wire
 
-/// The domain prefix of signed or hashed bytes, including its final zero byte.
+/// The domain prefix of bytes that are signed or hashed, including its final zero byte.
 struct Prefix {
   let bytes: [UInt8]
 
   init(_ text: String) { bytes = Array(text.utf8) + [0] }
 
-  /// BLAKE2b-256 over the prefix and the parts.
+  /// Returns the BLAKE2b-256 hash of the prefix followed by the parts.
   func hash(_ parts: [UInt8]...) -> Bytes32 {
     let words = Blake2b256.hash(prefix: bytes, parts: parts)
     return Bytes32(words.0, words.1, words.2, words.3)
@@ -30,7 +30,7 @@ struct Prefix {
   static let beaconSeal = Prefix("waymark/beacon-seal/v1")
   static let beaconSignature = Prefix("waymark/beacon-signature/v1")
 
-  /// The prefix for signatures of a kind of statement; unknown kinds are named by their number.
+  /// Returns the prefix for signatures of a kind of statement. An unknown kind is named by its number.
   static func signature(ofKind kind: UInt8) -> Prefix {
     let name = StatementKind(rawValue: kind)?.name ?? "statement-\(kind)"
     return Prefix("waymark/\(name)-signature/v1")
@@ -38,7 +38,7 @@ struct Prefix {
 }
 
 extension DeviceKey {
-  /// The identifier of a device: the public half of its signing key.
+  /// Creates the identifier of a device, which is the public half of its signing key.
   package init(_ key: SigningKey) {
     guard let raw = Bytes32(key.publicKey) else { preconditionFailure("a public key has 32 bytes") }
     self.init(raw)

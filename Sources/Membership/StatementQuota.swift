@@ -1,8 +1,8 @@
 // Protocol/circle.md, "How many statements".
 //
-// A member may bring any number of statements, and a node keeps a bounded number of them. Nodes that were offered the
-// same statements must keep the same ones, or their hashes would never agree. So the choice is a function of the set,
-// not of the order of arrival:
+// A member may send any number of statements, but a node keeps only a bounded number of them. Nodes that were offered
+// the same statements must keep the same ones; otherwise, their hashes would never agree. So the choice depends only on
+// the set of statements, not on the order in which they arrived:
 //
 //     step     signers                                          kept of each signer
 //     0        root key, issuers of the genesis                 1,024 statements, in order of (kind, id),
@@ -11,28 +11,30 @@
 //     2, 3 …   devices certified by admins of the step before
 //     last     keys that no chain reaches, all together like one signer
 //
-// Of all these, in order of (step, kind, id), the circle keeps 16,384 statements, and of them all that begin within the
-// first 4 MiB. Revocations by admins do not count for this: they have 2 MiB of their own, those by the root no limit.
+// Of all these, in order of (step, kind, id), the circle keeps 16,384 statements, and of those all that begin within
+// the first 4 MiB. Revocations by the root key and by admins do not count toward this limit. Those by admins have 2 MiB
+// of their own, and those by the root key have no such limit.
 //
-// Suppose a stolen phone, certified at step 2, signs 100,000 log cuts. Its own quota takes 1,024 of its statements, its
-// certificates and revocations first, because their kinds have smaller numbers. Statements of made-up keys that nobody
-// certifies fill only the last step, one more quota, which comes after all certified devices. And since revocations by
-// admins have room of their own, the phone can't keep out the one that revokes it.
+// Suppose that a stolen phone, certified at step 2, signs 100,000 log cuts. Its quota admits only 1,024 of its
+// statements, beginning with its certificates and revocations, because their kinds have smaller numbers. Statements
+// signed with made-up keys, which no device certifies, only fill the last step, which is a single quota and comes after
+// all certified devices. And since revocations by admins have room of their own, the phone can't keep out the
+// revocation that names it.
 
 import Wire
 
-/// Chooses the statements that a circle keeps if there are more than it has room for.
+/// Chooses the statements that a circle keeps if there are more statements than it has room for.
 ///
-/// The result depends on the set of statements only, not on the order of arrival. Certified signers come before others
-/// and shorter chains before longer ones, so a hostile device displaces its own statements first, then those of
-/// uncertified keys.
+/// The result depends only on the set of statements, not on the order in which they arrived. Certified signers come
+/// before others, and shorter chains before longer ones, so a hostile device displaces its own statements first, then
+/// those of uncertified keys.
 struct StatementQuota {
   private let root: DeviceKey
-  /// The statements of signers that have not been reached, by signer.
+  /// The statements of the signers that have not been reached yet, by signer.
   private var unread: [DeviceKey: [Statement]]
-  /// The statements kept of each signer that was reached.
+  /// The statements that are kept from each signer that has been reached.
   private var chosen: [DeviceKey: [Statement]] = [:]
-  /// The keys whose certificates are followed. Revocations don't matter here: void statements are kept too.
+  /// The keys whose certificates are followed. Revocations don't matter here, because void statements are kept too.
   private var admins: Set<DeviceKey>
   /// All statements chosen so far, the most important first.
   private var ordered: [Statement] = []
@@ -43,12 +45,12 @@ struct StatementQuota {
     unread = Dictionary(grouping: statements.values, by: \.signer)
   }
 
-  /// Whether a set of this size may exceed a limit; otherwise everything is kept.
+  /// Whether a set of this size may exceed a limit. If it can't, all statements are kept.
   static func mayExceed(count: Int, bytes: Int) -> Bool {
     count > Limits.statementsPerSignerMax || bytes > Limits.statementsBytesPerSignerMax
   }
 
-  /// The ids of the statements to keep.
+  /// Returns the ids of the statements to keep.
   static func kept(_ statements: [StatementID: Statement], genesis: Genesis) -> Set<StatementID> {
     var quota = StatementQuota(statements, genesis: genesis)
     quota.walk(from: [genesis.root] + genesis.issuers)
@@ -64,8 +66,8 @@ struct StatementQuota {
     return Set((byRoot + byAdmins + all).map(\.id))
   }
 
-  /// Revocations by admins are exempt from the quota of the circle, so that a device that fills it can't keep out its
-  /// own revocation.
+  /// Whether a statement is exempt from the circle's quota. Revocations by admins are exempt, so that a device that
+  /// fills the quota can't keep out its own revocation.
   private func isExempt(_ statement: Statement) -> Bool {
     guard case .revocation(let body) = statement.content else { return false }
     return admins.contains(body.issuer)
@@ -84,7 +86,8 @@ struct StatementQuota {
           level += best
         }
       }
-      // A key that becomes an admin on this level certifies on the next one, regardless of the order within the level.
+      // A key that becomes an admin on this level certifies other keys on the next level, regardless of the order
+      // within this level.
       for signer in frontier.filter(admins.contains) { certify(by: signer, &next) }
       ordered += level.sorted(by: Self.precedes)
       frontier = next
@@ -115,13 +118,13 @@ struct StatementQuota {
       bytesMax: Limits.statementsBytesPerSignerMax)
   }
 
-  /// By kind (certificates, then revocations, …), then by id.
+  /// The order of statements: by kind (certificates, then revocations, and so on), then by id.
   private static func precedes(_ left: Statement, _ right: Statement) -> Bool {
     (left.kind, left.id) < (right.kind, right.id)
   }
 
-  /// The statements before the limit, and the one that crosses it. Were that one left out, a smaller one after it would
-  /// fit, and the choice would depend on the order of arrival.
+  /// Returns the statements before the limit, and the one that crosses it. If that one were left out, a smaller
+  /// statement after it would fit, and the choice would depend on the order of arrival.
   private static func prefix(_ statements: [Statement], countMax: Int, bytesMax: Int) -> [Statement] {
     var bytes = 0
     var count = 0

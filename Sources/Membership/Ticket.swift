@@ -2,14 +2,14 @@
 
 package import Wire
 
-/// An invitation in one line of text: its holder may join once before it expires.
+/// An invitation in one line of text. Its holder may join the circle once, before the ticket expires.
 package struct Ticket: Hashable, Sendable {
   package var circle: CircleID
-  /// The Noise static key of the inviter, which the joiner requires.
+  /// The static Noise key of the inviter. The joiner pairs only with a device that has this key.
   package var transport: TransportKey
   package var addresses: [String]
   package var secret: Bytes16
-  /// The first millisecond at which it is no longer valid.
+  /// The first millisecond at which the ticket is no longer valid.
   package var expiry: Int64
 
   package init(
@@ -22,7 +22,8 @@ package struct Ticket: Hashable, Sendable {
     self.expiry = expiry
   }
 
-  /// The reason why a text is not a ticket. The caller, which knows the time, checks whether a ticket has expired.
+  /// The reason why a text is not a ticket. Parsing does not check whether a ticket has expired; the caller, which
+  /// knows the time, does that.
   package enum ParseError: Error, Hashable, Sendable {
     /// The text does not start like a ticket.
     case notATicket
@@ -33,7 +34,7 @@ package struct Ticket: Hashable, Sendable {
   package static let mark = "waymark1"
   private static let checksumBytes = 4
 
-  /// Parses a line; accepts surrounding blanks, and capital letters as in a QR code.
+  /// Parses a line. Surrounding blanks are accepted, and so are capital letters, which a QR code uses.
   package init(line: String) throws(ParseError) {
     let text = Array(line.utf8.map { (0x41...0x5a).contains($0) ? $0 + 0x20 : $0 })
     let blanks: Set<UInt8> = [0x20, 0x09, 0x0a, 0x0d]
@@ -63,7 +64,7 @@ package struct Ticket: Hashable, Sendable {
     try map.end()
   }
 
-  /// The ticket as a line in lower case. Addresses beyond `Limits.addressesMax` are left out.
+  /// The ticket as a line of text in lower case. Addresses beyond `Limits.addressesMax` are left out.
   package var line: String {
     let payload = payload
     let digits = Base32.encode(payload + Self.checksum(payload))
@@ -92,7 +93,7 @@ package struct Ticket: Hashable, Sendable {
 
   // MARK: Derived values
 
-  /// The id that the joiner sends in clear, so that the inviter knows which secret to use.
+  /// The id of the ticket. The joiner sends it unencrypted, so that the inviter knows which secret to use.
   package var id: TicketID { TicketID(Prefix.ticketID.hash(secret.bytes).word0) }
 
   /// The pre-shared key of the pairing handshake.
@@ -101,7 +102,7 @@ package struct Ticket: Hashable, Sendable {
   }
 }
 
-/// RFC 4648 base 32 in lower case without padding.
+/// The base 32 encoding of RFC 4648, in lower case and without padding.
 enum Base32 {
   private static let digits = Array("abcdefghijklmnopqrstuvwxyz234567".utf8)
 
@@ -120,7 +121,8 @@ enum Base32 {
     return text
   }
 
-  /// Decodes text; nil for other characters, an impossible length, or leftover bits that are not zero.
+  /// Decodes text. Returns nil if the text contains other characters, has an impossible length, or has leftover bits
+  /// that are not zero.
   static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
     var bytes: [UInt8] = []
     var (buffer, bits) = (UInt32(0), 0)

@@ -2,7 +2,7 @@
 
 package import Wire
 
-/// The tickets that an inviter has created, and their use.
+/// The tickets that an inviter has created, and which joiners have used them.
 package struct TicketLedger: Sendable {
   private struct Entry {
     var ticket: Ticket
@@ -12,7 +12,7 @@ package struct TicketLedger: Sendable {
 
   /// The reason why a joiner is rejected.
   package enum Refusal: Error, Hashable, Sendable {
-    /// The ticket was never created, or is forgotten.
+    /// The ticket was never created, or has been forgotten.
     case unknown
     case expired
     /// Another joiner has used the ticket.
@@ -27,14 +27,15 @@ package struct TicketLedger: Sendable {
 
   package init() {}
 
-  /// The tickets that are neither spent nor expired.
+  /// Returns the tickets that are neither spent nor expired.
   package func open(at now: Int64) -> [Ticket] {
     entries.values.filter { $0.joiner == nil && now < $0.ticket.expiry }.map(\.ticket)
       .sorted { $0.expiry < $1.expiry }
   }
 
-  /// Adds a ticket; false if `Limits.ticketsMax` are open already. Spent tickets do not count as open: the same number
-  /// of them is kept for joiners that return, and those that expire first are evicted.
+  /// Adds a ticket. Returns false if `Limits.ticketsMax` tickets are already open. Spent tickets do not count as open.
+  /// The same number of spent tickets is kept for joiners that return; if there are more, those that expire first are
+  /// evicted.
   package mutating func add(_ ticket: Ticket, role: Role, at now: Int64) -> Bool {
     entries = entries.filter { now < $0.value.ticket.expiry }
     guard open(at: now).count < Limits.ticketsMax else { return false }
@@ -52,8 +53,8 @@ package struct TicketLedger: Sendable {
   /// Begins a handshake and returns its ticket. The handshake counts as failed until `succeeded(from:)` is called, so
   /// that parallel attempts can't evade the limit.
   ///
-  /// The limit per address is much lower than the one for all together: otherwise one attacker nearby could keep
-  /// everybody out.
+  /// The limit per address is much lower than the limit for all addresses together. Otherwise, one attacker nearby
+  /// could keep everybody out.
   package mutating func begin(
     _ id: TicketID, from address: String, at now: Int64
   ) throws(Refusal) -> Ticket {
@@ -67,13 +68,13 @@ package struct TicketLedger: Sendable {
     return entry.ticket
   }
 
-  /// Records that a handshake from an address was completed, so the joiner holds the secret.
+  /// Records that a handshake from an address was completed, which proves that the joiner holds the secret.
   package mutating func succeeded(from address: String) {
     _ = failures[address]?.popLast()
     if failures[address]?.isEmpty == true { failures[address] = nil }
   }
 
-  /// Forgets failures that are too old, or in the future because the clock was set back.
+  /// Forgets failures that are too old, and those that are in the future because the clock was set back.
   private mutating func forget(at now: Int64) {
     failures = failures.compactMapValues { times in
       let recent = times.filter { $0 <= now && now - $0 < Limits.ticketFailureMilliseconds }
@@ -81,8 +82,8 @@ package struct TicketLedger: Sendable {
     }
   }
 
-  /// The role that a ticket grants to a joiner that has completed the handshake and proven its key; throws if another
-  /// joiner has used the ticket.
+  /// Returns the role that a ticket grants to a joiner that has completed the handshake and proved its key. Throws if
+  /// the ticket is unknown or has expired, or if another joiner has used it.
   package func role(
     of id: TicketID, for joiner: DeviceKey, at now: Int64
   ) throws(Refusal) -> Role {
@@ -92,8 +93,8 @@ package struct TicketLedger: Sendable {
     return entry.role
   }
 
-  /// Marks a ticket as used by the joiner that was certified with it, which may return. A joiner that is rejected, or
-  /// is a member already, does not use it up.
+  /// Marks a ticket as used by the joiner that was certified with it. That joiner may return with the same ticket. A
+  /// joiner that is rejected, or that is already a member, does not use up the ticket.
   package mutating func spend(_ id: TicketID, on joiner: DeviceKey) {
     if entries[id]?.joiner == nil { entries[id]?.joiner = joiner }
   }

@@ -4,14 +4,14 @@ import JSONDocument
 package import Replication
 package import Wire
 
-/// Resolves names of records on the command line, given as ids or unique names.
+/// Finds the records that a user names on the command line by an id or a unique name.
 package protocol ReferenceResolver {
   func record(_ kind: Kind, named name: String) throws -> RecordID
-  /// The text that names a record in files: its key, or else its id.
+  /// Returns the text that identifies a record in exported files: its key, or else its id.
   func key(_ kind: Kind, named name: String) throws -> String
 }
 
-/// A field name that a kind does not have.
+/// The error for a field name that a kind does not have.
 package struct UnknownField: Error, Hashable, Sendable, CustomStringConvertible {
   package let kind: String
   package let name: String
@@ -31,12 +31,12 @@ extension Kind {
   }
 }
 
-/// Converts typed assignments to field values. Parts of one field are combined; a part that is not assigned keeps
-/// the value that the record holds.
+/// Converts the `field=value` assignments that a user typed to field values. Assignments to parts of one field are
+/// combined into one value; a part that is not assigned keeps the value that the record already holds.
 package struct Assignments {
   private let kind: Kind
   private let zones: ZoneOffsets
-  /// The zone for times that need one, if the user gives none.
+  /// The time zone to use for a time that needs one when the user gives none.
   private let zone: String
   private let resolver: any ReferenceResolver
 
@@ -47,9 +47,10 @@ package struct Assignments {
     self.resolver = resolver
   }
 
-  /// The values of the assigned fields. Bytes of any length stay in one value, for `Contents.cut`.
+  /// Returns the values of the assigned fields. Bytes of any length are returned as one value; the caller splits them
+  /// with `Contents.cut`.
   ///
-  /// - Throws: `UnknownField`, `FieldError`, or an error of the resolver.
+  /// - Throws: `UnknownField`, `FieldError`, or an error from the resolver.
   package func values(
     _ assignments: [(name: String, text: String)], held: (Field) -> Value?
   ) throws -> [FieldNumber: Value] {
@@ -127,14 +128,15 @@ package struct Assignments {
   }
 }
 
-// MARK: Fields of several parts
+// MARK: Fields with several parts
 
 extension Assignments {
   private func refused(_ field: Field, _ part: Int, _ text: String, _ allowed: String) -> FieldError {
     FieldError(field: field.parts[part], value: text, allowed: allowed)
   }
 
-  /// The assigned zone, or else the held one; validated only if it is assigned now.
+  /// Returns the assigned zone, or else the zone of the value that the record holds. Only an assigned zone is
+  /// validated.
   private func zone(_ field: Field, _ texts: [String?], held: Value) throws -> String? {
     guard let text = texts[1] else {
       guard case .text(let zone) = held.part(1) else { return nil }
@@ -150,7 +152,7 @@ extension Assignments {
   private func time(_ field: Field, _ texts: [String?], zone: String?, held: Value) throws -> Int64 {
     guard let text = texts[0] else {
       guard case .integer(let time) = held.part(0) else {
-        throw refused(field, 1, texts[1] ?? "", "a zone only together with \(field.parts[0])")
+        throw refused(field, 1, texts[1] ?? "", "\(field.parts[0]) must be given as well")
       }
       return time
     }
@@ -159,10 +161,10 @@ extension Assignments {
     }
     if let time = written.milliseconds { return time }
     guard let zone else {
-      throw refused(field, 0, text, "a time with an offset, or \(field.parts[1]) as well")
+      throw refused(field, 0, text, "give the time with an offset, or give \(field.parts[1]) as well")
     }
     guard let time = zones.milliseconds(wall: written.wallMilliseconds, zone: zone) else {
-      throw refused(field, 0, text, "its zone \(zone) is unknown: give the time with an offset")
+      throw refused(field, 0, text, "its zone \(zone) is unknown; give the time with an offset")
     }
     return time
   }
@@ -182,8 +184,8 @@ extension Assignments {
     return .datedInstant(milliseconds: time, zone: zone, zones: zones)
   }
 
-  /// Habits begin and end in the user's zone: a day means its noon there, which is on the same day nearly
-  /// everywhere.
+  /// Parses a time field of a habit. A day without a time means noon of that day in the user's zone, because that
+  /// instant falls on the same day in nearly every other zone.
   private func habitTime(_ field: Field, _ texts: [String?]) throws -> Value {
     let text = texts[0] ?? ""
     guard let written = WrittenTime(text) else { throw refused(field, 0, text, field.type.expectation) }
@@ -199,7 +201,7 @@ extension Assignments {
       amount = .text(exact.description)
     }
     guard amount != .null else {
-      throw refused(field, 1, texts[1] ?? "", "a currency only together with \(field.parts[0])")
+      throw refused(field, 1, texts[1] ?? "", "\(field.parts[0]) must be given as well")
     }
     guard let currency = texts[1] else { return .array([amount, held.part(1)]) }
     if currency.isEmpty { return .array([amount, .null]) }
@@ -217,7 +219,7 @@ extension Assignments {
         }
         return held.part(part)
       }
-      guard let number = float(text) else { throw refused(field, part, text, "degrees") }
+      guard let number = float(text) else { throw refused(field, part, text, "a number of degrees") }
       return .float(number)
     }
     return .array(numbers)
@@ -238,12 +240,12 @@ extension Assignments {
 }
 
 extension Value {
-  /// A value of type `owner`.
+  /// Creates a value of type `owner`, which refers to a record of one of several kinds.
   package static func owner(_ kind: Kind, _ id: RecordID) -> Value {
     .array([.integer(Int64(kind.number.rawValue)), .bytes(id.bytes)])
   }
 
-  /// A value of type `datedInstant`, with the day in the zone.
+  /// Creates a value of type `datedInstant`, which includes the calendar day of the instant in the zone.
   package static func datedInstant(milliseconds: Int64, zone: String?, zones: ZoneOffsets) -> Value {
     let day = zones.day(milliseconds: milliseconds, zone: zone)
     return .array([.integer(milliseconds), zone.map(Value.text) ?? .null, .text(day.description)])
@@ -255,7 +257,8 @@ extension Registry {
   package static let owners = [activity, lodging, transportation]
   static let ownerNumbers = owners.map(\.number).sorted()
 
-  /// The kind with a number, as stored in a value.
+  /// Returns the kind with a number that is stored in a value; nil if the number is invalid or this version does not
+  /// know the kind.
   package static func kind(number: Int64) -> Kind? {
     UInt64(exactly: number).flatMap { KindNumber($0) }.flatMap { kind($0) }
   }

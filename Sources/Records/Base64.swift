@@ -1,10 +1,10 @@
-/// Base64 (RFC 4648), as in exported files with images and attachments.
+/// Encodes and decodes base64 (RFC 4648), in which exported files contain images and attachments.
 package enum Base64 {
   private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
   private static let padding = UInt8(ascii: "=")
   private static let invalid: UInt8 = 0xff
 
-  /// The six bits of each digit, by its ASCII code.
+  /// The six bits that each base64 digit stands for, indexed by the digit's ASCII code.
   private static let digits: [UInt8] = {
     var table = [UInt8](repeating: invalid, count: 256)
     for (bits, digit) in alphabet.enumerated() { table[Int(digit)] = UInt8(bits) }
@@ -26,7 +26,7 @@ package enum Base64 {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// Nil unless the text is padded base64; line breaks are ignored.
+  /// Decodes padded base64, ignoring line breaks; nil if the text is anything else.
   package static func decode(_ text: String) -> [UInt8]? {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(text.utf8.count / 4 * 3)

@@ -8,7 +8,7 @@ package struct CalendarDay: Hashable, Comparable, Sendable, CustomStringConverti
   package let month: Int
   package let day: Int
 
-  /// Nil if there is no such day.
+  /// Creates a day; nil if the calendar has no such day.
   package init?(year: Int, month: Int, day: Int) {
     guard (1...9_999).contains(year), (1...12).contains(month), day >= 1,
       day <= Self.lengths[month - 1] + (month == 2 && Self.isLeap(year) ? 1 : 0)
@@ -18,7 +18,7 @@ package struct CalendarDay: Hashable, Comparable, Sendable, CustomStringConverti
     self.day = day
   }
 
-  /// Parses exactly ten characters.
+  /// Parses a day in the form `YYYY-MM-DD`, exactly ten characters long.
   package init?(_ text: some StringProtocol) {
     let bytes = Array(text.utf8)
     guard bytes.count == 10, bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-"),
@@ -27,7 +27,7 @@ package struct CalendarDay: Hashable, Comparable, Sendable, CustomStringConverti
     self.init(year: year, month: month, day: day)
   }
 
-  /// The day that is this many days after 1 January 1970, clamped to the years 1 to 9999.
+  /// Creates the day that is this many days after 1 January 1970, clamped to the years 1 to 9999.
   package init(daysSince1970: Int64) {
     // Days since 1 March 0000, divided into eras of 400 years (Howard Hinnant, "chrono-compatible low-level date
     // algorithms").
@@ -70,7 +70,7 @@ package struct CalendarDay: Hashable, Comparable, Sendable, CustomStringConverti
   }
 
   private static let lengths = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
-  /// 0001-01-01 and 9999-12-31.
+  /// The first and last day, 0001-01-01 and 9999-12-31, in days since 1 January 1970.
   private static let daysMin: Int64 = -719_162
   private static let daysMax: Int64 = 2_932_896
 
@@ -79,20 +79,21 @@ package struct CalendarDay: Hashable, Comparable, Sendable, CustomStringConverti
   }
 }
 
-/// A written time: an instant if it has an offset, otherwise a local time.
+/// A time as written in text. It is an instant if it has an offset from UTC, and a local time otherwise.
 package struct WrittenTime: Hashable, Sendable {
-  /// Milliseconds since 1970 as local time.
+  /// The date and time as written, ignoring the offset, in milliseconds since 1970.
   package let wallMilliseconds: Int64
-  /// Seconds east of UTC; nil if no offset is written.
+  /// The offset in seconds east of UTC; nil if the text has none.
   package let offsetSeconds: Int?
 
-  /// Whether only a day is written.
+  /// Whether the text contains only a day, without a time.
   package let isDay: Bool
 
-  /// The instant; nil without an offset.
+  /// The instant in milliseconds since 1970 UTC; nil if the text has no offset.
   package var milliseconds: Int64? { offsetSeconds.map { wallMilliseconds - Int64($0) * 1_000 } }
 
-  /// Parses `2026-05-03`, `2026-05-03T15:00`, with seconds, fractions (truncated to milliseconds), `Z` or `+02:00`.
+  /// Parses a day such as `2026-05-03` or a time such as `2026-05-03T15:00`. A time may have seconds, a fraction
+  /// (truncated to milliseconds), and `Z` or an offset such as `+02:00`.
   package init?(_ text: some StringProtocol) {
     let bytes = Array(text.utf8)
     guard bytes.count >= 10, bytes.count <= 40, let day = CalendarDay(ascii(bytes[0..<10])) else {
@@ -155,19 +156,22 @@ package struct WrittenTime: Hashable, Sendable {
   }
 }
 
-/// The years 1 to 9999 in milliseconds, which text can represent. Times from elsewhere may be outside.
+/// The years 1 to 9999, in milliseconds since 1970: the times that can be written as text. Times received from other
+/// devices or read from files may be outside this range.
 package let calendarMilliseconds: ClosedRange<Int64> = -62_135_596_800_000...253_402_300_799_999
 
 extension Int64 {
-  /// The nearest time in the years 1 to 9999.
+  /// The time clamped to the years 1 to 9999.
   package var clampedToCalendar: Int64 {
     Swift.min(Swift.max(self, calendarMilliseconds.lowerBound), calendarMilliseconds.upperBound)
   }
 }
 
-/// An instant as RFC 3339 text, in UTC or at an offset; with milliseconds only if there are any.
+/// Formats an instant as RFC 3339 text in UTC or with another offset. Milliseconds are written only if they are not
+/// zero.
 package func timeText(milliseconds: Int64, offsetSeconds: Int = 0) -> String {
-  // RFC 3339 offsets have whole minutes and less than a day; old local mean times do not.
+  // An RFC 3339 offset is a whole number of minutes and shorter than a day, but the offsets of old local mean times
+  // include seconds.
   let offset = offsetSeconds % 86_400 / 60 * 60
   let wall = (milliseconds.clampedToCalendar + Int64(offset) * 1_000).clampedToCalendar
   let days = floorDivision(wall, 86_400_000)
@@ -200,12 +204,12 @@ private func appendClock(minutes: Int, after sign: UInt8, to text: inout OutputS
   appendPair(minutes % 60, to: &text)
 }
 
-/// The whole second that a time is in, in milliseconds.
+/// Rounds a time down to a whole second; the time and the result are in milliseconds.
 package func wholeSecond(_ milliseconds: Int64) -> Int64 {
   floorDivision(milliseconds.clampedToCalendar, 1_000) * 1_000
 }
 
-/// The quotient rounded down; the divisor is positive.
+/// Divides and rounds the quotient down; the divisor must be positive.
 package func floorDivision(_ value: Int64, _ divisor: Int64) -> Int64 {
   let (quotient, remainder) = value.quotientAndRemainder(dividingBy: divisor)
   return remainder < 0 ? quotient - 1 : quotient
@@ -213,7 +217,7 @@ package func floorDivision(_ value: Int64, _ divisor: Int64) -> Int64 {
 
 private func ascii(_ bytes: ArraySlice<UInt8>) -> String { String(decoding: bytes, as: UTF8.self) }
 
-/// Appends two digits of a number from 0 to 99.
+/// Appends a number from 0 to 99 as two digits.
 @inline(__always)
 private func appendPair(_ number: Int, to text: inout OutputSpan<UInt8>) {
   text.append(digit(number / 10))
@@ -222,7 +226,7 @@ private func appendPair(_ number: Int, to text: inout OutputSpan<UInt8>) {
 
 private func digit(_ number: Int) -> UInt8 { UInt8(ascii: "0") + UInt8(truncatingIfNeeded: number) }
 
-/// The number in a few ASCII digits; nil if there is any other character.
+/// Parses a short number in ASCII digits; nil if there is any other character.
 private func decimal(_ digits: ArraySlice<UInt8>) -> Int? {
   var value = 0
   for digit in digits {

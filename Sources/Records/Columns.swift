@@ -13,10 +13,12 @@ package enum ColumnValue: Hashable, Sendable {
 }
 
 extension FieldType {
-  /// Appends the columns of a cell's content; false, and nothing appended, if it is not of this type.
+  /// Appends the columns of a cell's content and returns true. If the content is not of this type, appends nothing
+  /// and returns false.
   ///
   /// - Parameters:
-  ///   - bytes: contains the canonical CBOR of the value at `range`.
+  ///   - bytes: a buffer that contains the canonical CBOR of the value.
+  ///   - range: the position of the value in the buffer.
   package func appendColumns(
     of bytes: [UInt8], in range: Range<Int>, to columns: inout [ColumnValue]
   ) -> Bool {
@@ -36,7 +38,7 @@ extension FieldType {
     }
   }
 
-  /// The columns of a value; nil if it is not of this type.
+  /// Returns the columns of a value; nil if the value is not of this type.
   package func columns(of value: Value) -> [ColumnValue]? {
     guard value.isWritable else { return nil }
     let bytes = value.encoded
@@ -44,7 +46,8 @@ extension FieldType {
     return appendColumns(of: bytes, in: 0..<bytes.count, to: &columns) ? columns : nil
   }
 
-  /// Whether a cell's content is of this type. The store keeps other content as raw bytes, which read as absent.
+  /// Reports whether a cell's content is of this type. The store keeps any other content as raw bytes, and the field
+  /// then reads as absent.
   package func accepts(_ bytes: [UInt8], in range: Range<Int>) -> Bool {
     var columns: [ColumnValue] = []
     return appendColumns(of: bytes, in: range, to: &columns)
@@ -52,7 +55,7 @@ extension FieldType {
 
   package func accepts(_ value: Value) -> Bool {
     switch (self, value) {
-    // The common cases, without encoding the value.
+    // The common cases are decided without encoding the value.
     case (.bool, .bool), (.integer, .integer), (.timestamp, .integer), (_, .null): true
     case (.float, .float(let number)): number.isFinite && !(number == 0 && number.sign == .minus)
     case (.text, .text(let text)): text.utf8.count <= Limits.textBytesMax
@@ -156,7 +159,7 @@ extension FieldType {
   }
 }
 
-/// Whether a text is three capital letters.
+/// Reports whether a text consists of three capital letters, as ISO 4217 codes do.
 package func isCurrencyCode(_ text: String) -> Bool {
   text.utf8.count == 3 && text.utf8.allSatisfy { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) }
 }
@@ -164,7 +167,7 @@ package func isCurrencyCode(_ text: String) -> Bool {
 // MARK: Columns to values
 
 extension FieldType {
-  /// The value in these columns; nil if this version can't have written them.
+  /// Returns the value that is stored in these columns; nil if this version can't have written them.
   package func value(from columns: ArraySlice<ColumnValue>) -> Value? {
     guard columns.count == columnTypes.count, let first = columns.first, let last = columns.last else {
       return nil
@@ -174,7 +177,7 @@ extension FieldType {
     return value(first, columns[columns.startIndex + 1], last)
   }
 
-  /// The value in a column, for a type of one column.
+  /// Returns the value that is stored in a column, for a type that has only one column.
   package func value(from column: ColumnValue) -> Value? {
     column == .null ? .null : value(column, column, column)
   }
@@ -225,7 +228,7 @@ extension FieldType {
 }
 
 extension Value {
-  /// The value as readable JSON for a column. Floats always have a point or an exponent, and bytes are in an
+  /// The value as readable JSON for a column. Floats always have a point or an exponent, and bytes are wrapped in an
   /// object, so that the conversion is reversible.
   var columnJSON: JSON {
     switch self {

@@ -3,9 +3,9 @@
 package import Replication
 package import Wire
 
-/// Cuts bytes that are too long for a field into Content records, and joins these.
+/// Cuts bytes that are too long for one field into Content records, and joins Content records again.
 package enum Contents {
-  /// The value of a `blob` field for these bytes, and the Content records that it refers to.
+  /// Returns the value of a `blob` field that holds these bytes, and the Content records that the value refers to.
   package static func cut(_ bytes: [UInt8]) -> (value: Value, records: [RecordDraft]) {
     guard bytes.count > Limits.inlineBytesMax else { return (.bytes(bytes), []) }
     var records: [RecordDraft] = []
@@ -19,12 +19,14 @@ package enum Contents {
     return (.array(ids), records)
   }
 
-  /// The bytes of a `blob` field. Nil if it is empty, if a Content record is missing (or has not arrived yet) or
-  /// holds bytes other than those that its id is the hash of, or if the total exceeds what a device writes: a field
-  /// may refer to one Content record thousands of times.
+  /// Returns the bytes of a `blob` field. The result is nil if the field is empty, if a Content record is missing (or
+  /// has not arrived yet), or if a Content record's id is not the hash of its bytes. It is also nil if the total
+  /// exceeds the largest size that a device writes, because a field may refer to one Content record thousands of
+  /// times.
   ///
   /// - Parameters:
-  ///   - part: returns the bytes of a Content record.
+  ///   - value: the value of the field.
+  ///   - part: returns the bytes of a Content record; nil if they are not available.
   package static func join(_ value: Value?, part: (RecordID) throws -> [UInt8]?) rethrows -> [UInt8]? {
     switch value {
     case .bytes(let bytes): return bytes
@@ -41,7 +43,7 @@ package enum Contents {
     }
   }
 
-  /// The Content records that a `blob` field refers to.
+  /// Returns the ids of the Content records that a `blob` field refers to.
   package static func parts(of value: Value?) -> [RecordID] {
     guard case .array(let ids) = value else { return [] }
     return ids.compactMap { id in

@@ -1,15 +1,15 @@
 // Protocol/records.md, "Money"
 
-/// An exact decimal number, which keeps the number of fraction digits it was written with.
+/// An exact decimal number. It keeps the number of fraction digits that it was written with.
 package struct ExactDecimal: Hashable, Sendable, CustomStringConvertible {
-  /// The digits without the decimal point.
+  /// The signed number that the digits form without the decimal point.
   package let mantissa: Int128
   /// The number of digits after the decimal point.
   package let scale: Int
 
   package static let digitsMax = 34
   package static let scaleMax = 30
-  /// The longest text that is parsed: sign, digits and point, and a zero before the point.
+  /// The length of the longest text that is parsed: a sign, all digits, a point, and a zero before the point.
   package static let charactersMax = digitsMax + 4
   package static let zero = ExactDecimal(mantissa: 0, scale: 0)
 
@@ -18,7 +18,8 @@ package struct ExactDecimal: Hashable, Sendable, CustomStringConvertible {
     self.scale = scale
   }
 
-  /// Parses the canonical form of an amount: `-?(0|[1-9][0-9]*)(\.[0-9]+)?`, never minus zero, within the limits.
+  /// Parses an amount in its canonical form, `-?(0|[1-9][0-9]*)(\.[0-9]+)?`; nil for minus zero and for a number that
+  /// exceeds the limits.
   package init?(_ text: String) {
     let bytes = Array(text.utf8)
     guard bytes.count <= Self.charactersMax else { return nil }
@@ -57,11 +58,11 @@ package struct ExactDecimal: Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-/// A sum with too many digits.
+/// The error thrown when a sum or difference has too many digits to represent.
 package struct DecimalOverflow: Error, Hashable, Sendable {}
 
 extension ExactDecimal {
-  /// The exact sum, with the larger number of fraction digits.
+  /// Returns the exact sum, with as many fraction digits as the operand that has more of them.
   package func adding(_ other: ExactDecimal) throws(DecimalOverflow) -> ExactDecimal {
     let scale = max(scale, other.scale)
     let (sum, overflow) = try mantissa(at: scale).addingReportingOverflow(try other.mantissa(at: scale))
@@ -69,7 +70,7 @@ extension ExactDecimal {
     return ExactDecimal(mantissa: sum, scale: scale)
   }
 
-  /// The exact difference, with the larger number of fraction digits.
+  /// Returns the exact difference, with as many fraction digits as the operand that has more of them.
   package func subtracting(_ other: ExactDecimal) throws(DecimalOverflow) -> ExactDecimal {
     try adding(ExactDecimal(mantissa: -other.mantissa, scale: other.scale))
   }
@@ -84,7 +85,7 @@ extension ExactDecimal {
     return value
   }
 
-  /// Whether both are the same number, regardless of trailing zeros.
+  /// Reports whether two numbers are equal, regardless of trailing zeros.
   package func isEqual(to other: ExactDecimal) -> Bool { trimmed == other.trimmed }
 
   /// The number without trailing zeros in its fraction.
@@ -101,10 +102,10 @@ extension ExactDecimal {
 // MARK: JSON numbers
 
 extension ExactDecimal {
-  /// The amount of a JSON number; nil if it has too many digits.
+  /// Creates an amount from a JSON number; nil if the number has too many digits.
   ///
-  /// Up to 15 digits are taken as written. With more, the writer used a binary float, whose further digits are
-  /// meaningless: then the result is the shortest decimal of the same double.
+  /// A number with up to 15 significant digits is taken as written. A longer one must have been written from a binary
+  /// float, whose further digits are meaningless, so the result is the shortest decimal for the same double.
   package init?(jsonNumber text: String) {
     guard let exact = Self.plain(text) else { return nil }
     if exact.digits <= 15 {
@@ -118,7 +119,7 @@ extension ExactDecimal {
     }
   }
 
-  /// A JSON number without its exponent, and the number of its significant digits.
+  /// Returns a JSON number in plain notation, with its exponent applied, and the number of its significant digits.
   private static func plain(_ number: String) -> (text: String, digits: Int)? {
     let halves = number.split(whereSeparator: { $0 == "e" || $0 == "E" })
     guard let body = halves.first, number.utf8.count <= 1_100 else { return nil }
@@ -150,11 +151,11 @@ extension ExactDecimal {
 
 // MARK: Sums of doubles
 
-/// A sum of numbers that people write as decimals and that are stored as doubles: 0.1 and 0.2 make 0.3.
+/// A sum of numbers that people write as decimals but that are stored as doubles: the sum of 0.1 and 0.2 is 0.3.
 package struct DecimalSum {
   private var binary = 0.0
-  /// Nil as long as all numbers are whole, because doubles add these exactly; or if the sum exceeds the range of
-  /// decimals.
+  /// The exact sum. It is nil as long as all numbers are whole, because doubles add whole numbers exactly, and when
+  /// the sum exceeds the range of decimals.
   private var exact: ExactDecimal?
   private var isWhole = true
 
@@ -171,7 +172,7 @@ package struct DecimalSum {
     binary = sum
   }
 
-  /// The sum; computed in doubles where decimals do not suffice.
+  /// The sum of all numbers, computed in doubles if it exceeds the range of decimals.
   package var value: Double { exact.flatMap { Double($0.description) } ?? binary }
 
   private static let wholeMax = 9_007_199_254_740_992.0

@@ -4,7 +4,7 @@ package import JSONDocument
 package import Wire
 
 extension Field {
-  /// The parts of a value as members of a JSON object.
+  /// Returns the parts of a value as members of a JSON object.
   package func members(of value: Value, zones: ZoneOffsets) -> [JSON.Member] {
     var members: [JSON.Member] = []
     append(value, zones: zones, to: &members)
@@ -13,7 +13,7 @@ extension Field {
 
   /// Appends the parts of a value as members of a JSON object.
   ///
-  /// - Parameter zones: provides the offsets for times in their own zone.
+  /// - Parameter zones: the table of time zones, from which the offsets of times in a zone are taken.
   package func append(_ value: Value, zones: ZoneOffsets, to members: inout [JSON.Member]) {
     func add(_ json: JSON) { members.append(.init(name, json)) }
     switch type {
@@ -58,7 +58,8 @@ extension Field {
     return .text(RecordID(bytes: bytes)?.uuid)
   }
 
-  /// Bytes in the field as base64; bytes in Content records as a list of their ids.
+  /// Returns bytes that the field itself holds as base64, and bytes in Content records as a list of those records'
+  /// ids.
   private func blob(_ value: Value) -> JSON {
     switch value {
     case .bytes(let bytes): .string(Base64.encode(bytes))
@@ -69,7 +70,7 @@ extension Field {
 }
 
 extension Value {
-  /// `{"amount":"410.56","currency":"USD"}` for a value of type money.
+  /// The JSON form of a value of type money, such as `{"amount":"410.56","currency":"USD"}`.
   package var moneyJSON: JSON {
     guard case .text = part(0) else { return .null }
     return ["amount": part(0).columnJSON, "currency": part(1).columnJSON]
@@ -85,7 +86,7 @@ extension Value {
 }
 
 extension Value {
-  /// A setting's value as in documents.
+  /// The value of a setting in the form that JSON documents use.
   package var documentJSON: JSON {
     switch self {
     case .null: .null
@@ -98,7 +99,7 @@ extension Value {
     }
   }
 
-  /// The value from a document; nil if no setting can have it.
+  /// Creates a setting's value from a JSON document; nil if no setting can have this value.
   package init?(documentJSON json: JSON) {
     if let text = json.string {
       self = .text(text)

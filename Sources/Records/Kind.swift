@@ -3,26 +3,27 @@
 package import Replication
 package import Wire
 
-/// A kind of record: its number in change sets, its names for people, and its fields.
+/// A kind of record: its number in change sets, the names that people see, and its fields.
 package final class Kind: Sendable {
   package let number: KindNumber
-  /// The singular on the command line: `trip`.
+  /// The singular name, as on the command line: `trip`.
   package let name: String
-  /// The plural, in lists: `trips`.
+  /// The plural name, as in lists: `trips`.
   package let plural: String
-  /// The table with every stored record, visible or not.
+  /// The name of the table that contains every stored record of this kind, visible or not.
   package let table: String
-  /// The view of visible records; nil if the kind has none.
+  /// The name of the view that contains only the visible records; nil if the kind has no view.
   package let view: String?
-  /// The field with the record that this one belongs to: a record is hidden while its parent is hidden.
+  /// The field that refers to a record's parent; nil if records of this kind have no parent. A record is hidden while
+  /// its parent is hidden.
   package let parent: FieldNumber?
-  /// Ascending by number.
+  /// The fields in ascending order of their numbers.
   package let fields: [Field]
-  /// The sort order of lists, for users and applications; ties are broken by id.
+  /// The order in which lists are sorted, for users as well as applications; ties are broken by id.
   package let order: [ListOrder]
-  /// The names of the count in status; nil if records of this kind are not counted.
+  /// The names under which status shows how many records of this kind there are; nil if it does not count them.
   package let count: CountName?
-  /// The lists of the command line; nil for a kind without commands of its own.
+  /// How the command line lists records of this kind; nil for a kind that has no commands of its own.
   package let listing: KindListing?
 
   package var lane: Lane { number.lane }
@@ -36,7 +37,7 @@ package final class Kind: Sendable {
     parent: FieldNumber? = nil, count: CountName? = nil, order: [ListOrder] = [], fields: [Field],
     listing: KindListing? = nil
   ) {
-    guard let known = KindNumber(number) else { preconditionFailure("kind \(number) has no range") }
+    guard let known = KindNumber(number) else { preconditionFailure("kind number \(number) is in no range") }
     self.number = known
     self.name = name
     self.plural = plural
@@ -52,16 +53,16 @@ package final class Kind: Sendable {
     byName = Dictionary(names, uniquingKeysWith: { first, _ in first })
   }
 
-  /// The field with a number; nil for one that a newer version has added.
+  /// Returns the field with a number; nil for a field that a newer version has added.
   package func field(_ number: FieldNumber) -> Field? { positions[number].map { fields[$0] } }
 
-  /// The position of a field in `fields`.
+  /// Returns the position of a field in `fields`.
   package func position(of number: FieldNumber) -> Int? { positions[number] }
 
-  /// The field with this name, or with a part of this name, as in `formats.md` or as an alias.
+  /// Returns the field that has this name or a part with this name, as exported files spell it or as an alias.
   package func field(named name: String) -> Field? { byName[name] }
 
-  /// The number of a field that this program refers to by name.
+  /// Returns the number of a field that this program refers to by name. The field must exist.
   package func number(_ name: String) -> FieldNumber {
     guard let field = fields.first(where: { $0.name == name }) else {
       preconditionFailure("\(self.name) has no field \(name)")
@@ -75,32 +76,32 @@ extension Kind: Hashable {
   package func hash(into hasher: inout Hasher) { hasher.combine(number) }
 }
 
-/// One field of a kind, that is, one cell.
+/// One field of a kind. Every record of the kind has one cell for it.
 package final class Field: Sendable {
   package let number: FieldNumber
-  /// The name in exported files: `startDate`.
+  /// The name of the field in exported files: `startDate`.
   package let name: String
   package let type: FieldType
-  /// The rule for local writes; merging ignores it.
+  /// The rule that local writes must follow; merging ignores it.
   package let rule: Rule
-  /// One column for each component of the type.
+  /// The columns of the field, one for each component of its type.
   package let columns: [Column]
-  /// The name of each component in JSON and on the command line: `start`, `startTZId`.
+  /// The names of the components in JSON and on the command line: `start`, `startTZId`.
   package let parts: [String]
-  /// Aliases that the command line accepts for a part.
+  /// Other names that the command line accepts, each with the name of the part that it stands for.
   package let aliases: [String: String]
-  /// The value in a new record whose author does not set the field.
+  /// The value that the field gets in a new record if the author does not set it; nil to leave the field empty.
   package let initial: InitialValue?
 
   /// - Parameters:
   ///   - columns: the names of the columns, one for each component of the type.
-  ///   - parts: the names of the components; the name of the field if there is only one.
+  ///   - parts: the names of the components; nil for a field whose only component has the name of the field.
   init(
     _ number: FieldNumber, _ name: String, _ type: FieldType, _ columns: [String], parts: [String]? = nil,
     aliases: [String: String] = [:], _ rule: Rule = .none, initial: InitialValue? = nil
   ) {
     let storage = type.columnTypes
-    precondition(columns.count == storage.count, "\(name) has \(storage.count) columns")
+    precondition(columns.count == storage.count, "\(name) must have \(storage.count) columns")
     self.number = number
     self.name = name
     self.type = type
@@ -111,14 +112,14 @@ package final class Field: Sendable {
     self.initial = initial
   }
 
-  /// Every name that the command line accepts for this field or a part of it.
+  /// All names that the command line accepts for this field or one of its parts.
   package var names: [String] { parts + aliases.keys.sorted() }
 
-  /// The index of the part with a name of the command line.
+  /// Returns the index of the part that a name or alias refers to on the command line; nil if there is none.
   package func part(named name: String) -> Int? { parts.firstIndex(of: aliases[name] ?? name) }
 }
 
-/// The value of a field in a new record whose author does not set it.
+/// The value that a field gets in a new record if the author does not set it.
 package enum InitialValue: Hashable, Sendable {
   case value(Value)
   /// The time at which the record is created.
@@ -126,15 +127,18 @@ package enum InitialValue: Hashable, Sendable {
 }
 
 extension Kind {
-  /// The values of fields that the author of a new record did not set; the time is in milliseconds since 1970.
+  /// Returns the initial values of a new record's fields, which apply where the author sets no value.
   ///
-  /// - Parameter given: the values that the author did set.
+  /// - Parameters:
+  ///   - now: the time of creation, in milliseconds since 1970.
+  ///   - given: the values that the author did set.
   package func defaults(now: Int64, for given: [FieldNumber: Value] = [:]) -> [FieldNumber: Value] {
     var values: [FieldNumber: Value] = [:]
     for field in fields {
       switch field.initial {
       case .value(let value): values[field.number] = value
-      // Exported files have whole seconds, and values written here must survive an export and import unchanged.
+      // Exported files have whole seconds, and values that are written here must survive an export and import
+      // unchanged.
       case .now: values[field.number] = .integer(wholeSecond(now))
       case nil: break
       }
@@ -145,14 +149,14 @@ extension Kind {
     return values
   }
 
-  /// The kinds whose records fields of this kind refer to by key.
+  /// The kinds of the records to which fields of this kind refer by key.
   package var kindsNamedByKey: [Kind] {
     fields.compactMap { field in
       if case .keyReference(let number) = field.type { Registry.kind(number) } else { nil }
     }
   }
 
-  /// The kinds that the parent of a record can have.
+  /// The kinds that the parent of a record of this kind can have.
   package var parentKinds: [KindNumber] {
     guard let parent, let field = field(parent) else { return [] }
     switch field.type {
@@ -169,7 +173,7 @@ package struct Column: Hashable, Sendable {
   package let type: ColumnType
 }
 
-/// The declared type of a column.
+/// The type of a column as declared in SQL.
 package enum ColumnType: String, Sendable {
   case integer = "INTEGER"
   case real = "REAL"
@@ -177,39 +181,40 @@ package enum ColumnType: String, Sendable {
   case blob = "BLOB"
 }
 
-/// The type of a field. Every type allows null, which means no value.
+/// The type of a field. Every type allows null, which means that the field has no value.
 package enum FieldType: Hashable, Sendable {
   case bool
   case integer
   case float
   case text
-  /// Sixteen bytes.
+  /// A UUID as 16 bytes.
   case uuid
-  /// Integer milliseconds since 1970 UTC.
+  /// An integer: milliseconds since 1970 UTC.
   case timestamp
-  /// [milliseconds, IANA zone or null].
+  /// A time and its zone: [milliseconds, IANA zone or null].
   case instant
-  /// [milliseconds, IANA zone or null, day `YYYY-MM-DD` in that zone].
+  /// A time, its zone and its day: [milliseconds, IANA zone or null, day `YYYY-MM-DD` in that zone].
   case datedInstant
-  /// [amount as exact decimal text, ISO 4217 code or null].
+  /// An amount and its currency: [exact decimal as text, ISO 4217 code or null].
   case money
-  /// [latitude, longitude] in degrees.
+  /// A place: [latitude, longitude] in degrees.
   case coordinate
-  /// The id of a record of a kind.
+  /// A reference to a record of the given kind, by the record's id.
   case reference(KindNumber)
-  /// The text that names a record of a kind in exported files; the record's id is derived from it.
+  /// A reference to a record of the given kind by its key, the text that identifies the record in exported files and
+  /// from which the record's id is derived.
   case keyReference(KindNumber)
-  /// [kind number, id]: a record of one of several kinds.
+  /// A reference to a record of one of several kinds: [kind number, id].
   case owner
-  /// Bytes up to 32 KiB, or the ids of the Content records that hold them, in order.
+  /// Up to 32 KiB of bytes; or, for longer content, the ids of the Content records that hold the bytes, in order.
   case blob
-  /// Bytes up to 48 KiB.
+  /// Up to 48 KiB of bytes.
   case bytes
   case list(ListShape)
-  /// Any value.
+  /// A value of any type.
   case any
 
-  /// The column types of the components.
+  /// The column type of each component.
   package var columnTypes: [ColumnType] {
     switch self {
     case .bool, .integer, .timestamp: [.integer]
@@ -226,26 +231,26 @@ package enum FieldType: Hashable, Sendable {
   }
 }
 
-/// The shapes of structured values.
+/// The shape of a structured value.
 package enum ListShape: Hashable, Sendable {
-  /// [[hour, minute], …]
+  /// Times of day: [[hour, minute], …].
   case reminders
-  /// "daily", or the days of the week, ascending, 1 = Monday … 7 = Sunday.
+  /// "daily", or the weekdays in ascending order, 1 = Monday … 7 = Sunday.
   case schedule
-  /// "oncePerDay", or the minutes between two reminders.
+  /// "oncePerDay", or the number of minutes between two reminders.
   case frequency
-  /// [[name, weight], …], names ascending as bytes.
+  /// Named weights: [[name, weight], …], in ascending order of the names' bytes.
   case weights
-  /// [[from zone, to zone, milliseconds], …]
+  /// Changes of a time zone: [[from zone, to zone, milliseconds], …].
   case zoneChanges
 }
 
-/// The rule that a local write to a field must obey. Merging accepts any value, so that replicas cannot diverge.
+/// The rule that a local write to a field must follow. Merging accepts any value, so that replicas cannot diverge.
 package struct Rule: Sendable {
-  /// Whether a new record must have a value that is not empty.
+  /// Whether a new record must have a non-empty value for this field.
   package var isRequired = false
   package var charactersMax: Int?
-  /// The allowed words; empty for any text.
+  /// The allowed words; empty if any text is allowed.
   package var words: [String] = []
   package var integers: ClosedRange<Int64>?
   package var numbers: ClosedRange<Double>?

@@ -1,21 +1,21 @@
-// Lists, names and examples of a kind, for all code that shows records of any kind.
+// Describes how records of each kind are listed, named and explained, for code that shows records of any kind.
 
 import Replication
 import Wire
 
-/// A sort key of a list; records without a value come last.
+/// One sort key of a list; records that have no value for it come last.
 package enum ListOrder: Hashable, Sendable {
-  /// The field with this name; text regardless of case.
+  /// Sorts by the field with this name, in ascending order; text is compared regardless of case.
   case ascending(String)
-  /// The start of a trip, or else of its first item.
+  /// Sorts trips by their start date or, if a trip has none, by the start of its first item.
   case tripStart
 }
 
-/// The names of a kind's count in status.
+/// The names under which status shows the number of records of a kind.
 package struct CountName: Hashable, Sendable {
-  /// The key in documents: `habitEntries`.
+  /// The key of the count in JSON documents: `habitEntries`.
   package let key: String
-  /// The nouns in sentences: `habit log`, `habit logs`.
+  /// The singular noun for sentences: `habit entry`. The plural is `many`.
   package let one: String
   package let many: String
 
@@ -25,7 +25,7 @@ package struct CountName: Hashable, Sendable {
 /// How the command line lists and explains records of a kind.
 package struct KindListing: Sendable {
   package let columns: [ListColumn]
-  /// The name of a record in lists of several kinds.
+  /// The content that names a record in a list of records of several kinds.
   package let title: ListColumn.Content
   package let example: Example
 
@@ -35,7 +35,7 @@ package struct KindListing: Sendable {
     (self.title, self.columns, self.example) = (title, columns, example)
   }
 
-  /// The example record in help.
+  /// The example record in the help texts.
   package struct Example: Sendable {
     package let id: String
     package let adding: String
@@ -50,7 +50,8 @@ package struct KindListing: Sendable {
 /// One column of a list.
 package struct ListColumn: Sendable {
   package let heading: String
-  /// The width that a narrow terminal may truncate it to; nil for a column that is never truncated.
+  /// The smallest width to which the column may be truncated in a narrow terminal; nil for a column that is never
+  /// truncated.
   package let widthMin: Int?
   package let isRight: Bool
   package let content: Content
@@ -60,32 +61,33 @@ package struct ListColumn: Sendable {
     self.content = content
   }
 
-  /// The content of a cell, by the field names of documents.
+  /// The content of a cell; fields are named as in JSON documents.
   package enum Content: Sendable {
-    /// The first value that is present.
+    /// The first of these fields' values that is present.
     case first([String])
-    /// All values that are present, separated by spaces.
+    /// All of these fields' values that are present, separated by spaces.
     case all([String])
     case day(String)
     case minute(String)
     case money(String)
-    /// Sums, one per currency.
+    /// The sums of costs, one for each currency.
     case sums(String)
     case number(String)
     case bytes(String)
-    /// Yes, unless the value is false.
+    /// A yes or no; an absent value counts as yes.
     case flag(String)
   }
 }
 
 extension Registry {
-  /// The kinds that have commands of their own, in the order of help: last what belongs to records of several kinds.
+  /// The kinds that have their own commands, in the order in which the help lists them: kinds whose records can
+  /// belong to records of several kinds come last.
   package static let listed: [Kind] = {
     let listed = kinds.filter { $0.listing != nil }
     return listed.filter { $0.parentKinds.count < 2 } + listed.filter { $0.parentKinds.count >= 2 }
   }()
 
-  /// Whether a new habit is numeric: it has a unit or a target.
+  /// Reports whether a new habit is numeric, that is, has a unit or a daily target.
   static func isCounted(_ habit: [FieldNumber: Value]) -> Bool {
     ["unitLabel", "dailyTarget"].contains { !(habit[Registry.habit.number($0)] ?? .null).isEmpty }
   }

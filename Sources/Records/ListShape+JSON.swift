@@ -4,7 +4,7 @@ package import JSONDocument
 package import Wire
 
 extension ListShape {
-  /// The value as exported files hold it: `{"daily":{}}`, `[{"hour":8,"minute":0}]`.
+  /// Returns a value in the form in which exported files contain it: `{"daily":{}}`, `[{"hour":8,"minute":0}]`.
   package func json(_ value: Value) -> JSON {
     switch (self, value) {
     case (.reminders, .array(let times)):
@@ -34,7 +34,7 @@ extension ListShape {
     ]
   }
 
-  /// The value of JSON from an exported file; nil if it has another shape.
+  /// Returns the value of JSON that was read from an exported file; nil if the JSON has another shape.
   package func value(_ json: JSON) -> Value? {
     let value: Value? =
       switch self {
@@ -58,7 +58,7 @@ extension ListShape {
     if json["daily"] != nil { return .text("daily") }
     guard let days = json["daysOfWeek"]?["_0"]?.array else { return nil }
     let numbers = days.compactMap(\.integer)
-    // The exporting application stores a set: days come in any order, each once.
+    // The exporting application stores a set, so the file may list the days in any order.
     return numbers.count == days.count ? .array(Set(numbers).sorted().map(Value.integer)) : nil
   }
 
@@ -86,7 +86,7 @@ extension ListShape {
 }
 
 extension Value {
-  /// An item of an array; null if there is none.
+  /// Returns the item at an index of an array; null if this value is not an array or has no such item.
   package func part(_ index: Int) -> Value {
     guard case .array(let items) = self, items.indices.contains(index) else { return .null }
     return items[index]

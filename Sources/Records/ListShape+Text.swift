@@ -4,8 +4,8 @@ import JSONDocument
 package import Wire
 
 extension ListShape {
-  /// Parses typed text: `08:00,20:30`, `mon,wed,fri`, `everyEntry:30`, `openness:0.5`, or JSON as in exported
-  /// files. Nil if it is none of these.
+  /// Parses text that a user typed, such as `08:00,20:30`, `mon,wed,fri`, `everyEntry:30`, `openness:0.5`, or JSON as
+  /// in exported files. Returns nil if the text has no form that this shape accepts.
   func value(text: String) -> Value? {
     if text.hasPrefix("{") || text.hasPrefix("["), let json = try? JSON.parse(text) { return value(json) }
     let items = text.split(separator: ",").map { $0.drop { $0 == " " } }
@@ -20,7 +20,7 @@ extension ListShape {
     return value.flatMap { accepts($0) ? $0 : nil }
   }
 
-  /// The typed form of the value, which `value(text:)` parses.
+  /// Returns the form in which a user types the value, which `value(text:)` parses.
   package func text(_ value: Value) -> String {
     switch (self, value) {
     case (_, .text(let word)): word

@@ -3,7 +3,7 @@
 import Wire
 
 extension ListShape {
-  /// Whether a value other than null has this shape, in its canonical form.
+  /// Reports whether a non-null value has this shape in its canonical form.
   func accepts(_ value: Value) -> Bool {
     switch (self, value) {
     case (.schedule, .text(let word)): word == "daily"

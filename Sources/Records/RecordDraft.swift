@@ -3,7 +3,7 @@
 package import Replication
 package import Wire
 
-/// A field and its new value.
+/// The number of a field and the field's new value.
 package struct FieldValue: Hashable, Sendable {
   package let number: FieldNumber
   package let value: Value
@@ -14,13 +14,13 @@ package struct FieldValue: Hashable, Sendable {
   }
 }
 
-/// The desired content of a record: created by importers and commands, written by the node.
+/// The desired content of a record. Importers and commands create drafts, and the node writes them.
 ///
-/// A null field is emptied; a field that is missing is left unchanged.
+/// A field that is null in the draft is emptied; a field that the draft lacks is left unchanged.
 package struct RecordDraft: Hashable, Sendable {
   package let kind: Kind
   package let id: RecordID
-  /// Ascending by number.
+  /// The fields to write, in ascending order of their numbers.
   package private(set) var fields: [FieldValue]
 
   package var key: RecordKey { RecordKey(kind: kind.number, id: id) }
@@ -31,7 +31,7 @@ package struct RecordDraft: Hashable, Sendable {
     self.fields = fields.map { FieldValue($0.key, $0.value) }.sorted { $0.number < $1.number }
   }
 
-  /// - Parameter fields: ascending by number.
+  /// - Parameter fields: the fields to write, in ascending order of their numbers.
   package init(_ kind: Kind, _ id: RecordID, ascending fields: [FieldValue]) {
     self.kind = kind
     self.id = id
@@ -55,6 +55,6 @@ package struct RecordDraft: Hashable, Sendable {
 }
 
 extension RecordDraft: Comparable {
-  /// The order of change sets: by kind, then by id.
+  /// Orders drafts as in change sets: by kind, then by id.
   package static func < (left: RecordDraft, right: RecordDraft) -> Bool { left.key < right.key }
 }

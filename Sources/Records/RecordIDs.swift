@@ -7,8 +7,8 @@ private let stringIDPrefix = HashPrefix("waymark/string-id/v1\0")
 private let contentIDPrefix = HashPrefix("waymark/content-id/v1\0")
 
 extension RecordID {
-  /// The id of the record that a text names in files: the text itself if it is a UUID, or else a hash of kind and
-  /// text.
+  /// Creates the id of the record that a text identifies in files. The id is the text itself if that is a UUID, and
+  /// otherwise a hash of the kind and the text.
   package init(kind: Kind, key: String) {
     if let id = RecordID(uuid: key) {
       self = id
@@ -20,18 +20,18 @@ extension RecordID {
     }
   }
 
-  /// The id of the Content record with these bytes.
+  /// Creates the id of the Content record that holds these bytes, which is a hash of the bytes.
   package init(contentOf bytes: [UInt8]) {
     self.init(hash: blake2b256(contentIDPrefix, bytes))
   }
 
   private init(hash: Bytes32) { self.init(Bytes16(hash.word0, hash.word1)) }
 
-  /// A version 7 UUID (RFC 9562), so that new records sort by time of creation.
+  /// Creates a version 7 UUID (RFC 9562), so that new records sort by their time of creation.
   ///
   /// - Parameters:
-  ///   - milliseconds: since 1970; 48 bits are used.
-  ///   - random: of these, 74 bits are used.
+  ///   - milliseconds: the time of creation in milliseconds since 1970, of which 48 bits are used.
+  ///   - random: random bytes, of which 74 bits are used.
   package init(milliseconds: Int64, random: Bytes16) {
     let time = UInt64(bitPattern: milliseconds) << 16
     let word0 = time | 0x7000 | (random.word0 & 0x0fff)
@@ -39,13 +39,13 @@ extension RecordID {
     self.init(Bytes16(word0, word1))
   }
 
-  /// Parses `8-4-4-4-12` hexadecimal digits in either case.
+  /// Parses a UUID in the form `8-4-4-4-12`, with hexadecimal digits in upper or lower case.
   package init?(uuid text: String) {
     let bytes = Array(text.utf8)
     self.init(uuid: bytes.span)
   }
 
-  /// Parses the same form in the bytes of a file.
+  /// Parses a UUID of the same form from the bytes of a file.
   package init?(uuid text: Span<UInt8>) {
     guard text.count == 36 else { return nil }
     var words: (UInt64, UInt64) = (0, 0)
@@ -61,7 +61,7 @@ extension RecordID {
     self.init(Bytes16(words.0, words.1))
   }
 
-  /// The form in exported files: upper case, with hyphens.
+  /// The id in the form that exported files use: in upper case, with hyphens.
   package var uuid: String {
     asciiText(36) { text in
       for place in 0..<32 {

@@ -1,42 +1,43 @@
 package import Replication
 
-/// The kind of a record: `trip`, `habit`, `setting`.
+/// The kind of a record, such as `trip`, `habit` or `setting`.
 ///
-/// A kind of a newer version, which this version only stores and forwards, is named like `kind 77`.
+/// A kind that a newer version has added is named after its number, as in `kind 77`. This version only stores and
+/// forwards its records.
 public struct RecordKind: RawRepresentable, Hashable, Sendable, Codable, CustomStringConvertible {
   public let rawValue: String
 
   public init(rawValue: String) { self.rawValue = rawValue }
 
-  /// The name of a kind; its number if it is of a newer version.
+  /// Creates the kind with a number; it is named by that number if this version does not know it.
   package init(_ number: KindNumber) {
     self.init(rawValue: Registry.kind(number)?.name ?? "kind \(number.rawValue)")
   }
 
   public var description: String { rawValue }
 
-  /// See ``Trip``.
+  /// The kind of ``Trip`` records.
   public static let trip = RecordKind(rawValue: "trip")
-  /// See ``Lodging``.
+  /// The kind of ``Lodging`` records.
   public static let lodging = RecordKind(rawValue: "lodging")
-  /// See ``Transportation``.
+  /// The kind of ``Transportation`` records.
   public static let transportation = RecordKind(rawValue: "transportation")
-  /// See ``Activity``.
+  /// The kind of ``Activity`` records.
   public static let activity = RecordKind(rawValue: "activity")
-  /// See ``Organization``.
+  /// The kind of ``Organization`` records.
   public static let organization = RecordKind(rawValue: "organization")
-  /// See ``Address``.
+  /// The kind of ``Address`` records.
   public static let address = RecordKind(rawValue: "address")
-  /// See ``Attachment``.
+  /// The kind of ``Attachment`` records.
   public static let attachment = RecordKind(rawValue: "attachment")
-  /// See ``Habit``.
+  /// The kind of ``Habit`` records.
   public static let habit = RecordKind(rawValue: "habit")
-  /// See ``HabitCategory``.
+  /// The kind of ``HabitCategory`` records.
   public static let category = RecordKind(rawValue: "category")
-  /// An entry of a habit.
+  /// The kind of ``HabitEntry`` records.
   public static let entry = RecordKind(rawValue: "entry")
-  /// See ``Profile``.
+  /// The kind of the ``Profile`` record.
   public static let profile = RecordKind(rawValue: "profile")
-  /// See ``Setting``.
+  /// The kind of ``Setting`` records.
   public static let setting = RecordKind(rawValue: "setting")
 }

@@ -43,7 +43,8 @@ extension Registry {
         "'Drink water'", add: "name='Drink water' kind=numeric unitLabel=glasses dailyTarget=8",
         edit: "dailyTarget=6")))
 
-  /// The place of a habit: `locationConfiguration` in exported files. It exists if `location` is set.
+  /// The fields for the place of a habit, which exported files contain as `locationConfiguration`. A habit has a
+  /// place if `location` is set.
   private static let placeFields = [
     Field(20, "location", .coordinate, ["latitude", "longitude"], parts: ["latitude", "longitude"]),
     Field(21, "radius", .float, ["radius"], .numbers(50...500)),

@@ -157,7 +157,7 @@ extension Registry {
   static let nameColumn = ListColumn("NAME", widthMin: 16, .first(["name"]))
 }
 
-/// Kind numbers that fields of other kinds refer to.
+/// The numbers of the kinds to which fields of other kinds, or other code, refer.
 package enum KindNumbers {
   package static let trip = known(1)
   package static let lodging = known(2)
@@ -172,7 +172,7 @@ package enum KindNumbers {
   package static let setting = known(8_192)
 
   static func known(_ number: UInt64) -> KindNumber {
-    guard let kind = KindNumber(number) else { preconditionFailure("kind \(number) has no range") }
+    guard let kind = KindNumber(number) else { preconditionFailure("kind number \(number) is in no range") }
     return kind
   }
 }

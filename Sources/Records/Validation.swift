@@ -4,13 +4,13 @@ import JSONDocument
 import Replication
 package import Wire
 
-/// A value that a local write must not give to a field.
+/// The error for a value that a local write must not give to a field.
 package struct FieldError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The name of the field or part, as typed.
+  /// The name of the field or part, as the user types it.
   package let field: String
-  /// The value as text; nil if it is missing.
+  /// The rejected value as text; nil if a value is missing.
   package let value: String?
-  /// The allowed values, as a clause: "at most 200 characters".
+  /// A clause that completes the message by saying what is allowed: "from 1 to 3".
   package let allowed: String
 
   package init(field: String, value: String?, allowed: String) {
@@ -27,10 +27,11 @@ package struct FieldError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension Kind {
-  /// Validates a draft.
+  /// Validates the fields of a draft.
   ///
   /// - Parameters:
-  ///   - isNew: whether required fields must be present.
+  ///   - draft: the draft to validate.
+  ///   - isNew: whether the draft creates a record, which must then have all required fields.
   package func validate(_ draft: RecordDraft, isNew: Bool) throws(FieldError) {
     for written in draft.fields {
       guard let field = field(written.number) else { continue }
@@ -38,7 +39,7 @@ extension Kind {
     }
     guard isNew else { return }
     for field in fields where field.rule.isRequired && (draft[field.number] ?? .null).isEmpty {
-      throw FieldError(field: field.parts[0], value: nil, allowed: "a \(name) needs one")
+      throw FieldError(field: field.parts[0], value: nil, allowed: "every \(name) needs one")
     }
   }
 }
@@ -62,7 +63,7 @@ extension Field {
     case .null, .bool, .bytes: break
     }
     if case .list(.frequency) = type, case .integer(let minutes) = value, minutes > 1_440 {
-      throw refused(value, "oncePerDay, or everyEntry:MINUTES with 1 to 1440 minutes")
+      throw refused(value, "oncePerDay, or everyEntry:MINUTES with MINUTES from 1 to 1440")
     }
   }
 
@@ -72,17 +73,18 @@ extension Field {
     }
     if rule.isColor, !isColor(text) { throw refused(.text(text), "a colour such as #2DA9E3") }
     if let max = rule.charactersMax, text.count > max || text.utf8.count > Limits.textBytesMax {
-      throw refused(.text(text), "at most \(max) characters, it has \(text.count)")
+      throw refused(.text(text), "it must be at most \(max) characters; it has \(text.count)")
     }
   }
 
-  /// The limit for a text of the right type that is longer than any text may be.
+  /// Returns the clause about the limit if a value has the right type but is longer than any text may be; otherwise
+  /// nil.
   private func tooLong(_ value: Value) -> String? {
     guard case .text(let text) = value, type == .text, text.utf8.count > Limits.textBytesMax else {
       return nil
     }
-    guard let max = rule.charactersMax else { return "at most \(Limits.textBytesMax) bytes" }
-    return "at most \(max) characters, it has \(text.count)"
+    guard let max = rule.charactersMax else { return "it must be at most \(Limits.textBytesMax) bytes" }
+    return "it must be at most \(max) characters; it has \(text.count)"
   }
 
   private func validate(_ items: [Value], of value: Value) throws(FieldError) {
@@ -126,7 +128,7 @@ private func isColor(_ text: String) -> Bool {
 }
 
 extension FieldType {
-  /// The values that the type accepts, as a clause.
+  /// A clause that says which values the type accepts.
   package var expectation: String {
     switch self {
     case .bool: "true or false"
@@ -136,11 +138,11 @@ extension FieldType {
     case .uuid: "a UUID"
     case .timestamp, .instant, .datedInstant:
       "a time such as 2026-05-03T15:00:00+02:00, or 2026-05-03T15:00 with a zone"
-    case .money: "an amount such as 120.50, of at most \(ExactDecimal.digitsMax) digits"
-    case .coordinate: "degrees, latitude and longitude together"
+    case .money: "an amount such as 120.50, with at most \(ExactDecimal.digitsMax) digits"
+    case .coordinate: "latitude and longitude together, in degrees"
     case .reference: "the id of a record"
     case .owner: "activity, lodging or transportation, and an id"
-    case .blob: "bytes as base64"
+    case .blob: "base64-encoded bytes"
     case .bytes: "at most \(Limits.blobBytesMax) bytes"
     case .list(let shape): shape.expectation
     case .any: "a value"

@@ -7,19 +7,19 @@ package import Wire
 package struct EntryDraft: Sendable {
   package let type: EntryType
   package let key: RecordKey
-  /// Ascending by field; empty unless `type` is `.put`.
+  /// The fields in ascending order; empty unless `type` is `.put`.
   package let fields: [(field: FieldNumber, value: Value)]
 
   package init(_ type: EntryType, _ key: RecordKey, _ fields: [(field: FieldNumber, value: Value)] = []) {
     self.type = type
     self.key = key
-    // Most drafts are sorted already; sorting them again would copy the list.
+    // Most drafts are already sorted, and sorting them again would copy the list.
     let isAscending = fields.indices.dropFirst().allSatisfy { fields[$0 - 1].field <= fields[$0].field }
     self.fields = isAscending ? fields : fields.sorted { $0.field < $1.field }
   }
 }
 
-/// The operation that a transaction belongs to, as written into the bodies of its sets.
+/// The operation that a transaction belongs to, as it is written into the bodies of its sets.
 package struct OperationDraft: Sendable {
   package let id: OperationID
   package let verb: String
@@ -32,15 +32,16 @@ package struct OperationDraft: Sendable {
   }
 }
 
-/// The position at which the next set of our log is written: the end of the log, and what was folded since.
+/// The position at which the next set of our log is written: the end of the log, and what has been folded since the
+/// newest set.
 package struct AuthorPosition: Sendable {
   package var circle: CircleID
   package var log: LogKey
   package var sequence: UInt64
   package var id: ChangeSetID?
-  /// The greatest clock seen in the lane: of our own newest set or of any folded set.
+  /// The greatest clock seen in the lane, whether it is the clock of our own newest set or of a folded set.
   package var clock: Clock
-  /// Folded heads of other logs that moved since our own newest set was written, ascending.
+  /// The folded heads of other logs that have moved since our own newest set was written, in ascending order.
   package var unseen: [Dependency]
 
   package init(
@@ -68,11 +69,11 @@ package struct Author: Sendable {
   /// Writes the sets of one transaction and returns them in order.
   ///
   /// Every set is within the limits, and all writes to one record stay in one set. Throws if an entry is invalid or if
-  /// the writes to one record alone exceed the limits; the position is unchanged then.
+  /// the writes to one record alone exceed the limits. In these cases, the position stays unchanged.
   ///
   /// - Parameters:
-  ///   - wall: milliseconds since 1970; the first clock is at least this.
-  ///   - leastClock: a further lower bound for the clocks, from the time of change that a profile states.
+  ///   - wall: the time on the wall clock. The clock of the first set is at least this time.
+  ///   - leastClock: a further lower bound for the clocks, taken from the time of change that a profile states.
   package mutating func write(
     _ drafts: consuming [EntryDraft], operation: OperationDraft, wall: Moment, leastClock: Clock = .zero
   ) throws(ChangeSetError) -> [VerifiedChangeSet] {
@@ -96,11 +97,11 @@ package struct Author: Sendable {
     return sets
   }
 
-  /// Re-authors sets of another log of this device in this log: the same operation and bodies, the same dependencies,
-  /// and clocks of at least `least`.
+  /// Re-authors sets from another log of this device in this log. The new sets have the same operation, bodies and
+  /// dependencies, and clocks of at least `least`.
   ///
-  /// - Parameter seen: the dependencies, ascending, with their clocks. If one set can't hold all of them, sets without
-  ///   entries come first and declare the others.
+  /// - Parameter seen: the dependencies, in ascending order, with their clocks. If one set can't hold all of them, sets
+  ///   without entries come first and declare the ones that don't fit.
   package mutating func write(
     again bodies: [[UInt8]], of operation: OperationDraft, seen: [(dependency: Dependency, clock: Clock)],
     least: Clock
@@ -120,7 +121,8 @@ package struct Author: Sendable {
     return sets
   }
 
-  /// Sorts the drafts into the order of entries and splits them, between records, into bodies within the limits.
+  /// Sorts the drafts into the order that entries must have, and splits them between records into bodies within the
+  /// limits.
   package static func bodies(
     of drafts: consuming [EntryDraft], _ operation: OperationDraft
   ) throws(ChangeSetError) -> [[UInt8]] {
@@ -155,7 +157,7 @@ package struct Author: Sendable {
     let bytes = header.encoded
     let raw = RawChangeSet(
       header: bytes, signature: key.sign(prefix: ChangeSetPrefix.signature.bytes, bytes), body: body)
-    // Decode what was written: the author must keep the rules that every receiver checks.
+    // Decode what was written, because the author must comply with the rules that every receiver checks.
     let set = try VerifiedChangeSet(sealed: raw)
     position.sequence = header.sequence
     position.id = set.id
@@ -171,7 +173,8 @@ private struct BodyEncoder {
   private var count = 0
   private var items = BodyEncoder.fixedItems
 
-  /// The CBOR items of a body outside its entries. `bytesMax` leaves room for header, signature and framing.
+  /// The number of CBOR items in a body outside its entries. `bytesMax` leaves room for the header, the signature and
+  /// framing.
   private static let fixedItems = 8
   private static let bytesMax = Limits.setBytesMax - 16_384
 

@@ -3,7 +3,7 @@
 import Sodium
 package import Wire
 
-/// A reference to the newest set of another log that the author had folded.
+/// A reference to the newest set that the author had folded from another log.
 package struct Dependency: Hashable, Comparable, Sendable {
   package let device: DeviceKey
   package let incarnation: Incarnation
@@ -25,17 +25,18 @@ package struct Dependency: Hashable, Comparable, Sendable {
   }
 }
 
-/// The signed part of a change set. The body is separate and only hashed here, so that the chain stays verifiable
-/// without it.
+/// The signed part of a change set. The body is separate, and the header contains only its hash, so that the chain of
+/// sets can be verified without the bodies.
 package struct ChangeSetHeader: Hashable, Sendable {
   package var circle: CircleID
   package var log: LogKey
-  /// Consecutive within the log, starting at 1.
+  /// The position of the set in its log. Sequences are consecutive and start at 1.
   package var sequence: UInt64
-  /// The id of the preceding set in the log; nil at sequence 1 and only there.
+  /// The id of the preceding set in the log; nil at sequence 1, and only there.
   package var previous: ChangeSetID?
   package var clock: Clock
-  /// Ascending; at most one per branch and at most `Limits.dependenciesMax`; none in the set's own log.
+  /// The dependencies in ascending order. There is at most one per branch, at most `Limits.dependenciesMax` in total,
+  /// and none in the set's own log.
   package var dependencies: [Dependency]
   package var operation: OperationID
   package var bodyBytes: Int
@@ -57,7 +58,7 @@ package struct ChangeSetHeader: Hashable, Sendable {
   }
 }
 
-/// A change set as sent and stored: three byte strings, not verified.
+/// A change set as it is sent and stored: three byte strings that have not been verified.
 package struct RawChangeSet: Hashable, Sendable {
   package let header: [UInt8]
   package let signature: [UInt8]
@@ -73,20 +74,20 @@ package struct RawChangeSet: Hashable, Sendable {
 
   /// Whether these are still the bytes that were verified under this id. Only intact sets may be sent.
   ///
-  /// - Parameter seal: the `seal` of the set when it was verified, if known. Comparing it is a hundred times faster
+  /// - Parameter seal: the `seal` of the set when it was verified, if known. Comparing seals is a hundred times faster
   ///   than verifying the signature again.
   package func isIntact(as id: ChangeSetID, sealed seal: Int? = nil) -> Bool {
     guard let header = try? ChangeSetHeader(decoding: self.header), holds(header, id) else { return false }
     return seal == self.seal || isSigned(header)
   }
 
-  /// The header and its id if the header's signature is valid, even if the body is damaged; otherwise nil.
+  /// The header and its id if the header's signature is valid; otherwise nil. The body may be damaged.
   package var signedHeader: (id: ChangeSetID, header: ChangeSetHeader)? {
     guard let header = try? ChangeSetHeader(decoding: self.header), isSigned(header) else { return nil }
     return (ChangeSetID(header: self.header), header)
   }
 
-  /// A hash of the signature, valid within this process only.
+  /// A hash of the signature, which is valid only within this process.
   package var seal: Int { signature.hashValue }
 
   fileprivate func isSigned(_ header: ChangeSetHeader) -> Bool {
@@ -105,13 +106,13 @@ package struct RawChangeSet: Hashable, Sendable {
 }
 
 extension ChangeSetID {
-  /// Hashes header bytes into the id of their set. Does not check the bytes.
+  /// Computes the id of a set from the bytes of its header, without checking these bytes.
   package init(header: [UInt8]) { self.init(blake2b256(ChangeSetPrefix.id, header)) }
 }
 
 /// A change set whose encoding, body hash and signature are valid.
 ///
-/// Whether the author is a member is decided by `Circle`, whether the set can be stored by `Placement`.
+/// `Circle` decides whether the author is a member, and `Placement` whether the set can be stored.
 package struct VerifiedChangeSet: Sendable {
   package let raw: RawChangeSet
   package let id: ChangeSetID
@@ -125,7 +126,7 @@ package struct VerifiedChangeSet: Sendable {
     try self.init(raw, isSigned: raw.isSigned)
   }
 
-  /// Checks everything but the signature, which this process has just made.
+  /// Checks everything except the signature, which this process has just made.
   init(sealed raw: RawChangeSet) throws(ChangeSetError) { try self.init(raw, isSigned: { _ in true }) }
 
   private init(_ raw: RawChangeSet, isSigned: (ChangeSetHeader) -> Bool) throws(ChangeSetError) {
@@ -138,10 +139,10 @@ package struct VerifiedChangeSet: Sendable {
     id = ChangeSetID(header: raw.header)
   }
 
-  /// Decodes a set from our own store, which verified it before storing it.
+  /// Decodes a set from our own store. The set was verified before it was stored.
   ///
-  /// Hashes it again, so that bytes altered on disk are never folded, but does not check the signature. `verify --deep`
-  /// does not use this.
+  /// The set is hashed again, so that bytes altered on disk are never folded, but its signature is not checked. The
+  /// command `verify --deep` does not use this initializer.
   package init(stored raw: RawChangeSet, id: ChangeSetID) throws(ChangeSetError) {
     self.raw = raw
     self.id = id
@@ -151,17 +152,17 @@ package struct VerifiedChangeSet: Sendable {
   }
 }
 
-/// Why a change set is invalid, regardless of the sender.
+/// The reason why a change set is invalid, regardless of who sent it.
 package enum ChangeSetError: Error, Hashable, Sendable {
   case malformed(WireError)
-  /// Well-formed CBOR that breaks a rule of `change-set.md`; the text names the rule.
+  /// The set is well-formed CBOR, but breaks a rule of `change-set.md`. The text names the rule.
   case invalid(String)
   case tooLarge(bytes: Int)
   case bodyMismatch
   case badSignature
 }
 
-/// One prefix per kind of hash and signature. None is a prefix of another.
+/// The prefixes of hashes and signatures, one for each kind. None of them is a prefix of another.
 package enum ChangeSetPrefix {
   package static let id = HashPrefix("waymark/change-set-id/v1\0")
   package static let signature = HashPrefix("waymark/change-set-signature/v1\0")

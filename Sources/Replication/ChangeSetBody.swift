@@ -4,7 +4,7 @@ package import Wire
 
 /// What an entry does to its record.
 package enum EntryType: UInt8, Sendable, Comparable {
-  /// Writes fields; an insert if field 0 is among them.
+  /// Writes fields. The entry is an insert if field 0 is among them.
   case put = 0
   case delete = 1
   case restore = 2
@@ -28,17 +28,17 @@ package struct CellRange: Sendable {
   package var range: Range<Int> { Int(start)..<Int(end) }
 }
 
-/// A decoded body: the received bytes and an index into them. Values are decoded on demand, so folding binds cells
-/// straight from these bytes.
+/// A decoded body: the received bytes and an index into them. Values are decoded only on demand, so folding binds cells
+/// to SQL statements straight from these bytes.
 package struct ChangeSetBody: Sendable {
   package let bytes: [UInt8]
   package let verb: String
-  /// The operation that this one undoes, if any.
+  /// The operation that this operation undoes, if any.
   package let target: OperationID?
   package let entries: [Entry]
   package let cells: [CellRange]
 
-  /// The content of a cell: the canonical CBOR of the written field.
+  /// Returns the content of a cell, which is the canonical CBOR of the written field.
   package func content(_ cell: CellRange) -> ArraySlice<UInt8> { bytes[cell.range] }
 
   package static let verbBytesMax = 32
@@ -68,9 +68,11 @@ private struct BodyParser {
   var target: OperationID?
   var entries: [Entry] = []
   var cells: [CellRange] = []
-  /// The first broken rule. Parsing continues, so that malformed bytes take precedence over a broken rule.
+  /// The first rule that the body breaks. Parsing continues after it, so that malformed bytes take precedence over a
+  /// broken rule.
   var brokenRule: String?
-  /// Whether the set already has an insert of the current record, and whether it has a delete or restore of it.
+  /// Whether the body already contains an insert of the current record (`hasInsert`), or a delete or restore of that
+  /// record (`hasLifeEntry`).
   private var hasInsert = false
   private var hasLifeEntry = false
 

@@ -13,17 +13,17 @@ package struct HashPrefix: Sendable {
   }
 }
 
-/// BLAKE2b-256 over a prefix and one message.
+/// Returns the BLAKE2b-256 hash of a prefix followed by one message.
 package func blake2b256(_ prefix: HashPrefix, _ message: [UInt8]) -> Bytes32 {
   Bytes32(words: Blake2b256.hash(prefix: prefix.bytes, message))
 }
 
-/// BLAKE2b-256 over a prefix and several parts, concatenated.
+/// Returns the BLAKE2b-256 hash of a prefix followed by several parts.
 package func blake2b256(_ prefix: HashPrefix, parts: [[UInt8]]) -> Bytes32 {
   Bytes32(words: Blake2b256.hash(prefix: prefix.bytes, parts: parts))
 }
 
-/// BLAKE2b-256 over bytes that already begin with their prefix.
+/// Returns the BLAKE2b-256 hash of bytes that already begin with their prefix.
 package func blake2b256(prefixed message: [UInt8]) -> Bytes32 {
   Bytes32(words: Blake2b256.hash(message))
 }

@@ -114,15 +114,15 @@ extension ChangeSetHeader {
   }
 
   private func checkRules() throws(ChangeSetError) {
-    guard sequence >= 1, sequence <= UInt64(Int64.max) else { throw .invalid("sequence") }
+    guard sequence >= 1, sequence <= UInt64(Int64.max) else { throw .invalid("a sequence out of range") }
     guard (previous == nil) == (sequence == 1) else { throw .invalid("previous id at sequence \(sequence)") }
-    guard clock > .zero, clock.raw < .max else { throw .invalid("clock") }
+    guard clock > .zero, clock.raw < .max else { throw .invalid("a clock out of range") }
     for (index, dependency) in dependencies.enumerated() {
       guard dependency.sequence >= 1, dependency.sequence <= UInt64(Int64.max) else {
-        throw .invalid("dependency sequence")
+        throw .invalid("a dependency with a sequence out of range")
       }
       guard (dependency.device, dependency.incarnation) != (log.device, log.incarnation) else {
-        throw .invalid("dependency on its own log")
+        throw .invalid("a dependency on the set's own log")
       }
       if index > 0, dependencies[index - 1] >= dependency { throw .invalid("dependencies out of order") }
     }

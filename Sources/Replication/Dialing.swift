@@ -2,11 +2,11 @@
 
 package import Wire
 
-/// The known addresses and when to dial each: a part of `Peering`.
+/// The known addresses and when to dial each of them. This is a part of `Peering`.
 ///
-/// Each address has at most one attempt at a time; a device that is connected, from either side, is not dialled.
-/// Failures back off exponentially with full jitter (Brooker, "Exponential Backoff And Jitter", 2015). All moments are
-/// on the steady clock.
+/// Each address is dialled at most once at a time. A device that is already connected, from either side, is not
+/// dialled. After a failure, the wait before the next attempt grows exponentially, with full jitter (Brooker,
+/// "Exponential Backoff And Jitter", 2015). All moments are on the steady clock.
 package struct Dialing: Sendable {
   package struct Entry: Sendable {
     package let address: String
@@ -16,7 +16,7 @@ package struct Dialing: Sendable {
     package internal(set) var nextAttempt: Moment
     package internal(set) var isDialling = false
     package internal(set) var lastFailure: DialFailure?
-    /// When a beacon of the device last announced it.
+    /// When a beacon from the device last announced the address.
     package internal(set) var foundAt: Moment?
     var source = Source.person
     /// Whether a handshake has authenticated `device` at this address.
@@ -25,20 +25,21 @@ package struct Dialing: Sendable {
     var admittedAt: Moment?
   }
 
-  /// Where an address comes from. If it has several sources, the one that keeps it longest.
+  /// The source of an address. If an address has several sources, this is the one that keeps it longest.
   enum Source {
     case person
-    /// Address statements of members; kept as long as they announce it.
+    /// Address statements of members. The address is kept as long as members announce it.
     case members
-    /// Kept until it has failed a few times.
+    /// Beacons. The address is kept until it has failed a few times.
     case beacons
   }
 
   private(set) var entries: [Entry] = []
-  /// Devices that misbehaved: not dialled until that moment. `count` is how often they misbehaved.
+  /// The devices that misbehaved. A device is not dialled until the moment `until`; `count` is how often it has
+  /// misbehaved.
   private var penalties: [DeviceKey: (until: Moment, count: Int)] = [:]
   private var random: SplitMix
-  /// Whether this device is revoked. It then dials rarely, only to find out whether it still is.
+  /// Whether this device is revoked. A revoked device dials rarely, and only to find out whether it is still revoked.
   private var isRevoked = false
 
   init(seed: UInt64) { random = SplitMix(seed: seed) }
@@ -58,7 +59,7 @@ package struct Dialing: Sendable {
 
   /// Replaces the addresses that members announce with this complete list.
   ///
-  /// Addresses that are no longer announced are dropped: a device that moves between networks would otherwise leave
+  /// Addresses that are no longer announced are dropped. Otherwise, a device that moves between networks would leave
   /// behind a growing list of dead addresses.
   mutating func announced(_ addresses: [DeviceKey: [String]], now: Moment) {
     var owners: [String: Set<DeviceKey>] = [:]
@@ -76,8 +77,8 @@ package struct Dialing: Sendable {
   }
 
   private mutating func announced(_ address: String, of devices: Set<DeviceKey>, _ now: Moment) {
-    // If several members announce it, only a handshake shows whose it is. Otherwise a member could claim another's
-    // address, and the other would not be dialled while the first is connected.
+    // If several members announce the address, only a handshake shows whose it is. Otherwise, a member could claim
+    // another member's address, and the other member would not be dialled while the first one is connected.
     let owner = devices.count == 1 ? devices.first : nil
     if let index = index(of: address) {
       if !entries[index].isProved { entries[index].device = owner }
@@ -87,8 +88,8 @@ package struct Dialing: Sendable {
     }
   }
 
-  /// Records an address from a beacon of the device: it is due at once and before others. Only the newest few such
-  /// addresses of a device are kept.
+  /// Records an address from a device's beacon. The address is due at once and comes before all others. Of the
+  /// addresses that only beacons have announced, only the newest few are kept for each device.
   mutating func found(_ address: String, of device: DeviceKey, now: Moment) {
     var entry =
       index(of: address).map { entries.remove(at: $0) }
@@ -103,7 +104,7 @@ package struct Dialing: Sendable {
     for entry in older { remove(entry.address) }
   }
 
-  /// Whether a beacon has announced the address in this run of the node.
+  /// Whether a beacon has announced the address since the node was started.
   func isFound(_ address: String) -> Bool {
     entries.contains { $0.address == address && $0.foundAt != nil }
   }
@@ -115,13 +116,13 @@ package struct Dialing: Sendable {
     entries.removeAll { $0.device.map(isUnwanted) ?? false }
   }
 
-  /// Records whether this device is revoked. Once it no longer is, every waiting address is due at once.
+  /// Records whether this device is revoked. When it no longer is, every waiting address becomes due at once.
   mutating func update(isRevoked: Bool, now: Moment) {
     if self.isRevoked, !isRevoked { hurry(now: now) }
     self.isRevoked = isRevoked
   }
 
-  /// When the next address is due; nil if every address is connected, being dialled or paused.
+  /// Returns when the next address is due; nil if the device at every address is connected, being dialled or paused.
   func nextDue(connected: Set<DeviceKey>, paused: Set<DeviceKey>) -> Moment? {
     let underWay = underWay
     return entries.compactMap { entry -> Moment? in
@@ -132,13 +133,13 @@ package struct Dialing: Sendable {
     }.min()
   }
 
-  /// Returns the addresses to dial now. They count as being dialled until `failed` or `ended`.
+  /// Returns the addresses to dial now. They count as being dialled until `failed` or `ended` is called.
   mutating func due(
     now: Moment, connected: Set<DeviceKey>, paused: Set<DeviceKey>
   ) -> [String] {
     var addresses: [String] = []
     var underWay = underWay
-    // Fewest failures first: many dead addresses must not delay a new one.
+    // Addresses with the fewest failures come first, because many dead addresses must not delay a new one.
     let waiting = entries.indices.filter { !entries[$0].isDialling && entries[$0].nextAttempt <= now }
     for index in waiting.sorted(by: { (entries[$0].failures, $0) < (entries[$1].failures, $1) }) {
       if let device = entries[index].device {
@@ -161,8 +162,8 @@ package struct Dialing: Sendable {
     entries[index].lastFailure = nil
   }
 
-  /// Records the end of an established connection. One that lasted is retried soon; a peer that hangs up each time
-  /// backs off like one that does not answer.
+  /// Records the end of an established connection. If the connection lasted, the address is retried soon. If the peer
+  /// hangs up each time, the address is retried ever less often, as if the peer did not answer.
   mutating func ended(_ address: String, now: Moment) {
     guard let index = index(of: address) else { return }
     let lasted = entries[index].admittedAt.map { now - $0 >= Self.lastingMilliseconds } ?? false
@@ -175,7 +176,8 @@ package struct Dialing: Sendable {
     guard let index = index(of: address) else { return }
     entries[index].lastFailure = failure
     wait(index, now)
-    // If the device is still there, another beacon adds the address again; if not, it may belong to another machine.
+    // If the device is still there, its next beacon adds the address again. If it is not, the address may belong to
+    // another machine by now.
     if entries[index].source == .beacons, entries[index].failures >= Self.foundFailuresMax {
       entries.remove(at: index)
     }
@@ -187,10 +189,11 @@ package struct Dialing: Sendable {
     entries[index].failures = min(entries[index].failures + 1, 32)
   }
 
-  /// Devices that are being dialled.
+  /// The devices that are being dialled.
   private var underWay: Set<DeviceKey> { Set(entries.filter(\.isDialling).compactMap(\.device)) }
 
-  /// Stops dialling a device that violated the protocol: for ten seconds, doubled each time up to a day.
+  /// Stops dialling a device that violated the protocol. The pause lasts ten seconds at first, and doubles with each
+  /// violation, up to a day.
   mutating func penalise(_ device: DeviceKey, now: Moment) {
     let count = min((penalties[device]?.count ?? 0) + 1, 32)
     let wait = min(
@@ -222,7 +225,7 @@ package struct Dialing: Sendable {
   private static let lastingMilliseconds: Moment = 5_000
 }
 
-/// Why an address could not be reached.
+/// The reason why an address could not be reached.
 package enum DialFailure: String, Hashable, Sendable {
   case refused
   case timeout
@@ -230,7 +233,7 @@ package enum DialFailure: String, Hashable, Sendable {
   case unresolved
   /// The peer at the address is not a member of this circle, or does not admit this device.
   case notAMember
-  /// A member answers and hangs up before the session begins.
+  /// A member answered, but hung up before the session began.
   case turnedAway
   case newerProtocol
   case other

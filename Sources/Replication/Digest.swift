@@ -2,7 +2,8 @@
 
 package import Wire
 
-/// One hash over the whole folded state of a lane: a sum of record hashes, so that it can be updated per record.
+/// One hash of the whole folded state of a lane. It is the sum of the hashes of all records, so that it can be updated
+/// record by record.
 package struct Digest: Hashable, Sendable {
   package var sum: Bytes32
 
@@ -14,16 +15,17 @@ package struct Digest: Hashable, Sendable {
   package mutating func remove(_ record: Bytes32) { sum = sum &- record }
 }
 
-/// Builds the hash input of one record: its key and, in field order, the stamp of each cell.
+/// Builds the bytes to hash for one record: its key and, in the order of fields, the stamp of each cell.
 package struct RecordDigestInput: Sendable {
   package private(set) var bytes: [UInt8] = []
   private var cellCount = 0
-  /// The last stamp and its bytes, cached: the next cell is most often of the same set, and so is the next record.
+  /// The last stamp and its bytes. They are cached because the next cell, and even the next record, most often comes
+  /// from the same set.
   private var written: (stamp: Stamp, bytes: [UInt8])?
 
   package init() { bytes.reserveCapacity(1_024) }
 
-  /// Starts over with another record, keeping the buffer.
+  /// Starts over with another record, and reuses the buffer.
   package mutating func begin(_ record: RecordKey) {
     bytes.removeAll(keepingCapacity: true)
     cellCount = 0
@@ -32,7 +34,7 @@ package struct RecordDigestInput: Sendable {
     record.id.raw.append(to: &bytes)
   }
 
-  /// Adds a cell. Skips cells of seeds (stamp zero). Fields must ascend.
+  /// Adds a cell. Cells must be added in ascending order of fields. Cells from seeds, whose stamp is zero, are skipped.
   package mutating func add(field: FieldNumber, stamp: Stamp) {
     guard stamp.clock != .zero else { return }
     cellCount += 1
@@ -52,7 +54,7 @@ package struct RecordDigestInput: Sendable {
     return bytes
   }
 
-  /// The record's summand in the digest; zero if all its cells are seeds.
+  /// The hash that the record adds to the digest; zero if all its cells come from seeds.
   package var hash: Bytes32 { cellCount == 0 ? .zero : blake2b256(prefixed: bytes) }
 
   private mutating func appendField(_ number: UInt32) {

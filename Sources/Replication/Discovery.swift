@@ -3,24 +3,26 @@
 package import Membership
 package import Wire
 
-/// Decides when to send beacons and which received ones to accept. A value without I/O, driven by the shell.
+/// Decides when to send beacons and which received beacons to accept. It is a value that does no I/O and is driven by
+/// the shell.
 ///
 /// Moments are on the steady clock unless named `wall`.
 package struct Discovery: Sendable {
   /// The verdict on a beacon with a member's valid signature.
   package enum Verdict: Hashable, Sendable {
     case believed
-    /// It announces another address than the one it came from.
+    /// The beacon announces an address that differs from the one that it came from.
     case elsewhere
-    /// The sender's clock is ahead of ours by so many milliseconds; negative if behind.
+    /// The sender's clock differs too much from ours. The number says by how many milliseconds it is ahead; it is
+    /// negative if the sender's clock is behind.
     case otherTime(Int64)
-    /// Not newer than the last accepted one.
+    /// The beacon is not newer than the last accepted one.
     case repeated
-    /// The member has sent too many recently.
+    /// The member has sent too many beacons recently.
     case tooMany
   }
 
-  /// The accepted beacons of one member: the time in the newest one, and a count for the rate limit that decays from
+  /// The accepted beacons of one member: the time in the newest one, and a count for the rate limit, which decays from
   /// `since` on.
   private struct Received {
     var time: Int64
@@ -35,7 +37,7 @@ package struct Discovery: Sendable {
   private var received: [DeviceKey: Received] = [:]
   private var random: SplitMix
 
-  /// - Parameter times: the `times` of the previous run, so that beacons from then cannot be replayed.
+  /// - Parameter times: the `times` of the previous run, so that beacons from that run cannot be replayed.
   package init(seed: UInt64, times: [DeviceKey: Int64] = [:]) {
     random = SplitMix(seed: seed)
     received = times.mapValues { Received(time: $0, count: 0, since: 0) }
@@ -46,22 +48,23 @@ package struct Discovery: Sendable {
 
   // MARK: Sending
 
-  /// Restarts the schedule after a change of addresses, members or connections: beacons are sent soon, and often at
-  /// first.
+  /// Restarts the schedule after a change of addresses, members or connections. Beacons are then sent soon, and often
+  /// at first.
   package mutating func begin(now: Moment) {
     rounds = 0
     nextRound = max(now, lastRound.map { $0 + Limits.beaconMillisecondsMin } ?? now)
   }
 
-  /// When to send next; nil before `begin(now:)`.
+  /// When to send the next beacons; nil before `begin(now:)` has been called.
   package var nextDue: Moment? { nextRound }
 
-  /// The devices to send beacons for now, one group per beacon; empty if no round is due or no device is missing.
+  /// Returns the devices to send beacons to now, in one group per beacon; empty if no round is due or no device is
+  /// missing.
   package mutating func due(now: Moment, missing: some Collection<DeviceKey>) -> [[DeviceKey]] {
     guard let next = nextRound, next <= now else { return [] }
     let pause = min(
       Limits.reconnectMillisecondsMin << Moment(min(rounds, 16)), Limits.beaconMillisecondsMax)
-    // Jitter of a quarter, so that two nodes do not stay in step.
+    // The jitter of up to a quarter keeps two nodes from staying in step.
     nextRound = now + pause - pause / 4 + Moment(random.below(UInt64(pause / 2)))
     rounds += 1
     guard !missing.isEmpty else { return [] }
@@ -72,8 +75,8 @@ package struct Discovery: Sendable {
     }
   }
 
-  /// The time to write into the next beacon: later than in the last one, unless the clock was set back so far that
-  /// receivers would reject the last time.
+  /// Returns the time to write into the next beacon. It is later than the time in the last beacon, unless the clock was
+  /// set back so far that receivers would reject that time.
   package mutating func stamp(wall: Moment) -> Int64 {
     let time = min(max(wall, 0), Limits.timeMillisecondsMax)
     let isBack = lastTime - time > Limits.beaconClockMilliseconds
@@ -95,8 +98,8 @@ package struct Discovery: Sendable {
       return .otherTime(hasOverflowed ? (wall < 0 ? .max : -.max) : ahead)
     }
     var entry = received[device] ?? Received(time: -1, count: 0, since: now)
-    // Both clocks were far ahead and have been corrected. Beacons from then can't be replayed, because their time is
-    // rejected.
+    // Both clocks were far ahead and have been corrected since. Beacons from before the correction can't be replayed,
+    // because their time is rejected.
     if entry.time > wall, entry.time - wall > Limits.beaconClockMilliseconds { entry.time = -1 }
     guard beacon.time > entry.time else { return .repeated }
     let back = (now - entry.since) / Limits.beaconMemberMilliseconds

@@ -12,9 +12,10 @@ package struct LinkID: Hashable, Comparable, Sendable {
 
 /// An event that the shell reports to the replica.
 package enum Input: Sendable {
-  /// The node begins to serve: the replica arms its timers and folds what is due.
+  /// The node begins to serve. The replica arms its timers and has the sets folded that are due.
   case started
-  /// The shell finished a handshake. `introduction` is the one that the initiator sent with it; nil at the initiator.
+  /// The shell finished a handshake. `introduction` is the one that the initiator sent with the handshake; it is nil on
+  /// the initiator's side.
   case opened(LinkID, remote: TransportKey, introduction: [UInt8]?)
   /// A link delivered a message.
   case received(LinkID, Message)
@@ -24,7 +25,7 @@ package enum Input: Sendable {
   case closed(LinkID)
   /// The store committed sets, our own or received ones.
   case committed(Committed)
-  /// The disk is full: sets received on these links were not stored, and no more can be stored for now.
+  /// The disk is full. Sets that were received on these links were not stored, and no more sets can be stored for now.
   case notKept([LinkID])
   /// The disk has room again.
   case roomAgain
@@ -32,20 +33,21 @@ package enum Input: Sendable {
   case served(LinkID, Lane, sent: [LogHead], rest: [Want], isCongested: Bool)
   /// The shell carried out `Effect.lookUp`: these tips are not in the store.
   case lookedUp(LinkID, Lane, lacking: [LogHead])
-  /// The store rebuilt its logs, for example because a cut took effect or was voided. Stored and folded sets may have
-  /// changed.
+  /// The store rebuilt its logs, for example because a cut took effect or was voided. The sets that are stored and
+  /// folded may have changed.
   case rebuilt(settings: Replica.LaneState, records: Replica.LaneState, newestForeignClock: Clock)
-  /// The newest sets of our own logs that may have been sent, after a new incarnation or after re-authoring.
+  /// The newest set of each of our own logs that may have been sent. Reported after a new incarnation has begun or sets
+  /// were re-authored.
   case withholding([LogKey: LogHead])
   /// The shell has carried out `Effect.release`.
   case released(Lane)
-  /// These stored sets are damaged: the complete list.
+  /// The complete list of the stored sets that are damaged.
   case damaged([LogHead])
   /// This device added statements of its own: an entitlement, a certificate, addresses.
   case statementsAdded([[UInt8]])
-  /// A command asks a peer a question. The outcome is an `Effect.reply`.
+  /// A command asks a peer a question. The outcome is reported with `Effect.reply`.
   case ask(LinkID, Lane, Question)
-  /// The shell carried out `Effect.answer`; nil if the link is congested.
+  /// The shell carried out `Effect.answer`. The answer is nil if the link is congested.
   case answered(LinkID, Query, Answer?)
   /// The person turned records sync on or off.
   case preferenceChanged(Bool)
@@ -56,33 +58,34 @@ package enum Input: Sendable {
 /// An action for the shell. Effects are carried out in order.
 package enum Effect: Sendable {
   case send(LinkID, Message)
-  /// Close after sending what is queued.
+  /// Close the link after sending what is queued.
   case close(LinkID, CloseCause)
-  /// Store and fold these sets, in one transaction with others of the same turn; answer with `committed`.
+  /// Store and fold these sets, in one transaction with the other sets from the same turn of the event loop. Answer
+  /// with `committed`.
   case commit([VerifiedChangeSet], from: LinkID)
-  /// Read these sets and send them; answer with `served`.
+  /// Read these sets and send them. Answer with `served`.
   case serve(LinkID, Lane, [Want])
-  /// Read the answer to a peer's question; answer with `answered`.
+  /// Read the answer to a peer's question. Answer with `answered`.
   case answer(LinkID, Query)
-  /// The outcome of the last question asked on this link.
+  /// Report the outcome of the last question asked on this link.
   case reply(LinkID, Reply)
-  /// Find out which of a peer's tips are missing from the store; answer with `lookedUp`.
+  /// Find out which of a peer's tips are missing from the store. Answer with `lookedUp`.
   case lookUp(LinkID, Lane, [LogHead])
   /// Save new statements and delete those that the circle no longer keeps.
   case saveStatements([Statement], removed: [StatementID])
   /// Save durably the moment that gate time must never fall below again.
   case keepGateFloor(Moment)
-  /// Fold the parked sets that are due; answer with `committed`.
+  /// Fold the parked sets that are due. Answer with `committed`.
   case foldParked
-  /// Record durably that our own sets of a lane may be sent from now on; answer with `released`. Repeated with every
-  /// input until it is answered.
+  /// Record durably that our own sets of a lane may be sent from now on. Answer with `released`. The replica repeats
+  /// this effect with every input until it is answered.
   case release(Lane)
-  /// Fire the timer after so many milliseconds. Replaces a pending timer with the same name.
+  /// Fire the timer after this many milliseconds. It replaces a pending timer with the same name.
   case schedule(ReplicaTimer, after: Moment)
   case report(ReplicaEvent)
 }
 
-/// The replica's timers. A stale one that fires changes nothing.
+/// The replica's timers. A stale timer that fires changes nothing.
 package enum ReplicaTimer: Hashable, Sendable {
   /// The regular comparison with a peer is due.
   case beat(LinkID)
@@ -100,14 +103,14 @@ package enum ReplicaTimer: Hashable, Sendable {
   case ownLogs(Lane)
 }
 
-/// Why the replica ends a session.
+/// The reason why the replica ends a session.
 package enum CloseCause: Hashable, Sendable {
   case notAMember
   case revoked
   /// This device itself is not a member.
   case excluded
   case duplicate
-  /// The peer violated the protocol; it is penalised.
+  /// The peer violated the protocol and is penalised.
   case misbehaved(String)
   case shuttingDown
 }
@@ -120,14 +123,14 @@ package enum ReplicaEvent: Hashable, Sendable {
   case inSync(DeviceKey)
   case digestMismatch(DeviceKey, Lane)
   case membershipChanged
-  /// A member has acknowledged a further revocation.
+  /// A member has acknowledged another revocation.
   case acknowledgedRevocations(DeviceKey)
   /// These keys have signed more statements than the circle keeps.
   case statementsCrowded(Set<DeviceKey>)
   case gateChanged
 }
 
-/// The outcome of a commit: where each set was placed, and the state of the store after it.
+/// The outcome of a commit: where each set was placed, and the state of the store after the commit.
 package struct Committed: Sendable {
   package struct Item: Sendable {
     package let set: VerifiedChangeSet
@@ -143,13 +146,13 @@ package struct Committed: Sendable {
   }
 
   package var items: [Item]
-  /// New heads of the logs that moved, in both lanes.
+  /// The new heads of the logs that moved, in both lanes.
   package var heads: [LogHead]
   /// The former heads that `heads` replaces.
   package var goneHeads: [LogHead]
   package var settingsDigest: Digest
   package var recordsDigest: Digest
-  /// The newest clock folded from another device. Gate time is at least that.
+  /// The newest clock folded from another device. Gate time is at least the time of this clock.
   package var newestForeignClock: Clock
   package var nextParkedClock: Clock?
 

@@ -39,9 +39,9 @@ package struct Want: Hashable, Sendable {
 
 /// The heads of a lane: one per log, or one per branch of a forked log.
 package struct Heads: Hashable, Sendable {
-  /// The tips of each log, ascending by sequence, then id.
+  /// The tips of each log, in ascending order of sequence and then id.
   private var byLog: [LogKey: [LogHead]] = [:]
-  /// The number of tips over all logs.
+  /// The number of tips in all logs together.
   package private(set) var count = 0
 
   package init(_ heads: [LogHead] = []) { replace(heads) }
@@ -60,7 +60,8 @@ package struct Heads: Hashable, Sendable {
   /// Whether a set is a tip of its log.
   package func contains(_ head: LogHead) -> Bool { known(head) != nil }
 
-  /// The stored tip with the same sequence and id, found by binary search. Its folded sequence may differ.
+  /// Returns the tip with the same sequence and id, which a binary search finds; nil if there is none. Its folded
+  /// sequence may differ.
   private func known(_ head: LogHead) -> LogHead? {
     guard let tips = byLog[head.log] else { return nil }
     var (low, high) = (0, tips.count)
@@ -72,15 +73,15 @@ package struct Heads: Hashable, Sendable {
     return tips[low]
   }
 
-  /// Whether all of these are present, with the same folded sequences.
+  /// Whether all of these heads are present, with the same folded sequences.
   func hold(_ heads: [LogHead]) -> Bool { heads.allSatisfy { known($0) == $0 } }
 
-  /// Replaces all tips of the given logs. Other logs stay.
+  /// Replaces all tips of the logs that these heads belong to. Other logs stay unchanged.
   package mutating func replace(_ heads: [LogHead]) {
     for (log, tips) in Dictionary(grouping: heads, by: \.log) { set(log, tips.sorted(by: Self.isOlder)) }
   }
 
-  /// Removes the tips in `gone` and adds those in `moved`. Other tips of these logs stay.
+  /// Removes the tips in `gone` and adds those in `moved`. Other tips of these logs stay unchanged.
   package mutating func move(_ moved: [LogHead], gone: [LogHead]) {
     let gone = Dictionary(grouping: gone, by: \.log)
     let moved = Dictionary(grouping: moved, by: \.log)
@@ -91,7 +92,7 @@ package struct Heads: Hashable, Sendable {
     }
   }
 
-  /// Cuts a log off after a set; with sequence 0, removes the log.
+  /// Cuts a log off after the set `last`. If the sequence of `last` is 0, removes the log.
   mutating func cut(_ log: LogKey, behind last: LogHead) {
     guard let tips = byLog[log], let newest = tips.last, newest.sequence > last.sequence else { return }
     var rest = tips.filter { $0.sequence <= last.sequence && $0.id != last.id }
@@ -111,12 +112,13 @@ package struct Heads: Hashable, Sendable {
     (left.sequence, left.id) < (right.sequence, right.id)
   }
 
-  /// The order of logs, and of one log's tips.
+  /// Whether one head comes before another: heads are ordered by log, and the tips of one log by sequence and then id.
   package static func isBefore(_ left: LogHead, _ right: LogHead) -> Bool {
     left.log == right.log ? isOlder(left, right) : left.log < right.log
   }
 
-  /// The part of a peer's heads that is kept: a peer can't make this node remember more than `Limits.headsMax`.
+  /// Returns the part of a peer's heads that is kept, so that a peer can't make this node remember more than
+  /// `Limits.headsMax` heads.
   package func rememberable(_ heads: [LogHead]) -> [LogHead] {
     var room = Limits.headsMax - count
     guard heads.count > room else { return heads }
@@ -129,16 +131,16 @@ package struct Heads: Hashable, Sendable {
     }
   }
 
-  /// Merges heads that a peer announced. Of a forked log it may announce only some tips; the others stay, because the
-  /// peer still has them. An announcement that crossed with newer sets changes nothing.
+  /// Merges heads that a peer announced. If a log has forked, the peer may announce only some of its tips; the other
+  /// tips stay, because the peer still has them. An announcement that crossed with newer sets changes nothing.
   package mutating func observe(_ heads: [LogHead]) {
     for (log, tips) in Dictionary(grouping: heads, by: \.log) {
       if tips.count == 1, tipCount(of: log) <= 1 { advance(to: tips[0]) } else { move(tips, gone: []) }
     }
   }
 
-  /// Records the newest set sent to a peer or received from it. Ignores forked logs: for those only heads that the peer
-  /// announces count.
+  /// Records the newest set sent to a peer or received from it. Ignores forked logs, because for these only the heads
+  /// that the peer announces count.
   package mutating func advance(to head: LogHead) {
     let known = byLog[head.log] ?? []
     guard !known.isEmpty || count < Limits.headsMax else { return }
@@ -157,11 +159,11 @@ package struct Heads: Hashable, Sendable {
   package func lacks(_ tip: LogHead, among tips: Int = 1) -> Bool? {
     if contains(tip) { return false }
     guard tips <= 1, tipCount(of: tip.log) <= 1 else { return nil }
-    // A peer that is behind on another branch finds out by itself from the sets that it receives.
+    // A peer that is behind on another branch finds that out itself from the sets that it receives.
     return tip.sequence >= self[tip.log]?.sequence ?? 0
   }
 
-  /// The range of sets to request for a tip that is missing here.
+  /// Returns the range of sets to request for a tip that is missing here.
   ///
   /// - Parameter back: how many earlier sets to include, because the tip's branch forks off before our oldest tip.
   package func want(_ tip: LogHead, back: UInt64 = 0) -> Want {
@@ -170,22 +172,23 @@ package struct Heads: Hashable, Sendable {
     return Want(log: tip.log, from: from > back ? from - back : 1, through: tip.sequence, tip: tip.id)
   }
 
-  /// The ranges of sets that `other` has and this side lacks, or may lack where a log has forked.
+  /// Returns the ranges of sets that `other` has and this side lacks, or may lack where a log has forked.
   package func needs(from other: Heads) -> [Want] {
     other.sorted
       .filter { lacks($0, among: other.tipCount(of: $0.log)) ?? true }
       .map { want($0) }
   }
 
-  /// How many change sets `other` has and this side lacks, as far as heads can tell.
+  /// Returns how many change sets `other` has and this side lacks, as far as heads can tell.
   package func behind(_ other: Heads) -> UInt64 { needs(from: other).reduce(0) { $0 &+ $1.count } }
 
-  /// The hash of the stored heads: equal if and only if the same sets are stored.
+  /// The hash of the stored heads. It is equal on two nodes if and only if they store the same sets.
   package var storedHash: Bytes32 {
     hash(HeadsPrefix.stored) { $0.sequence }
   }
 
-  /// The hash of the folded heads. Given equal stored heads, equal if and only if the same sets are folded.
+  /// The hash of the folded heads. On two nodes with equal stored heads, it is equal if and only if they have folded
+  /// the same sets.
   package var foldedHash: Bytes32 {
     hash(HeadsPrefix.folded) { $0.foldedSequence }
   }

@@ -2,12 +2,12 @@
 
 package import Wire
 
-/// The number of a kind of record. Its range determines lane and merge class, so that a node can fold kinds that it
-/// does not know.
+/// The number of a kind of record. The range in which it lies determines the lane and the merge class of the kind, so
+/// that a node can fold kinds that it does not know.
 package struct KindNumber: Hashable, Comparable, Sendable {
   package let rawValue: UInt32
 
-  /// Nil outside the ranges that the protocol defines.
+  /// Creates the number of a kind; returns nil if it lies outside the ranges that the protocol defines.
   package init?(_ rawValue: UInt64) {
     guard (1...12_287).contains(rawValue) else { return nil }
     self.rawValue = UInt32(rawValue)
@@ -22,9 +22,9 @@ package struct KindNumber: Hashable, Comparable, Sendable {
 
 /// How writes to one record are merged.
 package enum MergeClass: Sendable {
-  /// Each field shows its newest write.
+  /// Each field is merged by itself, and its newest write wins.
   case fieldByField
-  /// The record is one value. The put with the latest stated time of change shows; see `WholeRecordRank`.
+  /// The record is merged as one value. The put that states the latest time of change wins; see `WholeRecordRank`.
   case wholeRecord
 }
 
@@ -32,9 +32,10 @@ package enum MergeClass: Sendable {
 package typealias FieldNumber = UInt32
 
 package enum Fields {
-  /// Alive (true) or dead (false). Written only by insert, delete and restore.
+  /// The field that says whether the record is alive (true) or dead (false). Only inserts, deletes and restores write
+  /// it.
   package static let life: FieldNumber = 0
-  /// In whole-record kinds, the time of change that the writer states, in integer milliseconds.
+  /// In whole-record kinds, the field with the time of change that the writer states, in integer milliseconds.
   package static let wholeRecordUpdatedAt: FieldNumber = 1
   package static let max: FieldNumber = 65_535
 }

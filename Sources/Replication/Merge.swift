@@ -1,7 +1,8 @@
 // Protocol/merge.md
 //
 // Merging one write into one cell. The result must not depend on the order in which sets arrive, so it is computed from
-// two relations only: the total order of stamps, which picks the winner, and causality, which decides what is kept.
+// two relations only: the total order of stamps, which picks the winner, and causality, which decides which of the
+// other writes are kept.
 //
 //     write   stamp   has seen     content of trip.name
 //     A       10      –            Rome
@@ -13,7 +14,8 @@
 //     then C:      C wins; its past covers A and B  → no siblings, the conflict is closed
 //
 // Whole records (the profile) are harder. They are ordered by rank (time of change, fields filled in, stamp), and ranks
-// need not ascend along causality: a put can rank below one that it has seen. The put that shows is then not maximal.
+// need not ascend along causality: a put can rank below a put that it has seen. The winner is then not maximal, because
+// another put has seen it.
 //
 //     put   rank   has seen
 //     P     9      –
@@ -23,8 +25,8 @@
 //     fold P, Q, R:   P shows and Q is a sibling that follows P; R wins → siblings: Q
 //     fold P, R, Q:   R wins and P becomes a sibling; Q covers P        → siblings: Q
 //
-// In the first order P must not become a sibling when R replaces it, because Q has seen it (`isHeldFollowed`). Without
-// that rule the list of conflicts would depend on the order of arrival.
+// In the first order, P must not become a sibling when R replaces it, because Q has seen P (`isHeldFollowed`). Without
+// that rule, the list of conflicts would depend on the order of arrival.
 
 import Wire
 
@@ -42,19 +44,19 @@ package struct WriteOrigin: Hashable, Sendable {
   }
 }
 
-/// The effect of a new write on the winner of its cell. In either case the siblings (maximal writes that did not win)
-/// that the new write has seen are closed.
+/// The effect of a new write on the winner of its cell. Whether or not the new write wins, it closes the siblings
+/// (maximal writes that did not win) that it has seen.
 ///
-/// Sets are folded in causal order, so no folded write follows the new one: it is maximal.
+/// Sets are folded in causal order, so no folded write has seen the new write, which is therefore maximal.
 package struct MergeOutcome: Hashable, Sendable {
-  /// Whether the new write shows from now on. Otherwise it becomes a sibling.
+  /// Whether the new write is the winner from now on. Otherwise, it becomes a sibling.
   package let newWins: Bool
   /// Whether the former winner stays as a sibling: it is maximal, and the new write has not seen it.
   package let heldBecomesSibling: Bool
 }
 
 package enum Merge {
-  /// Decides one cell: the highest stamp wins, whatever the order of arrival.
+  /// Decides one cell. The highest stamp wins, regardless of the order of arrival.
   ///
   /// - Parameters:
   ///   - held: the current winner; nil if there is none.
@@ -63,7 +65,7 @@ package enum Merge {
     outcome(newWins: held.map { new > $0.stamp } ?? true, heldIsConcurrent: isConcurrent(held, coversHeld))
   }
 
-  /// Decides a whole record: the greatest rank wins, so a newer stamp alone is not enough.
+  /// Decides a whole record. The greatest rank wins, so a newer stamp alone is not enough.
   ///
   /// A winner that a sibling has seen is not maximal and never becomes a sibling itself.
   ///
@@ -88,7 +90,8 @@ package enum Merge {
     MergeOutcome(newWins: newWins, heldBecomesSibling: newWins && heldIsConcurrent)
   }
 
-  /// The writes that are concurrent with a deletion: neither has seen the other. Seeds are never among them.
+  /// Returns the writes that are concurrent with a deletion, which means that neither has seen the other. Seeds are
+  /// never among them.
   package static func concurrent(
     with deletion: WriteOrigin, among writes: [WriteOrigin],
     covers: (_ later: WriteOrigin, _ earlier: WriteOrigin) -> Bool
@@ -99,12 +102,14 @@ package enum Merge {
   }
 }
 
-/// The order of writes to a whole record: by stated time of change, then by how many fields are filled in, then by
-/// stamp.
+/// The rank of a write to a whole record. Writes are ordered by the time of change that they state, then by how many
+/// fields are filled in, then by stamp.
 package struct WholeRecordRank: Hashable, Comparable, Sendable {
-  /// Milliseconds, capped at the set's clock, so that a date in the future does not win forever.
+  /// The stated time of change, in milliseconds. It is capped at the set's clock, so that a date in the future does not
+  /// win forever.
   package let updatedAt: Int64
-  /// The number of non-empty fields, unknown ones included. Null and empty text, bytes and arrays are empty.
+  /// The number of fields that are not empty, including unknown fields. Null and empty texts, byte strings and arrays
+  /// count as empty.
   package let nonEmptyFields: Int
   package let stamp: Stamp
 
@@ -114,7 +119,7 @@ package struct WholeRecordRank: Hashable, Comparable, Sendable {
     self.stamp = stamp
   }
 
-  /// The rank of a put. A missing or wrongly typed time of change counts as 0.
+  /// Computes the rank of a put. A time of change that is missing or has the wrong type counts as 0.
   package init(of entry: Entry, in body: ChangeSetBody, stamp: Stamp) {
     var updatedAt: Int64 = 0
     var filled = 0

@@ -2,7 +2,7 @@
 
 package import Wire
 
-/// Why a message is rejected. The session is closed.
+/// The reason why a message is rejected. The session is closed then.
 package enum MessageError: Error, Hashable, Sendable {
   case malformed(WireError)
   case changeSet(ChangeSetError)
@@ -24,7 +24,7 @@ extension Message {
     static let answer = 12
   }
 
-  /// The most CBOR items in a message. Lists of heads need the most.
+  /// The maximum number of CBOR items in a message. Lists of heads need the most items.
   package static let itemsMax = 200_000
   private static let listMax = 32_768
 
@@ -117,7 +117,7 @@ extension Message {
     }
   }
 
-  /// A decoded message whose change sets are not verified yet.
+  /// A decoded message whose change sets have not been verified yet.
   private enum Parsed {
     case message(Message)
     case sets(Lane, [RawChangeSet])
@@ -168,7 +168,7 @@ extension Message {
     case (Tag.state, 3):
       return try reader.state()
     case (Tag.goodbye, 1):
-      // A newer version may send a reason unknown here. The connection ends in any case.
+      // A newer version may send a reason that is unknown here. The connection ends in any case.
       return .goodbye(UInt8(exactly: try reader.unsigned()).flatMap(ReasonCode.init))
     case (Tag.query, 3):
       return .query(
@@ -239,7 +239,8 @@ extension CBORWriter {
 }
 
 extension CBORReader {
-  /// Reads a `state`. One without a hash agrees with the hash that it answers, so it can't ask for an echo.
+  /// Reads a `state` message. A message without a hash agrees with the hash that it answers, so it can't ask for an
+  /// echo.
   fileprivate mutating func state() throws(WireError) -> Message {
     let start = offset
     let bytes = try byteString(max: Bytes32.count)
@@ -278,15 +279,16 @@ extension CBORReader {
 
   fileprivate mutating func laneState() throws(WireError) -> Summary.LaneState {
     try array(exactly: 4)
-    // An unknown reason, of a newer version, means closed.
+    // An unknown reason, sent by a newer version, means that the lane is closed.
     var reason = ReasonCode(rawValue: UInt8(try unsigned(max: 255))) ?? .paused
-    // This reason is only defined for refusals. In a lane state it means closed like an unknown one.
+    // This reason is defined only for refusals. In the state of a lane, it means that the lane is closed, like an
+    // unknown reason.
     if reason == .tooManyHeads { reason = .paused }
     return Summary.LaneState(
       reason: reason, heads: try bytes32(), folded: try bytes32(), digest: try bytes32())
   }
 
-  /// Reads why a question is refused. An unknown reason, of a newer version, is still a refusal.
+  /// Reads the reason why a question is refused. An unknown reason, sent by a newer version, is still a refusal.
   fileprivate mutating func refusalReason() throws(WireError) -> ReasonCode {
     let start = offset
     let reason = ReasonCode(rawValue: UInt8(try unsigned(max: 255))) ?? .paused

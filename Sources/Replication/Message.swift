@@ -4,29 +4,30 @@ package import Wire
 
 /// A message between two nodes, inside an authenticated channel.
 package enum Message: Sendable {
-  /// The responder's certificates and entitlements; the initiator's went with the handshake.
+  /// The responder's certificates and entitlements. The initiator sent its own with the handshake.
   case introduction([UInt8])
   /// Hashes of each part of the state. Lists are sent only for the parts that differ.
   case summary(Summary)
-  /// The ids of all statements held; `reply` also asks for the other side's list.
+  /// The ids of all statements that the sender holds. `reply` also asks for the other side's list.
   case statementIDs([StatementID], reply: Bool)
-  /// Statements that the other side lacks; `last` ends the answer to a list of ids.
+  /// Statements that the other side lacks. `last` marks the end of the answer to a list of ids.
   case statements([[UInt8]], last: Bool)
-  /// Heads of a lane: all of them, or only those that changed.
+  /// Heads of a lane. `complete` marks the start of a list of all heads. Without it, the message continues such a list,
+  /// or contains only heads that changed.
   case heads(Lane, [LogHead], complete: Bool)
   case want(Lane, [Want])
   case sets(Lane, [ReceivedSet])
-  /// The end of the answer to `want`, whether or not all of it was sent.
+  /// The end of the answer to `want`, whether or not everything requested was sent.
   case served(Lane)
-  /// One hash of everything that both sides should have in common. `echo` asks for the other side's hash; an answer of
-  /// nil means that it equals the hash sent with the token.
+  /// One hash of everything that both sides should have in common. `echo` asks for the other side's hash. In the
+  /// answer, nil means that the other side's hash equals the one sent with the token.
   case state(Bytes32?, token: UInt64, echo: Bool)
-  /// The sender is about to close. Nil stands for a reason that this version does not know.
+  /// The sender is about to close the connection. Nil stands for a reason that this version does not know.
   case goodbye(ReasonCode?)
   /// A question that sync itself does not need; see `Question`.
   case query(Query)
   case answer(token: UInt64, Answer)
-  /// The question is refused.
+  /// The sender refuses the question.
   case refusal(token: UInt64, ReasonCode)
 }
 
@@ -40,7 +41,7 @@ extension Message {
   }
 }
 
-/// A change set inside a message, verified when the message was decoded.
+/// A change set from a message. It was verified when the message was decoded.
 package typealias ReceivedSet = VerifiedChangeSet
 
 /// The state of one side, as hashes: Protocol/session.md, "Summary and state".
@@ -62,7 +63,7 @@ package struct Summary: Hashable, Sendable {
   }
 
   package var certificates: Bytes32
-  /// The sender's wall clock, milliseconds since 1970.
+  /// The time on the sender's wall clock, in milliseconds since 1970.
   package var wall: Moment
   package var settings: LaneState
   package var records: LaneState
@@ -80,7 +81,7 @@ package struct Summary: Hashable, Sendable {
   }
 }
 
-/// Why a lane is closed, a question is refused or a session ends, as encoded on the wire.
+/// The reason why a lane is closed, a question is refused or a session ends, as it is encoded on the wire.
 package enum ReasonCode: UInt8, Sendable, CaseIterable {
   case open = 0
   case syncOff = 1
@@ -89,9 +90,9 @@ package enum ReasonCode: UInt8, Sendable, CaseIterable {
   case entitlementNotYetValid = 4
   case clockAhead = 5
   case diskFull = 6
-  /// By the statements that the sender holds, the receiver is not premium.
+  /// According to the statements that the sender holds, the receiver is not premium.
   case peerNotPremium = 7
-  /// Only in a refusal: the heads of the lane do not fit one answer.
+  /// The heads of the lane do not fit into one answer. This reason occurs only in a refusal.
   case tooManyHeads = 8
   case paused = 16
   case duplicateConnection = 17

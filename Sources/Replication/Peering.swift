@@ -6,18 +6,19 @@ package import Wire
 /// Decides which devices to dial and when, which to admit and which to avoid. `Replica` decides what is exchanged once
 /// a peer is connected.
 ///
-/// An incoming link of a penalised device is held for a moment before it is introduced:
+/// An incoming link from a penalised device is held for a moment before it is introduced:
 ///
 ///     opened ──────────▶ introduced ──▶ joined ──▶ admitted ──▶ ended
 ///        └──▶ held ──────────┘             └──▶ closed: the device is paused
 ///
-/// A value that does no I/O and reads no clock. The shell reports every event and carries out the effects in order.
+/// It is a value that does no I/O and reads no clock. The shell reports every event and carries out the effects in
+/// order.
 package struct Peering: Sendable {
-  /// Why this device and a peer do not sync, as far as the last session showed.
+  /// The reason why this device and a peer do not sync, as far as the last session has shown.
   package enum Refusal: Sendable {
     /// The person at the peer has paused this device.
     case paused
-    /// The peer could not send the requested sets, and hung up.
+    /// The peer hung up without sending the requested sets.
     case unreadable
     /// The peer is revoked.
     case revoked
@@ -27,7 +28,7 @@ package struct Peering: Sendable {
   private struct Link {
     /// The address that was dialled; nil for an incoming link.
     let dialled: String?
-    /// The introduction to hand to the replica once a penalised peer has waited.
+    /// The introduction to hand to the replica once a penalised peer has waited; nil if the link is not held.
     var held: (remote: TransportKey, introduction: [UInt8]?)?
   }
 
@@ -39,7 +40,7 @@ package struct Peering: Sendable {
   /// When the dial timer fires, on the steady clock.
   private var dialsAt: Moment?
 
-  /// - Parameter seed: for jitter only; nodes need not agree on it.
+  /// - Parameter seed: a seed for jitter only. Nodes need not use the same seed.
   package init(paused: Set<DeviceKey>, seed: UInt64) {
     self.paused = paused
     dialing = Dialing(seed: seed)
@@ -60,7 +61,8 @@ package struct Peering: Sendable {
   /// Whether a beacon has announced an address since the node began to serve.
   package func isFound(_ address: String) -> Bool { dialing.isFound(address) }
 
-  /// Whether messages of a link are dropped, because its peer is paused. Sync makes up for them after it is resumed.
+  /// Whether messages from a link are dropped because its peer is paused. Sync makes up for them after the peer is
+  /// resumed.
   package func ignores(_ link: LinkID, _ replica: Replica) -> Bool {
     replica.sessions[link]?.device.map(isPaused) ?? false
   }
@@ -69,7 +71,8 @@ package struct Peering: Sendable {
 
   /// Handles one event and appends the effects for the shell.
   ///
-  /// - Parameter replica: the replica when the event happens; for `ended`, before it is told of the end.
+  /// - Parameter replica: the replica at the time of the event. For `ended`, the replica has not been told yet that the
+  ///   link has ended.
   package mutating func handle(
     _ input: PeeringInput, _ replica: Replica, now: Now, into effects: inout [PeeringEffect]
   ) {
@@ -111,7 +114,7 @@ package struct Peering: Sendable {
     guard dialled == nil, let device, isPenalised(device, now: now) else {
       return effects.append(.introduce(link, remote: remote, introduction: introduction))
     }
-    // At most one held link per device, so that reconnecting in a loop costs this node little.
+    // At most one link per device is held, so that reconnecting in a loop costs this node little.
     for (other, held) in links.sorted(by: { $0.key < $1.key }) where held.held?.remote == remote {
       links[other]?.held = nil
       effects.append(.close(other))
@@ -144,7 +147,7 @@ package struct Peering: Sendable {
       if let device { penalise(device, what, now, &effects) }
     case .revoked:
       if let device { refusals[device] = .revoked }
-      // Messages that were queued while it was a member must not be sent any more.
+      // Messages that were queued while the peer was a member must not be sent any more.
       return effects.append(.closeAtOnce(link))
     case .notAMember, .excluded, .duplicate, .shuttingDown: break
     }
@@ -159,7 +162,7 @@ package struct Peering: Sendable {
     if let device = session?.device, let session {
       switch end {
       case .brokeRules:
-        penalise(device, "violated the protocol; not dialled for a while", now, &effects)
+        penalise(device, "violated the protocol; will not be dialled again for a while", now, &effects)
       case .hungUp where session.goodbye == nil && session.isOwed: refusals[device] = .unreadable
       case .hungUp, .lost: break
       }
@@ -169,7 +172,7 @@ package struct Peering: Sendable {
       if session?.device != nil {
         dialing.ended(dialled, now: now.steady)
       } else {
-        // It hung up before it was identified, so dialling again at once would be useless.
+        // The peer hung up before it was identified, so dialling again at once would be useless.
         dialing.failed(dialled, .turnedAway, now: now.steady)
       }
     }
@@ -228,14 +231,14 @@ package struct Peering: Sendable {
     scheduleDial(replica, now, &effects)
   }
 
-  /// Whether to dial at all. A revoked device does, to find out whether it still is; one that was never admitted does
-  /// not.
+  /// Whether to dial at all. A revoked device dials, to find out whether it is still revoked. A device that was never
+  /// admitted does not dial.
   private func mayDial(_ replica: Replica) -> Bool {
     let evaluation = replica.circle.evaluation
     return evaluation.isMember(replica.device) || evaluation.hasCertificate(replica.device)
   }
 
-  /// - Parameter link: a link that has ended, of which the replica has not been told yet.
+  /// - Parameter link: a link that has ended without the replica having been told yet.
   private mutating func scheduleDial(
     _ replica: Replica, without link: LinkID? = nil, _ now: Now, _ effects: inout [PeeringEffect]
   ) {
@@ -243,7 +246,7 @@ package struct Peering: Sendable {
       let next = dialing.nextDue(connected: replica.connectedDevices(without: link), paused: paused)
     else { return }
     let moment = max(next, now.steady + 1)
-    // An earlier timer is pending, and schedules the next when it fires.
+    // An earlier timer is pending. When it fires, it schedules the next one.
     if let dialsAt, now.steady < dialsAt, dialsAt <= moment { return }
     dialsAt = moment
     effects.append(.schedule(.dial, after: moment - now.steady))
@@ -258,7 +261,7 @@ package enum PeeringInput: Sendable {
   case addressFound(String, DeviceKey)
   /// The circle has changed, or the node begins to serve. `announced` holds all addresses that members announce.
   case circleChanged(announced: [DeviceKey: [String]])
-  /// The person asked to connect now: every waiting address is dialled.
+  /// The person asked to connect now, so every waiting address is dialled.
   case hurried
   /// The person paused a peer, or resumed it.
   case paused(DeviceKey)
@@ -267,8 +270,8 @@ package enum PeeringInput: Sendable {
   case dialFailed(String, DialFailure)
   /// A device that wants to join has connected.
   case pairing(LinkID)
-  /// A handshake is done. `dialled` is the address, nil for an incoming link; `introduction` is the one that the
-  /// initiator sent with it, nil at the initiator.
+  /// A handshake is complete. `dialled` is the address that was dialled; it is nil for an incoming link. `introduction`
+  /// is the one that the initiator sent with the handshake; it is nil on the initiator's side.
   case opened(LinkID, dialled: String?, remote: TransportKey, introduction: [UInt8]?)
   /// The shell has carried out `PeeringEffect.introduce`.
   case introduced(LinkID)
@@ -276,7 +279,7 @@ package enum PeeringInput: Sendable {
   case joined(LinkID, DeviceKey)
   /// The replica wants a link closed.
   case closing(LinkID, CloseCause)
-  /// A link has ended; the replica is told next.
+  /// A link has ended. The replica is told next.
   case ended(LinkID, ConnectionEnd)
   case timer(PeeringTimer)
 }
@@ -285,7 +288,7 @@ package enum PeeringInput: Sendable {
 package enum ConnectionEnd: Sendable {
   /// The peer violated the protocol.
   case brokeRules
-  /// The peer closed it properly.
+  /// The peer closed the link properly.
   case hungUp
   case lost
 }
@@ -299,30 +302,30 @@ package enum PeeringEffect: Sendable {
   /// Start reading from an incoming link.
   case admit(LinkID)
   case send(LinkID, Message)
-  /// Close after sending what is queued.
+  /// Close the link after sending what is queued.
   case close(LinkID)
-  /// Close without sending what is queued.
+  /// Close the link without sending what is queued.
   case closeAtOnce(LinkID)
-  /// Fire the timer after so many milliseconds. Replaces a pending timer with the same name.
+  /// Fire the timer after this many milliseconds. It replaces a pending timer with the same name.
   case schedule(PeeringTimer, after: Moment)
   case report(PeeringEvent)
 }
 
-/// The timers of peering. A stale one that fires changes nothing.
+/// The timers of peering. A stale timer that fires changes nothing.
 package enum PeeringTimer: Hashable, Sendable {
   case dial
-  /// A held link is to be introduced.
+  /// It is time to introduce a held link.
   case introduce(LinkID)
 }
 
 /// An event about connections, for the log or for a person.
 package enum PeeringEvent: Hashable, Sendable {
-  /// A member violated the protocol, and is not dialled for a while.
+  /// A member violated the protocol and will not be dialled again for a while.
   case penalised(DeviceKey, why: String)
 }
 
 extension Replica {
-  /// The devices with an open session.
+  /// Returns the devices with an open session.
   ///
   /// - Parameter link: a link to leave out.
   package func connectedDevices(without link: LinkID? = nil) -> Set<DeviceKey> {
@@ -331,6 +334,6 @@ extension Replica {
 }
 
 extension Session {
-  /// Whether the peer has not delivered all requested change sets.
+  /// Whether the peer has yet to deliver change sets that were requested from it.
   fileprivate var isOwed: Bool { Lane.allCases.contains { !self[$0].asked.isEmpty } }
 }

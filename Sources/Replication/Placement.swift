@@ -1,8 +1,8 @@
 // Protocol/change-set.md, "Causal closure".
 //
-// Placement decides what the store does with a verified set. The store stays causally closed: every stored set has its
-// predecessor and its dependencies in store, and every folded set has them folded, but for those that a cut excludes.
-// The checks run in this order, and the first that applies decides:
+// Placement decides what the store does with a verified set. The store stays causally closed: the predecessor and the
+// dependencies of every stored set are stored, and those of every folded set are folded, except for dependencies that a
+// cut excludes. The checks run in this order, and the first that applies decides:
 //
 //     already stored                                             → duplicate
 //     leads to no kept tip of its log, all of them stored        → excluded
@@ -14,9 +14,10 @@
 //       clock not above the dependency's                         → clockConflict: only the author is at fault
 //     otherwise                                                  → place, folded or not
 //
-// A placed set folds at once, unless it is dated ahead (its clock is beyond `horizon`), its predecessor or a dependency
-// is not folded, or a cut ends its log. Then it is only stored. Of an excluded dependency, the ancestors that no cut
-// excludes must be folded. Sets that are dated ahead, and all sets that depend on them, are *parked* until their date.
+// A placed set is folded at once, unless it is dated ahead (its clock is beyond `horizon`), its predecessor or a
+// dependency is not folded, or a cut ends its log. In these cases, it is only stored. For an excluded dependency, it is
+// enough that those of its ancestors that no cut excludes are folded. Sets that are dated ahead, and all sets that
+// depend on them, are *parked* until their date.
 //
 //     log A:  1 ─ 2 ─ 3          log B:  1, depends on A 2
 //
@@ -25,7 +26,7 @@
 //     B 1 again, 11 min ahead     place(folds: false): parked until ten minutes before its date
 //     C 1, depends on B 1         place(folds: false): it waits for B 1, whatever its own date
 //
-// The decision uses only signed data and the store. The wall clock enters through `horizon` alone, which delays folding
+// The decision uses only signed data and the store. The wall clock matters only through `horizon`, which delays folding
 // and never rejects a set. If the sender or a local clock mattered beyond that, two devices with the same sets might
 // never agree.
 
@@ -46,41 +47,44 @@ package struct StoredPosition: Hashable, Sendable {
 
 /// The store's index of logs and cuts, as far as placement needs it.
 package protocol LogIndex {
-  /// The set with this id at this sequence of a log; nil if it is not stored.
+  /// Returns the set with this id at this sequence of a log; nil if the set is not stored.
   func stored(_ id: ChangeSetID, _ log: LogKey, _ sequence: UInt64) throws -> StoredPosition?
 
-  /// Whether a cut that is in effect here ends the log. A new set of it folds only if it turns out to lead to a kept
-  /// tip.
+  /// Whether a cut that is in effect here ends the log. A new set of such a log is folded only if it turns out to lead
+  /// to a kept tip.
   func isEnded(_ log: LogKey) -> Bool
 
   /// Whether a set that is not stored is known to lead to none of the tips that the cuts of its log keep.
   func excludes(new id: ChangeSetID, _ log: LogKey) -> Bool
 
-  /// Whether a cut excludes a set that another depends on.
+  /// Whether a cut excludes a set that another set depends on.
   func excludes(dependency id: ChangeSetID, _ log: LogKey, _ sequence: UInt64) throws -> Bool
 
-  /// Whether all stored ancestors of an excluded dependency, in its log, that no cut excludes are folded.
+  /// Whether all stored ancestors of an excluded dependency within its log are folded, except for those that a cut
+  /// excludes.
   func isFolded(below id: ChangeSetID, _ log: LogKey, _ sequence: UInt64) throws -> Bool
 }
 
 /// The decision about a verified set that is to be stored.
 package enum Placement: Hashable, Sendable {
-  /// It is stored. `folds` is false if it must wait for its date, for a set that is not folded, or for a kept tip.
+  /// The set is stored. `folds` is false if the set must wait for its date, for a set that is not folded, or for a kept
+  /// tip.
   case place(folds: Bool)
   case duplicate
-  /// It is not stored: a cut of its log excludes it.
+  /// The set is not stored, because a cut of its log excludes it.
   case excluded
-  /// It is not stored: its predecessor or a dependency, at this sequence, is missing. It must be sent again later.
+  /// The set is not stored, because its predecessor or a dependency, at this sequence of this log, is missing. The set
+  /// must be sent again later.
   case missing(LogKey, sequence: UInt64)
-  /// It is not stored: its clock is not above that of a dependency that no cut in effect here excludes. A node that
-  /// knows such a cut may have stored it.
+  /// The set is not stored, because its clock is not above that of a dependency that no cut in effect here excludes. A
+  /// node that knows such a cut may have stored the set.
   case clockConflict
-  /// It is invalid and can never be stored. The text names the broken rule.
+  /// The set is invalid and can never be stored. The text names the broken rule.
   case refused(String)
 
-  /// Decides about a set from its header and the store.
+  /// Decides about a set on the basis of its header and the store.
   ///
-  /// - Parameter horizon: the clock up to which sets fold now; later ones are parked.
+  /// - Parameter horizon: the clock up to which sets are folded now. Later sets are parked.
   package static func of(
     _ set: VerifiedChangeSet, in index: some LogIndex, horizon: Clock
   ) throws -> Placement {
@@ -98,7 +102,7 @@ package enum Placement: Hashable, Sendable {
     for dependency in header.dependencies {
       let log = LogKey(
         device: dependency.device, incarnation: dependency.incarnation, lane: header.log.lane)
-      // A cut of one log must not block honest logs that have seen it.
+      // A cut of one log must not block honest logs that depend on it.
       if try index.excludes(dependency: dependency.id, log, dependency.sequence) {
         folds = try folds && index.isFolded(below: dependency.id, log, dependency.sequence)
         continue

@@ -2,21 +2,21 @@
 
 package import Wire
 
-/// A question about a peer's lane that sync itself does not need. Asked by diagnostics and overrides.
+/// A question about a peer's lane that sync itself does not need. Diagnostics and overrides ask such questions.
 package enum Question: Hashable, Sendable {
   /// The heads of the sets that the peer has stored and folded.
   case heads
   /// The digest, split into 256 sums by the first byte of the record id.
   case digests
-  /// The records in one of these sums, in order, after the given one.
+  /// The records that one of these sums covers, in order, beginning after the given record.
   case bucket(UInt8, after: RecordKey?)
-  /// The visible records, in order, after the given one.
+  /// The visible records, in order, beginning after the given record.
   case inventory(after: RecordKey?)
 }
 
-/// A question that was asked and not answered yet: at most one in each direction of a session.
+/// A question that was asked and has not been answered yet. There is at most one in each direction of a session.
 package struct Query: Hashable, Sendable {
-  /// Ascends within a session.
+  /// A number that identifies the question and ascends within a session.
   package let token: UInt64
   package let lane: Lane
   package let question: Question
@@ -54,7 +54,7 @@ package struct Answer: Hashable, Sendable {
   package static let digestCount = 256
 }
 
-/// A stored record, visible or not, and its summand in the digest.
+/// A stored record, visible or not, and the hash that it adds to the digest.
 package struct RecordHash: Hashable, Sendable {
   package let key: RecordKey
   package let hash: Bytes32
@@ -65,11 +65,11 @@ package struct RecordHash: Hashable, Sendable {
   }
 }
 
-/// A visible record and the hash of its contents, regardless of author and time.
+/// A visible record and a hash of its contents that does not depend on their author or time.
 package struct InventoryItem: Hashable, Sendable {
   package let key: RecordKey
   package let hash: Bytes32
-  /// The rank of the shown put, for whole records; nil for all others.
+  /// For whole records, the rank of the put that is displayed; nil for all other records.
   package let rank: WholeRecordRank?
 
   package init(key: RecordKey, hash: Bytes32, rank: WholeRecordRank?) {
@@ -78,7 +78,8 @@ package struct InventoryItem: Hashable, Sendable {
     self.rank = rank
   }
 
-  /// The hash of a record's fields, given as canonical contents. Null counts as absent; life is left out.
+  /// Returns the hash of a record's fields, which are given as canonical contents. A field that is null counts as
+  /// absent, and the field `life` is left out.
   package static func hash(of contents: [FieldNumber: [UInt8]]) -> Bytes32 {
     let held = contents.filter { $0.key != Fields.life && $0.value != null }.sorted { $0.key < $1.key }
     var writer = CBORWriter()
@@ -97,13 +98,13 @@ package struct InventoryItem: Hashable, Sendable {
 /// The outcome of a question.
 package enum Reply: Sendable {
   case answer(Answer)
-  /// One of the two sides refuses it.
+  /// One of the two sides refuses the question.
   case refused(LaneReason)
 }
 
 extension Answer {
-  /// Whether this is a valid answer to the query: of the requested form, lane and range, with items that ascend and
-  /// come after the named one, and with at least one item if more pages follow.
+  /// Whether this is a valid answer to the query. It must have the requested form, lane and range. Its items must
+  /// ascend and come after the record that the query names. If more pages follow, it must have at least one item.
   func fits(_ query: Query) -> Bool {
     guard lane == query.lane else { return false }
     switch (content, query.question) {
@@ -119,7 +120,8 @@ extension Answer {
     }
   }
 
-  /// Whether the answer fits one message. Only heads, which have no pages, can be too many.
+  /// Whether the answer fits into one message. Only a list of heads can be too long, because it is not split into
+  /// pages.
   var fitsMessage: Bool {
     guard case .heads(let heads) = content else { return true }
     return heads.count <= Limits.headsPerMessageMax

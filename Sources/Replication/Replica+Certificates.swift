@@ -17,7 +17,7 @@ extension Replica {
     noteHeld(link, ids, &effects)
     chargeRedundant(link, points: Self.listPoints, now, &effects)
     if reply { effects.append(.send(link, .statementIDs(circle.ids, reply: false))) }
-    // Certificates first. Statements beyond the byte limit are sent at the next comparison.
+    // Certificates come first. Statements beyond the byte limit are sent at the next comparison.
     let lacking = circle.statements(notIn: ids).sorted { ($0.kind, $0.id) < ($1.kind, $1.id) }
     var room = Limits.statementsAnswerBytesMax
     let sent = lacking.prefix { statement in
@@ -27,7 +27,7 @@ extension Replica {
     send(Array(sent), to: link, isAnswer: true, &effects)
   }
 
-  /// Sends statements in as many messages as needed; an answer has at least one.
+  /// Sends statements in as many messages as needed. An answer consists of at least one message.
   private func send(
     _ statements: [Statement], to link: LinkID, isAnswer: Bool, _ effects: inout [Effect]
   ) {
@@ -54,7 +54,7 @@ extension Replica {
     guard !endsAsking(link, &effects) else { return }
     sessions[link]?.peer?.statements.answered()
     say(link, now, &effects)
-    // Not the certificates again: the peer's summary is older than its answer.
+    // The certificates are not compared again here, because the peer's summary is older than its answer.
     compareLanes(link, isFresh: false, now, &effects)
   }
 
@@ -62,7 +62,7 @@ extension Replica {
   mutating func learn(
     _ statements: [[UInt8]], from source: LinkID?, _ now: Now, _ effects: inout [Effect]
   ) {
-    // Statements that are already held have been verified before.
+    // Statements that are already held have been verified earlier.
     let known = statements.compactMap { circle.held($0) }
     if let source {
       noteHeld(source, known, &effects)

@@ -1,7 +1,7 @@
 // Protocol/session.md, "Summary and state"
 //
-// How two connected devices find out whether they agree. There are three levels; each is used only where the cheaper
-// one has found a difference:
+// How two connected devices find out whether they agree. There are three levels. Each of them is used only where the
+// cheaper level before it has found a difference:
 //
 //     state     one hash of everything the two should have in common
 //     summary   a hash for each part: certificates; for each lane stored heads, folded heads, digest
@@ -18,21 +18,24 @@
 //          │ ── heads(lane, complete) ──────────▶ │    then each requests what it lacks: Replica+Sets.swift
 //
 // A session starts at the second level: each side sends a summary after the introductions. Lanes are compared only once
-// the statements are equal or exchanged, so that the author of a set is known before the set arrives. Equal heads with
-// different digests can't be repaired by sending sets; they are reported as a digest mismatch.
+// the statements are equal or exchanged, so that the author of a set is known before the set arrives. If heads are
+// equal but digests differ, sending sets can't repair that, so it is reported as a digest mismatch.
 //
 // When is `state` sent?
-// - After a change: 20 ms and one round trip later, once per burst (`settle`). A set that was announced has been
-//   requested and sent by then. Asked sooner, the two would follow up a difference that is about to disappear. The
-//   initiator asks; the responder asks only if no question arrives in time, so that questions do not cross.
-// - After catching up: by the side whose request is complete, unless it was for fewer than eight sets (`caughtUp`).
-// - About every five seconds by the initiator (`beat`). Without it a push that got lost would leave the two apart.
+// - After a change: 20 ms and one round trip later, once per burst (`settle`). By the time that the question arrives, a
+//   set that was announced has been requested and sent. If the question came sooner, the two sides would follow up a
+//   difference that is about to disappear. The initiator asks. The responder asks only if no question arrives in time,
+//   so that questions do not cross.
+// - After catching up: by the side whose request is complete (`caughtUp`). It does not ask if the request was for fewer
+//   than eight sets and the two sides have agreed before in this session.
+// - About every five seconds by the initiator (`beat`). Without it, a push that got lost would leave the two sides in
+//   different states.
 
 import Membership
 import Wire
 
 extension Replica {
-  /// The summary of this node's state for a peer.
+  /// Returns the summary of this node's state for a peer.
   private func summary(for peer: DeviceKey, now: Moment) -> Summary {
     Summary(
       certificates: circle.setHash, wall: now, settings: laneSummary(settings, .open),
@@ -44,7 +47,7 @@ extension Replica {
       reason: reason, heads: lane.hashes.stored, folded: lane.hashes.folded, digest: lane.digest.sum)
   }
 
-  /// Sends the summary unless the peer has it already.
+  /// Sends the summary unless the peer already has it.
   mutating func say(_ link: LinkID, _ now: Now, _ effects: inout [Effect]) {
     guard let peer = sessions[link]?.device else { return }
     let summary = summary(for: peer, now: now.wall)
@@ -67,14 +70,14 @@ extension Replica {
       sessions[link]?.peer?.statements.foundEqual()
       noteEqualStatements(link, &effects)
     } else if session.isInitiator, sessions[link]?.peer?.statements.request(now) == true {
-      // Only one side begins, so that the lists do not cross.
+      // Only one side begins, so that the two lists do not cross.
       effects.append(.send(link, .statementIDs(circle.ids, reply: true)))
     }
     compareLanes(link, isFresh: true, now, &effects)
   }
 
-  /// - Parameter isFresh: whether the peer's summary has just arrived. An older one is used only for lanes whose heads
-  ///   the peer has not sent since.
+  /// - Parameter isFresh: whether the peer's summary has just arrived. An older summary is used only for lanes whose
+  ///   heads the peer has not sent since.
   mutating func compareLanes(
     _ link: LinkID, isFresh: Bool, _ now: Now, _ effects: inout [Effect]
   ) {
@@ -98,13 +101,14 @@ extension Replica {
       level(link, lane, isDigestEqual: isEqual, now, &effects)
     } else {
       sessions[link]?[lane].open?.isDigestEqual = nil
-      // While sets are in flight the heads move anyway; a list would only repeat them.
+      // While sets are in flight, the heads move anyway, and a list of heads would only repeat them.
       guard session[lane].request == nil, !session[lane].isServing else { return }
       tellAllHeads(link, lane, now, &effects)
     }
   }
 
-  /// Records that the peer holds exactly the same sets. It can now be asked for sets that are damaged here.
+  /// Records that the peer holds exactly the same sets as this side. The peer can now be asked for sets that are
+  /// damaged here.
   private mutating func level(
     _ link: LinkID, _ lane: Lane, isDigestEqual: Bool, _ now: Now, _ effects: inout [Effect]
   ) {
@@ -116,7 +120,7 @@ extension Replica {
 
   // MARK: State hash
 
-  /// The hash of everything that the two sides of a session should have in common.
+  /// Returns the hash of everything that the two sides of a session should have in common.
   func stateHash(_ session: Session) -> Bytes32 {
     var input = circle.setHash.bytes
     for lane in Lane.allCases where session[lane].isOpen {
@@ -153,7 +157,8 @@ extension Replica {
     }
   }
 
-  /// Updates the peer's summary after equal hashes: it is in the same state as this side.
+  /// Updates the peer's summary after the hashes were equal, which shows that the peer is in the same state as this
+  /// side.
   private mutating func agree(_ link: LinkID) {
     guard let session = sessions[link] else { return }
     sessions[link]?.peer?.summary?.certificates = circle.setHash
@@ -165,7 +170,8 @@ extension Replica {
     }
   }
 
-  /// Updates whether the peer is in sync: equal certificates, and equal heads and digests on every open lane.
+  /// Updates whether the peer is in sync. It is if the certificates are equal, and the heads and digests of every open
+  /// lane.
   mutating func noteSync(_ link: LinkID, _ now: Now, _ effects: inout [Effect]) {
     guard let session = sessions[link], let peer = session.device else { return }
     let isInSync =
@@ -177,7 +183,8 @@ extension Replica {
     if !session.isInSync { effects.append(.report(.inSync(peer))) }
   }
 
-  /// Schedules a comparison after a change, for when the burst is over and has had time to reach the peers.
+  /// Schedules a comparison after a change, for the time when the burst of changes is over and has had time to reach
+  /// the peers.
   mutating func scheduleSettle(_ now: Now, _ effects: inout [Effect]) {
     newestChangeAt = now.steady
     for link in sessions.keys where sessions[link]?.changedAt == nil {
@@ -199,7 +206,7 @@ extension Replica {
       guard let due = session.comparesAt, due <= now.steady else { continue }
       sessions[session.link]?.changedAt = nil
       let hasAgreed = session.isInSync && session.peer?.states.agreed == stateHash(session)
-      // While sets are in flight, their end triggers the next comparison.
+      // While sets are in flight, the end of their transfer triggers the next comparison.
       if session.canCompare, !hasAgreed { askState(session, now, &effects) }
     }
     awaitSettle(now, &effects)
@@ -223,7 +230,8 @@ extension Replica {
     scheduleBeat(link, &effects)
   }
 
-  /// Schedules the next regular comparison. Only the side that dialled does: the answer carries the other's hash.
+  /// Schedules the next regular comparison. Only the side that dialled does this, because the answer contains the other
+  /// side's hash.
   mutating func scheduleBeat(_ link: LinkID, _ effects: inout [Effect]) {
     guard sessions[link]?.isInitiator == true else { return }
     let jitter = Moment(random.below(UInt64(Self.beatMilliseconds / 2)))

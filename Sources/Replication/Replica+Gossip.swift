@@ -30,7 +30,7 @@ extension Replica {
     if !committed.heads.isEmpty { scheduleSettle(now, &effects) }
   }
 
-  /// Handles rebuilt logs: the store holds other sets than before, so everything is compared again.
+  /// Handles rebuilt logs. The store no longer holds the same sets as before, so everything is compared again.
   mutating func rebuilt(
     _ settings: LaneState, _ records: LaneState, _ now: Now, _ effects: inout [Effect]
   ) {
@@ -39,8 +39,8 @@ extension Replica {
       self[lane] = state
       self[lane].asked = asked
       forgetComparison(lane)
-      // Except in our own withheld logs: sets that peers announced there are still awaited, because withheld sets may
-      // have to yield to them.
+      // Forget missing tips, except in our own withheld logs. The sets that peers announced there are still awaited,
+      // because withheld sets may have to yield to them.
       let own = withheld[lane]?.sent ?? [:]
       for link in sessions.keys { sessions[link]?[lane].open?.forgetLacking { own[$0] != nil } }
     }
@@ -48,13 +48,13 @@ extension Replica {
       sessions[session.link]?.peer?.lastSummarySent = nil
       say(session.link, now, &effects)
     }
-    // If sets dated ahead were cut, gate time may go back. Sets that came back may be waiting to be folded.
+    // If sets dated ahead were cut, gate time may go back. Sets that were added back may be waiting to be folded.
     gateMayHaveChanged(now, &effects)
     effects.append(.foldParked)
     scheduleSettle(now, &effects)
   }
 
-  /// Forgets that a lane was found equal, after it has changed.
+  /// Forgets that a lane was found equal. This is called after the lane has changed.
   private mutating func forgetComparison(_ lane: Lane) {
     for session in sessionsInOrder where session[lane].isOpen {
       sessions[session.link]?[lane].open?.isDigestEqual = nil
@@ -73,7 +73,7 @@ extension Replica {
     }
   }
 
-  /// Updates what peers are known to hold, and the progress of requests, by the sets that they sent.
+  /// Updates what peers are known to hold, and the progress of requests, according to the sets that the peers sent.
   private mutating func noteSenders(
     _ items: [Committed.Item], _ now: Now, _ effects: inout [Effect]
   ) {
@@ -82,14 +82,14 @@ extension Replica {
       let sets = arrived.filter { $0.header.log.lane == lane }
       for link in sessions.keys where !sets.isEmpty { sessions[link]?[lane].open?.noteArrivals(sets) }
     }
-    // One access per session: updating it for each set would be slow.
+    // Each session is accessed only once, because updating it for each set would be slow.
     let batches = Dictionary(grouping: items.filter { $0.link != nil }) { $0.link ?? LinkID(0) }
     for (link, batch) in batches.sorted(by: { $0.key < $1.key }) {
       var unneeded = 0
       var heads: [LogHead] = []
       for lane in Lane.allCases {
         let sent = batch.filter { $0.set.header.log.lane == lane }
-        // A lane that has closed since keeps no state.
+        // A lane that has closed in the meantime keeps no state.
         guard !sent.isEmpty, let count = sessions[link]?[lane].open?.noteSent(sent, now) else { continue }
         unneeded += count
         heads += sent.map(\.head)
@@ -122,12 +122,12 @@ extension Replica {
     let (own, heads) = withheld[lane] == nil ? (own, moved) : ([], shown(moved, lane))
     for session in sessionsInOrder where !session.isClosing { judgeLanes(session.link, now, &effects) }
     let open = sessionsInOrder.filter { $0[lane].isOpen && !$0.isClosing && $0[lane].theirs != nil }
-    // A large transaction is announced and then requested, so that back-pressure applies to it.
+    // A large transaction is announced and then sent on request, so that back-pressure applies to it.
     let isSmall = own.reduce(0) { $0 + $1.raw.byteCount } <= Self.pushBytesMax
     let pushed = own.isEmpty || !isSmall ? [] : chosen(open.map(\.link))
     let mine = shownHeads(lane)
     for session in open {
-      // Of a forked log only the tips that moved: it may have very many.
+      // If a log has forked, only the tips that moved are announced, because it may have very many.
       let lacking = heads.filter { session[lane].theirs?.lacks($0, among: mine.tipCount(of: $0.log)) ?? true }
       guard !lacking.isEmpty else { continue }
       if pushed.contains(session.link), session[lane].theirs?.lacksOnly(own) == true {
@@ -139,8 +139,8 @@ extension Replica {
     }
   }
 
-  /// Announces heads that moved to a peer, except in logs that it receives from others. If a set does not reach it
-  /// there, the next comparison shows that.
+  /// Announces to a peer the heads that moved, except in logs that the peer receives from other peers. If a set does
+  /// not reach the peer that way, the next comparison shows that.
   private mutating func announce(
     _ heads: [LogHead], _ session: Session, _ lane: Lane, _ effects: inout [Effect]
   ) {
@@ -151,7 +151,8 @@ extension Replica {
     tell(showingForks(told, lane), session.link, lane, isComplete: false, &effects)
   }
 
-  /// The given heads in order of logs. A single tip would hide that its log has forked, so a second one is added.
+  /// Returns the given heads in order of logs. A single tip would hide that its log has forked, so a second tip of a
+  /// forked log is added.
   private func showingForks(_ heads: [LogHead], _ lane: Lane) -> [LogHead] {
     let mine = shownHeads(lane)
     return Dictionary(grouping: heads, by: \.log).sorted { $0.key < $1.key }.flatMap { log, tips in
@@ -160,7 +161,7 @@ extension Replica {
     }
   }
 
-  /// The heads that moved, without what is withheld from peers.
+  /// Returns the heads that moved. In logs with withheld sets, returns the tips without the withheld sets instead.
   private func shown(_ moved: [LogHead], _ lane: Lane) -> [LogHead] {
     let heads = shownHeads(lane)
     let isWithheld = withheld[lane]?.sent ?? [:]
@@ -168,7 +169,8 @@ extension Replica {
     return moved.filter { isWithheld[$0.log] == nil } + held.flatMap { heads.tips(of: $0) }
   }
 
-  /// The peers to push to: up to eight all of them, above that ⌈ln n⌉ + 2 at random. The others get announcements.
+  /// Chooses the peers to push to: all of them if there are at most eight, otherwise ⌈ln n⌉ + 2 of them at random. The
+  /// other peers get announcements.
   private mutating func chosen(_ links: [LinkID]) -> Set<LinkID> {
     guard links.count > Limits.pushToAllPeersMax else { return Set(links) }
     var rest = links
@@ -179,7 +181,8 @@ extension Replica {
     return picked
   }
 
-  /// ⌈ln n⌉ + 2 without floating point, from the powers of e, rounded down, up to the limit on connections.
+  /// Returns ⌈ln n⌉ + 2 without using floating point. The table contains the powers of e, rounded down, up to the limit
+  /// on connections.
   private static func fanout(_ count: Int) -> Int {
     let powers = [1, 2, 7, 20, 54, 148]
     return (powers.firstIndex { count <= $0 } ?? powers.count) + 2
@@ -198,7 +201,7 @@ extension Session {
 }
 
 extension Heads {
-  /// Whether these sets of one log, in order, directly continue one of its tips.
+  /// Whether these sets, which are consecutive sets of one log, directly continue one of its tips.
   fileprivate func lacksOnly(_ sets: [VerifiedChangeSet]) -> Bool {
     guard let first = sets.first?.header else { return false }
     let tips = tips(of: first.log)

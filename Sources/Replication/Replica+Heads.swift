@@ -3,8 +3,8 @@
 import Wire
 
 extension Replica {
-  /// Sends all heads of a lane, or, if there are too many, a part of them that begins at a random one, so that each
-  /// call sends another part. A long list is not repeated before the peer has had time to read it.
+  /// Sends all heads of a lane. If there are too many, sends a part that begins at a random head, so that each call
+  /// sends a different part. A long list is not repeated before the peer has had time to read it.
   mutating func tellAllHeads(_ link: LinkID, _ lane: Lane, _ now: Now, _ effects: inout [Effect]) {
     let all = shownHeads(lane).sorted
     if let last = sessions[link]?[lane].open?.toldAllAt, now.steady < last + Moment(all.count / 2) {
@@ -27,8 +27,8 @@ extension Replica {
     } while !rest.isEmpty
   }
 
-  /// Takes as many heads as fit one message. The tips of a log are kept together where they fit, because a single one
-  /// would hide that the log has forked.
+  /// Takes as many heads as fit into one message. The tips of a log are kept together where they fit, because a single
+  /// tip would hide that the log has forked.
   private func nextMessage(_ rest: inout ArraySlice<LogHead>) -> [LogHead] {
     var message = rest.prefix(Limits.headsPerMessageMax)
     if message.endIndex < rest.endIndex, message.first?.log != rest[message.endIndex].log {

@@ -3,19 +3,19 @@
 package import Wire
 
 extension Replica {
-  /// The sets that a device is known to hold, from heads that it announced and sets that it sent. Sets that were sent
-  /// to it count only once it has announced them.
+  /// The sets that a device is known to hold, because it announced their heads or sent them. Sets that were sent to the
+  /// device count only once it has announced them.
   package struct Holding: Hashable, Sendable {
     package var settings = LaneHolding()
     package var records = LaneHolding()
-    /// When it was last in sync on every open lane.
+    /// When the device was last in sync on every open lane.
     package var syncedAt: Moment?
 
     package init() {}
 
     package subscript(lane: Lane) -> LaneHolding {
       get { lane == .settings ? settings : records }
-      // In place: copying many heads for each received set would be slow.
+      // Yields in place, because copying many heads for each received set would be slow.
       _modify { if lane == .settings { yield &settings } else { yield &records } }
     }
 
@@ -26,19 +26,19 @@ extension Replica {
 
   package struct LaneHolding: Hashable, Sendable {
     package var heads = Heads()
-    /// When it last held exactly the same sets as this device, by the wall clock.
+    /// When the peer last held exactly the same sets as this device, by the wall clock.
     package var levelAt: Moment?
-    /// When it last announced anything that it holds, by the wall clock.
+    /// When the peer last announced what it holds, by the wall clock.
     package var toldAt: Moment?
 
     package init() {}
   }
 
-  /// Records heads that a peer announced: all of them, or those that moved.
+  /// Records heads that a peer announced: all its heads, or those that moved.
   mutating func noteTold(_ link: LinkID, _ lane: Lane, _ heads: [LogHead], isComplete: Bool, _ now: Now) {
     guard let peer = sessions[link]?.device else { return }
     if isComplete { holdings[peer]?[lane].heads = Heads() }
-    // Bounded, because a peer could announce ever more logs from session to session.
+    // The number of heads is bounded, because a peer could announce ever more logs from session to session.
     let heads = holdings[peer]?[lane].heads.rememberable(heads) ?? heads
     holdings[peer, default: Holding()][lane].heads.observe(heads)
     holdings[peer, default: Holding()][lane].toldAt = now.wall

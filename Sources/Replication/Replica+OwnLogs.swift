@@ -23,7 +23,7 @@
 //                  60 s    a peer has announced sets of the withheld logs that are missing here and may still come
 //
 // The waits are bounded, so that a peer that is silent, or announces sets that it does not deliver, delays our changes
-// only once and briefly. If no peer connects, the lane stays withheld and writing continues. A released lane stays
+// only once, and briefly. If no peer connects, the lane stays withheld and writing continues. A released lane stays
 // released until the node stops. Re-authoring happens in the engine: Replicator+OwnLogs.swift.
 
 import Membership
@@ -31,16 +31,17 @@ package import Wire
 
 /// Tails of our own logs in one lane that are withheld from peers.
 struct WithheldLogs: Sendable {
-  /// By log, the newest set that may have been sent, with sequence 0 if there is none. Later sets are withheld.
+  /// For each log, the newest set that may have been sent, with sequence 0 if there is none. Later sets are withheld.
   var sent: [LogKey: LogHead]
-  /// Since when, on the steady clock, a connected peer has announced all its heads of the lane.
+  /// The moment, on the steady clock, since which a connected peer has announced all its heads of the lane; nil if none
+  /// has.
   var toldAt: Moment?
   /// When the scheduled timer fires, on the steady clock.
   var dueAt: Moment?
 }
 
 extension Replica {
-  /// The heads of a lane that are announced to peers: without withheld sets.
+  /// Returns the heads of a lane that are announced to peers, which leave out withheld sets.
   func shownHeads(_ lane: Lane) -> Heads {
     var heads = self[lane].heads
     for (log, sent) in withheld[lane]?.sent ?? [:] { heads.cut(log, behind: sent) }

@@ -6,8 +6,8 @@ import Wire
 extension Replica {
   // MARK: Asking
 
-  /// Egress: questions about records are asked only if both sides are premium. Our own preference does not matter,
-  /// because questions are asked before sync is turned on.
+  /// Asks a peer a question. Egress: questions about records are asked only if both sides are premium. Our own
+  /// preference does not matter, because questions are asked before sync is turned on.
   mutating func ask(
     _ link: LinkID, _ lane: Lane, _ question: Question, _ now: Now, _ effects: inout [Effect]
   ) {
@@ -19,7 +19,7 @@ extension Replica {
     effects.append(.send(link, .query(query)))
   }
 
-  /// Ingress: an unsolicited answer closes the session; a late one is dropped.
+  /// Handles a peer's answer. Ingress: an unsolicited answer closes the session; a late answer is dropped.
   mutating func receivedAnswer(
     _ link: LinkID, _ token: UInt64, _ result: AnswerResult, _ now: Now, _ effects: inout [Effect]
   ) {
@@ -48,7 +48,7 @@ extension Replica {
     }
   }
 
-  /// Why this device may not ask about a peer's lane; nil if it may.
+  /// Returns the reason why this device may not ask about a peer's lane; nil if it may.
   private func askingReason(_ peer: DeviceKey, _ lane: Lane, _ now: Now) -> LaneReason? {
     guard lane == .records else { return nil }
     if let reason = ownGate(now: now.wall).premiumReason { return .mine(reason) }
@@ -79,7 +79,7 @@ extension Replica {
     _ link: LinkID, _ query: Query, _ answer: Answer?, _ now: Now, _ effects: inout [Effect]
   ) {
     let isNewest = sessions[link]?.peer?.incoming.answered(query, isSendable: answer != nil, now)
-    // On a congested link the answer is read again when the link drains.
+    // On a congested link, the answer is read again once the link has drained.
     guard let answer, let isNewest else { return }
     // A newer question has replaced this one.
     guard isNewest else { return self.answer(link, now, &effects) }
@@ -91,7 +91,8 @@ extension Replica {
     effects.append(.send(link, .answer(token: query.token, answer)))
   }
 
-  /// Egress: a peer may ask about records only if it could also sync them, once it turns sync on.
+  /// Refuses a question if the peer may not ask it, and returns whether it was refused. Egress: a peer may ask about
+  /// records only if it could also sync them once it turns sync on.
   private mutating func refused(
     _ link: LinkID, _ query: Query, _ now: Now, _ effects: inout [Effect]
   ) -> Bool {
@@ -104,7 +105,7 @@ extension Replica {
   }
 }
 
-/// A received answer, or the reason of a refusal.
+/// A received answer, or the reason for a refusal.
 enum AnswerResult {
   case success(Answer)
   case failure(ReasonCode)

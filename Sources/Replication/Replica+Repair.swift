@@ -10,8 +10,9 @@ extension Replica {
   /// Replaces the list of damaged sets.
   package mutating func askAgain(for heads: [LogHead]) { damaged = Dictionary(grouping: heads, by: \.log) }
 
-  /// The damaged sets to request from a peer in addition to missing ones: one per log, if the peer's heads cover it. A
-  /// peer that does not send it, because it has lost it too, is asked again after an hour.
+  /// Returns the damaged sets to request from a peer in addition to missing sets: one per log, if the peer's heads
+  /// cover that set. If the peer does not send the set, for example because it has lost it too, it is asked again after
+  /// an hour.
   func repairs(_ open: OpenLane, _ lane: Lane, besides needed: [LogKey], _ now: Now) -> [Want] {
     guard !damaged.isEmpty, let theirs = open.theirs.heads else { return [] }
     let needed = Set(needed)

@@ -3,8 +3,8 @@
 import Membership
 import Wire
 
-/// Tracks which members have acknowledged which revocations. Until a member has, it accepts changes of the revoked
-/// device.
+/// Tracks which members have acknowledged which revocations. Until a member has acknowledged a revocation, it accepts
+/// changes from the revoked device.
 extension Replica {
   /// Records that a peer holds the same statements as this device.
   mutating func noteEqualStatements(_ link: LinkID, _ effects: inout [Effect]) {
@@ -29,11 +29,11 @@ extension Replica {
     effects.append(.report(.acknowledgedRevocations(peer)))
   }
 
-  /// Whether this device is a member, by the statements that it holds.
+  /// Whether this device is a member, according to the statements that it holds.
   var isMember: Bool { circle.evaluation.isMember(device) }
 
-  /// Closes the sessions of devices that are not members; if this device is not, all but those in which it asks whether
-  /// it is still revoked.
+  /// Closes the sessions with devices that are not members. If this device itself is not a member, closes all sessions
+  /// except those in which it asks whether it is still revoked.
   ///
   /// Sends the revocation to the peer before closing, so that the revoked device learns why.
   mutating func endRevokedSessions(_ added: [Statement], _ effects: inout [Effect]) {
@@ -52,7 +52,8 @@ extension Replica {
     }
   }
 
-  /// Closes a session in which this device asks whether it is still revoked, if by all the peer's statements it is.
+  /// Closes a session in which this device asks whether it is still revoked, if it still is after all of the peer's
+  /// statements have been received.
   ///
   /// - Returns: whether the session was closed.
   mutating func endsAsking(_ link: LinkID, _ effects: inout [Effect]) -> Bool {

@@ -4,7 +4,8 @@ package import Membership
 import Wire
 
 extension Replica {
-  /// Starts a session after a handshake. The initiator's introduction came with it; the responder's is sent now.
+  /// Starts a session after a handshake. The initiator's introduction came with the handshake; the responder sends its
+  /// own now.
   mutating func opened(
     _ link: LinkID, _ remote: TransportKey, _ introduction: [UInt8]?, _ now: Now,
     _ effects: inout [Effect]
@@ -14,7 +15,8 @@ extension Replica {
     if let introduction { introduced(link, introduction, now, &effects) }
   }
 
-  /// The introduction of this device: its certificate with the chain, and its entitlements. Nil without a certificate.
+  /// Returns the introduction of this device: the chain that ends with its certificate, and its entitlements; nil if
+  /// this device is not a member.
   package func ownIntroduction(now: Moment) -> [UInt8]? {
     circle.introduction(of: device, wallMilliseconds: now)?.encoded
   }
@@ -30,7 +32,7 @@ extension Replica {
       let (member, changes) = try circle.admit(introduction, authenticated: session.remote)
       clockSkew = introduction.wallMilliseconds - now.wall
       learned(changes, from: link, now, &effects)
-      // The statements in it may have revoked this device.
+      // The statements in the introduction may have revoked this device.
       guard sessions[link]?.isClosing == false else { return }
       guard let member else { return drop(link, .revoked, &effects) }
       peer = member.device
@@ -42,7 +44,8 @@ extension Replica {
       return drop(link, .misbehaved("an unreadable introduction"), &effects)
     }
     if !session.isInitiator {
-      // Only after the peer is admitted, so that a stranger learns nothing about this side.
+      // This side introduces itself only after it has admitted the peer, so that a stranger learns nothing about this
+      // side.
       guard let own = ownIntroduction(now: now.wall) else { return drop(link, .excluded, &effects) }
       effects.append(.send(link, .introduction(own)))
     }
@@ -57,9 +60,9 @@ extension Replica {
 
   /// Closes one of two links to the same peer.
   ///
-  /// If the two devices dialled each other, both keep the link dialled by the smaller device key. If one device dialled
-  /// both, the newer link stays, because the older may be half open. Only the side that was dialled decides that,
-  /// because the two sides may disagree about which is newer.
+  /// If the two devices dialled each other, both keep the link that the device with the smaller key dialled. If one
+  /// device dialled both links, the newer link stays, because the older one may be half open. Only the side that was
+  /// dialled makes this decision, because the two sides may disagree about which link is newer.
   ///
   /// - Returns: whether `link` stays.
   private mutating func resolveDuplicates(
@@ -81,7 +84,7 @@ extension Replica {
 
   // MARK: Gate
 
-  /// The time by which entitlements are judged.
+  /// Returns the time by which entitlements are judged.
   package func gateTime(now: Moment) -> Moment {
     let time = circle.gateTime(
       wall: now, newestFolded: newestForeignClock == .zero ? nil : newestForeignClock.milliseconds)
@@ -93,12 +96,12 @@ extension Replica {
       device: device, preference: preference, local: localPremium, at: gateTime(now: now))
   }
 
-  /// Judges both lanes of a session and sends a summary if one has opened or closed. A lane that opens starts with
-  /// fresh state; one that closes drops its state.
+  /// Judges both lanes of a session, and sends a summary if a lane has opened or closed. A lane that opens starts with
+  /// fresh state; a lane that closes drops its state.
   mutating func judgeLanes(_ link: LinkID, _ now: Now, _ effects: inout [Effect]) {
     guard openAndClose(link, now, &effects) else { return }
     say(link, now, &effects)
-    // Sets requested from this peer may be requested from others now.
+    // Sets that were requested from this peer may now be requested from other peers.
     askAll(now, &effects)
   }
 
@@ -130,13 +133,14 @@ extension Replica {
     return .open(OpenLane())
   }
 
-  /// Why a peer is not premium by the statements held here, whatever it announces; nil if it is.
+  /// Returns the reason why a peer is not premium according to the statements held here, whatever the peer announces;
+  /// nil if the peer is premium.
   func peerReason(_ peer: DeviceKey, now: Moment) -> GateReason? {
     circle.peerGate(device: peer, preference: true, at: gateTime(now: now)).premiumReason
   }
 
-  /// The reason announced to a peer for the records lane. It includes that the peer is not premium by the statements
-  /// held here, so that the lane is closed on both sides or on neither.
+  /// Returns the reason that is announced to a peer for the records lane. The reason may be that the peer is not
+  /// premium according to the statements held here, so that the lane is closed on both sides or on neither.
   func recordsReason(for peer: DeviceKey, now: Moment) -> ReasonCode {
     if let reason = ownGate(now: now).reason { return reason.code }
     return peerReason(peer, now: now) == nil ? .open : .peerNotPremium
@@ -150,7 +154,7 @@ extension Replica {
       effects.append(.report(.gateChanged))
     }
     let links = sessionsInOrder.filter { $0.device != nil && !$0.isClosing }.map(\.link)
-    // All lanes first: otherwise sets might be requested from a peer whose lane is about to close.
+    // Judge all lanes first. Otherwise, sets might be requested from a peer whose lane is about to close.
     for link in links { _ = openAndClose(link, now, &effects) }
     for link in links {
       say(link, now, &effects)
@@ -162,8 +166,8 @@ extension Replica {
 
   /// Judges the gates again if gate time has left the interval for which the last verdicts hold.
   ///
-  /// Runs before every input is handled: no timer fires when the wall clock is set, and no input may be handled by an
-  /// outdated verdict.
+  /// Runs before every input is handled, because no timer fires when the wall clock is set, and no input may be handled
+  /// according to an outdated verdict.
   mutating func updateTime(_ now: Now, _ effects: inout [Effect]) {
     let before = lastNow
     lastNow = now
@@ -189,14 +193,15 @@ extension Replica {
     if let next { effects.append(.schedule(.gate, after: Self.wait(until: next, now))) }
   }
 
-  /// How long a timer waits for a moment on the wall clock. At most a minute, because the clock may be set meanwhile.
+  /// Returns how long a timer waits for a moment on the wall clock. This is at most a minute, because the clock may be
+  /// set in the meantime.
   static func wait(until moment: Moment, _ now: Now) -> Moment {
     min(max(moment, now.wall + 1), now.wall + 60_000) - now.wall
   }
 }
 
 extension Now {
-  /// Whether the wall clock has passed a moment by running, not by being set. A correction of a wrong clock must not
+  /// Whether the wall clock has passed a moment by running rather than by being set. Correcting a wrong clock must not
   /// raise the gate floor.
   fileprivate func reaches(_ moment: Moment, at later: Now) -> Bool {
     guard wall < moment, later.wall >= moment else { return false }

@@ -11,12 +11,13 @@ extension Replica {
     _ effects: inout [Effect]
   ) {
     guard let told = sessions[link]?[lane].open?.news(in: heads, isComplete: complete) else { return }
-    // Heads are stored, looked up and compared: the price in points grows with that work.
+    // Heads are stored, looked up and compared, so the price in points grows with that work.
     chargeRedundant(link, points: told.isKnown ? 1 + heads.count / 16 : heads.count / 8, now, &effects)
     sessions[link]?[lane].open?.told(told.heads, isComplete: complete)
     noteTold(link, lane, told.heads, isComplete: complete, now)
     let unsure = look(at: told.heads, link, lane)
-    // If some are unsure, request everything at once after the lookup: sets of one log may depend on those of another.
+    // If some tips are unsure, everything is requested at once after the lookup, because sets of one log may depend on
+    // those of another.
     if unsure.isEmpty { ask(link, lane, now, &effects) } else { effects.append(.lookUp(link, lane, unsure)) }
   }
 
@@ -42,7 +43,7 @@ extension Replica {
         }
       }
     }
-    // One access per session: updating it for each log would be slow.
+    // The session is accessed only once, because updating it for each log would be slow.
     sessions[link]?[lane].open?.forgetLacking(unforked)
     sessions[link]?[lane].open?.note(lacking) { circle.isStranger($0) }
     return unsure
@@ -64,7 +65,7 @@ extension Replica {
     ask(link, lane, now, &effects)
   }
 
-  /// Sends the requests that are possible now to all peers.
+  /// Sends all peers the requests that are possible now.
   mutating func askAll(_ now: Now, _ effects: inout [Effect]) {
     for lane in Lane.allCases {
       for session in sessionsInOrder { ask(session.link, lane, now, &effects) }
@@ -80,7 +81,8 @@ extension Replica {
     let needs = open.needs(of: logs, shownHeads(lane))
     let repairs = repairs(open, lane, besides: logs, now).prefix(Limits.wantsMax - needs.count)
     let wants = needs + repairs
-    // The rest may depend on what another peer is sending, so wait until that has arrived.
+    // If another peer is already sending some of these logs, the others may depend on them, so wait until they have
+    // arrived.
     guard !wants.isEmpty, !(logs + repairs.map(\.log)).contains(where: { isOnItsWay($0, lane, now) }) else {
       return
     }
@@ -142,7 +144,7 @@ extension Replica {
     _ link: LinkID, _ lane: Lane, _ sets: [VerifiedChangeSet], _ now: Now, _ effects: inout [Effect]
   ) {
     judgeLanes(link, now, &effects)
-    // Sets may have been in flight when the lane closed; they come again when it opens.
+    // Sets may have been in flight when the lane closed; they are sent again when it opens.
     guard isOpen(link, lane), canKeep else { return }
     for set in sets {
       guard set.header.circle == circle.id else {
@@ -158,7 +160,7 @@ extension Replica {
     effects.append(.commit(admitted, from: link))
   }
 
-  /// Handles sets of these links that could not be stored because the disk is full. They are requested again later.
+  /// Handles sets from these links that could not be stored because the disk is full. They are requested again later.
   mutating func notKept(_ links: [LinkID]) {
     canKeep = false
     for lane in Lane.allCases {
@@ -169,7 +171,8 @@ extension Replica {
 
   mutating func roomAgain(_ now: Now, _ effects: inout [Effect]) {
     canKeep = true
-    // Our own sets of another copy could not be stored until now: restart the wait before anything is released.
+    // Sets that another copy of our data had written could not be stored until now, so restart the wait before anything
+    // is released.
     for lane in withheld.keys { withheld[lane]?.toldAt = nil }
     for link in sessions.keys {
       for lane in Lane.allCases { sessions[link]?[lane].open?.resume() }
@@ -225,8 +228,8 @@ extension Replica {
 }
 
 extension Circle {
-  /// Whether sets of a log may be stored: its author is certified, and if the log is cut, some of it is kept. The store
-  /// decides which sets.
+  /// Whether sets of a log may be stored: its author is certified, and if the log is cut, some of its sets are kept.
+  /// The store decides which ones.
   func mayAuthor(_ log: LogKey) -> Bool {
     switch evaluation.admission(of: log) {
     case .open: true

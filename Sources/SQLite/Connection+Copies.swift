@@ -1,12 +1,13 @@
 extension Connection {
-  /// Sets up a new file that is not read before it is complete and made durable as a whole.
+  /// Sets up a connection that writes a new file without a journal or syncs. The file must not be read until it is
+  /// complete and has been made durable as a whole.
   package func setUpUnsafe() throws(SQLiteError) {
     try execute("PRAGMA journal_mode = OFF")
     try execute("PRAGMA synchronous = OFF")
     try execute("PRAGMA locking_mode = EXCLUSIVE")
   }
 
-  /// Runs `body` on one snapshot of the database, unaffected by later commits.
+  /// Runs `body` on a snapshot of the database, which later commits do not affect.
   package func snapshot<Result>(_ body: () throws -> Result) throws -> Result {
     try execute("BEGIN")
     defer { try? execute("ROLLBACK") }

@@ -1,19 +1,20 @@
 internal import CSQLite
 
 extension Connection {
-  /// SQL function: whether a text contains another, ignoring the case of the first; the second must be in lower case.
+  /// The SQL function that tells whether a string contains another, ignoring the case of the first string. The second
+  /// string must be in lower case.
   ///
   /// SQLite's own comparisons ignore the case of ASCII letters only.
   package static let containsFunction = "contains_ignoring_case"
 
-  /// SQL function: whether a text begins with another, ignoring the case of the first; the second must be in lower
-  /// case.
+  /// The SQL function that tells whether a string begins with another, ignoring the case of the first string. The
+  /// second string must be in lower case.
   package static let beginsFunction = "begins_ignoring_case"
 
-  /// SQL function: a text in lower case, for sorting.
+  /// The SQL function that returns a string in lower case, for sorting.
   package static let lowercaseFunction = "lowercase"
 
-  /// Registers the functions that queries use. They depend on nothing but their arguments.
+  /// Registers the functions that queries use. Their results depend on nothing but their arguments.
   func addFunctions() throws(SQLiteError) {
     let flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY
     try check(
@@ -54,7 +55,7 @@ extension Connection {
   }
 }
 
-/// The text of a function's argument; nil if it is null.
+/// Returns a function's argument as a string; nil if the argument is null.
 private func textArgument(_ argument: OpaquePointer?) -> String? {
   guard let start = sqlite3_value_text(argument) else { return nil }
   let count = Int(sqlite3_value_bytes(argument))

@@ -3,7 +3,7 @@ internal import CSQLite
 extension Connection {
   /// Opens the bytes of a database file for reading. No file is opened or searched for.
   ///
-  /// A database that was left in write-ahead mode is read as its main file has it.
+  /// If the database was left in write-ahead mode, only the content of its main file is read.
   package convenience init(image: [UInt8]) throws(SQLiteError) {
     try self.init(.memory)
     // These two bytes of the header ask for a write-ahead log, which an image does not have.
@@ -15,7 +15,7 @@ extension Connection {
     image.withUnsafeBytes { source in
       if let base = source.baseAddress { copy.copyMemory(from: base, byteCount: source.count) }
     }
-    // SQLite frees the copy, even if this fails.
+    // SQLite frees the copy, even if the call fails.
     let flags = UInt32(SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_READONLY)
     try check(
       sqlite3_deserialize(

@@ -1,20 +1,21 @@
 internal import CSQLite
 
 extension Connection {
-  /// Makes the content of the write-ahead log durable. Whatever a killed process had written shows as committed,
-  /// synced or not.
+  /// Makes the content of the write-ahead log durable. All commits that a killed process had written to the log are
+  /// visible, whether or not they were synced.
   package func syncLog() throws(SQLiteError) {
     try withLog { log, methods in methods.xSync(log, SQLITE_SYNC_NORMAL) }
   }
 
   /// Writes the write-ahead log again, byte for byte, and syncs it.
   ///
-  /// After a failed sync, the system shows the pages as written, considers them clean, and may never write them: the
-  /// next sync succeeds without them (Rebello and others, "Can Applications Recover from fsync Failures?", 2020).
-  /// Everything committed after such a hole would be lost at the next power failure.
+  /// After a failed sync, the operating system returns the pages as if they had been written, considers them clean, and
+  /// may never write them to the disk, so the next sync succeeds without them (Rebello and others, "Can Applications
+  /// Recover from fsync Failures?", 2020). Everything committed after such a hole would be lost at the next power
+  /// failure.
   package func rewriteLog() throws(SQLiteError) { try withExclusiveLog(Self.rewrite) }
 
-  /// Extends the file of the write-ahead log to a length, if it is shorter, so that commits overwrite existing bytes.
+  /// Extends the file of the write-ahead log to this size, if it is smaller, so that commits overwrite existing bytes.
   ///
   /// Syncing a growing file takes twice as long, because the file system has to write the new length too. Zeros are
   /// not valid frames: every reader of the log stops at them (sqlite.org/fileformat2.html#the_write_ahead_log).
@@ -39,7 +40,8 @@ extension Connection {
     return code == SQLITE_OK ? methods.xSync(log, SQLITE_SYNC_NORMAL) : code
   }
 
-  /// SQLite uses only the last 17 bits of a count: of a larger one it writes less, and reports a full disk.
+  /// The size of one read or write. SQLite uses only the last 17 bits of a byte count; with a larger count it would
+  /// write too few bytes and report a full disk.
   private static let pieceBytes = 1 << 16
 
   /// Passes the write-ahead log to `body`, with other writers locked out.
@@ -68,7 +70,7 @@ extension Connection {
     return code == SQLITE_OK ? methods.xSync(log, SQLITE_SYNC_NORMAL) : code
   }
 
-  /// Passes the file of the write-ahead log to `body`; does nothing if there is none, as for a database in memory.
+  /// Passes the file of the write-ahead log to `body`; does nothing if there is no log, as in a database in memory.
   private func withLog(
     _ body: (UnsafeMutablePointer<sqlite3_file>, sqlite3_io_methods) -> Int32
   ) throws(SQLiteError) {

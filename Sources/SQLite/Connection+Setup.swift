@@ -2,8 +2,8 @@ internal import CSQLite
 
 /// The settings of a connection.
 package struct ConnectionSettings: Sendable {
-  /// The limits of the page cache, which grows with the database: a small store needs little memory, while the
-  /// indexes of a large one are written at random positions.
+  /// The minimum and maximum size of the page cache, which grows with the database: a small store needs little memory,
+  /// while the indexes of a large one are written at random positions.
   package var cacheKibibytes: ClosedRange<Int> = 8 * 1024...36 * 1024
   package var journalSizeLimitBytes = 4 * 1024 * 1024
 
@@ -11,9 +11,9 @@ package struct ConnectionSettings: Sendable {
 }
 
 extension Connection {
-  /// Sets up a connection for durable use with a file of any origin.
+  /// Sets up a connection for durable writes, to a file that may come from anywhere.
   ///
-  /// Checkpoints are left to the owner (`checkpoint()`): inside a commit they would delay it.
+  /// The owner has to call `checkpoint()`, because a checkpoint inside a commit would delay that commit.
   package func setUp(_ settings: ConnectionSettings = ConnectionSettings()) throws(SQLiteError) {
     try restrictSchema()
     try execute("PRAGMA busy_timeout = 5000")
@@ -26,7 +26,7 @@ extension Connection {
     try readOneRow()
   }
 
-  /// Adapts the page cache to the present size of the database.
+  /// Adapts the page cache to the current size of the database.
   package func fitCache(_ settings: ConnectionSettings = ConnectionSettings()) throws(SQLiteError) {
     let size = try prepare("SELECT page_count * page_size / 1024 FROM pragma_page_count, pragma_page_size")
     let kibibytes = try size.step() ? Int(size.integer(0)) : 0
@@ -34,7 +34,7 @@ extension Connection {
     try execute("PRAGMA cache_size = -\(min(max(kibibytes / 5, range.lowerBound), range.upperBound))")
   }
 
-  /// Runs a large sort with little memory: in temporary files.
+  /// Runs `body`, whose large sorts use temporary files instead of memory.
   package func sortingInFiles(_ body: () throws -> Void) throws {
     try execute("PRAGMA temp_store = FILE")
     try execute("PRAGMA cache_size = -4096")
@@ -47,7 +47,7 @@ extension Connection {
 
   /// Sets up a read-only connection.
   ///
-  /// Cancelling the current task interrupts its work.
+  /// Cancelling the current task interrupts the connection's work.
   package func setUpReadOnly() throws(SQLiteError) {
     try restrictSchema()
     interrupt()
@@ -55,7 +55,7 @@ extension Connection {
     try readOneRow()
   }
 
-  /// Sets up reading of a file made by another program or person. Call it after `setUpReadOnly`.
+  /// Restricts a connection that reads a file made by another program or person. Call this after `setUpReadOnly`.
   ///
   /// - Parameter time: the time limit for all work on the connection.
   package func setUpForeign(within time: Duration) throws(SQLiteError) {
@@ -71,12 +71,13 @@ extension Connection {
     try readOneRow()
   }
 
-  /// Returns why reading a table would run expressions from the file: a view, a virtual table, a computed column, a
-  /// CHECK, an index on expressions or a partial one, a trigger. Nil for an ordinary table.
+  /// Returns why reading a table could run expressions from the file: because it is a view or a virtual table, or has a
+  /// computed column, a CHECK constraint, an index on expressions, a partial index or a trigger. Nil for an ordinary
+  /// table.
   ///
   /// Only the schema is read.
   ///
-  /// - Parameter name: any case; letters and underscores.
+  /// - Parameter name: the table's name, in any case; only letters and underscores.
   package func unplainness(of name: String) throws -> String? {
     func count(_ sql: String) throws -> Int64 {
       try with(sql) { row in try row.step() ? row.integer(0) : 0 }
@@ -102,12 +103,13 @@ extension Connection {
     }
     guard !texts.contains(where: { $0.type == "trigger" }) else { return "its table \(name) has a trigger" }
     guard !texts.contains(where: { $0.type == "table" && mentionsCheck($0.sql) }) else {
-      return "its table \(name) has a CHECK"
+      return "its table \(name) has a CHECK constraint"
     }
     return nil
   }
 
-  /// A schema is data too: it must not run functions with side effects or write to SQLite's own tables.
+  /// Restricts the schema, which is data too: it must not run functions with side effects or write to SQLite's own
+  /// tables.
   private func restrictSchema() throws(SQLiteError) {
     try check(waymark_sqlite3_db_config_flag(handle, SQLITE_DBCONFIG_DEFENSIVE, 1), "defensive")
     try check(waymark_sqlite3_db_config_flag(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0), "trusted schema")
@@ -118,14 +120,15 @@ extension Connection {
     sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 0)
   }
 
-  /// Makes a file that is not a database fail now, at open, and not in the middle of some work.
+  /// Reads from the schema, so that a file that is not a database fails now, when it is opened, and not in the middle
+  /// of later work.
   private func readOneRow() throws(SQLiteError) {
     try execute("SELECT count(*) FROM sqlite_schema")
   }
 }
 
-/// Whether the definition of a table contains the word CHECK anywhere. This may refuse harmless tables, but misses
-/// none.
+/// Whether the definition of a table contains the word CHECK anywhere. This may refuse harmless tables, but misses no
+/// table with a CHECK constraint.
 private func mentionsCheck(_ sql: String) -> Bool {
   sql.uppercased().split { !$0.isLetter && $0 != "_" && !$0.isNumber }.contains("CHECK")
 }

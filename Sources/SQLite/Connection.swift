@@ -2,32 +2,31 @@ internal import CSQLite
 
 /// A file system for SQLite to use instead of the machine's disk.
 package protocol VirtualFileSystem: AnyObject {
-  /// The name under which it is registered with SQLite, for as long as it lives.
+  /// The name under which the file system is registered with SQLite for as long as this object exists.
   var name: String { get }
-  /// Makes the entries of a file's directory durable.
+  /// Makes the entries of the directory that contains a file durable.
   func syncDirectory(of path: String) throws(SQLiteError)
 }
 
-/// A connection to a database. It is opened without SQLite's own mutexes, so it must be used from one thread at a
-/// time.
+/// A connection to a database. It is opened without SQLite's own mutexes, so only one thread may use it at a time.
 ///
-/// Statements retain their connection, so none outlives it.
+/// Statements retain their connection, so no statement outlives it.
 package final class Connection {
   /// The location of a database.
   package enum Location: Sendable {
     case memory
     case file(String)
-    /// Nothing is written and no file is created.
+    /// An existing file that is only read; no file is created.
     case existingFileReadOnly(String)
   }
 
   let handle: OpaquePointer
-  /// The number of frames in the write-ahead log after the newest commit; written by SQLite's commit hook.
+  /// The number of frames in the write-ahead log after the newest commit, which SQLite's commit hook sets.
   private let walFrames: UnsafeMutablePointer<Int32>
   private var cache: [String: Statement.Prepared] = [:]
-  /// The time limit for work; the connection outlives the handler that reads it.
+  /// The time limit for work. The connection outlives the progress handler that reads this.
   private let workLimit = WorkLimit()
-  /// The file system of the database, if it is not the machine's.
+  /// The file system of the database; nil if it is the machine's.
   private let files: (any VirtualFileSystem)?
 
   package convenience init(_ location: Location) throws(SQLiteError) {
@@ -50,7 +49,7 @@ package final class Connection {
     throws(SQLiteError)
   {
     guard code == SQLITE_OK, let opened else {
-      // A failed open still hands out a handle that must be closed: sqlite.org/c3ref/open.html.
+      // A failed open still returns a handle that must be closed (sqlite.org/c3ref/open.html).
       let error = SQLiteError(
         code: code, message: opened.map { String(cString: sqlite3_errmsg($0)) } ?? "out of memory", sql: nil)
       sqlite3_close_v2(opened)
@@ -100,7 +99,7 @@ package final class Connection {
     Statement(try prepared(sql), connection: self)
   }
 
-  /// Passes a cached prepared statement to `body`; a nested use of the same SQL gets a separate one.
+  /// Passes a cached prepared statement to `body`; a nested use of the same SQL gets a separate statement.
   package func with<Result>(
     _ sql: String, _ body: (borrowing Statement) throws -> Result
   ) throws -> Result {
@@ -114,7 +113,7 @@ package final class Connection {
     return try body(statement)
   }
 
-  /// Runs `body` in a write transaction: all of it is durable afterwards, or none of it.
+  /// Runs `body` in a write transaction: afterwards, either all of its changes are durable or none of them.
   package func transaction<Result>(_ body: () throws -> Result) throws -> Result {
     try with("BEGIN IMMEDIATE") { try $0.run() }
     do {
@@ -122,7 +121,7 @@ package final class Connection {
       try with("COMMIT") { try $0.run() }
       return result
     } catch {
-      // SQLite may have rolled back by itself (disk full); then there is nothing left to undo.
+      // SQLite may have rolled back by itself, for example when the disk is full; then there is nothing left to undo.
       if sqlite3_get_autocommit(handle) == 0 { try? execute("ROLLBACK") }
       throw error
     }
@@ -138,7 +137,7 @@ package final class Connection {
 
   // MARK: Interruption
 
-  /// From now on, work on this connection is interrupted once its task is cancelled or a time has passed.
+  /// From now on, interrupts the work on this connection once the task that does it is cancelled or `time` has passed.
   package func interrupt(after time: Duration? = nil) {
     workLimit.deadline = time.map { .now + $0 }
     sqlite3_progress_handler(
@@ -152,13 +151,14 @@ package final class Connection {
 
   // MARK: Write-ahead log
 
-  /// The number of pages in the write-ahead log that no checkpoint has moved yet, as of the newest commit.
+  /// The number of pages in the write-ahead log that no checkpoint has moved into the database yet, as of the newest
+  /// commit.
   package var walPages: Int { Int(walFrames.pointee) }
 
-  /// Moves the write-ahead log into the database, without waiting for other readers.
+  /// Moves the pages in the write-ahead log into the database, without waiting for other readers.
   ///
-  /// - Parameter isShrinking: whether to truncate the file of the write-ahead log too; readers are then waited for as
-  ///   long as for a transaction.
+  /// - Parameter isShrinking: whether to truncate the file of the write-ahead log too. In that case the checkpoint does
+  ///   wait for readers, for up to the busy timeout of a transaction.
   package func checkpoint(isShrinking: Bool = false) throws(SQLiteError) {
     let mode = isShrinking ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE
     let code = sqlite3_wal_checkpoint_v2(handle, nil, mode, nil, nil)
@@ -167,7 +167,7 @@ package final class Connection {
     walFrames.pointee = 0
   }
 
-  /// From now on, closing writes nothing: the write-ahead log stays next to the database as it is.
+  /// From now on, closing the connection writes nothing, so the write-ahead log stays next to the database unchanged.
   package func leaveLogOnClose() {
     _ = waymark_sqlite3_db_config_flag(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
   }
@@ -184,14 +184,15 @@ package final class Connection {
 
   private func prepared(_ sql: String) throws(SQLiteError) -> Statement.Prepared {
     var statement: OpaquePointer?
-    // The byte count spares SQLite a copy; the persistent flag keeps the statement out of lookaside memory.
+    // A negative byte count (up to the NUL) spares SQLite a copy; the persistent flag keeps the statement out of
+    // lookaside memory.
     let code = sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
     guard code == SQLITE_OK, let statement else { throw error(code, sql) }
     return Statement.Prepared(handle: statement, sql: sql)
   }
 }
 
-/// The time limit of a connection.
+/// The time limit for the work on a connection.
 private final class WorkLimit {
   var deadline: SuspendingClock.Instant?
 

@@ -1,6 +1,6 @@
 internal import CSQLite
 
-/// An error from SQLite: its code and message, and the SQL, never the arguments.
+/// An error from SQLite, with its code and message and the SQL, but never the arguments of the SQL.
 package struct SQLiteError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The extended result code.
   package let code: Int32
@@ -12,29 +12,31 @@ package struct SQLiteError: Error, Hashable, Sendable, CustomStringConvertible {
     return "SQLite \(code): \(message)\(statement)"
   }
 
-  /// It is unknown whether the names of the database's files are durable.
+  /// Returns the error for a directory that can't be synced, so that it is unknown whether the names of the database's
+  /// files are durable.
   package static func directoryNotSynced(_ reason: String) -> Self {
     Self(
       code: directorySync, message: "the store's directory can't be synced: \(reason)", sql: nil)
   }
 
-  /// The disk is full, even if only the index of the write-ahead log could not grow.
+  /// Whether the disk is full, including if only the index of the write-ahead log could not grow.
   package var isFull: Bool { code & 0xff == SQLITE_FULL || code == Self.indexDoesNotGrow }
-  /// The file is damaged or not a database.
+  /// Whether the file is damaged or not a database.
   package var isDamage: Bool { code & 0xff == SQLITE_NOTADB || code & 0xff == SQLITE_CORRUPT }
-  /// A table or column in the statement does not exist.
+  /// Whether a table or column in the statement does not exist.
   package var isMissing: Bool { code & 0xff == SQLITE_ERROR }
-  /// The work was interrupted: its task was cancelled, or its time was over.
+  /// Whether the work was interrupted because its task was cancelled or its time limit had passed.
   package var isInterrupted: Bool { code & 0xff == SQLITE_INTERRUPT }
-  /// The file is not a database.
+  /// Whether the file is not a database.
   package var isNoDatabase: Bool { code & 0xff == SQLITE_NOTADB }
-  /// An input/output error; it is unknown what is durable.
+  /// Whether this is an input/output error, after which it is unknown what is durable.
   package var isInputOutput: Bool { code & 0xff == SQLITE_IOERR && !isFull }
-  /// A write failed or may be lost.
+  /// Whether a write failed or may be lost.
   package var isLostWrite: Bool { Self.lostWrites.contains(code) }
 
-  // Macros with shifts are not imported into Swift: SQLITE_IOERR_SHMSIZE; then plain SQLITE_IOERR, WRITE, FSYNC,
-  // DIR_FSYNC, TRUNCATE, CLOSE, and the errors of a file system that finds itself damaged: DATA, CORRUPTFS.
+  // Swift does not import macros with shifts. These are SQLITE_IOERR_DIR_FSYNC and SQLITE_IOERR_SHMSIZE, and then the
+  // plain SQLITE_IOERR and its variants WRITE, FSYNC, DIR_FSYNC, TRUNCATE, CLOSE, and DATA and CORRUPTFS, with which a
+  // file system reports that it is damaged.
   private static let directorySync: Int32 = 10 | 5 << 8
   private static let indexDoesNotGrow: Int32 = 10 | 19 << 8
   private static let lostWrites: Set<Int32> = Set(

@@ -1,8 +1,8 @@
 internal import CSQLite
 
-/// A prepared statement: bind (from 1), step, read columns (from 0), reset.
+/// A prepared statement: bind its parameters (numbered from 1), step, read the columns (numbered from 0), and reset it.
 package struct Statement: ~Copyable {
-  /// The handle and its SQL, as the connection caches them.
+  /// The handle of a statement and its SQL, as the connection caches them.
   struct Prepared {
     let handle: OpaquePointer
     let sql: String
@@ -15,7 +15,7 @@ package struct Statement: ~Copyable {
 
   let prepared: Prepared
   private let connection: Connection
-  /// A lent statement belongs to the connection's cache.
+  /// Whether the statement belongs to the connection's cache, which keeps it afterwards.
   private let isLent: Bool
 
   init(_ prepared: Prepared, connection: Connection, isLent: Bool = false) {
@@ -32,7 +32,7 @@ package struct Statement: ~Copyable {
 
   // MARK: Running
 
-  /// Advances to the next row. Returns false at the end.
+  /// Advances to the next row. Returns false if there are no more rows.
   package func step() throws(SQLiteError) -> Bool {
     switch sqlite3_step(prepared.handle) {
     case SQLITE_ROW: return true
@@ -44,23 +44,24 @@ package struct Statement: ~Copyable {
     }
   }
 
-  /// Resets the statement so that it can run again. Bindings stay.
+  /// Resets the statement so that it can run again. Its bindings are kept.
   package func reset() { sqlite3_reset(prepared.handle) }
 
-  /// Runs to the end and resets.
+  /// Runs the statement to its end and resets it.
   package func run() throws(SQLiteError) {
     while try step() {}
     reset()
   }
 
-  /// Binds from `bytes` without copying, and runs if `bind` returns true. Returns its result.
+  /// Lets `bind` bind parts of `bytes` without copying them, and runs the statement if `bind` returns true. Returns the
+  /// result of `bind`.
   ///
-  /// The bindings point into `bytes` during this call only; they are cleared before it returns.
+  /// The bindings point into `bytes` only during this call; they are cleared before it returns.
   package func run(
     borrowing bytes: [UInt8], _ bind: (borrowing Statement, BorrowedBytes) throws(SQLiteError) -> Bool
   ) throws(SQLiteError) -> Bool {
     let outcome = bytes.withUnsafeBufferPointer { buffer -> Result<Bool, SQLiteError> in
-      // The buffer outlives the bindings: they are cleared before the closure ends.
+      // The buffer outlives the bindings, because they are cleared before the closure ends.
       defer { sqlite3_clear_bindings(prepared.handle) }
       do throws(SQLiteError) {
         guard try bind(self, BorrowedBytes(base: buffer.baseAddress, count: buffer.count)) else {
@@ -128,7 +129,7 @@ package struct Statement: ~Copyable {
   private func bindText(
     _ index: Int, _ base: UnsafePointer<UInt8>?, _ count: Int, _ destructor: sqlite3_destructor_type?
   ) -> Int32 {
-    // A null pointer would bind NULL, and SQLite would end text of a negative count at the first NUL.
+    // A null pointer would bind NULL, and text with a negative count would end at its first NUL.
     guard count > 0, let base else {
       return sqlite3_bind_text(prepared.handle, Int32(index), "", 0, waymark_sqlite3_transient())
     }
@@ -178,7 +179,7 @@ package struct Statement: ~Copyable {
     [UInt8](buffer(column, sqlite3_column_blob(prepared.handle, Int32(column))))
   }
 
-  /// A blob of exactly 16 bytes as two big-endian words; nil for any other value.
+  /// Returns a blob of exactly 16 bytes as two big-endian words; nil for any other value.
   package func words16(_ column: Int) -> (UInt64, UInt64)? {
     guard type(column) == .blob else { return nil }
     let bytes = buffer(column, sqlite3_column_blob(prepared.handle, Int32(column)))
@@ -189,14 +190,15 @@ package struct Statement: ~Copyable {
     )
   }
 
-  /// The bytes stay valid only until the next step or conversion of the column, so callers copy them at once.
+  /// Returns a column's bytes. They stay valid only until the next step or conversion of the column, so callers copy
+  /// them at once.
   private func buffer(_ column: Int, _ base: UnsafeRawPointer?) -> UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(
       start: base, count: base == nil ? 0 : Int(sqlite3_column_bytes(prepared.handle, Int32(column))))
   }
 }
 
-/// Bytes lent to a statement for one run; ranges refer to the array.
+/// Bytes that are lent to a statement for one run. Ranges are positions in the lent array.
 package struct BorrowedBytes {
   fileprivate let base: UnsafePointer<UInt8>?
   fileprivate let count: Int

@@ -6,7 +6,7 @@ package import Wire
 /// The keys of one end of a channel.
 package struct ChannelKeys: Sendable {
   package let staticKey: AgreementKey
-  /// Must be new for each channel.
+  /// A key that must be new for each channel.
   package let ephemeral: AgreementKey
 
   package init(staticKey: AgreementKey, ephemeral: AgreementKey) {
@@ -15,13 +15,13 @@ package struct ChannelKeys: Sendable {
   }
 }
 
-/// The role of this end, with the callbacks of the handshake.
+/// The role of this end of a channel, with the callbacks that the handshake needs.
 package enum ChannelRole: Sendable {
   /// The end that dials. `authorize` is called once the other end has proved its key; it returns the payload of message
-  /// 3, or nil to refuse. `presharedKey` is for pairing.
+  /// 3, or nil to refuse the connection. `presharedKey` is used only for pairing.
   case initiator(
     Purpose, presharedKey: SymmetricKey?, authorize: @Sendable (TransportKey) -> [UInt8]?)
-  /// The end that answers. `presharedKey` returns the key of a ticket, or nil if the ticket is unknown.
+  /// The end that was dialled. `presharedKey` returns the key of a ticket, or nil if the ticket is unknown.
   case responder(presharedKey: @Sendable (TicketID) -> SymmetricKey?)
 }
 
@@ -30,22 +30,23 @@ package struct ChannelOpening: Hashable, Sendable {
   package let purpose: Purpose
   package let remoteKey: TransportKey
   package let handshakeHash: Bytes32
-  /// The payload of message 3; nil at the initiator.
+  /// The payload of message 3, which the initiator sent; nil on the initiator's side.
   package let payload: [UInt8]?
 }
 
-/// An encrypted, authenticated connection as a value: bytes in, events and bytes out. It reads no clock and owns no
-/// socket.
+/// An encrypted, authenticated connection. It is a value that turns received bytes into events and into bytes to send.
+/// It reads no clock and owns no socket.
 ///
 /// The owner puts received bytes into `frames`, calls `next()` until it returns nil or throws, and sends the bytes in
-/// `output`. After an error `output` may hold a final answer; send it and close the connection.
+/// `output`. After an error, `output` may still hold a final answer, which the owner sends before it closes the
+/// connection.
 package struct Channel: ~Copyable {
   /// An event that `next()` returns.
   package enum Event: Hashable, Sendable {
-    /// The other end has proved its key; messages may be sent. Occurs once.
+    /// The other end has proved its key, so messages may now be sent. This event occurs once.
     case opened(ChannelOpening)
     case message([UInt8])
-    /// The other end closed the channel. Nothing follows.
+    /// The other end closed the channel. No event follows.
     case closed
   }
 
@@ -58,11 +59,12 @@ package struct Channel: ~Copyable {
     case ended
   }
 
-  /// The largest payload of message 3.
+  /// The maximum size of the payload of message 3.
   package static let payloadBytesMax = Limits.introductionBytesMax
-  /// The bytes that a handshake buffers at most. The rest of `handshakeBytesMax` is for the connection itself.
+  /// The maximum number of bytes that are buffered during a handshake. The rest of `handshakeBytesMax` is reserved for
+  /// the connection itself.
   private static let handshakeCapacity = FrameReader.lengthBytes + 64 + payloadBytesMax
-  /// The buffer for received bytes on an open channel: two frames.
+  /// The capacity of the buffer for received bytes once the channel is open: two frames.
   private static let openCapacity = 2 * (Limits.frameBytesMax + FrameReader.lengthBytes)
 
   package var frames = FrameReader(capacity: Channel.handshakeCapacity)
@@ -73,7 +75,7 @@ package struct Channel: ~Copyable {
   private var purpose: Purpose
   private var phase: Phase
 
-  /// Begins a handshake. At the initiator, `output` then holds the first bytes to send.
+  /// Begins a handshake. On the initiator's side, `output` then holds the first bytes to send.
   package init(_ role: ChannelRole, keys: ChannelKeys) throws(ChannelError) {
     self.role = role
     self.keys = keys
@@ -100,7 +102,7 @@ package struct Channel: ~Copyable {
     }
   }
 
-  /// Whether a frame or message has been received in part.
+  /// Whether only a part of a frame or message has been received so far.
   package var isMidMessage: Bool {
     if !frames.isEmpty { return true }
     switch phase {
@@ -111,7 +113,8 @@ package struct Channel: ~Copyable {
 
   // MARK: Receiving
 
-  /// Returns the next event in the received bytes; nil if more are needed. After an error the channel has ended.
+  /// Returns the next event in the received bytes; nil if more bytes are needed. If this function throws an error, the
+  /// channel has ended.
   package mutating func next() throws(ChannelError) -> Event? {
     switch takePhase() {
     case .awaitingPreamble: return try readPreamble()
@@ -123,7 +126,7 @@ package struct Channel: ~Copyable {
     }
   }
 
-  /// Takes the phase and leaves `ended`, so that the channel cannot continue after an error.
+  /// Takes the current phase and leaves `ended` in its place, so that the channel cannot continue after an error.
   private mutating func takePhase() -> Phase {
     var taken = Phase.ended
     swap(&taken, &phase)
@@ -158,7 +161,7 @@ package struct Channel: ~Copyable {
   }
 
   private mutating func readMessage1(_ handshake: consuming Handshake) throws(ChannelError) -> Event? {
-    // With a pre-shared key even the empty payload of message 1 has a tag.
+    // With a pre-shared key, even the empty payload of message 1 has a tag.
     let length = purpose == .session ? 32 : 48
     guard let message = try handshakeMessage(bytes: length...length) else {
       phase = .awaitingMessage1(handshake)
@@ -171,7 +174,8 @@ package struct Channel: ~Copyable {
   }
 
   private mutating func readMessage2(_ handshake: consuming Handshake) throws(ChannelError) -> Event? {
-    // The answer of another version begins with the magic, which exceeds any handshake message if read as a length.
+    // A responder that uses another version answers with the magic. Read as a length, the magic exceeds any handshake
+    // message.
     if let length = frames.nextLength, length > Limits.handshakeBytesMax {
       guard let version = try Preamble.version(in: frames.bytes) else {
         phase = .awaitingMessage2(handshake)
@@ -244,7 +248,7 @@ package struct Channel: ~Copyable {
     phase = .open(sealed)
   }
 
-  /// Appends the closing frame to `output`. Nothing can be sent or received after it.
+  /// Appends the closing frame to `output`. Nothing can be sent or received afterwards.
   package mutating func close() throws(ChannelError) {
     guard case .open(var sealed) = takePhase() else { return }
     try sealed.sealer.sealClose(into: &output)

@@ -5,7 +5,7 @@ package import Wire
 
 /// A handshake of three messages: Noise_XX_25519_ChaChaPoly_SHA256, or Noise_XXpsk3_… with a pre-shared key.
 ///
-/// Once a step has failed, every later one fails too.
+/// Once a step has failed, every later step fails too.
 package struct Handshake: ~Copyable {
   package enum Role: Hashable, Sendable {
     case initiator, responder
@@ -18,10 +18,10 @@ package struct Handshake: ~Copyable {
   private var symmetric: SymmetricState
   private var remoteEphemeral: [UInt8] = []
   private var remoteStatic: [UInt8] = []
-  /// The number of the message that comes next, 1 to 3; 4 when complete; 0 when failed.
+  /// The number of the next message, from 1 to 3; 4 once the handshake is complete, and 0 once it has failed.
   private var step = 1
 
-  /// Begins a handshake. `ephemeral` must be new each time.
+  /// Begins a handshake. `ephemeral` must be a new key each time.
   package init(
     role: Role, staticKey: AgreementKey, ephemeral: AgreementKey, presharedKey: SymmetricKey?,
     prologue: [UInt8]
@@ -36,7 +36,7 @@ package struct Handshake: ~Copyable {
     symmetric.mixHash(prologue)
   }
 
-  /// The static key of the other end; nil before message 2 at the initiator and before message 3 at the responder.
+  /// The other end's static key. It is nil until the initiator has read message 2, or the responder message 3.
   package var remoteKey: TransportKey? { TransportKey(bytes: remoteStatic) }
 
   package var isComplete: Bool { step == 4 }
@@ -85,7 +85,7 @@ package struct Handshake: ~Copyable {
     return payload
   }
 
-  /// Returns the channel, once all three messages have been exchanged.
+  /// Returns the channel. Throws unless all three messages have been exchanged.
   package consuming func finish() throws(ChannelError) -> SealedChannel {
     guard step == 4, let remote = remoteKey, let hash = Bytes32(symmetric.hash) else {
       throw .handshakeFailed
@@ -99,7 +99,8 @@ package struct Handshake: ~Copyable {
 
   // MARK: Tokens
 
-  /// Returns the number of the message, and marks the handshake as failed until the message has succeeded.
+  /// Returns the number of the next message, and marks the handshake as failed until that message has been written or
+  /// read successfully.
   private mutating func begin(writing: Bool) throws(ChannelError) -> Int {
     let number = step
     step = 0
@@ -121,7 +122,7 @@ package struct Handshake: ~Copyable {
     mixEphemeral(remoteEphemeral)
   }
 
-  /// With a pre-shared key the ephemeral key is also mixed into the cipher key: Noise, section 9.2.
+  /// With a pre-shared key, the ephemeral key is also mixed into the cipher key (Noise specification, section 9.2).
   private mutating func mixEphemeral(_ publicKey: [UInt8]) {
     symmetric.mixHash(publicKey)
     guard presharedKey != nil, let key = try? SymmetricKey(publicKey) else { return }

@@ -2,20 +2,22 @@
 
 package import Wire
 
-/// The purpose of a connection, which the initiator sends first, in the clear.
+/// The purpose of a connection. It is the first thing that the initiator sends, unencrypted.
 package enum Purpose: Hashable, Sendable {
   /// A session between two devices of a circle.
   case session
-  /// Pairing of a new device with the one that issued this ticket.
+  /// The pairing of a new device with the device that issued this ticket.
   case pairing(ticket: TicketID)
 }
 
-/// The cleartext before the handshake. It is the handshake's prologue, so the handshake fails if any byte was changed.
+/// The unencrypted bytes that the initiator sends before the handshake. They are the handshake's prologue, so the
+/// handshake fails if any of them was changed.
 package struct Preamble: Hashable, Sendable {
-  /// "WAYMARK" and a zero byte. Read as a frame length, it exceeds any handshake message.
+  /// The text "WAYMARK" and a zero byte. If its first two bytes are read as the length of a frame, that length exceeds
+  /// the length of any handshake message.
   package static let magic: [UInt8] = [0x57, 0x41, 0x59, 0x4d, 0x41, 0x52, 0x4b, 0x00]
   package static let version: UInt8 = 1
-  /// The length of magic and version, the part that all versions have in common.
+  /// The length of the magic and the version, which preambles of all versions have in common.
   package static let commonBytes = 9
   static let bytesMax = 18
 
@@ -30,17 +32,17 @@ package struct Preamble: Hashable, Sendable {
     }
   }
 
-  /// The answer of a responder to an initiator of another version, before it closes.
+  /// The bytes with which a responder answers an initiator that uses another version, before it closes the connection.
   package static var answer: [UInt8] { magic + [version] }
 
-  /// Reads the version after the magic; nil if fewer than `commonBytes` have been received.
+  /// Returns the version, which follows the magic; nil if fewer than `commonBytes` bytes have been received.
   static func version(in bytes: ArraySlice<UInt8>) throws(ChannelError) -> UInt8? {
     let common = bytes.prefix(magic.count)
     guard common.elementsEqual(magic.prefix(common.count)) else { throw .handshakeFailed }
     return bytes.dropFirst(magic.count).first
   }
 
-  /// Reads the preamble at the start of `bytes`; nil if more bytes are needed.
+  /// Reads the preamble at the start of `bytes`. Returns nil if more bytes are needed.
   static func read(_ bytes: ArraySlice<UInt8>) throws(ChannelError) -> Preamble? {
     guard let version = try version(in: bytes) else { return nil }
     guard version == Self.version else { throw .versionMismatch(theirs: version) }

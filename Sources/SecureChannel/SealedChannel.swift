@@ -6,32 +6,32 @@ package import Wire
 /// The result of a handshake: the other end's key, and a cipher for each direction.
 package struct SealedChannel: ~Copyable {
   package let remoteKey: TransportKey
-  /// Identifies this channel. A joining device signs it.
+  /// A hash that identifies this channel. A device that joins a circle signs it.
   package let handshakeHash: Bytes32
   package var sealer: Sealer
   package var opener: Opener
 }
 
-/// The byte before the content in every sealed frame.
+/// The byte that precedes the content in every sealed frame.
 enum FragmentHeader: UInt8 {
   /// A fragment of a message; at least one more follows.
   case more = 0
-  /// The last fragment of a message, or all of it.
+  /// The last fragment of a message, or the whole message.
   case last = 1
   /// The end of the channel. Nothing follows.
   case close = 2
 
   static let bytes = 1
-  /// How many bytes of a message fit one frame.
+  /// How many bytes of a message fit into one frame.
   static let contentBytesMax = Limits.frameBytesMax - SymmetricKey.tagBytes - bytes
 }
 
-/// The sending half: splits messages into fragments and seals each in a frame.
+/// The sending half of a channel. It splits messages into fragments and seals each fragment in a frame.
 package struct Sealer: ~Copyable {
   let key: SymmetricKey
   private var counter: UInt64
 
-  /// Begins at `counter`, which only a test sets.
+  /// Starts with the frame number `counter`, which only tests set.
   package init(key: SymmetricKey, counter: UInt64 = 0) {
     self.key = key
     self.counter = counter
@@ -67,14 +67,14 @@ package struct Sealer: ~Copyable {
   }
 }
 
-/// The receiving half: opens frames and reassembles messages.
+/// The receiving half of a channel. It opens frames and reassembles messages.
 package struct Opener: ~Copyable {
   /// The result of opening one frame.
   package enum Opened: Hashable, Sendable {
     /// A fragment of a message that is not complete yet.
     case partial
     case message([UInt8])
-    /// The other end closed the channel. Anything after it is ignored.
+    /// The other end closed the channel. Anything that follows is ignored.
     case closed
   }
 
@@ -82,16 +82,16 @@ package struct Opener: ~Copyable {
   private var counter: UInt64
   private var partial: [UInt8] = []
 
-  /// Begins at `counter`, which only a test sets.
+  /// Starts with the frame number `counter`, which only tests set.
   package init(key: SymmetricKey, counter: UInt64 = 0) {
     self.key = key
     self.counter = counter
   }
 
-  /// Whether a message has been received in part.
+  /// Whether only a part of a message has been received so far.
   package var isMidMessage: Bool { !partial.isEmpty }
 
-  /// Opens the frame whose content is `range` of the buffer, in place.
+  /// Decrypts, in place, the frame whose content is `range` of the buffer.
   package mutating func open(
     _ buffer: inout [UInt8], _ range: Range<Int>
   ) throws(ChannelError) -> Opened {
@@ -109,7 +109,7 @@ package struct Opener: ~Copyable {
     guard partial.count + content.count <= Limits.messageBytesMax else { throw .violation }
     switch header {
     case .more:
-      // Empty fragments would let a peer cause work forever without reaching a limit.
+      // With empty fragments, a peer could cause work forever without ever reaching the size limit of a message.
       guard !content.isEmpty else { throw .violation }
       partial.append(contentsOf: content)
       return .partial

@@ -9,7 +9,8 @@ struct SymmetricState {
   private var cipherKey: SymmetricKey?
   private var counter: UInt64 = 0
 
-  /// Starts the hash with the protocol name: padded with zeros if it fits a hash, otherwise hashed.
+  /// Starts with the protocol name as the hash. The name is padded with zeros if it is no longer than a hash;
+  /// otherwise, it is hashed.
   init(protocolName: String) {
     let name = Array(protocolName.utf8)
     hash =
@@ -51,7 +52,7 @@ struct SymmetricState {
     return Array(text[range])
   }
 
-  /// The sending keys of the initiator and of the responder.
+  /// Returns the initiator's sending key and the responder's sending key.
   func split() -> (SymmetricKey, SymmetricKey) { chainingKey.derivedPair(nil) }
 
   private mutating func begin(_ chaining: SymmetricKey, _ cipher: SymmetricKey) {

@@ -2,7 +2,7 @@ import Foundation
 import JSONDocument
 import Simulation
 
-/// The parsed command line, and the runs that it requests.
+/// The parsed command line, which carries out the runs that it requests.
 struct Command {
   private var first: UInt64 = 1
   private var count: UInt64?
@@ -113,7 +113,7 @@ struct Command {
     return isWell
   }
 
-  /// Runs one world; returns false if a check failed, or if the run differs when repeated.
+  /// Runs one simulated world. Returns false if a check failed, or if the run differs when it is repeated.
   private mutating func pass(_ options: Options, tell: ((String) -> Void)? = nil) -> Bool {
     let outcome = report.add { Run.outcome(of: options, log: isTold ? tell : nil) }
     if repeats {
@@ -125,7 +125,7 @@ struct Command {
     }
     guard let failure = outcome.failure else { return true }
     print("FAILED: \(options)\n  \(failure)")
-    // Shrinking may take a long time, and the failure should appear in a log file before that.
+    // Shrinking may take a long time, so flush the output first: the failure should appear in a log file before that.
     fflush(nil)
     guard shrinks else { return false }
     let smaller = Shrinking(outcome).smallest { print("  smaller: \($0.events) events") }

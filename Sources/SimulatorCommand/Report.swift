@@ -9,7 +9,7 @@ struct Report {
   private var virtualMilliseconds: Int64 = 0
   private var seconds = 0.0
   private var tally = Tally()
-  /// For each counted event, the number of runs in which it happened, by name.
+  /// The number of runs in which each counted event happened, by the event's name.
   private var runsWith = Tally()
 
   mutating func add(_ run: () -> Outcome) -> Outcome {
@@ -25,7 +25,7 @@ struct Report {
     return outcome
   }
 
-  /// Adds another process's report; returns false if it is not valid.
+  /// Adds another process's report; returns false if that report is not valid.
   mutating func add(json: Data) -> Bool {
     guard let object = try? JSONSerialization.jsonObject(with: json) as? [String: Any],
       let runs = object["runs"] as? Int, let failures = object["failures"] as? Int,

@@ -2,13 +2,14 @@ import CSodium
 
 /// An X25519 key pair whose secret half stays in guarded memory.
 package final class AgreementKey: Sendable {
-  /// The public key, 32 bytes.
+  /// The 32-byte public key.
   package let publicKey: [UInt8]
   let secret: SecretMemory
 
   package static var secretBytes: Int { crypto_scalarmult_curve25519_scalarbytes() }
 
-  /// Creates a pair from a secret of 32 bytes; only for values that are not secret, as in test vectors.
+  /// Creates a pair from a 32-byte secret in an ordinary array. This is only for values that need no protection, such
+  /// as test vectors.
   package convenience init(secret bytes: [UInt8]) throws(SodiumError) {
     guard bytes.count == Self.secretBytes else { throw .wrongLength }
     try self.init { secret in secret.update(from: bytes, count: bytes.count) }
@@ -26,7 +27,9 @@ package final class AgreementKey: Sendable {
     self.publicKey = publicKey
   }
 
-  /// The shared secret that both ends compute; throws `weakPoint` if the other's point makes it all zero.
+  /// Returns the shared secret that both ends compute, each from its own secret key and the other end's public key.
+  ///
+  /// - Throws: `weakPoint` if the other end's public key makes the shared secret all zero.
   package func sharedSecret(with publicKey: [UInt8]) throws(SodiumError) -> SymmetricKey {
     guard publicKey.count == crypto_scalarmult_curve25519_bytes() else { throw .wrongLength }
     var code: CInt = -1

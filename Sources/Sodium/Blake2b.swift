@@ -1,11 +1,12 @@
 import CSodium
 
-/// A hash of 32 bytes as four big-endian words, from which identifiers are built without allocation.
+/// A 32-byte hash as four big-endian words. Identifiers are built from these words without allocating memory.
 package typealias HashWords = (UInt64, UInt64, UInt64, UInt64)
 
-/// BLAKE2b with 32 bytes of output: incremental, or in one call of `hash`.
+/// A BLAKE2b hasher with 32 bytes of output. It hashes data piece by piece; the static `hash` functions do it in one
+/// call.
 ///
-/// Swift doesn't import the C type of the state (64-byte alignment), so the state is allocated by hand.
+/// Swift can't import the C type of the state because of its 64-byte alignment, so the state is allocated by hand.
 package struct Blake2b256: ~Copyable {
   private let state: OpaquePointer
 
@@ -31,17 +32,17 @@ package struct Blake2b256: ~Copyable {
 
   package mutating func update(_ bytes: UnsafeRawBufferPointer) { Self.add(bytes, to: state) }
 
-  /// Adds a number as its big-endian bytes.
+  /// Adds the bytes of a number in big-endian order.
   package mutating func update<Number: FixedWidthInteger>(bigEndian number: Number) {
     withUnsafeBytes(of: number.bigEndian) { Self.add($0, to: state) }
   }
 
-  /// Finishes and returns the hash; consumes the state.
+  /// Returns the hash of everything that was added, and consumes the hasher.
   package consuming func finish() -> HashWords { Self.end(state) }
 
   // MARK: One-call hashes
 
-  /// Hashes contiguous bytes: the fast path for many small records.
+  /// Hashes contiguous bytes. This is the fastest way to hash many small records.
   package static func hash(_ bytes: UnsafeRawBufferPointer) -> HashWords {
     Library.ready
     return words { output in
@@ -58,11 +59,11 @@ package struct Blake2b256: ~Copyable {
     hash(prefix: prefix, part[...])
   }
 
-  /// Hashes a prefix and the bytes after it, without heap allocation.
+  /// Hashes a prefix followed by the given bytes, without allocating heap memory.
   package static func hash(prefix: [UInt8], _ part: ArraySlice<UInt8>) -> HashWords {
-    // Aligned by hand: an allocation with 64-byte alignment would come from the heap.
+    // The state is aligned by hand, because a temporary allocation with 64-byte alignment would come from the heap.
     withUnsafeTemporaryAllocation(byteCount: stateBytes + stateAlignment, alignment: 16) { memory in
-      guard let base = memory.baseAddress else { preconditionFailure("no room for a hash state") }
+      guard let base = memory.baseAddress else { preconditionFailure("no memory for a hash state") }
       let state = OpaquePointer(base.alignedUp(toMultipleOf: stateAlignment))
       begin(state)
       prefix.withUnsafeBytes { add($0, to: state) }
@@ -78,12 +79,12 @@ package struct Blake2b256: ~Copyable {
     return hasher.finish()
   }
 
-  /// The hash of a prefix and parts, as bytes.
+  /// Returns the hash of a prefix followed by several parts, as bytes.
   package static func hashBytes(prefix: [UInt8], parts: [[UInt8]]) -> [UInt8] {
     bytes(hash(prefix: prefix, parts: parts))
   }
 
-  /// The 32 bytes of four words.
+  /// Returns the 32 bytes of a hash.
   package static func bytes(_ words: HashWords) -> [UInt8] {
     let ordered = (
       words.0.bigEndian, words.1.bigEndian, words.2.bigEndian, words.3.bigEndian
@@ -112,7 +113,7 @@ package struct Blake2b256: ~Copyable {
   }
 }
 
-/// The 32 bytes that `body` writes, as big-endian words.
+/// Lets `body` write 32 bytes, and returns them as big-endian words.
 private func words(_ body: (UnsafeMutablePointer<UInt8>) -> CInt) -> HashWords {
   var output: HashWords = (0, 0, 0, 0)
   let code = withUnsafeMutableBytes(of: &output) { buffer in

@@ -1,6 +1,6 @@
 import CSodium
 
-/// Protects this process's memory from other processes of the user and from core files.
+/// Keeps this process's memory from being read by the user's other processes and from being written to core files.
 ///
-/// Does nothing if the system refuses, as it may in a process that has dropped privileges.
+/// This has no effect if the operating system refuses, as it may for a process that has dropped privileges.
 package func hideMemory() { _ = waymark_hide_memory() }

@@ -1,23 +1,23 @@
 import CSodium
 
-/// Errors of libsodium. Coarse on purpose: callers can't recover from any of them.
+/// An error from libsodium. The cases are deliberately coarse, because callers can't recover from any of them.
 package enum SodiumError: Error, Hashable, Sendable {
   /// A key, seed or other secret has the wrong number of bytes.
   case wrongLength
   /// A public key results in an all-zero shared secret.
   case weakPoint
-  /// No memory is available for a secret.
+  /// There is not enough memory to hold or derive a secret.
   case outOfMemory
 }
 
 enum Library {
-  /// Selects the fast implementations and opens the random source, once per process.
+  /// Prepares libsodium once per process: selects the fastest implementations and opens the source of random bytes.
   static let ready: Void = {
     precondition(sodium_init() >= 0, "libsodium can't be initialised")
   }()
 }
 
-/// Random bytes from the operating system.
+/// Returns random bytes from the operating system.
 package func randomBytes(_ count: Int) -> [UInt8] {
   Library.ready
   return [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
@@ -26,7 +26,7 @@ package func randomBytes(_ count: Int) -> [UInt8] {
   }
 }
 
-/// A Swift generator of the operating system's randomness.
+/// A random number generator that draws from the operating system's source of randomness.
 package struct SecureRandom: RandomNumberGenerator, Sendable {
   package init() {}
 
@@ -40,7 +40,8 @@ package struct SecureRandom: RandomNumberGenerator, Sendable {
 
 /// Overwrites a secret that was held in an ordinary array.
 ///
-/// The array must be the only owner of its storage; otherwise only a copy is wiped.
+/// The array must be the only owner of its storage. Otherwise, Swift copies the storage first, and only the copy is
+/// wiped.
 package func wipe(_ secret: inout [UInt8]) {
   secret.withUnsafeMutableBytes { buffer in
     if let base = buffer.baseAddress { sodium_memzero(base, buffer.count) }

@@ -1,6 +1,6 @@
 import CSodium
 
-/// The cost of trying one passphrase: Argon2id with one lane.
+/// The cost of trying one passphrase, in passes and memory, for Argon2id with a parallelism of one.
 package struct PassphraseCost: Hashable, Sendable {
   package let passes: Int
   package let memoryBytes: Int
@@ -10,16 +10,16 @@ package struct PassphraseCost: Hashable, Sendable {
     self.memoryBytes = memoryBytes
   }
 
-  /// The least memory for which Argon2id is defined.
+  /// The smallest amount of memory, in bytes, for which Argon2id is defined.
   package static var memoryBytesMin: Int { crypto_pwhash_argon2id_memlimit_min() }
 }
 
 extension SymmetricKey {
   package static var saltBytes: Int { crypto_pwhash_argon2id_saltbytes() }
 
-  /// Derives the key from a passphrase and a salt, with the given cost in time and memory.
+  /// Derives a key from a passphrase and a salt, at the given cost in time and memory.
   ///
-  /// - Throws: `outOfMemory` if the machine does not have that much memory.
+  /// - Throws: `outOfMemory` if the machine does not have as much memory as `cost` requires.
   package convenience init(
     passphrase: borrowing SecretBuffer, salt: [UInt8], cost: PassphraseCost
   ) throws(SodiumError) {
@@ -35,12 +35,13 @@ extension SymmetricKey {
     guard code == 0 else { throw .outOfMemory }
   }
 
-  // MARK: XChaCha20-Poly1305, with a nonce long enough to be random
+  // MARK: XChaCha20-Poly1305, whose nonces are long enough to be chosen at random
 
   package static var longNonceBytes: Int { crypto_aead_xchacha20poly1305_ietf_npubbytes() }
   package static var longTagBytes: Int { crypto_aead_xchacha20poly1305_ietf_abytes() }
 
-  /// The secret encrypted under a nonce that was never used with this key, followed by the tag.
+  /// Encrypts a secret and returns it, followed by the authentication tag. The nonce must never have been used with
+  /// this key before.
   package func sealed(
     _ secret: borrowing SecretBuffer, nonce: [UInt8], associatedData: [UInt8]
   ) -> [UInt8] {
@@ -53,7 +54,7 @@ extension SymmetricKey {
     return output
   }
 
-  /// The decrypted secret; nil if the key is wrong or any byte was changed.
+  /// Decrypts a sealed secret. Returns nil if the key is wrong or any byte was changed.
   package func opened(
     _ sealed: [UInt8], nonce: [UInt8], associatedData: [UInt8]
   ) throws(SodiumError) -> SecretBuffer? {

@@ -1,6 +1,6 @@
 import CSodium
 
-/// SHA-256, for Noise.
+/// SHA-256, as the Noise handshake uses it.
 package enum SHA256 {
   package static func hash(_ first: [UInt8], _ second: [UInt8] = []) -> [UInt8] {
     second.withUnsafeBytes { hash(first, behind: $0) }
@@ -33,13 +33,14 @@ package enum HMACSHA256 {
     }
   }
 
-  /// Writes the code of the parts to the 32 bytes of `output`, which may be one of the parts.
+  /// Computes the authentication code of the concatenated parts and writes it to the 32 bytes of `output`, which may
+  /// itself be one of the parts.
   static func authenticate(
     key: UnsafeRawBufferPointer, _ parts: [UnsafeRawBufferPointer], into output: UnsafeMutableRawBufferPointer
   ) {
     guard let keyBase = key.baseAddress, let outputBase = output.baseAddress, key.count == 32,
       output.count >= 32
-    else { preconditionFailure("HMAC-SHA256 wants 32 bytes of key and of output") }
+    else { preconditionFailure("HMAC-SHA256 needs a 32-byte key and 32 bytes of output") }
     Library.ready
     var state = crypto_auth_hmacsha256_state()
     crypto_auth_hmacsha256_init(&state, keyBase.assumingMemoryBound(to: UInt8.self), key.count)

@@ -1,9 +1,10 @@
 import CSodium
 
-/// Secret bytes on the way between a file and a key, in locked memory with guard pages, wiped when released.
+/// A buffer for secret bytes that are read from a file or written to one. Its memory is locked, has guard pages, and is
+/// wiped when the buffer is released.
 ///
-/// The buffer has one owner and is never copied or moved in memory, so that no path, including error paths, leaves a
-/// secret behind. `@unchecked`: the single owner has exclusive access.
+/// The buffer has a single owner and is never copied or moved in memory, so no code path, not even one that throws an
+/// error, leaves a secret behind. `Sendable` is unchecked because the single owner has exclusive access.
 package struct SecretBuffer: ~Copyable, @unchecked Sendable {
   private let address: UnsafeMutablePointer<UInt8>
   package let capacity: Int
@@ -19,7 +20,7 @@ package struct SecretBuffer: ~Copyable, @unchecked Sendable {
     self.capacity = capacity
   }
 
-  /// Moves the bytes into a buffer and wipes the array, which must be the only owner of its storage.
+  /// Moves the bytes of an array into a new buffer and wipes the array, which must be the only owner of its storage.
   package init(taking bytes: inout [UInt8]) throws(SodiumError) {
     defer { wipe(&bytes) }
     try self.init(capacity: max(1, bytes.count))
@@ -47,7 +48,8 @@ package struct SecretBuffer: ~Copyable, @unchecked Sendable {
     for index in 0..<other.count { append(other[index]) }
   }
 
-  /// Appends bytes that `body` writes into the free room; `body` returns how many it wrote.
+  /// Lets `body` write bytes into the free part of the buffer, and appends them. `body` returns how many bytes it
+  /// wrote.
   package mutating func fill<Failure: Error>(
     _ body: (UnsafeMutableRawBufferPointer) throws(Failure) -> Int
   ) throws(Failure) {
@@ -63,7 +65,7 @@ package struct SecretBuffer: ~Copyable, @unchecked Sendable {
     try body(UnsafeRawBufferPointer(start: address, count: count))
   }
 
-  /// Whether both have the same content, in a time that depends on the lengths only.
+  /// Whether both buffers have the same content. How long the comparison takes depends only on their lengths.
   package func equals(_ other: borrowing SecretBuffer) -> Bool {
     count == other.count && sodium_memcmp(address, other.address, count) == 0
   }
@@ -72,14 +74,14 @@ package struct SecretBuffer: ~Copyable, @unchecked Sendable {
 }
 
 extension SigningKey {
-  /// Creates a pair from the seed at `offset`.
+  /// Creates a key pair from the seed at `offset` in a buffer.
   package convenience init(seed: borrowing SecretBuffer, at offset: Int = 0) throws(SodiumError) {
     guard offset >= 0, offset + Self.seedBytes <= seed.count else { throw .wrongLength }
     let bytes = seed.pointer + offset
     try self.init { publicKey, secret in crypto_sign_ed25519_seed_keypair(publicKey, secret, bytes) }
   }
 
-  /// Appends the seed, for a key file.
+  /// Appends the seed to a buffer that is to be written to a key file.
   package func exportSeed(to buffer: inout SecretBuffer) {
     secret.withBytes { seed in
       for index in 0..<Self.seedBytes { buffer.append(seed[index]) }
@@ -88,14 +90,14 @@ extension SigningKey {
 }
 
 extension AgreementKey {
-  /// Creates a pair from the secret at `offset`.
+  /// Creates a key pair from the secret at `offset` in a buffer.
   package convenience init(secret: borrowing SecretBuffer, at offset: Int = 0) throws(SodiumError) {
     guard offset >= 0, offset + Self.secretBytes <= secret.count else { throw .wrongLength }
     let bytes = secret.pointer + offset
     try self.init { $0.update(from: bytes, count: Self.secretBytes) }
   }
 
-  /// Appends the secret, for a key file.
+  /// Appends the secret to a buffer that is to be written to a key file.
   package func exportSecret(to buffer: inout SecretBuffer) {
     secret.withBytes { bytes in
       for index in 0..<Self.secretBytes { buffer.append(bytes[index]) }

@@ -1,12 +1,13 @@
 import CSodium
 
-/// Locked memory with guard pages for a long-lived secret: read-only once filled, wiped when freed.
+/// Locked memory with guard pages that holds a long-lived secret. It is read-only once it is filled, and wiped when it
+/// is freed.
 ///
-/// `@unchecked`: the bytes never change after `init`, and no mutable pointer to them escapes.
+/// `Sendable` is unchecked because the bytes never change after `init` and no mutable pointer to them escapes.
 final class SecretMemory: @unchecked Sendable {
   private let address: UnsafeMutableRawPointer
 
-  /// Allocates `count` bytes, all of which `fill` writes.
+  /// Allocates `count` bytes and calls `fill`, which must write all of them.
   init(count: Int, fill: (UnsafeMutablePointer<UInt8>) -> Void) throws(SodiumError) {
     Library.ready
     guard let address = sodium_malloc(count) else { throw .outOfMemory }

@@ -2,14 +2,15 @@ import CSodium
 
 /// An Ed25519 key pair whose secret half stays in guarded memory.
 package final class SigningKey: Sendable {
-  /// The public key, 32 bytes.
+  /// The 32-byte public key.
   package let publicKey: [UInt8]
   let secret: SecretMemory
 
   package static var seedBytes: Int { crypto_sign_ed25519_seedbytes() }
   package static var signatureBytes: Int { crypto_sign_ed25519_bytes() }
 
-  /// Creates a pair from a seed of 32 bytes; only for seeds that are not secret, as in test vectors.
+  /// Creates a pair from a 32-byte seed in an ordinary array. This is only for seeds that need no protection, such as
+  /// those of test vectors.
   package convenience init(seed: [UInt8]) throws(SodiumError) {
     guard seed.count == Self.seedBytes else { throw .wrongLength }
     try self.init { publicKey, secret in crypto_sign_ed25519_seed_keypair(publicKey, secret, seed) }
@@ -20,7 +21,8 @@ package final class SigningKey: Sendable {
     try self.init { publicKey, secret in crypto_sign_ed25519_keypair(publicKey, secret) }
   }
 
-  /// Creates a pair whose public key and 64-byte secret key, which begins with the seed, `fill` writes.
+  /// Creates a pair from the public key and the 64-byte secret key that `fill` writes. The secret key begins with the
+  /// seed.
   init(
     fill: (_ publicKey: UnsafeMutablePointer<UInt8>, _ secret: UnsafeMutablePointer<UInt8>) -> Void
   ) throws(SodiumError) {
@@ -31,7 +33,7 @@ package final class SigningKey: Sendable {
     self.publicKey = publicKey
   }
 
-  /// The 64-byte signature of the prefix followed by the message.
+  /// Returns the 64-byte signature of the prefix followed by the message.
   package func sign(prefix: [UInt8], _ message: ArraySlice<UInt8>) -> [UInt8] {
     var signature = [UInt8](repeating: 0, count: Self.signatureBytes)
     let code = joined(prefix, message) { signed, count in
@@ -46,9 +48,11 @@ package final class SigningKey: Sendable {
   }
 }
 
-/// Verification of Ed25519 signatures. As strict as libsodium, since all platforms must agree on which are valid.
+/// Verifies Ed25519 signatures. The checks are exactly as strict as those of libsodium, because all platforms must
+/// agree on which signatures are valid.
 package enum Signature {
-  /// Whether `signature` is the key's signature of the prefix followed by the message. False for wrong lengths.
+  /// Whether `signature` is the key's signature of the prefix followed by the message. The result is false if the
+  /// signature or the key has the wrong length.
   package static func verify(
     _ signature: [UInt8], prefix: [UInt8], message: ArraySlice<UInt8>, publicKey: [UInt8]
   ) -> Bool {
@@ -67,7 +71,7 @@ package enum Signature {
     verify(signature, prefix: prefix, message: message[...], publicKey: publicKey)
   }
 
-  /// Whether the bytes are a point of the main subgroup in canonical form; checked before a key is certified.
+  /// Whether the bytes are a point of the main subgroup in canonical form. This is checked before a key is certified.
   package static func isValidPublicKey(_ publicKey: [UInt8]) -> Bool {
     Library.ready
     return publicKey.count == crypto_core_ed25519_bytes()
@@ -75,7 +79,7 @@ package enum Signature {
   }
 }
 
-/// Calls `body` with prefix and message as contiguous bytes, without heap allocation if they are short.
+/// Calls `body` with the prefix and the message as contiguous bytes. If they are short, no heap memory is allocated.
 private func joined<Result>(
   _ prefix: [UInt8], _ message: ArraySlice<UInt8>, _ body: (UnsafePointer<UInt8>?, UInt64) -> Result
 ) -> Result {

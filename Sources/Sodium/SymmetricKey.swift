@@ -1,10 +1,10 @@
 import CSodium
 
-/// A 32-byte secret of one session or ticket: a shared secret, chaining key or cipher key.
+/// A 32-byte secret that belongs to one session or ticket: a shared secret, a chaining key or a cipher key.
 ///
-/// Wiped when released. In ordinary memory, unlike `SigningKey`: a handshake creates a dozen of them, and a peer that
-/// has proven nothing yet must not cause much work. Long-lived keys are `guarded()`.
-/// `@unchecked`: the bytes never change after `init`.
+/// The key is wiped when it is released. Unlike a `SigningKey`, it is held in ordinary memory, because a handshake
+/// creates a dozen such keys, and a peer that has not proved anything yet must not cause much work. Keys that live long
+/// are replaced by their `guarded()` copies. `Sendable` is unchecked because the bytes never change after `init`.
 package final class SymmetricKey: @unchecked Sendable {
   package static let count = 32
   private let storage: UnsafeMutablePointer<UInt8>
@@ -30,8 +30,8 @@ package final class SymmetricKey: @unchecked Sendable {
     sodium_mprotect_readonly(memory)
   }
 
-  /// A copy of this key in memory for long-lived secrets, with guard pages and never swapped to disk; the key itself if
-  /// no such memory is left.
+  /// Returns a copy of this key in memory for long-lived secrets, which has guard pages and is never swapped to disk.
+  /// Returns this key itself if no such memory is left.
   package func guarded() -> SymmetricKey {
     sodium_malloc(Self.count).map { SymmetricKey(guarding: $0, self) } ?? self
   }
@@ -52,14 +52,14 @@ package final class SymmetricKey: @unchecked Sendable {
 // MARK: HKDF as in the Noise specification, section 4.3
 
 extension SymmetricKey {
-  /// Derives two keys from this one, as chaining key, and the input; nil is an empty input.
+  /// Derives two keys from this key, as the chaining key, and an input. A nil input counts as empty.
   package func derivedPair(_ input: SymmetricKey?) -> (SymmetricKey, SymmetricKey) {
     let temporary = extracted(input)
     let first = temporary.expanded(after: nil, 1)
     return (first, temporary.expanded(after: first, 2))
   }
 
-  /// Derives three keys from this one, as chaining key, and the input.
+  /// Derives three keys from this key, as the chaining key, and an input.
   package func derivedTriple(_ input: SymmetricKey) -> (SymmetricKey, SymmetricKey, SymmetricKey) {
     let temporary = extracted(input)
     let first = temporary.expanded(after: nil, 1)
@@ -67,7 +67,7 @@ extension SymmetricKey {
     return (first, second, temporary.expanded(after: second, 3))
   }
 
-  /// SHA-256 of the bytes followed by this key.
+  /// Returns the SHA-256 hash of the bytes followed by this key.
   package func hashed(after bytes: [UInt8]) -> [UInt8] {
     withBytes { SHA256.hash(bytes, behind: $0) }
   }
@@ -94,15 +94,15 @@ extension SymmetricKey {
   }
 }
 
-// MARK: ChaCha20-Poly1305 (RFC 8439), with four zero bytes and a counter as nonce
+// MARK: ChaCha20-Poly1305 (RFC 8439), whose nonce is four zero bytes followed by a counter
 
 extension SymmetricKey {
   /// The length of the tag that sealing appends.
   package static var tagBytes: Int { crypto_aead_chacha20poly1305_ietf_abytes() }
 
-  /// Encrypts everything from `start` to the end of the buffer in place and appends the tag.
+  /// Encrypts the buffer in place from `start` to its end, and appends the authentication tag.
   ///
-  /// A counter must never be used twice with one key.
+  /// No counter may be used twice with the same key.
   package func seal(
     _ buffer: inout [UInt8], from start: Int, counter: UInt64, associatedData: [UInt8] = []
   ) {
@@ -119,9 +119,9 @@ extension SymmetricKey {
     }
   }
 
-  /// Decrypts `range` of the buffer, including the tag at its end, in place.
+  /// Decrypts `range` of the buffer in place. The range includes the tag at its end.
   ///
-  /// - Returns: the range of the plaintext; nil if authentication fails, after which the bytes are undefined.
+  /// - Returns: the range of the plaintext; nil if authentication fails. After a failure, the bytes are undefined.
   package func open(
     _ buffer: inout [UInt8], _ range: Range<Int>, counter: UInt64, associatedData: [UInt8] = []
   ) -> Range<Int>? {
@@ -140,7 +140,7 @@ extension SymmetricKey {
   }
 }
 
-/// Four zero bytes and a little-endian counter.
+/// A nonce of four zero bytes followed by a little-endian counter.
 private struct Nonce {
   let bytes: [UInt8]
 

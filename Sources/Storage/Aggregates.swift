@@ -5,27 +5,27 @@ import Replication
 import SQLite
 import Wire
 
-/// Precomputed counts and sums over records, so that no command has to scan a whole table. Updated once per batch,
-/// for the records that the batch changed.
+/// Precomputed counts and sums over records, so that no command has to scan a whole table. They are updated once per
+/// batch, for the records that the batch changed.
 final class Aggregates {
   private let connection: Connection
   private let hidden: HiddenWrites
   private let trips: TripSummaries
   private let addLive: Statement
-  /// Dead records that can have children, of all kinds.
+  /// The dead records, of all kinds that can have children.
   private var dead: Set<RecordKey> = []
-  /// Records that came back to life in this batch: their descendants were hidden before it.
+  /// Records that came back to life in this batch. Their descendants were hidden before the batch.
   private var revived: Set<RecordKey> = []
   private var liveChanges: [ChildGroup: Int] = [:]
   /// Records whose hidden writes may have changed.
   private var hiddenDirty: Set<RecordKey> = []
-  /// Records that died, came back to life or moved: hidden writes and visibility of all their descendants may have
-  /// changed.
+  /// Records that died, came back to life or moved. The hidden writes and the visibility of all their descendants may
+  /// have changed.
   private var familiesDirty: Set<RecordKey> = []
   /// Records that were alive before the batch and are dead after it.
   private var deaths: [RecordKey: Death] = [:]
 
-  /// The children of one kind below one record; without a parent, all records of a kind that has no parent field.
+  /// The children of one kind below one record; if `parent` is nil, all records of a kind that has no parent field.
   private struct ChildGroup: Hashable {
     let parent: RecordKey?
     let kind: KindNumber
@@ -84,12 +84,12 @@ final class Aggregates {
     trips.changed(kind, parent)
     guard mayHide(parent) else { return }
     hiddenDirty.insert(key)
-    // Its children may have arrived before it.
+    // The children of the record may have arrived before the record.
     if kind.canHaveChildren { familiesDirty.insert(key) }
   }
 
-  /// Whether the children of a record may be hidden, or were before this batch: the record is or was dead, or has a
-  /// parent itself.
+  /// Returns whether the children of a record may be hidden, or may have been hidden before this batch. This is so if
+  /// the record is or was dead, or has a parent itself.
   private func mayHide(_ parent: RecordKey) -> Bool {
     guard mayHideAny else { return false }
     return dead.contains(parent) || revived.contains(parent) || Registry.kind(parent.kind)?.parent != nil

@@ -3,8 +3,8 @@
 import Replication
 import Wire
 
-/// The cuts that the logs of a store reflect. They are stored in `meta`, so that a start with the same cuts has
-/// nothing to rebuild.
+/// The cuts that the logs of a store reflect. They are stored in `meta`, so that nothing is rebuilt at a start with the
+/// same cuts.
 struct AppliedCuts {
   static let key = "cuts"
 
@@ -15,7 +15,7 @@ struct AppliedCuts {
     for log in logs { if let cuts = rule(log) { tips[log] = Self.text(cuts) } }
   }
 
-  /// Parses the stored form. An unreadable line is skipped, which costs one additional rebuild.
+  /// Parses the stored form. An unreadable line is skipped, which causes one unnecessary rebuild.
   init(stored bytes: [UInt8]?) {
     for line in String(decoding: bytes ?? [], as: UTF8.self).split(separator: "\n") {
       let words = line.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
@@ -44,14 +44,14 @@ struct AppliedCuts {
     return Set(cuts)
   }
 
-  /// Adds the logs that are not listed yet. Returns false if all of them already are.
+  /// Adds the logs that are not listed yet. Returns false if all of them are listed already.
   mutating func add(_ other: AppliedCuts) -> Bool {
     let known = tips.count
     tips.merge(other.tips) { old, _ in old }
     return tips.count > known
   }
 
-  /// The logs whose cuts differ.
+  /// Returns the logs whose cuts differ.
   func difference(to other: AppliedCuts) -> Set<LogKey> {
     Set(tips.keys).union(other.tips.keys).filter { tips[$0] != other.tips[$0] }
   }

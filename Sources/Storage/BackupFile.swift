@@ -24,21 +24,22 @@ enum BackupFormat {
 package enum BackupError: Error, Hashable, Sendable {
   /// The file is not a Waymark backup.
   case notABackup
-  /// A newer version of the program wrote it.
+  /// The file was written by a newer version of the program.
   case newerFormat(found: Int64, known: Int64)
-  /// Its content is incomplete or unreadable.
+  /// The content of the file is incomplete or unreadable.
   case damaged(String)
-  /// A change set does not match its signature, or lacks a set that it depends on. The rest can be restored.
+  /// A change set does not match its signature, or lacks a set that it depends on. The other change sets can be
+  /// restored.
   case damagedSet(String)
 }
 
 /// The description of a backup. It is not signed, unlike the statements and change sets.
 package struct BackupAbout: Hashable, Sendable {
-  /// When it was made: milliseconds since 1970 by the clock of the machine that made it.
+  /// When the backup was made, in milliseconds since 1970 by the clock of the machine that made it.
   package var created: Moment
-  /// The version of the program that made it.
+  /// The version of the program that made the backup.
   package var program: String
-  /// The device that made it, and its name.
+  /// The device that made the backup; `name` is the name of that device.
   package var device: DeviceKey
   package var name: String
   /// Preferences of that device, by the keys under which its node stores them.
@@ -86,7 +87,7 @@ package final class BackupFile {
     }
   }
 
-  /// The circle's statements, not verified.
+  /// Returns the circle's statements without verifying them.
   package func statements() throws -> [[UInt8]] {
     try reading {
       try connection.with("SELECT bytes FROM statements ORDER BY id") { row in
@@ -97,7 +98,7 @@ package final class BackupFile {
     }
   }
 
-  /// The ids of the change sets, computed from their headers. Nothing is verified.
+  /// Returns the ids of the change sets, computed from their headers. Nothing is verified.
   package func changeSetIDs() throws -> Set<ChangeSetID> {
     try reading {
       try connection.with("SELECT header FROM change_sets") { row in
@@ -134,7 +135,7 @@ package final class BackupFile {
     }
   }
 
-  /// Maps an error of SQLite: a file that is not a database is not a backup; a database that can't be read is
+  /// Translates an SQLite error: a file that is not a database is not a backup, and a database that can't be read is
   /// damaged.
   private static func readable(_ error: SQLiteError) -> any Error {
     if error.isInterrupted { return CancellationError() }
@@ -146,7 +147,8 @@ package final class BackupFile {
     try connection.with(sql) { try $0.step() ? $0.integer(0) : 0 }
   }
 
-  /// Reading a view or a computed column would run expressions from the file, possibly without end.
+  /// Checks that the tables are ordinary ones. Reading a view or a computed column would evaluate expressions from the
+  /// file, which might never end.
   private static func checkTables(_ connection: Connection) throws {
     for table in ["about", "statements", "change_sets"] {
       guard try connection.unplainness(of: table) == nil else {
@@ -155,8 +157,9 @@ package final class BackupFile {
     }
   }
 
-  /// Checks the number of rows that the file declares. Counting stops one row after it, and the declared number
-  /// itself is limited by the file's size: in a damaged B-tree a few pages may be reached again and again.
+  /// Checks that a table has as many rows as the file declares. In a damaged B-tree, a few pages may be reached again
+  /// and again. So counting stops one row after the declared number, and that number itself is limited by the size of
+  /// the file.
   private static func checkCount(_ table: String, _ declared: Int64, _ connection: Connection) throws {
     let bytes = try integer(
       "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size", connection)
@@ -170,7 +173,7 @@ package final class BackupFile {
     }
   }
 
-  /// Every statement or change set has a signature of 64 bytes and further fields.
+  /// The smallest possible size of a row: each statement or change set has a signature of 64 bytes and further fields.
   private static let leastRowBytes: Int64 = 100
 
   private static let aboutMax = 1_000

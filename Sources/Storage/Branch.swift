@@ -5,14 +5,14 @@ import Wire
 
 /// One branch of a log: the sets from the fork (or from the log's first set) to the branch's tip.
 struct Branch {
-  /// Its number in the tables.
+  /// The number of the branch in the tables.
   var number: Int64
   let log: LogKey
-  /// The sequence of its first set.
+  /// The sequence of the first set of the branch.
   let first: UInt64
   /// The branch that holds the sets before the first one; nil for a branch that starts with the log's first set.
   var parent: Int64?
-  /// The newest stored set.
+  /// The newest stored set of the branch.
   var head: StoredPosition
   var sequence: UInt64
   /// The newest folded set on the path from the log's first set to the tip; nil and 0 if nothing on it is folded yet.
@@ -36,9 +36,9 @@ struct Stretch: Hashable {
 
 /// Whether a stored set is applied to the record tables.
 enum FoldState: Int64 {
-  /// Parked: its clock, or that of one of its ancestors, is too far ahead.
+  /// The set is parked, because its clock, or the clock of one of its ancestors, is too far ahead.
   case waits = 0
   case folded = 1
-  /// Excluded by a cut of its log that is in effect.
+  /// A cut of its log that is in effect excludes the set.
   case held = 2
 }

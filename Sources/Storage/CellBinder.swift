@@ -5,18 +5,18 @@ import Replication
 import SQLite
 import Wire
 
-// CBOR heads, as far as the binder reads them.
+// The CBOR heads that the binder reads.
 //
-// The first byte of an item holds its major type in the upper three bits and, in the lower five, the argument itself
-// (0 to 23) or the number of bytes in which it follows: 24 → 1, 25 → 2, 26 → 4, 27 → 8 bytes, big-endian.
+// The first byte of an item holds its major type in the upper three bits and, in the lower five, the argument itself (0
+// to 23) or a code for the number of bytes that hold it: 24 → 1, 25 → 2, 26 → 4, 27 → 8 bytes, big-endian.
 //
 //     00…17, 18…1b   integer n            f4 f5   false, true
 //     20…37, 38…3b   integer −1 − n       f6      null
 //     50             16 bytes (an id)     fb      double, 8 bytes follow
 //     60…77, 78…7b   text of n bytes      82 83   array of 2, of 3
 //
-// A dated instant, as an example, is an array of milliseconds, time zone or null, and calendar day. It fills three
-// columns, the texts without a copy:
+// For example, a dated instant is an array of milliseconds, a time zone or null, and a calendar day. It fills three
+// columns; its texts are bound without being copied:
 //
 //     83  1b 00 00 01 9d e9 34 1d 80  6d "Europe/Berlin"  6a "2026-05-02"
 //         └ INTEGER 1777734000000     └ TEXT              └ TEXT
@@ -35,7 +35,7 @@ struct CellBinder {
 
   init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-  /// Binds the columns of a cell, starting at `column`. Returns false if its value is not of the type.
+  /// Binds the columns of a cell, starting at `column`. Returns false if the cell's value is not of the given type.
   mutating func bind(
     _ type: FieldType, _ range: Range<Int>, _ statement: borrowing Statement, _ lent: BorrowedBytes,
     _ column: Int
@@ -101,7 +101,7 @@ struct CellBinder {
     return true
   }
 
-  /// Whether the next item is a text of ten bytes that names a valid calendar day.
+  /// Whether the next item is a ten-byte text that names a valid calendar day.
   private var isDay: Bool {
     guard bytes[offset] == 0x6a, bytes[offset + 5] == UInt8(ascii: "-"),
       bytes[offset + 8] == UInt8(ascii: "-"),
@@ -119,7 +119,7 @@ struct CellBinder {
     return value
   }
 
-  /// Reads the argument from the head of the next item and moves the cursor behind the head.
+  /// Reads the argument from the head of the next item and moves the cursor past the head.
   private mutating func argument() -> UInt64 {
     let short = bytes[offset] & 31
     offset += 1

@@ -4,19 +4,19 @@ import Replication
 
 /// The writes of one cell, and which of them each write has seen.
 ///
-/// Within a branch of a log, each write has seen the ones before it. So what a write has seen of a branch is a single
-/// number: how many of the branch's writes, from the oldest on. A question about one write takes a step for each
-/// branch (or for each pair of branches), regardless of the number of writes:
+/// Within a branch of a log, each write has seen all writes before it. So what a write has seen of a branch is a single
+/// number: how many of the branch's writes, counted from the oldest. A question about one write takes a step for each
+/// branch (or for each pair of branches), almost regardless of the number of writes:
 ///
 ///     branch a    a1 ── a2 ── a3            b2 has seen (2, 1): a1, a2, and b1
 ///                         ╲
 ///     branch b    b1 ──────── b2
 package final class CellWrites {
   package struct Write {
-    /// Its rank in the order of precedence; the highest wins.
+    /// The rank of the write in the order of precedence; the write with the highest rank wins.
     package let index: Int
     package let place: SetPosition
-    /// Equal for equal contents.
+    /// A number for the content, equal for equal contents.
     package let content: Int
 
     package init(_ index: Int, _ place: SetPosition, _ content: Int) {
@@ -26,13 +26,13 @@ package final class CellWrites {
 
   private struct Branch {
     let number: Int64
-    /// Oldest first.
+    /// The writes of the branch, oldest first.
     var writes: [Write] = []
-    /// For each prefix of `writes`, at index count − 1: its highest write, and the highest one whose content differs
-    /// from that.
+    /// For each prefix of `writes` (at index count − 1): its highest write, and the highest write whose content differs
+    /// from the content of that write; nil if all contents are equal.
     var highest: [(write: Write, other: Write?)] = []
 
-    /// The number of writes at or before a sequence.
+    /// Returns the number of writes at or before a sequence.
     func count(through sequence: Int64) -> Int {
       var (low, high) = (0, writes.count)
       while low < high {
@@ -45,9 +45,10 @@ package final class CellWrites {
 
   private let store: Store
   private let branches: [Branch]
-  /// For each index: the branch of the write, and its position among the writes of that branch.
+  /// For each write, by its index: the write's branch (a position in `branches`) and its position among the writes of
+  /// that branch.
   private var positions: [Int: (branch: Int, position: Int)] = [:]
-  /// For each index: how many writes of each branch the write has seen, itself excluded.
+  /// For each write, by its index: how many writes of each branch it has seen, itself excluded. A cache.
   private var seen: [Int: [Int32]] = [:]
   private static let seenMax = 2_000_000
 
@@ -76,7 +77,7 @@ package final class CellWrites {
     }
   }
 
-  /// The highest write that a write has seen.
+  /// Returns the index of the highest write that a write has seen; nil if it has seen none.
   package func before(_ index: Int) throws -> Int? {
     let seen = try seen(by: index)
     return zip(branches, seen).compactMap { branch, count in
@@ -84,13 +85,14 @@ package final class CellWrites {
     }.max()
   }
 
-  /// The highest write with other content that has not seen this one, and that no write which has seen this one had
-  /// seen; nil if none is higher than this one.
+  /// Returns the index of the write that this write has lost to: the highest write with different content that has not
+  /// seen this write and that each follower had seen. A follower is the first write of a branch that has seen this
+  /// write. Returns nil if no such write is higher than this one.
   package func winner(over index: Int) throws -> Int? {
     guard let (home, position) = positions[index] else { return nil }
     let content = branches[home].writes[position].content
-    // In each branch, only writes count that precede its first write that has seen this one, and that all such
-    // followers had seen: an author who reverted a write before the two met has lost nothing here.
+    // In each branch, only those writes count that precede the branch's follower and that all followers had seen. A
+    // write that its author replaced before it met a higher write has lost nothing to the higher one.
     var limits = branches.map(\.writes.count)
     for number in branches.indices {
       guard let first = try firstFollower(of: position, in: home, number) else { continue }
@@ -108,7 +110,7 @@ package final class CellWrites {
     return found.flatMap { $0 > index ? $0 : nil }
   }
 
-  /// The position of the first write of a branch that has seen a given write; nil if there is none.
+  /// Returns the position of the first write of a branch that has seen a given write; nil if there is none.
   private func firstFollower(of position: Int, in home: Int, _ branch: Int) throws -> Int? {
     let writes = branches[branch].writes
     guard branch != home else { return position + 1 < writes.count ? position + 1 : nil }

@@ -7,17 +7,17 @@ import Wire
 /// The entries that bring records from their present state to a wanted one, for undo and for overrides.
 package struct ChangePlan: Sendable {
   package private(set) var drafts: [EntryDraft] = []
-  /// The least clock for the first set: with a lower one, a whole record's time of change would be read as the set's
-  /// clock.
+  /// The lowest clock that the first set may have. With a lower one, merging would read the set's clock instead of a
+  /// whole record's time of change.
   package private(set) var leastClock = Clock.zero
   private let now: Moment
 
   package init(now: Moment) { self.now = now }
 
-  /// Adds the entries for one record; call it at most once per record. Returns false if the record already shows the
+  /// Adds the entries for one record; call it at most once per record. Returns false if the record is already in the
   /// wanted state.
   ///
-  /// Fixed cells are left alone. An absent field and a null one count as equal.
+  /// Fixed cells are never changed. An absent field and a null field count as equal.
   @discardableResult
   package mutating func bring(
     _ record: RecordKey, from held: RecordState, to wanted: WantedRecord
@@ -59,7 +59,7 @@ package struct ChangePlan: Sendable {
     return true
   }
 
-  /// The fields of a whole record, without its time of change and without nulls.
+  /// Returns the fields of a whole record, without its time of change and without nulls.
   private static func filled(_ contents: [FieldNumber: [UInt8]]) -> [FieldNumber: [UInt8]] {
     contents.filter { $0.key != Fields.wholeRecordUpdatedAt && $0.value != null }
   }
@@ -67,10 +67,10 @@ package struct ChangePlan: Sendable {
   private static let null = Value.null.encoded
 }
 
-/// The wanted state of a record: whether it is alive, and its fields. Fields that are left out are wanted empty.
+/// The wanted state of a record: whether it is alive, and its fields. Fields that are left out are to be emptied.
 package struct WantedRecord: Hashable, Sendable {
   package var isAlive: Bool
-  /// Canonical CBOR.
+  /// The wanted content of each field, as canonical CBOR.
   package var contents: [FieldNumber: [UInt8]]
 
   package init(isAlive: Bool, contents: [FieldNumber: [UInt8]]) {
@@ -78,7 +78,7 @@ package struct WantedRecord: Hashable, Sendable {
     self.contents = contents
   }
 
-  /// The state that a record had at some time.
+  /// Creates the wanted state from a state that the record had at some time.
   package init(_ state: RecordState) {
     self.init(isAlive: state.life ?? false, contents: state.contents)
   }

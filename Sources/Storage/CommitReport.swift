@@ -3,21 +3,21 @@ package import Wire
 
 /// The result of a commit.
 package struct CommitReport: Sendable {
-  /// The placement of each set, in the order given.
+  /// The placement of each set, in the order in which the sets were given.
   package var placements: [Placement] = []
   /// The number of sets placed, by lane.
   package var placed: [Lane: Int] = [:]
-  /// Heads that moved, sorted by log. For a forked log, the heads of its other branches are not listed.
+  /// The heads that moved, sorted by log. For a forked log, the heads of branches that did not move are not listed.
   package var heads: [LogHead] = []
-  /// Heads that were replaced, as they were before, sorted by log.
+  /// The heads that were replaced, as they were before, sorted by log.
   package var goneHeads: [LogHead] = []
   package var settingsDigest = Digest.empty
   package var recordsDigest = Digest.empty
-  /// Kinds whose records may have changed, or become visible or hidden.
+  /// The kinds whose records may have changed, or may have become visible or hidden.
   package var kinds: Set<KindNumber> = []
-  /// The records written; nil if there were more than `recordsMax`.
+  /// The records that were written; nil if there were more than `recordsMax`.
   package var records: Set<RecordKey>? = []
-  /// The newest clock folded by each author.
+  /// For each author, the newest clock among the sets folded in this commit.
   package var foldedClocks: [DeviceKey: Clock] = [:]
   /// The clock of the parked set that is due first; nil if nothing is parked.
   package var nextParkedClock: Clock?
@@ -38,7 +38,7 @@ package struct CommitReport: Sendable {
   /// Newly found forks: two different sets at the same position of a log.
   package var forks: [Fork] = []
 
-  /// The logs were rebuilt; heads that are not listed here may be gone.
+  /// Whether the logs were rebuilt. If so, heads that are not listed here may be gone.
   package var isRebuilt = false
 
   /// Damaged sets whose bytes were replaced.
@@ -102,13 +102,13 @@ extension CommitReport.EntryCounts {
 }
 
 extension ChangeSetBody {
-  /// Whether an entry is an insert.
+  /// Returns whether an entry is an insert, that is, a put that also writes the life.
   func isInsert(_ entry: Entry) -> Bool {
     entry.type == .put && cells[entry.cells.lowerBound].field == Fields.life
   }
 }
 
-/// The death of a record, by the numbers of two sets.
+/// The death of a record, as the numbers of two sets.
 struct Death {
   /// The set that had made it alive.
   let since: Int64
@@ -119,6 +119,6 @@ struct Death {
 /// Two sets that one device wrote for the same position of one log.
 package struct Fork: Sendable {
   package let set: VerifiedChangeSet
-  /// The one that was stored first.
+  /// The set that was stored first.
   package let sibling: VerifiedChangeSet
 }

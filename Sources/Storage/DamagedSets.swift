@@ -11,14 +11,15 @@ package struct DamagedSet: Hashable, Sendable {
   package let id: ChangeSetID
   package let log: LogKey
   package let sequence: UInt64
-  /// Whether the record tables lack its writes.
+  /// Whether the writes of the set are missing from the record tables.
   package var isUnfolded = false
 
-  /// The set as a head, to request it from a peer.
+  /// The set's head, with which the set is requested from a peer.
   package var head: LogHead { LogHead(log: log, sequence: sequence, id: id, foldedSequence: 0) }
 }
 
-/// The known damaged sets, persisted in the store. Each stays listed until its bytes are replaced.
+/// The known damaged sets, persisted in the store. Each stays listed until its bytes are replaced, or until a rebuild
+/// leaves it without a position in the logs.
 struct DamagedSets: Equatable {
   private static let key = "damaged"
   private(set) var byID: [ChangeSetID: DamagedSet] = [:]
@@ -26,7 +27,7 @@ struct DamagedSets: Equatable {
 
   init() {}
 
-  /// Reads the stored list. An unreadable line is skipped: its set is found again at the next read.
+  /// Reads the stored list. An unreadable line is skipped, because the next read of its set finds the damage again.
   init(_ connection: Connection) throws {
     let bytes = try Store.metaBytes(Self.key, connection) ?? []
     for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {
@@ -49,7 +50,7 @@ struct DamagedSets: Equatable {
 
   subscript(id: ChangeSetID) -> DamagedSet? { byID[id] }
 
-  /// Adds a damaged set. Once marked unfolded, a set stays so until its bytes are replaced.
+  /// Adds a damaged set. Once marked unfolded, a set stays marked until its bytes are replaced.
   mutating func add(_ set: DamagedSet) {
     var set = set
     if let known = byID[set.id] { set.isUnfolded = set.isUnfolded || known.isUnfolded }

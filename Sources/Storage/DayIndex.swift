@@ -4,14 +4,16 @@ import Records
 import Replication
 import SQLite
 
-/// The index of habit entries by habit and day, which is dropped while very many entries arrive.
+/// Manages the index of habit entries by habit and day. The index is dropped while very many entries arrive, and
+/// rebuilt when the store is idle.
 ///
-/// Its keys arrive in random order. Once the index exceeds the page cache, each new entry writes a page of its own,
-/// while building the whole index afterwards takes one sort. Until then, queries by habit and day scan all entries.
+/// The keys arrive in random order, so once the index exceeds the page cache, each new entry writes a page of its own.
+/// Rebuilding the whole index afterwards takes only one sort. While the index is missing, queries by habit and day scan
+/// all entries.
 struct DayIndex {
   /// Whether the index is dropped and must be rebuilt when the store is idle.
   private(set) var isAway: Bool
-  /// Entries added since the store was last idle.
+  /// The number of entries folded since the store was last idle.
   private var recent = 0
   private let connection: Connection
 
@@ -30,7 +32,8 @@ struct DayIndex {
     return index
   }()
 
-  /// Drops the index, in the current transaction, if so many entries arrive that rebuilding it costs less.
+  /// Drops the index, in the current transaction, if so many entries arrive that rebuilding the index later costs less
+  /// than updating it.
   mutating func makeWay(for set: VerifiedChangeSet) throws {
     guard !isAway else { return }
     recent += set.body.entries.count { $0.key.kind == KindNumbers.habitEntry }
@@ -39,12 +42,12 @@ struct DayIndex {
     isAway = true
   }
 
-  /// Rebuilds the index if it was dropped, in a transaction of its own.
+  /// If the index was dropped, rebuilds it in a transaction of its own.
   mutating func bringBack() throws {
     recent = 0
     guard isAway else { return }
     let isSmall = try logs() <= Self.logsInMemory
-    // Falls back to sorting in memory if there is no room for temporary files.
+    // A large index is sorted in temporary files or, if there is no room for them, in memory.
     if isSmall || (try? connection.sortingInFiles(make)) == nil { try make() }
     isAway = false
   }
@@ -59,6 +62,6 @@ struct DayIndex {
   }
 
   private static let manyLogs = 16_384
-  /// Sorting takes about 80 bytes an entry.
+  /// Up to this number of entries, the index is sorted in memory, which takes about 80 bytes per entry.
   private static let logsInMemory = 20_000
 }

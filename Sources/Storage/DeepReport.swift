@@ -6,14 +6,14 @@ package import Replication
 package struct DeepReport: Sendable {
   package var statements = 0
   package var changeSets: Int64 = 0
-  /// Rows compared in the tables that follow from the log.
+  /// The number of rows compared in the tables that are derived from the log.
   package var rows: Int64 = 0
   /// The first findings, at most `listedMax`.
   package private(set) var findings: [DeepFinding] = []
-  /// The number of findings by location, listed or not.
+  /// The number of findings by location, including findings that are not listed.
   package private(set) var counts: [DeepFinding.Location: Int] = [:]
 
-  /// The numbers of change sets that do not match their signatures; also counted under `.log`.
+  /// The numbers of the change sets that do not match their signatures. They are also counted under `.log`.
   package var damagedSets: [Int64] = []
 
   package static let listedMax = 200
@@ -23,7 +23,7 @@ package struct DeepReport: Sendable {
   /// The total number of findings.
   package var count: Int { counts.values.reduce(0, +) }
 
-  /// Whether everything signed is present and readable, so that a backup of it is complete.
+  /// Whether all signed data is present and readable, so that a backup of it is complete.
   package var isLogWhole: Bool { counts[.log] == nil && counts[.file] == nil }
 
   /// Whether folding the log again can repair something without losing anything.
@@ -50,7 +50,7 @@ package struct DeepFinding: Hashable, Sendable {
   package enum Location: String, CaseIterable, Sendable {
     /// The database file itself.
     case file
-    /// Signed data: only another copy helps.
+    /// Signed data, which can be repaired only from another copy.
     case log
     /// The columns and tables that index the change sets; they follow from the signed data.
     case index

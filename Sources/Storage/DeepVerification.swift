@@ -12,7 +12,7 @@ import Wire
 /// themselves depend on when sets and cuts arrived, and any numbering that the rules allow is correct: see
 /// `LogReplay`.
 ///
-/// Works on one snapshot of the store, over a read-only connection.
+/// The verification reads one snapshot of the store over a read-only connection.
 package struct DeepVerification {
   private let source: Connection
   private var replay: LogReplay
@@ -21,7 +21,7 @@ package struct DeepVerification {
   private var circle: Circle?
 
   /// - Parameters:
-  ///   - path: the store; its owner may have it open.
+  ///   - path: the path of the store, which another process may have open.
   ///   - scratch: the path of a file that does not exist yet and that the caller removes.
   package static func run(
     storeAt path: String, scratch: String,
@@ -34,7 +34,8 @@ package struct DeepVerification {
     return try source.snapshot { try verification.run() }
   }
 
-  /// As above, for a store on another file system than the machine's.
+  /// Runs the verification for a store on a virtual file system instead of the machine's. The second store is in
+  /// memory.
   package static func run(on files: any VirtualFileSystem, path: String) throws -> DeepReport {
     let source = try Connection(on: files, path, isReadOnly: true)
     try source.setUpReadOnly()
@@ -60,7 +61,7 @@ package struct DeepVerification {
     } catch let error as SQLiteError where error.isDamage {
       report.note(.file, error.message)
     } catch let error as SQLiteError where error.isMissing {
-      // Only the tables with signed data are read by name.
+      // Only tables with signed data are read by name, so one of those is missing.
       report.note(.log, error.message)
     }
     return report
@@ -104,7 +105,8 @@ package struct DeepVerification {
 
   private mutating func checkLog() throws {
     let total = try source.with("SELECT count(*) FROM change_sets") { try $0.step() ? $0.integer(0) : 0 }
-    // Statements may have arrived a moment ago and not been applied yet; the next start, or the next step, does that.
+    // The replay uses the cuts that the store has applied, not those of its statements. Some statements may have
+    // arrived a moment ago, and their cuts are applied only at the next step or the next start.
     let cuts = AppliedCuts(stored: try Store.metaBytes(AppliedCuts.key, source))
     replay.begin { cuts[$0] }
     var batch: [LogReplay.Row] = []
@@ -133,7 +135,7 @@ package struct DeepVerification {
   }
 
   private mutating func replayRows(_ batch: inout [LogReplay.Row]) throws {
-    // After a gap in the log, nothing can be compared.
+    // After the first defect in the log, nothing more can be compared.
     if report.counts[.log] == nil { try replay.append(batch, &report) }
     batch.removeAll(keepingCapacity: true)
   }

@@ -17,7 +17,7 @@ enum Derived {
     }
   }
 
-  /// Creates the tables, empty except for the seeds, and drops the existing ones.
+  /// Drops the existing derived tables, and creates them again, empty except for the seeds.
   static func create(_ connection: Connection) throws {
     for (name, type) in try existing(connection) { try connection.execute("DROP \(type) \(name)") }
     try connection.execute(Schema.derived)
@@ -39,8 +39,8 @@ enum Derived {
     }
   }
 
-  /// Inserts the records that every store has from the start. Their stamp is zero, so that any write wins, and they
-  /// are in no digest.
+  /// Inserts the records that every store has from the start. Their stamp is zero, so that any write wins, and they do
+  /// not count in any digest.
   static func seed(_ connection: Connection) throws {
     var none = StoredRow(life: true, stamps: Stamps(common: 0))
     none.stamps.set(Fields.life, 0)

@@ -4,8 +4,8 @@ import Replication
 import SQLite
 import Wire
 
-/// The digest of each lane, as 256 sums by the first byte of the record id, so that a difference between two replicas
-/// can be located.
+/// The digest of each lane. It is kept as 256 sums, one for each first byte of a record id, so that a difference
+/// between two replicas can be located.
 final class Digests {
   /// 256 sums per lane, one lane after the other.
   private var sums: [Digest] = []

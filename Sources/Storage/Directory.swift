@@ -8,7 +8,7 @@ import SQLite
 
 /// Directories on the machine's disk.
 package enum Directory {
-  /// Makes the entries of a file's directory durable.
+  /// Makes the entries of the directory that contains a file durable.
   ///
   /// - Returns: 0, or the system's error code.
   package static func sync(of path: String) -> Int32 {
@@ -21,7 +21,7 @@ package enum Directory {
     return fsync(directory) == 0 || errno == EINVAL ? 0 : errno
   }
 
-  /// As above, for the files of a database.
+  /// Makes the names of the files of a database durable.
   static func syncNames(ofDatabase path: String) throws(SQLiteError) {
     let error = sync(of: path)
     guard error == 0 else { throw .directoryNotSynced(String(cString: strerror(error))) }

@@ -7,8 +7,8 @@ import Wire
 
 // Hidden writes: edits that a concurrent deletion made invisible.
 //
-// A deletion wins over a concurrent edit, because an edit does not write the record's life; deleting a trip also
-// hides everything below it. So a person's work may disappear although neither side knew of the other. The table
+// A deletion wins over a concurrent edit, because an edit does not write the record's life. Deleting a trip also hides
+// everything below it. So a user's work may disappear although neither side had seen the other's change. The table
 // `hidden_writes` lists such writes, so that they appear among the conflicts.
 //
 //     trip T      ✗ deleted by set 20 (laptop)
@@ -17,13 +17,13 @@ import Wire
 //          set 21 (phone)   edits L; concurrent with set 20   listed: hidden-by-parent
 //          set 25 (phone)   edits L; has seen set 20          edited knowingly: not listed
 //
-// What hides a record is the *nearest* dead record on the way up: the record itself (edit-lost-to-delete) or an
-// ancestor (hidden-by-parent). Only writes that the record still holds, winners and siblings, are considered; deletes
-// are not, since two deletions agree.
+// A record is hidden by the *nearest* dead record on the way up: by itself (edit-lost-to-delete) or by an ancestor
+// (hidden-by-parent). Only writes that the record still holds, as winners or siblings, are considered. Deletes are not,
+// because two deletions agree.
 //
-// The list of a record depends on its own cells, on the life of all records above it, and on who had seen whom. So it
-// is recomputed whenever one of these changes (`Aggregates` tracks that); an incremental update would make it depend
-// on the order of arrival.
+// A record's list depends on its own cells, on the life of all records above it, and on which sets had seen which. So
+// it is recomputed whenever one of these changes (`Aggregates` keeps track). If it were updated incrementally, it would
+// depend on the order of arrival.
 
 /// The dead record that hides a record, and the set that deleted it.
 struct Hiding {
@@ -32,7 +32,8 @@ struct Hiding {
 }
 
 extension Fold {
-  /// The nearest deleted record among a record and its ancestors; nil if all are alive, or if an ancestor is missing.
+  /// Returns the nearest deleted record among a record and its ancestors; nil if all are alive, or if an ancestor is
+  /// missing.
   func hiding(_ key: RecordKey, _ row: StoredRow) throws -> Hiding? {
     var key = key
     var row = row
@@ -51,7 +52,7 @@ extension Fold {
 /// Maintains the list of writes hidden by a deletion that was concurrent with them: a deletion of the record itself
 /// or of an ancestor.
 ///
-/// For each record, the list is a function of the folded sets, whatever the order in which they arrived.
+/// For each record, the list is a function of the folded sets, regardless of the order in which they arrived.
 final class HiddenWrites {
   private let insert: Statement
   private let delete: Statement
@@ -64,7 +65,7 @@ final class HiddenWrites {
 
   /// Recomputes the hidden writes of some records.
   func update(_ keys: Set<RecordKey>, _ fold: Fold) throws {
-    // Usually they share a few parents.
+    // The records usually share a few parents, so the result for each parent is kept.
     var parents: [RecordKey: Hiding?] = [:]
     for key in keys { try update(key, fold, &parents) }
   }
@@ -106,7 +107,7 @@ final class HiddenWrites {
     return found
   }
 
-  /// Whether a write and a deletion have seen each other.
+  /// Whether a deletion has seen a write, and whether the write has seen the deletion.
   private struct Seen {
     let byDeletion: Bool
     let deletion: Bool

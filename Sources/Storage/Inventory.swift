@@ -2,17 +2,18 @@ import Records
 package import Replication
 package import Wire
 
-/// The visible records of one device, as a hash of each record's content; equal content gives equal hashes, no matter
-/// who wrote it.
+/// The visible records of one device, with a hash of the content of each. Records with equal content have equal hashes,
+/// no matter who wrote them.
 package struct Inventory: Sendable {
   package private(set) var items: [RecordKey: Bytes32] = [:]
   package private(set) var profile: WholeRecordRank?
-  /// The hash of the folded heads for which the inventory holds.
+  /// The hash of the folded heads at which the inventory was taken.
   package let folded: Bytes32
 
   package init(folded: Bytes32) { self.folded = folded }
 
-  /// Content records, the pieces of large fields, count as parts of the records that list them.
+  /// Adds a record. Content records, the pieces of large fields, are left out because they count as parts of the
+  /// records that list them.
   package mutating func add(_ item: InventoryItem) {
     guard item.key.kind != Registry.content.number else { return }
     items[item.key] = item.hash
@@ -20,7 +21,8 @@ package struct Inventory: Sendable {
   }
 }
 
-/// The number of records of one kind, by where they are.
+/// The numbers of records of one kind that are only here, only there, or on both sides with the same or different
+/// content.
 package struct KindComparison: Hashable, Sendable {
   package fileprivate(set) var onlyHere = 0
   package fileprivate(set) var onlyThere = 0
@@ -31,10 +33,10 @@ package struct KindComparison: Hashable, Sendable {
 /// A comparison of this device's records with those of one or more peers.
 package struct InventoryComparison: Sendable {
   package private(set) var kinds: [KindNumber: KindComparison] = [:]
-  /// Records that are on both sides with different content, in order.
+  /// The records that are on both sides with different content, sorted.
   package private(set) var differing: [RecordKey] = []
 
-  /// A record counts as the same if all peers that have it agree with this device.
+  /// Compares the inventories. A record counts as the same if all peers that have it agree with this device.
   package init(own: Inventory, theirs: [Inventory]) {
     var isSame: [RecordKey: Bool] = [:]
     for peer in theirs {
@@ -71,7 +73,7 @@ package struct ProfileOutcome: Sendable {
     case filledIn = "filled_in"
     case stamp
 
-    /// The criterion by which two ranks differ.
+    /// Finds the first criterion by which two ranks differ.
     fileprivate init(_ one: WholeRecordRank, _ other: WholeRecordRank) {
       if one.updatedAt != other.updatedAt {
         self = .updatedAt

@@ -3,7 +3,7 @@ package import Replication
 import Wire
 
 extension Kind {
-  /// The columns that hold the reference to the parent.
+  /// The columns that hold the reference to the parent; nil for a kind without a parent.
   var parentColumns: (kind: String?, id: String)? {
     guard let parent, let field = field(parent) else { return nil }
     switch field.columns.count {
@@ -13,8 +13,8 @@ extension Kind {
     }
   }
 
-  /// An SQL condition: the row's parent is the record of kind `parent` with the id in parameter 1. Nil if records of
-  /// this kind can't belong to one of that kind.
+  /// Returns an SQL condition that holds if the row's parent is the record of kind `parent` with the id in parameter 1.
+  /// Returns nil if records of this kind can't belong to a record of that kind.
   func belongs(to parent: KindNumber) -> String? {
     guard parentKinds.contains(parent), let columns = parentColumns else { return nil }
     return "\(columns.id) = ?1" + (columns.kind.map { " AND \($0) = \(parent.rawValue)" } ?? "")
@@ -29,11 +29,12 @@ extension Kind {
   /// The kinds whose records can have children.
   static let parents = Set(Registry.kinds.flatMap(\.parentKinds))
 
-  /// The parent that a cell's content refers to; nil if it refers to none, or to a record that can't be a parent.
+  /// Returns the parent that a cell's content refers to; nil if it refers to none, or to a record that can't be a
+  /// parent.
   package func parentKey(_ content: ArraySlice<UInt8>) -> RecordKey? {
     guard let parent, let type = field(parent)?.type else { return nil }
     if case .reference(let kind) = type {
-      // The common case, without decoding a value: 16 bytes after their one-byte head.
+      // The common case, handled without decoding a value: the id is the 16 bytes after a one-byte head.
       guard content.first == 0x50 else { return nil }
       return RecordID(bytes: content.dropFirst()).map { RecordKey(kind: kind, id: $0) }
     }
@@ -49,12 +50,12 @@ extension Kind {
     }
   }
 
-  /// The parent of a stored record.
+  /// Returns the parent of a stored record; nil if it has none.
   func parent(of row: StoredRow) -> RecordKey? {
     parent.flatMap { row.contents[$0] }.flatMap { parentKey($0[...]) }
   }
 
-  /// An SQL condition: the row, named `alias`, is alive and its parent is visible.
+  /// Returns an SQL condition that holds if the row, named `alias`, is alive and its parent is visible.
   func isVisible(_ alias: String) -> String {
     let lives = "\(alias).life = 1"
     guard let columns = parentColumns else { return lives }

@@ -4,22 +4,24 @@ import Replication
 import SQLite
 import Wire
 
-/// Fills the second store of a verification with the sets of the first one, in the same order and under the same
-/// numbers, and checks that these are possible.
+/// Copies the sets of the verified store (the first store) into a second store, in the same order and under the same
+/// numbers, and checks that the rules allow this order.
 ///
-/// An ordinary commit can't do that. It decides with what has arrived so far, and rebuilds the logs as soon as a cut
-/// affects a stored set, which renumbers them. The first store may have reached its state in another order: a cut may
-/// have arrived after the sets that it excludes, or between two sets that depend on them. So the replay takes the
-/// numbers as given, appends without deciding, and judges at the end, with all cuts in effect:
+/// An ordinary commit can't do that. It decides about each set from what has arrived so far, and as soon as a cut
+/// affects a stored set, it rebuilds the logs and thereby renumbers the sets. The first store may have reached its
+/// state in a different order: for example, a cut may have arrived after the sets that it excludes, or between two sets
+/// that depend on those. So the replay takes the numbers as given, appends the sets without deciding about them, and
+/// checks them at the end, when all cuts are in effect:
 ///
-/// 1. Each set follows its predecessor, and each dependency comes before it or is excluded by a cut.
-/// 2. A set is folded if the first store has folded it and all its ancestors are folded here too; a set that is
-///    parked there is parked here. Its remaining state follows from the cuts.
+/// 1. Each set comes after its predecessor and after all its dependencies except those that a cut excludes.
+/// 2. A set is folded if the first store has folded it and all its ancestors are folded here too. A set that the first
+///    store has parked is parked here. For all other sets, the state follows from the cuts.
 struct LogReplay {
   let store: Store
-  /// Numbers of sets that are folded in the first store and wait here for another one, ascending.
+  /// The numbers of the sets that are folded in the first store but wait here for another set to be folded, ascending.
   private var waiting: [Int64] = []
-  /// Dependencies that were missing when their set was appended, or whose clock is not before the set's.
+  /// Dependencies that were missing when the set that declares them was appended, or whose clock is not before that
+  /// set's clock.
   private var doubts: [Doubt] = []
 
   struct Row {
@@ -42,7 +44,7 @@ struct LogReplay {
 
   // MARK: Replaying
 
-  /// Appends the next sets. Stops at the first that can't be at its position.
+  /// Appends the next sets. If a set can't be at its position, reports it and stops.
   mutating func append(_ rows: [Row], _ report: inout DeepReport) throws {
     var (waiting, doubts) = (waiting, doubts)
     try store.atomically {
@@ -66,7 +68,7 @@ struct LogReplay {
     (self.waiting, self.doubts) = (waiting, doubts)
   }
 
-  /// Whether a set is new and its predecessor is stored, with an earlier clock.
+  /// Returns whether a set is new and its predecessor, if it has one, is stored with an earlier clock.
   private func hasPlace(_ set: VerifiedChangeSet) throws -> Bool {
     let header = set.header
     guard try store.logs.stored(set.id, header.log, header.sequence) == nil else { return false }
@@ -75,7 +77,8 @@ struct LogReplay {
     return found.map { $0.clock < header.clock } ?? false
   }
 
-  /// Collects the dependencies of a set that only a cut can explain. Returns true if there are none.
+  /// Collects those dependencies of a set that are missing or do not precede the set, which is valid only if a cut
+  /// excludes them. Returns true if there are none.
   private func noteDoubts(_ row: Row, _ doubts: inout [Doubt]) throws -> Bool {
     let header = row.set.header
     let known = doubts.count
@@ -90,13 +93,13 @@ struct LogReplay {
 
   // MARK: Judging
 
-  /// Checks what depends on the whole log, and folds the sets that waited for it.
+  /// Checks what can be judged only with the whole log in place, and folds the waiting sets.
   mutating func finish(_ report: inout DeepReport) throws {
     for doubt in doubts {
       let (dependency, logs) = (doubt.dependency, store.logs)
       if try logs.excludes(dependency: dependency.id, doubt.log, dependency.sequence) { continue }
       if doubt.isStored {
-        report.note(.index, "the clock of change set \(doubt.number) is not after that of a dependency")
+        report.note(.index, "the clock of change set \(doubt.number) is not later than a dependency's")
       } else {
         report.note(.log, "change set \(doubt.number) depends on a missing change set")
       }
@@ -113,7 +116,8 @@ struct LogReplay {
     }
   }
 
-  /// Sets may wait for each other across logs; each pass folds, in order, all that are ready.
+  /// Folds the waiting sets. Sets may wait for sets of other logs, so each pass folds, in order, all sets that are
+  /// ready, until a pass folds none.
   private mutating func foldWaiting() throws {
     var commit = CommitReport()
     var count = -1

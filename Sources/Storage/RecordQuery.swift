@@ -7,9 +7,9 @@ package import Wire
 /// A query for records of one kind.
 package struct RecordQuery: Hashable, Sendable {
   package var kind: KindNumber
-  /// Combined with “and”.
+  /// The conditions, all of which must hold.
   package var conditions: [Condition] = []
-  /// Hexadecimal digits, without hyphens, with which the id begins.
+  /// The hexadecimal digits, without hyphens, with which the id must begin; nil for any id.
   package var idPrefix: String?
   package var order: [Order] = []
   package var visibleOnly = true
@@ -18,7 +18,7 @@ package struct RecordQuery: Hashable, Sendable {
 
   package init(_ kind: KindNumber) { self.kind = kind }
 
-  /// The visible records of a kind, in the order in which lists show them.
+  /// Creates a query for the visible records of a kind, in the order in which lists show them.
   package init(listing kind: Kind) {
     self.init(kind.number)
     order = kind.order.map { order in
@@ -32,7 +32,7 @@ package struct RecordQuery: Hashable, Sendable {
   /// A condition on a record.
   package indirect enum Condition: Hashable, Sendable {
     case part(Part, Test)
-    /// The id is one of these.
+    /// The id of the record is one of these.
     case ids([RecordID])
     case all([Condition])
     case any([Condition])
@@ -47,7 +47,7 @@ package struct RecordQuery: Hashable, Sendable {
   package struct Part: Hashable, Sendable {
     package let field: FieldNumber
     package let index: Int
-    /// The value that replaces null; null for no replacement.
+    /// The value that replaces null in a test; null if nothing replaces it.
     package let absent: ColumnValue
 
     /// The id of the record itself, which is not a field.
@@ -68,9 +68,9 @@ package struct RecordQuery: Hashable, Sendable {
     case atMost(ColumnValue)
     case above(ColumnValue)
     case below(ColumnValue)
-    /// Text with this prefix, ignoring case.
+    /// The component is text with this prefix, ignoring case.
     case begins(with: String)
-    /// Text that contains this, ignoring case.
+    /// The component is text that contains this text, ignoring case.
     case contains(String)
     case isNull
   }

@@ -8,13 +8,13 @@ package import Wire
 /// A record as read from the store.
 package struct RecordRow: Sendable {
   package let key: RecordKey
-  /// Nil if the record's life was never written; it is not visible then.
+  /// Whether the record is alive; nil if its life was never written, in which case it is not visible.
   package let life: Bool?
-  /// Whether it is alive and its parent is visible.
+  /// Whether the record is alive and its parent, if its kind has one, is visible.
   package let isVisible: Bool
-  /// Written fields whose value has the registered type, nulls included; for an unknown kind, all fields.
+  /// The written fields whose value has the registered type, nulls included; for an unknown kind, all fields.
   package let fields: [FieldNumber: Value]
-  /// Unknown fields, and values of an unexpected type: they are kept, and read as absent.
+  /// Unknown fields, and fields whose value has an unexpected type. They are kept, but read as absent.
   package let unread: [FieldNumber: Value]
   let stamps: Stamps
 
@@ -31,18 +31,19 @@ package struct RecordRow: Sendable {
     fields.filter { $0.value != .null }.merging(unread) { known, _ in known }
   }
 
-  /// Whether it is a seed that no device has written.
+  /// Whether the record is a seed that no device has written.
   package var isUntouchedSeed: Bool { stamps.cells.allSatisfy { $0.number == 0 } }
 }
 
-/// Whether two values are the same content of a cell; null equals an absent value.
+/// Returns whether two values are the same content of a cell. A null equals an absent value.
 package func isSame(_ left: Value, _ right: Value?) -> Bool {
   let right = right ?? .null
   return left == right && left.encoded == right.encoded
 }
 
 extension EntryDraft {
-  /// The entries that write fields: an insert if the record is new, with an added restore if it is dead.
+  /// Returns the entries that write fields to a record: an insert if the record is new, otherwise a put (unless there
+  /// are no fields), followed by a restore if the record is dead.
   package static func putting(
     _ key: RecordKey, _ fields: [(field: FieldNumber, value: Value)], on held: RecordRow?
   ) -> [EntryDraft] {
@@ -81,7 +82,7 @@ extension RecordRow {
 }
 
 extension Statement {
-  /// The record id in a column.
+  /// Returns the record id in a column.
   func recordID(_ column: Int) throws -> RecordID {
     guard let (high, low) = words16(column) else { throw StoreError.damaged("the id of a record is invalid") }
     return RecordID(Bytes16(high, low))

@@ -8,20 +8,20 @@ import Wire
 package struct RecordState: Sendable {
   /// The content of a cell and the set that wrote it.
   package struct Cell: Sendable {
-    /// Canonical CBOR.
+    /// The content as canonical CBOR.
     package let content: [UInt8]
     package let author: SetPosition
 
     package init(content: [UInt8], author: SetPosition) { (self.content, self.author) = (content, author) }
   }
 
-  /// Written cells, including the life (field 0).
+  /// The written cells, including the life (field 0).
   package var cells: [FieldNumber: Cell] = [:]
 
   /// A record without any writes.
   package init() {}
 
-  /// Nil if no counted set has written it.
+  /// Whether the record is alive; nil if none of the sets that count has written its life.
   package var life: Bool? { cells[Fields.life].map { $0.content == StoredRow.alive } }
 
   /// The fields without the life.
@@ -35,7 +35,7 @@ package struct RecordWrite: Sendable {
   package let place: SetPosition
   package let operation: OperationKey
   package let verb: String
-  /// The written cells, fields ascending; field 0 is the life. Fixed cells are left out.
+  /// The written cells, sorted by field; field 0 is the life. Fixed cells are left out.
   package let cells: [(field: FieldNumber, content: [UInt8])]
   /// The rank of a write to a whole record; nil for other kinds.
   package let rank: WholeRecordRank?
@@ -44,21 +44,21 @@ package struct RecordWrite: Sendable {
 }
 
 extension Store {
-  /// The numbers of the folded sets that wrote to a record, ascending; seeds are left out.
+  /// Returns the numbers of the folded sets that wrote to a record, ascending. Seeds are left out.
   package func writeNumbers(of record: RecordKey) throws -> [Int64] {
     guard let row = try fold.table(record.kind).row(record.id) else { return [] }
     return try fold.recordWrites.numbers(of: record, row.stamps)
   }
 
-  /// The position of a folded set.
+  /// Returns the position of a folded set.
   package func place(_ number: Int64) throws -> SetPosition { try fold.causality.place(number) }
 
-  /// The set that wrote a record's life; nil if none did.
+  /// Returns the set that wrote a record's life; nil if none did.
   package func lifeAuthor(of row: RecordRow) throws -> SetPosition? {
     try row.stamps[Fields.life].map { try fold.causality.place($0) }
   }
 
-  /// The present state of a record: all folded writes.
+  /// Returns the present state of a record, to which all folded writes contribute.
   package func state(of record: RecordKey) throws -> RecordState {
     guard let row = try fold.table(record.kind).row(record.id) else { return RecordState() }
     var state = RecordState()
@@ -69,9 +69,9 @@ extension Store {
     return state
   }
 
-  /// The state that a record would have with only some of the folded sets. Seeds always count.
+  /// Returns the state that a record would have with only some of the folded sets. Seeds always count.
   ///
-  /// - Parameter counts: whether a set counts.
+  /// - Parameter counts: returns whether a set counts.
   package func state(
     of record: RecordKey, counting counts: (SetPosition) throws -> Bool
   ) throws -> RecordState {
@@ -80,7 +80,7 @@ extension Store {
     return search.state
   }
 
-  /// The seed of a record, if every store holds one.
+  /// Returns the seed of a record; an empty state if the record has no seed.
   fileprivate static func seed(of record: RecordKey) -> RecordState {
     var state = RecordState()
     guard record == FixedRecords.none || record == FixedRecords.profile else { return state }
@@ -92,10 +92,10 @@ extension Store {
     return state
   }
 
-  /// The writes of one folded set to a record.
+  /// Returns the writes of one folded set to a record.
   ///
-  /// - Throws: `StoreError.damagedSet` if its bytes were altered, because the record's state can't be determined
-  ///   without it.
+  /// - Throws: `StoreError.damagedSet` if the set's bytes were altered, because the record's state can't be determined
+  ///   without the set.
   package func write(of record: RecordKey, in number: Int64) throws -> RecordWrite {
     guard let write = try intactWrite(of: record, in: number) else {
       throw StoreError.damagedSet(number: number)
@@ -103,7 +103,7 @@ extension Store {
     return write
   }
 
-  /// As above, but nil if the set is damaged.
+  /// Returns the writes of one folded set to a record; nil if the set is damaged.
   package func intactWrite(of record: RecordKey, in number: Int64) throws -> RecordWrite? {
     guard let set = try intactSet(cached: number) else { return nil }
     let body = set.body
@@ -130,21 +130,21 @@ extension Store {
 /// Computes the state that a record would have with only some of the folded sets, one write at a time, so that a
 /// record with very many writes can be processed in slices.
 ///
-/// A cell shows the write with the highest stamp; if that one counts, no other write is read.
+/// A cell shows the write with the highest stamp; if that write counts, no other write of the cell is read.
 package struct RecordStateSearch {
-  /// The result, once `step` has returned false.
+  /// The resulting state. It is complete once `step` has returned false.
   package private(set) var state: RecordState
   private let record: RecordKey
   private let store: Store
-  /// Sets for which `counts` was not called yet.
+  /// The numbers of the sets for which `counts` has not been called yet.
   private var numbers: ArraySlice<Int64> = []
-  /// The sets that count; sorted from the newest on once all were checked.
+  /// The sets that count. Once all sets have been checked, these are sorted newest first.
   private var counted: [SetPosition] = []
   private var next = 0
   private var wanted: Set<FieldNumber> = []
   private var best: (write: RecordWrite, rank: WholeRecordRank)?
 
-  /// - Parameter counts: whether a set counts; must be the same for every `step`.
+  /// - Parameter counts: returns whether a set counts; must be the same for every `step`.
   package init(of record: RecordKey, in store: Store, counting counts: (SetPosition) throws -> Bool) throws {
     self.record = record
     self.store = store
@@ -197,7 +197,7 @@ package struct RecordStateSearch {
 }
 
 extension ChangeSetBody {
-  /// The entries of one record, which are adjacent and in order.
+  /// Returns the entries of one record, which are adjacent in the body.
   func entries(of record: RecordKey) -> ArraySlice<Entry> {
     var low = entries.startIndex
     var high = entries.endIndex

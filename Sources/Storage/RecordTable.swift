@@ -43,8 +43,8 @@ final class RecordTable {
 
   /// Inserts a record directly from the set's bytes, if every field is of its registered type.
   ///
-  /// - Returns: false, with nothing done, if a field isn't. Whether the row existed already is told by
-  ///   `Connection.changes`.
+  /// - Returns: false, with nothing changed, if a field has another type. `Connection.changes` tells whether a row was
+  ///   inserted: it was not if the record existed already.
   func insert(_ entry: Entry, in body: ChangeSetBody, stamps: [UInt8]) throws(SQLiteError) -> Bool {
     guard kind != nil else { return false }
     return try insertNew.run(borrowing: body.bytes) { statement, bytes throws(SQLiteError) in
@@ -52,7 +52,7 @@ final class RecordTable {
       try statement.bind(2, 1)
       try statement.bind(3, stamps)
       var binder = CellBinder(body.bytes)
-      // The life comes first. Columns of absent fields stay unbound, which is NULL.
+      // The life is the first cell. The columns of absent fields stay unbound and so become NULL.
       var cell = entry.cells.lowerBound + 1
       for field in places {
         guard cell < entry.cells.upperBound else { break }
@@ -66,7 +66,7 @@ final class RecordTable {
     }
   }
 
-  /// The parent of a new record; nil if it names none.
+  /// Returns the parent of a new record; nil if the record names none.
   func parent(of entry: Entry, in body: ChangeSetBody) -> RecordKey? {
     guard let kind, let field = kind.parent else { return nil }
     for cell in body.cells[entry.cells] where cell.field == field {
@@ -75,7 +75,7 @@ final class RecordTable {
     return nil
   }
 
-  /// The stored row of a record; nil if there is none.
+  /// Returns the stored row of a record; nil if there is none.
   func row(_ id: RecordID) throws -> StoredRow? {
     try select.bind(1, bigEndian: id.raw.word0, id.raw.word1)
     defer { select.reset() }
@@ -94,7 +94,7 @@ final class RecordTable {
       guard row.stamps[field.number] != nil else { continue }
       let values = range.map { statement.value($0) }
       guard let value = field.type.value(from: values[...]) else {
-        throw StoreError.damaged("field \(field.number) of a \(kind?.name ?? "record")")
+        throw StoreError.damaged("field \(field.number) of a \(kind?.name ?? "record") is invalid")
       }
       row.contents[field.number] = value.encoded
     }
@@ -131,7 +131,7 @@ final class RecordTable {
 private struct FieldColumns {
   let number: FieldNumber
   let type: FieldType
-  /// The statement parameter of its first column.
+  /// The number of the statement parameter for the first column of the field.
   let column: Int
 }
 

@@ -4,9 +4,9 @@ import Replication
 import SQLite
 import Wire
 
-/// The sets that wrote to a record, for records with more than one.
+/// The list of the sets that wrote to each record, for records that more than one set wrote to.
 ///
-/// A record that was written once, as most are, has no row here: its stamps name its only set.
+/// Most records were written only once. Such a record has no row here, because its stamps name its only set.
 final class RecordWrites {
   private let select: Statement
   private let insert: Statement
@@ -20,7 +20,8 @@ final class RecordWrites {
 
   /// Notes that a set writes to an existing record.
   func add(_ number: Int64, to record: RecordKey, before stamps: Stamps) throws {
-    // If its stamps name several sets, the record was written again before, and those sets are in the table already.
+    // If the stamps name several sets, the record has been written more than once already, and those sets are in the
+    // table.
     let known = Set(stamps.cells.map(\.number))
     if known.count == 1, let first = known.first, first != 0 { try add(first, to: record) }
     try add(number, to: record)
@@ -32,7 +33,7 @@ final class RecordWrites {
     try insert.run()
   }
 
-  /// The numbers of the sets that wrote to a record, ascending; seeds are left out.
+  /// Returns the numbers of the sets that wrote to a record, ascending. Seeds are left out.
   func numbers(of record: RecordKey, _ stamps: Stamps) throws -> [Int64] {
     try bind(select, record)
     defer { select.reset() }
@@ -48,7 +49,7 @@ final class RecordWrites {
   }
 }
 
-/// Which operation undoes which.
+/// Records which operation undoes which.
 final class Undos {
   private let insert: Statement
 

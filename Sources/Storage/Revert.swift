@@ -5,18 +5,19 @@ package import Replication
 import SQLite
 package import Wire
 
-/// The sets that an override reverts: those that existed when the person asked for it, except those of the wanted
-/// state. Later sets are in neither group, and merge as usual.
+/// The sets that an override reverts: the sets that existed on the overridden side when the user requested the
+/// override, except those that make up the wanted state. Sets that were written later are in neither group, and merge
+/// as usual.
 package struct Revert: Hashable, Sendable {
   /// The heads of the sets that make up the wanted state, up to their folded sequences.
   package let wanted: [LogHead]
-  /// The heads of the sets that existed otherwise, up to their folded sequences.
+  /// The heads of the sets that existed on the overridden side, up to their folded sequences.
   package let present: [LogHead]
   package let scope: Scope
 
   /// The records that an override concerns.
   package struct Scope: Hashable, Sendable {
-    /// Nil for all kinds.
+    /// The kind of the records; nil for all kinds.
     package var kind: KindNumber?
     /// A trip with all its descendants; nil for all records.
     package var trip: RecordKey?
@@ -38,7 +39,7 @@ package struct Revert: Hashable, Sendable {
 package struct RevertPlan: Sendable {
   package fileprivate(set) var changes: ChangePlan
   package fileprivate(set) var counts: [KindNumber: CommitReport.EntryCounts] = [:]
-  /// Records, by kind, that were written after the person asked for the override.
+  /// Records, by kind, that were written after the user requested the override.
   package fileprivate(set) var later: [KindNumber: Int] = [:]
 }
 
@@ -54,8 +55,8 @@ extension Store {
     where try isConcerned(record, revert.scope, reach) {
       let held = try state(of: record)
       let wanted = try state(of: record) { !reach.takesBack($0) }
-      // Deleting a record is enough to remove it; its fields stay, for the trash. A whole record has no life, so it
-      // is emptied instead.
+      // To remove a record, deleting it is enough; its fields are kept for the trash. A whole record has no life, so
+      // its fields are emptied instead.
       let isAlive = wanted.life ?? false
       let isKept = !isAlive && record.kind.mergeClass == .fieldByField
       let target = WantedRecord(isAlive: isAlive, contents: isKept ? held.contents : wanted.contents)
@@ -69,8 +70,8 @@ extension Store {
     return plan
   }
 
-  /// The number of change sets that have to be folded before an override can be planned. It saturates, because peers
-  /// may claim any sequence.
+  /// Returns the number of change sets that must be folded before an override can be planned. The number saturates,
+  /// because peers may claim any sequence.
   package func missing(_ revert: Revert, isAdmitted: (LogKey) -> Bool) throws -> UInt64 {
     var missing: UInt64 = 0
     for head in Set(revert.wanted + revert.present) where isAdmitted(head.log) {
@@ -101,10 +102,11 @@ extension Store {
     }
   }
 
-  /// For each branch, the newest sequence that leads to one of some heads.
+  /// Returns, for each branch, the newest sequence that leads to one of the given heads.
   ///
-  /// - Parameter countingUnknown: whether a whole log counts if its head is unknown because a cut kept it out, so
-  ///   that nothing here tells what leads to it. Only what is certainly not wanted may be reverted.
+  /// - Parameter countingUnknown: whether to count a whole log if its head is unknown here because a cut excluded it,
+  ///   so that nothing tells which sets lead to the head. It is true for the wanted sets, because only sets that are
+  ///   certainly not wanted may be reverted.
   private func reach(_ heads: [LogHead], countingUnknown: Bool) throws -> [Int64: UInt64] {
     var reach: [Int64: UInt64] = [:]
     for head in heads {
@@ -126,7 +128,7 @@ extension Store {
     return reach
   }
 
-  /// The folded sets of the records lane beyond a reach, in causal order.
+  /// Returns the folded sets of the records lane beyond a reach, in causal order.
   private func sets(beyond reach: [Int64: UInt64]) throws -> [SetPosition] {
     var numbers: [Int64] = []
     for branch in logs.branches(.records) {
@@ -151,7 +153,7 @@ extension Store {
     return try isUnder(trip, record) { [try state(of: $0), try state(of: $0) { !reach.takesBack($0) }] }
   }
 
-  /// Whether a record is the trip, or a descendant of it in one of its states.
+  /// Returns whether a record is the trip, or a descendant of the trip in one of the given states.
   private func isUnder(
     _ trip: RecordKey, _ record: RecordKey, _ states: (RecordKey) throws -> [RecordState]
   ) throws -> Bool {
@@ -163,7 +165,7 @@ extension Store {
     }
   }
 
-  /// Whether a record is the trip or, at present, a descendant of it.
+  /// Returns whether a record is the trip or, at present, a descendant of the trip.
   package func isUnder(_ trip: RecordKey, _ record: RecordKey) throws -> Bool {
     try isUnder(trip, record) { [try state(of: $0)] }
   }
@@ -183,10 +185,10 @@ extension CommitReport.EntryCounts {
 // MARK: Afterwards
 
 extension Store {
-  /// The records of an operation that concurrent sets wrote to as well.
+  /// Returns the records of an operation to which concurrent sets wrote as well.
   ///
-  /// - Parameter looked: the number up to which sets were examined; advanced on return. Parked sets are examined once
-  ///   they are folded.
+  /// - Parameter looked: the number up to which sets have been examined. It is advanced, but not beyond the first
+  ///   parked set, so that parked sets are examined once they are folded.
   package func overtaking(_ operation: Operation, _ looked: inout Int64) throws -> Set<RecordKey> {
     guard let first = operation.sets.first, let last = operation.sets.last else { return [] }
     let concurrent = try sets(after: looked).filter { try !covers($0, last) && !covers(first, $0) }
@@ -195,7 +197,7 @@ extension Store {
     return Set(try records(touchedBy: operation.sets)).intersection(try records(touchedBy: concurrent))
   }
 
-  /// The largest number up to which no set is parked.
+  /// Returns the largest number up to which no set is parked.
   package func lastNumberBeforeParked() throws -> Int64 {
     try connection.with("SELECT min(number) FROM change_sets WHERE folded = 0") { row in
       try row.step() && !row.isNull(0) ? row.integer(0) - 1 : logs.lastNumber

@@ -13,7 +13,7 @@ struct Select {
     kind = Registry.kind(number)
   }
 
-  /// The columns that `RecordRow` reads, of the rows where `condition` holds.
+  /// Returns a query for the columns that `RecordRow` reads, from the rows for which `condition` holds.
   func sql(_ condition: String) -> String {
     let columns = (RecordTable.fixedColumns + (kind?.columnNames ?? [])).map { "r.\($0)" }
     let visible = kind.map { $0.isVisible("r") } ?? "r.life = 1"
@@ -23,10 +23,10 @@ struct Select {
 
   private var source: String { kind?.table ?? "other_rows" }
 
-  /// Kinds that this version does not know share a table.
+  /// All kinds that this version does not know share one table, so a condition on the kind is needed there.
   private var others: String { kind == nil ? "r.kind = \(number.rawValue) AND " : "" }
 
-  /// Selects the records of a query; nil if it can't match anything.
+  /// Returns the SQL that selects the records of a query, and its arguments; nil if the query can't match anything.
   func sql(_ query: RecordQuery) -> (sql: String, arguments: [ColumnValue])? {
     guard let (condition, found) = condition(query) else { return nil }
     let arguments = found + [.integer(Int64(query.limit ?? -1)), .integer(Int64(query.offset))]
@@ -37,7 +37,7 @@ struct Select {
     )
   }
 
-  /// Counts the records of a query; nil if it can't match anything.
+  /// Returns the SQL that counts the records of a query, and its arguments; nil if the query can't match anything.
   func sql(counting query: RecordQuery) -> (sql: String, arguments: [ColumnValue])? {
     guard let (condition, found) = condition(query) else { return nil }
     let arguments = found + [.integer(Int64(query.limit ?? -1)), .integer(Int64(query.offset))]
@@ -63,7 +63,7 @@ struct Select {
     return (terms.isEmpty ? "1" : terms.joined(separator: " AND "), arguments)
   }
 
-  /// Nil if nothing can match the condition.
+  /// Returns the SQL of a condition; nil if no record can match the condition.
   private func sql(_ condition: RecordQuery.Condition, _ arguments: inout [ColumnValue]) -> String? {
     switch condition {
     case .part(let part, let test): return sql(part, test, &arguments)
@@ -80,7 +80,7 @@ struct Select {
     case .any(let conditions):
       let terms = conditions.compactMap { sql($0, &arguments) }
       return terms.isEmpty ? nil : "(\(terms.joined(separator: " OR ")))"
-    // A comparison with null is neither true nor false, nor is its negation.
+    // In SQL, a comparison with null is neither true nor false, and neither is its negation.
     case .not(let condition): return sql(condition, &arguments).map { "NOT coalesce(\($0), 0)" } ?? "1"
     }
   }
@@ -112,8 +112,8 @@ struct Select {
     }
   }
 
-  /// A list of values, as arguments. In a very long list, all but floating-point numbers are written as literals,
-  /// because the number of arguments is limited.
+  /// Returns a list of values, passed as arguments. In a very long list, all values except floating-point numbers are
+  /// written as literals, because the number of arguments is limited.
   private func list(_ values: [ColumnValue], _ arguments: inout [ColumnValue]) -> String {
     let isLong = values.count > Self.argumentsMax
     return values.map { value in
@@ -131,7 +131,7 @@ struct Select {
   private static let argumentsMax = 1_000
 
   private func order(_ order: [RecordQuery.Order]) -> [String] {
-    // “None” means no organization, and comes before all others.
+    // The record “None” represents the absence of an organization and comes before all others.
     let none = hexadecimal(FixedRecords.none.id.bytes)
     var terms = number == FixedRecords.none.kind ? ["r.id <> x'\(none)'"] : []
     for item in order {
@@ -148,7 +148,8 @@ struct Select {
     return terms + ["r.id"]
   }
 
-  /// Text sorts ignoring case; case decides only between texts that are equal otherwise.
+  /// Returns the sort terms for a component. Text is sorted ignoring case; case decides only between texts that are
+  /// otherwise equal.
   private func terms(_ field: FieldNumber, _ part: Int, _ direction: String) -> [String] {
     guard let column = column(field, part) else { return [] }
     let isText = kind?.field(field)?.columns[part].type == .text
@@ -162,7 +163,7 @@ struct Select {
     return "r.\(columns[part].name)"
   }
 
-  /// The range of ids that begin with some hexadecimal digits; nil for an invalid prefix.
+  /// Returns the first and the last id that begin with the given hexadecimal digits; nil for an invalid prefix.
   static func range(_ prefix: String) -> (first: [UInt8], last: [UInt8])? {
     let digits = Bytes16.count * 2
     guard prefix.utf8.count <= digits else { return nil }

@@ -7,9 +7,9 @@ import Wire
 
 // Siblings: the concurrent writes that lost.
 //
-// A write is *maximal* while no later write of its cell has seen it. Of the maximal writes of a cell one shows; the
-// others are its siblings, stored with their content so that a person can choose them later. The tables still carry
-// the older names `rivals` and `contested_cells`.
+// A write is *maximal* while no later write of its cell has seen it. One of the maximal writes of a cell is shown. The
+// others are its siblings, which are stored with their content so that the user can choose one later. The tables still
+// have the older names `rivals` and `contested_cells`.
 //
 //     phone     set 8    name = "Roma" ──╮
 //     laptop    set 9    name = "Rome" ──┴── set 12   name = "Rome"     has seen 8 and 9
@@ -18,17 +18,18 @@ import Wire
 //     after 8, 9, 10    shown: 10    rivals: 8, 9    contested_cells: count 2, says = hash of 10's content
 //     after 12          shown: 12    rivals: 10      8 and 9 removed, because 12 has seen them
 //
-// Whether a sibling is listed as a conflict is not stored with it: the list joins `rivals.says`, the hash of the
-// sibling's content, with `contested_cells.says`, the hash of the winner's, and keeps the rows where they differ. In
-// the first state, 8 has the winner's content and only 9 is listed. A new winner thus changes one row of the cell
-// instead of every sibling: even if a member writes one cell concurrently 100,000 times, the next write stays cheap.
+// Whether a sibling is listed as a conflict is not stored with the sibling. Instead, the query for conflicts joins
+// `rivals.says`, the hash of the sibling's content, with `contested_cells.says`, the hash of the winner's content, and
+// keeps the rows where the two differ. In the first state above, 8 has the winner's content, so only 9 is listed. Thus
+// a new winner changes one row of the cell instead of the row of every sibling. Even if a member writes one cell
+// concurrently 100,000 times, the next write stays cheap.
 //
-// Two exceptions. If the winner is a deletion, the losers are listed by `HiddenWrites` instead. A whole record wins
-// by rank, so a write may rank below a winner that it has seen: it *follows* the winner, which is then not maximal
-// itself, and there is a conflict only if the siblings differ among themselves.
+// There are two exceptions. If the winner is a deletion, `HiddenWrites` lists the losing writes instead. And a whole
+// record wins by rank, so a write may rank below a winner that it has seen. Such a write *follows* the winner, which is
+// then not maximal itself, and there is a conflict only if the siblings differ among themselves.
 
-/// The siblings of one cell, as a count. Whether a sibling is a conflict is computed when conflicts are listed, so a
-/// new winner never rewrites existing siblings.
+/// The number of siblings of one cell. Whether a sibling is a conflict is computed when conflicts are listed, so a new
+/// winner never rewrites existing siblings.
 struct Contest {
   var count: Int
 }
@@ -86,7 +87,7 @@ final class Siblings {
 
   // MARK: Lookups
 
-  /// The cells of a record that have siblings.
+  /// Returns the cells of a record that have siblings.
   func contests(of record: RecordKey) throws -> [FieldNumber: Contest] {
     try bind(selectCells, record)
     defer { selectCells.reset() }
@@ -98,7 +99,7 @@ final class Siblings {
     return result
   }
 
-  /// The sets with sibling writes to a record, without deletes.
+  /// Returns the numbers of the sets with sibling writes to a record. Deletes are left out.
   func writers(of record: RecordKey) throws -> [Int64] {
     try bind(selectWriters, record, Fields.life)
     try selectWriters.bind(4, StoredRow.alive)
@@ -108,7 +109,7 @@ final class Siblings {
     return numbers
   }
 
-  /// Whether a sibling of a whole record has seen the winner and ranks below it.
+  /// Returns whether a sibling of a whole record has seen the winner and ranks below it.
   func hasFollower(_ record: RecordKey) throws -> Bool {
     try bind(selectFollower, record, Fields.life)
     defer { selectFollower.reset() }
@@ -119,7 +120,7 @@ final class Siblings {
 
   /// Removes the siblings that a write has seen.
   ///
-  /// - Returns: the number of siblings left.
+  /// - Returns: the number of remaining siblings.
   func close(
     _ record: RecordKey, _ field: FieldNumber, _ contest: Contest, seenBy place: SetPosition,
     _ causality: Causality
@@ -184,14 +185,15 @@ final class Siblings {
     try insert.run()
   }
 
-  /// Call when another write of a whole record wins. It is the newest folded set, so no sibling has seen it.
+  /// Notes that no sibling of a whole record follows the winner. Call this when another write wins: the new winner is
+  /// the newest folded set, so no sibling has seen it.
   func forgetFollowers(_ record: RecordKey) throws {
     try bind(clearFollowers, record, Fields.life)
     try clearFollowers.run()
   }
 
-  /// Updates the row of the cell: the number of siblings, and the hash of the winner with which theirs are compared.
-  /// Siblings with the winner's content are kept, but are not conflicts.
+  /// Updates the row of the cell: the number of siblings, and the hash of the winner, with which the hashes of the
+  /// siblings are compared. Siblings with the winner's content are kept, but are not conflicts.
   func note(_ record: RecordKey, _ field: FieldNumber, _ contest: Contest, winner: [UInt8]?) throws {
     guard contest.count > 0 else {
       try bind(deleteCell, record, field)
@@ -219,8 +221,8 @@ final class Siblings {
 
   private static let prefix = HashPrefix("waymark/rival/v1\0")
 
-  /// A hash that is equal for two writes exactly if their contents are. A whole record's own time of change does not
-  /// count.
+  /// Returns a hash that is equal for two writes exactly if their contents are equal. The time of change inside a whole
+  /// record does not count.
   private static func contentHash(_ content: [UInt8], of record: RecordKey) throws -> [UInt8] {
     guard record.kind.mergeClass == .wholeRecord else { return blake2b256(prefix, content).bytes }
     let fields = try decodedFields(content).filter { $0.key != Fields.wholeRecordUpdatedAt }

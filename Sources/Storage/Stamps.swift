@@ -3,14 +3,14 @@
 import Replication
 import Wire
 
-/// The set that wrote each cell of a record, packed into one blob of the row.
+/// For each cell of a record, the number of the set that wrote the cell. All are packed into one blob of the row.
 ///
-/// Most cells of most records come from one set. The number of that set is stored once, with a bit for each of its
-/// cells below field 63; only cells from other sets, or with higher field numbers, are listed one by one.
+/// In most records, most cells come from one set. That set's number is stored once, with a bit for each of its cells
+/// whose field is below 63. Only cells from other sets, or with higher field numbers, are listed one by one.
 struct Stamps: Hashable {
   private(set) var common: Int64
   private var mask: UInt64 = 0
-  /// Sorted by field.
+  /// The cells that are listed one by one, sorted by field.
   private var others: [Other] = []
 
   private struct Other: Hashable {
@@ -48,7 +48,7 @@ struct Stamps: Hashable {
     }
   }
 
-  /// All written cells, sorted by field.
+  /// All written cells with the numbers of the sets that wrote them, sorted by field.
   var cells: [(field: FieldNumber, number: Int64)] {
     var result: [(field: FieldNumber, number: Int64)] = []
     result.reserveCapacity(mask.nonzeroBitCount + others.count)
@@ -114,6 +114,6 @@ struct Stamps: Hashable {
       if byte < 0x80 { return value }
       shift += 7
     }
-    throw StoreError.damaged("the stamps of a record are cut off")
+    throw StoreError.damaged("the stamps of a record are truncated")
   }
 }

@@ -6,7 +6,7 @@ import SQLite
 package import Wire
 
 extension Store {
-  /// Answers a question about a lane, from a peer or from this device's own comparison.
+  /// Answers a question about a lane. The question comes from a peer or from this device's own comparison.
   package func answer(_ lane: Lane, _ question: Question) throws -> Answer {
     let heads = heads(lane)
     let content: Answer.Content
@@ -24,12 +24,12 @@ extension Store {
     return Answer(lane: lane, folded: Heads(heads).foldedHash, isDone: isDone, content: content)
   }
 
-  /// The items of one answer, and whether they are all.
+  /// The items of one answer, and whether no further items follow.
   private struct Page<Item> {
     var items: [Item] = []
     var isDone = true
 
-    /// Returns false if the page is full.
+    /// Adds an item. Returns false without adding it if the page is full.
     mutating func add(_ item: Item) -> Bool {
       isDone = items.count < Limits.answerItemsMax
       if isDone { items.append(item) }
@@ -37,12 +37,12 @@ extension Store {
     }
   }
 
-  /// All stored records of a bucket, visible or not, with their contributions to the digest.
+  /// Returns a page of the stored records of a bucket, visible or not, with their contributions to the digest.
   private func bucketPage(_ lane: Lane, _ bucket: UInt8, _ after: RecordKey?) throws -> Page<RecordHash> {
     var page = Page<RecordHash>()
     for (number, kind) in try kinds(lane, after) {
       let table = kind?.table ?? "other_rows"
-      // A peer may name a start before the bucket; it is ignored.
+      // A peer may name a start that lies before the bucket; such a start is ignored.
       let start = after.flatMap { $0.kind == number && $0.id.bucket >= bucket ? $0.id : nil }
       let sql = """
         SELECT r.id, r.stamps FROM \(table) r WHERE \(Self.isOfKind(number, kind))
@@ -62,8 +62,8 @@ extension Store {
     return page
   }
 
-  /// A record's contribution to the digest. An unreadable record gets a hash that no other has, so that a comparison
-  /// names it.
+  /// Returns a record's contribution to the digest. For an unreadable record, returns a hash that no other record has,
+  /// so that a comparison names the record.
   private func digestHash(_ key: RecordKey, _ stamps: [UInt8]) throws -> Bytes32 {
     do {
       return try fold.hash(key, Stamps(packed: stamps))
@@ -72,7 +72,7 @@ extension Store {
     }
   }
 
-  /// All visible records except untouched seeds, with a hash of their fields.
+  /// Returns a page of the visible records except untouched seeds, each with a hash of its fields.
   private func inventoryPage(_ lane: Lane, _ after: RecordKey?) throws -> Page<InventoryItem> {
     var page = Page<InventoryItem>()
     for (number, kind) in try kinds(lane, after) {
@@ -104,7 +104,7 @@ extension Store {
     return InventoryItem(key: key, hash: InventoryItem.hash(of: row.contents), rank: rank)
   }
 
-  /// The kinds of a lane that may have records, ascending, starting with the kind of a record.
+  /// Returns the kinds of a lane that may have records, ascending. If a record is given, they start with its kind.
   private func kinds(_ lane: Lane, _ after: RecordKey?) throws -> [(number: KindNumber, kind: Kind?)] {
     var numbers = Set(Registry.kinds.map(\.number))
     try connection.with("SELECT DISTINCT kind FROM other_rows") { row in

@@ -12,11 +12,11 @@ import Wire
   import Darwin
 #endif
 
-/// The content of a finished backup.
+/// A summary of a finished backup.
 package struct BackupSummary: Hashable, Sendable {
   package let bytes: Int64
   package let changeSets: Int64
-  /// Change sets that the disk has altered. They are in the file as they are, for their positions.
+  /// Change sets that the disk has altered. The backup contains their altered bytes, to preserve their positions.
   package let damaged: [DamagedSet]
 }
 
@@ -25,7 +25,7 @@ package struct BackupDamageError: Error, Hashable, Sendable {
   package let damaged: [DamagedSet]
 }
 
-/// The backup could not be written to its target; the number is the operating system's.
+/// The backup could not be written to its target; `errno` is the error number of the operating system.
 package struct BackupTargetError: Error, Hashable, Sendable {
   package let errno: Int32
   package var isThereAlready: Bool { errno == EEXIST }
@@ -36,7 +36,8 @@ extension Store {
   /// Writes a backup of everything committed so far, and verifies each of its change sets.
   ///
   /// - Parameter allowsDamage: whether to write the backup even if the disk has altered some of the change sets.
-  /// - Throws: `BackupTargetError`; `BackupDamageError`, which names the damaged sets.
+  /// - Throws: `BackupTargetError` if the file can't be written; `BackupDamageError`, which names the damaged sets, if
+  ///   there are any and `allowsDamage` is false.
   package func backup(
     to path: String, about: BackupAbout, overwrites: Bool = false, allowsDamage: Bool = true,
     progress: (_ done: Int64, _ total: Int64) -> Void = { _, _ in }
@@ -44,8 +45,8 @@ extension Store {
     try Self.backup(connection, to: path, about, overwrites, allowsDamage, progress)
   }
 
-  /// Writes a backup of a store file that may be open elsewhere, without disturbing its owner, so that a node can go
-  /// on working meanwhile. Later commits are not included.
+  /// Writes a backup of a store file that may be open elsewhere. The process that has it open is not disturbed, so a
+  /// node can continue to work meanwhile. Changes that are committed after the backup has begun are not included.
   ///
   /// - Throws: `StoreError.damaged` if the store can't be read, `BackupTargetError`, `BackupDamageError`.
   package static func backup(
@@ -62,7 +63,8 @@ extension Store {
     }
   }
 
-  /// The temporary path of a backup while this process writes it: a name that no other user can have created before.
+  /// Returns the temporary path of a backup while this process writes it. No other user can have created a file there,
+  /// because the name contains random digits.
   package static func partialBackup(of path: String) -> String { "\(path).\(partialMark).new" }
 
   private static let partialMark = hexadecimal(randomBytes(8))
@@ -142,7 +144,7 @@ extension Store {
     }
   }
 
-  /// Copies and verifies every set. A damaged one is copied for its position, and reported.
+  /// Copies and verifies every set. A damaged set is copied too, to preserve its position, and is reported.
   private static func copyChangeSets(
     _ source: Connection, _ target: Connection, _ progress: (Int64, Int64) -> Void
   ) throws -> CopiedSets {
@@ -172,8 +174,8 @@ extension Store {
     }
   }
 
-  /// Describes a set whose bytes do not match its signature, from the tables; nil for an intact set. The id is
-  /// compared too, because a restore computes it from the header.
+  /// Returns a description, read from the tables, of a set whose bytes do not match its signature; nil for an intact
+  /// set. The id is compared too, because a restore computes it from the header.
   private static func damagedSet(_ raw: RawChangeSet, _ row: borrowing Statement) -> DamagedSet? {
     let id = ChangeSetID(bytes: row.bytes(3))
     if let id, raw.isIntact(as: id) { return nil }

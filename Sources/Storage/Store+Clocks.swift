@@ -3,7 +3,7 @@ import SQLite
 package import Wire
 
 extension Store {
-  /// Whether the author of a log has since written in another incarnation.
+  /// Returns whether the author of a log has since written in another incarnation.
   package func hasLeft(_ log: LogKey) -> Bool {
     let newest = logs[log].map(\.head.clock).max() ?? .zero
     return Lane.allCases.flatMap { logs.branches($0) }.contains {
@@ -11,30 +11,31 @@ extension Store {
     }
   }
 
-  /// The newest clock folded from any other device: what a node knows about time from its peers.
+  /// Returns the newest clock of any folded set of other devices: what a node knows about time from its peers.
   package func newestFoldedClock(otherThan device: DeviceKey) -> Clock {
     Lane.allCases.flatMap { logs.branches($0) }.filter { $0.log.device != device }
       .compactMap { $0.folded?.clock }.max() ?? .zero
   }
 
-  /// The newest clock of a device's own sets.
+  /// Returns the newest clock of a device's own sets.
   package func newestClock(of device: DeviceKey) -> Clock {
     Lane.allCases.flatMap { logs.branches($0) }.filter { $0.log.device == device }.map(\.head.clock).max()
       ?? .zero
   }
 
-  /// The newest clock of stored sets of any other device, folded or not.
+  /// Returns the newest clock of any stored set of other devices, folded or not.
   package func newestClock(otherThan device: DeviceKey) -> Clock {
     Lane.allCases.flatMap { logs.branches($0) }.filter { $0.log.device != device }.map(\.head.clock).max()
       ?? .zero
   }
 
-  /// The incarnations under which a device has written stored sets.
+  /// Returns the incarnations under which a device has written stored sets.
   package func incarnations(of device: DeviceKey) -> Set<Incarnation> {
     Set(logs.all.filter { $0.device == device }.map(\.incarnation))
   }
 
-  /// The logs of a device that hold sets with a clock above the horizon, each with its newest set at or below it.
+  /// Returns the logs of a device that hold sets with a clock beyond the horizon, each with its newest set at or before
+  /// the horizon.
   package func logsAhead(of device: DeviceKey, horizon: Clock) throws -> [EndedLog] {
     let ahead = logs.all.filter { log in
       log.device == device && logs[log].contains { $0.head.clock > horizon }
@@ -45,9 +46,9 @@ extension Store {
     }
   }
 
-  /// The newest set of a branch, without its parents, with a clock up to the horizon.
+  /// Returns the newest set of a branch, excluding its parents, with a clock up to the horizon.
   private func newest(_ branch: Branch, upTo horizon: Clock) throws -> (head: LogHead, clock: Clock)? {
-    // Clocks are stored as signed numbers; negative ones are the latest.
+    // Clocks are stored as signed numbers. Negative numbers are the latest clocks.
     let sql = """
       SELECT sequence, id, clock FROM change_sets WHERE branch = ?1 AND clock BETWEEN 0 AND ?2
       ORDER BY sequence DESC LIMIT 1

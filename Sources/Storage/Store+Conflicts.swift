@@ -5,7 +5,7 @@ package import Replication
 import SQLite
 package import Wire
 
-/// Concurrent writes that can't both show. The list is the same on every device.
+/// Concurrent writes of which only one can be shown. The list of conflicts is the same on every device.
 package struct Conflict: Sendable {
   package enum Reason: String, Sendable {
     case field
@@ -30,21 +30,21 @@ package struct Conflict: Sendable {
     case deletion
   }
 
-  /// Hexadecimal digits, the same on every device.
+  /// The id of the conflict, in hexadecimal digits. It is the same on every device.
   package let id: String
   package let record: RecordKey
-  /// Nil if the conflict concerns the whole record.
+  /// The field in conflict; nil if the conflict concerns the whole record.
   package let field: FieldNumber?
   package let reason: Reason
   package let winner: Side
-  /// Newest first.
+  /// The losing writes, newest first.
   package let losers: [Side]
   /// The deleted record, if the reason is a deletion.
   package var hiddenBy: RecordKey?
 }
 
 extension Store {
-  /// The number of unresolved conflicts.
+  /// Returns the number of unresolved conflicts.
   package func conflictCount() throws -> Int {
     let sql = """
       SELECT (SELECT count(*) FROM contested_cells c WHERE c.is_conflict = 1
@@ -57,7 +57,7 @@ extension Store {
 
   private static let sameCell = "r.kind = c.kind AND r.record = c.record AND r.field = c.field"
 
-  /// All conflicts, sorted by kind, record and field; those with deletions come last.
+  /// Returns all conflicts, sorted by kind, record and field. Conflicts with deletions come last.
   package func conflicts() throws -> [Conflict] { try siblingConflicts() + hiddenConflicts() }
 
   // MARK: Fields and whole records
@@ -136,7 +136,7 @@ extension Store {
       losers: losers.sorted { $0.stamp > $1.stamp }, hiddenBy: try deletedAncestors(key).first)
   }
 
-  /// The deleted records that hide a record, itself included, nearest first.
+  /// Returns the deleted records among a record and its ancestors, which hide the record, nearest first.
   package func deletedAncestors(_ key: RecordKey) throws -> [RecordKey] {
     var result: [RecordKey] = []
     var next: RecordKey? = key
@@ -193,7 +193,7 @@ extension Store {
 }
 
 extension ChangeSetBody {
-  /// The fields that the entries of one record write, including the life.
+  /// Returns the fields that the entries of one record write, including the life.
   func written(to key: RecordKey) throws -> [FieldNumber: Value] {
     var fields: [FieldNumber: Value] = [:]
     for entry in entries where entry.key == key {

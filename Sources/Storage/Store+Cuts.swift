@@ -9,8 +9,8 @@ package import Wire
 // Rebuilding the logs.
 //
 // What is stored and folded must be a function of the known sets and cuts, never of the order in which they arrived.
-// When new cuts, a kept tip, a missing ancestor or the bytes of a damaged set change the outcome for sets already
-// stored, the logs are not patched: all sets are taken out and placed again, as if they had just arrived. One
+// When new cuts, a kept tip, a missing ancestor or the bytes of a damaged set change the outcome for sets that are
+// already stored, the logs are not patched: all sets are taken out and placed again, as if they had just arrived. One
 // transaction does it all:
 //
 //     change_sets + quarantine
@@ -25,17 +25,17 @@ package import Wire
 //     5  if anything was pruned or came early: take out and put back once more
 //     6  settle: held or waiting, by the cuts;   7  fold what waits and is due;   8  heads, digests
 //
-// Step 2 prefers a set whose dependencies are all placed. Only when none is left does it accept one with a dependency
-// that a cut excludes but that is itself still taken out: a kept tip may come after sets that have seen the rest of
-// its log.
+// Step 2 prefers sets whose dependencies are all placed. Only when no such set is left does it accept one with a
+// dependency that a cut excludes and that is itself still taken out. Such sets exist because a kept tip may come after
+// sets that have seen the rest of its log.
 //
-// Step 5 is needed because only with every set in place is it clear which ones lead to which tip, and by then the
-// pruned sets have shaped the branches. The second pass gives the branches of a store that never had them, and an
-// order in which each set can be placed on its own, as a backup and `verify --deep` require.
+// Step 5 is needed because it is clear only with every set in place which sets lead to which tip, and by then the
+// pruned sets have shaped the branches. The second pass produces the branches of a store that never had the pruned
+// sets, and an order in which each set can be placed on its own, as a backup and `verify --deep` require.
 //
-// Numbers change, so everything that remembers numbers is cleared (`forgetPast`). Two facts must be saved first,
-// because only the old rows know them: positions of sets with damaged headers, and our own sets that were folded
-// ahead of time.
+// The sets get new numbers, so everything that remembers numbers is cleared (`forgetPast`). Two facts must be saved
+// first, because only the old rows contain them: the positions of sets with damaged headers, and which of our own sets
+// were folded ahead of time.
 
 extension Store {
   /// Applies the cuts of the circle's statements. If they change what is stored or folded, the logs are rebuilt and
@@ -70,24 +70,24 @@ extension Store {
   /// Stores the cuts for which the logs have just been rebuilt.
   func noteAppliedCuts() throws { try noteAppliedCuts(wantedCuts(try affectedLogs())) }
 
-  /// The logs whose cuts decide about quarantined sets, or about stored sets with a tolerated gap.
+  /// Returns the logs whose cuts affect quarantined sets, or stored sets with a tolerated gap.
   private func affectedLogs() throws -> Set<LogKey> { try logsAroundQuarantine().union(logs.toleratedGaps()) }
 
-  /// The cut logs that appear for the first time with a set: its own log, or one that it depends on.
+  /// Returns the cut logs that appear for the first time with a set: the set's own log, or logs that it depends on.
   func newlyCut(_ header: ChangeSetHeader) -> [LogKey] {
     let seen = header.dependencies.map { $0.log(lane: header.log.lane) }
     return ([header.log] + seen).filter { logs.isCut($0) && logs.branchCount($0) == 0 }
   }
 
-  /// Stores the cuts of logs that were unknown when they were cut, so that the end of such a cut is noticed as well.
-  /// Stored cuts of other logs stay as they are, because the rebuild for those may be pending.
+  /// Stores the cuts of logs that were unknown here when they were cut, so that it is noticed when such a cut becomes
+  /// void. The stored cuts of other logs stay unchanged, because a rebuild for them may be pending.
   func noteCuts(of fresh: Set<LogKey>) throws {
     guard !fresh.isEmpty else { return }
     var kept = AppliedCuts(stored: try Self.metaBytes(AppliedCuts.key, connection))
     if kept.add(AppliedCuts(fresh, by: logs.cutRule)) { try noteAppliedCuts(kept) }
   }
 
-  /// Whether the sets of a log are stored and folded as its cuts require, provided that none is quarantined.
+  /// Returns whether the sets of a log are stored and folded as its cuts require, provided that none is quarantined.
   private func matchesCuts(_ log: LogKey) -> Bool {
     logs[log].allSatisfy { branch in
       logs.newestAllowed(branch) == branch.sequence && branch.foldedSequence == branch.sequence
@@ -98,11 +98,12 @@ extension Store {
 
   /// Rebuilds all logs from the stored and the quarantined sets, and folds what the cuts allow.
   func rebuildLogs(_ horizon: Clock) throws -> CommitReport {
-    // Before the rows lose their positions, the only remains of a damaged header.
+    // This comes first: later the rows have lost their positions, which are all that remains of a damaged header.
     let damagedHeaders = try damagedHeaders()
     let early = try ownFoldedEarly(horizon)
     try Derived.create(connection)
-    // One header can have two valid signatures: a set that arrived again after it was quarantined is still one set.
+    // One header can have two valid signatures. A set that arrived again after it was quarantined must be placed only
+    // once.
     try takeOut(
       """
       SELECT \(Self.columns) FROM change_sets
@@ -110,12 +111,13 @@ extension Store {
       """)
     try connection.execute("DELETE FROM set_aside")
     let isInOrder = try putBackAll(damagedHeaders)
-    // Only now, with every set in place, is it clear what leads to which tip. Without the pruned sets the branches
-    // must be those of a store that never had them; the remaining sets are placed even if they depend on pruned ones.
+    // Only now, with every set in place, is it clear which sets lead to which tip. The branches must be those of a
+    // store that never had the pruned sets. The remaining sets are placed even if they depend on pruned sets.
     let isPruned = try logs.all.reduce(false) { try prune($1) || $0 }
     if isPruned || !isInOrder {
       try takeOut("SELECT \(Self.columns) FROM change_sets")
-      // In an order in which each set can be placed on its own, as when a backup is read or a store is verified.
+      // The sets are put back in an order in which each can be placed on its own, as when a backup is read or a store
+      // is verified.
       while try putBackNext(damagedHeaders, isReady) {}
       try putBack(damagedHeaders) { _ in true }
       try connection.execute("DROP TABLE taken_out")
@@ -149,12 +151,12 @@ extension Store {
     forgetPast()
   }
 
-  /// Puts back the sets that can be placed, and quarantines the rest. Returns false if some came before their
+  /// Puts back the sets that can be placed, and quarantines the rest. Returns false if some sets came before their
   /// dependencies.
   private func putBackAll(_ damagedHeaders: [ChangeSetID: ChangeSetHeader]) throws -> Bool {
-    // A tip may come after sets that have seen the rest of its log. With the tip a cut is in effect that excludes
-    // that rest, so those sets need not wait for it. But a dependency that will be placed must come first, or it
-    // would not count as seen.
+    // A kept tip may come after sets that have seen the rest of its log. Once the tip is placed, a cut is in effect
+    // that excludes the rest, so those sets need not wait for it. But a dependency that will be placed must come before
+    // the sets that have seen it, or it would not count as seen.
     var isInOrder = true
     while true {
       while try putBackNext(damagedHeaders, isReady) {}
@@ -180,11 +182,12 @@ extension Store {
     return connection.changes > 0
   }
 
-  /// Headers alone decide on positions; bodies are checked when they are folded.
+  /// Puts back the sets that may come next. Headers alone determine positions; bodies are checked when they are folded.
   private func putBack(
     _ damagedHeaders: [ChangeSetID: ChangeSetHeader], _ mayCome: (ChangeSetHeader) throws -> Bool
   ) throws {
-    // A set's clock is above those of all its ancestors. Late clocks are stored as negative numbers.
+    // A set's clock is above the clocks of all its ancestors, so ancestors come first. Late clocks are stored as
+    // negative numbers.
     let sql = "SELECT id, header, signature, body FROM taken_out ORDER BY clock < 0, clock, id"
     try connection.with(sql) { row in
       while try row.step() {
@@ -214,14 +217,14 @@ extension Store {
     }
   }
 
-  /// Whether a log holds sets that lead to no kept tip, with all kept tips in store.
+  /// Returns whether a cut log, all of whose kept tips are stored, holds sets that lead to no kept tip.
   func hasUnkept(_ log: LogKey) -> Bool {
     logs.isCut(log) && logs[log].contains { logs.newestKept($0) < $0.sequence }
   }
 
-  /// Whether newly stored sets change what other sets have seen: an excluded part of a log has arrived on which
-  /// stored sets depend (a tolerated gap), or a kept tip of a log to which quarantined sets belong or on which they
-  /// depend.
+  /// Returns whether newly stored sets change what other sets have seen. There are two cases: an excluded part of a log
+  /// has arrived on which stored sets depend (a tolerated gap), or a kept tip has arrived in a log to which quarantined
+  /// sets belong or on which they depend.
   func showsWhatWasSeen(_ placed: [ChangeSetID], of moved: Set<LogKey>) throws -> Bool {
     let cut = moved.filter(logs.isEnded)
     guard !cut.isEmpty else { return false }

@@ -4,14 +4,15 @@ package import Replication
 import SQLite
 package import Wire
 
-/// Handling of change sets whose stored bytes the disk has altered. A damaged set is remembered, neither folded nor
-/// sent, and replaced when a peer sends the same set again. Nothing else in the log depends on its bytes: its id,
-/// clock and position are columns of their own.
+/// Handling of change sets whose stored bytes the disk has altered. A damaged set is remembered. It is neither folded
+/// nor sent, and its bytes are replaced when a peer sends the same set again. Nothing else in the log depends on its
+/// bytes: its id, clock and position are columns of their own.
 extension Store {
   /// The known damaged sets, sorted by log.
   package var damagedSets: [DamagedSet] { damage.sorted }
 
-  /// A stored set; nil if it no longer matches what was verified when it was received. The damage is then remembered.
+  /// Returns a stored set; nil if its bytes no longer match what was verified when it was received. In that case, the
+  /// damage is remembered.
   func intactSet(_ number: Int64) throws -> VerifiedChangeSet? {
     do { return try storedSet(number) } catch StoreError.damagedSet { return nil }
   }
@@ -19,13 +20,15 @@ extension Store {
   /// Remembers that a set is damaged.
   func noteDamaged(_ number: Int64, isUnfolded: Bool = false) throws {
     damage.add(DamagedSet(try fold.causality.place(number), isUnfolded: isUnfolded))
-    // Saved with the current transaction. Outside of one, a failure is ignored: the next read finds the damage again.
+    // Within a transaction, the list is saved when the transaction commits. Outside of a transaction, a failure to save
+    // is ignored, because the next read finds the damage again.
     if !connection.isInTransaction { try? damage.save(connection) }
   }
 
   // MARK: Position without bytes
 
-  /// The header of a damaged set: its own if that is intact, otherwise one reconstructed from the tables.
+  /// Returns the header of a damaged set: its own header if that is intact, otherwise a header reconstructed from the
+  /// tables.
   func positionHeader(_ number: Int64) throws -> ChangeSetHeader {
     let place = try fold.causality.place(number)
     let (bytes, operation) = try connection.with(
@@ -46,7 +49,7 @@ extension Store {
       bodyBytes: 0, bodyHash: .zero)
   }
 
-  /// Decodes a header if it matches an id; nil otherwise.
+  /// Decodes a header if it matches an id; returns nil otherwise.
   static func header(_ bytes: [UInt8], _ id: ChangeSetID) -> ChangeSetHeader? {
     ChangeSetID(header: bytes) == id ? try? ChangeSetHeader(decoding: bytes) : nil
   }
@@ -69,8 +72,8 @@ extension Store {
     }
   }
 
-  /// The position headers of all sets whose own headers are damaged, for logs that are about to be rebuilt. If the
-  /// signed bytes of a row are intact but belong to another id, the id column was damaged: it is corrected.
+  /// Returns the position headers of all sets whose own headers are damaged, for logs that are about to be rebuilt. If
+  /// the signed bytes of a row are intact but belong to another id, the id column was damaged and is corrected.
   func damagedHeaders() throws -> [ChangeSetID: ChangeSetHeader] {
     let rows = try connection.with("SELECT number, id, header FROM change_sets") { row in
       var found: [(number: Int64, id: ChangeSetID)] = []
@@ -131,8 +134,8 @@ extension Store {
     damage.remove(set.id)
   }
 
-  /// Stores the positions of missing sets that a set depends on, as far as its header tells their ids, logs and
-  /// sequences. Positions whose own predecessor is missing are not stored.
+  /// Stores the positions of the missing sets that a set depends on, with the ids, logs and sequences that the set's
+  /// header names. A position whose own predecessor is missing is not stored.
   package func keepAncestors(of header: ChangeSetHeader, horizon: Clock) throws {
     let missing = try logs.missingAncestors(of: header)
     if let previous = header.previous, missing.contains(previous) {
@@ -151,20 +154,20 @@ extension Store {
     guard sequence == 1 || previous != nil else { return }
     let header = ChangeSetHeader(
       circle: CircleID(.zero), log: log, sequence: sequence, previous: previous?.id,
-      // The earliest possible clock, so that it precedes all sets that have seen it.
+      // The earliest possible clock, so that the position precedes all sets that have seen it.
       clock: previous?.clock.next ?? Clock(raw: 1), dependencies: [], operation: OperationID(.zero),
       bodyBytes: 0, bodyHash: .zero)
     _ = try keepDamaged(
       id, header, RawChangeSet(header: [], signature: [], body: []), horizon: horizon)
   }
 
-  /// Stores a set of which only the position is known: one restored without its bytes, so that the sets that follow
-  /// it keep their positions. Peers are asked for the bytes.
+  /// Stores a set of which only the position is known because it was restored without its bytes. Thus the sets that
+  /// follow it keep their positions, and peers are asked for the bytes.
   ///
   /// - Parameters:
-  ///   - header: what is known of it: its own signed header, or one derived from other signed sets.
-  ///   - raw: the remains of its bytes.
-  /// - Returns: false if the set is stored already or its ancestors are not.
+  ///   - header: what is known of the set: its own signed header, or a header derived from other signed sets.
+  ///   - raw: what remains of its bytes.
+  /// - Returns: false if the set is already stored, or if its ancestors are not.
   package func keepDamaged(
     _ id: ChangeSetID, _ header: ChangeSetHeader, _ raw: RawChangeSet, horizon: Clock
   ) throws -> Bool {
@@ -184,7 +187,7 @@ extension Store {
 
   // MARK: Checking
 
-  /// The progress of a check of stored sets.
+  /// The result of one step in a check of the stored sets.
   package struct CheckedStretch: Sendable {
     /// The number of the last set that was checked; nil if no set was left to check.
     package var last: Int64?

@@ -7,7 +7,7 @@ package import Wire
 package struct DeletedRecords: Sendable {
   package let operation: OperationKey
   package let clock: Clock
-  /// Records that were visible before, by kind: the deleted ones and their descendants.
+  /// The number of records of each kind that were visible before: the deleted records and their descendants.
   package var records: [KindNumber: Int]
 
   package init(operation: OperationKey, clock: Clock, records: [KindNumber: Int] = [:]) {
@@ -21,12 +21,12 @@ extension Store {
   /// The number of the newest stored set.
   package var newestNumber: Int64 { logs.lastNumber }
 
-  /// The records that a batch hid, by operation.
+  /// Returns the records that a batch hid, grouped by operation.
   ///
   /// - Parameters:
   ///   - own: the device whose operations are left out.
-  ///   - seen: for each lane, the newest set that a person at this device can have seen folded. Records from later
-  ///     sets don't count, unless they were written here.
+  ///   - seen: for each lane, the newest set whose effect the user of this device can have seen. Records that later
+  ///     sets brought to life don't count, unless this device wrote those sets.
   package func deletions(
     _ report: CommitReport, exceptBy own: DeviceKey, seen: [Lane: Int64]
   ) throws -> [DeletedRecords] {
@@ -54,7 +54,7 @@ extension Store {
     return try fold.causality.origin(death.since).stamp.device == own
   }
 
-  /// Whether all its ancestors were alive before the batch.
+  /// Returns whether all ancestors of a record were alive before the batch.
   private func wasVisible(_ record: RecordKey, _ deaths: [RecordKey: Death]) throws -> Bool {
     var next = try parent(of: record)
     while let above = next {

@@ -5,7 +5,8 @@ import SQLite
 package import Wire
 
 extension Store {
-  /// The present state of all records that a device has written to, whether or not a cut will exclude the writes.
+  /// Returns the present state of all records that a device has written to, whether or not a cut will exclude the
+  /// writes.
   package func states(writtenBy device: DeviceKey) throws -> [RecordKey: WantedRecord] {
     var numbers: [Int64] = []
     let sql = """
@@ -23,7 +24,7 @@ extension Store {
     return found
   }
 
-  /// Plans the entries that return records to earlier states.
+  /// Plans the entries that bring records back to earlier states.
   package func plan(_ wanted: [RecordKey: WantedRecord], now: Int64) throws -> ChangePlan {
     var plan = ChangePlan(now: now)
     for (record, wanted) in wanted.sorted(by: { $0.key < $1.key }) {

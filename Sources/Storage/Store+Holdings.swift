@@ -6,7 +6,7 @@ import SQLite
 package import Wire
 
 extension Store {
-  /// The stored knowledge of what each device holds. Unreadable lines count as unknown.
+  /// Returns what each device is known to hold, as stored. Unreadable lines count as unknown.
   package func holdings() throws -> [DeviceKey: Replica.Holding] {
     let sql = "SELECT key, value FROM meta WHERE key BETWEEN ?1 AND ?2"
     return try connection.with(sql) { row in
@@ -22,7 +22,7 @@ extension Store {
     }
   }
 
-  /// Stores what a device is known to hold of the logs in this store; nil forgets it.
+  /// Stores what a device is known to hold of the logs in this store. Nil deletes this knowledge.
   package func keep(_ holding: Replica.Holding?, of device: DeviceKey) throws {
     let key = String(Self.holdingsPrefix.dropFirst("node.".count)) + device.description
     let logs = Set(Lane.allCases.flatMap { heads($0) }.map(\.log))
@@ -81,12 +81,12 @@ extension LogHead {
 }
 
 extension Store {
-  /// Whether the set of a head is stored here.
+  /// Returns whether the set of a head is stored here.
   package func holds(_ head: LogHead) throws -> Bool {
     try logs.branch(of: head.id, head.log, head.sequence) != nil
   }
 
-  /// The clock and operation of the newest set among some heads; nil if none of them is stored.
+  /// Returns the clock and operation of the newest set among some heads; nil if none of them is stored.
   ///
   /// A forked log may have very many heads, so only the newest set is read.
   package func newestOrigin(of heads: [LogHead]) throws -> (clock: Clock, operation: OperationKey)? {

@@ -3,15 +3,15 @@
 package import Replication
 package import Wire
 
-/// How a received set of one of our own logs relates to what is stored of it.
+/// How a received set of one of our own logs relates to the stored sets of that log.
 package enum LogMeeting: Hashable, Sendable {
-  /// It is stored.
+  /// The set is already stored.
   case held
-  /// It continues the log beyond what is stored.
+  /// The set continues the log beyond what is stored.
   case follows
-  /// It competes with a different stored set for its position.
+  /// The set competes with a different, stored set for its position.
   case diverges
-  /// Its predecessor is not stored.
+  /// The predecessor of the set is not stored.
   case apart
 }
 
@@ -26,7 +26,7 @@ extension Store {
     return isTaken ? .diverges : .follows
   }
 
-  /// The head of a log with the highest sequence; sequence 0 if the log is empty.
+  /// Returns the head of a log with the highest sequence; if the log is empty, a head with sequence 0.
   package func newestHead(of log: LogKey) -> LogHead {
     logs[log].map(\.logHead).max { $0.sequence < $1.sequence }
       ?? LogHead(log: log, sequence: 0, id: ChangeSetID(.zero), foldedSequence: 0)

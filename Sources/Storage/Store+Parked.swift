@@ -4,16 +4,17 @@ package import Replication
 import SQLite
 import Wire
 
-/// Lookups of parked sets. They run after each commit, usually with no set parked at all; but a member can send any
-/// number of sets with future clocks, so they must not scan.
+/// Lookups of parked sets, which run after each commit. Usually no set is parked at all. But a member can send any
+/// number of sets with future clocks, so the lookups must not scan.
 extension Store {
   /// The clock of the parked set that is due first; nil if none is parked.
   package var nextParkedClock: Clock? {
     get throws { try earliestParked("clock >= ?1", 0) ?? earliestParked("clock < ?1", 0) }
   }
 
-  /// The clock of the parked set that is due first after a horizon up to which everything possible was folded; nil if
-  /// none waits for its time. Parked sets below the horizon wait for other sets, which no timer brings.
+  /// Returns the clock of the parked set that is due first after a horizon up to which everything possible has been
+  /// folded. Returns nil if no parked set is waiting for its time. Parked sets below the horizon wait for other sets,
+  /// which no timer can bring.
   package func nextParkedClock(after horizon: Clock) throws -> Clock? {
     if horizon.isLate { return try earliestParked("clock < 0 AND clock > ?1", horizon.stored) }
     return try earliestParked("clock > ?1", horizon.stored) ?? earliestParked("clock < ?1", 0)
@@ -30,7 +31,7 @@ extension Store {
     }
   }
 
-  /// The numbers of the parked sets up to a clock, ascending.
+  /// Returns the numbers of the parked sets with a clock up to the horizon, ascending.
   func parkedNumbers(through horizon: Clock) throws -> [Int64] {
     let sql = """
       SELECT number FROM change_sets INDEXED BY change_sets_parked_by_clock
@@ -47,8 +48,8 @@ extension Store {
 
   // MARK: Sets folded ahead of time
 
-  /// Our own folded sets beyond a clock: they are never parked, however far the clock was ahead when they were
-  /// written.
+  /// Returns our own folded sets with a clock beyond the horizon. Our own sets are never parked, however far our clock
+  /// was ahead when they were written.
   func ownFoldedEarly(_ horizon: Clock) throws -> Set<ChangeSetID> {
     guard let device else { return [] }
     let sql = """
@@ -64,7 +65,7 @@ extension Store {
     }
   }
 
-  /// The numbers of those of the given sets that are parked.
+  /// Returns the numbers of those given sets that are parked with a clock beyond the horizon.
   func parkedNumbers(of ids: Set<ChangeSetID>, beyond horizon: Clock) throws -> [Int64] {
     guard !ids.isEmpty else { return [] }
     let sql = "SELECT number, id FROM change_sets WHERE folded = 0 AND \(horizon.isBefore)"
@@ -79,12 +80,12 @@ extension Store {
   }
 }
 
-/// Clocks are stored as signed numbers; negative ones are the latest.
+/// Clocks are stored as signed numbers; negative numbers are the latest clocks.
 extension Clock {
   fileprivate var stored: Int64 { Int64(bitPattern: raw) }
 
   fileprivate var isLate: Bool { stored < 0 }
 
-  /// An SQL condition: the set's clock is beyond this one, which is bound as `?1`.
+  /// An SQL condition that holds if the clock of a set is beyond this clock, which is bound as `?1`.
   fileprivate var isBefore: String { isLate ? "clock < 0 AND clock > ?1" : "(clock < 0 OR clock > ?1)" }
 }

@@ -8,10 +8,10 @@ package import Wire
 //
 // A set gets here only by a rebuild (Store+Cuts.swift), for one of two reasons:
 //
-// 1. It is neither a kept tip nor an ancestor of one, and all kept tips of its log are in store.
-// 2. It depends on a set that a cut had excluded. The cut is void now, so that the dependency is required again; but
-//    that is missing, or its clock is not before the set's own (`hasClockConflict`). Sets that depend on such a set
-//    follow it here.
+// 1. It is neither a kept tip nor an ancestor of one, and all kept tips of its log are stored.
+// 2. It depends on a set that a cut had excluded. The cut is now void, so the dependency is required again, but it is
+//    missing or its clock is not before the set's own clock (`hasClockConflict`). Sets that depend on such a set are
+//    quarantined with it.
 //
 //     log X    x1 ── x2 ── x3           x3 depends on nothing outside X; y5 depends on x3
 //     log Y    y4 ── y5
@@ -20,17 +20,18 @@ package import Wire
 //     cut void, x3 in quarantine   a rebuild places x3, then y5
 //     cut void, x3 never received  y5 lacks an ancestor and is quarantined (2) until x3 arrives
 //
-// Quarantined sets (table `set_aside`) are in no head and no digest, and are neither sent nor folded. They are kept
-// because the cut may turn out to be void, and then peers would have to send them again. They return by a rebuild,
-// which is due when the cuts of their log or of one that they depend on change or take effect
-// (`logsAroundQuarantine`), or when the last missing ancestor is stored (`areAncestors`).
+// Quarantined sets (table `set_aside`) are not part of any head or digest, and are neither sent nor folded. They are
+// kept because the cut may turn out to be void, and then peers would have to send them again. A rebuild puts them back.
+// The rebuild is due when the cuts of a quarantined set's log, or of a log that the set depends on, change or take
+// effect (`logsAroundQuarantine`), or when the last missing ancestor is stored (`areAncestors`).
 //
-// Without a quarantine, a device that has applied a cut would lack these sets once the cut is void: until a peer sends
-// them again, and for good if no peer has kept them.
+// Without quarantine, a device that has applied a cut would lack these sets once the cut is void. They would be missing
+// until a peer sent them again, and forever if no peer had kept them.
 
 /// Lookups of quarantined sets.
 extension Store {
-  /// The logs of the quarantined sets and of their dependencies: a change of the cuts of either may release sets.
+  /// Returns the logs of the quarantined sets and of their dependencies. If the cuts of any of these logs change, sets
+  /// may leave quarantine.
   func logsAroundQuarantine() throws -> Set<LogKey> {
     var found: Set<LogKey> = []
     try eachQuarantined { _, header in
@@ -40,15 +41,15 @@ extension Store {
     return found
   }
 
-  /// Whether sets of an incarnation are quarantined. Other devices may hold them, so writing at their positions would
-  /// fork the log.
+  /// Returns whether any sets of an incarnation are quarantined. Other devices may hold these sets, so writing at their
+  /// positions would fork the log.
   package func hasQuarantined(_ device: DeviceKey, _ incarnation: Incarnation) throws -> Bool {
     var isFound = false
     try eachQuarantined { isFound = isFound || ($1.log.device, $1.log.incarnation) == (device, incarnation) }
     return isFound
   }
 
-  /// Whether newly stored sets were the last missing ancestors of a quarantined set.
+  /// Returns whether newly stored sets include the last missing ancestor of a quarantined set.
   func areAncestors(_ ids: [ChangeSetID]) throws -> Bool {
     guard !ids.isEmpty else { return false }
     var lacking = try self.lacking ?? readLacking()
@@ -62,19 +63,19 @@ extension Store {
     return lacking.contains { $0.isEmpty }
   }
 
-  /// For each quarantined set that waits for ancestors, the missing ones.
+  /// Returns the missing ancestors of each quarantined set that waits for ancestors.
   private func readLacking() throws -> [Set<ChangeSetID>] {
     var found: [Set<ChangeSetID>] = []
     try eachQuarantined { id, header in
-      // A set that leads to no kept tip stays here whatever arrives, and so does one with a clock conflict.
+      // A set that leads to no kept tip stays in quarantine whatever arrives, and so does a set with a clock conflict.
       if try logs.excludes(new: id, header.log) || logs.hasClockConflict(header) { return }
       found.append(try logs.missingAncestors(of: header))
     }
     return found
   }
 
-  /// What remains of the dependencies of a set that cuts have removed since: the newest remaining sequence, by
-  /// branch. A cut removes the end of a log; its beginning still counts as seen.
+  /// Returns what remains of those dependencies of a set that cuts have removed since the set was written: by branch,
+  /// the newest remaining sequence. A cut removes only the end of a log, so the beginning still counts as seen.
   func seenBelowCuts(_ header: ChangeSetHeader) throws -> [Int64: UInt64] {
     var found: [Int64: UInt64] = [:]
     for dependency in header.dependencies {
@@ -84,8 +85,8 @@ extension Store {
     return found
   }
 
-  /// The newest stored ancestor, in its own log, of a quarantined set; nil if there is none or the way to it is
-  /// unknown.
+  /// Returns the newest stored ancestor of a quarantined set in the set's own log. Returns nil if there is none, or if
+  /// a set between the two is missing.
   func newestKept(below id: ChangeSetID) throws -> (branch: Int64, sequence: UInt64)? {
     var next = try quarantined(id)
     while let header = next, let previous = header.previous {
@@ -117,14 +118,14 @@ extension Store {
 }
 
 extension ChangeSetLogs {
-  /// Whether all ancestors of a set are stored, with earlier clocks, or excluded by a cut in effect.
+  /// Returns whether all ancestors of a set are stored with earlier clocks, or are excluded by a cut in effect.
   func hasAncestors(_ header: ChangeSetHeader) throws -> Bool {
     try missingAncestors(of: header).isEmpty && !hasClockConflict(header)
   }
 
-  /// Whether the clock of a set is not after that of a stored dependency that no cut in effect excludes.
+  /// Returns whether a set's clock is not later than that of a stored dependency that no cut in effect excludes.
   ///
-  /// A cut may have kept that dependency out when the set arrived, so that clocks were not compared.
+  /// This can happen if a cut excluded the dependency when the set arrived, because the clocks were not compared then.
   func hasClockConflict(_ header: ChangeSetHeader) throws -> Bool {
     try header.dependencies.contains { dependency in
       let log = dependency.log(lane: header.log.lane)
@@ -135,7 +136,8 @@ extension ChangeSetLogs {
     }
   }
 
-  /// The predecessor and dependencies of a set that are neither stored nor excluded by a cut in effect.
+  /// Returns the predecessor of a set if it is not stored, and the dependencies of the set that are neither stored nor
+  /// excluded by a cut in effect.
   func missingAncestors(of header: ChangeSetHeader) throws -> Set<ChangeSetID> {
     var missing: Set<ChangeSetID> = []
     if let previous = header.previous, try branch(of: previous, header.log, header.sequence - 1) == nil {

@@ -6,7 +6,7 @@ package import Replication
 import SQLite
 package import Wire
 
-// Re-authoring: writing the end of one of our own logs again, in a log of another incarnation.
+// Re-authoring: writing the last sets of one of our own logs again, in a log of another incarnation.
 //
 // Two situations require it:
 //
@@ -21,20 +21,20 @@ package import Wire
 //     after     old log    s1 ── s2                     ends at the tip s2
 //               new log     n1 ── n2                    n1: body and operation of s3, n2: of s4
 //
-// The sets move in the order of their clocks, each newly signed with its operation, verb, target and entries. n1
-// declares as dependencies what s3 had seen (s2 among it), as far as that stays and is folded here; n2 declares what
-// s4 had seen beyond that. Thus concurrent writes stay concurrent, and re-authoring neither creates a conflict nor
-// hides one.
+// The sets move in the order of their clocks. Each is newly signed, with the same operation, verb, target and entries.
+// n1 declares what s3 had seen (including s2) as dependencies, as far as that remains and is folded here. n2 declares
+// only what s4 had seen in addition. Thus concurrent writes stay concurrent, and re-authoring neither creates a
+// conflict nor hides one.
 //
-// The steps, all in one transaction: read the outgoing sets with what they had seen, while the old rows exist; apply
-// the cut or delete the sets; rebuild the logs; sign and fold the new sets; let the caller store the new incarnation.
-// If any of it fails, the transaction rolls back and the previous cut rule is restored. In separate transactions, a
-// crash in between could lose the sets or leave them twice.
+// The steps, all in one transaction: read the outgoing sets and what they had seen, while the old rows still exist;
+// apply the cut or delete the sets; rebuild the logs; sign and fold the new sets; let the caller store the new
+// incarnation. If any step fails, the transaction rolls back and the previous cut rule is restored. With separate
+// transactions, a crash between two of them could lose the sets or leave them in the store twice.
 
 /// One of our own logs that ends; the sets after its end are re-authored in another log.
 package struct EndedLog: Hashable, Sendable {
   package let log: LogKey
-  /// The newest set that remains; nil if none does.
+  /// The newest set that remains; nil if no set remains.
   package let tip: LogHead?
 
   package init(log: LogKey, tip: LogHead?) {
@@ -46,9 +46,9 @@ package struct EndedLog: Hashable, Sendable {
 /// How to re-author our own sets.
 package struct Reauthoring {
   package enum Time: Sendable {
-    /// No other device has seen them: they keep their clocks.
+    /// The sets keep their clocks, because no other device has seen them.
     case asWritten
-    /// They were written while the clock was ahead: they get the present time.
+    /// The sets get the present time, because they were written while the clock was ahead.
     case now(Moment)
   }
 
@@ -56,10 +56,10 @@ package struct Reauthoring {
   package let ended: [EndedLog]
   package let incarnation: Incarnation
   package let time: Time
-  /// What the circle's statements admit once the logs are cut; nil if the old sets are deleted because no other
-  /// device has seen them.
+  /// Returns what the circle's statements admit of a log once the logs are cut. Nil if the old sets are deleted
+  /// instead, because no other device has seen them.
   package let admission: ((LogKey) -> Admission)?
-  /// The clock up to which other devices' sets fold.
+  /// The clock up to which sets of other devices are folded; those with later clocks are parked.
   package let horizon: Clock
 
   package init(
@@ -76,12 +76,12 @@ package struct Reauthoring {
 }
 
 extension Store {
-  /// Ends some of our own logs, and re-authors the sets after their ends in the logs of another incarnation: the same
-  /// operations with the same entries, in the same order and with the same causal past.
+  /// Ends some of our own logs, and re-authors the sets after their ends in the logs of another incarnation. The new
+  /// sets have the same operations with the same entries, in the same order and with the same causal past.
   ///
   /// - Parameters:
-  ///   - author: returns the author that signs in a log, given its position.
-  ///   - noting: stores accompanying values in the same transaction.
+  ///   - author: returns the author that signs the sets of a log, given the log's position.
+  ///   - noting: called with the report, to store further values in the same transaction.
   package func reauthor(
     _ reauthoring: Reauthoring, by author: (AuthorPosition) -> Author, noting: (CommitReport) throws -> Void
   ) throws -> CommitReport {
@@ -110,7 +110,7 @@ extension Store {
     }
   }
 
-  /// The number of sets after the ends of logs.
+  /// Returns the number of sets after the ends of the given logs.
   package func countBehind(_ ended: [EndedLog]) throws -> Int { try places(behind: ended).count }
 
   // MARK: Outgoing sets
@@ -118,7 +118,7 @@ extension Store {
   private struct Outgoing {
     let number: Int64
     let set: VerifiedChangeSet
-    /// What it had seen, of the sets that remain, beyond what earlier outgoing sets had.
+    /// What the set had seen of the sets that remain, beyond what earlier outgoing sets had seen.
     let seen: [Dependency]
   }
 
@@ -131,22 +131,23 @@ extension Store {
     let id: ChangeSetID
   }
 
-  /// For each branch of the ended logs, the newest sequence that remains; the one before its first set if nothing
-  /// does.
+  /// Returns, for each branch of the ended logs, the newest sequence that remains; if nothing of the branch remains,
+  /// the sequence before its first set.
   private func staying(_ ended: [EndedLog]) throws -> [Int64: UInt64] {
     var newest: [Int64: UInt64] = [:]
     for end in ended {
       for branch in logs[end.log] { newest[branch.number] = branch.first - 1 }
       guard let tip = end.tip else { continue }
       guard let branch = try logs.branch(of: tip.id, end.log, tip.sequence) else {
-        throw StoreError.damaged("the set at which a log ends is missing")
+        throw StoreError.damaged("the last set of an ended log is missing")
       }
       for stretch in logs.path(branch.number, through: tip.sequence) { newest[stretch.branch] = stretch.last }
     }
     return newest
   }
 
-  /// Sorted by clock, so that the sets are re-authored in the order in which they were written.
+  /// Returns the sets after the ends of logs, sorted by clock, so that they are re-authored in the order in which they
+  /// were written.
   private func places(behind ended: [EndedLog]) throws -> [OutgoingPosition] {
     var found: [OutgoingPosition] = []
     for (branch, newest) in try staying(ended) {
@@ -193,7 +194,7 @@ extension Store {
     }
   }
 
-  /// The id of the set at a sequence of a branch, without its parents.
+  /// Returns the id of the set at a sequence of a branch, excluding the branch's parents; nil if there is none.
   func id(_ branch: Int64, _ sequence: UInt64) throws -> ChangeSetID? {
     try connection.with("SELECT id FROM change_sets WHERE branch = ?1 AND sequence = ?2") { row in
       try row.bind(1, branch)
@@ -225,7 +226,7 @@ extension Store {
         return (lane, author(position(of: log, reauthoring.circle)))
       })
     var dates = WholeRecordDates(time: reauthoring.time, horizon: reauthoring.horizon)
-    // Clocks ascend across both lanes, as the originals did.
+    // The clocks ascend across both lanes, as those of the original sets did.
     var least = Clock.zero
     for item in outgoing {
       let set = item.set
@@ -250,8 +251,8 @@ extension Store {
       unseen: [])
   }
 
-  /// The dependencies to declare for sets that were seen, without duplicates: two branches of a forked log may both
-  /// be folded only up to their common ancestor.
+  /// Returns the dependencies to declare for sets that were seen, without duplicates. A duplicate arises if two
+  /// branches of a forked log are both folded only up to their common ancestor.
   private func dependencies(
     _ seen: [Dependency], for log: LogKey
   ) throws -> [(dependency: Dependency, clock: Clock)] {
@@ -262,7 +263,8 @@ extension Store {
     return found.sorted { $0.key < $1.key }.map { (dependency: $0.key, clock: $0.value) }
   }
 
-  /// The dependency to declare for a set that was seen: the set itself, or its newest folded ancestor.
+  /// Returns the dependency to declare for a set that was seen: the set itself if it is folded, otherwise its newest
+  /// folded ancestor. Returns nil if there is nothing to declare.
   private func ancestor(
     _ dependency: Dependency, for log: LogKey
   ) throws -> (dependency: Dependency, clock: Clock)? {
@@ -278,7 +280,7 @@ extension Store {
     return (before, folded.clock)
   }
 
-  /// Our own sets are never parked.
+  /// Stores and folds a re-authored set. No horizon applies, because our own sets are never parked.
   private func take(_ set: VerifiedChangeSet, _ report: inout CommitReport) throws {
     guard case .place(folds: true) = try Placement.of(set, in: logs, horizon: Clock(raw: .max)) else {
       throw StoreError.damaged("a re-authored change set can't be placed")
@@ -288,7 +290,7 @@ extension Store {
     try fold.fold(set, at: place, into: &report)
   }
 
-  /// The time of change of a whole record, as merging reads it.
+  /// Returns the time of change of a whole record as merging reads it: at most the clock of the set that wrote it.
   private func heldTime(_ key: RecordKey) throws -> Moment {
     guard let held = try record(key) else { return 0 }
     let clock = try origins(of: held).values.map(\.clock).max() ?? .zero
@@ -297,7 +299,8 @@ extension Store {
   }
 }
 
-/// Moves the times of change inside whole records to the present, along with their sets.
+/// When sets are re-authored with the present time, moves future times of change inside whole records to the present
+/// too.
 private struct WholeRecordDates {
   let time: Reauthoring.Time
   let horizon: Clock
@@ -308,7 +311,7 @@ private struct WholeRecordDates {
     self.horizon = horizon
   }
 
-  /// The bodies for a re-authored set, and the least clock that it may have.
+  /// Returns the bodies with which a set is re-authored, and the lowest clock that the new sets may have.
   mutating func date(
     _ set: VerifiedChangeSet, _ operation: OperationDraft, held: (RecordKey) throws -> Moment
   ) throws -> (bodies: [[UInt8]], least: Clock) {

@@ -18,7 +18,7 @@ extension Store {
     }
   }
 
-  /// Creates the tables of this version and folds everything into them, in one transaction; until it commits, the
+  /// Creates the tables of this version and folds everything into them, in one transaction. Until it commits, the
   /// tables of the preceding version stay.
   static func newTables(_ connection: Connection, _ logs: ChangeSetLogs, _ damage: inout DamagedSets) throws
     -> Fold
@@ -34,7 +34,7 @@ extension Store {
     }
   }
 
-  /// Folds all sets marked as folded into empty tables. Damaged ones are skipped and remembered.
+  /// Folds all sets marked as folded into empty tables. Damaged sets are skipped and remembered.
   private static func refold(
     _ connection: Connection, _ fold: Fold, _ damage: inout DamagedSets, _ report: inout CommitReport
   ) throws {

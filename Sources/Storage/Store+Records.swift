@@ -8,7 +8,7 @@ package import Wire
 extension Store {
   // MARK: Records
 
-  /// A record, visible or not; nil if it was never written.
+  /// Returns a record, whether visible or not; nil if the record was never written.
   package func record(_ key: RecordKey) throws -> RecordRow? {
     let sql = Select(key.kind).sql("r.id = ?1")
     return try connection.with(sql) { row in
@@ -23,7 +23,7 @@ extension Store {
     return rows
   }
 
-  /// The number of records that match a query.
+  /// Returns the number of records that match a query.
   package func count(_ query: RecordQuery) throws -> Int {
     guard let (sql, arguments) = Select(query.kind).sql(counting: query) else { return 0 }
     return try connection.with(sql) { row in
@@ -32,7 +32,8 @@ extension Store {
     }
   }
 
-  /// Reads records one by one, so that they need not fit in memory together. Without an order, they are sorted by id.
+  /// Calls `body` for each record that matches a query. Records are read one by one, so that they need not fit in
+  /// memory together. Without an order in the query, they are sorted by id.
   package func forEach(_ query: RecordQuery, _ body: (RecordRow) throws -> Void) throws {
     let select = Select(query.kind)
     guard let (sql, arguments) = select.sql(query) else { return }
@@ -42,7 +43,7 @@ extension Store {
     }
   }
 
-  /// The visible children of a record, of one kind.
+  /// Returns the visible children of a record that are of the given kind.
   package func children(of parent: RecordKey, _ kind: KindNumber) throws -> [RecordRow] {
     guard let known = Registry.kind(kind), let field = known.parent, let columns = known.parentColumns else {
       return []
@@ -58,13 +59,13 @@ extension Store {
     return try records(query)
   }
 
-  /// The parent that a record refers to, whether it exists or not; nil if it refers to none.
+  /// Returns the parent that a record refers to, whether or not the parent exists; nil if the record refers to none.
   package func parent(of record: RecordRow) -> RecordKey? {
     guard let kind = Registry.kind(record.key.kind), let parent = kind.parent else { return nil }
     return record[parent].flatMap { kind.parentKey($0.encoded[...]) }
   }
 
-  /// The living children of a record, of all kinds, visible or not.
+  /// Returns the living children of a record, of all kinds, whether visible or not.
   package func livingChildren(of parent: RecordKey) throws -> [RecordKey] {
     guard Kind.parents.contains(parent.kind) else { return [] }
     return try (Registry.kind(parent.kind)?.childKinds ?? []).flatMap { child in
@@ -82,7 +83,7 @@ extension Store {
     }
   }
 
-  /// The stamp of each cell. Seeds are left out.
+  /// Returns the stamp of each cell of a record. Cells of seeds are left out.
   package func origins(of row: RecordRow) throws -> [FieldNumber: Stamp] {
     var result: [FieldNumber: Stamp] = [:]
     for (field, number) in row.stamps.cells where number != 0 {
@@ -91,7 +92,7 @@ extension Store {
     return result
   }
 
-  /// The number of visible records by kind. Untouched seeds are left out.
+  /// Returns the number of visible records of each kind. Untouched seeds are not counted.
   package func visibleCounts() throws -> [KindNumber: Int] {
     var counts: [KindNumber: Int] = [:]
     for kind in Registry.kinds {
@@ -128,7 +129,7 @@ extension Store {
 
   // MARK: Trips
 
-  /// The summary of a trip; all zeros if it has no items.
+  /// Returns the summary of a trip; an empty summary if the trip has no items.
   package func tripSummary(_ trip: RecordID) throws -> TripSummary {
     let sql = """
       SELECT lodgings, transportations, activities, first_start, last_end, totals FROM trip_summaries
@@ -142,7 +143,7 @@ extension Store {
 }
 
 extension Store {
-  /// The summaries of all trips that have items.
+  /// Returns the stored summaries by trip. A trip that never had items has none.
   package func tripSummaries() throws -> [RecordID: TripSummary] {
     let sql = """
       SELECT lodgings, transportations, activities, first_start, last_end, totals, trip FROM trip_summaries

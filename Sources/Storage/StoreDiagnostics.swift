@@ -4,13 +4,12 @@ import SQLite
 package import Wire
 
 extension Store {
-  /// Whether the statements and change sets of a store can be read completely, whatever the state of the rest of the
-  /// file.
+  /// Returns whether all statements and change sets of a store can be read, whatever the state of the rest of the file.
   package static func isSignedPartReadable(_ path: String) -> Bool {
     do {
       let connection = try Connection(.existingFileReadOnly(path))
       try connection.setUpReadOnly()
-      // Reading the end of a value traverses all its pages.
+      // Reading the last byte of a value makes SQLite read all pages of the value.
       for sql in [
         "SELECT count(*) FROM change_sets WHERE substr(header, -1) = x'' OR substr(body, -1) = x''",
         "SELECT count(*) FROM statements WHERE substr(bytes, -1) = x''",
@@ -24,8 +23,8 @@ extension Store {
   }
 }
 
-/// The content of a store, read without opening it for work: for a store that is about to be replaced and may be
-/// damaged.
+/// The statements, change set ids and node values of a store, read without opening the store for work. Used for a store
+/// that is about to be replaced and may be damaged.
 package struct StoreDiagnostics: Sendable {
   package let statements: [[UInt8]]
   package let changeSetIDs: Set<ChangeSetID>
@@ -54,6 +53,6 @@ package struct StoreDiagnostics: Sendable {
     }
   }
 
-  /// A value of the node, by key.
+  /// Returns the value that the node stored under a key; nil if there is none.
   package func meta(_ key: String) -> [UInt8]? { values["node." + key] }
 }

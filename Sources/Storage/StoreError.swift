@@ -1,32 +1,32 @@
 import SQLite
 
-/// Whether a transaction failed because the disk is full.
+/// Returns whether a transaction failed because the disk is full.
 package func isNoRoom(_ error: any Error) -> Bool { (error as? SQLiteError)?.isFull ?? false }
 
-/// Whether a transaction failed because of an input/output error or a damaged file, after which it is unknown what is
-/// durable.
+/// Returns whether a transaction failed because of an input/output error or a damaged file. After such an error, it is
+/// unknown what is durable.
 package func isBrokenStore(_ error: any Error) -> Bool {
   guard let error = error as? SQLiteError else { return false }
   return error.isInputOutput || error.isDamage
 }
 
-/// Whether SQLite finds the file damaged or not to be a database.
+/// Returns whether SQLite reports that the file is damaged or is not a database.
 package func isDamagedFile(_ error: any Error) -> Bool { (error as? SQLiteError)?.isDamage ?? false }
 
-/// Whether a write may be lost. Unlike `isBrokenStore` it fits an error of any database, an imported file included,
-/// because only errors of writing count.
+/// Returns whether a write may have been lost. Unlike `isBrokenStore`, this function suits an error from any database,
+/// including an imported file, because it considers only errors of writing.
 package func isLostWrite(_ error: any Error) -> Bool { (error as? SQLiteError)?.isLostWrite ?? false }
 
-/// Whether reading was stopped because its task was cancelled.
+/// Returns whether reading was stopped because its task was cancelled.
 package func isInterrupted(_ error: any Error) -> Bool { (error as? SQLiteError)?.isInterrupted ?? false }
 
 /// Why a store can't be opened or used.
 package enum StoreError: Error, Hashable, Sendable {
-  /// Another process holds the store: its process id, if it left one.
+  /// Another process has the store open. Its process id is given if the process has recorded it.
   case storeIsHeld(by: Int32?)
   /// The store was written by a newer version of the program.
   case newerSchema(found: Int64, known: Int64)
-  /// The lock file can't be created or locked; the number is the operating system's.
+  /// The lock file can't be created or locked; `errno` is the error number of the operating system.
   case lockFailed(errno: Int32)
   /// The store contains something that no version of the program writes.
   case damaged(String)

@@ -3,13 +3,13 @@
 import Replication
 import Wire
 
-/// A record as the fold modifies it: life, stamps, and the canonical content of each field.
+/// A record in the form that the fold modifies: its life, its stamps, and the canonical content of each field.
 struct StoredRow {
   var life: Bool?
   var stamps: Stamps
   var contents: [FieldNumber: [UInt8]] = [:]
 
-  /// The content of a cell, including the life; nil if it was never written.
+  /// Returns the content of a cell, which may be the life; nil if the cell was never written.
   func content(_ field: FieldNumber) -> [UInt8]? {
     field == Fields.life ? life.map { $0 ? Self.alive : Self.dead } : contents[field]
   }
@@ -18,7 +18,7 @@ struct StoredRow {
     if field == Fields.life { life = content == Self.alive } else { contents[field] = content }
   }
 
-  /// The fields as one value, as a whole record writes them.
+  /// All fields encoded as one value, as stored for a whole record.
   var whole: [UInt8] { encodedFields(contents) }
 
   static let alive: [UInt8] = [0xf5]

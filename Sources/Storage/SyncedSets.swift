@@ -1,10 +1,10 @@
 package import Wire
 
-/// For each lane, the newest set that was stored when this device was last in sync. Only records from sets up to
-/// there can have been seen by a person before they disappeared.
+/// For each lane, the newest set that was stored when this device was last in sync. The user can have seen a record
+/// before it disappeared only if the record comes from this set or an earlier one.
 ///
-/// While a device fetches the history of its circle, old deletions arrive after what they deleted; nothing is lost by
-/// that.
+/// While a device fetches the history of its circle, old deletions arrive after the records that they deleted. The user
+/// has never seen these records and does not lose them.
 package struct SyncedSets: Sendable {
   package private(set) var newest: [Lane: Int64] = [:]
   /// Whether there are unsaved changes.
@@ -19,14 +19,14 @@ package struct SyncedSets: Sendable {
     }
   }
 
-  /// Notes that in these lanes this device has everything that its peers have.
+  /// Notes that this device has everything that its peers have in these lanes.
   package mutating func note(_ lanes: [Lane], upTo number: Int64) {
     guard lanes.contains(where: { newest[$0] != number }) else { return }
     for lane in lanes { newest[lane] = number }
     isNews = true
   }
 
-  /// Call when the sets have been renumbered: all that were seen before are among the stored ones.
+  /// Call this when the sets have been renumbered. All sets that counted as seen are among those stored up to `number`.
   package mutating func renumber(upTo number: Int64) {
     for lane in newest.keys { newest[lane] = number }
     isNews = true

@@ -5,12 +5,12 @@ import Replication
 import SQLite
 import Wire
 
-/// Compares the tables of a store with those of a second one, folded from the same log. Both number the sets alike,
-/// so rows can be compared directly.
+/// Compares the tables of a store with those of a second store that was folded from the same log. Both stores number
+/// the sets alike, so rows can be compared directly.
 struct TableComparison {
   private let held: Connection
   private let right: Connection
-  /// The numbers of existing change sets.
+  /// The numbers of the existing change sets, and 0 for seeds.
   private let numbers: ClosedRange<Int64>
 
   init(_ held: Connection, _ right: Connection, setCount: Int64) {
@@ -32,7 +32,7 @@ struct TableComparison {
   private func compareSchema(_ report: inout DeepReport) throws -> Set<String> {
     let (mine, wanted) = (try schema(held), try schema(right))
     for (name, item) in wanted.sorted(by: { $0.key < $1.key }) where mine[name]?.sql != item.sql {
-      // It is dropped while very many habit entries arrive.
+      // This index may be missing, because it is dropped while very many habit entries arrive.
       if name == DayIndex.index.name, mine[name] == nil { continue }
       let location: DeepFinding.Location = Self.logTables.contains(item.table) ? .index : .records
       report.note(
@@ -58,7 +58,7 @@ struct TableComparison {
 
   private func tables() throws -> [String] {
     try schema(right).filter { $0.value.type == "table" }.keys
-      // Quarantined sets follow from no table, and nothing follows from them.
+      // Quarantined sets can't be derived from any table, and nothing is derived from them.
       .filter { !["meta", "statements", "set_aside"].contains($0) }.sorted()
   }
 
@@ -112,7 +112,7 @@ struct TableLayout {
         guard table != "change_sets" || !["header", "signature", "body"].contains(row.text(1)) else {
           continue
         }
-        // The position of a sibling's set follows from its number.
+        // The position of the set of a sibling follows from the set's number.
         guard table != "rivals" || !["branch", "sequence"].contains(row.text(1)) else { continue }
         if row.integer(5) > 0 { keys.append((row.integer(5), columns.count)) }
         columns.append(row.text(1))
@@ -145,7 +145,8 @@ struct TableLayout {
     columns.firstIndex(of: column).map { row[$0] }
   }
 
-  /// Below zero if the first row comes before the second, or there is no second.
+  /// Returns a negative number if the first row comes before the second or there is no second row, 0 if their keys are
+  /// equal, and a positive number otherwise.
   func order(_ a: [ColumnValue]?, _ b: [ColumnValue]?) -> Int {
     guard let a else { return 1 }
     guard let b else { return -1 }
@@ -179,8 +180,8 @@ struct TableLayout {
     report.note(finding)
   }
 
-  /// Reports a row that refers to a missing set: it may hold the only remains of that set, which folding the log
-  /// again would lose.
+  /// Marks a finding about a row that refers to a missing set as damage to the log. The row may be all that remains of
+  /// that set, and folding the log again would lose it.
   private func noteLost(
     _ row: [ColumnValue], _ numbers: ClosedRange<Int64>, _ finding: inout DeepFinding
   ) {
@@ -198,7 +199,7 @@ struct TableLayout {
     return stamps.cells.map(\.number)
   }
 
-  /// Compares stamps by cell; how they are packed makes no difference.
+  /// Returns whether two stamps are equal cell by cell; how they are packed makes no difference.
   private func isSameStamps(_ column: Int, _ a: [ColumnValue], _ b: [ColumnValue]) -> Bool {
     guard columns[column] == "stamps", case .blob(let one) = a[column], case .blob(let other) = b[column],
       let left = try? Stamps(packed: one), let right = try? Stamps(packed: other)
@@ -239,7 +240,8 @@ struct TableLayout {
     return nil
   }
 
-  /// The names of the fields that differ; a column that belongs to no field is named itself.
+  /// Returns the names of the fields that differ. For a column that belongs to no field, the name of the column is
+  /// returned.
   private func fields(_ differing: [Int]) -> [String] {
     var names: [String] = []
     for column in differing {
@@ -274,7 +276,7 @@ struct TableLayout {
 }
 
 extension ColumnValue {
-  /// The order of values in SQLite.
+  /// Compares two values in the order of SQLite: negative if this value comes first, 0 if both are equal.
   fileprivate func order(_ other: ColumnValue) -> Int {
     switch (self, other) {
     case (.integer(let a), .integer(let b)): a < b ? -1 : a > b ? 1 : 0

@@ -5,7 +5,7 @@ import Replication
 import SQLite
 import Wire
 
-/// Maintains the summary of each trip: number of items, dates, exact totals by currency.
+/// Maintains the summary of each trip: the number of its items, its dates, and the exact total in each currency.
 final class TripSummaries {
   private let connection: Connection
   private var dirty: Set<RecordID> = []
@@ -14,7 +14,7 @@ final class TripSummaries {
 
   func forget() { dirty = [] }
 
-  /// Notes that a record of `kind` below `parent` was written.
+  /// Notes that a record of `kind` was written below `parent`, so that the summary of a trip is updated.
   func changed(_ kind: Kind, _ parent: RecordKey) {
     if parent.kind == KindNumbers.trip { dirty.insert(parent.id) }
   }
@@ -27,7 +27,8 @@ final class TripSummaries {
   private struct Sum {
     var first: Int64?
     var last: Int64?
-    /// By currency; the empty text means none. Nil if the sum has too many digits.
+    /// The total in each currency; the empty text stands for no currency. A total is nil if the sum has too many
+    /// digits.
     var totals: [String: ExactDecimal?] = [:]
 
     mutating func add(_ amount: ExactDecimal, _ currency: String) {

@@ -9,14 +9,15 @@ package struct TripSummary: Hashable, Sendable {
   package var lodgings = 0
   package var transportations = 0
   package var activities = 0
-  /// Milliseconds since 1970.
+  /// The earliest start of an item, in milliseconds since 1970; nil if no item has a start.
   package var firstStart: Int64?
+  /// The latest end of an item, in milliseconds since 1970; nil if no item has an end.
   package var lastEnd: Int64?
   /// One sum for each currency, sorted by code; the sum without a currency comes first.
   package var totals: [Total] = []
 
   package struct Total: Hashable, Sendable {
-    /// Exact decimal text; nil if the sum has too many digits.
+    /// The sum as exact decimal text; nil if it has too many digits.
     package let amount: String?
     package let currency: String?
   }
@@ -36,7 +37,7 @@ package struct TripSummary: Hashable, Sendable {
 // MARK: Stored form
 
 extension [TripSummary.Total] {
-  /// JSON, so that other tools can read it in the store.
+  /// The totals as JSON, so that other tools can read them in the store.
   var text: String {
     JSON.array(map { ["amount": .text($0.amount), "currency": .text($0.currency)] }).text()
   }
@@ -54,8 +55,8 @@ extension [TripSummary.Total] {
   }
 }
 
-/// A parser for totals without escapes in their text, which nearly all are. Building a JSON tree for each would take
-/// a fifth of the time of listing trips.
+/// A parser for totals whose text contains no escapes, as is nearly always the case. Building a JSON tree for each
+/// summary would take a fifth of the time of listing trips.
 private struct PlainTotals {
   let bytes: [UInt8]
   private var index = 0
@@ -92,7 +93,7 @@ private struct PlainTotals {
     }
   }
 
-  /// Reads a quoted text or null.
+  /// Reads a quoted text, or returns nil for null.
   private mutating func text() throws(NotPlain) -> String? {
     guard index < bytes.count, bytes[index] == UInt8(ascii: "\"") else {
       try pass(Self.null)

@@ -3,7 +3,8 @@
 import Records
 import Replication
 
-/// Views for people who inspect the store: visible records, with ids and times as text.
+/// SQL views for people who inspect the store. Each view contains the visible records of one kind, with ids and times
+/// as text.
 enum Views {
   static func sql(_ kind: Kind) -> String {
     guard let view = kind.view else { return "" }
@@ -36,7 +37,7 @@ enum Views {
     }
   }
 
-  /// Upper case with hyphens, as in exported files.
+  /// Returns an SQL expression that formats an id in upper case with hyphens, as in exported files.
   private static func uuid(_ column: String) -> String {
     let parts = [(1, 8), (9, 4), (13, 4), (17, 4), (21, 12)]
     let text = parts.map { "substr(hex(\(column)), \($0.0), \($0.1))" }.joined(separator: " || '-' || ")

@@ -1,10 +1,10 @@
 import Synchronization
 
-/// Counts accepted connections: in total, per address, and those that are not admitted yet.
+/// Counts the accepted connections: all of them, those from each address, and those that are not admitted yet.
 final class Admission: Sendable {
   private struct State {
     var total = 0
-    /// Connections not admitted yet, oldest first.
+    /// The connections that are not admitted yet, oldest first.
     var pending: [(slot: AdmissionSlot, since: Int64)] = []
     var perAddress: [String: Int] = [:]
     var listenerWaits = false
@@ -16,11 +16,11 @@ final class Admission: Sendable {
 
   init(_ limits: ListenerLimits) { self.limits = limits }
 
-  /// Sets the callback for when there is room again after `hasRoom` was false.
+  /// Sets the callback that reports, after `hasRoom` was false, that a connection was admitted or has ended.
   func whenFree(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.whenFree = body } }
 
-  /// Whether one more connection may be unadmitted. Each one is admitted or closed within seconds, so a caller can
-  /// wait.
+  /// Whether one more unadmitted connection is allowed. Each unadmitted connection is admitted or closed within
+  /// seconds, so a caller can wait.
   var hasRoom: Bool {
     state.withLock { state in
       let hasRoom = state.pending.count < limits.unauthenticatedMax
@@ -29,7 +29,7 @@ final class Admission: Sendable {
     }
   }
 
-  /// A slot for a new connection, or nil if there are too many in total or from its address.
+  /// Returns a slot for a new connection; nil if there are too many connections in total or from its address.
   func enter(_ address: SocketAddress, at now: Int64 = monotonicMilliseconds()) -> AdmissionSlot? {
     let host = address.neighbourhood
     return state.withLock { state in
@@ -46,7 +46,7 @@ final class Admission: Sendable {
   }
 
   /// Evicts the connection that has been unadmitted longest, if its guaranteed time has passed; otherwise returns
-  /// the milliseconds until then. Nil if one was evicted, or there is none to evict.
+  /// the milliseconds until that time has passed. Returns nil if a connection was evicted or there is none to evict.
   func makeRoom(at now: Int64) -> Int64? {
     let (oldest, wait) = state.withLock { state -> (AdmissionSlot?, Int64?) in
       guard let first = state.pending.first else { return (nil, nil) }
@@ -100,12 +100,12 @@ final class AdmissionSlot: Sendable {
     self.host = host
   }
 
-  /// Sets what ends the connection when its slot is needed for another.
+  /// Sets the callback that ends the connection when its slot is needed for another connection.
   func onEviction(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.evict = body } }
 
   fileprivate func evict() { state.withLock { $0.evict }?() }
 
-  /// Marks the connection as admitted: it is no longer a candidate for eviction.
+  /// Marks the connection as admitted, so that it is no longer a candidate for eviction.
   func admitted() {
     let isFirst = state.withLock { state in
       defer { state.isAdmitted = true }

@@ -8,24 +8,25 @@
 
 package import Wire
 
-/// An interface's address to send beacons from, and the broadcast or multicast address to send them to.
+/// The address of an interface from which beacons are sent, and the broadcast or multicast address that they go to.
 package struct BeaconInterface: Hashable, Sendable {
-  /// The system's name of the interface.
+  /// The system's name for the interface.
   package let interface: String
   let index: UInt32
   let from: SocketAddress
   let to: SocketAddress
 
-  /// The address that receivers see.
+  /// The address that receivers see as the sender's.
   package var host: Bytes16? { from.hostBytes }
 
-  /// The multicast group of every Waymark node on an IPv6 link.
+  /// The multicast group that every Waymark node on an IPv6 link joins.
   static let group = "ff12::5741:594d"
 
-  /// The interfaces that this machine can send beacons from now, in a stable order.
+  /// Returns the interfaces from which this machine can send beacons now, in a stable order; loopback only if there
+  /// are no others.
   ///
-  /// - Parameter listening: the address that a node listens on. Interfaces whose address does not reach it are left
-  ///   out.
+  /// - Parameter listening: the address that the node listens on. The result leaves out interfaces whose address does
+  ///   not reach it.
   package static func all(
     listening: SocketAddress, port: UInt16, of interfaces: [NetworkInterface] = NetworkInterface.all ?? []
   ) -> [BeaconInterface] {
@@ -60,7 +61,8 @@ extension NetworkInterface {
     return BeaconInterface(interface: name, index: index, from: from, to: target)
   }
 
-  /// The address with all host bits set. Loopback reports no broadcast address; all of 127.0.0.0/8 is one network.
+  /// The broadcast address: the interface's address with all host bits set. It is computed because loopback reports
+  /// none; all of 127.0.0.0/8 is one network.
   private var broadcast: String? {
     guard let own = address.hostBytes?.bytes.suffix(4) else { return nil }
     let mask = mask?.hostBytes?.bytes.suffix(4) ?? [255, 0, 0, 0]

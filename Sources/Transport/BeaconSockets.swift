@@ -2,10 +2,10 @@
 
 import Dispatch
 
-/// The UDP sockets for beacons, one per address family: receives them on a port, and sends them.
+/// Receives beacons on a port, with one UDP socket per address family, and sends beacons.
 ///
-/// Nothing received is answered here. In a flood, only as many datagrams are read as the limits allow; the system
-/// drops the rest.
+/// The sockets never answer a datagram. In a flood, they read only as many datagrams as the limits allow, and the
+/// system drops the rest.
 package actor BeaconSockets {
   private nonisolated let executor: QueueExecutor
   private nonisolated let received: @Sendable ([UInt8], SocketAddress) -> Void
@@ -17,7 +17,7 @@ package actor BeaconSockets {
 
   package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-  /// Binds immediately; skips a family that the machine lacks.
+  /// Binds the sockets immediately, and skips an address family that the machine lacks.
   ///
   /// - Parameter received: called on this actor's queue, at most as often as the limits allow.
   package init(
@@ -33,7 +33,7 @@ package actor BeaconSockets {
         if !error.isMissingFamily { failure = error }
       }
     }
-    // With one family alone some peers would be found and others missed, with no visible cause.
+    // With one family alone, some peers would be found and others missed, for no visible reason.
     if let failure {
       for socket in bound { socket.closeDescriptor() }
       throw failure
@@ -48,17 +48,17 @@ package actor BeaconSockets {
 
   package nonisolated func close() { enqueue { $0.end() } }
 
-  /// Also receives what is sent to the multicast group on these interfaces.
+  /// Joins the multicast group on these interfaces, so that beacons sent to the group are received too.
   package nonisolated func join(_ places: [BeaconInterface]) {
     for socket in bound where socket.localAddress?.isIPv6 == true {
       for place in places where place.from.isIPv6 { socket.join(place.to, index: place.index) }
     }
   }
 
-  /// Sends one datagram from an interface; false if the system did not accept it.
+  /// Sends one datagram from an interface; returns false if the system did not accept it.
   @discardableResult
   package static func send(_ datagram: [UInt8], from place: BeaconInterface) -> Bool {
-    // One socket per datagram: the address that it is bound to may be gone by the next round.
+    // Each datagram gets its own socket, because the address that the socket is bound to may be gone by the next round.
     guard let socket = try? Socket.datagrams(on: place.from, isShared: false) else { return false }
     defer { socket.closeDescriptor() }
     return socket.sendDatagram(datagram, to: place.to, index: place.index)
@@ -107,6 +107,6 @@ package actor BeaconSockets {
     }
   }
 
-  /// More than any beacon has, so that a longer datagram is recognised as too long.
+  /// The size of the receive buffer. It exceeds every beacon, so that a longer datagram is recognised as too long.
   private static let datagramBytesMax = 1_024
 }

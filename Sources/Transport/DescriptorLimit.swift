@@ -6,9 +6,9 @@ import Wire
   import Glibc
 #endif
 
-/// The limit on file descriptors that this process may have open.
+/// The limit on the number of file descriptors that this process may have open.
 package enum DescriptorLimit {
-  /// The present limit; nil if the system does not report it.
+  /// The current limit; nil if the system does not report it.
   static var current: Int? { read().map { Int(clamping: UInt64($0.rlim_cur)) } }
 
   /// Raises the limit as far as the system allows, up to what a node can use.

@@ -1,8 +1,8 @@
-/// Messages received over a link and not taken yet, in order.
+/// The messages that a link has received and its owner has not taken yet, in order.
 ///
 /// A link stops reading while its inbox is full, so a slow consumer slows the sender down.
 package struct Inbox<Message: Sendable>: Sendable {
-  /// A message, and the number of bytes that it counts for.
+  /// A message, and the number of bytes that it counts as towards the limit.
   package typealias Item = (message: Message, bytes: Int)
 
   private var items: [Item] = []
@@ -15,7 +15,7 @@ package struct Inbox<Message: Sendable>: Sendable {
 
   package var count: Int { items.count }
 
-  /// Adds messages. True if the inbox was empty: then the owner has to be told to take them.
+  /// Adds messages. Returns true if the inbox was empty, in which case the owner has to be told to take them.
   package mutating func add(_ batch: [Item]) -> Bool {
     let wasEmpty = items.isEmpty
     items += batch
@@ -23,8 +23,10 @@ package struct Inbox<Message: Sendable>: Sendable {
     return wasEmpty
   }
 
-  /// Takes the oldest messages, at least one, up to `most` bytes. `isMore`: messages are left; `hasRoomAgain`: the
-  /// inbox was full and no longer is.
+  /// Takes the oldest messages, at least one, until they amount to `most` bytes.
+  ///
+  /// In the result, `isMore` tells whether messages are left, and `hasRoomAgain` whether the inbox was full and no
+  /// longer is.
   package mutating func take(atMost most: Int) -> (messages: [Message], isMore: Bool, hasRoomAgain: Bool) {
     let wasFull = isFull
     var taken = 0
@@ -33,7 +35,7 @@ package struct Inbox<Message: Sendable>: Sendable {
       taken += items[count].bytes
       count += 1
     }
-    // A closure, because a key path of a generic type would be resolved again on each call.
+    // This is a closure, because a key path of a generic type would be resolved again on each call.
     let messages = items.prefix(count).map { $0.message }
     items.removeFirst(count)
     bytes -= taken

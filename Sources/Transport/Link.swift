@@ -5,27 +5,28 @@ package import SecureChannel
 import Synchronization
 import Wire
 
-/// One connection: dialled or accepted, then the handshake, then messages, until it ends once.
+/// One connection, which this device dialled or accepted. It does the handshake, then carries messages, and ends
+/// exactly once.
 ///
 /// Everything runs on the link's own queue, including decoding; calls from other threads go through `shared`. After
-/// the handshake an accepted link reads nothing until its owner has checked the peer and calls `admit()`; this too
-/// has a deadline. A link keeps itself alive until it has ended.
+/// the handshake, an accepted link reads nothing until its owner has checked the peer and calls `admit()`, for which
+/// there is a deadline too. A link keeps itself alive until it has ended.
 package actor Link<Message: Sendable> {
   enum Stage: Hashable {
     case new
     case connecting
     case handshaking
     case open
-    /// Sending the close or a version mismatch, for at most `lingerMilliseconds`.
+    /// The link is sending its close or its version after a mismatch, for at most `lingerMilliseconds`.
     case closing(LinkEnd)
     case ended
   }
 
-  /// State that threads other than the queue's may access.
+  /// The state that threads other than the queue's may access.
   struct Shared {
     var outbox: [[UInt8]] = []
     var queuedBytes = 0
-    /// Bytes taken from the outbox and not yet accepted by the system.
+    /// The number of bytes taken from the outbox and not yet accepted by the system.
     var unwrittenBytes = 0
     var wasAboveLowWater = false
     var flushIsScheduled = false
@@ -45,17 +46,18 @@ package actor Link<Message: Sendable> {
   var channel: Channel
   var stage = Stage.new
   var socket: WatchedSocket?
-  /// How many bytes of `channel.output` the system has accepted.
+  /// The number of bytes of `channel.output` that the system has accepted.
   var written = 0
   var lastWriteProgress: Int64 = 0
   /// The deadline of the current phase: connecting, handshake, admission or closing.
   var deadline: Int64 = 0
   var isAdmitted: Bool
   var closeIsWanted = false
-  /// When the message that is partially received began, and `bytesIn` at that time.
+  /// The time since which the speed of an incomplete message is measured, and `bytesIn` at that time; nil if no message
+  /// is incomplete.
   var half: (since: Int64, bytesIn: Int)?
   var dial: Dial?
-  /// When the deadlines are checked next; the number invalidates timers that were rescheduled.
+  /// The time of the next check of the deadlines. The number invalidates timers that were rescheduled.
   var tick: (at: Int64, number: UInt64) = (0, 0)
   private let accepted: Socket?
   let slot: AdmissionSlot?
@@ -66,7 +68,7 @@ package actor Link<Message: Sendable> {
 
   // MARK: Creation
 
-  /// A link that dials; nothing happens until `start()`.
+  /// Creates a link that dials the endpoint once `start()` is called.
   package init(
     dialing endpoint: Endpoint, role: ChannelRole, settings: LinkSettings<Message>,
     handlers: LinkHandlers<Message>
@@ -100,8 +102,8 @@ package actor Link<Message: Sendable> {
 
   package nonisolated func start() { enqueue { $0.begin() } }
 
-  /// Queues one message. False if the link is closing or has ended, or if this message overflows the send buffer,
-  /// which ends the link.
+  /// Queues one message. Returns false if the link is closing or has ended, or if the message overflows the send
+  /// buffer, which ends the link.
   @discardableResult
   package nonisolated func send(_ message: [UInt8]) -> Bool {
     precondition(message.count <= Limits.messageBytesMax, "a message of \(message.count) bytes")
@@ -131,26 +133,27 @@ package actor Link<Message: Sendable> {
     }
   }
 
-  /// Takes all messages received since the last call, in order. Also works after the end.
+  /// Takes all messages received since the last call, in order. It also works after the link has ended.
   package nonisolated func takeInbox() -> [Message] { takeInbox(atMost: .max).messages }
 
-  /// Takes the oldest messages, at least one; `isMore` tells whether to call again.
+  /// Takes the oldest messages, at least one, until they amount to `bytesMax`; `isMore` tells whether to call again.
   package nonisolated func takeInbox(atMost bytesMax: Int) -> (messages: [Message], isMore: Bool) {
     let taken = shared.withLock { $0.inbox.take(atMost: bytesMax) }
     if taken.hasRoomAgain { enqueue { $0.resumeReading() } }
     return (taken.messages, taken.isMore)
   }
 
-  /// Admits the peer of an accepted link: from now on its messages are read.
+  /// Admits the peer of an accepted link, whose messages are read from now on.
   package nonisolated func admit() { enqueue { $0.becomeAdmitted() } }
 
-  /// Sends what is queued, then the channel's close, and ends.
+  /// Sends the queued messages, then the channel's close, and ends the link.
   package nonisolated func close() {
     shared.withLock { $0.takesMessages = false }
     enqueue { $0.beginClosing() }
   }
 
-  /// Closes and sends only the newest of the queued messages: the peer is no longer entitled to the rest.
+  /// Closes the link after sending only the newest queued message, because the peer is no longer entitled to the
+  /// others.
   package nonisolated func closeAtOnce() {
     shared.withLock { shared in
       shared.takesMessages = false
@@ -161,15 +164,15 @@ package actor Link<Message: Sendable> {
     enqueue { $0.beginClosing() }
   }
 
-  /// Bytes received and not taken yet.
+  /// The number of bytes that were received and have not been taken yet.
   package nonisolated var inboxBytes: Int { shared.withLock { $0.inbox.bytes } }
 
-  /// Bytes queued and not yet accepted by the system.
+  /// The number of bytes that are queued and not yet accepted by the system.
   package nonisolated var outboundBytes: Int {
     shared.withLock { $0.queuedBytes + $0.unwrittenBytes }
   }
 
-  /// Bytes received and sent on the wire so far.
+  /// The number of bytes received and sent on the wire so far.
   package nonisolated var byteCounts: (received: Int, sent: Int) {
     shared.withLock { ($0.bytesIn, $0.bytesOut) }
   }
@@ -188,10 +191,10 @@ package actor Link<Message: Sendable> {
     executor.async { self.assumeIsolated(body) }
   }
 
-  /// Ends immediately, without sending a close: the peer is gone.
+  /// Ends the link immediately, without sending a close, because the peer is gone.
   package nonisolated func abandon() { enqueue { $0.end(.timeout) } }
 
-  /// Ends immediately if the local address is not one of these: no answer can reach it.
+  /// Ends the link immediately if its local address is not one of these hosts, because then no answer can reach it.
   package nonisolated func leave(unlessOn hosts: Set<String>) {
     enqueue { link in
       guard let host = link.socket?.socket.localAddress?.host, !hosts.contains(host) else { return }
@@ -265,8 +268,8 @@ package actor Link<Message: Sendable> {
     flush()
   }
 
-  /// From here on received bytes are read and discarded: closing a socket with unread bytes resets the connection,
-  /// and the peer might never see our close.
+  /// Starts to read and discard all received bytes: closing a socket with unread bytes resets the connection, and the
+  /// peer might never see our close.
   func beginLastWord(_ reason: LinkEnd) {
     stage = .closing(reason)
     channel.frames = FrameReader(capacity: Limits.handshakeBytesMax)
@@ -290,7 +293,7 @@ package actor Link<Message: Sendable> {
     handlers.closed(self, reason)
   }
 
-  /// Whether bytes may still be received or sent.
+  /// Whether the link may still receive or send bytes.
   var isActive: Bool {
     switch stage {
     case .handshaking, .open, .closing: true
@@ -301,7 +304,7 @@ package actor Link<Message: Sendable> {
 
 private enum SendOutcome {
   case refused, overflow, queued
-  /// The first since the last flush: the caller has to start the next one.
+  /// The message is the first since the last flush, so the caller has to start the next flush.
   case queuedFirst
 }
 

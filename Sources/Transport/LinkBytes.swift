@@ -5,9 +5,9 @@ import Wire
 // The bytes of a link: receiving and sending.
 
 extension Link {
-  /// Reads per call, so that other work on this machine gets its turn.
+  /// The maximum number of reads per call, so that other work on this machine gets its turn.
   private static var passesMax: Int { 8 }
-  /// How many bytes are sealed before the system accepts them: one write for many frames.
+  /// The number of bytes that are sealed before the system accepts them, so that one write carries many frames.
   private static var sealAheadBytes: Int { 256 * 1024 }
 
   // MARK: Receiving
@@ -28,7 +28,7 @@ extension Link {
     enqueue { $0.readable() }
   }
 
-  /// Runs on the poller thread: handles a small message at once, and leaves the rest to the link's queue.
+  /// Handles a small message at once, on the poller thread, and leaves anything larger to the link's queue.
   func readPromptly() {
     // A handshake takes long, and a peer that is not admitted yet must not delay others.
     guard stage == .open, isAdmitted, mayRead, let socket else { return enqueue { $0.readable() } }
@@ -46,7 +46,7 @@ extension Link {
     if isActive, mayRead { self.socket?.awaitReadable() }
   }
 
-  /// A closing link reads to the peer's last byte, but discards what it reads.
+  /// Whether to read from the socket. A closing link reads up to the peer's last byte, but discards what it reads.
   private var mayRead: Bool {
     switch stage {
     case .open: isAdmitted && !shared.withLock { $0.inbox.isFull }
@@ -70,7 +70,7 @@ extension Link {
     hastenTick()
   }
 
-  /// Processes all events in the bytes received so far. True if they included a whole message.
+  /// Processes all events in the bytes received so far. Returns true if they included a whole message.
   @discardableResult
   private func process() -> Bool {
     var batch: [Inbox<Message>.Item] = []
@@ -80,7 +80,7 @@ extension Link {
         switch event {
         case .opened(let opening): becomeOpen(opening)
         case .message(let message):
-          // A small message takes more memory than its bytes.
+          // Even a small message takes more memory than its own bytes.
           batch.append((try settings.decode(message), message.count + Limits.messageBytesLeast))
         case .closed:
           deliver(batch)
@@ -104,7 +104,7 @@ extension Link {
     if shared.withLock({ $0.inbox.add(batch) }) { handlers.received(self) }
   }
 
-  /// After a pause, processes what is buffered in memory first, then the socket.
+  /// Resumes reading after a pause: processes the bytes buffered in memory first, and then reads from the socket.
   func resumeReading() {
     guard isActive else { return }
     let now = monotonicMilliseconds()
@@ -133,7 +133,7 @@ extension Link {
     flush()
   }
 
-  /// Seals and writes until nothing is left or the system accepts no more.
+  /// Seals and writes until nothing is left to send or the system accepts no more bytes.
   func flush() {
     shared.withLock { $0.flushIsScheduled = false }
     while isActive, let socket {
@@ -163,7 +163,7 @@ extension Link {
     shared.withLock { $0.bytesOut += count }
   }
 
-  /// Seals messages of the outbox into `channel.output`; once the outbox is empty and a close is wanted, the close.
+  /// Seals messages from the outbox into `channel.output`. Once the outbox is empty, seals the close if one is wanted.
   private func sealAhead() {
     compactOutput()
     guard stage == .open, channel.output.count - written < Self.sealAheadBytes else { return }
@@ -200,7 +200,7 @@ extension Link {
 
   private func compactOutput() {
     if written == channel.output.count {
-      // Memory of a burst must not be kept forever.
+      // The memory that a burst needed must not be kept forever.
       channel.output.removeAll(keepingCapacity: channel.output.capacity <= 4 * Self.sealAheadBytes)
       written = 0
     } else if written > Self.sealAheadBytes {
@@ -222,7 +222,7 @@ extension Link {
     if drained, stage == .open { handlers.drained(self) }
   }
 
-  /// The peer may have sent a reason before it hung up.
+  /// Reads before the link ends, because the peer may have sent a reason before it hung up.
   private func writeFailed() {
     readable()
     if isActive { receivedEnd() }

@@ -6,8 +6,8 @@ import Synchronization
 extension Link {
   /// Schedules the next check of the deadlines.
   ///
-  /// While something is in progress that is every `tickMilliseconds`. An idle link has only one deadline, far in
-  /// the future: a node with eight quiet peers must not wake the machine all the time.
+  /// While something is in progress, a check follows every `tickMilliseconds`. An idle link has only one deadline, far
+  /// in the future, because a node with eight quiet peers must not wake the machine all the time.
   func scheduleTick() {
     let now = monotonicMilliseconds()
     let wait = max(settings.limits.tickMilliseconds, isAtRest ? idleDeadline - now : 0)
@@ -22,7 +22,7 @@ extension Link {
     if tick.at > monotonicMilliseconds() + settings.limits.tickMilliseconds { scheduleTick() }
   }
 
-  /// Open, with nothing in progress in either direction.
+  /// Whether the link is open and nothing is in progress in either direction.
   private var isAtRest: Bool {
     stage == .open && isAdmitted && !closeIsWanted && half == nil && written == channel.output.count
   }
@@ -56,7 +56,7 @@ extension Link {
     }
   }
 
-  /// Ends the link if a message arrives more slowly than the least speed over the window.
+  /// Ends the link if a message has been arriving below the minimum speed for a whole window.
   private func checkSpeed(at now: Int64) {
     guard let half, now - half.since >= settings.limits.slowMilliseconds else { return }
     let bytesIn = shared.withLock { $0.bytesIn }

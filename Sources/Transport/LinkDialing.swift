@@ -1,17 +1,17 @@
 import Dispatch
 import Synchronization
 
-/// A dial of an endpoint; its addresses are tried one after the other.
+/// An attempt to dial an endpoint, whose addresses are tried one after the other.
 struct Dial {
   let endpoint: Endpoint
   var candidates: [SocketAddress] = []
   /// The deadline for all addresses together.
   var deadline: Int64 = 0
-  /// Why the last address failed.
+  /// The reason why the last address that was tried failed.
   var lastFailure = LinkEnd.unresolved
 }
 
-/// Resolves names, which may block for any length of time.
+/// The queue on which names are resolved, because resolving a name may block for any length of time.
 private let resolverQueue = DispatchQueue(label: "waymark.resolver", attributes: .concurrent)
 
 extension Link {
@@ -36,7 +36,7 @@ extension Link {
     connectNext()
   }
 
-  /// Tries the next address, with its share of the remaining time.
+  /// Tries the next address, which gets an equal share of the remaining time.
   private func connectNext() {
     socket?.end()
     socket = nil
@@ -61,7 +61,7 @@ extension Link {
   func connected() {
     guard let socket else { return }
     if let error = socket.socket.connectError { return connectFailed(error) }
-    // A late event of the previous socket: keep waiting.
+    // This is a late event of the previous socket, so keep waiting.
     guard socket.socket.isConnected else { return socket.awaitWritable() }
     dial = nil
     beginHandshake()

@@ -4,21 +4,21 @@ import Wire
 /// Why a link ended.
 package enum LinkEnd: Hashable, Sendable {
   // Before the connection.
-  /// Nothing listens there.
+  /// Nothing is listening at the address.
   case refused
-  /// No answer, or no complete handshake, in time.
+  /// The peer did not answer, or the handshake was not complete, in time.
   case timeout
   case noRoute
-  /// The name has no address.
+  /// The host name does not resolve to an address.
   case unresolved
   /// The system did not provide a socket.
   case failed(SystemError)
 
   // During the handshake.
-  /// A side failed to prove its keys, or the peer hung up.
+  /// One side failed to prove that it has its keys, or the peer hung up.
   case handshakeFailed
   case versionMismatch(theirs: UInt8)
-  /// We do not accept that key, or do not know that ticket.
+  /// We do not accept the peer's key, or do not know the ticket that it used.
   case notAuthorized
 
   // After the handshake.
@@ -26,21 +26,21 @@ package enum LinkEnd: Hashable, Sendable {
   case closedByPeer
   /// The connection broke, or the peer hung up without a close.
   case truncated
-  /// Bytes or frames that no correct peer sends.
+  /// The peer sent bytes or frames that no correct peer sends.
   case violation
-  /// A message that `decode` rejected.
+  /// The peer sent a message that `decode` rejected.
   case invalidMessage
   /// The peer sends or receives too slowly.
   case slow
   /// Nothing was received for too long.
   case idle
-  /// More to send than `LinkLimits.sendBufferBytesMax`.
+  /// There was more to send than `LinkLimits.sendBufferBytesMax` allows.
   case bufferOverflow
   /// `close()` was called here.
   case closedHere
 }
 
-/// The limits of a link; all from `Limits` unless a test sets others.
+/// The limits of a link. Most defaults come from `Limits`; tests may set other limits.
 package struct LinkLimits: Sendable {
   package var connectMilliseconds = Limits.handshakeMillisecondsMax
   package var handshakeMilliseconds = Limits.handshakeMillisecondsMax
@@ -64,9 +64,10 @@ package struct LinkLimits: Sendable {
   }
 }
 
-/// Settings shared by all links of a node. `Message` is what a raw message is decoded to on the link's own queue.
+/// The settings that all links of a node share. `Message` is the type to which a link decodes each raw message, on its
+/// own queue.
 package struct LinkSettings<Message: Sendable>: Sendable {
-  /// Creates the channel's keys: the static key, and an ephemeral one that is new for each call.
+  /// Creates the channel's keys: the static key, and an ephemeral key that is new for each call.
   package let makeKeys: @Sendable () throws -> ChannelKeys
   /// Parses and verifies one raw message, off the node's actor; throwing ends the link.
   package let decode: @Sendable ([UInt8]) throws -> Message
@@ -82,13 +83,13 @@ package struct LinkSettings<Message: Sendable>: Sendable {
   }
 }
 
-/// Callbacks of a link, all on its queue: `opened` once, then `received` and `drained` any number of times, then
-/// `closed` once (also if `opened` never was).
+/// The callbacks of a link, all called on its queue: `opened` once, then `received` and `drained` any number of times,
+/// then `closed` once. `closed` is called even if `opened` never was.
 package struct LinkHandlers<Message: Sendable>: Sendable {
   package var opened: @Sendable (Link<Message>, ChannelOpening) -> Void
-  /// The inbox was empty and has messages now.
+  /// Called when the inbox was empty and has messages now.
   package var received: @Sendable (Link<Message>) -> Void
-  /// The outbound buffer was above the low-water mark and has drained to it.
+  /// Called when the outbound buffer was above the low-water mark and has drained to it.
   package var drained: @Sendable (Link<Message>) -> Void
   package var closed: @Sendable (Link<Message>, LinkEnd) -> Void
 
@@ -105,10 +106,10 @@ package struct LinkHandlers<Message: Sendable>: Sendable {
   }
 }
 
-/// Bytes of a link so far.
+/// The numbers of bytes that a link has received and sent so far, and the time since it last received any.
 package struct LinkCounters: Hashable, Sendable {
   package var bytesIn: Int = 0
   package var bytesOut: Int = 0
-  /// Milliseconds since the last byte was received; since the link was created if none was.
+  /// Milliseconds since the last byte was received, or since the link was created if none has been received.
   package var quietMilliseconds: Int64 = 0
 }

@@ -3,7 +3,7 @@ package import SecureChannel
 import Synchronization
 import Wire
 
-/// Why a node can't listen.
+/// The reason why a node can't listen.
 package enum ListenError: Error, Hashable, Sendable {
   case addressInUse(Endpoint)
   /// The address does not belong to this machine, or the name does not resolve.
@@ -11,13 +11,13 @@ package enum ListenError: Error, Hashable, Sendable {
   case failed(Endpoint, SystemError)
 }
 
-/// The limits of a listener; all from `Limits` unless a test sets others.
+/// The limits of a listener. They come from `Limits` unless a test sets others.
 package struct ListenerLimits: Sendable {
   package var connectionsMax = Limits.connectionsMax
   package var unauthenticatedMax = Limits.unauthenticatedMax
-  /// Loopback is exempt.
+  /// The maximum number of connections from one address; loopback is exempt.
   package var connectionsPerAddressMax = Limits.connectionsPerAddressMax
-  /// How long a connection may take to be admitted although others wait for its slot.
+  /// How long an unadmitted connection may keep its slot although others are waiting for it.
   package var sureMilliseconds = Limits.unauthenticatedSureMilliseconds
 
   package init() {}
@@ -26,10 +26,10 @@ package struct ListenerLimits: Sendable {
 /// Accepts connections and starts a responding link for each.
 ///
 /// The system's accept queue is the waiting room: while too many connections are unadmitted, or descriptors run
-/// out, nothing is accepted, and the listener retries by itself. If a connection waits there, the one that has been
-/// unadmitted longest is evicted once its guaranteed time has passed.
+/// out, nothing is accepted, and the listener retries by itself. If a connection is waiting in the queue, the one that
+/// has been unadmitted longest is evicted once its guaranteed time has passed.
 package actor Listener<Message: Sendable> {
-  /// The address in use, with the port that the system chose if that was 0.
+  /// The address that the listener is bound to, with the port that the system chose if the requested port was 0.
   package nonisolated let address: SocketAddress
 
   private nonisolated let executor: QueueExecutor
@@ -45,7 +45,8 @@ package actor Listener<Message: Sendable> {
 
   private var isRetryScheduled = false
 
-  /// Binds immediately; accepts from `start()` until `close()`. Pairing asks `presharedKey` for a ticket's key.
+  /// Binds immediately; accepts connections from `start()` until `close()`. For pairing, the role's `presharedKey`
+  /// returns a ticket's key.
   package init(
     on endpoint: Endpoint, role: ChannelRole, limits: ListenerLimits = ListenerLimits(),
     settings: LinkSettings<Message>, handlers: LinkHandlers<Message>
@@ -54,7 +55,7 @@ package actor Listener<Message: Sendable> {
       on: endpoint, roleFor: { _ in role }, limits: limits, settings: settings, handlers: handlers)
   }
 
-  /// - Parameter roleFor: the channel role for a caller at that address.
+  /// - Parameter roleFor: returns the channel role for a caller at an address.
   package init(
     on endpoint: Endpoint, roleFor: @escaping @Sendable (SocketAddress) -> ChannelRole,
     limits: ListenerLimits = ListenerLimits(), settings: LinkSettings<Message>,
@@ -83,7 +84,7 @@ package actor Listener<Message: Sendable> {
     acceptable()
   }
 
-  /// Stops accepting; existing links continue.
+  /// Stops accepting connections; existing links continue.
   package nonisolated func close() {
     enqueue { $0.end() }
   }
@@ -118,8 +119,8 @@ package actor Listener<Message: Sendable> {
     enqueue { $0.acceptable() }
   }
 
-  /// All slots are taken by unadmitted connections. Evicts the oldest of them once its guaranteed time has passed,
-  /// if another connection waits; the listener is notified when the slot is free.
+  /// Called when unadmitted connections hold all slots. If another connection is waiting, evicts the oldest unadmitted
+  /// one once its guaranteed time has passed; the listener is notified when the slot is free.
   private func makeRoom() {
     guard let socket, !isRetryScheduled else { return }
     guard socket.socket.isReadable else { return socket.awaitReadable() }
@@ -133,8 +134,8 @@ package actor Listener<Message: Sendable> {
     }
   }
 
-  /// Descriptors have run out, or the few that are left are reserved for the node's own files and its commands. The
-  /// connection stays readable, so waiting for readability would spin.
+  /// Called when descriptors have run out, or the few that are left are reserved for the node's own files and its
+  /// commands. The listening socket stays readable, so waiting for readability would spin.
   private func acceptLater() {
     executor.after(milliseconds: 200) { [weak self] in
       self?.assumeIsolated { $0.acceptable() }

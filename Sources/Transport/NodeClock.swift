@@ -1,20 +1,21 @@
 package import Dispatch
 
-/// The clocks and timers of a node. Passed in when the node is opened; nothing reads the time elsewhere.
+/// The clocks and timers of a node, which are passed in when the node is opened. Links, listeners and beacon sockets
+/// measure time with `monotonicMilliseconds()` instead.
 package protocol NodeClock: Sendable {
   /// Milliseconds since 1970.
   func wall() -> Int64
-  /// Milliseconds of a monotonic clock, which nobody can set.
+  /// Milliseconds of a monotonic clock, which can't be set.
   func steady() -> Int64
-  /// Calls `body` once on the queue, after `milliseconds` of the steady clock.
+  /// Calls `body` once on the queue, after `milliseconds` of the steady clock have passed.
   func after(
     milliseconds: Int64, on queue: DispatchQueue, _ body: @escaping @Sendable () -> Void
   ) -> any NodeTimer
 }
 
-/// A callback that is scheduled.
+/// A scheduled callback.
 package protocol NodeTimer: AnyObject {
-  /// Cancels the callback, unless it is running already.
+  /// Cancels the callback, unless it is already running.
   func cancel()
 }
 

@@ -12,16 +12,16 @@
 //          executor.async(readable)        ──────>  reads, then asks again: wantRead(token)
 //
 // Each request gives one notification. `poll` is level-triggered: if step 4 did not clear the request, the thread would
-// spin until the queue had read.
+// spin until the queue had read the bytes.
 //
 // A wait is interrupted once: the first request made while `isWaiting` clears the flag and writes one byte to the pipe;
-// later ones need no other byte. If the thread does not wait, the next list includes the request.
+// later requests write no further byte. If the thread is not waiting, its next list includes the request.
 //
 // Entries are keyed by a token that is never used again, not by the descriptor. The system gives the number of a closed
 // socket to the next one; an event of the old socket that was already under way finds no entry, and is dropped.
 //
 // Dispatch sources do the same, but on Linux they lose a descriptor number that is reused soon after it was closed, and
-// drop one whose peer hangs up (swift-corelibs-libdispatch 833, 477, 949), and a flood of connections does just that.
+// drop one whose peer hangs up (swift-corelibs-libdispatch 833, 477, 949). A flood of connections causes both.
 // `poll` keeps no state between calls that could be wrong, and a node has few sockets.
 
 import Dispatch
@@ -50,7 +50,7 @@ final class Poller: Sendable {
   private struct State {
     var entries: [UInt64: Entry] = [:]
     var nextToken: UInt64 = 0
-    /// Whether the thread is in `poll`, or about to be, with a list that lacks newer requests.
+    /// Whether the thread is in `poll`, or is about to call it, with a list that lacks newer requests.
     var isWaiting = false
     /// The pipe that wakes the thread; nil until descriptors for it are available.
     var wakes: (reader: Int32, writer: Int32)?
@@ -97,7 +97,7 @@ final class Poller: Sendable {
     if wake { signal() }
   }
 
-  /// Whether the thread has to be woken; true once for each time that it waits.
+  /// Returns whether the thread has to be woken; true only once for each wait.
   private func takeWaiting(_ state: inout State) -> Bool {
     defer { state.isWaiting = false }
     return state.isWaiting
@@ -134,7 +134,7 @@ final class Poller: Sendable {
       }
       return state.wakes?.reader
     }
-    // In a process that has run out of descriptors there may be no pipe. Then nothing can wake this thread, so it
+    // In a process that has run out of descriptors, there may be no pipe. Then nothing can wake this thread, so it
     // retries every 20 ms until there is one.
     guard poll(&watched, nfds_t(watched.count), reader == nil ? 20 : -1) > 0 else { return }
     if let reader, watched[0].revents != 0 { drainWakes(reader) }
@@ -143,7 +143,7 @@ final class Poller: Sendable {
       state.isWaiting = false
       return ready.compactMap { deliver(Int32($1.revents), to: $0, &state) }
     }
-    // A single event need not wait until another thread has woken.
+    // A single event is handled on this thread, so that it need not wait for another thread to wake up.
     if readable.count == 1, let entry = readable.first, let promptly = entry.handlers.promptly,
       entry.executor.now(promptly)
     {
@@ -172,12 +172,12 @@ final class Poller: Sendable {
   }
 }
 
-/// A socket that the poller watches; closes it at the end.
+/// A socket that the poller watches until `end()`, which closes the socket.
 final class WatchedSocket: Sendable {
-  /// Handlers, called on the owner's executor.
+  /// The handlers of a socket, which are called on the owner's executor.
   struct Handlers: Sendable {
     let readable: @Sendable () -> Void
-    /// Called instead of `readable`, on the poller thread; must be short. Nil if the handler may take long.
+    /// Called instead of `readable`, on the poller thread, so it must return quickly. Nil if handling may take long.
     var promptly: (@Sendable () -> Void)?
     var writable: @Sendable () -> Void = {}
   }

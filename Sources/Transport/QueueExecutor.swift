@@ -19,11 +19,11 @@
 //   thread 1 runs on A (begun 1)          thread 2 runs on B (begun 1)
 //   B.now { … } = false, B.async { … }    A.now { … } = false, A.async { … }
 //
-// Therefore every block on the queue must be counted. A timer that called `body` uncounted could reach `now` of its own
+// Therefore, every block on the queue must be counted. A timer that called `body` uncounted could call `now` of its own
 // executor while `begun` is 0, and `queue.sync` on its own queue would never return.
 //
-// In `queue.sync` Swift does not know that the thread has entered the actor: `assumeIsolated` asks `checkIsolated`, and
-// dispatch confirms that the thread runs on the queue.
+// In `queue.sync`, Swift does not know that the thread has entered the actor. `assumeIsolated` therefore asks
+// `checkIsolated`, and dispatch confirms that the thread runs on the queue.
 
 package import Dispatch
 import Synchronization
@@ -32,11 +32,11 @@ import Synchronization
 /// does not exist on Linux.)
 package final class QueueExecutor: SerialExecutor {
   package let queue: DispatchQueue
-  /// The number of blocks that wait or run.
+  /// The number of blocks that are waiting or running.
   private let begun = Atomic(0)
 
   /// - Parameter isShared: whether the queue runs on the pool that all shared queues have in common, about one
-  ///   thread per core, instead of a thread of its own. For large numbers of queues that never block.
+  ///   thread per core, instead of a thread of its own. This is for large numbers of queues that never block.
   package init(label: String, isShared: Bool = false) {
     queue = DispatchQueue(label: label, target: isShared ? .global() : nil)
   }
@@ -61,7 +61,7 @@ package final class QueueExecutor: SerialExecutor {
     }
   }
 
-  /// Whether the queue starts a new block within this time, that is, does not hang.
+  /// Returns whether the queue starts a new block within this time, that is, whether the queue is not hanging.
   package func answers(within milliseconds: Int) -> Bool {
     let answered = DispatchSemaphore(value: 0)
     async { answered.signal() }
@@ -70,7 +70,7 @@ package final class QueueExecutor: SerialExecutor {
 
   /// Runs a block at once, on this thread. Returns false and does nothing if the queue is not idle.
   ///
-  /// Can't deadlock: it waits only for an executor on which nothing had begun. (See the top of this file.)
+  /// It can't deadlock, because it waits only for an executor on which nothing had begun. (See the top of this file.)
   package func now(_ body: () -> Void) -> Bool {
     guard begun.compareExchange(expected: 0, desired: 1, ordering: .acquiringAndReleasing).exchanged else {
       return false
@@ -80,8 +80,8 @@ package final class QueueExecutor: SerialExecutor {
     return true
   }
 
-  /// Wraps a block that something else puts on the queue, such as a timer. An uncounted block would wait for itself
-  /// in `now`.
+  /// Wraps a block that something else puts on the queue, such as a timer, so that the block is counted. An uncounted
+  /// block that called `now` would wait for itself.
   package func counted(_ body: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
     {
       self.begun.add(1, ordering: .acquiring)

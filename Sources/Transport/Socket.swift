@@ -40,7 +40,7 @@ enum Transfer {
   case failed(SystemError)
 }
 
-/// A non-blocking TCP or UDP socket. A plain value: its creator closes it, once.
+/// A non-blocking TCP or UDP socket. It is a plain value, so its creator must close it exactly once.
 struct Socket: Sendable {
   let descriptor: Int32
 
@@ -65,7 +65,8 @@ struct Socket: Sendable {
     }
   }
 
-  /// Starts a connection. If `isConnected` is false, it is established or has failed once the socket is writable.
+  /// Starts a connection. If `isConnected` is false, the connection has been established or has failed as soon as the
+  /// socket is writable.
   static func connecting(
     to address: SocketAddress
   ) throws(SystemError) -> (socket: Socket, isConnected: Bool) {
@@ -78,12 +79,12 @@ struct Socket: Sendable {
     throw error
   }
 
-  /// A socket that accepts connections.
+  /// Returns a socket that accepts connections at an address.
   static func listening(on address: SocketAddress) throws(SystemError) -> Socket {
     let socket = try Socket(family: address.family)
     do throws(SystemError) {
       try socket.set(SOL_SOCKET, SO_REUSEADDR, 1)
-      // One socket for both families where the address is the unspecified one.
+      // On the unspecified IPv6 address, one socket serves both families.
       if address.family == AF_INET6 { try socket.set(ipv6Level, IPV6_V6ONLY, 0) }
       guard address.withSocketAddress({ bind(socket.descriptor, $0, $1) }) == 0 else { throw .last("bind") }
       guard listen(socket.descriptor, 128) == 0 else { throw .last("listen") }
@@ -94,7 +95,7 @@ struct Socket: Sendable {
     return socket
   }
 
-  /// The next waiting connection; nil if none waits.
+  /// Accepts the next waiting connection; nil if none is waiting.
   func accepted() throws(SystemError) -> (socket: Socket, address: SocketAddress)? {
     var result: Int32 = -1
     let address = SocketAddress.filled { storage, length in
@@ -117,18 +118,19 @@ struct Socket: Sendable {
     return (socket, address)
   }
 
-  /// A UDP socket bound to an address; with `isShared`, other processes of this machine may bind the same port.
+  /// Returns a UDP socket bound to an address. With `isShared`, other processes on this machine may bind the same port.
   static func datagrams(on address: SocketAddress, isShared: Bool) throws(SystemError) -> Socket {
     let socket = try Socket(family: address.family, isForDatagrams: true)
     do throws(SystemError) {
       if isShared {
-        // On Linux this option gives each of them a copy; SO_REUSEPORT there requires that all belong to one user.
+        // On Linux, SO_REUSEADDR gives each of these processes a copy of a beacon. SO_REUSEPORT would require that all
+        // of them belong to one user.
         #if canImport(Darwin)
           try socket.set(SOL_SOCKET, SO_REUSEPORT, 1)
         #else
           try socket.set(SOL_SOCKET, SO_REUSEADDR, 1)
         #endif
-        // A flood must not leave a queue that takes seconds to read.
+        // The system's queue is short, so that reading it after a flood does not take seconds.
         try socket.set(SOL_SOCKET, SO_RCVBUF, Int32(Limits.beaconQueueBytesMax))
       }
       if address.family == AF_INET6 { try socket.set(ipv6Level, IPV6_V6ONLY, 1) }
@@ -163,8 +165,9 @@ struct Socket: Sendable {
 
   // MARK: State
 
-  /// Whether this process may open some more files besides this socket. (A new descriptor has the lowest free
-  /// number.) A flood of connections must not prevent the owner from asking the node what is wrong.
+  /// Whether this process can still open a few more files in addition to this socket. This follows from the socket's
+  /// number, because a new descriptor gets the lowest free number. A flood of connections must not prevent the owner
+  /// from asking the node what is wrong.
   var leavesDescriptors: Bool {
     guard let limit = DescriptorLimit.current else { return true }
     return Int(descriptor) + Limits.reservedDescriptors < limit
@@ -176,7 +179,7 @@ struct Socket: Sendable {
     return retrying { poll(&watched, 1, 0) } > 0
   }
 
-  /// The error of a connection attempt; nil if it succeeded.
+  /// The error of a connection attempt; nil if the attempt succeeded or is still in progress.
   var connectError: SystemError? {
     var code: Int32 = 0
     var size = socklen_t(MemoryLayout<Int32>.size)
@@ -194,7 +197,7 @@ struct Socket: Sendable {
 
   // MARK: Bytes
 
-  /// Zero bytes read means the end of the stream.
+  /// Reads into the buffer; a result of zero bytes means the end of the stream.
   func read(into buffer: UnsafeMutableRawBufferPointer) -> Transfer {
     transfer("recv", retrying { recv(descriptor, buffer.baseAddress, buffer.count, 0) })
   }
@@ -216,7 +219,7 @@ struct Socket: Sendable {
 
   // MARK: Datagrams
 
-  /// Broadcasts or multicasts on one network, not beyond its routers.
+  /// Sends a broadcast or multicast datagram that no router forwards; returns false if the system did not accept it.
   func sendDatagram(_ datagram: [UInt8], to address: SocketAddress, index: UInt32) -> Bool {
     do throws(SystemError) {
       if address.family == AF_INET6 {
@@ -235,7 +238,7 @@ struct Socket: Sendable {
     return sent == datagram.count
   }
 
-  /// The next datagram that is available, truncated to `bytesMax`; nil if there is none.
+  /// Receives the next available datagram, truncated to `bytesMax`; nil if there is none.
   func receive(atMost bytesMax: Int) -> (datagram: [UInt8], source: SocketAddress)? {
     var bytes = [UInt8](repeating: 0, count: bytesMax)
     var count = -1
@@ -247,7 +250,7 @@ struct Socket: Sendable {
     return (Array(bytes.prefix(count)), source)
   }
 
-  /// Joins a multicast group on an interface; no effect if it has joined already.
+  /// Joins a multicast group on an interface; has no effect if the socket has already joined it.
   func join(_ group: SocketAddress, index: UInt32) {
     guard let host = group.hostBytes?.bytes else { return }
     var request = ipv6_mreq()

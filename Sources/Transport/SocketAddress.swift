@@ -16,7 +16,7 @@ package struct Endpoint: Hashable, Sendable, CustomStringConvertible {
     self.port = port
   }
 
-  /// Nil unless the text is a host and a port; an IPv6 address needs brackets.
+  /// Parses a host and a port; nil for any other text. An IPv6 address must be in brackets.
   package init?(_ text: String) {
     guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
       return nil
@@ -35,7 +35,7 @@ package struct Endpoint: Hashable, Sendable, CustomStringConvertible {
   package var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 }
 
-/// One numeric address and port.
+/// A numeric address and a port.
 package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
   /// The address as numeric text; an IPv4-mapped IPv6 address is given as IPv4.
   package let host: String
@@ -50,13 +50,13 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
   package var isLoopback: Bool { host == "::1" || host.hasPrefix("127.") }
 
   /// The key by which limits count addresses: an IPv4 address, or the /64 network of an IPv6 address, which one
-  /// household controls. A link-local address counts alone, since all of these share one network.
+  /// household controls. A link-local address is its own key, because all link-local addresses share one network.
   package var neighbourhood: String {
     guard host.contains(":"), !host.hasPrefix("fe80:"), raw.count >= 16 else { return host }
     return raw[8..<16].map { String($0, radix: 16) }.joined(separator: ":") + "/64"
   }
 
-  /// `0.0.0.0` or `::`: every address of this machine.
+  /// Whether the host is `0.0.0.0` or `::`, which means every address of this machine.
   package var isUnspecified: Bool { host == "::" || host == "0.0.0.0" }
 
   private var isMulticast: Bool {
@@ -68,11 +68,12 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
 
   /// Whether an address that a member announces for itself may be dialled.
   ///
-  /// Without this check one member could make all others connect to services that only they can reach, or resolve
-  /// names of its choice. So only numeric addresses are allowed, and none that means a different machine to each
-  /// reader.
+  /// Without this check, one member could make all others connect to services that only they can reach, or resolve
+  /// names of its choice. So only numeric addresses are allowed, except those that mean a different machine to each
+  /// device that reads them.
   ///
-  /// - Parameter isLocal: whether this node is reachable only from its own machine; then its peers are on loopback.
+  /// - Parameter isLocal: whether this node is reachable only from its own machine, in which case its peers are on
+  ///   loopback.
   package static func mayAnnounce(_ text: String, isLocal: Bool) -> Bool {
     guard let endpoint = Endpoint(text), endpoint.port > 0,
       let address = numeric(endpoint.host, port: endpoint.port)
@@ -108,7 +109,7 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
     raw = Array(UnsafeRawBufferPointer(start: address, count: Int(length)))
   }
 
-  /// The address that a system call fills in; nil if the call returns false.
+  /// Returns the address that a system call fills in; nil if the call returns false.
   static func filled(
     _ call: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Bool
   ) -> SocketAddress? {
@@ -129,7 +130,7 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// The address without port: IPv4 as `::ffff:a.b.c.d`, IPv6 without its zone.
+  /// The address as 16 bytes, without the port: IPv4 as `::ffff:a.b.c.d`, IPv6 without its zone.
   package var hostBytes: Bytes16? {
     if family == AF_INET, raw.count >= 8 {
       return Bytes16([UInt8](repeating: 0, count: 10) + [255, 255] + raw[4..<8])
@@ -141,7 +142,7 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
 
   package var isLinkLocal: Bool { host.hasPrefix("fe80:") }
 
-  /// The address of an interface; nil unless it is IPv4 or IPv6.
+  /// Reads the address of an interface; nil unless it is IPv4 or IPv6.
   init?(interface address: UnsafeMutablePointer<sockaddr>?) {
     guard let address else { return nil }
     switch Int32(address.pointee.sa_family) {
@@ -151,14 +152,14 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// An address from numeric text.
+  /// Parses a numeric address; nil if the text is not one.
   package static func numeric(_ host: String, port: UInt16) -> SocketAddress? {
     resolve(Endpoint(host: host, port: port), numericOnly: true).first
   }
 
   // MARK: Name resolution
 
-  /// The addresses of an endpoint, in the system's order of preference. Blocks unless `numericOnly`.
+  /// Returns the addresses of an endpoint, in the system's order of preference. The call blocks unless `numericOnly`.
   static func resolve(_ endpoint: Endpoint, numericOnly: Bool) -> [SocketAddress] {
     var hints = addrinfo()
     hints.ai_flags = AI_NUMERICSERV | (numericOnly ? AI_NUMERICHOST : 0)
@@ -183,8 +184,8 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
     return result
   }
 
-  /// The addresses at which other machines may reach this one: of interfaces that are up, neither loopback nor
-  /// link-local.
+  /// Returns the addresses at which other machines may reach this one: those of the interfaces that are up, without
+  /// loopback and link-local addresses.
   package static func ofThisMachine(port: UInt16) -> [SocketAddress] {
     var hosts: [String] = []
     for interface in NetworkInterface.all ?? [] where interface.isUp && !hosts.contains(interface.host) {

@@ -1,6 +1,6 @@
 import Dispatch
 
-/// Timers by name on one queue: scheduling a name again replaces its earlier timer.
+/// Named timers on one queue. Scheduling a timer replaces the earlier timer with the same name.
 package struct Timers<Name: Hashable> {
   private let executor: QueueExecutor
   private let clock: any NodeClock
@@ -11,7 +11,7 @@ package struct Timers<Name: Hashable> {
     self.clock = clock
   }
 
-  /// Calls back after `milliseconds`, regardless of changes to the wall clock.
+  /// Schedules a call of `body` after `milliseconds`, regardless of changes to the wall clock.
   package mutating func schedule(
     _ name: Name, after milliseconds: Int64, _ body: @escaping @Sendable () -> Void
   ) {
@@ -19,7 +19,7 @@ package struct Timers<Name: Hashable> {
     pending[name] = clock.after(milliseconds: milliseconds, on: executor.queue, executor.counted(body))
   }
 
-  /// Forgets a timer that has fired. Needed where names belong to links, or `pending` would grow with every link.
+  /// Forgets a timer that has fired. If names belong to links, `pending` would otherwise grow with every link.
   package mutating func forget(_ name: Name) { pending[name] = nil }
 
   package mutating func cancelAll() {
@@ -27,7 +27,7 @@ package struct Timers<Name: Hashable> {
     pending = [:]
   }
 
-  /// Calls back once; can't be replaced or cancelled.
+  /// Schedules one call of `body` after `milliseconds`, which can't be replaced or cancelled.
   package func after(milliseconds: Int64, _ body: @escaping @Sendable () -> Void) {
     _ = clock.after(milliseconds: milliseconds, on: executor.queue, executor.counted(body))
   }

@@ -1,30 +1,31 @@
 // Protocol/encoding.md: reading deterministic CBOR. Anything else is rejected.
 
-/// Why received bytes could not be decoded. Offsets count from the start of the buffer.
+/// The reason why received bytes could not be decoded. Offsets count from the start of the buffer.
 package enum WireError: Error, Hashable, Sendable {
   /// The bytes end inside an item, or a declared length exceeds the remaining bytes.
   case truncated(offset: Int)
-  /// Not the deterministic form: an integer longer than needed, an indefinite length, a tag, a short float, or keys
-  /// that are duplicated or out of order. May be valid CBOR.
+  /// The bytes are not in the deterministic form: they contain an integer that is longer than needed, an indefinite
+  /// length, a tag, a short float, or keys that are duplicated or out of order. They may still be valid CBOR.
   case notCanonical(offset: Int)
-  /// Not the type that the format requires here.
+  /// An item is not what the format requires here; for example, it has the wrong type.
   case unexpected(offset: Int)
-  /// Text that is not UTF-8.
+  /// A text is not valid UTF-8.
   case invalidText(offset: Int)
-  /// Bytes after the last item.
+  /// There are bytes after the last item.
   case trailing(offset: Int)
   /// A value exceeds one of `Limits`.
   case limit(offset: Int)
 }
 
-/// A cursor over deterministic CBOR. It never traps on input and never allocates by a declared length.
+/// A cursor that reads deterministic CBOR. No input makes it trap, and it never allocates memory just because the input
+/// declares a length.
 package struct CBORReader: Sendable {
   package let buffer: [UInt8]
   package private(set) var offset: Int
   private let limit: Int
   private var itemsLeft: Int
 
-  /// Reads `buffer[range]`. Offsets refer to the buffer.
+  /// Creates a reader of `buffer[range]`. Offsets count from the start of the buffer.
   package init(_ buffer: [UInt8], in range: Range<Int>, itemsMax: Int = Limits.setItemsMax) {
     precondition(range.lowerBound >= 0 && range.upperBound <= buffer.count, "range outside the buffer")
     self.buffer = buffer
@@ -53,7 +54,7 @@ package struct CBORReader: Sendable {
     guard try simple() == 22 else { throw .unexpected(offset: offset) }
   }
 
-  /// Reads the next item if it is null, and returns whether it is.
+  /// Reads the next item if it is null. Returns whether it was null.
   package mutating func nullIfPresent() throws(WireError) -> Bool {
     guard try peek() == 0xf6 else { return false }
     try null()
@@ -75,7 +76,7 @@ package struct CBORReader: Sendable {
     return value
   }
 
-  /// Reads an unsigned integer of at most `max`: a length, a count or an enumeration.
+  /// Reads an unsigned integer of at most `max`, such as a length, a count or the raw value of an enumeration.
   package mutating func unsigned(max: Int) throws(WireError) -> Int {
     let start = offset
     let value = try unsigned()
@@ -132,7 +133,7 @@ package struct CBORReader: Sendable {
     return value
   }
 
-  /// Reads the start of an array and returns its count of items, at most `max`. The items follow.
+  /// Reads the start of an array and returns how many items follow, which is at most `max`.
   package mutating func array(max: Int) throws(WireError) -> Int {
     try containerCount(major: 4, max: max, bytesPerItem: 1)
   }
@@ -143,12 +144,13 @@ package struct CBORReader: Sendable {
     guard try array(max: count) == count else { throw .unexpected(offset: start) }
   }
 
-  /// Reads the start of a map and returns its count of pairs, at most `max`. Read the keys with `nextKey(after:)`.
+  /// Reads the start of a map and returns how many pairs follow, which is at most `max`. Their keys are read with
+  /// `nextKey(after:)`.
   package mutating func map(max: Int) throws(WireError) -> Int {
     try containerCount(major: 5, max: max, bytesPerItem: 2)
   }
 
-  /// Reads an unsigned integer key, which must be greater than the one before it.
+  /// Reads the next key of a map: an unsigned integer that must be greater than the previous key.
   package mutating func nextKey(after previous: UInt64?) throws(WireError) -> UInt64 {
     let start = offset
     let key = try unsigned()

@@ -16,7 +16,7 @@ package struct CBORWriter: Sendable {
     if value >= 0 { head(major: 0, UInt64(value)) } else { head(major: 1, UInt64(bitPattern: ~value)) }
   }
 
-  /// Always 64 bits wide; the value must be finite and not −0.0.
+  /// Writes a float, which always takes 64 bits. The value must be finite and not −0.0.
   package mutating func float(_ value: Double) {
     precondition(Value.float(value).isWritable, "a float that is infinite, NaN or -0.0: \(value)")
     bytes.append(0xfb)
@@ -31,7 +31,7 @@ package struct CBORWriter: Sendable {
     }
   }
 
-  /// Writes text from UTF-8 that has been checked already.
+  /// Writes text that is given as UTF-8 and has already been checked.
   package mutating func text(utf8 value: some Collection<UInt8>) {
     head(major: 3, UInt64(value.count))
     bytes.append(contentsOf: value)
@@ -52,13 +52,13 @@ package struct CBORWriter: Sendable {
     value.append(to: &bytes)
   }
 
-  /// Begins an array; `count` items follow.
+  /// Begins an array. The caller writes its `count` items next.
   package mutating func array(_ count: Int) { head(major: 4, UInt64(count)) }
 
-  /// Begins a map; `count` pairs of key and value follow, keys ascending.
+  /// Begins a map. The caller writes its `count` pairs of key and value next, in ascending order of keys.
   package mutating func map(_ count: Int) { head(major: 5, UInt64(count)) }
 
-  /// Writes items that are encoded already.
+  /// Writes items that are already encoded.
   package mutating func raw(_ encoded: some Collection<UInt8>) { bytes.append(contentsOf: encoded) }
 
   package mutating func value(_ value: Value) {

@@ -1,6 +1,6 @@
-/// 32 bytes stored inline: a hash, public key or id. Ordered as bytes.
+/// A value of 32 bytes that is stored inline, such as a hash, a public key or an id. Values are ordered byte by byte.
 ///
-/// Four big-endian words, so that comparing the words in order compares the bytes in order.
+/// The bytes are held as four big-endian words, so that comparing the words in order compares the bytes in order.
 @frozen
 package struct Bytes32: Hashable, Sendable {
   package let word0: UInt64
@@ -18,7 +18,7 @@ package struct Bytes32: Hashable, Sendable {
     self.word3 = word3
   }
 
-  /// Nil unless there are exactly 32 bytes.
+  /// Creates a value from exactly 32 bytes; returns nil for any other number of bytes.
   package init?(_ bytes: ArraySlice<UInt8>) {
     guard bytes.count == Self.count else { return nil }
     let start = bytes.startIndex
@@ -43,7 +43,7 @@ package struct Bytes32: Hashable, Sendable {
     return result
   }
 
-  /// The sum modulo 2²⁵⁶ of two big-endian numbers: adds a record to a digest.
+  /// Returns the sum of two big-endian numbers modulo 2²⁵⁶. This adds a record to a digest.
   package static func &+ (left: Bytes32, right: Bytes32) -> Bytes32 {
     let (sum3, carry3) = left.word3.addingReportingOverflow(right.word3)
     let (sum2, carry2) = added(left.word2, right.word2, carry3)
@@ -52,7 +52,7 @@ package struct Bytes32: Hashable, Sendable {
     return Bytes32(sum0, sum1, sum2, sum3)
   }
 
-  /// The difference modulo 2²⁵⁶: removes a record from a digest.
+  /// Returns the difference of two big-endian numbers modulo 2²⁵⁶. This removes a record from a digest.
   package static func &- (left: Bytes32, right: Bytes32) -> Bytes32 {
     let negated = Bytes32(~right.word0, ~right.word1, ~right.word2, ~right.word3) &+ Bytes32(0, 0, 0, 1)
     return left &+ negated
@@ -74,7 +74,8 @@ extension Bytes32: Comparable {
   }
 }
 
-/// 16 bytes stored inline: a record, operation or incarnation id. Ordered as bytes.
+/// A value of 16 bytes that is stored inline: the id of a record, an operation or an incarnation. Values are ordered
+/// byte by byte.
 @frozen
 package struct Bytes16: Hashable, Sendable {
   package let word0: UInt64
@@ -88,7 +89,7 @@ package struct Bytes16: Hashable, Sendable {
     self.word1 = word1
   }
 
-  /// Nil unless there are exactly 16 bytes.
+  /// Creates a value from exactly 16 bytes; returns nil for any other number of bytes.
   package init?(_ bytes: ArraySlice<UInt8>) {
     guard bytes.count == Self.count else { return nil }
     let start = bytes.startIndex
@@ -116,7 +117,8 @@ extension Bytes16: Comparable {
   }
 }
 
-/// Eight bytes, from `index`, as a big-endian number. The caller must have checked that there are so many.
+/// Returns the eight bytes that begin at `index` as a big-endian number. The caller must have checked that there are
+/// eight.
 package func bigEndianWord(_ bytes: ArraySlice<UInt8>, at index: Int) -> UInt64 {
   var word: UInt64 = 0
   for offset in 0..<8 { word = word << 8 | UInt64(bytes[index + offset]) }
@@ -124,6 +126,6 @@ package func bigEndianWord(_ bytes: ArraySlice<UInt8>, at index: Int) -> UInt64 
 }
 
 package func appendBigEndian(_ word: UInt64, to bytes: inout [UInt8]) {
-  // Eight bytes at once: appending them one by one took a tenth of the time of folding.
+  // All eight bytes are appended at once, because appending them one by one took a tenth of the time of folding.
   unsafe withUnsafeBytes(of: word.bigEndian) { unsafe bytes.append(contentsOf: $0) }
 }

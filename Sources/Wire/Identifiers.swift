@@ -4,7 +4,7 @@
 package protocol Identifier: Hashable, Comparable, Sendable, CustomStringConvertible {
   static var bytesCount: Int { get }
   var bytes: [UInt8] { get }
-  /// Nil unless there are exactly `bytesCount` bytes.
+  /// Creates an identifier from exactly `bytesCount` bytes; returns nil for any other number of bytes.
   init?(bytes: ArraySlice<UInt8>)
 }
 
@@ -70,13 +70,13 @@ package struct StatementID: Identifier32 {
   package init(_ raw: Bytes32) { self.raw = raw }
 }
 
-/// Identifies one data directory of a device: random bytes.
+/// Identifies the logs that a device writes in one data directory. The bytes are random.
 package struct Incarnation: Identifier16 {
   package let raw: Bytes16
   package init(_ raw: Bytes16) { self.raw = raw }
 }
 
-/// Identifies an operation of a person: one command, one import, one undo.
+/// Identifies an operation that a person carried out, such as one command, one import or one undo.
 public struct OperationID: Identifier16 {
   package let raw: Bytes16
   package init(_ raw: Bytes16) { self.raw = raw }
@@ -94,7 +94,7 @@ extension CircleID: Codable, LosslessStringConvertible {}
 extension OperationID: Codable, LosslessStringConvertible {}
 
 extension Identifier {
-  /// Lower-case hexadecimal, two digits per byte.
+  /// The identifier in lower-case hexadecimal, with two digits per byte.
   public var description: String { hexadecimal(bytes) }
 
   package init?(bytes: [UInt8]) { self.init(bytes: bytes[...]) }
@@ -104,7 +104,7 @@ extension Identifier {
     self.init(bytes: bytes)
   }
 
-  /// Parses hexadecimal digits of either case; nil for anything else.
+  /// Parses hexadecimal digits of either case. Returns nil for any other text.
   public init?(_ description: String) { self.init(hex: description) }
 
   public init(from decoder: any Decoder) throws {
@@ -131,7 +131,7 @@ package struct TicketID: Hashable, Sendable {
 
   package init(_ word: UInt64) { self.word = word }
 
-  /// Nil unless there are exactly 8 bytes.
+  /// Creates an id from exactly 8 bytes; returns nil for any other number of bytes.
   package init?(bytes: some Collection<UInt8>) {
     let slice = ArraySlice(bytes)
     guard slice.count == Self.count else { return nil }
@@ -147,9 +147,9 @@ package struct TicketID: Hashable, Sendable {
 
 /// One of the two streams of change sets.
 public enum Lane: UInt8, CaseIterable, Sendable, Comparable {
-  /// Key-value settings, such as the onboarding flag. Syncs for every user.
+  /// Key-value settings, such as the onboarding flag. This lane syncs for every user.
   case settings = 0
-  /// Trips, habits, profile. Syncs with premium only.
+  /// Trips, habits and the profile. This lane syncs only with premium.
   case records = 1
 
   public static func < (left: Lane, right: Lane) -> Bool { left.rawValue < right.rawValue }
@@ -168,7 +168,7 @@ package func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
 
 /// Builds a string from the ASCII characters that `write` appends.
 ///
-/// - Parameter countMax: the most characters that it appends.
+/// - Parameter countMax: the greatest number of characters that `write` may append.
 package func asciiText(_ countMax: Int, _ write: (inout OutputSpan<UInt8>) -> Void) -> String {
   unsafe String(unsafeUninitializedCapacity: countMax) { buffer in
     var text = unsafe OutputSpan(buffer: buffer, initializedCount: 0)
@@ -177,7 +177,7 @@ package func asciiText(_ countMax: Int, _ write: (inout OutputSpan<UInt8>) -> Vo
   }
 }
 
-/// Decodes hexadecimal text of either case; nil for anything else.
+/// Decodes hexadecimal text of either case. Returns nil for any other text.
 package func bytesFromHexadecimal(_ text: some StringProtocol) -> [UInt8]? {
   let digits = Array(text.utf8)
   guard digits.count.isMultiple(of: 2) else { return nil }
@@ -199,7 +199,7 @@ private func nibble(_ digit: UInt8) -> UInt8? {
   }
 }
 
-/// A device and its name on this device.
+/// A device, with the name that this device shows for it.
 public struct DeviceReference: Hashable, Sendable, Codable, Identifiable {
   /// The key of the device.
   public let device: DeviceKey

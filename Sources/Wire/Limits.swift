@@ -1,8 +1,8 @@
 // Protocol/limits.md lists the same numbers; a test compares them.
 
-/// All limits of the program. Sizes in bytes; the unit of a time is in its name.
+/// All limits of the program. Sizes are in bytes. The name of a duration includes its unit.
 package enum Limits {
-  // MARK: Format: a change set beyond these is invalid everywhere.
+  // MARK: Format: a change set that exceeds these limits is invalid everywhere.
   package static let setBytesMax = 256 * 1024
   package static let setEntriesMax = 1_000
   package static let setItemsMax = 20_000
@@ -83,7 +83,7 @@ package enum Limits {
   package static let addressesMax = 16
   package static let introductionBytesMax = 6 * 1024
   package static let introductionEntitlementsMax = 4
-  /// The greatest time that fits the 48 bits of a clock.
+  /// The latest time that fits into the 48 bits of a clock.
   package static let timeMillisecondsMax: Int64 = 281_474_976_710_655
 
   // MARK: Gossip
@@ -131,7 +131,7 @@ package enum Limits {
   package static let controlBytesMax = 1024 * 1024
   package static let controlRequestMillisecondsMax: Int64 = 10_000
   package static let controlSendMillisecondsMax: Int64 = 30_000
-  /// How often a client that waits for an answer is checked for still being connected.
+  /// How often to check that a client that waits for an answer is still connected.
   package static let controlLookMilliseconds = 100
   package static let controlLifeMilliseconds: Int64 = 1_000
   package static let controlSilenceMillisecondsMax: Int64 = 3_000

@@ -1,4 +1,4 @@
-/// Identifies the log of one (device, incarnation, lane). The branches of a forked log share this key.
+/// Identifies a log by its device, incarnation and lane. All branches of a forked log share the same key.
 package struct LogKey: Hashable, Comparable, Sendable {
   package let device: DeviceKey
   package let incarnation: Incarnation

@@ -1,5 +1,6 @@
-/// A small deterministic generator (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014). Its
-/// mapping to ranges does not use the standard library, so that a seed gives the same numbers with every toolchain.
+/// A small deterministic random number generator (Steele, Lea, Flood: "Fast splittable pseudorandom number generators",
+/// 2014). It maps numbers to ranges without using the standard library, so that a seed gives the same numbers with
+/// every toolchain.
 package struct SplitMix: RandomNumberGenerator, Sendable {
   private var state: UInt64
 
@@ -13,6 +14,6 @@ package struct SplitMix: RandomNumberGenerator, Sendable {
     return mixed ^ (mixed >> 31)
   }
 
-  /// A random number below `bound`, which must be positive.
+  /// Returns a random number less than `bound`, which must be positive.
   package mutating func below(_ bound: UInt64) -> UInt64 { next().multipliedFullWidth(by: bound).high }
 }

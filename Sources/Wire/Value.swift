@@ -5,14 +5,14 @@ package enum Value: Hashable, Sendable {
   case null
   case bool(Bool)
   case integer(Int64)
-  /// Finite and not −0.0.
+  /// A float, which must be finite and not −0.0.
   case float(Double)
-  /// Swift compares strings by canonical equivalence. Replicas compare the encoded bytes (`encoded`) instead.
+  /// A text. Swift's `==` tests strings for canonical equivalence, so replicas compare the bytes in `encoded` instead.
   case text(String)
   case bytes([UInt8])
   case array([Value])
 
-  /// Deterministic CBOR. Two values are the same cell content if and only if these bytes are equal.
+  /// The value in deterministic CBOR. Two values are the same cell content if and only if these bytes are equal.
   package var encoded: [UInt8] {
     var writer = CBORWriter()
     writer.value(self)
@@ -39,7 +39,7 @@ package enum Value: Hashable, Sendable {
     }
   }
 
-  /// Decodes exactly one value.
+  /// Decodes bytes that contain exactly one value.
   package init(encoded: ArraySlice<UInt8>) throws(WireError) {
     var reader = CBORReader(encoded)
     self = try reader.value()

@@ -5,72 +5,75 @@ public import Records
 import Replication
 public import Wire
 
-/// Concurrent changes from several devices, none of which had received the others. One of them shows; the others
-/// are kept until the conflict is resolved, on any device.
+/// Concurrent changes by several devices, none of which had received the changes of the others. One of the changes
+/// wins and is displayed. The others are kept until someone resolves the conflict on any device.
 public struct Conflict: Hashable, Sendable, Codable, Identifiable {
   public let id: String
   /// The kind of the record.
   public let kind: RecordKind
   /// The id of the record.
   public let record: UUID
-  /// The name of the record.
+  /// The name of the record; nil if it has none.
   public let name: String?
   /// The field; nil if the conflict is about the whole record.
   public let field: String?
   /// The type of conflict.
   public let reason: Reason
-  /// Whether the record is visible now.
+  /// Whether the record is currently visible.
   public let isVisible: Bool
-  /// The deleted record that hides this one.
+  /// The nearest deleted record that hides this one, which may be this record itself; nil unless the conflict is about
+  /// a deletion.
   public let hiddenBy: HidingRecord?
-  /// The write that shows.
+  /// The write that won and is currently displayed.
   public let winner: Side
-  /// The concurrent writes that do not show.
+  /// The concurrent writes that lost and are not displayed.
   public let losers: [Side]
 
-  /// Types of conflicts.
+  /// The types of conflicts.
   public enum Reason: String, Hashable, Sendable, Codable {
-    /// Several values for one field.
+    /// Several devices wrote different values to one field.
     case field
-    /// Several versions of the profile, which is written as a whole.
+    /// Several devices wrote different versions of the profile, which is always written as a whole.
     case profile
     /// A record was deleted on one device and edited on another.
     case editLostToDelete = "edit-lost-to-delete"
-    /// A record was deleted on one device; on another, something was added to it or changed in it.
+    /// A record was deleted on one device, while another device added or changed a record that belongs to it.
     case hiddenByParent = "hidden-by-parent"
   }
 
-  /// One of the concurrent writes.
+  /// One of the concurrent writes in a conflict.
   public struct Side: Hashable, Sendable {
-    /// The value that was written; `deleted` for a deletion.
+    /// The value that was written. For a deletion this is the text `deleted`, and for an edit that a deletion hides,
+    /// `edited`.
     public let value: ShownValue
-    /// The device that wrote it.
+    /// The device that made the write.
     public let device: DeviceKey
-    /// The local name of that device.
+    /// The name of that device, as shown on this device.
     public let deviceName: String
-    /// The time, by the clock of the writing device.
+    /// The time of the write, by the writing device's clock.
     public let time: Date
-    /// The fields that an edit wrote, if the conflict is about a deletion; otherwise nil.
+    /// The fields that this side wrote, if it is an edit that a deletion hides; otherwise nil.
     public let fields: [ShownValue.Part]?
   }
 
-  /// A deleted record that hides another.
+  /// A deleted record that hides another record, or itself.
   public struct HidingRecord: Hashable, Sendable, Codable {
     /// The kind of the record.
     public let kind: RecordKind
     /// The id of the record.
     public let record: UUID
-    /// The name of the record.
+    /// The name of the record; nil if it has none.
     public let name: String?
   }
 
   /// The side of a conflict to keep.
   public enum Choice: Hashable, Sendable {
-    /// The side that shows; if a record was deleted, it stays deleted.
+    /// The side that won. If a record was deleted, it stays deleted.
     case winner
-    /// The side that does not show; if a record was deleted, it is restored. Only if there is exactly one loser.
+    /// The side that lost. If a record was deleted, it is restored. This choice is valid only if exactly one side
+    /// lost, where all edits of a record that a deletion hides count as one side.
     case loser
-    /// The side that a device wrote.
+    /// The side that the given device wrote.
     case device(DeviceKey)
   }
 
@@ -78,21 +81,22 @@ public struct Conflict: Hashable, Sendable, Codable, Identifiable {
   public struct Resolution: Hashable, Sendable, Codable {
     /// The operation that was written, which can be undone; nil if there was nothing to resolve.
     public let operation: OperationID?
-    /// The conflicts that were closed. Resolving one conflict can close others of the same record.
+    /// The conflicts that were resolved. Resolving one conflict can also resolve others, such as those of the same
+    /// record.
     public let resolved: [Conflict.ID]
     /// The number of conflicts that remain.
     public let remaining: Int
-    /// The result, as a sentence.
+    /// A sentence that describes the result.
     public let text: String
     /// The next step, as a `waymark` command.
     public let next: Step?
   }
 
-  /// A possible resolution.
+  /// One way to resolve a conflict.
   package struct Option: Codable, Sendable {
-    /// The value for `--take`.
+    /// The argument for the option `--take`.
     package let take: String
-    /// The effect, as the end of a sentence: `keep the current value`.
+    /// The effect, worded as the end of a sentence, for example `keep the current value`.
     package let effect: String
     package let command: String
   }

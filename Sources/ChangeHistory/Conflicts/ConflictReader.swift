@@ -19,7 +19,7 @@ package struct ConflictReader {
     values = ShownValues(store: history.store)
   }
 
-  /// The conflict whose id begins with a prefix.
+  /// Returns the conflict whose id begins with the given prefix. Throws if there is none, or more than one.
   package func find(_ prefix: String) throws -> StoredConflict {
     let conflicts = try store.conflicts()
     let found = prefix.isEmpty ? [] : conflicts.filter { $0.id.hasPrefix(prefix.lowercased()) }
@@ -80,7 +80,7 @@ package struct ConflictReader {
     }
   }
 
-  /// The fields that a write holds; with `all`, also the other fields of the kind, as null.
+  /// Returns the fields that a write contains. With `all`, the kind's other fields are included as null.
   private mutating func written(
     _ fields: [FieldNumber: Value], _ key: RecordKey, all: Bool = false
   ) throws -> [ShownValue.Part] {
@@ -98,13 +98,13 @@ package struct ConflictReader {
 
   // MARK: Text
 
-  /// `trip · Rome · name`
+  /// Returns a title that joins the kind, the record's name and the field, such as `trip · Rome · name`.
   func title(_ conflict: StoredConflict) throws -> String {
     [RecordKind(conflict.record.kind).rawValue, try store.title(conflict.record), fieldName(conflict)]
       .compactMap(\.self).joined(separator: " · ")
   }
 
-  /// A record in a sentence: `trip “Rome”`.
+  /// Returns the words that refer to a record within a sentence, such as `trip “Rome”`.
   private func phrase(_ key: RecordKey) throws -> String {
     "\(RecordKind(key.kind)) " + (try store.title(key).map { "“\(shortened($0))”" } ?? key.id.uuid)
   }
@@ -115,14 +115,14 @@ package struct ConflictReader {
     try store.deletedAncestors(conflict.record)
   }
 
-  /// One line that describes a side, for a list of candidates.
+  /// Returns one line that describes a side, for a list of candidates.
   mutating func line(_ side: StoredConflict.Side, _ conflict: StoredConflict) throws -> String {
     let time = CivilTime.text(side.stamp.clock.milliseconds)
     return "\(author(side))  \(side.stamp.device.description.prefix(8))  \(time)  "
       + shortened(try value(side.content, conflict).json.text())
   }
 
-  /// The possible resolutions of a conflict, and the effect of each.
+  /// Returns the possible resolutions of a conflict and the effect of each.
   package func options(_ conflict: StoredConflict) throws -> [Conflict.Option] {
     func option(_ take: String, _ effect: String) -> Conflict.Option {
       Conflict.Option(
@@ -145,7 +145,7 @@ package struct ConflictReader {
     }
   }
 
-  /// The sentence that reports what was decided.
+  /// Returns the sentence that reports the decisions to the user.
   func summary(_ decisions: [ConflictDecision]) throws -> String {
     guard decisions.count == 1, let decision = decisions.first else {
       return "Kept the current state in \(decisions.count) conflicts."
@@ -172,5 +172,5 @@ extension Conflict.Reason {
   }
 }
 
-/// A conflict as the store finds it; `Conflict` is the public type.
+/// A conflict as the store represents it. In this module, `Conflict` is the public type.
 package typealias StoredConflict = Storage.Conflict

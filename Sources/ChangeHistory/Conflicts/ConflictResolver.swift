@@ -7,7 +7,7 @@ package import Replication
 import Storage
 package import Wire
 
-/// A conflict, and the side of it to keep.
+/// A conflict and the side of it to keep.
 package struct ConflictDecision {
   let conflict: StoredConflict
   let side: StoredConflict.Side
@@ -23,7 +23,9 @@ package struct ConflictResolver {
     store = history.store
   }
 
-  /// - Parameter take: `winner`, `loser`, or the name or the beginning of the id of a device.
+  /// Returns the conflict whose id begins with the given prefix, and the side that the user means.
+  ///
+  /// - Parameter take: `winner`, `loser`, or a device's name or a prefix of its name or id.
   package mutating func decision(_ id: String, taking take: String) throws -> ConflictDecision {
     let conflict = try reader.find(id)
     switch take {
@@ -44,12 +46,13 @@ package struct ConflictResolver {
     }
   }
 
-  /// Decides all conflicts for the side that shows.
+  /// Chooses the side that is currently displayed in every conflict.
   package func winners() throws -> [ConflictDecision] {
     try store.conflicts().map { ConflictDecision(conflict: $0, side: $0.winner) }
   }
 
-  /// The sides written by a device, given by its full name, or else by the beginning of its id or name.
+  /// Returns the sides written by the devices that a text refers to: the text is a device's full name or, if no device
+  /// has that name, a prefix of a device's id or name.
   private func named(_ text: String, _ sides: [StoredConflict.Side]) -> [StoredConflict.Side] {
     let exact = sides.filter { reader.author($0) == text }
     guard exact.isEmpty, !text.isEmpty else { return exact }
@@ -62,7 +65,7 @@ package struct ConflictResolver {
   private mutating func only(
     _ sides: [StoredConflict.Side], of conflict: StoredConflict, _ take: String
   ) throws -> StoredConflict.Side {
-    // A deletion hides all changes below it together, so the changes of one record count as one side.
+    // A deletion hides all concurrent changes to a record together, so these changes count as one side.
     let isDeletion = sides.contains { $0.content == .deletion }
     let isOne = sides.count == 1 || (conflict.hiddenBy != nil && !isDeletion)
     guard isOne, let side = sides.first else {
@@ -75,7 +78,8 @@ package struct ConflictResolver {
     return side
   }
 
-  /// Writes one ordinary operation that causally follows all sides, which resolves the conflicts on every device.
+  /// Resolves the conflicts by writing one ordinary operation. Because the operation causally follows all sides, it
+  /// resolves the conflicts on every device.
   package func resolve(
     _ decisions: [ConflictDecision], now: Moment,
     write: (_ drafts: [EntryDraft], _ leastClock: Clock) throws -> OperationID
@@ -103,11 +107,12 @@ package struct ConflictResolver {
   }
 }
 
-/// The entries that resolve conflicts, as one operation.
+/// Collects the entries of the operation that resolves conflicts.
 private struct ResolvingDrafts {
   let store: Store
   let now: Moment
-  /// The profile's new time of change; the clock of the change set must not precede it.
+  /// The earliest clock that the change set may have: the profile's new time of change, or zero if the profile is not
+  /// written.
   private(set) var leastClock = Clock.zero
   private var fields: [RecordKey: [FieldNumber: Value]] = [:]
   private var lives: [RecordKey: EntryType] = [:]
@@ -122,7 +127,7 @@ private struct ResolvingDrafts {
       + lives.map { EntryDraft($0.value, $0.key) }
   }
 
-  /// Re-authors the value of one side, so that it follows the others.
+  /// Re-authors the value of one side, so that the new write causally follows all sides.
   mutating func settle(_ conflict: StoredConflict, _ side: StoredConflict.Side) throws {
     switch side.content {
     case .value(.bool(let isAlive)) where conflict.field == Fields.life:
@@ -131,7 +136,7 @@ private struct ResolvingDrafts {
     case .fields(let whole): try settle(conflict.record, whole)
     case .deletion: lives[conflict.hiddenBy ?? conflict.record] = .delete
     case .write:
-      // An edited record shows only if nothing that it belongs to is deleted either.
+      // An edited record is visible only if none of the records that it belongs to is deleted, so all are restored.
       for key in try store.deletedAncestors(conflict.record) { lives[key] = .restore }
     }
   }

@@ -7,15 +7,15 @@ public import Wire
 
 /// A large deletion by another device that has been neither undone nor acknowledged.
 public struct MassDeletion: Hashable, Sendable, Identifiable {
-  /// The operation, which ``Node/undo(_:isForced:)`` undoes.
+  /// The operation that deleted the records. ``Node/undo(_:isForced:)`` can undo it.
   public let operation: OperationID
-  /// The device that deleted.
+  /// The device that deleted the records.
   public let device: DeviceKey
-  /// The local name of that device.
+  /// The name of that device, as shown on this device.
   public let deviceName: String
-  /// The time, by the clock of the deleting device.
+  /// The time of the deletion, by the deleting device's clock.
   public let time: Date
-  /// The kinds with a large deletion, the largest first.
+  /// The kinds of which many records were deleted, with the largest number of deleted records first.
   public let kinds: [KindCount]
 
   public var id: OperationID { operation }
@@ -28,13 +28,13 @@ public struct MassDeletion: Hashable, Sendable, Identifiable {
     (self.time, self.kinds) = (time, kinds)
   }
 
-  /// The deleted records of one kind.
+  /// The number of deleted records of one kind.
   public struct KindCount: Hashable, Sendable, Codable {
     /// The kind of the records.
     public let kind: RecordKind
     /// The number of deleted records.
     public let deleted: Int
-    /// The number of records before.
+    /// The number of visible records of this kind before the deletion.
     public let before: Int
 
     private enum CodingKeys: String, CodingKey {

@@ -5,22 +5,23 @@ import Replication
 package import Storage
 package import Wire
 
-/// Counts deletions by other devices per operation, so that a large one is reported until it is acknowledged.
+/// Counts deletions by other devices per operation, so that a large deletion is reported until the user acknowledges
+/// it.
 ///
-/// An operation may arrive in several batches and across restarts. Therefore the counts are stored, in the
-/// transaction of the batch.
+/// An operation may arrive in several batches, with restarts in between. The counts are therefore stored in the same
+/// transaction as each batch.
 package struct MassDeletions: Sendable {
   /// The records that one operation has removed from view so far.
   struct Tally: Hashable, Sendable {
     let operation: OperationID
     let device: DeviceKey
     let time: Moment
-    /// Counts by kind number.
+    /// The counts for each kind, by kind number.
     var counts: [KindNumber: Count] = [:]
 
     struct Count: Hashable, Sendable {
       var deleted: Int
-      /// The number of visible records before.
+      /// The number of visible records of the kind before the deletion.
       var before: Int
 
       var isLarge: Bool { deleted >= MassDeletions.least && deleted * 4 > before }
@@ -28,7 +29,7 @@ package struct MassDeletions: Sendable {
 
     var isLarge: Bool { counts.values.contains(where: \.isLarge) }
 
-    /// The kinds with a large deletion, the largest first.
+    /// The kinds of which many records were deleted, with the largest number of deleted records first.
     var large: [(kind: KindNumber, count: Count)] {
       counts.filter(\.value.isLarge).map { (kind: $0.key, count: $0.value) }
         .sorted { ($1.count.deleted, $0.kind) < ($0.count.deleted, $1.kind) }
@@ -37,16 +38,16 @@ package struct MassDeletions: Sendable {
 
   private(set) var tallies: [Tally] = []
 
-  /// Fewer deletions than these are never reported.
+  /// The deletion of fewer records of a kind than this is never reported.
   static let least = 20
-  /// How many small operations are remembered, in case a later batch continues them.
+  /// The maximum number of operations with small deletions that are remembered in case a later batch continues them.
   private static let openMax = 32
 
   var large: [Tally] { tallies.filter(\.isLarge) }
 
   /// Adds the records that a batch removed from view.
   ///
-  /// - Parameter visible: how many records of each kind are left.
+  /// - Parameter visible: the number of records of each kind that are still visible.
   mutating func add(_ deletions: [DeletedRecords], visible: [KindNumber: Int]) {
     var lost: [KindNumber: Int] = [:]
     for deletion in deletions { lost.merge(deletion.records, uniquingKeysWith: +) }
@@ -82,7 +83,7 @@ package struct MassDeletions: Sendable {
     }
   }
 
-  /// Removes the large deletions; small ones may still grow.
+  /// Removes the large deletions. Small ones are kept, because later batches may add to them.
   mutating func acknowledge() { tallies.removeAll(where: \.isLarge) }
 }
 
@@ -126,7 +127,8 @@ extension MassDeletions.Tally {
 }
 
 extension MassDeletions {
-  /// Counts what a batch of other devices' sets removed from view, inside the batch's transaction.
+  /// Counts the records that a batch of other devices' sets removed from view. Must run inside the batch's
+  /// transaction.
   package static func note(
     _ report: CommitReport, in store: Store, exceptBy own: DeviceKey, seen: SyncedSets
   ) throws {
@@ -137,7 +139,7 @@ extension MassDeletions {
     try deletes.save(to: store)
   }
 
-  /// Removes the large deletions, which the user has acknowledged.
+  /// Removes the large deletions after the user has acknowledged them.
   package static func acknowledge(in store: Store) throws {
     var deletes = try MassDeletions(store)
     deletes.acknowledge()
@@ -146,7 +148,7 @@ extension MassDeletions {
 }
 
 extension HistoryReader {
-  /// Large deletions that have been neither undone nor acknowledged.
+  /// Returns the large deletions that have been neither undone nor acknowledged.
   package func massDeletions() throws -> [MassDeletion] {
     try MassDeletions(store).large.filter { try store.undos(of: $0.operation).isEmpty }
       .map { MassDeletion($0, deviceName: deviceName($0.device)) }

@@ -5,30 +5,31 @@ import Replication
 import Storage
 public import Wire
 
-/// The history of the circle, and of single records.
+/// A namespace for the types that describe the history of the circle and of single records.
 public enum History {
-  /// One action of a user: a change in an app, an import, an undo.
+  /// One action of a user, such as a change in an app, an import or an undo.
   public struct Operation: Hashable, Sendable, Codable, Identifiable {
     public let id: OperationID
     /// The name of the action, such as `trip.add`, `import`, `undo`.
     public let verb: String
-    /// The time, by the clock of the acting device.
+    /// The time of the action, by the acting device's clock.
     public let time: Date
-    /// The device that did it.
+    /// The device that performed the action.
     public let device: DeviceKey
-    /// The local name of that device.
+    /// The name of that device, as shown on this device.
     public let deviceName: String
-    /// Whether it was this device.
+    /// Whether that device is this device.
     public let isOwn: Bool
-    /// The operation that this one undid.
+    /// The operation that this one undid; nil if this one is not an undo.
     public let undoes: OperationID?
     /// The operation that undoes this one; nil if this one is in effect.
     public let undoneBy: OperationID?
-    /// How many records of each kind were written.
+    /// The numbers of records that were added, changed, deleted and restored, by kind.
     public let counts: [RecordCounts]
-    /// The record that was written; nil if there were several.
+    /// The record that was written; nil unless the operation wrote exactly one.
     public let record: RecordReference?
-    /// The fields that were written, if only part of a single record was.
+    /// The names of the fields that were written, if the operation wrote only part of a single record; otherwise
+    /// empty.
     public let fields: [String]
 
     private enum CodingKeys: String, CodingKey {
@@ -52,7 +53,7 @@ public enum History {
     public let record: Record
     /// The writes, newest first.
     public let writes: [Write]
-    /// Whether there are older writes.
+    /// Whether there are older writes that are not included.
     public let hasMore: Bool
 
     private enum CodingKeys: String, CodingKey {
@@ -62,12 +63,12 @@ public enum History {
     }
   }
 
-  /// The record of a history.
+  /// The record that a history is about.
   public struct Record: Hashable, Sendable, Codable, Identifiable {
-    /// Its kind.
+    /// The kind of the record.
     public let kind: RecordKind
     public let id: UUID
-    /// The name of the record.
+    /// The name of the record; nil if it has none.
     public let name: String?
     /// Whether the record is visible.
     public let state: State
@@ -78,32 +79,32 @@ public enum History {
       case visible
       /// Hidden, because it belongs to a deleted record.
       case hidden
-      /// Deleted; can be restored.
+      /// Deleted, but it can be restored.
       case deleted
     }
   }
 
   /// One write to a record.
   public struct Write: Hashable, Sendable, Codable {
-    /// The operation that wrote it.
+    /// The operation that the write is part of.
     public let id: OperationID
     /// The name of the action, such as `trip.edit`.
     public let verb: String
-    /// The time, by the clock of the writing device.
+    /// The time of the write, by the writing device's clock.
     public let time: Date
-    /// The device that wrote it.
+    /// The device that made the write.
     public let device: DeviceKey
-    /// The local name of that device.
+    /// The name of that device, as shown on this device.
     public let deviceName: String
-    /// Whether it was this device.
+    /// Whether that device is this device.
     public let isOwn: Bool
-    /// The operation that this one undid.
+    /// The operation that this one undid; nil if this one is not an undo.
     public let undoes: OperationID?
     /// The operation that undoes this one; nil if this one is in effect.
     public let undoneBy: OperationID?
     /// Whether a concurrent deletion hides this write.
     public let isHidden: Bool
-    /// The effect on each field.
+    /// The effect of the write on each field.
     public let fields: [Field]
 
     private enum CodingKeys: String, CodingKey {
@@ -120,42 +121,42 @@ public enum History {
     }
   }
 
-  /// The effect of a write on one field. The field `life` is `alive` or `deleted`.
+  /// The effect of a write on one field. The value of the field `life` is `alive` or `deleted`.
   public struct Field: Hashable, Sendable, Codable {
     /// The name of the field.
     public let field: String
     /// The value that was written.
     public let value: ShownValue
-    /// The value that the author saw before.
+    /// The value that the author saw before the write.
     public let before: ShownValue
-    /// Whether the value shows.
+    /// Whether the value is still displayed and, if not, why.
     public let state: State
-    /// The concurrent write that won over this one.
+    /// The concurrent write that won over this one; nil if none did.
     public let lostTo: Author?
 
     /// The state of a write to a field.
     public enum State: String, Hashable, Sendable, Codable {
-      /// The value shows.
+      /// The value is displayed.
       case shows
-      /// A later write, made with knowledge of this one, replaced it.
+      /// A later write, whose author had seen this one, replaced it.
       case replaced
-      /// A concurrent write won.
+      /// A concurrent write won over this one.
       case lost
     }
   }
 
-  /// An operation, and the device and time of it.
+  /// An operation, with its device and time.
   public struct Author: Hashable, Sendable, Codable, Identifiable {
     public let id: OperationID
     /// The name of the action, such as `trip.edit`.
     public let verb: String
-    /// The time, by the clock of the acting device.
+    /// The time of the action, by the acting device's clock.
     public let time: Date
-    /// The device that did it.
+    /// The device that performed the action.
     public let device: DeviceKey
-    /// The local name of that device.
+    /// The name of that device, as shown on this device.
     public let deviceName: String
-    /// Whether it was this device.
+    /// Whether that device is this device.
     public let isOwn: Bool
 
     private enum CodingKeys: String, CodingKey {

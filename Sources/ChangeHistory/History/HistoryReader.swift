@@ -18,7 +18,7 @@ package struct HistoryReader {
 
   // MARK: Operations
 
-  /// The newest operations, and whether there are more.
+  /// Returns the newest operations, and whether there are more.
   ///
   /// - Parameter limit: at least 1.
   package func operations(
@@ -34,17 +34,19 @@ package struct HistoryReader {
     return (found, try walk.next() != nil)
   }
 
-  /// The newest operations; for limits that need no break.
+  /// Returns the newest operations without yielding in between, which suits small limits.
   package func operations(_ limit: Int) throws -> [History.Operation] {
     try Self.check(limit)
     return try store.operations(limit: limit).map { try operation($0) }
   }
 
   private static func check(_ limit: Int) throws {
-    guard limit > 0 else { throw WaymarkError.badValue("limit", "\(limit)", allowed: "it is at least 1") }
+    guard limit > 0 else { throw WaymarkError.badValue("limit", "\(limit)", allowed: "use at least 1") }
   }
 
-  /// - Parameter content: what the operation did, if that is known already.
+  /// Returns an operation as the history presents it.
+  ///
+  /// - Parameter content: what the operation did, if that is already known.
   package func operation(_ operation: Storage.Operation, _ content: OperationContent? = nil) throws
     -> History.Operation
   {
@@ -68,7 +70,7 @@ package struct HistoryReader {
 
   // MARK: One record
 
-  /// The newest writes to a record.
+  /// Returns the newest writes to a record.
   ///
   /// - Parameter limit: at least 1.
   package func history(of row: RecordRow, _ limit: Int, _ pace: Pace) async throws -> History.OfRecord {
@@ -114,7 +116,7 @@ package struct HistoryReader {
 
   // MARK: Provenance of values
 
-  /// For each value of a record: who wrote it, and what it won against.
+  /// Returns, for each value of a record, who wrote the value and which other values it won against.
   package func explanation(of row: RecordRow, _ pace: Pace) async throws -> RecordExplanation {
     let history = try await RecordHistory(of: row.key, in: store, pace)
     var writes: [FieldNumber: [FieldWrite]] = [:]
@@ -133,14 +135,16 @@ package struct HistoryReader {
 
   private typealias FieldWrite = (write: RecordWrite, cell: RecordHistory.Cell)
 
-  /// Who wrote the value that a field shows, and what it won against: concurrent writes, and earlier ones.
+  /// Returns who wrote the displayed value of a field, and which values it won against: those of concurrent writes and
+  /// earlier ones. Returns nil if every listed write lost to a concurrent one.
   ///
   /// - Parameter writes: newest first.
   private func provenance(
     _ field: FieldNumber, of record: RecordKey, _ writes: [FieldWrite], _ values: inout ShownValues,
     _ pace: Pace
   ) async throws -> RecordExplanation.Provenance? {
-    // A write of a whole record lists only the fields that it changed; the others come from an earlier write.
+    // A write of a whole record lists only the fields that it changed. The values of the other fields come from
+    // earlier writes.
     guard
       let shown = writes.first(where: { $0.cell.state == .shows })
         ?? writes.first(where: { $0.cell.state != .lost })

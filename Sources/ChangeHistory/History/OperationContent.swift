@@ -4,9 +4,9 @@ import Replication
 package import Storage
 import Wire
 
-/// What an operation did: counts by kind, or the single record that it wrote.
+/// What an operation did: the counts by kind and, if it wrote a single record, that record.
 package struct OperationContent {
-  /// How many records of one kind were added, changed, deleted and restored.
+  /// The numbers of records of one kind that were added, changed, deleted and restored.
   struct Count: Hashable {
     var added = 0
     var changed = 0
@@ -24,9 +24,9 @@ package struct OperationContent {
   }
 
   private(set) var counts: [KindNumber: Count] = [:]
-  /// The record, if the operation wrote only one.
+  /// The record that the operation wrote; nil unless it wrote exactly one.
   private(set) var single: RecordKey?
-  /// The fields that were written, if only part of the single record was.
+  /// The names of the fields that were written, if the operation wrote only part of a single record; otherwise empty.
   private(set) var fieldNames: [String] = []
 
   package init(_ operation: Operation, _ store: Store) throws {
@@ -59,13 +59,13 @@ package struct OperationContent {
     close(&run)
   }
 
-  /// Consecutive entries of one kind: counts large operations without a dictionary lookup for each entry.
+  /// Counts consecutive entries of one kind, so that large operations need no dictionary lookup for each entry.
   private struct Run {
     var key: RecordKey?
     var count = Count()
 
     mutating func count(_ record: RecordKey, _ type: EntryType, isInsert: Bool) {
-      // A life entry follows the put of the same record; both are one change.
+      // A life entry directly follows the put of the same record, and the two count as one change.
       if key == record { count.changed -= 1 }
       key = record
       switch type {
@@ -82,7 +82,7 @@ package struct OperationContent {
     run = Run()
   }
 
-  /// By kind number; kinds without a change are left out.
+  /// The counts, ordered by kind number; kinds without a change are left out.
   var recordCounts: [RecordCounts] {
     counts.sorted { $0.key < $1.key }.filter { $0.value.total > 0 }.map { number, count in
       RecordCounts(
@@ -91,6 +91,6 @@ package struct OperationContent {
     }
   }
 
-  /// Kinds whose records users see only as parts of others.
+  /// The kinds whose records users see only as parts of other records.
   private static let hidden: Set<KindNumber> = [KindNumbers.content, KindNumbers.address]
 }

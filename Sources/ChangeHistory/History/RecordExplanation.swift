@@ -4,16 +4,16 @@ public import Model
 public struct RecordExplanation: Hashable, Sendable, Codable {
   /// The record.
   public let record: History.Record
-  /// Its fields.
+  /// The values of the record's fields, with their origins.
   public let values: [Provenance]
 
-  /// The author of the value that a field shows, and what that value won against.
+  /// The author of the displayed value of a field, and the values that it won against.
   public struct Provenance: Hashable, Sendable, Codable {
-    /// The name of the field; `life` for whether the record exists.
+    /// The name of the field. The field `life` says whether the record exists.
     public let field: String
-    /// The value that shows.
+    /// The displayed value.
     public let written: Written
-    /// Earlier values, and those of concurrent writes.
+    /// The values that lost: earlier ones, and those of concurrent writes.
     public let wonAgainst: [Written]
   }
 
@@ -21,16 +21,16 @@ public struct RecordExplanation: Hashable, Sendable, Codable {
   public struct Written: Hashable, Sendable, Codable {
     /// The value.
     public let value: ShownValue
-    /// The operation that wrote it.
+    /// The operation that wrote the value.
     public let author: History.Author
-    /// Why the value does not show; nil for the one that does.
+    /// Why the value is not displayed; nil for the displayed value.
     public let how: Defeat?
 
-    /// Why a value does not show.
+    /// Why a value is not displayed.
     public enum Defeat: String, Hashable, Sendable, Codable {
-      /// A later write, made with knowledge of it, replaced it.
+      /// A later write, whose author had seen this value, replaced it.
       case earlier
-      /// A concurrent write won.
+      /// A concurrent write won over it.
       case concurrent
     }
 

@@ -5,7 +5,8 @@ import Replication
 import Storage
 import Wire
 
-/// The writes to one record, what each of them replaced, and whether it shows.
+/// The writes to one record, with the content that each write replaced and whether the written content is still
+/// displayed.
 struct RecordHistory {
   struct Item {
     let write: RecordWrite
@@ -17,7 +18,7 @@ struct RecordHistory {
   struct Cell {
     let field: FieldNumber
     let content: [UInt8]
-    /// The content that the author saw before; nil if there was none.
+    /// The content that the author saw before the write; nil if there was none.
     let before: [UInt8]?
     let state: History.Field.State
     /// The concurrent write that won over this one.
@@ -28,11 +29,11 @@ struct RecordHistory {
   private let isWhole: Bool
   private let held: RecordState
   private let seeds: RecordState
-  /// In the order of precedence; the last one wins.
+  /// The writes in order of precedence: the last one wins.
   private let writes: [RecordWrite]
-  /// The content of each write of a whole record, without its time of change.
+  /// For a record that is merged as a whole, the content of each write without its time of change; otherwise empty.
   private var wholes: [[FieldNumber: [UInt8]]] = []
-  /// By field; a whole record is kept under its life field.
+  /// The writes of each cell, by field. A record that is merged as a whole has a single cell, under its life field.
   private var cells: [FieldNumber: CellWrites] = [:]
 
   init(of record: RecordKey, in store: Store, _ pace: Pace) async throws {
@@ -64,7 +65,7 @@ struct RecordHistory {
         wholes.append(whole)
         found[Fields.life, default: []].append(.init(index, write.place, wholeContents.number(of: whole)))
       } else {
-        // A set may write a life twice; the first counts.
+        // A set may write the life field twice; only the first of these writes counts.
         for cell in write.cells where found[cell.field]?.last?.index != index {
           let content = contents[cell.field, default: ContentNumbers()].number(of: cell.content)
           found[cell.field, default: []].append(.init(index, write.place, content))
@@ -77,7 +78,7 @@ struct RecordHistory {
 
   var count: Int { writes.count }
 
-  /// Indexes for `item` of the newest writes, newest first.
+  /// Returns the indexes of the newest writes, newest first, for use with `item`.
   func newest(_ limit: Int) -> [Int] {
     let sorted =
       isWhole
@@ -86,7 +87,7 @@ struct RecordHistory {
     return Array(sorted.prefix(limit))
   }
 
-  /// One write, and its state.
+  /// Returns one write and its state.
   func item(_ index: Int) throws -> Item {
     Item(
       write: writes[index], cells: try isWhole ? wholeCells(index) : fieldCells(index),
@@ -106,7 +107,8 @@ struct RecordHistory {
     }
   }
 
-  /// A whole record is one cell; only the fields that the write changed are listed.
+  /// Returns a cell for each field that a write of a whole record changed. All have the same state, because a whole
+  /// record is merged as one cell.
   private func wholeCells(_ index: Int) throws -> [Cell] {
     let others = cells[Fields.life]
     let lostTo = try others?.winner(over: index).map { writes[$0] }
@@ -132,7 +134,7 @@ struct RecordHistory {
   }
 }
 
-/// Numbers equal contents alike, so that comparisons are cheap.
+/// Assigns the same number to equal contents, so that they can be compared cheaply.
 private struct ContentNumbers<Content: Hashable> {
   private var numbers: [Content: Int] = [:]
 

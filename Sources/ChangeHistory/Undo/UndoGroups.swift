@@ -5,8 +5,8 @@ import Replication
 package import Storage
 import Wire
 
-/// Operations grouped with the undos of them, the undos of these, and so on. All that a group decides is whether
-/// its first operation is in effect. (See the top of UndoPlan.swift.)
+/// Groups each operation with its undos, the undos of those, and so on. A group as a whole only decides whether its
+/// first operation is in effect. (See the top of UndoPlan.swift.)
 final class UndoGroups {
   private let store: Store
   private var known: [OperationKey: Set<Int64>] = [:]
@@ -14,7 +14,7 @@ final class UndoGroups {
 
   init(_ store: Store) { self.store = store }
 
-  /// The sets of an operation's group.
+  /// Returns the numbers of the sets in an operation's group.
   func sets(of operation: Operation) throws -> Set<Int64> {
     if let known = known[operation.key] { return known }
     var seen: Set<OperationKey> = [operation.key]
@@ -30,7 +30,8 @@ final class UndoGroups {
     return numbers
   }
 
-  /// The groups with no effect that a set belongs to, because their first operation is undone; the widest first.
+  /// Returns those groups around a set that have no effect because their first operation is undone, with the widest
+  /// group first.
   func void(around place: SetPosition) throws -> [Set<Int64>] {
     guard place.origin.number != 0 else { return [] }
     let key = try store.operationKey(of: place)
@@ -53,9 +54,9 @@ extension Operation {
   /// The operation that this one undoes; nil if it is not an undo.
   var undone: OperationID? { verb == Operation.undoVerb ? target : nil }
 
-  /// The operation that undoes this one now; nil if this one is in effect.
+  /// Returns the operation that currently undoes this one; nil if this one is in effect.
   ///
-  /// A depth-first search with an explicit stack, because a member can write a chain of undos of any length.
+  /// The search is depth-first with an explicit stack, because a member can write an arbitrarily long chain of undos.
   package func undo(in store: Store) throws -> Operation? {
     var visited: Set<OperationKey> = [key]
     var path = [(operation: self, undos: try store.undos(of: key.id)[...])]
@@ -64,7 +65,8 @@ extension Operation {
         guard visited.insert(undo.key).inserted else { continue }
         path.append((undo, try store.undos(of: undo.key.id)[...]))
       } else {
-        // No operation undoes the last one of the path, so it is in effect and the one before it is not.
+        // No operation undoes the last operation in the path. So that operation is in effect, and the operation before
+        // it in the path is not.
         let undo = path.removeLast().operation
         guard !path.isEmpty else { return nil }
         path.removeLast()
@@ -74,14 +76,14 @@ extension Operation {
   }
 }
 
-/// The state of a record without some operations, cell by cell.
+/// Computes the state that a record would have without some operations, cell by cell.
 final class RecordStates {
   private let record: RecordKey
   private let held: RecordState
   private let store: Store
   private let pace: Pace
   private var known: [Set<Int64>: RecordState] = [:]
-  /// The sets that wrote to the record, newest first; read on first use.
+  /// The positions of the sets that wrote to the record, newest first; nil until they are read on first use.
   private var places: [SetPosition]?
 
   init(_ record: RecordKey, _ held: RecordState, _ store: Store, _ pace: Pace) {
@@ -91,15 +93,17 @@ final class RecordStates {
     self.pace = pace
   }
 
-  /// The state of the record without a group, if the group's write is the one that a cell shows; nil if another
-  /// write is. For a record that is merged field by field, the state has only the given cell.
+  /// Returns the state of the record without a group, provided that the cell currently displays a write of that group;
+  /// nil if the cell displays any other write. For a record that is merged field by field, the state contains only the
+  /// given cell.
   ///
-  /// Undone writes above the group's do not count, as long as the cell shows the same without them.
+  /// Undone writes that are newer than those of the group are ignored, as long as the cell displays the same content
+  /// without them.
   func without(_ group: Set<Int64>, _ field: FieldNumber, _ groups: UndoGroups) async throws -> RecordState? {
     isWhole ? try await whole(without: group, groups) : try await cell(field, without: group, groups)
   }
 
-  /// Goes down the writes of the cell; each is read once, however many were undone.
+  /// Walks the cell's writes from newest to oldest, reading each only once no matter how many were undone.
   private func cell(
     _ field: FieldNumber, without group: Set<Int64>, _ groups: UndoGroups
   ) async throws -> RecordState? {
@@ -121,8 +125,9 @@ final class RecordStates {
     return nil
   }
 
-  /// The state of a cell without the writes above a position and those that `isIgnored` names; and the position in
-  /// `places` of the write that it shows.
+  /// Returns the state that a cell would have without the writes before a position in `places`, which are newer, and
+  /// without those that `isIgnored` selects. Also returns the position in `places` of the write that the cell would
+  /// then display.
   private func below(
     _ position: Int, _ field: FieldNumber, ignoring isIgnored: (Int64) -> Bool
   ) async throws -> (state: RecordState, position: Int) {
@@ -168,7 +173,7 @@ final class RecordStates {
     return nil
   }
 
-  /// Whether a cell shows the same now as before.
+  /// Returns whether a cell currently displays the same content as in an earlier state.
   func showsSame(before: RecordState, _ field: FieldNumber) -> Bool { isSame(held, before, field) }
 
   private var isWhole: Bool { record.kind.mergeClass == .wholeRecord }
@@ -186,7 +191,7 @@ final class RecordStates {
     return left.cells[field]?.content ?? nothing == right.cells[field]?.content ?? nothing
   }
 
-  /// The content of a whole record without its time of change.
+  /// Returns the content of a whole record without its time of change and without null fields.
   private static func shown(_ state: RecordState) -> [FieldNumber: [UInt8]] {
     let null = Value.null.encoded
     return state.contents.filter { $0.key != Fields.wholeRecordUpdatedAt && $0.value != null }
@@ -194,7 +199,7 @@ final class RecordStates {
 }
 
 extension Store {
-  /// Like `state(of:counting:)`, with breaks between slices.
+  /// Returns the same state as `state(of:counting:)`, but yields between slices of the work.
   func state(
     of record: RecordKey, _ pace: Pace, counting counts: (SetPosition) throws -> Bool
   ) async throws -> RecordState {

@@ -1,36 +1,37 @@
 // Protocol/merge.md, "Operations and undo"
 //
-// Undoing an operation O sets every cell that O wrote to the value it would have if O had never been made. The group of
-// an operation is the operation itself, the undos of it, the undos of these, and so on. An operation is in effect
-// unless an undo that is in effect targets it.
+// Undoing an operation O sets every cell that O wrote to the value that the cell would have if O had never been made.
+// The group of an operation consists of the operation itself, its undos, the undos of those, and so on. An operation is
+// in effect unless an undo that is in effect targets it.
 //
-// For each cell that O wrote, except fixed cells, the write that the cell shows decides:
+// For each cell that O wrote, except fixed cells, the write that the cell currently displays decides what happens:
 //
-//   the cell shows a write …                       then
-//   1  of the group of O                           the cell gets its value without that group
-//   2  of the group of an operation that is        ignore the writes of that group and look again
-//      undone, and shows the same without it
-//   3  of anything else                            changed since. If the cell has the value from before O,
-//                                                  nothing to do; otherwise it is left alone and reported,
-//                                                  or, if forced, set to that value
+//   the displayed write belongs to …               then
+//   1  the group of O                              the cell gets the value that it has without that group
+//   2  the group of an operation that is undone,   the writes of that group are ignored, and the write that the
+//      and the cell displays the same without it   cell displays without them decides
+//   3  anything else                               the cell was changed since. If it has its value from before O,
+//                                                  there is nothing to do. Otherwise the cell is left alone and
+//                                                  reported or, if forced, set to that value
 //
-// Example: writes of one cell, oldest first. B is undone although C was written and undone after it:
+// Example: the writes of one cell, oldest first. B is undone although C was written and undone after it:
 //
 //   A "Rome"    B "Roma"    C "Paris"    undo of C "Roma"
 //
-//   undo B:  the cell shows the undo of C. Its group, C and the undo of C, has no effect, and without it the cell
-//            still shows "Roma" (rule 2). Now it shows B (rule 1): without B it is "Rome".
-//   undo B, if C were still in effect:  the cell shows C, so it was changed since (rule 3).
+//   undo B:  the cell displays the undo of C. The group of C (C and the undo of C) has no effect, and without that
+//            group the cell still displays "Roma" (rule 2). Then the displayed write is B (rule 1), and without B
+//            the cell is "Rome".
+//   undo B, if C were still in effect:  the cell displays C, so the cell was changed since (rule 3).
 //
 // Rule 2 lets a user go back step by step, past changes that were made and undone in the meantime.
 //
-// Then each record as a whole: one that O created goes to the trash and keeps its fields there. It is kept alive and
-// reported, unless forced, if others need it: a living record belongs to it, or (organizations and categories) a
-// visible record refers to it, that O did not write and that does not go as well. The parents of a kept record are
-// kept too (`inUse`).
+// Then each record is considered as a whole. A record that O created goes to the trash, where it keeps its fields.
+// Unless the undo is forced, the record is kept alive and reported instead if another record needs it: if a living
+// record belongs to it or, for organizations and categories, if a visible record refers to it. Records that O wrote, or
+// that go to the trash as well, don't count as needing it. The parents of a kept record are kept too (`inUse`).
 //
-// The differences between what the records hold and the result are written as one operation `undo` with O as its
-// target. Devices that know nothing of undo fold it like any other.
+// The differences between the current and the resulting records are written as one operation with the verb `undo` and O
+// as its target. Devices that don't implement undo fold it like any other operation.
 
 import Model
 import Records
@@ -38,20 +39,21 @@ import Replication
 import Storage
 import Wire
 
-/// The entries that undo an operation, and the changes that it leaves alone.
+/// The entries that undo an operation, and the changes that the undo leaves alone.
 struct UndoPlan {
   private(set) var change: ChangePlan
   private(set) var left: [LeftAlone] = []
 
-  /// Whether there is nothing to undo, not even if forced.
+  /// Whether there is nothing to undo, even if forced.
   var isEmpty: Bool { change.drafts.isEmpty && left.isEmpty }
 
-  /// A change that is not undone because others changed or use the record.
+  /// A change that is not undone, because the record was changed since or because other records use it.
   struct LeftAlone {
     enum Reason {
-      /// Another write shows now; the fields are those of the operation that do not show.
+      /// Other writes are displayed now. The fields are those whose values from the operation are no longer displayed,
+      /// and `by` is the position of the write that the first of these fields displays.
       case changedSince([FieldNumber], by: SetPosition)
-      /// Other records belong to this one, which the operation created, or refer to it.
+      /// Other records belong or refer to this record, which the operation created.
       case usedBy([RecordKey])
     }
 
@@ -60,8 +62,8 @@ struct UndoPlan {
   }
 
   /// - Parameters:
-  ///   - isForced: also undoes what was changed since, and records that others use.
-  ///   - pace: when to yield. If the store changes in a break, the plan is out of date.
+  ///   - isForced: whether to also undo fields that were changed since, and the creation of records that others use.
+  ///   - pace: decides when to yield. If the store changes during a yield, the plan is out of date.
   init(
     of operation: Operation, in store: Store, isForced: Bool, now: Moment, _ pace: Pace
   ) async throws {
@@ -77,7 +79,7 @@ struct UndoPlan {
     }
     let trashed = Set(records.filter { $0.held.life == true && !$0.wanted.isAlive }.map(\.key))
     let kept = isForced ? [:] : try await undoing.inUse(trashed, written: Set(records.map(\.key)))
-    // For a record that goes to the trash, nothing is left alone.
+    // A record that goes to the trash is undone as a whole, so none of its changes are reported as left alone.
     left.removeAll { trashed.contains($0.record) && kept[$0.record] == nil }
     for (record, held, wanted) in records {
       if let users = kept[record] {
@@ -91,7 +93,7 @@ struct UndoPlan {
   }
 }
 
-/// Computes, record by record, the state without an operation.
+/// Computes, record by record, the state that the store would have without an operation.
 private struct Undoing {
   private let store: Store
   private let operation: Operation
@@ -109,7 +111,7 @@ private struct Undoing {
     group = try groups.sets(of: operation)
   }
 
-  /// The fields that the operation wrote, by record; fixed fields are left out.
+  /// Returns the fields that the operation wrote, by record; fixed fields are left out.
   func writtenFields() async throws -> [(RecordKey, Set<FieldNumber>)] {
     var written: [RecordKey: Set<FieldNumber>] = [:]
     for set in operation.sets {
@@ -153,8 +155,8 @@ private struct Undoing {
     return (wanted, UndoPlan.LeftAlone(record: record, reason: .changedSince(changed, by: author)))
   }
 
-  /// The state that a record should get. If nothing else has inserted it, it keeps its fields in the trash. Content
-  /// records stay alive, because other records may share their bytes.
+  /// Returns the state that a record should get. A record that nothing else has inserted goes to the trash and keeps
+  /// its fields there. Content records stay alive, because other records may share their bytes.
   private func wanted(
     _ record: RecordKey, _ held: RecordState, _ cells: [FieldNumber: RecordState.Cell]
   ) -> WantedRecord {
@@ -178,7 +180,7 @@ private struct Undoing {
     }
   }
 
-  /// The state that the author of the operation saw.
+  /// Returns the state of a record as the author of the operation saw it.
   private func stateBefore(_ record: RecordKey) async throws -> RecordState {
     let places = try store.writeNumbers(of: record).filter(own.contains).map(store.place)
     guard let place = places.min(by: { $0.origin.stamp < $1.origin.stamp }) else {
@@ -193,8 +195,9 @@ private struct Undoing {
 
   // MARK: Records in use
 
-  /// Those of the records to be deleted that have living children, or are referred to, by records that are not
-  /// deleted with them and were not written by the operation; with these users.
+  /// Returns those records to be deleted that are still in use, each with the records that use it. Users are living
+  /// children and referring records that are neither deleted as well nor written by the operation, and children that
+  /// are kept because they are in use themselves.
   func inUse(_ trashed: Set<RecordKey>, written: Set<RecordKey>) async throws -> [RecordKey: [RecordKey]] {
     var users: [RecordKey: [RecordKey]] = try references(to: trashed, written)
     var parents: [RecordKey: [RecordKey]] = [:]
@@ -208,7 +211,7 @@ private struct Undoing {
       }
       try await pace.step()
     }
-    // A record that stays keeps its parents.
+    // A record that is kept needs its parents, so they are in use too.
     var waiting = Array(users.keys)
     while let stays = waiting.popLast() {
       for parent in parents[stays] ?? [] {
@@ -219,7 +222,8 @@ private struct Undoing {
     return users.mapValues { $0.sorted() }
   }
 
-  /// Visible records of others that refer to organizations and categories to be deleted.
+  /// Returns the visible records that refer to an organization or category to be deleted, by that organization or
+  /// category. Records that the operation wrote are left out.
   private func references(
     to trashed: Set<RecordKey>, _ written: Set<RecordKey>
   ) throws -> [RecordKey: [RecordKey]] {
@@ -244,7 +248,8 @@ private struct Undoing {
 }
 
 extension FieldType {
-  /// The kind that a field refers to without belonging to it: an organization or a category.
+  /// The kind that a field refers to without making its record a part of another: that of organizations or categories.
+  /// Nil for other fields.
   fileprivate var referredKind: KindNumber? {
     switch self {
     case .reference(FixedRecords.organization): FixedRecords.organization

@@ -5,17 +5,17 @@ import Replication
 import Storage
 public import Wire
 
-/// The result of undoing an operation, or its preview.
+/// The result or the preview of undoing an operation.
 public struct UndoSummary: Hashable, Sendable, Codable {
-  /// The undo operation, which can be undone in turn; nil in a preview.
+  /// The undo operation, which can itself be undone; nil in a preview.
   public let undo: OperationID?
-  /// Whether this is a preview, so that nothing was written.
+  /// Whether this is only a preview, so that nothing was written.
   public let isPreview: Bool
   /// The operation to undo.
   public let operation: History.Operation
-  /// The records that are written, by kind.
+  /// The numbers of records that the undo adds, changes, deletes and restores, by kind.
   public let changes: [RecordCounts]
-  /// The records that are left alone.
+  /// The records that the undo leaves alone.
   public let left: [LeftAlone]
 
   private enum CodingKeys: String, CodingKey {
@@ -26,31 +26,31 @@ public struct UndoSummary: Hashable, Sendable, Codable {
     case left
   }
 
-  /// A record that undoing leaves as it is, because others have changed or use it.
+  /// A record that the undo leaves as it is, because the record was changed since or because other records use it.
   public struct LeftAlone: Hashable, Sendable, Codable, Identifiable {
     /// The kind of the record.
     public let kind: RecordKind
     public let id: UUID
-    /// The name of the record.
+    /// The name of the record; nil if it has none.
     public let name: String?
-    /// Why it is left alone.
+    /// Why the record is left alone.
     public let reason: Reason
-    /// The fields that were changed since.
+    /// The names of the fields that were changed since; empty if other records use the record.
     public let fields: [String]
-    /// The records that belong to it or refer to it.
+    /// The records that belong or refer to the record; empty if it was changed since.
     public let users: [RecordReference]
-    /// The device that changed it since.
+    /// The device that changed the record since; nil if other records use the record.
     public let by: DeviceKey?
-    /// The local name of that device.
+    /// The name of that device, as shown on this device.
     public let byName: String?
-    /// The time of that change.
+    /// The time of that change, by that device's clock; nil if other records use the record.
     public let time: Date?
 
     /// Why a record is left alone.
     public enum Reason: String, Hashable, Sendable, Codable {
-      /// It was changed since.
+      /// The record was changed since.
       case changedSince = "changed_since"
-      /// Other records belong to it or refer to it.
+      /// Other records belong or refer to the record.
       case inUse = "in_use"
     }
   }

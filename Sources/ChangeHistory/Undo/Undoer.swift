@@ -26,7 +26,7 @@ package struct Undoer {
 
   private var store: Store { history.store }
 
-  /// Undoes the operation, or previews that.
+  /// Undoes the operation, or only previews the undo.
   ///
   /// - Parameter write: writes the entries as one operation that undoes the given one.
   package func undo(
@@ -40,8 +40,8 @@ package struct Undoer {
     return try summary(operation, plan, undo: undo, isPreview: isPreview)
   }
 
-  /// Plans the undo for the present state of the store. If records change during planning, it starts over; the last
-  /// attempt takes no breaks.
+  /// Plans the undo for the current state of the store. If records change during planning, planning starts over. The
+  /// last attempt does not yield, so that no record can change.
   private func plan(_ target: UndoTarget, _ pace: Pace) async throws -> (Storage.Operation, UndoPlan) {
     for _ in 0..<3 {
       let version = store.recordsVersion
@@ -62,7 +62,7 @@ package struct Undoer {
     )
   }
 
-  /// The operation whose id begins with a text.
+  /// Returns the operation whose id begins with the given text. Throws if there is none, or more than one.
   private func find(_ text: String) throws -> Storage.Operation {
     let digits = text.lowercased().filter { $0 != "-" }
     let isPrefix = !digits.isEmpty && digits.allSatisfy { $0.isASCII && $0.isHexDigit }
@@ -82,11 +82,12 @@ package struct Undoer {
       + "\(history.deviceName(operation.key.device))  \(operation.verb.replacing(".", with: " "))"
   }
 
-  /// The newest operation of this device that is in effect and is not an undo.
+  /// Returns the newest operation of this device that is in effect, is not an undo, and would change something if it
+  /// were undone.
   private func newestUndoable(_ pace: Pace) async throws -> Storage.Operation {
     var walk = OperationWalk(store, of: history.own)
-    // An operation without an effect, such as a decision for the side that shows anyway, must not block earlier
-    // ones.
+    // An operation without an effect, such as a conflict resolution that kept the displayed value, must not prevent
+    // earlier operations from being undone.
     while let operation = try walk.next() {
       try await pace.step()
       guard operation.verb != Storage.Operation.undoVerb, try operation.undo(in: store) == nil else {
@@ -133,7 +134,7 @@ package struct Undoer {
     guard plan.left.isEmpty else {
       return WaymarkError(
         exitCode: ExitCode.needsYes, code: .needsYes,
-        message: "Everything that \(short) wrote was changed since, or is in use; nothing was undone.",
+        message: "Nothing was undone: everything that \(short) wrote has been changed since, or is in use.",
         next: .waymark("undo \(short) --yes"), candidates: NameResolver.shown(try plan.left.map(sentence)))
     }
     let undo = try operation.undo(in: store)
@@ -142,7 +143,7 @@ package struct Undoer {
       undo.map {
         "\(short) was already undone by \(Self.short($0.key.id)) on \(history.deviceName($0.key.device))."
       } ?? "Undoing \(short) would have no effect: all of its values have been superseded.",
-      next: undo.map { "\(waymark: "undo \(Self.short($0.key.id))") brings it back" } ?? .waymark("history"))
+      next: undo.map { "\(waymark: "undo \(Self.short($0.key.id))"), to reapply it" } ?? .waymark("history"))
   }
 
   private func sentence(_ left: UndoPlan.LeftAlone) throws -> String {
@@ -152,7 +153,7 @@ package struct Undoer {
     case .changedSince(let fields, let by):
       let names = fields.map { Self.fieldName($0, kind) }.joined(separator: ", ")
       return "\(record): \(names) changed by \(history.deviceName(by.log.device))"
-    case .usedBy(let users): return "\(record): used by \(users.count)"
+    case .usedBy(let users): return "\(record): used by \(plural(users.count, "other record"))"
     }
   }
 
@@ -161,6 +162,6 @@ package struct Undoer {
     return field == Fields.life ? "life" : kind?.field(field)?.name ?? "field \(field)"
   }
 
-  /// The prefix of an operation's id for messages and commands.
+  /// Returns the prefix of an operation's id that messages and commands use.
   private static func short(_ id: OperationID) -> String { String(id.description.prefix(8)) }
 }

@@ -17,15 +17,16 @@ struct AttachmentInput {
     name = Files.name(of: path)
   }
 
-  /// A file in memory.
+  /// Creates an attachment from a file in memory.
   init(name: String, bytes: [UInt8]) throws {
     guard bytes.count <= Limits.attachmentBytesMax else {
-      throw WaymarkError.badValue("file", name, allowed: "it can have at most 16 MiB")
+      throw WaymarkError.badValue("file", name, allowed: "it must be at most 16 MiB")
     }
     (self.name, self.bytes) = (name, bytes)
   }
 
-  /// The fields that follow from the file: its name, size and type.
+  /// Returns the attachment's fields that are determined by the file: its name, size and type, and for a new
+  /// attachment the time of creation.
   func fields(now: Moment, isNew: Bool) -> [(field: FieldNumber, value: Value)] {
     let kind = Registry.attachment
     let type = name.contains(".") ? name.split(separator: ".").last.map { $0.lowercased() } ?? "" : ""
@@ -38,7 +39,7 @@ struct AttachmentInput {
     return fields.map { (field: $0.0, value: $0.1) }
   }
 
-  /// Expands `lodging=Casa` to `parentType=lodging parentId=Casa`.
+  /// Expands an assignment such as `lodging=Casa` to `parentType=lodging parentId=Casa`.
   static func expandingParent(_ pairs: [(name: String, value: String)]) -> [(name: String, value: String)] {
     pairs.flatMap { pair -> [(name: String, value: String)] in
       guard let kind = Registry.owners.first(where: { $0.name == pair.name }) else { return [pair] }
@@ -56,13 +57,15 @@ struct AttachmentInput {
   ]
 }
 
-/// The Content records of a store.
+/// Reads and prepares the Content records of a store, which hold the bytes of attachments and pictures.
 package struct StoredContents {
   let store: Store
 
   package init(store: Store) { self.store = store }
 
-  /// The bytes of a `blob` field.
+  /// Returns the bytes of a `blob` field.
+  ///
+  /// - Throws: `WaymarkError` if not all of the bytes are in the store.
   package func bytes(of value: Value) throws -> [UInt8] {
     let joined = try Contents.join(value) { id in
       try store.record(RecordKey(kind: KindNumbers.content, id: id)).flatMap { record in
@@ -78,7 +81,8 @@ package struct StoredContents {
     return joined
   }
 
-  /// The entries for those Content records that are not alive in the store; each is written once.
+  /// Returns the entries that write those of the Content records that are not alive in the store. A record that is
+  /// given several times is written once.
   package func missing(_ records: [RecordDraft]) throws -> [EntryDraft] {
     var seen: Set<RecordID> = []
     return try records.filter { seen.insert($0.key.id).inserted }.flatMap { draft in
@@ -91,7 +95,7 @@ package struct StoredContents {
 }
 
 extension StoredContents {
-  /// Attaches a file to an item of a trip.
+  /// Prepares the change that attaches a file to an item of a trip.
   package func attaching(
     _ data: Data, named name: String, to parent: Attachment.Parent, now: Moment
   ) throws -> (id: UUID, change: PreparedChange) {
@@ -118,7 +122,7 @@ extension StoredContents {
     )
   }
 
-  /// The bytes of an attachment.
+  /// Returns the bytes of an attachment.
   package func data(of attachment: Attachment) throws -> Data {
     guard let row = try store.visible(Registry.attachment, RecordID(attachment.id)),
       let value = row[AttachmentInput.dataField]
@@ -126,13 +130,14 @@ extension StoredContents {
     return Data(try bytes(of: value))
   }
 
-  /// The profile picture; nil if there is none.
+  /// Returns the profile picture; nil if there is none.
   package func avatar() throws -> Data? {
     guard let value = try store.heldProfile()[ProfileWrite.avatar], !value.isEmpty else { return nil }
     return Data(try bytes(of: value))
   }
 
-  /// Sets the profile picture; nil removes it.
+  /// Prepares the change that sets the profile picture, or removes it if the data is nil. The change is empty if the
+  /// profile already has this picture.
   package func settingAvatar(_ data: Data?, now: Moment) throws -> PreparedChange {
     let cut = data.map { Contents.cut(Array($0)) }
     let value = cut?.value ?? .null

@@ -4,7 +4,8 @@ import Replication
 import Storage
 import Wire
 
-/// Several changes as one operation: other devices apply it as a whole, and a user can undo it as a whole.
+/// Several changes that form one operation. Other devices apply the operation as a whole, and a user can undo it as a
+/// whole.
 ///
 /// ```swift
 /// try await node.change("new trip") { changes in
@@ -25,16 +26,17 @@ public struct Changes: Sendable {
 
   package init() {}
 
-  /// Creates a record, or writes what was changed since it was read; a deleted record is restored.
+  /// Creates a record, or writes the fields that were changed since the record was read. A deleted record is
+  /// restored.
   ///
-  /// To edit the record again afterwards, read it again: changes are computed against the state at the time of the
-  /// read.
+  /// To edit the record again after saving it, read it again first, because changes are computed against the state in
+  /// which a record was read.
   public mutating func save(_ record: some Record) { steps.append(.save(SavedRecord(record))) }
 
-  /// Reads a record and writes what the edit changes, as one step when the change is carried out: nothing is
-  /// written in between.
+  /// Reads a record, edits it, and writes the fields that the edit changed. This happens in one step when the
+  /// operation is carried out, so nothing else is written in between.
   ///
-  /// The change fails with `not_found` if there is no such visible record then.
+  /// The operation fails with `not_found` if there is no visible record with this id at that time.
   public mutating func update<Owner: Record>(
     _ type: Owner.Type, _ id: UUID, _ edit: @escaping @Sendable (inout Owner) -> Void
   ) {
@@ -51,11 +53,11 @@ public struct Changes: Sendable {
     for record in records { save(record) }
   }
 
-  /// Deletes a record; what belongs to it is hidden with it.
+  /// Deletes a record. Records that belong to it are hidden with it.
   ///
   /// - Parameters:
-  ///   - record: the record; only its id matters.
-  ///   - force: whether to delete an organization even if items refer to it; these then read as None.
+  ///   - record: the record to delete, of which only the id matters.
+  ///   - force: whether to delete an organization even if items refer to it; their organization then becomes None.
   public mutating func delete(_ record: some Record, force: Bool = false) {
     steps.append(.delete(record.key, force: force))
   }
@@ -71,11 +73,12 @@ public struct Changes: Sendable {
   }
 }
 
-/// A record to be saved.
+/// A record to save, with its changes.
 struct SavedRecord: Sendable {
   let kind: Kind
   let id: RecordID
-  /// The fields that were changed since the record was read; for a new record, all fields with a value.
+  /// The values of the fields that were changed since the record was read; for a new record, of all fields that have
+  /// a value.
   let changes: [FieldNumber: Value]
 
   init<Owner: Record>(_ record: Owner) {

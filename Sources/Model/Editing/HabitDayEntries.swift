@@ -5,15 +5,15 @@ package import Replication
 package import Storage
 import Wire
 
-/// The entries of one habit that count for one day, and the changes to them.
+/// Reads the entries of one habit that count on one day, and prepares changes to them.
 ///
-/// Applications and the command line use the same rule: an entry counts on the day that the profile determines, see
-/// ``DayCount``.
+/// Applications and the command line use the same rule: the profile's settings determine on which day an entry
+/// counts. See ``DayCount``.
 package struct HabitDayEntries {
   /// The time at which a habit was done.
   package enum Time: Hashable, Sendable {
     case now
-    /// The present time if the day is today, otherwise noon.
+    /// The present time if the day is today, otherwise noon of the day.
     case day(Day)
     case moment(Date)
   }
@@ -23,12 +23,12 @@ package struct HabitDayEntries {
   package let day: Day
   private let count: DayCount
   private let now: Moment
-  /// The time that new entries get.
+  /// The time that is written in new entries.
   private let moment: Moment
   private let zone: String
 
   /// - Parameters:
-  ///   - zone: the user's time zone, and the name that entries get for it.
+  ///   - zone: the user's time zone, and the name under which it is written in entries.
   init(
     _ store: Store, habit: RecordRow, _ time: Time, _ zone: (value: TimeZone, name: String), now: Moment
   ) throws {
@@ -47,11 +47,11 @@ package struct HabitDayEntries {
       date = wanted == Day(present, in: counted) ? present : wanted.noon(in: counted)
     }
     moment = date.milliseconds
-    // The user's zone, unless the entry would count on another day there.
+    // Entries are written in the user's zone, unless they would belong to a different day there.
     self.zone = Day(date, in: zone.value) == day ? zone.name : counted.identifier
   }
 
-  /// - Parameter day: nil for today.
+  /// - Parameter day: the day; nil for today.
   package init(_ store: Store, of habit: UUID, _ day: Day?, _ zone: TimeZone, now: Moment) throws {
     guard let habit = try store.visible(Registry.habit, RecordID(habit)) else {
       throw WaymarkError.notFound("habit", habit.uuidString, next: .waymark("habit list"))
@@ -59,18 +59,18 @@ package struct HabitDayEntries {
     try self.init(store, habit: habit, day.map { .day($0) } ?? .now, (zone, zone.identifier), now: now)
   }
 
-  /// Whether the habit is binary, that is, does not count anything.
+  /// Whether the habit is binary: it is done or not done, and counts no amount.
   package var isBinary: Bool { habit.text(Registry.habit.number("kind")) != HabitKind.numeric.rawValue }
 
   // MARK: Reading
 
-  /// The summary of a day.
+  /// A summary of the habit's entries on the day.
   package struct Summary: Hashable, Sendable, Codable {
     package let habit: String
     package let name: String?
     package let day: String
     package let done: Bool
-    /// The sum of the entries; nil for a binary habit.
+    /// The sum of the entries' values; nil for a binary habit.
     package let value: Double?
     package let entries: [String]
   }
@@ -84,7 +84,7 @@ package struct HabitDayEntries {
       done: !entries.isEmpty, value: isBinary ? nil : sum.value, entries: entries.map(\.key.id.uuid))
   }
 
-  /// The visible entries of the day, in the order of their ids.
+  /// Returns the visible entries of the day, ordered by id.
   private func entries() throws -> [RecordRow] {
     try store.children(of: habit.key, KindNumbers.habitEntry).filter { count.day(of: HabitEntry($0)) == day }
       .sorted { $0.key < $1.key }
@@ -92,7 +92,7 @@ package struct HabitDayEntries {
 
   // MARK: Writing
 
-  /// Adds an entry. If two devices add one each, both count.
+  /// Prepares the change that adds an entry. If two devices add one entry each, both count.
   package func adding(_ value: Double) throws -> PreparedChange { try adding(value).change }
 
   package func adding(_ value: Double) throws -> (id: UUID, change: PreparedChange) {
@@ -104,12 +104,13 @@ package struct HabitDayEntries {
     )
   }
 
-  /// Deletes the entries of the day that this device holds.
+  /// Prepares the change that deletes all entries of the day that this device has.
   package func clearing() throws -> PreparedChange {
     PreparedChange(verb: "habit.untick", entries: try entries().map { EntryDraft(.delete, $0.key) })
   }
 
-  /// Replaces the entries of the day with one of this value; with none for 0 of a binary habit.
+  /// Prepares the change that replaces the entries of the day with one entry that has this value. For a binary habit,
+  /// the value 0 only deletes the entries.
   package func setting(_ value: Double) throws -> PreparedChange {
     let value = try checked(value)
     let entries = try entries()
@@ -119,14 +120,15 @@ package struct HabitDayEntries {
     return PreparedChange(verb: "habit.set", entries: drafts)
   }
 
-  /// Writes the value to the held entry with the lowest id, or else to the one derived from habit and day, and
-  /// deletes the other held entries.
+  /// Returns the entries that write the value to the existing entry with the lowest id and delete the day's other
+  /// entries. If the day has no entry, the value is written to the entry whose id is derived from the habit and the
+  /// day.
   private func setting(_ value: Double, _ entries: [RecordRow]) throws -> [EntryDraft] {
     guard let first = entries.first else {
       let id = HabitDay.entryID(habit: habit.key.id, day: day.description)
       let key = RecordKey(kind: KindNumbers.habitEntry, id: id)
       let held = try store.record(key)
-      // That entry exists and was moved to another day.
+      // If the entry with the derived id is alive, it was moved to another day, so a new entry is needed.
       guard held?.isAlive != true else { return EntryDraft.putting(newKey(), fields(value), on: nil) }
       return EntryDraft.putting(key, fields(value), on: held)
     }
@@ -163,16 +165,18 @@ package struct HabitDayEntries {
 }
 
 extension WaymarkError {
-  /// The error for a value that a binary habit can't have.
+  /// Returns the error for a value that a binary habit can't have.
   package static func notDoneOrNot(_ typed: String) -> WaymarkError {
-    .badValue("the value", typed, allowed: "this habit is either done or not, 1 or 0")
+    .badValue("the value", typed, allowed: "this habit is either done (1) or not done (0)")
   }
 }
 
 extension TypedRecords {
-  /// The entries of a habit on the day that the user means.
+  /// Returns the entries of a habit on the day that the user specified.
   ///
-  /// - Parameter date: a day or a time; nil for the present time.
+  /// - Parameters:
+  ///   - name: the habit's name or id, or the beginning of either.
+  ///   - date: a day or a time as typed; nil for the present time.
   package func day(ofHabit name: String, _ date: String?) throws -> HabitDayEntries {
     let habit = try NameResolver(store: store).resolve(Registry.habit, name)
     guard CivilTime.isZone(zone), let known = TimeZone(identifier: zone) else {

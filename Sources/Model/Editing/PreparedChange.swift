@@ -1,11 +1,11 @@
 package import Replication
 import Storage
 
-/// The entries of one operation, checked and not yet written.
+/// The entries of one operation, which have been checked but not yet written.
 package struct PreparedChange {
   package let verb: String
   package let entries: [EntryDraft]
-  /// A lower bound for the clock of the first change set in the records lane.
+  /// The minimum clock of the operation's first change set in the records lane.
   package var leastClock = Clock.zero
 
   /// Whether there is nothing to write.

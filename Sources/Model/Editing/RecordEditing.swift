@@ -4,7 +4,7 @@ import Replication
 import Storage
 import Wire
 
-/// Checks typed fields and turns them into the entries that change one record.
+/// Checks the fields that a user typed and turns them into the entries that create or change one record.
 struct RecordEditing {
   let store: Store
   let kind: Kind
@@ -13,7 +13,7 @@ struct RecordEditing {
   let now: Moment
   let ownZone: String
 
-  /// A version 7 id for a new record.
+  /// A new version 7 UUID for a new record.
   private var newID: RecordID { RecordID(milliseconds: now, random: random16()) }
 
   init(store: Store, kind: Kind, held: RecordRow?, now: Moment, ownZone: String) {
@@ -24,24 +24,26 @@ struct RecordEditing {
     self.ownZone = ownZone
   }
 
-  /// The entries of a new record.
+  /// Returns the key of a new record and the entries that create it.
   func add(_ pairs: [(name: String, value: String)]) throws -> (RecordKey, [EntryDraft]) {
     var given = try split(pairs, into: nil)
     fillIn(&given.fields)
     let key = try newKey(&given.fields)
     let existing = try store.record(key)
     if let existing, existing.isAlive {
-      throw WaymarkError.usage("A \(kind.name) with this id already exists.")
+      throw WaymarkError.usage("Another \(kind.name) already has this id.")
     }
     try check(given.fields, isNew: true)
-    // An empty list is a value that files can have, and a file can be empty; other empty values are not written.
+    // An empty list is a valid value in exported files, and an attached file can be empty. Other empty values are not
+    // written.
     let fields = given.fields.filter { !$0.value.isEmpty || [.array([]), .bytes([])].contains($0.value) }
     return (
       key, given.others + EntryDraft.putting(key, fields + left(of: existing, by: fields), on: existing)
     )
   }
 
-  /// Empties the fields of a deleted record with the same id, except those that are typed again.
+  /// Returns null for each field of a deleted record with the same id that the new record does not write, so that the
+  /// new record does not inherit the field's old value.
   private func left(
     of existing: RecordRow?, by fields: [(field: FieldNumber, value: Value)]
   ) -> [(field: FieldNumber, value: Value)] {
@@ -50,7 +52,7 @@ struct RecordEditing {
       .map { ($0, .null) }
   }
 
-  /// The entries that change a record; empty if it has these values already.
+  /// Returns the entries that change the record; empty if the record already has these values.
   func edit(_ pairs: [(name: String, value: String)]) throws -> [EntryDraft] {
     guard let held else { return [] }
     let given = try split(pairs, into: held)
@@ -58,7 +60,7 @@ struct RecordEditing {
     return given.others + (changed.isEmpty ? [] : EntryDraft.putting(held.key, changed, on: held))
   }
 
-  /// The fields that differ from those held.
+  /// Returns the typed fields whose values differ from those that the record has.
   func changes(_ pairs: [(name: String, value: String)]) throws -> [(field: FieldNumber, value: Value)] {
     try checked(try split(pairs, into: held))
   }
@@ -68,7 +70,7 @@ struct RecordEditing {
     return given.fields.filter { !isSame($0.value, held?[$0.field]) }
   }
 
-  /// The fields of the record itself, and entries of other records that are written with it.
+  /// The fields of the record itself, and the entries of other records that are written together with it.
   private struct Given {
     var fields: [(field: FieldNumber, value: Value)]
     var others: [EntryDraft] = []
@@ -95,13 +97,14 @@ struct RecordEditing {
       own.removeAll { pair in address.contains { $0.name == pair.name } }
       if !address.isEmpty { try self.address(address, held, &extra, &given.others) }
     }
-    // Typed values take precedence over what follows from a file.
+    // Values that the user typed take precedence over those that are determined by the file.
     let typed = try values(kind, held, own)
     given.fields = typed + extra.filter { pair in !typed.contains { $0.field == pair.field } }
     return given
   }
 
-  /// An organization's address is a record of its own, but is typed as part of the organization.
+  /// Adds the entries that write an organization's address, which is a separate record but is typed as part of the
+  /// organization.
   private func address(
     _ pairs: [(name: String, value: String)], _ held: RecordRow?,
     _ extra: inout [(field: FieldNumber, value: Value)], _ others: inout [EntryDraft]
@@ -138,7 +141,8 @@ struct RecordEditing {
     }
   }
 
-  /// Things usually end where they began: a local end time without a zone is in the zone of the start.
+  /// Adds the zone of the start to a local end time that has no zone, because most items end in the zone in which
+  /// they began.
   private func zoned(
     _ pairs: [(name: String, value: String)], _ kind: Kind, _ held: RecordRow?
   ) -> [(name: String, value: String)] {
@@ -151,7 +155,7 @@ struct RecordEditing {
     return pairs + [(end.parts[1], zone)]
   }
 
-  /// Fills in the defaults of a new record.
+  /// Adds the default values of a new record for the fields that the user did not type.
   private func fillIn(_ fields: inout [(field: FieldNumber, value: Value)]) {
     let given = Dictionary(fields.map { ($0.field, $0.value) }, uniquingKeysWith: { first, _ in first })
     var defaults = kind.defaults(now: now, for: given)
@@ -166,7 +170,8 @@ struct RecordEditing {
 
   // MARK: Ids
 
-  /// The id of a new record: derived from the key for a category, new for all others.
+  /// Returns the key of a new record. The id of a category is derived from the category's `key` field; all other
+  /// records get a new id.
   private func newKey(_ fields: inout [(field: FieldNumber, value: Value)]) throws -> RecordKey {
     guard kind.number == KindNumbers.category, let keyField = kind.field(named: "key"),
       let nameField = kind.nameField
@@ -191,7 +196,7 @@ struct RecordEditing {
     }
     for field in kind.fields where !isNew && field.rule.isRequired {
       guard let value = values[field.number], value.isEmpty else { continue }
-      throw WaymarkError.badValue(field.parts[0], "", allowed: "a \(kind.name) needs one")
+      throw WaymarkError.badValue(field.parts[0], "", allowed: "every \(kind.name) needs one")
     }
     if kind.number == FixedRecords.organization { try checkNone(fields) }
   }
@@ -211,11 +216,12 @@ struct RecordEditing {
 }
 
 extension Store {
-  /// The key of a new category, derived from its name, equal on every device if it is free; nil if no derived key
-  /// is free.
+  /// Returns a `key` for a new category, derived from its name so that every device derives the same one. A derived
+  /// key can be used if no live category has it, or if the category that has it has the same name. The result is nil
+  /// if no derived key can be used.
   func categoryKey(named name: String) throws -> String? {
     let slug = name.lowercased().split { !$0.isASCII || !($0.isLetter || $0.isNumber) }.joined(separator: "-")
-    // Names that differ only in punctuation are different categories.
+    // Categories whose names differ only in punctuation get different keys.
     return try [slug, name.lowercased()].first { key in
       guard !key.isEmpty else { return false }
       let id = RecordID(kind: Registry.category, key: key)
@@ -228,7 +234,7 @@ extension Store {
 }
 
 extension WaymarkError {
-  /// The error for a value that the rules of a field reject.
+  /// Creates the error for a value that the rules of a field reject, or for a missing value.
   init(refused error: FieldError, kind: Kind) {
     if let value = error.value {
       self = .badValue(error.field, value, allowed: error.allowed)

@@ -6,10 +6,10 @@ package import Storage
 import Wire
 
 extension Changes {
-  /// Changes that are checked and not yet written.
+  /// Changes that have been checked but not yet written.
   package struct Prepared {
     package let change: PreparedChange
-    /// The new keys of records whose key changed when they were saved.
+    /// The new record keys of categories whose id changed when they were saved, by their previous record keys.
     private let keys: [RecordKey: RecordKey]
     private let store: Store
 
@@ -18,7 +18,7 @@ extension Changes {
       (keys, store) = (batch.keys, batch.store)
     }
 
-    /// A saved record as the store holds it now.
+    /// Returns a saved record as the store holds it now, or the record itself if the store does not have it.
     package func stored<Owner: Record>(_ record: Owner) throws -> Owner {
       try store.record(keys[record.key] ?? record.key).map { Owner($0) } ?? record
     }
@@ -26,7 +26,7 @@ extension Changes {
 
   /// Checks all changes and turns them into the entries of one operation.
   ///
-  /// - Parameter verb: the name of the operation in the history; 1 to 32 bytes.
+  /// - Parameter verb: the name of the operation in the history, 1 to 32 bytes long.
   package func prepared(_ verb: String, in store: Store, now: Moment) throws -> Prepared {
     guard (1...ChangeSetBody.verbBytesMax).contains(verb.utf8.count) else {
       throw WaymarkError.badValue("label", verb, allowed: "use 1 to \(ChangeSetBody.verbBytesMax) bytes")
@@ -46,7 +46,7 @@ extension Changes {
 }
 
 extension Store {
-  /// The record that an update edits. The profile exists even if it was never written.
+  /// Returns the record that an update edits. The profile always exists, even if it was never written.
   package func editable<Owner: Record>(_ type: Owner.Type, _ id: UUID) throws -> Owner {
     Owner(try editable(type.kind, RecordID(id)))
   }
@@ -64,9 +64,10 @@ private struct SaveBatch {
   let now: Moment
   private(set) var drafts: [EntryDraft] = []
   private(set) var leastClock = Clock.zero
-  /// The records written by this change, which may refer to one another.
+  /// The records that this operation writes; they may refer to one another.
   private var written: Set<RecordKey> = []
-  /// The new keys of categories that were named when they were saved, by their previous keys.
+  /// The new record keys of categories whose id was derived from their name when they were saved, by their previous
+  /// record keys.
   private(set) var keys: [RecordKey: RecordKey] = [:]
   private var parents: [(child: Kind, key: RecordKey)] = []
 
@@ -93,7 +94,8 @@ private struct SaveBatch {
     drafts += EntryDraft.putting(key, fields, on: held)
   }
 
-  /// Gives a new category without a key one derived from its name; its id follows from the key.
+  /// Gives a new category that has no `key` one that is derived from its name, and an id that is derived from that
+  /// key.
   private mutating func named(_ record: SavedRecord) throws -> SavedRecord {
     let key = RecordKey(kind: record.kind.number, id: record.id)
     let field = Registry.category.number("key")
@@ -113,7 +115,7 @@ private struct SaveBatch {
   ) throws -> [(field: FieldNumber, value: Value)] {
     var values = record.changes
     if held == nil {
-      // A new habit is binary by default; a unit or a target makes it numeric.
+      // A new habit is binary by default, but numeric if it has a unit or a target.
       if record.kind == Registry.habit, values[Registry.habit.number("kind")] == HabitKind.binary.value {
         values[Registry.habit.number("kind")] = nil
       }
@@ -127,7 +129,8 @@ private struct SaveBatch {
     try RecordEditing(store: store, kind: record.kind, held: held, now: now, ownZone: "UTC")
       .check(fields, isNew: held == nil)
     if held == nil, record.kind.number == KindNumbers.category {
-      // The id of a record that is named by a key is derived from the key.
+      // A category's id must be derived from its `key`, so that the same key denotes the same category on every
+      // device.
       let key = values[Registry.category.number("key")]?.asText ?? ""
       guard RecordID(kind: record.kind, key: key) == record.id else {
         throw WaymarkError.badValue("id", record.id.uuid, allowed: "a category's id is derived from its key")
@@ -136,10 +139,11 @@ private struct SaveBatch {
     return fields
   }
 
-  /// An empty list is a value that files can have; other empty values are not written.
+  /// Reports whether a value is written in a new record. An empty list is a valid value in exported files; other
+  /// empty values are not written.
   private static func hasValue(_ value: Value) -> Bool { !value.isEmpty || value == .array([]) }
 
-  /// The profile is written as a whole.
+  /// Adds the entry that writes the profile, which is always written as a whole.
   private mutating func save(profile: SavedRecord, _ held: RecordRow?) throws {
     guard let held else { return }
     let time = Fields.wholeRecordUpdatedAt
@@ -164,13 +168,13 @@ private struct SaveBatch {
     drafts.append(EntryDraft(.restore, key))
   }
 
-  /// A record whose parent does not exist would never be visible.
+  /// Checks that the parents of all saved records exist, because a record without its parent would not be visible.
   func checkParents() throws {
     for (child, key) in parents where !written.contains(key) {
       guard try store.record(key)?.isAlive != true else { continue }
       let kind = Registry.kind(key.kind)?.name ?? "record"
       throw WaymarkError.failed(
-        .notFound, "The \(kind) of a \(child.name) does not exist: \(key.id.uuid).",
+        .notFound, "The \(kind) that the \(child.name) belongs to does not exist: \(key.id.uuid).",
         next: "save the \(kind) first, or in the same change")
     }
   }

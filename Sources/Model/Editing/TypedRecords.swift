@@ -5,14 +5,15 @@ package import Replication
 package import Storage
 package import Wire
 
-/// Records as typed on the command line: names instead of ids, text instead of values.
+/// Reads and changes records with arguments as typed on the command line: names instead of ids, and text instead of
+/// values.
 ///
-/// The changes that it returns are checked and not yet written; see ``Node/write(_:)``.
+/// The changes that its methods return have been checked but not yet written; see ``Node/write(_:)``.
 package struct TypedRecords {
   let store: Store
   let home: Home
   let now: Moment
-  /// The user's time zone; this process's if none was given.
+  /// The name of the user's time zone; that of this process if none was given.
   let zone: String
   let deviceName: (DeviceKey) -> String
 
@@ -23,7 +24,7 @@ package struct TypedRecords {
     self.zone = zone ?? CivilTime.ownZoneName
   }
 
-  /// `name=value` pairs in the order in which they were typed.
+  /// `name=value` pairs, in the order in which the user typed them.
   package typealias Pairs = [(name: String, value: String)]
 
   private var names: NameResolver { NameResolver(store: store) }
@@ -31,9 +32,10 @@ package struct TypedRecords {
 
   // MARK: Reading
 
-  /// The visible records of a kind in list order.
+  /// Returns the visible records of a kind in list order.
   ///
-  /// - Parameter filter: the typed value of a filter; see `Kind.parentKinds`.
+  /// - Parameter filter: returns the typed value of the filter with a given name; nil if the user did not type it.
+  ///   See `RecordList`.
   package func list(_ kind: Kind, _ filter: (String) -> String?) throws -> [ShownRecord] {
     let summaries = kind == Registry.trip ? try store.tripSummaries() : [:]
     var writer = RecordDocument(store: store)
@@ -44,7 +46,8 @@ package struct TypedRecords {
     }
   }
 
-  /// One record. If an output file is given, writes the content there and adds its path.
+  /// Returns one record. If an output path is given, also writes an attachment's content to that file and adds the
+  /// path to the result.
   package func show(_ kind: Kind, _ name: String, output: String?, overwrites: Bool) throws -> ShownRecord {
     let record = try names.resolve(kind, name)
     var writer = RecordDocument(store: store)
@@ -58,10 +61,10 @@ package struct TypedRecords {
     return try shown.written(contents.bytes(of: data), to: output, in: home, overwrites: overwrites)
   }
 
-  /// The id of the trip that a name means.
+  /// Returns the id of the trip that the user means by a name.
   package func trip(_ name: String) throws -> RecordID { try names.resolve(Registry.trip, name).key.id }
 
-  /// All items of a trip, in chronological order.
+  /// Returns a trip and all its items in chronological order.
   package func timeline(_ name: String) throws -> (
     trip: ShownReference, items: [(kind: String, record: ShownRecord)]
   ) {
@@ -79,14 +82,14 @@ package struct TypedRecords {
 
   // MARK: Writing
 
-  /// Adds a record.
+  /// Prepares the change that adds a record.
   package func adding(_ kind: Kind, _ pairs: Pairs) throws -> (id: String, change: PreparedChange) {
     let editing = RecordEditing(store: store, kind: kind, held: nil, now: now, ownZone: zone)
     let (key, drafts) = try editing.add(pairs)
     return (key.id.uuid, PreparedChange(verb: "\(kind.name).add", entries: drafts))
   }
 
-  /// Changes fields of a record.
+  /// Prepares the change of some fields of a record.
   package func editing(_ kind: Kind, _ name: String, _ pairs: Pairs) throws -> (
     id: String, change: PreparedChange
   ) {
@@ -103,6 +106,8 @@ package struct TypedRecords {
     throw WaymarkError.usage("Nothing to change: give at least one `field=value`.")
   }
 
+  /// Prepares the deletion of a record.
+  ///
   /// - Parameter force: whether to delete an organization even if it is in use.
   package func deleting(_ kind: Kind, _ name: String, force: Bool) throws -> (
     record: ShownReference, change: PreparedChange
@@ -117,7 +122,8 @@ package struct TypedRecords {
 
   // MARK: Trash
 
-  /// Records of a kind that are deleted, or hidden with what they belong to; the last deleted first.
+  /// Returns the records of a kind that are deleted, or hidden because a record that they belong to is deleted. The
+  /// most recently deleted come first.
   package func deleted(_ kind: Kind) throws -> [(record: ShownRecord, deletion: ShownDeletion)] {
     var writer = RecordDocument(store: store)
     return try Trash(store: store).records(kind).map { record, deletion in
@@ -134,7 +140,7 @@ package struct TypedRecords {
     }
   }
 
-  /// Restores a deleted record.
+  /// Prepares the restoration of a deleted record.
   package func restoring(_ kind: Kind, _ name: String) throws -> (
     record: ShownReference, change: PreparedChange
   ) {
@@ -146,7 +152,8 @@ package struct TypedRecords {
     )
   }
 
-  /// Whether a record is visible, and if not, the deleted record that hides it.
+  /// Reports whether a record is visible and, if it is not, which deleted record hides it. A record that does not
+  /// exist counts as visible.
   package func visibility(_ kind: Kind, _ id: String) throws -> (isVisible: Bool, hiddenBy: ShownReference?) {
     guard let id = RecordID(uuid: id), let record = try store.record(RecordKey(kind: kind.number, id: id)),
       !record.isVisible
@@ -154,8 +161,8 @@ package struct TypedRecords {
     return (false, try store.deletion(hiding: record).map { try store.shownReference($0.record) })
   }
 
-  /// The record that a name means among those that are not visible. Without one, the error says whether a visible
-  /// record has this name.
+  /// Returns the record that a name means among the records in the trash. If there is none but a visible record has
+  /// this name, the error says so.
   private func deleted(_ kind: Kind, _ name: String) throws -> RecordRow {
     let trash = NameResolver(store: store, scope: .gone)
     if try trash.find(kind, name).isEmpty, let visible = try names.find(kind, name).first {
@@ -166,25 +173,27 @@ package struct TypedRecords {
     return try trash.resolve(kind, name)
   }
 
-  /// The error for restoring a record that is not deleted itself but hidden with a deleted parent.
+  /// Returns the error for restoring a record that is not itself deleted, but is hidden because its parent is deleted
+  /// or missing.
   private func hidden(_ kind: Kind, _ record: RecordRow) throws -> WaymarkError {
     let title = kind.title(of: record) ?? record.key.id.uuid
     guard let above = try store.deletion(hiding: record)?.record, let aboveKind = Registry.kind(above.kind)
     else {
       return .failed(
-        .hidden, "The \(kind.name) “\(title)” is not deleted; the record that it belongs to is missing.",
+        .hidden, "The \(kind.name) “\(title)” is hidden because the record that it belongs to is missing.",
         next: .waymark("history \(shellWord(title))"))
     }
     let name = try store.title(above) ?? above.id.uuid
     return .failed(
       .hidden,
-      "The \(kind.name) “\(title)” is not deleted itself; it is hidden with \(aboveKind.name) “\(name)”.",
+      "The \(kind.name) “\(title)” is hidden because the \(aboveKind.name) “\(name)” is deleted.",
       next: .waymark("\(aboveKind.name) restore \(shellWord(name))"))
   }
 
   // MARK: Profile
 
-  /// The profile. If an output file is given, writes the picture there and adds its path.
+  /// Returns the profile. If an output path is given, also writes the picture to that file and adds the path to the
+  /// result.
   package func profile(output: String?, overwrites: Bool) throws -> ShownRecord {
     var writer = RecordDocument(store: store)
     let held = try store.heldProfile()
@@ -197,7 +206,8 @@ package struct TypedRecords {
     return try shown.written(contents.bytes(of: picture), to: output, in: home, overwrites: overwrites)
   }
 
-  /// Changes fields of the profile and its time of change; nil if it has these values already.
+  /// Prepares the change of some fields of the profile, and returns it with the profile's new time of change; nil if
+  /// the profile already has these values.
   package func editingProfile(_ pairs: Pairs) throws -> (updatedAt: String, change: PreparedChange)? {
     try Self.checkSomething(pairs)
     if pairs.contains(where: { $0.name == "updatedAt" }) {
@@ -221,7 +231,8 @@ package struct TypedRecords {
     )
   }
 
-  /// Handles `avatar=PATH`, the picture in a file; an empty path removes the picture.
+  /// Removes the pair `avatar=PATH` from the pairs and returns the picture that it sets, read from the file; an empty
+  /// path removes the picture. Returns nil if there is no such pair.
   private func takePicture(_ pairs: inout Pairs) throws -> (value: Value, contents: [EntryDraft])? {
     guard let index = pairs.firstIndex(where: { $0.name == "avatar" }) else { return nil }
     let path = pairs.remove(at: index).value
@@ -231,19 +242,19 @@ package struct TypedRecords {
   }
 }
 
-/// The deletion of a record, or the one that hides it.
+/// The deletion of a record, or of the record that hides it.
 package struct ShownDeletion: Hashable, Sendable, Codable {
-  /// Whether the record itself was deleted.
+  /// Whether the record itself was deleted, rather than a record that it belongs to.
   package let deleted: Bool
   package let deletedAt: String
   package let deletedBy: DeviceKey
   package let deletedByName: String
-  /// The parent, if that was deleted instead.
+  /// The deleted record that this record belongs to; nil if this record itself was deleted.
   package let hiddenBy: ShownReference?
 }
 
 extension ShownRecord {
-  /// Writes the content of the record to a file, and adds its path.
+  /// Writes the content of the record to a file, and returns the record with the file's path added.
   fileprivate func written(
     _ bytes: [UInt8], to path: String, in home: Home, overwrites: Bool
   ) throws -> ShownRecord {
@@ -253,7 +264,7 @@ extension ShownRecord {
 }
 
 extension TripSummary {
-  /// The members that `trip show` and `trip list` add to the fields.
+  /// The members that `trip show` and `trip list` add to the fields of a trip.
   fileprivate var members: [JSON.Member] {
     let totals = totals.map {
       JSON.object([.init("amount", .text($0.amount)), .init("currency", .text($0.currency))])
@@ -271,7 +282,8 @@ extension Store {
     ShownReference(kind: RecordKind(key.kind).rawValue, id: key.id.uuid, name: try title(key))
   }
 
-  /// Rejects None, and without force an organization that is in use.
+  /// Throws an error if an organization can't be deleted: if it is None, or if it is in use and the deletion is not
+  /// forced.
   func checkDeletable(organization record: RecordRow, force: Bool) throws {
     guard record.key != FixedRecords.none else {
       throw WaymarkError.usage("The organization None means “no organization” and can't be deleted.")
@@ -282,8 +294,8 @@ extension Store {
       let name = record.text(FixedRecords.organizationName) ?? record.key.id.uuid
       throw WaymarkError(
         exitCode: ExitCode.needsYes, code: .inUse,
-        message: "“\(name)” is used by \(users.count) \(users.count == 1 ? "item" : "items"); "
-          + "with --force their organization becomes None.",
+        message: "“\(name)” is used by \(users.count) \(users.count == 1 ? "item" : "items"). "
+          + "With --force it is deleted, and their organization becomes None.",
         next: .waymark("organization delete \(shellWord(name)) --force"), candidates: users)
     }
   }

@@ -5,19 +5,19 @@ import Replication
 package import Storage
 package import Wire
 
-/// Finds the record that a name, an id or the beginning of either means.
+/// Finds the record that a user means by a name, an id, or the beginning of either.
 package struct NameResolver {
   let store: Store
   var scope = Scope.visible
 
   package init(store: Store, scope: Scope = .visible) { (self.store, self.scope) = (store, scope) }
 
-  /// The records that a name can mean.
+  /// The records among which a name is looked up.
   package enum Scope {
     case visible
-    /// Records that are deleted, or hidden with what they belong to.
+    /// Records that are deleted, or hidden because a record that they belong to is deleted.
     case gone
-    /// Also records that have not been inserted yet, because other fields of them arrived first.
+    /// All records, including those of which some fields have arrived but not yet the insert.
     case all
 
     func holds(_ record: RecordRow) -> Bool {
@@ -29,12 +29,14 @@ package struct NameResolver {
     }
   }
 
-  /// Tries an exact id, an exact name, a name regardless of case, and then the beginning of an id or name.
+  /// Returns the only record that a text can mean. Tries the text as an exact id, an exact name, a name regardless of
+  /// case, and then as the beginning of an id or name.
   package func resolve(_ kind: Kind, _ text: String) throws -> RecordRow {
     try only(kind, text, try find(kind, text))
   }
 
-  /// All records that a text can mean: those of the first interpretation that finds any.
+  /// Returns all records that a text can mean. The interpretations are tried in the same order as in `resolve`, and
+  /// the first one that finds any records decides.
   package func find(_ kind: Kind, _ text: String) throws -> [RecordRow] {
     if let id = RecordText.id(text), let record = try store.record(RecordKey(kind: kind.number, id: id)),
       scope.holds(record)
@@ -52,7 +54,7 @@ package struct NameResolver {
     return records.filter { begins(with: text, kind, $0) }
   }
 
-  /// The records that a name can mean, in the order of their ids.
+  /// Calls the body with each record of a kind that is in scope, ordered by id.
   package func forEach(_ kind: Kind, _ body: (RecordRow) throws -> Void) throws {
     var query = RecordQuery(kind.number)
     query.visibleOnly = scope == .visible
@@ -93,7 +95,7 @@ package struct NameResolver {
     return first
   }
 
-  /// The first candidates, and how many more there are.
+  /// Returns the first 20 candidates, followed by the number of the remaining ones if there are more.
   package static func shown(_ candidates: [String]) -> [String] {
     let rest = candidates.count - candidatesMax
     return candidates.prefix(candidatesMax) + (rest > 0 ? ["and \(rest) more"] : [])
@@ -113,20 +115,20 @@ package struct NameResolver {
 }
 
 extension Kind {
-  /// The field with the name of a record.
+  /// The field that contains the name of a record; nil if records of this kind have no name.
   var nameField: FieldNumber? { (field(named: "name") ?? field(named: "fileName"))?.number }
 
-  /// All names of a record.
+  /// Returns all names by which a record can be found.
   package func names(of record: RecordRow) -> [String] {
     Self.namingFields.compactMap { name in field(named: name).flatMap { record.text($0.number) } }
   }
 
-  /// Whether records of this kind have names; entries of habits have none.
+  /// Whether records of this kind have names; habit entries, for example, have none.
   var hasNames: Bool { Self.namingFields.contains { field(named: $0) != nil } }
 
   private static let namingFields = ["name", "fileName", "displayName", "key"]
 
-  /// The name of a record in messages and lists.
+  /// Returns the name under which messages and lists show a record.
   package func title(of record: RecordRow) -> String? {
     if number == KindNumbers.category, let field = field(named: "displayName"),
       let name = record.text(field.number), !name.isEmpty
@@ -147,7 +149,7 @@ extension NameResolver: ReferenceResolver {
 }
 
 extension NameResolver {
-  /// The record of any kind that a name or id means, visible or not; `profile` means the profile.
+  /// Returns the record of any kind that a name or id means, visible or not; the word `profile` means the profile.
   package func anyRecord(_ text: String) throws -> RecordRow {
     if text.lowercased() == Registry.profile.name, let profile = try store.record(FixedRecords.profile) {
       return profile
@@ -155,7 +157,7 @@ extension NameResolver {
     var resolver = self
     resolver.scope = .all
     let found = try Registry.kinds.flatMap { kind in try resolver.find(kind, text).map { (kind, $0) } }
-    // Visible records take precedence over others.
+    // Visible records take precedence over records that are not visible.
     let visible = found.filter { $0.1.isVisible }
     let meant = visible.isEmpty ? found : visible
     guard let first = meant.first else {
@@ -168,7 +170,8 @@ extension NameResolver {
     return first.1
   }
 
-  /// The label of the record of any kind that a text means, or of those that it can mean; empty if there is none.
+  /// Returns the label of the record that a text means, of whatever kind. If it can mean several records, returns
+  /// their labels; if it means none, returns an empty list.
   package func anyRecordLabels(_ text: String) throws -> [String] {
     do {
       let record = try anyRecord(text)
@@ -179,9 +182,9 @@ extension NameResolver {
     }
   }
 
-  /// The record with an id, visible or not.
+  /// Returns the record with an id, visible or not.
   ///
-  /// - Parameter kind: nil for any kind.
+  /// - Parameter kind: the kind of the record; nil to search all kinds.
   package func record(_ id: UUID, _ kind: RecordKind?) throws -> RecordRow {
     let text = RecordID(id).uuid
     guard let kind else { return try anyRecord(text) }

@@ -4,13 +4,14 @@ import Replication
 import Storage
 import Wire
 
-/// Presents records as documents: all fields, and next to each reference the name of its target.
+/// Presents records as JSON documents: all fields and, next to each reference, the name of the record that it refers
+/// to.
 struct RecordDocument {
   private var values: ShownValues
 
   init(store: Store) { values = ShownValues(store: store) }
 
-  /// The members of one record, its id first.
+  /// Returns the members of one record's document, beginning with its id.
   package mutating func members(_ kind: Kind, _ record: RecordRow) throws -> [JSON.Member] {
     try values.parts(kind, record).map { .init($0.name, $0.value.json) }
   }
@@ -19,6 +20,6 @@ struct RecordDocument {
     .object(try members(kind, record))
   }
 
-  /// The name of a visible record; nil if there is none.
+  /// Returns the name of a visible record; nil if there is no such record or it has no name.
   mutating func title(_ key: RecordKey) throws -> String? { try values.title(key) }
 }

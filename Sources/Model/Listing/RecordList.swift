@@ -4,16 +4,18 @@ import Replication
 package import Storage
 package import Wire
 
-/// Finds the records of a list: the same query as an application's, restricted by the typed filters.
+/// Finds the records that a list shows. It uses the same query as an application, restricted by the filters that the
+/// user typed.
 package struct RecordList {
   let store: Store
   let names: NameResolver
 
   package init(store: Store, names: NameResolver) { (self.store, self.names) = (store, names) }
 
-  /// The visible records of a kind in list order.
+  /// Returns the visible records of a kind in list order.
   ///
-  /// - Parameter filter: the value of a filter by its name: a parent's kind, `date`, `from`, `to`.
+  /// - Parameter filter: returns the typed value of the filter with a given name (the name of a parent's kind,
+  ///   `date`, `from` or `to`); nil if there is none.
   package func records(_ kind: Kind, _ filter: (String) -> String? = { _ in nil }) throws -> [RecordRow] {
     var query = RecordQuery(listing: kind)
     query.conditions = try ofParent(kind, filter) + ofDays(kind, filter)
@@ -48,7 +50,7 @@ package struct RecordList {
     }
   }
 
-  /// The names of the visible items that refer to an organization.
+  /// Returns the kinds and names of the visible items that refer to an organization.
   package func users(ofOrganization id: RecordID) throws -> [String] {
     try Registry.owners.flatMap { kind in
       var query = RecordQuery(kind.number)

@@ -5,12 +5,12 @@ package import Replication
 package import Storage
 import Wire
 
-/// A record by kind and id, with its name, visible or not.
+/// A reference to a record by its kind and id, together with the record's name. The record need not be visible.
 public struct RecordReference: Hashable, Sendable, Codable, Identifiable {
   /// The kind of the record.
   public let kind: RecordKind
   public let id: UUID
-  /// The name; nil if the record has none.
+  /// The name of the record; nil if it has none.
   public let name: String?
 
   package init(kind: RecordKind, id: UUID, name: String?) {
@@ -19,7 +19,7 @@ public struct RecordReference: Hashable, Sendable, Codable, Identifiable {
 }
 
 extension RecordReference {
-  /// A reference to a record of a store; without a name if the record is damaged and can't be read.
+  /// Creates a reference to a record in a store. It has no name if the record is damaged and can't be read.
   package init(_ key: RecordKey, in store: Store) {
     let row = try? store.record(key)
     self.init(
@@ -28,17 +28,18 @@ extension RecordReference {
   }
 }
 
-/// How many records of one kind were written, or would be.
+/// The numbers of records of one kind that an operation added, changed, deleted and restored, or would if it were
+/// carried out.
 public struct RecordCounts: Hashable, Sendable, Codable {
   /// The kind of the records.
   public let kind: RecordKind
-  /// New records.
+  /// The number of records that were added.
   public let added: Int
-  /// Records with changed fields.
+  /// The number of records of which fields were changed.
   public let changed: Int
-  /// Deleted records.
+  /// The number of records that were deleted.
   public let deleted: Int
-  /// Restored records.
+  /// The number of records that were restored.
   public let restored: Int
 
   package init(kind: RecordKind, added: Int, changed: Int, deleted: Int, restored: Int) {
@@ -47,23 +48,24 @@ public struct RecordCounts: Hashable, Sendable, Codable {
   }
 }
 
-/// The value of a field of any type, for display; also for fields that this version does not know.
+/// The value of a field of any type in a form for display. Fields that this version does not know can be displayed,
+/// too.
 ///
-/// Keeps the order of parts, and the digits of numbers.
+/// The order of parts and the digits of numbers are kept.
 public enum ShownValue: Hashable, Sendable, CustomStringConvertible {
-  /// No value.
+  /// The field has no value.
   case none
-  /// True or false.
+  /// A value that is true or false.
   case flag(Bool)
   /// A whole number.
   case integer(Int64)
   /// Any other number.
   case number(Double)
-  /// Text, and values written as text: days, times, ids.
+  /// Text, or a value that is written as text, such as a day, a time or an id.
   case text(String)
-  /// Several values in order.
+  /// Several values in a fixed order.
   case list([ShownValue])
-  /// A value of several parts, such as an amount with its currency.
+  /// A value that consists of several parts, such as an amount and its currency.
   case parts([Part])
 
   /// A named part of a value, or a field of a record.
@@ -79,7 +81,7 @@ public enum ShownValue: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// The value on one line.
+  /// The value as text on one line.
   public var description: String {
     switch self {
     case .none: "–"
@@ -129,7 +131,7 @@ extension ShownValue: Codable {
 }
 
 extension [ShownValue.Part] {
-  /// Decodes parts from the members of an object.
+  /// Decodes parts from the members of a JSON object.
   package init(fieldsFrom decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: DocumentKey.self)
     self = try container.allKeys.map {
@@ -137,7 +139,7 @@ extension [ShownValue.Part] {
     }
   }
 
-  /// Encodes the parts as members of an object.
+  /// Encodes the parts as members of a JSON object.
   package func encodeFields(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: DocumentKey.self)
     for part in self { try container.encode(part.value, forKey: DocumentKey(part.name)) }

@@ -1,17 +1,18 @@
 package import JSONDocument
 
-/// A record of any kind as in documents: its id, its fields by name, and the names of the records it refers to.
+/// A record of any kind in the form that JSON documents use: its id, its fields by name, and the names of the records
+/// that it refers to.
 package struct ShownRecord: Hashable, Sendable {
   package var members: [JSON.Member]
 
   package init(_ members: [JSON.Member]) { self.members = members }
 
-  /// The value of a member; nil if it is null or missing.
+  /// Returns the value of a member; nil if the member is null or missing.
   package subscript(name: String) -> JSON? {
     members.first { $0.key == name }.flatMap { $0.value.isNull ? nil : $0.value }
   }
 
-  /// The id as in documents; empty for a record that is not identified by its id.
+  /// The id as written in the document; empty for a record that is shown without an id, such as the profile.
   package var id: String { self["id"]?.string ?? "" }
 }
 
@@ -21,7 +22,7 @@ extension ShownRecord: Codable {
   package func encode(to encoder: any Encoder) throws { try JSON.object(members).encode(to: encoder) }
 }
 
-/// A record by kind, id and name, as in documents.
+/// A reference to a record by its kind, id and name, in the form that JSON documents use.
 package struct ShownReference: Hashable, Sendable, Codable {
   package let kind: String
   package let id: String

@@ -4,15 +4,16 @@ import Replication
 package import Storage
 package import Wire
 
-/// Presents field values for display, and next to each reference the name of its target.
+/// Converts field values to a form for display and, next to each reference, adds the name of the record that it
+/// refers to.
 package struct ShownValues {
   let store: Store
-  /// Names found so far: a list refers to the same few records repeatedly.
+  /// The names that were already looked up, kept because a list refers to the same few records repeatedly.
   private var titles: [RecordKey: String?] = [:]
 
   package init(store: Store) { self.store = store }
 
-  /// The fields of one record, its id first.
+  /// Returns the fields of one record, beginning with its id.
   mutating func parts(_ kind: Kind, _ record: RecordRow) throws -> [ShownValue.Part] {
     var parts = [ShownValue.Part("id", .text(record.key.id.uuid))]
     parts.reserveCapacity(2 * kind.fields.count)
@@ -20,27 +21,30 @@ package struct ShownValues {
     return parts
   }
 
-  /// The value of one field; a field with several parts gives all of them.
+  /// Returns the value of one field; for a field that has several parts, the value consists of all of them.
   package mutating func value(_ field: Field, _ value: Value) throws -> ShownValue {
     var parts: [ShownValue.Part] = []
     append(field.members(of: value, zones: CivilTime.offsets), to: &parts)
     return parts.count == 1 ? parts[0].value : .parts(parts)
   }
 
-  /// A value in the encoding of change sets; `life` is `alive` or `deleted`.
+  /// Returns a value that is encoded as in change sets. The life of a record is returned as `alive` or `deleted`.
   ///
-  /// - Parameter field: nil for a field that this version does not know.
+  /// - Parameters:
+  ///   - content: the encoded value.
+  ///   - field: the field; nil for a field that this version does not know.
+  ///   - isLife: whether the value is the life of a record.
   package mutating func value(_ content: [UInt8], of field: Field?, isLife: Bool) throws -> ShownValue {
     let value = try Value(encoded: content[...])
     if isLife { return .text(value == .bool(true) ? "alive" : "deleted") }
-    // Content of another type than the field's is kept, and shown as stored.
+    // Content whose type differs from that of the field is kept, and shown as it is stored.
     guard let field, value == .null || field.type.accepts(content) else {
       return ShownValue(value.documentJSON)
     }
     return try self.value(field, value)
   }
 
-  /// Appends one field, and the name of its target if it is a reference.
+  /// Appends one field and, if the field is a reference, the name of the record that it refers to.
   package mutating func append(_ field: Field, _ value: Value, to parts: inout [ShownValue.Part]) throws {
     switch field.type {
     case .reference(FixedRecords.organization): parts += try organization(field, value)
@@ -56,7 +60,7 @@ package struct ShownValues {
     for member in members { parts.append(.init(member.key, ShownValue(member.value))) }
   }
 
-  /// The name of a field's target; nil if the field is not a reference.
+  /// Returns the name of the record that a field refers to; nil if the field is not a reference.
   private mutating func name(_ field: Field, _ value: Value) throws -> ShownValue.Part? {
     switch field.type {
     case .reference(let kind):
@@ -81,7 +85,8 @@ package struct ShownValues {
     return RecordKey(kind: kind.number, id: id)
   }
 
-  /// A reference to an organization that is not visible reads as None.
+  /// Returns a reference to an organization and the organization's name. An organization that is not visible is shown
+  /// as None.
   private mutating func organization(_ field: Field, _ value: Value) throws -> [ShownValue.Part] {
     guard let id = value.asRecordID else {
       return [.init(field.name, .none), .init("organizationName", .text("None"))]
@@ -91,7 +96,7 @@ package struct ShownValues {
     return [.init(field.name, .text(shown.uuid)), .init("organizationName", .text(title ?? "None"))]
   }
 
-  /// An address is shown inline, because users do not see it as a record of its own.
+  /// Returns an address with all its fields, because users do not see it as a separate record.
   private mutating func address(_ field: Field, _ value: Value) throws -> ShownValue.Part {
     guard let id = value.asRecordID, let record = try store.visible(Registry.address, id) else {
       return .init(field.name, .none)
@@ -99,7 +104,7 @@ package struct ShownValues {
     return .init(field.name, .parts(try parts(Registry.address, record)))
   }
 
-  /// The name of a visible record; nil if there is none.
+  /// Returns the name of a visible record; nil if there is no such record or it has no name.
   mutating func title(_ key: RecordKey) throws -> String? {
     if let known = titles[key] { return known }
     let found = try Registry.kind(key.kind).flatMap { kind in
@@ -109,13 +114,14 @@ package struct ShownValues {
     return found
   }
 
-  /// The key for a target's name: `tripName` for `trip`, `habitName` for `habitID`.
+  /// Returns the key for the name of the record that a field refers to: `tripName` for `trip`, `habitName` for
+  /// `habitID`.
   private static func nameKey(_ field: Field) -> String {
     for suffix in ["ID", "Id"] where field.name.hasSuffix(suffix) { return field.name.dropLast(2) + "Name" }
     return field.name + "Name"
   }
 
-  /// The size of a file instead of its content.
+  /// Returns the size of a file, which is shown instead of its content.
   private static func size(_ value: Value) -> ShownValue {
     switch value {
     case .bytes(let bytes):
@@ -141,7 +147,7 @@ extension ShownValue {
     }
   }
 
-  /// The value as in documents.
+  /// The value in the form that JSON documents use.
   package var json: JSON {
     switch self {
     case .none: .null
@@ -156,7 +162,7 @@ extension ShownValue {
 }
 
 extension FieldType {
-  /// Whether content is of this type.
+  /// Reports whether encoded content is of this type.
   fileprivate func accepts(_ content: [UInt8]) -> Bool {
     var columns: [ColumnValue] = []
     return appendColumns(of: content, in: 0..<content.count, to: &columns)

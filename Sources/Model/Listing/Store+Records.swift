@@ -6,15 +6,16 @@ package import Storage
 package import Wire
 
 extension Store {
-  /// The record with an id if it is visible.
+  /// Returns the record with an id; nil if it is not visible.
   package func visible(_ kind: Kind, _ id: RecordID) throws -> RecordRow? {
     try record(RecordKey(kind: kind.number, id: id)).flatMap { $0.isVisible ? $0 : nil }
   }
 
-  /// All visible records of a kind, in the order of their ids.
+  /// Returns all visible records of a kind, ordered by id.
   package func visible(_ kind: Kind) throws -> [RecordRow] { try records(RecordQuery(kind.number)) }
 
-  /// All visible items of a trip in chronological order, at the same time by kind; items without a time come last.
+  /// Returns all visible items of a trip in chronological order. Items that start at the same time are ordered by
+  /// kind, and items without a start time come last.
   package func timeline(of trip: RecordKey) throws -> [(kind: Kind, record: RecordRow)] {
     let items = try Registry.owners.flatMap { kind in
       let start = kind.number("start")
@@ -28,12 +29,13 @@ extension Store {
     .map { ($0.kind, $0.record) }
   }
 
-  /// A record by kind, id and name; also for a deleted record.
+  /// Returns a reference to a record, with its name; the record may be deleted.
   package func reference(_ key: RecordKey) throws -> RecordReference {
     RecordReference(kind: RecordKind(key.kind), id: UUID(key.id), name: try title(key))
   }
 
-  /// The name of a record, visible or not.
+  /// Returns the name of a record, visible or not. A setting is named by its key, and a habit entry by its habit and
+  /// day.
   package func title(_ key: RecordKey) throws -> String? {
     guard let kind = Registry.kind(key.kind), let record = try record(key) else { return nil }
     if kind.number == KindNumbers.setting { return record.text(kind.number("key")) }
@@ -44,7 +46,7 @@ extension Store {
     return parts.compactMap(\.self).joined(separator: " ")
   }
 
-  /// The device whose write a field shows; nil for a seed.
+  /// Returns the device that wrote the value that a field has; nil if the value comes from a seed.
   package func author(of key: RecordKey, field: FieldNumber) throws -> DeviceKey? {
     try record(key).flatMap { try origins(of: $0)[field]?.device }
   }
@@ -55,7 +57,7 @@ extension RecordRow {
 }
 
 extension Store {
-  /// The profile record.
+  /// Returns the profile record, which every store has.
   package func heldProfile() throws -> RecordRow {
     guard let profile = try record(FixedRecords.profile) else {
       throw WaymarkError.failed(.store, "The store has no profile record.", next: .waymark("status"))

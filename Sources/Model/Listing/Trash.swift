@@ -5,27 +5,29 @@ import Replication
 package import Storage
 public import Wire
 
-/// A record that is deleted, or hidden with one that is. It is kept, and ``Node/restore(_:_:)`` restores it.
+/// A record that is deleted, or hidden because a record that it belongs to is deleted. It is kept, and
+/// ``Node/restore(_:_:)`` restores it; a hidden record is visible again once the record that hides it is restored.
 public struct Deleted<Owner: Record>: Hashable, Sendable, Identifiable {
-  /// The record before the deletion.
+  /// The record as it was before the deletion.
   public let record: Owner
-  /// The deleted record that hides it; nil if it was deleted itself.
+  /// The deleted record that hides this one; nil if this record itself was deleted.
   public let hiddenBy: RecordReference?
-  /// The time of the deletion, by the clock of the deleting device.
+  /// The time of the deletion, according to the clock of the device that deleted the record.
   public let deletedAt: Date
-  /// The device that deleted it.
+  /// The device that deleted the record.
   public let deletedBy: DeviceReference
 
   public var id: UUID { record.id }
 }
 
-/// The deleted records of a store, and those hidden with them; all are kept.
+/// The deleted records of a store and the records that are hidden with them. The store keeps all of them.
 package struct Trash {
   let store: Store
 
   package init(store: Store) { self.store = store }
 
-  /// The records of a kind that are deleted, or hidden with what they belong to; the last deleted first.
+  /// Returns the records of a kind that are deleted, or hidden because a record that they belong to is deleted. The
+  /// most recently deleted come first.
   func records(_ kind: Kind) throws -> [(record: RecordRow, deletion: Deletion)] {
     var parents: [RecordKey: Deletion?] = [:]
     var found: [(record: RecordRow, deletion: Deletion)] = []
@@ -37,7 +39,8 @@ package struct Trash {
     }
   }
 
-  /// Caches parents, because many records in the trash belong to the same few others.
+  /// Returns the deletion that hides a record. The result is cached for each parent, because many records in the
+  /// trash belong to the same few parents.
   private func deletion(hiding record: RecordRow, _ parents: inout [RecordKey: Deletion?]) throws -> Deletion?
   {
     guard record.life != false, let parent = store.parent(of: record) else {
@@ -51,7 +54,7 @@ package struct Trash {
 }
 
 extension Trash {
-  /// The deleted records of a kind, for applications.
+  /// Returns the deleted and hidden records of a kind, in the form that applications receive.
   package func deleted<Owner: Record>(
     _ type: Owner.Type, deviceName: (DeviceKey) -> String
   ) throws -> [Deleted<Owner>] {
@@ -65,14 +68,15 @@ extension Trash {
   }
 }
 
-/// A deleted record, and the change set that deleted it.
+/// The key of a deleted record, and the position of the change set that deleted it.
 struct Deletion {
   let record: RecordKey
   package let author: SetPosition
 }
 
 extension Store {
-  /// The deletion that hides a record: its own or that of an ancestor; nil if there is none.
+  /// Returns the deletion that hides a record: the record's own, or that of a record that it belongs to. Nil if there
+  /// is none.
   func deletion(hiding record: RecordRow) throws -> Deletion? {
     var next: RecordRow? = record
     // Parents can be nested: an attachment belongs to an item, which belongs to a trip.

@@ -3,9 +3,9 @@ import Storage
 
 /// A condition on the records of a ``Query``, written with operators on key paths.
 ///
-/// `\.name == "Rome"`, `\.startDate >= .now`, `\.endDate == nil`, joined with `&&`, `||` and `!`. A nil value is
-/// neither greater nor less than anything. ``QueryTime/now`` is the time at which the query is read, not the time
-/// at which it was written.
+/// Examples are `\.name == "Rome"`, `\.startDate >= .now` and `\.endDate == nil`. Conditions are combined with `&&`,
+/// `||` and `!`. A property that is nil is neither greater nor less than any value. ``QueryTime/now`` means the time
+/// at which the query is run, not the time at which the condition was created.
 public struct Condition<Owner: Record>: Hashable, Sendable {
   let term: QueryTerm
 
@@ -19,57 +19,57 @@ public struct Condition<Owner: Record>: Hashable, Sendable {
     term = Owner.fields.part(property).map { .now($0, test) } ?? .unsupported("\(property)")
   }
 
-  /// Whether a text contains another, regardless of case.
+  /// Matches records whose property contains a text, regardless of case.
   public static func contains(_ property: KeyPath<Owner, String>, _ text: String) -> Condition {
     Condition(property, .contains(text))
   }
 
-  /// Whether a text begins with another, regardless of case.
+  /// Matches records whose property begins with a text, regardless of case.
   public static func begins(_ property: KeyPath<Owner, String>, with text: String) -> Condition {
     Condition(property, .begins(with: text))
   }
 
-  /// Whether a property is one of these values.
+  /// Matches records whose property equals one of the values.
   public static func isOne<Property: QueryValue>(
     of values: some Sequence<Property>, _ property: KeyPath<Owner, Property>
   ) -> Condition {
     Condition(property, .isOne(of: values.map(\.queryOperand.column)))
   }
 
-  /// Whether the record has one of these ids.
+  /// Matches the records that have one of the ids.
   public static func ids(_ ids: some Sequence<UUID>) -> Condition {
     Condition(.fixed(.ids(ids.map { .init($0) })))
   }
 
-  /// Whether both conditions hold.
+  /// Matches records that meet both conditions.
   public static func && (left: Condition, right: Condition) -> Condition {
     Condition(.all([left.term, right.term]))
   }
 
-  /// Whether at least one of the conditions holds.
+  /// Matches records that meet at least one of the conditions.
   public static func || (left: Condition, right: Condition) -> Condition {
     Condition(.any([left.term, right.term]))
   }
 
-  /// Whether the condition does not hold.
+  /// Matches records that do not meet the condition.
   public static prefix func ! (condition: Condition) -> Condition { Condition(.not(condition.term)) }
 }
 
-/// Whether a property equals a value; nil is a value too.
+/// Matches records whose property equals a value. Comparing with `nil` matches records whose property is nil.
 public func == <Owner: Record, Property: QueryValue>(
   property: KeyPath<Owner, Property>, value: Property
 ) -> Condition<Owner> {
   Condition(property, .equals(value.queryOperand.column))
 }
 
-/// Whether a property differs from a value.
+/// Matches records whose property differs from a value.
 public func != <Owner: Record, Property: QueryValue>(
   property: KeyPath<Owner, Property>, value: Property
 ) -> Condition<Owner> {
   !(property == value)
 }
 
-/// Whether a property is greater than or equal to a value.
+/// Matches records whose property is greater than or equal to a value.
 @_disfavoredOverload
 public func >= <Owner: Record, Property: QueryValue>(
   property: KeyPath<Owner, Property>, value: Property
@@ -77,7 +77,7 @@ public func >= <Owner: Record, Property: QueryValue>(
   Condition(property, .atLeast(value.queryOperand.column))
 }
 
-/// Whether a property is less than or equal to a value.
+/// Matches records whose property is less than or equal to a value.
 @_disfavoredOverload
 public func <= <Owner: Record, Property: QueryValue>(
   property: KeyPath<Owner, Property>, value: Property
@@ -85,7 +85,7 @@ public func <= <Owner: Record, Property: QueryValue>(
   Condition(property, .atMost(value.queryOperand.column))
 }
 
-/// Whether a property is greater than a value.
+/// Matches records whose property is greater than a value.
 @_disfavoredOverload
 public func > <Owner: Record, Property: QueryValue>(
   property: KeyPath<Owner, Property>, value: Property
@@ -93,7 +93,7 @@ public func > <Owner: Record, Property: QueryValue>(
   Condition(property, .above(value.queryOperand.column))
 }
 
-/// Whether a property is less than a value.
+/// Matches records whose property is less than a value.
 @_disfavoredOverload
 public func < <Owner: Record, Property: QueryValue>(
   property: KeyPath<Owner, Property>, value: Property

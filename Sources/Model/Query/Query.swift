@@ -3,10 +3,10 @@ import Records
 import Replication
 import Storage
 
-/// Selects records of a kind, their order and their number.
+/// Selects records of one kind, and determines their order and their maximum number.
 ///
-/// A query is a value and reads nothing by itself. ``Node/records(_:)`` reads it once,
-/// ``Node/watch(_:)->Watch<[Owner]>`` again after each change.
+/// A query is a value and reads nothing by itself. ``Node/records(_:)`` runs it once, and
+/// ``Node/watch(_:)->Watch<[Owner]>`` runs it again after each change.
 ///
 /// ```swift
 /// let soon = Trip.all.filter(\.startDate >= .now && \.isProtected == false)
@@ -14,31 +14,34 @@ import Storage
 /// for await trips in node.watch(soon) { … }
 /// ```
 ///
-/// Properties are named by key paths to values that a record has itself: its id, texts, numbers, flags, dates, ids,
-/// words. A key path to a part of a value, such as `\.name.count`, compiles, but reading the query fails with
-/// `unsupported_property`. Filters are applied first, then the order, then the page, in whatever order they were
-/// called. Without a sort order, records come in list order: trips and items by time, organizations with None first
-/// and then by name, habits and categories in their own order.
+/// Conditions and sort orders use key paths to properties that the record itself stores: its id, text, numbers,
+/// flags, dates, ids of other records, and words from a fixed list. A key path to a part of a value, such as
+/// `\.name.count`, compiles, but running the query fails with `unsupported_property`.
+///
+/// Filters are applied first, then the sort order, then the page, regardless of the order of the calls. Without a
+/// sort order, records come in list order: trips and items by time, organizations by name with None first, and habits
+/// and categories in the order that the user gave them.
 public struct Query<Owner: Record>: Hashable, Sendable {
   private var terms: [QueryTerm] = []
   private var order: [RecordQuery.Order]?
-  /// The first property that can't be used to sort.
+  /// The first property in a call of `sorted` that can't be used to sort; nil if there is none.
   private var unsupported: String?
   private var limit: Int?
   private var offset = 0
 
   init() {}
 
-  /// Only records that also meet a condition.
+  /// Returns the query restricted to records that also meet a condition.
   public func filter(_ condition: Condition<Owner>) -> Query {
     var query = self
     query.terms.append(condition.term)
     return query
   }
 
-  /// Sorts by a property, after those named in earlier calls; records without a value come last.
+  /// Sorts by a property. Records that are equal in the properties from earlier calls are sorted by this one; records
+  /// whose property is nil come last.
   ///
-  /// Replaces the list order. Text is sorted alphabetically, regardless of case.
+  /// A sort order replaces the list order. Text is sorted alphabetically, regardless of case.
   public func sorted<Property: QueryValue>(
     by property: KeyPath<Owner, Property>, order direction: SortOrder = .forward
   ) -> Query {
@@ -54,14 +57,14 @@ public struct Query<Owner: Record>: Hashable, Sendable {
     return query
   }
 
-  /// At most this many records.
+  /// Limits the result to at most this many records.
   public func prefix(_ count: Int) -> Query {
     var query = self
     query.limit = max(0, min(count, limit ?? .max))
     return query
   }
 
-  /// Skips the first records; followed by ``prefix(_:)``, gives a page.
+  /// Skips this many records at the beginning of the result. Followed by ``prefix(_:)``, this selects a page.
   public func dropFirst(_ count: Int) -> Query {
     var query = self
     query.offset += max(0, count)
@@ -69,7 +72,7 @@ public struct Query<Owner: Record>: Hashable, Sendable {
     return query
   }
 
-  /// The query for the store.
+  /// Returns the query in the form that the store runs.
   ///
   /// - Throws: ``WaymarkError`` for a key path that is not a stored property.
   func stored(_ now: Moment) throws -> RecordQuery {
@@ -84,11 +87,11 @@ public struct Query<Owner: Record>: Hashable, Sendable {
 }
 
 extension Query {
-  /// All comparisons with the present time.
+  /// All comparisons with the present time in the conditions of the query.
   var comparisons: [(part: RecordQuery.Part, test: NowTest)] { terms.flatMap(\.comparisons) }
 }
 
 extension Record {
-  /// All visible records of the kind.
+  /// The query for all visible records of the kind.
   public static var all: Query<Self> { Query() }
 }

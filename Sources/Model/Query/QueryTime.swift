@@ -4,11 +4,11 @@ import Records
 import Replication
 import Storage
 
-/// The time at which a query is read, as an operand: `\.startDate >= .now`.
+/// The time at which a query is run, for use in conditions such as `\.startDate >= .now`.
 ///
-/// A watch of such a query reads again when the time reaches the next value that it is compared with.
+/// A watch of such a query runs it again when the time reaches the next value with which it is compared.
 public struct QueryTime: Hashable, Sendable {
-  /// The node's clock when the query is read.
+  /// The time of the node's clock when the query is run.
   public static let now = QueryTime()
 
   private init() {}
@@ -21,28 +21,28 @@ extension Date: QueryDate {}
 
 extension Optional: QueryDate where Wrapped == Date {}
 
-/// Whether a property is now or later.
+/// Matches records whose property is now or later.
 public func >= <Owner: Record, Property: QueryDate>(
   property: KeyPath<Owner, Property>, time: QueryTime
 ) -> Condition<Owner> {
   Condition(property, .atLeast)
 }
 
-/// Whether a property is now or earlier.
+/// Matches records whose property is now or earlier.
 public func <= <Owner: Record, Property: QueryDate>(
   property: KeyPath<Owner, Property>, time: QueryTime
 ) -> Condition<Owner> {
   Condition(property, .atMost)
 }
 
-/// Whether a property is later than now.
+/// Matches records whose property is later than now.
 public func > <Owner: Record, Property: QueryDate>(
   property: KeyPath<Owner, Property>, time: QueryTime
 ) -> Condition<Owner> {
   Condition(property, .above)
 }
 
-/// Whether a property is earlier than now.
+/// Matches records whose property is earlier than now.
 public func < <Owner: Record, Property: QueryDate>(
   property: KeyPath<Owner, Property>, time: QueryTime
 ) -> Condition<Owner> {
@@ -65,8 +65,9 @@ enum NowTest: Hashable, Sendable {
     }
   }
 
-  /// How long after the time reaches a value the result changes, in milliseconds: `>= now` still holds during the
-  /// whole millisecond.
+  /// The delay in milliseconds between the moment when the time reaches a property's value and the moment when the
+  /// result changes. It is 1 for `>= now` and `< now`, whose results are still the same during the millisecond in
+  /// which the two are equal.
   var delay: Moment {
     switch self {
     case .atLeast, .below: 1
@@ -75,7 +76,7 @@ enum NowTest: Hashable, Sendable {
   }
 }
 
-/// A condition of a query; `now` is filled in when the query is read.
+/// A condition of a query. The value of `now` is filled in when the query is run.
 indirect enum QueryTerm: Hashable, Sendable {
   case fixed(RecordQuery.Condition)
   case now(RecordQuery.Part, NowTest)
@@ -97,7 +98,7 @@ indirect enum QueryTerm: Hashable, Sendable {
     }
   }
 
-  /// All comparisons with the present time.
+  /// All comparisons with the present time in this condition.
   var comparisons: [(part: RecordQuery.Part, test: NowTest)] {
     switch self {
     case .now(let part, let test): [(part, test)]
@@ -111,6 +112,6 @@ indirect enum QueryTerm: Hashable, Sendable {
     .failed(
       .unsupportedProperty,
       "Can't filter or sort by \(property): it is not a stored property of the record.",
-      next: "name a stored property, such as \\.name, and filter or sort by others in Swift")
+      next: "use a stored property, such as \\.name, or filter and sort the result in Swift")
   }
 }

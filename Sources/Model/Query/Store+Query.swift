@@ -5,7 +5,7 @@ package import Storage
 import Wire
 
 extension Store {
-  /// The records of a query; notes when the result will change over time.
+  /// Returns the records that a query selects, and notes in `time` when the result may change as time passes.
   package func records<Owner>(_ query: Query<Owner>, _ time: inout EvaluationTime) throws -> [Owner] {
     var found: [Owner] = []
     try forEach(try query.stored(time.now)) { found.append(Owner($0)) }
@@ -13,18 +13,20 @@ extension Store {
     return found
   }
 
-  /// The number of records of a query.
+  /// Returns the number of records that a query selects, and notes in `time` when the number may change as time
+  /// passes.
   package func count<Owner>(_ query: Query<Owner>, _ time: inout EvaluationTime) throws -> Int {
     try noteComparisons(of: query, &time)
     return try count(try query.stored(time.now))
   }
 
-  /// The record with an id; nil if it is not visible.
+  /// Returns the record with an id; nil if it is not visible.
   package func record<Owner: Record>(_ type: Owner.Type, _ id: UUID) throws -> Owner? {
     try visible(type.kind, RecordID(id)).map { Owner($0) }
   }
 
-  /// Notes when the time reaches the next value of a property that is compared with it.
+  /// Notes in `time` when the clock will reach the next value of each property that the query compares with the
+  /// present time.
   private func noteComparisons<Owner>(of query: Query<Owner>, _ time: inout EvaluationTime) throws {
     for (part, test) in query.comparisons {
       var next = RecordQuery(Owner.kind.number)

@@ -4,36 +4,36 @@ import Replication
 import Storage
 import Wire
 
-/// A file that belongs to an item of a trip: its name and type, without its bytes.
+/// A file that belongs to an item of a trip. The value contains the file's name and type, but not its bytes.
 ///
-/// ``Node/attach(_:named:to:)`` creates one, ``Node/data(of:)`` reads its bytes.
+/// ``Node/attach(_:named:to:)`` creates an attachment, and ``Node/data(of:)`` reads its bytes.
 public struct Attachment: Record {
-  /// The record that an attachment belongs to; the attachment is hidden while it is.
+  /// The record that an attachment belongs to. The attachment is hidden while that record is hidden.
   public enum Parent: Hashable, Sendable {
-    /// A place to stay.
+    /// The attachment belongs to a place to stay.
     case lodging(Lodging.ID)
-    /// A journey from one place to another.
+    /// The attachment belongs to a journey from one place to another.
     case transportation(Transportation.ID)
-    /// Something to do.
+    /// The attachment belongs to an activity.
     case activity(Activity.ID)
   }
 
   public let id: UUID
-  /// The item that it belongs to; never nil in a record that was read.
+  /// The item that the attachment belongs to; never nil in a record that was read from the store.
   public var parent: Parent?
-  /// At most 1,000 characters; never empty.
+  /// The name of the file: at most 1,000 characters, never empty.
   public var fileName = ""
-  /// The original name of the file.
+  /// The name that the file originally had.
   public var originalFileName = ""
-  /// In bytes; at most 16 MiB.
+  /// The size of the file in bytes, at most 16 MiB.
   public var fileSize = 0
-  /// The MIME type: `application/pdf`.
+  /// The MIME type of the file, such as `application/pdf`.
   public var mimeType = ""
-  /// The file name extension without the dot: `pdf`.
+  /// The extension of the file name without the dot, such as `pdf`.
   public var fileExtension = ""
-  /// When it was added; set when it is saved.
+  /// The time when the attachment was added, which is set when it is saved for the first time.
   public var createdDate: Date?
-  /// At most 10,000 characters.
+  /// A description of the file, at most 10,000 characters long.
   public var fileDescription = ""
   public var origin = RecordOrigin()
 
@@ -76,7 +76,7 @@ extension Attachment.Parent: FieldContent {
 }
 
 extension Query<Attachment> {
-  /// The attachments of one item.
+  /// Returns the query for the attachments of one item.
   public static func of(_ parent: Attachment.Parent) -> Self {
     let field = Registry.attachment.number("parent")
     return Self().filter(

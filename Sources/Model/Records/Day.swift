@@ -3,35 +3,35 @@ import Home
 import Records
 import Storage
 
-/// A calendar day without a time zone: `2026-05-03`, in the years 1 to 9999.
+/// A calendar day without a time zone, such as `2026-05-03`, in the years 1 to 9999.
 public struct Day: Hashable, Comparable, Sendable, CustomStringConvertible {
   let calendar: CalendarDay
 
   init(_ calendar: CalendarDay) { self.calendar = calendar }
 
-  /// Nil if there is no such day.
+  /// Creates a day; nil if the calendar has no such day.
   public init?(year: Int, month: Int, day: Int) {
     guard let calendar = CalendarDay(year: year, month: month, day: day) else { return nil }
     self.calendar = calendar
   }
 
-  /// Parses `2026-05-03`; nil for any other form.
+  /// Parses a day in the form `2026-05-03`; nil for any other form.
   public init?(_ text: String) {
     guard let calendar = CalendarDay(text) else { return nil }
     self.calendar = calendar
   }
 
-  /// The calendar day in a zone at a time.
+  /// Creates the calendar day on which a time falls in a zone.
   public init(_ date: Date, in zone: TimeZone) {
     let wall = date.milliseconds + Int64(zone.secondsFromGMT(for: date)) * 1_000
     calendar = CalendarDay(daysSince1970: floorDivision(wall, 86_400_000))
   }
 
-  /// The end of the current day in a zone: the first millisecond of the next day, in milliseconds since 1970.
+  /// Returns the end of the current day in a zone: the first millisecond of the next day, in milliseconds since 1970.
   package static func end(after now: Int64, in zone: TimeZone) -> Int64 {
     let today = Day(Date(milliseconds: now), in: zone)
-    // A zone may skip midnight or a whole day, or repeat an hour; a binary search for the change is right for all
-    // of them.
+    // A zone may skip midnight or a whole day, or repeat an hour. A binary search for the time at which the day
+    // changes handles all of these cases.
     var (before, after) = (now, now.clampedToCalendar + 2 * 86_400_000)
     while after - before > 1 {
       let middle = before + (after - before) / 2
@@ -40,26 +40,26 @@ public struct Day: Hashable, Comparable, Sendable, CustomStringConvertible {
     return after
   }
 
-  /// 1 to 9999.
+  /// The year, 1 to 9999.
   public var year: Int { calendar.year }
-  /// 1 to 12.
+  /// The month, 1 to 12.
   public var month: Int { calendar.month }
-  /// 1 to 31.
+  /// The day of the month, 1 to 31.
   public var day: Int { calendar.day }
 
-  /// 1 = Monday … 7 = Sunday (ISO 8601).
+  /// The day of the week as in ISO 8601: 1 = Monday … 7 = Sunday.
   public var weekday: Int { Int((calendar.daysSince1970 + 3) % 7 + 7) % 7 + 1 }
 
-  /// The day after this number of days; before, if negative.
+  /// Returns the day that is this number of days later, or earlier if the number is negative.
   public func adding(days: Int) -> Day {
     let (sum, overflow) = calendar.daysSince1970.addingReportingOverflow(Int64(days))
     return Day(CalendarDay(daysSince1970: overflow ? (days < 0 ? .min : .max) : sum))
   }
 
-  /// The number of days from this day to another.
+  /// Returns the number of days from this day to another; negative if the other day is earlier.
   public func days(until other: Day) -> Int { Int(other.calendar.daysSince1970 - calendar.daysSince1970) }
 
-  /// Noon of the day in a zone, which falls on the same day in most other zones.
+  /// Returns noon of the day in a zone, an instant that falls on the same day in most other zones.
   public func noon(in zone: TimeZone) -> Date {
     let wall = calendar.daysSince1970 * 86_400_000 + 12 * 3_600_000
     let near = wall - Int64(zone.secondsFromGMT(for: Date(milliseconds: wall))) * 1_000

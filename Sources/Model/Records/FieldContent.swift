@@ -5,21 +5,21 @@ import Replication
 import Storage
 import Wire
 
-/// The type of a property, convertible to and from the value of a field.
+/// A type of property that can be converted to and from the value of a field.
 protocol FieldContent: Sendable {
-  /// Nil for no value, and for a value of another type.
+  /// Converts the value of a field; nil if the field is null or has a value of another type.
   init?(_ value: Value)
-  /// Null if there is no value.
+  /// The value of the field, which is null if the property has no value.
   var value: Value { get }
 }
 
-/// A value that a property of a record can be compared with in a ``Query``.
+/// A value with which a ``Query`` can compare a property of a record.
 public protocol QueryValue: Sendable {
-  /// The value in the form that the store compares.
+  /// The value in the form that the store uses for comparisons.
   var queryOperand: QueryOperand { get }
 }
 
-/// The store's form of a value that a property is compared with; created by types that conform to ``QueryValue``.
+/// A value in the form that the store uses for comparisons. Types that conform to ``QueryValue`` create it.
 public struct QueryOperand: Hashable, Sendable {
   let column: ColumnValue
 }
@@ -94,7 +94,7 @@ extension Optional: QueryValue where Wrapped: QueryValue {
   public var queryOperand: QueryOperand { self?.queryOperand ?? QueryOperand(column: .null) }
 }
 
-/// A word from a fixed list. A word that this version does not know reads as absent and is kept.
+/// A word from a fixed list. A word that this version does not know reads as absent, but the store keeps it.
 protocol FieldWord: FieldContent, QueryValue, RawRepresentable where RawValue == String {}
 
 extension FieldWord {
@@ -110,7 +110,7 @@ extension QueryValue where Self: RawRepresentable, RawValue == String {
   public var queryOperand: QueryOperand { QueryOperand(column: .text(rawValue)) }
 }
 
-/// An item of a list field; invalid items are skipped when the list is read.
+/// An item of a list field. Invalid items are skipped when the list is read.
 protocol FieldItem: Sendable {
   init?(_ item: Value)
   var item: Value { get }

@@ -3,56 +3,57 @@ import Records
 import Storage
 import Wire
 
-/// A recurring activity.
+/// An activity that the user wants to do regularly.
 ///
-/// Each time it is done is a ``HabitEntry``; see ``HabitProgress`` for days, streaks and completion.
+/// A ``HabitEntry`` records each time that the habit is done. ``HabitProgress`` computes days, streaks and completion
+/// from the entries.
 public struct Habit: Record {
   public let id: UUID
-  /// At most 200 characters; never empty.
+  /// The name of the habit: at most 200 characters, never empty.
   public var name = ""
-  /// `#RRGGBB`
+  /// The color of the habit, in the form `#RRGGBB`.
   public var colorHex = "#2DA9E3"
-  /// At most 10 characters.
+  /// The emoji of the habit, at most 10 characters long.
   public var emoji = ""
-  /// Whether it is done or not, or counts something.
+  /// How the habit is measured: it is either done or not done, or counts an amount.
   public var kind = HabitKind.binary
-  /// What a numeric habit counts: glasses, pages; at most 50 characters.
+  /// The unit that a numeric habit counts, such as glasses or pages; at most 50 characters long.
   public var unitLabel = ""
-  /// The daily target; 0.01 to 1,000,000.
+  /// The amount to reach each day, 0.01 to 1,000,000; nil if there is no target.
   public var dailyTarget: Double?
   /// The days on which the habit is due.
   public var schedule = HabitSchedule.daily
-  /// At most 24.
+  /// The times of day at which the user is reminded, at most 24.
   public var reminders: [HabitReminder] = []
-  /// The first day; set when a new habit is saved.
+  /// A time on the first day of the habit; set to the time of saving if a new habit is saved without it.
   public var startDate: Date?
-  /// The last day; nil for no end.
+  /// A time on the last day of the habit; nil if the habit has no end.
   public var endDate: Date?
-  /// Whether the app offers it.
+  /// Whether the app offers the habit to the user.
   public var isActive = true
-  /// The position in the list; 0 to 100,000.
+  /// The position of the habit in the list, 0 to 100,000.
   public var displayOrder = 0
-  /// The key of its ``HabitCategory``.
+  /// The key of the ``HabitCategory`` that the habit belongs to; nil if it belongs to none.
   public var categoryKey: String?
-  /// The app's suggestion that it was created from.
+  /// The id of the app's suggestion from which the habit was created; nil if there was none.
   public var suggestionID: String?
-  /// Whether it is pinned to the top of the list.
+  /// Whether the habit is pinned to the top of the list.
   public var isPinned = false
-  /// At most 10,000 characters.
+  /// Notes about the habit, at most 10,000 characters long.
   public var notes = ""
-  /// When it was last done, as recorded by the app.
+  /// The time when the habit was last done, as recorded by the app.
   public var lastCompletedDate: Date?
-  /// When it was archived; nil if it is not.
+  /// The time when the habit was archived; nil if it is not archived.
   public var archivedDate: Date?
-  /// 1 (low), 2, 3 (high).
+  /// The priority of the habit, from 1 (low) to 3 (high); nil if it has none.
   public var priorityLevel: Int?
-  /// The place of its reminder, if `place.location` is set.
+  /// The place at which the user is reminded; there is no such place if `place.location` is nil.
   public var place = HabitLocation()
   public var origin = RecordOrigin()
 
   public init(id: UUID) { self.id = id }
 
-  /// A new binary habit.
+  /// Creates a new binary habit.
   public init(
     name: String, emoji: String = "", schedule: HabitSchedule = .daily, categoryKey: String? = nil,
     id: UUID = .record()
@@ -64,7 +65,7 @@ public struct Habit: Record {
     self.categoryKey = categoryKey
   }
 
-  /// A new numeric habit.
+  /// Creates a new numeric habit.
   public init(
     name: String, counting unit: String, dailyTarget: Double?, emoji: String = "",
     schedule: HabitSchedule = .daily, categoryKey: String? = nil, id: UUID = .record()
@@ -98,32 +99,33 @@ public struct Habit: Record {
 
 /// A category of habits.
 public struct HabitCategory: Record {
-  /// Derived from the key.
+  /// The id of the category, which is derived from its key.
   public let id: UUID
-  /// The key, in files and in ``Habit/categoryKey``: `health`. Never changes.
+  /// The key that identifies the category in exported files and in ``Habit/categoryKey``, such as `health`. It never
+  /// changes.
   public private(set) var key = ""
-  /// At most 100 characters; never empty.
+  /// The name of the category: at most 100 characters, never empty.
   public var name = ""
-  /// At most 200 characters.
+  /// The name under which the category is shown, at most 200 characters long.
   public var displayName = ""
-  /// At most 10 characters.
+  /// The emoji of the category, at most 10 characters long.
   public var emoji = ""
-  /// The position in the list; 0 to 10,000.
+  /// The position of the category in the list, 0 to 10,000.
   public var order = 0
-  /// Whether the app offers it.
+  /// Whether the app offers the category to the user.
   public var isActive = true
-  /// Whether the app provides it.
+  /// Whether the app provides the category.
   public var isPredefined = false
-  /// The weight of each personality trait.
+  /// The weight of each personality trait, by the name of the trait.
   public var personalityWeights: [String: Double] = [:]
   public var origin = RecordOrigin()
 
   public init(id: UUID) { self.id = id }
 
-  /// A new category. When it is saved its key is derived from its name, and its id from the key: `Health & Body`
-  /// becomes `health-body`.
+  /// Creates a new category. When it is saved, its key is derived from its name, and its id from the key: the key of
+  /// `Health & Body` is `health-body`.
   ///
-  /// Continue with the value that saving returns.
+  /// Because saving changes the id, continue with the value that saving returns.
   public init(name: String, emoji: String = "", order: Int = 0) {
     id = .record()
     self.name = name
@@ -131,12 +133,13 @@ public struct HabitCategory: Record {
     self.order = order
   }
 
-  /// A new category with a key.
+  /// Creates a new category with a given key.
   ///
   /// - Parameters:
-  ///   - key: at most 1,000 characters, not empty; the same key on two devices makes one category.
-  ///   - name: at most 100 characters, not empty.
-  ///   - emoji: at most 10 characters.
+  ///   - key: the key, at most 1,000 characters and not empty. If two devices use the same key, they create the same
+  ///     category.
+  ///   - name: the name, at most 100 characters and not empty.
+  ///   - emoji: the emoji, at most 10 characters long.
   ///   - order: the position in the list.
   public init(key: String, name: String, emoji: String = "", order: Int = 0) {
     id = UUID(RecordID(kind: Registry.category, key: key))

@@ -2,15 +2,15 @@ import Records
 import Replication
 import Wire
 
-/// How entries of habits store their day, and the id of a day's own entry.
+/// Encodes the day of a habit entry, and derives the id of the entry that holds a whole day's value.
 enum HabitDay {
-  /// The value of an entry's date: the time, its zone, and the calendar day in that zone.
+  /// Returns the value of an entry's date: the time, its zone, and the calendar day in that zone.
   static func value(_ moment: Moment, zone: String) -> Value {
     .array([.integer(moment), .text(zone), .text(CivilTime.day(moment, zone: zone))])
   }
 
-  /// The id of the entry that holds a day's value if there is no other. It is the same on every device, so that two
-  /// devices that set one day concurrently write one record.
+  /// Returns the id of the entry to which a day's value is written if the day has no entry yet. The id is the same on
+  /// every device, so two devices that set the same day concurrently write the same record.
   static func entryID(habit: RecordID, day: String) -> RecordID {
     RecordID(kind: Registry.habitEntry, key: "\(habit.uuid)/\(day)")
   }

@@ -5,21 +5,22 @@ import Replication
 import Storage
 import Wire
 
-/// One entry of a habit: when it was done, and the calendar day at that time and place.
+/// One entry of a habit, which records when the habit was done and which calendar day it was at that time and place.
 ///
-/// A day's value is the sum of its entries, so if two devices add a glass each, the day has two.
-/// ``Node/addEntry(to:_:on:zone:)`` and related calls write entries by day.
+/// The value of a day is the sum of its entries, so if two devices add one glass each, the day has two glasses.
+/// ``Node/addEntry(to:_:on:zone:)`` and related calls write the entries of a day.
 public struct HabitEntry: Record {
   public let id: UUID
-  /// The habit that it belongs to; the entry is hidden while that is deleted.
+  /// The habit that the entry belongs to. The entry is hidden while the habit is deleted.
   public private(set) var habitID: UUID
-  /// When it was done.
+  /// The time when the habit was done.
   public private(set) var date = Date(milliseconds: 0)
-  /// The IANA name of the zone where it was done; nil for UTC.
+  /// The IANA name of the time zone in which the habit was done; nil for UTC.
   public private(set) var zone: String?
-  /// The day in that zone.
+  /// The calendar day in that zone at that time.
   public private(set) var day = Day(CalendarDay(daysSince1970: 0))
-  /// The amount: −1,000,000 to 1,000,000; nil counts as 1. A binary habit is done with any entry.
+  /// The amount, −1,000,000 to 1,000,000; nil counts as 1. The amount does not matter for a binary habit, which any
+  /// entry marks as done.
   public var value: Double?
   public var origin = RecordOrigin()
 
@@ -28,7 +29,7 @@ public struct HabitEntry: Record {
     habitID = zeroID
   }
 
-  /// A new entry.
+  /// Creates a new entry.
   public init(
     habitID: Habit.ID, date: Date, zone: TimeZone = .current, value: Double? = 1, id: UUID = .record()
   ) {
@@ -38,7 +39,7 @@ public struct HabitEntry: Record {
     move(to: date, zone: zone)
   }
 
-  /// Moves the entry to another time, which can change its day.
+  /// Moves the entry to another time, which can change the entry's day.
   public mutating func move(to date: Date, zone: TimeZone = .current) {
     self.date = Date(milliseconds: date.milliseconds)
     self.zone = zone.identifier

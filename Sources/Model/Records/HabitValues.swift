@@ -4,20 +4,20 @@ import Wire
 
 /// How a habit is measured.
 public enum HabitKind: String, CaseIterable, QueryValue, FieldWord {
-  /// Done or not.
+  /// The habit is either done or not done on a day.
   case binary
-  /// An amount per day.
+  /// The habit counts an amount each day.
   case numeric
 }
 
 /// The days on which a habit is due.
 public enum HabitSchedule: Hashable, Sendable {
-  /// Every day.
+  /// The habit is due every day.
   case daily
-  /// 1 = Monday … 7 = Sunday.
+  /// The habit is due on these weekdays, 1 = Monday … 7 = Sunday.
   case days(Set<Int>)
 
-  /// Whether it is due on a weekday, 1 = Monday … 7 = Sunday.
+  /// Reports whether the habit is due on a weekday, 1 = Monday … 7 = Sunday.
   public func isDue(onWeekday weekday: Int) -> Bool {
     switch self {
     case .daily: true
@@ -28,23 +28,23 @@ public enum HabitSchedule: Hashable, Sendable {
 
 /// The time of day of a reminder, in the user's local time.
 public struct HabitReminder: Hashable, Sendable {
-  /// 0 to 23.
+  /// The hour, 0 to 23.
   public var hour: Int
-  /// 0 to 59.
+  /// The minute, 0 to 59.
   public var minute: Int
 
-  /// A time of the day.
+  /// Creates a time of day.
   public init(hour: Int, minute: Int) {
     self.hour = hour
     self.minute = minute
   }
 }
 
-/// The place of a reminder.
+/// A place at which the user is reminded of a habit.
 public struct HabitLocation: Hashable, Sendable {
   /// The centre of the place; nil if there is none.
   public var location: Coordinate?
-  /// In metres; 50 to 500.
+  /// The radius of the place in metres, 50 to 500.
   public var radius: Double?
   /// The event that triggers the reminder.
   public var trigger: HabitTrigger?
@@ -52,34 +52,35 @@ public struct HabitLocation: Hashable, Sendable {
   public var frequency: HabitTriggerFrequency?
   /// Whether the reminder is enabled.
   public var isEnabled = false
-  /// At most 100 characters.
+  /// The name of the place, at most 100 characters long.
   public var label = ""
-  /// When the reminder was last triggered.
+  /// The time when the reminder was last triggered.
   public var lastTriggerDate: Date?
-  /// When arriving last triggered the reminder.
+  /// The time when arriving at the place last triggered the reminder.
   public var lastEntryTriggerDate: Date?
-  /// When leaving last triggered the reminder.
+  /// The time when leaving the place last triggered the reminder.
   public var lastExitTriggerDate: Date?
 
-  /// No place.
+  /// Creates a value without a place.
   public init() {}
 }
 
 /// The event at a place that triggers a reminder.
 public enum HabitTrigger: String, CaseIterable, QueryValue, FieldWord {
-  /// Arriving.
+  /// Arriving at the place triggers the reminder.
   case entry
-  /// Leaving.
+  /// Leaving the place triggers the reminder.
   case exit
-  /// Arriving and leaving.
+  /// Both arriving and leaving trigger the reminder.
   case both
 }
 
 /// How often a place triggers a reminder.
 public enum HabitTriggerFrequency: Hashable, Sendable {
-  /// Once a day.
+  /// The place triggers the reminder at most once a day.
   case oncePerDay
-  /// Every time, but not before this many minutes have passed; 1 to 1,440.
+  /// The place triggers the reminder every time, but only if at least this many minutes, 1 to 1,440, have passed
+  /// since the last time.
   case everyEntry(cooldownMinutes: Int)
 }
 

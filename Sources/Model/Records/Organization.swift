@@ -5,36 +5,37 @@ import Storage
 
 /// A provider of lodging, transportation or activities.
 ///
-/// ``none`` means "no organization": it exists exactly once, comes first in every list, and can't be renamed or
-/// deleted. An organization in use is deleted only with force; the items that refer to it then read as None.
+/// The organization ``none`` means "no organization". It exists exactly once, comes first in every list, and can't be
+/// renamed or deleted. An organization that items refer to is deleted only if the deletion is forced; the
+/// organization of these items then becomes None.
 public struct Organization: Record {
   public let id: UUID
-  /// At most 1,000 characters; never empty, and never `None`.
+  /// The name of the organization: at most 1,000 characters, never empty, and never `None` except for ``none``.
   public var name = ""
   /// The phone number.
   public var phone = ""
   /// The email address.
   public var email = ""
-  /// The URL of its website.
+  /// The URL of the organization's website.
   public var website = ""
-  /// The URL of its logo.
+  /// The URL of the organization's logo.
   public var logoURL = ""
-  /// The file in which the app caches the logo.
+  /// The name of the file in which the app caches the logo.
   public var cachedLogoFilename = ""
-  /// Its ``Address``, a record of its own.
+  /// The id of the organization's ``Address``, which is a separate record; nil if there is none.
   public var addressID: UUID?
   public var origin = RecordOrigin()
 
   public init(id: UUID) { self.id = id }
 
-  /// A new organization.
+  /// Creates a new organization.
   public init(name: String, addressID: Address.ID? = nil, id: UUID = .record()) {
     self.id = id
     self.name = name
     self.addressID = addressID
   }
 
-  /// The id of the organization that means "no organization", the same on all devices of all users.
+  /// The id of the organization that means "no organization". It is the same for all users, on all devices.
   public static let none = UUID(Registry.noneID)
 
   public static let fields = RecordFields<Organization>(
@@ -49,19 +50,19 @@ public struct Organization: Record {
 /// The address of an organization.
 public struct Address: Record {
   public let id: UUID
-  /// Street and number.
+  /// The street and house number.
   public var street = ""
-  /// City, town or village.
+  /// The city, town or village.
   public var city = ""
-  /// State, province or region.
+  /// The state, province or region.
   public var state = ""
   /// The country, as written in an address.
   public var country = ""
   /// The postal code.
   public var postalCode = ""
-  /// The coordinates.
+  /// The coordinates of the address; nil if they are not known.
   public var location: Coordinate?
-  /// The whole address as written in its country.
+  /// The whole address, in the form in which addresses are written in its country.
   public var formattedAddress = ""
   public var origin = RecordOrigin()
 

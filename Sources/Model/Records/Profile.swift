@@ -4,16 +4,17 @@ import Wire
 
 /// The user's only profile.
 ///
-/// Read it with ``Node/profile()``, change it and save it. It is written as a whole: if two devices change it, the
-/// later change wins. ``Node/avatar()`` reads its picture, ``Node/setAvatar(_:)`` sets it.
+/// To change the profile, read it with ``Node/profile()``, edit the value and save it. A profile is always written as
+/// a whole: if two devices change it concurrently, the later change wins. ``Node/avatar()`` reads the profile
+/// picture, and ``Node/setAvatar(_:)`` sets it.
 public struct Profile: Record {
   /// The appearance of the app.
   public enum Appearance: String, CaseIterable, QueryValue, FieldWord {
-    /// The system's appearance.
+    /// The app follows the system's appearance.
     case system
-    /// Dark on light.
+    /// The app shows dark text on a light background.
     case light
-    /// Light on dark.
+    /// The app shows light text on a dark background.
     case dark
   }
 
@@ -26,7 +27,7 @@ public struct Profile: Record {
     /// The time of the change.
     public var date: Date
 
-    /// A change from one zone to another.
+    /// Creates a change from one zone to another.
     public init(from: String, to: String, date: Date) {
       self.from = from
       self.to = to
@@ -34,34 +35,34 @@ public struct Profile: Record {
     }
   }
 
-  /// Always the same id.
+  /// The id of the profile, which is always ``only``.
   public let id: UUID
-  /// At most 200 characters.
+  /// The user's name, at most 200 characters long.
   public var name = ""
-  /// The appearance of the app; nil if not set.
+  /// The appearance of the app; nil if it is not set.
   public var appearance: Appearance?
   /// The IANA name of the user's current time zone.
   public var currentTimezone = ""
   /// The IANA name of the user's home time zone.
   public var homeTimezone = ""
-  /// The zone in which days are counted.
+  /// The time zone that determines on which day an entry counts.
   public var displayZone = DisplayZone.current
-  /// Past zone changes; at most 1,000.
+  /// The past changes of the user's time zone, at most 1,000.
   public var zoneChanges: [ZoneChange] = []
-  /// When the profile was created.
+  /// The time when the profile was created.
   public var createdDate: Date?
-  /// When it was last changed; set when it is saved.
+  /// The time when the profile was last changed, which is set when the profile is saved.
   public private(set) var updatedDate: Date?
-  /// The habit tracker's id for it.
+  /// The id that the habit tracker uses for the profile.
   public var profileID: UUID?
-  /// When the app last synced, as recorded by the app.
+  /// The time when the app last synced, as recorded by the app.
   public var lastSynced: Date?
   public var origin = RecordOrigin()
 
-  /// The profile without content; the given id is ignored.
+  /// Creates an empty profile. The given id is ignored, because there is only one profile.
   public init(id: UUID = Profile.only) { self.id = Profile.only }
 
-  /// The id of the profile, the same on all devices of all users.
+  /// The id of the profile. It is the same for all users, on all devices.
   public static let only = UUID(Registry.profileID)
 
   public static let fields = RecordFields<Profile>(
@@ -75,13 +76,13 @@ public struct Profile: Record {
     ])
 }
 
-/// The time zone in which a user's days are counted.
+/// The time zone that determines on which day a user's entries count.
 public enum DisplayZone: Hashable, Sendable {
-  /// The current time zone.
+  /// The user's current time zone.
   case current
-  /// The home time zone.
+  /// The user's home time zone.
   case home
-  /// A fixed zone, by its IANA name.
+  /// A fixed time zone, given by its IANA name.
   case custom(String)
 }
 
@@ -116,7 +117,8 @@ extension Profile.ZoneChange: FieldItem {
 }
 
 extension Profile {
-  /// The zone in which this user's days are counted; this machine's if the profile names none that is known.
+  /// The time zone that the display zone stands for. It is this machine's time zone if the profile names none, or one
+  /// that is unknown.
   public var displayTimeZone: TimeZone {
     let name =
       switch displayZone {

@@ -6,14 +6,15 @@ import Sodium
 package import Storage
 package import Wire
 
-/// A record of the store as a value: read it, change it, save it.
+/// A record from the store, as a value that can be read, changed and saved.
 ///
-/// Each kind of record is a plain struct: ``Trip``, ``Lodging``, ``Transportation``, ``Activity``,
-/// ``Organization``, ``Address``, ``Attachment``, ``Habit``, ``HabitCategory``, ``HabitEntry``, ``Profile``. Records
-/// refer to one another by id, so that a value can be kept, compared and passed to any thread.
+/// Each kind of record is a plain struct: ``Trip``, ``Lodging``, ``Transportation``, ``Activity``, ``Organization``,
+/// ``Address``, ``Attachment``, ``Habit``, ``HabitCategory``, ``HabitEntry``, ``Profile``. Records refer to one
+/// another by id, so a value can be kept, compared and passed to any thread.
 ///
-/// Saving writes only the fields that were changed since the value was read, so changes of other devices to other
-/// fields are kept. Continue with the value that saving returns, or edit in one step with ``Node/update(_:_:_:)``:
+/// Saving writes only the fields that were changed since the value was read, so other devices' changes to other
+/// fields are kept. After saving, continue with the value that the call returns; or edit a record in one step with
+/// ``Node/update(_:_:_:)``:
 ///
 /// ```swift
 /// var trip = Trip(name: "Rome")
@@ -23,22 +24,22 @@ package import Wire
 /// try await node.update(Trip.self, trip.id) { $0.isProtected = true }
 /// ```
 public protocol Record: Identifiable, Hashable, Sendable where ID == UUID {
-  /// Creates a record with only an id.
+  /// Creates a record that has only an id.
   init(id: UUID)
-  /// The state in which the record was read.
+  /// The state of the record when it was read.
   var origin: RecordOrigin { get set }
-  /// Maps the properties to fields of the store.
+  /// Maps the record's properties to fields in the store.
   static var fields: RecordFields<Self> { get }
 }
 
-/// The state in which a record was read; saving compares with it to find what was changed.
+/// The state of a record when it was read. Saving compares the record with this state to find the changed fields.
 ///
-/// It is not part of the record's value: any two origins are equal.
+/// An origin is not part of the record's value, so any two origins are equal.
 public struct RecordOrigin: Hashable, Sendable {
-  /// The values that the store held; nil for a record created here.
+  /// The values that the store had when the record was read; nil for a record that was not read from the store.
   var values: [FieldNumber: Value]?
 
-  /// The origin of a new record.
+  /// Creates the origin of a new record.
   public init() {}
 
   init(_ values: [FieldNumber: Value]) { self.values = values }
@@ -49,7 +50,7 @@ public struct RecordOrigin: Hashable, Sendable {
 }
 
 extension Record {
-  /// The record in a row.
+  /// Creates a record from a row of the store.
   package init(_ row: RecordRow) {
     self.init(id: UUID(row.key.id))
     for field in Self.fields.all { field.read(row.fields[field.number] ?? .null, &self) }
@@ -65,11 +66,11 @@ extension Record {
     Dictionary(uniqueKeysWithValues: Self.fields.all.map { ($0.number, $0.write(self)) })
   }
 
-  /// The fields that were changed since the record was read, with their values; for a new record, all fields with a
-  /// value.
+  /// The values of the fields that were changed since the record was read; for a new record, of all fields that have
+  /// a value.
   ///
-  /// Values that reading can't represent (a time beyond the calendar, a word of a newer version) do not count as
-  /// changed.
+  /// A stored value that the property can't represent, such as a time beyond the calendar or a word from a newer
+  /// version, does not count as changed.
   var changes: [FieldNumber: Value] {
     var before = Self(id: id)
     for field in Self.fields.all { field.read(origin.values?[field.number] ?? .null, &before) }
@@ -81,7 +82,8 @@ extension Record {
 }
 
 extension UUID {
-  /// An id for a new record: version 7 (RFC 9562), so that records created one after the other are stored together.
+  /// Returns an id for a new record. It is a version 7 UUID (RFC 9562), so that records that are created one after
+  /// the other are stored close together.
   public static func record() -> UUID {
     UUID(RecordID(milliseconds: Date.now.milliseconds, random: random16()))
   }
@@ -99,7 +101,7 @@ extension UUID {
 extension RecordID {
   package init(_ id: UUID) {
     let bytes = withUnsafeBytes(of: id.uuid) { Array($0) }
-    guard let raw = RecordID(bytes: bytes) else { preconditionFailure("a UUID of another size") }
+    guard let raw = RecordID(bytes: bytes) else { preconditionFailure("a UUID is not 16 bytes long") }
     self = raw
   }
 }

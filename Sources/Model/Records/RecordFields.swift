@@ -4,9 +4,9 @@ import Replication
 import Storage
 import Wire
 
-/// Maps the properties of a record to fields of the store.
+/// Maps the properties of a record to fields in the store.
 ///
-/// ``Record`` requires one; applications need not look inside.
+/// The ``Record`` protocol requires this map; applications do not need to use it.
 public struct RecordFields<Owner: Record>: Sendable {
   let kind: Kind
   let all: [RecordField<Owner>]
@@ -22,7 +22,7 @@ public struct RecordFields<Owner: Record>: Sendable {
     }
   }
 
-  /// The component of a field that a property shows; nil if it is not a single stored value.
+  /// Returns the component of a field that a property shows; nil if the property is not a single stored value.
   func part(_ path: PartialKeyPath<Owner>) -> RecordQuery.Part? {
     if path == id { return .id }
     for field in all {
@@ -33,15 +33,15 @@ public struct RecordFields<Owner: Record>: Sendable {
   }
 }
 
-/// One field of a kind, and the properties that show it.
+/// One field of a kind, and the properties that show the field.
 struct RecordField<Owner: Record>: Sendable {
   typealias Path<Property> = any WritableKeyPath<Owner, Property> & Sendable
 
-  /// One component of the field, as a property.
+  /// One component of the field, and the property that shows it.
   struct Part {
     let path: any PartialKeyPath<Owner> & Sendable
     var index = 0
-    /// The value of the property if the field is null.
+    /// The value that the property has if the field is null.
     var absent = ColumnValue.null
   }
 
@@ -53,14 +53,14 @@ struct RecordField<Owner: Record>: Sendable {
 }
 
 extension RecordField {
-  /// A property that is nil if the field is null.
+  /// Maps a field to a property that is nil if the field is null.
   static func field<Content: FieldContent>(_ name: String, _ path: Path<Content?>) -> RecordField {
     RecordField(
       name: name, read: { $1[keyPath: path] = Content($0) }, write: { $0[keyPath: path]?.value ?? .null },
       parts: [Part(path: path)])
   }
 
-  /// A property that has a default if the field is null.
+  /// Maps a field to a property that has a default value if the field is null.
   static func field<Content: FieldContent>(
     _ name: String, _ path: Path<Content>, absent: Content
   ) -> RecordField {
@@ -70,17 +70,18 @@ extension RecordField {
       parts: [Part(path: path, absent: operand)])
   }
 
-  /// Text, which is empty if the field is null.
+  /// Maps a field to a text property that is empty if the field is null.
   static func text(_ name: String, _ path: Path<String>) -> RecordField { field(name, path, absent: "") }
 
-  /// An id that is always present.
+  /// Maps a field to an id that is never nil; it is zero if the field is null.
   static func id(_ name: String, _ path: Path<UUID>) -> RecordField {
     RecordField(
       name: name, read: { $1[keyPath: path] = UUID($0) ?? zeroID }, write: { $0[keyPath: path].value },
       parts: [Part(path: path)])
   }
 
-  /// A time and its zone: one field, because neither means anything without the other.
+  /// Maps a field to two properties, a time and its zone. They form one field because neither means anything without
+  /// the other.
   static func time(_ name: String, _ path: Path<Date?>, zone: Path<String?>) -> RecordField {
     RecordField(
       name: name,

@@ -2,20 +2,20 @@ public import Foundation
 import Records
 import Storage
 
-/// A journey, which has lodging, transportation and activities.
+/// A trip, which consists of lodging, transportation and activities.
 ///
-/// Its totals, dates and timeline are derived from these items: see ``TripOverview`` and ``TimelineItem``.
+/// The trip's totals and timeline are derived from these items; see ``TripOverview`` and ``TimelineItem``.
 public struct Trip: Record {
   public let id: UUID
-  /// At most 1,000 characters; never empty.
+  /// The name of the trip: at most 1,000 characters, never empty.
   public var name = ""
-  /// At most 10,000 characters.
+  /// Notes about the trip, at most 10,000 characters long.
   public var notes = ""
-  /// When it was created; set when a new trip is saved.
+  /// The time when the trip was created, which is set when a new trip is saved.
   public var createdDate: Date?
-  /// When it begins; nil if not decided.
+  /// The time when the trip begins; nil if it is not decided yet.
   public var startDate: Date?
-  /// When it ends; nil if not decided.
+  /// The time when the trip ends; nil if it is not decided yet.
   public var endDate: Date?
   /// Whether the app requires biometric authentication to show the trip.
   public var isProtected = false
@@ -23,7 +23,7 @@ public struct Trip: Record {
 
   public init(id: UUID) { self.id = id }
 
-  /// A new trip.
+  /// Creates a new trip.
   public init(
     name: String, startDate: Date? = nil, endDate: Date? = nil, notes: String = "", id: UUID = .record()
   ) {

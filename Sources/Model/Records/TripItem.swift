@@ -2,56 +2,57 @@ public import Foundation
 import Records
 import Storage
 
-/// An item of a trip's timeline: ``Lodging``, ``Transportation``, ``Activity``.
+/// An item of a trip's timeline: a ``Lodging``, ``Transportation`` or ``Activity``.
 public protocol TripItem: Record {
-  /// The trip that it belongs to.
+  /// The id of the trip that the item belongs to.
   var tripID: UUID { get set }
-  /// The name.
+  /// The name of the item.
   var name: String { get set }
-  /// When it begins.
+  /// The time when the item begins; nil if it is not given.
   var start: Date? { get set }
-  /// The IANA name of the zone in which it begins.
+  /// The IANA name of the time zone in which the item begins.
   var startZone: String? { get set }
-  /// When it ends.
+  /// The time when the item ends; nil if it is not given.
   var end: Date? { get set }
-  /// The IANA name of the zone in which it ends.
+  /// The IANA name of the time zone in which the item ends.
   var endZone: String? { get set }
-  /// The cost.
+  /// The cost of the item; nil if it is not given.
   var cost: Money? { get set }
-  /// Whether it has been paid.
+  /// How much of the cost has been paid.
   var paid: Payment { get set }
-  /// Notes.
+  /// Notes about the item.
   var notes: String { get set }
-  /// The organization that provides it.
+  /// The id of the organization that provides the item.
   var organizationID: UUID? { get set }
 }
 
 /// A place to stay during a trip.
 public struct Lodging: TripItem {
   public let id: UUID
-  /// The trip that it belongs to; it is hidden while the trip is deleted.
+  /// The id of the trip that the place to stay belongs to. The place to stay is hidden while the trip is deleted.
   public var tripID: UUID
-  /// At most 1,000 characters; never empty.
+  /// The name of the place to stay: at most 1,000 characters, never empty.
   public var name = ""
-  /// When it begins, in `startZone`.
+  /// The time when the stay begins, shown in `startZone`; nil if it is not given.
   public var start: Date?
-  /// The IANA name of the zone in which it begins; nil if not given, and without `start`.
+  /// The IANA name of the time zone in which the stay begins; nil if it is not given or `start` is nil.
   public var startZone: String?
-  /// When it ends, in `endZone`.
+  /// The time when the stay ends, shown in `endZone`; nil if it is not given.
   public var end: Date?
-  /// The IANA name of the zone in which it ends; nil if not given, and without `end`.
+  /// The IANA name of the time zone in which the stay ends; nil if it is not given or `end` is nil.
   public var endZone: String?
-  /// The cost; nil if not given.
+  /// The cost of the stay; nil if it is not given.
   public var cost: Money?
-  /// Whether it has been paid.
+  /// How much of the cost has been paid.
   public var paid = Payment.none
-  /// At most 10,000 characters.
+  /// Notes about the place to stay, at most 10,000 characters long.
   public var notes = ""
-  /// The organization that provides it; nil, or an id that no longer exists, means ``Organization/none``.
+  /// The id of the organization that provides the place to stay. Nil, or the id of an organization that no longer
+  /// exists, means ``Organization/none``.
   public var organizationID: UUID?
   /// The reservation number.
   public var reservation = ""
-  /// The name of the place, if not that of its organization's address.
+  /// The name of the place, if the place is not the address of the organization.
   public var customLocationName = ""
   /// Whether the app hides the place on its maps.
   public var hideLocation = false
@@ -62,7 +63,7 @@ public struct Lodging: TripItem {
     tripID = zeroID
   }
 
-  /// A new place to stay.
+  /// Creates a new place to stay.
   public init(
     name: String, tripID: Trip.ID, start: Date? = nil, end: Date? = nil, zone: String? = nil,
     cost: Money? = nil, id: UUID = .record()
@@ -92,29 +93,30 @@ public struct Lodging: TripItem {
 /// A journey from one place to another during a trip.
 public struct Transportation: TripItem {
   public let id: UUID
-  /// The trip that it belongs to; it is hidden while the trip is deleted.
+  /// The id of the trip that the journey belongs to. The journey is hidden while the trip is deleted.
   public var tripID: UUID
-  /// At most 1,000 characters; never empty.
+  /// The name of the journey: at most 1,000 characters, never empty.
   public var name = ""
-  /// When it begins, in `startZone`.
+  /// The time when the journey begins, shown in `startZone`; nil if it is not given.
   public var start: Date?
-  /// The IANA name of the zone in which it begins; nil if not given, and without `start`.
+  /// The IANA name of the time zone in which the journey begins; nil if it is not given or `start` is nil.
   public var startZone: String?
-  /// When it ends, in `endZone`.
+  /// The time when the journey ends, shown in `endZone`; nil if it is not given.
   public var end: Date?
-  /// The IANA name of the zone in which it ends; nil if not given, and without `end`.
+  /// The IANA name of the time zone in which the journey ends; nil if it is not given or `end` is nil.
   public var endZone: String?
-  /// The cost; nil if not given.
+  /// The cost of the journey; nil if it is not given.
   public var cost: Money?
-  /// Whether it has been paid.
+  /// How much of the cost has been paid.
   public var paid = Payment.none
-  /// At most 10,000 characters.
+  /// Notes about the journey, at most 10,000 characters long.
   public var notes = ""
-  /// The organization that provides it; nil, or an id that no longer exists, means ``Organization/none``.
+  /// The id of the organization that provides the journey. Nil, or the id of an organization that no longer exists,
+  /// means ``Organization/none``.
   public var organizationID: UUID?
   /// The booking number.
   public var confirmation = ""
-  /// The means of transport; nil if not given.
+  /// The means of transport; nil if it is not given.
   public var type: TransportationType?
   public var origin = RecordOrigin()
 
@@ -123,7 +125,7 @@ public struct Transportation: TripItem {
     tripID = zeroID
   }
 
-  /// A new journey within a trip.
+  /// Creates a new journey within a trip.
   public init(
     name: String, tripID: Trip.ID, start: Date? = nil, end: Date? = nil, zone: String? = nil,
     cost: Money? = nil, type: TransportationType? = nil, id: UUID = .record()
@@ -153,29 +155,30 @@ public struct Transportation: TripItem {
 /// An activity during a trip.
 public struct Activity: TripItem {
   public let id: UUID
-  /// The trip that it belongs to; it is hidden while the trip is deleted.
+  /// The id of the trip that the activity belongs to. The activity is hidden while the trip is deleted.
   public var tripID: UUID
-  /// At most 1,000 characters; never empty.
+  /// The name of the activity: at most 1,000 characters, never empty.
   public var name = ""
-  /// When it begins, in `startZone`.
+  /// The time when the activity begins, shown in `startZone`; nil if it is not given.
   public var start: Date?
-  /// The IANA name of the zone in which it begins; nil if not given, and without `start`.
+  /// The IANA name of the time zone in which the activity begins; nil if it is not given or `start` is nil.
   public var startZone: String?
-  /// When it ends, in `endZone`.
+  /// The time when the activity ends, shown in `endZone`; nil if it is not given.
   public var end: Date?
-  /// The IANA name of the zone in which it ends; nil if not given, and without `end`.
+  /// The IANA name of the time zone in which the activity ends; nil if it is not given or `end` is nil.
   public var endZone: String?
-  /// The cost; nil if not given.
+  /// The cost of the activity; nil if it is not given.
   public var cost: Money?
-  /// Whether it has been paid.
+  /// How much of the cost has been paid.
   public var paid = Payment.none
-  /// At most 10,000 characters.
+  /// Notes about the activity, at most 10,000 characters long.
   public var notes = ""
-  /// The organization that provides it; nil, or an id that no longer exists, means ``Organization/none``.
+  /// The id of the organization that provides the activity. Nil, or the id of an organization that no longer exists,
+  /// means ``Organization/none``.
   public var organizationID: UUID?
   /// The reservation number.
   public var reservation = ""
-  /// The name of the place, if not that of its organization's address.
+  /// The name of the place, if the place is not the address of the organization.
   public var customLocationName = ""
   /// Whether the app hides the place on its maps.
   public var hideLocation = false
@@ -186,7 +189,7 @@ public struct Activity: TripItem {
     tripID = zeroID
   }
 
-  /// A new activity.
+  /// Creates a new activity.
   public init(
     name: String, tripID: Trip.ID, start: Date? = nil, end: Date? = nil, zone: String? = nil,
     cost: Money? = nil, id: UUID = .record()

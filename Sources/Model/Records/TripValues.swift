@@ -2,22 +2,23 @@ public import Foundation
 import Records
 import Wire
 
-/// An exact amount and its currency.
+/// An exact amount of money and its currency.
 public struct Money: Hashable, Sendable {
-  /// At most 34 digits, of which at most 30 are after the decimal point.
+  /// The amount, with at most 34 digits, of which at most 30 are after the decimal point.
   public var amount: Decimal
-  /// An ISO 4217 code, such as `EUR`; nil if not given.
+  /// The currency as an ISO 4217 code, such as `EUR`; nil if it is not given.
   public var currency: String?
 
-  /// An amount in a currency.
+  /// Creates an amount in a currency.
   ///
-  /// A literal such as `33.33` is converted to `Decimal` by way of a binary float and is not exact; text is.
+  /// A literal such as `33.33` is converted to `Decimal` through a binary float and may not be exact. An amount that
+  /// is created from text is exact.
   public init(_ amount: Decimal, _ currency: String? = nil) {
     self.amount = amount
     self.currency = currency
   }
 
-  /// An amount from text such as `"33.33"`; nil if it is not a number.
+  /// Creates an amount from text such as `"33.33"`; nil if the text is not a valid amount.
   public init?(_ amount: String, _ currency: String? = nil) {
     guard let exact = ExactDecimal(amount).flatMap({ Decimal(string: $0.description) }) else { return nil }
     self.init(exact, currency)
@@ -35,38 +36,38 @@ extension Money: FieldContent {
 
 /// How much of the cost has been paid.
 public enum Payment: String, CaseIterable, QueryValue, FieldWord {
-  /// Nothing.
+  /// Nothing has been paid.
   case none
-  /// A deposit.
+  /// A deposit has been paid.
   case deposit
-  /// Everything.
+  /// The full cost has been paid.
   case inFull = "infull"
 }
 
 /// A means of transport.
 public enum TransportationType: String, CaseIterable, QueryValue, FieldWord {
-  /// On rails.
+  /// A train, or another vehicle on rails.
   case train
-  /// In the air.
+  /// A plane.
   case plane
-  /// On water.
+  /// A boat or ship.
   case boat
-  /// On the road.
+  /// A car.
   case car
-  /// On two wheels.
+  /// A bicycle.
   case bicycle
-  /// On foot.
+  /// Walking.
   case walking
 }
 
 /// Geographic coordinates in degrees.
 public struct Coordinate: Hashable, Sendable {
-  /// −90 to 90.
+  /// The latitude, −90 to 90.
   public var latitude: Double
-  /// −180 to 180.
+  /// The longitude, −180 to 180.
   public var longitude: Double
 
-  /// A place by its degrees.
+  /// Creates coordinates from degrees.
   public init(latitude: Double, longitude: Double) {
     self.latitude = latitude
     self.longitude = longitude

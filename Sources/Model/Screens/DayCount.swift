@@ -1,28 +1,28 @@
 public import Foundation
 
-/// The day on which an entry counts, by the profile's display zone.
+/// The rule that determines on which day an entry counts, according to the profile's display zone.
 ///
-/// If the profile counts days in the current zone, days stay as the user experienced them while travelling: each
-/// entry has the day of the zone in which it was made. If it counts in a fixed zone, home or another, each entry
-/// has the day that it was there.
+/// If the profile's display zone is the current zone, each entry counts on the day that it was in the zone where the
+/// entry was made, so days remain as the user experienced them while travelling. If the display zone is a fixed zone
+/// (the home zone or another one), each entry counts on the day that it was in that zone.
 public struct DayCount: Hashable, Sendable {
-  /// The zone in which entries are counted; nil for the zone of each entry.
+  /// The zone in which all entries are counted; nil if each entry is counted in its own zone.
   public let fixed: TimeZone?
-  /// The zone that determines today.
+  /// The zone that determines which day is today.
   public let zone: TimeZone
 
-  /// Counts by a profile's settings.
+  /// Creates the rule that a profile's settings describe.
   public init(_ profile: Profile) {
     zone = profile.displayTimeZone
     fixed = profile.displayZone == .current ? nil : zone
   }
 
-  /// Counts in one zone.
+  /// Creates the rule that all entries are counted in one zone.
   public init(in zone: TimeZone) { (fixed, self.zone) = (zone, zone) }
 
-  /// The day on which an entry counts.
+  /// Returns the day on which an entry counts.
   public func day(of log: HabitEntry) -> Day { fixed.map { Day(log.date, in: $0) } ?? log.day }
 
-  /// Today, or the day of another time.
+  /// Returns the current day, or the day on which another time falls.
   public func day(at date: Date = .now) -> Day { Day(date, in: zone) }
 }

@@ -4,31 +4,34 @@ import Records
 import Replication
 import Storage
 
-/// A habit and its progress: values by day, completion, streaks.
+/// A habit and its progress: the value of each day, the completion, and streaks.
 ///
-/// A day is due if the schedule includes its weekday and the habit is active then: from its start, or its first
-/// entry if that is earlier, to its end. It is done if a binary habit has an entry, or if the entries of a numeric
-/// habit reach its daily target (any entry above zero if there is none).
+/// A habit is due on a day if the schedule includes the weekday and the habit is active on that day. A habit is
+/// active from its start date, or from its first entry if that is earlier, until its end date or the day on which it
+/// was archived, whichever comes first.
+///
+/// A binary habit is done on a day if the day has an entry. A numeric habit is done if the sum of the day's entries
+/// reaches the daily target or, if there is no target, is greater than zero.
 public struct HabitProgress: Identifiable, Hashable, Sendable {
   public var id: Habit.ID { habit.id }
   /// The habit.
   public let habit: Habit
-  /// Today, by the way days are counted.
+  /// The current day, according to the rule by which days are counted.
   public let today: Day
-  /// The sum of entries for each day that has any.
+  /// The sum of the entries of each day that has entries.
   public let values: [Day: Double]
-  /// The day of the first entry; there is no streak before it.
+  /// The day of the first entry, before which there can be no streak; nil if there are no entries.
   private let earliest: Day?
   private let first: Day?
   private let last: Day?
 
-  /// Computes the progress.
+  /// Computes the progress of a habit from its entries.
   ///
   /// - Parameters:
   ///   - habit: the habit.
   ///   - logs: all entries of the habit, in any order.
-  ///   - count: the rule for the day of an entry.
-  ///   - now: the time that determines today.
+  ///   - count: the rule that determines on which day an entry counts.
+  ///   - now: the time that determines which day is today.
   public init(_ habit: Habit, _ logs: [HabitEntry], count: DayCount, now: Date = .now) {
     self.habit = habit
     today = count.day(at: now)
@@ -37,35 +40,37 @@ public struct HabitProgress: Identifiable, Hashable, Sendable {
     values = sums.mapValues(\.value)
     let earliest = values.keys.min()
     self.earliest = earliest
-    // Entries before the start extend the habit to the past, because applications let users fill in earlier days.
+    // An entry before the start date extends the habit into the past, because applications let users fill in earlier
+    // days.
     first = habit.startDate.map { count.day(at: $0) }.map { min($0, earliest ?? $0) }
     last = [habit.endDate, habit.archivedDate].compactMap { $0.map { count.day(at: $0) } }.min()
   }
 
-  /// The sum of a day's entries.
+  /// Returns the sum of a day's entries; 0 if the day has none.
   public func value(on day: Day) -> Double { values[day] ?? 0 }
 
-  /// Whether the habit is done on a day.
+  /// Reports whether the habit is done on a day.
   public func isDone(on day: Day) -> Bool {
     guard let value = values[day] else { return false }
     guard habit.kind == .numeric else { return true }
     return habit.dailyTarget.map { value >= $0 } ?? (value > 0)
   }
 
-  /// Whether the habit is due on a day.
+  /// Reports whether the habit is due on a day.
   public func isDue(on day: Day) -> Bool {
     habit.schedule.isDue(onWeekday: day.weekday) && (first.map { day >= $0 } ?? true)
       && (last.map { day <= $0 } ?? true)
   }
 
-  /// The fraction of due days that are done, 0 to 1; nil if none was due.
+  /// Returns the fraction of the due days on which the habit was done, 0 to 1; nil if the habit was due on none of
+  /// the days.
   public func completion(in days: ClosedRange<Day>) -> Double? {
     let due = dueDays(in: days)
     return due.isEmpty ? nil : Double(due.count { isDone(on: $0) }) / Double(due.count)
   }
 
-  /// The number of consecutive due days up to today that are done. Today does not break the streak before it is
-  /// over.
+  /// The number of consecutive due days up to today on which the habit was done. If the habit is due today and not
+  /// done yet, today does not break the streak.
   public var currentStreak: Int {
     guard let earliest else { return 0 }
     var streak = 0
@@ -75,14 +80,14 @@ public struct HabitProgress: Identifiable, Hashable, Sendable {
         guard isDone(on: day) || day == today else { break }
         if isDone(on: day) { streak += 1 }
       }
-      // The calendar has no day before its first.
+      // The loop must end here, because the calendar has no day before its first one.
       guard day > earliest else { break }
       day = day.adding(days: -1)
     }
     return streak
   }
 
-  /// The longest streak.
+  /// The length of the longest streak in days.
   public var bestStreak: Int {
     guard let earliest, earliest <= today else { return 0 }
     var (best, streak) = (0, 0)
@@ -100,9 +105,12 @@ public struct HabitProgress: Identifiable, Hashable, Sendable {
 }
 
 extension Store {
-  /// Habits and their progress, counted by the profile's settings; the result changes when today ends.
+  /// Returns habits and their progress, with days counted according to the profile's settings. Notes in `time` that
+  /// the result changes when the current day ends.
   ///
-  /// - Parameter now: the time that determines today; nil for the time of the read.
+  /// - Parameters:
+  ///   - since: the first day of which entries are read; nil for all entries.
+  ///   - now: the time that determines which day is today; nil for the time at which the query is run.
   package func progress(
     of habits: Query<Habit>, since: Day?, now: Date?, _ time: inout EvaluationTime
   ) throws -> [HabitProgress] {
@@ -112,7 +120,7 @@ extension Store {
     }
   }
 
-  /// One habit and its progress; nil if it is not visible.
+  /// Returns one habit and its progress; nil if the habit is not visible.
   package func progress(
     of habit: Habit.ID, since: Day?, now: Date?, _ time: inout EvaluationTime
   ) throws -> HabitProgress? {
@@ -122,7 +130,8 @@ extension Store {
     }
   }
 
-  /// How days are counted; the result changes when today ends.
+  /// Returns the rule by which days are counted, and notes in `time` that the result changes when the current day
+  /// ends.
   private func dayCount(_ time: inout EvaluationTime, isNow: Bool) throws -> DayCount {
     let count = DayCount(Profile(try heldProfile()))
     if isNow { time.changes(at: Day.end(after: time.now, in: count.zone)) }
@@ -133,7 +142,7 @@ extension Store {
     of habit: Habit, _ count: DayCount, since: Day?, _ now: Date
   ) throws -> HabitProgress {
     var logs = HabitEntry.all.filter(\.habitID == habit.id)
-    // The days of two zones differ by at most two.
+    // The calendar days of two zones differ by at most two at any instant, so no entry that counts is missed.
     if let since { logs = logs.filter(\.date >= since.adding(days: -2).noon(in: .gmt)) }
     var found: [HabitEntry] = []
     try forEach(try logs.stored(now.milliseconds)) { row in

@@ -3,26 +3,28 @@ import Records
 import Replication
 import Storage
 
-/// All organizations in picker order: None first, then by name regardless of case.
+/// All organizations in the order of a picker: None first, then the others by name, regardless of case.
 ///
-/// One list serves both the picker and the names next to items: read or watch ``LiveQuery/organizations`` once, and
-/// look up the rest here.
+/// One list serves both the picker and the names that are shown with items: read or watch ``LiveQuery/organizations``
+/// once, and look up the organization of each item in the list.
 public struct OrganizationList: Equatable, Sendable {
-  /// None first; never empty.
+  /// All organizations, beginning with None; never empty.
   public let all: [Organization]
 
-  /// - Parameter organizations: in list order.
+  /// - Parameter organizations: the rows of all organizations, in list order.
   init(_ organizations: [RecordRow]) {
     all = organizations.map { Organization($0) }
   }
 
-  /// Organizations whose name contains a text, regardless of case, in the same order; all if the text is empty.
+  /// Returns the organizations whose name contains a text, regardless of case and in the same order; all
+  /// organizations if the text is empty.
   public func matching(_ text: String) -> [Organization] {
     let text = text.lowercased()
     return text.isEmpty ? all : all.filter { $0.name.lowercased().contains(text) }
   }
 
-  /// The organization with an item's id: None for nil, and for one that no longer exists.
+  /// Returns the organization that an item refers to by this id. It is None if the id is nil or the organization no
+  /// longer exists.
   public subscript(id: Organization.ID?) -> Organization {
     all.first { $0.id == id } ?? all.first { $0.id == Organization.none }
       ?? Organization(id: Organization.none)
@@ -30,7 +32,7 @@ public struct OrganizationList: Equatable, Sendable {
 }
 
 extension Store {
-  /// All organizations in picker order.
+  /// Returns all organizations in the order of a picker.
   package func organizations() throws -> OrganizationList {
     OrganizationList(try records(RecordQuery(listing: Organization.kind)))
   }

@@ -13,7 +13,8 @@ public enum TimelineItem: Identifiable, Hashable, Sendable {
   /// An activity.
   case activity(Activity)
 
-  /// The properties that all items share: name, times with their zones, cost.
+  /// The item, for access to the properties that all items share, such as the name, the times with their zones, and
+  /// the cost.
   public var item: any TripItem {
     switch self {
     case .lodging(let lodging): lodging
@@ -24,12 +25,12 @@ public enum TimelineItem: Identifiable, Hashable, Sendable {
 
   public var id: UUID { item.id }
 
-  /// The day on which it begins, in its own zone; nil without a time.
+  /// The day on which the item begins, in the zone in which it begins; nil if the item has no start time.
   public var day: Day? {
     item.start.map { Day($0, in: item.startZone.flatMap { TimeZone(identifier: $0) } ?? .gmt) }
   }
 
-  /// Nil for a record of another kind.
+  /// Creates an item from a row; nil if the row contains a record of another kind.
   init?(_ row: RecordRow) {
     switch row.key.kind {
     case KindNumbers.lodging: self = .lodging(Lodging(row))
@@ -41,7 +42,7 @@ public enum TimelineItem: Identifiable, Hashable, Sendable {
 }
 
 extension Store {
-  /// All items of a trip in chronological order; those without a time come last.
+  /// Returns all items of a trip in chronological order; items without a start time come last.
   package func timeline(of trip: Trip.ID) throws -> [TimelineItem] {
     try timeline(of: RecordKey(kind: KindNumbers.trip, id: RecordID(trip)))
       .compactMap { TimelineItem($0.record) }

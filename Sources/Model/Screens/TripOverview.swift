@@ -5,14 +5,14 @@ import Replication
 import Storage
 import Wire
 
-/// A trip and the totals of its visible items. The store maintains the totals; reading them does not add them up
-/// again.
+/// A trip and the totals of its visible items. The store keeps the totals up to date, so reading an overview does not
+/// add up the items.
 public struct TripOverview: Identifiable, Hashable, Sendable {
-  /// A sum of costs in one currency.
+  /// The sum of all costs in one currency.
   public struct Total: Hashable, Sendable {
-    /// Exact; nil if the sum has more than 34 digits.
+    /// The exact sum; nil if it has more than 34 digits.
     public let amount: Decimal?
-    /// An ISO 4217 code; nil for costs without one.
+    /// The currency as an ISO 4217 code; nil for the sum of the costs that have no currency.
     public let currency: String?
   }
 
@@ -25,14 +25,15 @@ public struct TripOverview: Identifiable, Hashable, Sendable {
   public let transportations: Int
   /// The number of activities.
   public let activities: Int
-  /// When the first item begins.
+  /// The earliest start time among the items; nil if no item has a start time.
   public let firstStart: Date?
-  /// When the last item ends.
+  /// The latest end time among the items; nil if no item has an end time.
   public let lastEnd: Date?
-  /// One total per currency, in the order of their codes; costs without a currency come first.
+  /// One total for each currency, ordered by the currencies' codes; the total of costs without a currency comes
+  /// first.
   public let totals: [Total]
 
-  /// The number of all items.
+  /// The total number of items.
   public var items: Int { lodgings + transportations + activities }
 
   init(_ trip: Trip, _ summary: TripSummary) {
@@ -49,10 +50,10 @@ public struct TripOverview: Identifiable, Hashable, Sendable {
 }
 
 extension Store {
-  /// Trips with their totals.
+  /// Returns trips with their totals.
   package func overviews(of trips: Query<Trip>, _ time: inout EvaluationTime) throws -> [TripOverview] {
     let found = try records(trips, &time)
-    // A few are looked up one by one, many in one query.
+    // The totals of a few trips are looked up one by one; those of many trips are read in one query.
     guard found.count > 50 else {
       return try found.map { TripOverview($0, try tripSummary(RecordID($0.id))) }
     }
@@ -60,7 +61,7 @@ extension Store {
     return found.map { TripOverview($0, summaries[RecordID($0.id)] ?? TripSummary()) }
   }
 
-  /// A trip with its totals; nil if it is not visible.
+  /// Returns a trip with its totals; nil if the trip is not visible.
   package func overview(of trip: Trip.ID) throws -> TripOverview? {
     try record(Trip.self, trip).map { TripOverview($0, try tripSummary(RecordID(trip))) }
   }

@@ -1,20 +1,20 @@
-/// The onboarding flow for this device.
+/// The onboarding flow that an app shows on this device.
 package enum OnboardingFlow: String, Sendable, Codable {
   case newUser = "new_user"
   case returningUser = "returning_user"
   case completedHere = "completed_here"
 }
 
-/// The facts that determine the onboarding flow.
+/// The facts that determine which onboarding flow an app shows.
 package struct OnboardingFacts: Hashable, Sendable {
-  /// The synced flag.
+  /// Whether the synced setting `hasCompletedOnboarding` is true.
   package var isFlagSet: Bool
-  /// Whether the flag's value was written by another device.
+  /// Whether the value of that setting was written by another device.
   package var isFlagFromElsewhere: Bool
-  /// Whether this device itself completed onboarding.
+  /// Whether onboarding was completed on this device.
   package var isCompletedHere: Bool
   package var isPremium: Bool
-  /// Whether the records lane has change sets of another device.
+  /// Whether the records lane has change sets from another device.
   package var haveRecordsArrived: Bool
 
   package init(
@@ -28,7 +28,8 @@ package struct OnboardingFacts: Hashable, Sendable {
     self.haveRecordsArrived = haveRecordsArrived
   }
 
-  /// A returning user is one whose records have arrived. A free user never is, because records do not sync.
+  /// The flow that the facts lead to. A user counts as returning only once the user's records have arrived. A user
+  /// without premium never counts as returning, because records do not sync without premium.
   package var flow: OnboardingFlow {
     if isCompletedHere { return .completedHere }
     let isReturning = isPremium && isFlagSet && isFlagFromElsewhere && haveRecordsArrived

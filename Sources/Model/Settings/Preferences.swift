@@ -3,11 +3,11 @@ package import JSONDocument
 import Records
 package import Wire
 
-/// A preference that this version knows, with its type and default.
+/// A preference that this version knows, with its type and default value.
 package struct KnownPreference: Sendable {
   package let key: String
   let defaultValue: Value
-  /// The allowed values, as a clause.
+  /// A clause that says which values are allowed, for error messages.
   package let allowed: String
   private let parse: @Sendable (String) -> Value?
   private let accepts: @Sendable (Value) -> Bool
@@ -45,16 +45,17 @@ package struct KnownPreference: Sendable {
 
   package static func named(_ key: String) -> KnownPreference? { all.first { $0.key == key } }
 
-  /// The value if it is valid for this preference; a value of another type or range counts as absent.
+  /// Returns the value if it is valid for this preference. A value of another type or outside the range counts as
+  /// absent.
   package func checked(_ value: Value?) -> Value? { value.flatMap { accepts($0) ? $0 : nil } }
 
-  /// The value of typed text.
+  /// Returns the value that a typed text stands for; nil if it is not valid for this preference.
   func read(_ text: String) -> Value? { checked(parse(text)) }
 }
 
-/// The value of a preference, and its source.
+/// The value of a preference, and the source from which the value was read.
 package struct ResolvedPreference: Hashable, Sendable {
-  /// In the order of precedence.
+  /// The sources in the order of precedence: the settings lane, the local copy, and the default.
   package enum Source: String, Sendable, Codable {
     case settings
     case copy
@@ -65,7 +66,7 @@ package struct ResolvedPreference: Hashable, Sendable {
   package let value: Value
   package let source: Source
 
-  /// The value as in documents.
+  /// The value in the form that JSON documents use.
   package var shown: JSON { value.documentJSON }
 
   init(key: String, value: Value, source: Source) {
@@ -107,9 +108,10 @@ extension Preferences {
   }
 }
 
-/// The precedence of sources, independent of where the values are stored.
+/// Determines which source a preference is read from, independently of how the sources are stored.
 package enum Preferences {
-  /// The first valid value of: the settings lane, the local copy, the default.
+  /// Returns the first valid value among those from the settings lane, the local copy and the default; nil if there
+  /// is none.
   static func read(_ key: String, settings: Value?, copy: Value?) -> ResolvedPreference? {
     let known = KnownPreference.named(key)
     let candidates: [(Value?, ResolvedPreference.Source)] = [
@@ -123,7 +125,8 @@ package enum Preferences {
     return nil
   }
 
-  /// The value of typed text; text for an unknown preference is kept as text.
+  /// Returns the value that a typed text stands for. The value of a preference that this version does not know is the
+  /// text itself.
   package static func value(of text: String, for key: String) throws -> Value {
     guard let known = KnownPreference.named(key) else { return .text(text) }
     guard let value = known.read(text) else {
@@ -132,7 +135,7 @@ package enum Preferences {
     return value
   }
 
-  /// The bytes that one preference adds to the total that is limited.
+  /// Returns the number of bytes that one preference adds to the total size, which is limited.
   package static func byteCount(key: String, value: Value) -> Int {
     key.utf8.count + value.encoded.count
   }

@@ -4,10 +4,11 @@ import Replication
 import Storage
 package import Wire
 
-/// A setting by its key, with its default value.
+/// A setting, identified by its key, with its type and default value.
 ///
-/// Settings sync to all devices of all users, premium or not. They are read from the settings lane, or else from
-/// the local copy next to the store, or else the default applies; a value of another type counts as absent.
+/// Settings sync to all of a user's devices, with or without premium. A setting's value is read from the settings
+/// lane, or else from the local copy next to the store. If neither has a value, the default applies. A value of
+/// another type counts as absent.
 ///
 /// ```swift
 /// extension Setting where Value == Bool {
@@ -17,55 +18,56 @@ package import Wire
 /// let scheme = home.value(of: .colorScheme)   // before the store is open
 /// ```
 public struct Setting<Value: SettingValue>: Hashable, Sendable {
-  /// 1 to 200 characters, the same on all devices.
+  /// The key of the setting, 1 to 200 characters long and the same on all devices.
   public let key: String
-  /// The value if the setting is not set.
+  /// The value that applies if the setting is not set.
   public let defaultValue: Value
 
-  /// A setting by its key; the same key is the same setting on all devices.
+  /// Creates a setting. The same key denotes the same setting on all devices.
   public init(_ key: String, default value: Value) {
     self.key = key
     defaultValue = value
   }
 }
 
-/// A type that a setting can have: `Bool`, `Int`, `Double`, `String`, and enums of these.
+/// A type that the value of a setting can have: `Bool`, `Int`, `Double`, `String`, and enums with these raw values.
 public protocol SettingValue: Hashable, Sendable {
-  /// Converts the stored value; nil if it is of another type, which counts as absent.
+  /// Converts a stored value; nil if it has another type, in which case the setting counts as absent.
   init?(stored: StoredSetting)
-  /// The value in stored form.
+  /// The value in the form in which it is stored.
   var stored: StoredSetting { get }
 }
 
-/// The stored form of a setting's value.
+/// The value of a setting in the form in which it is stored.
 public enum StoredSetting: Hashable, Sendable {
-  /// True or false.
+  /// A value that is true or false.
   case flag(Bool)
   /// A whole number.
   case integer(Int64)
   /// A finite number.
   case number(Double)
-  /// Text of at most 64 KiB.
+  /// A text of at most 64 KiB.
   case text(String)
 }
 
-/// Whether an application follows the system's appearance or has its own.
+/// The color scheme of an application, which follows the system's appearance or is fixed.
 public enum ColorSchemePreference: String, SettingValue, CaseIterable {
-  /// The system's appearance.
+  /// The application follows the system's appearance.
   case system
-  /// Always light.
+  /// The application is always light.
   case light
-  /// Always dark.
+  /// The application is always dark.
   case dark
 }
 
 extension Setting where Value == ColorSchemePreference {
-  /// The color scheme; `system` by default.
+  /// The color scheme of the application; `system` by default.
   public static var colorScheme: Self { Setting("colorScheme", default: .system) }
 }
 
 extension Setting where Value == Int {
-  /// The minutes in the background after which an application asks for authentication: 0 to 1,440, 5 by default.
+  /// The number of minutes in the background after which an application asks for authentication, 0 to 1,440; 5 by
+  /// default.
   public static var biometricTimeoutMinutes: Self { Setting("biometricTimeoutMinutes", default: 5) }
 }
 
@@ -138,8 +140,8 @@ extension SettingValue where Self: RawRepresentable, RawValue: SettingValue {
 // MARK: Reading and writing
 
 extension Home {
-  /// The value of a setting as last changed on this device, or else its default; readable without opening the
-  /// store.
+  /// Returns the value of a setting from this device's copy of the settings, or else the setting's default value. The
+  /// store need not be open.
   public func value<Value>(of setting: Setting<Value>) -> Value {
     let copy = storage.preferences.read().first { $0.key == setting.key }?.value
     return setting.read(copy) ?? setting.defaultValue
@@ -147,7 +149,7 @@ extension Home {
 }
 
 extension Setting {
-  /// The value if it is valid for this setting.
+  /// Returns a stored value if it is valid for this setting.
   package func read(_ value: Wire.Value?) -> Value? {
     let known = KnownPreference.named(key)
     guard let value, known == nil || known?.checked(value) != nil else { return nil }
@@ -156,7 +158,7 @@ extension Setting {
 }
 
 extension StoredSetting {
-  /// Nil for bytes and lists, which no public setting holds.
+  /// Converts a value to a stored setting; nil for null, bytes and lists, which no public setting has as its value.
   package init?(_ value: Value) {
     switch value {
     case .bool(let flag): self = .flag(flag)

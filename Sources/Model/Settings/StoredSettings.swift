@@ -4,14 +4,15 @@ package import Replication
 package import Storage
 package import Wire
 
-/// The settings that sync, and their copy next to the store.
+/// The synced settings in a store, and the copy of them next to the store.
 package struct StoredSettings {
   let store: Store
   package let copy: any PreferencesCopy
 
   package init(store: Store, copy: any PreferencesCopy) { (self.store, self.copy) = (store, copy) }
 
-  /// All settings with a value from any source, by key, and how much of the limits the synced ones use.
+  /// All settings that have a value from any source, ordered by key, and how much of the limits the synced settings
+  /// use.
   package struct Summary: Sendable {
     package let readings: [ResolvedPreference]
     package let count: Int
@@ -32,7 +33,7 @@ package struct StoredSettings {
       isOverLimit: Preferences.isOverLimit(settings))
   }
 
-  /// The value of a setting from the first source that has one; nil if none does.
+  /// Returns the value of a setting from the first source that has one; nil if no source has one.
   package func reading(_ key: String) throws -> ResolvedPreference? {
     let record = try store.record(Self.recordKey(key))
     let value = record.flatMap { $0.isAlive ? $0[Self.valueField] : nil }
@@ -41,7 +42,7 @@ package struct StoredSettings {
 
   // MARK: Writing
 
-  /// The entries that set a value; empty if the setting has it already.
+  /// Returns the entries that set a setting to a value; empty if the setting already has this value.
   ///
   /// - Throws: `WaymarkError` if a limit is exceeded.
   package func draft(_ key: String, _ value: Value) throws -> [EntryDraft] {
@@ -55,14 +56,14 @@ package struct StoredSettings {
     guard !Preferences.isOverLimit(after) else {
       throw WaymarkError.failed(
         .tooManySettings,
-        "Can't add “\(shortened(key))”: the limit is \(Limits.settingsKeysMax) settings and 1 MiB.",
+        "Can't set “\(shortened(key))”: the limit is \(Limits.settingsKeysMax) settings and 1 MiB in total.",
         next: .waymark("settings list"))
     }
-    // The life is written with each value, so that setting a value wins over a concurrent earlier removal.
+    // The life is written with each value, so that setting a value wins over an earlier concurrent removal.
     return [EntryDraft(.put, Self.recordKey(key), [(Fields.life, .bool(true))] + fields)]
   }
 
-  /// The entries that remove a setting; empty if it is not set.
+  /// Returns the entries that remove a setting; empty if it is not set.
   package func removal(_ key: String) throws -> [EntryDraft] {
     guard let record = try store.record(Self.recordKey(key)), record.isAlive else { return [] }
     return [EntryDraft(.delete, record.key)]

@@ -11,12 +11,12 @@ extension Node {
 
   /// Reverts the values of an operation that are still visible, whichever device wrote it.
   ///
-  /// Values that were changed since, and records that others use by now, are left unchanged and listed. Undoing an undo
-  /// restores the operation.
+  /// Values that have been changed since, and records that other records use by now, are left unchanged and listed.
+  /// Undoing an undo restores the operation.
   ///
   /// - Parameters:
   ///   - operation: an operation of this or another device.
-  ///   - isForced: whether to revert also what would be left unchanged.
+  ///   - isForced: whether to revert even what would otherwise be left unchanged.
   /// - Throws: `WaymarkError` with the code `not_found`, `nothing_to_undo`, or `needs_yes` if everything would be left
   ///   unchanged.
   @discardableResult
@@ -27,8 +27,8 @@ extension Node {
   /// Returns what ``undoNewest(isForced:)`` would do, without writing anything.
   public func undoNewestPreview() async throws -> UndoSummary { try await undo(.newest, isPreview: true) }
 
-  /// Reverts this device's newest operation that is in effect and not itself an undo. Called repeatedly, it goes back
-  /// step by step.
+  /// Reverts this device's newest operation that is in effect and not itself an undo. Repeated calls go back step by
+  /// step.
   @discardableResult
   public func undoNewest(isForced: Bool = false) async throws -> UndoSummary {
     try await undo(.newest, isForced: isForced)
@@ -47,8 +47,8 @@ extension Node {
     }
   }
 
-  /// Operations of other devices that deleted more than a quarter of the records of a kind, until they are undone or
-  /// acknowledged.
+  /// Returns the operations of other devices that deleted more than a quarter of the records of a kind and have been
+  /// neither undone nor acknowledged.
   public func massDeletions() throws -> [MassDeletion] { try read(.massDeletions) }
 
   /// Confirms that all current mass deletions were intended, so that they are no longer reported.
@@ -61,7 +61,7 @@ extension Node {
 }
 
 extension NodeStatus.Notice {
-  /// The notice of a mass deletion.
+  /// Returns the notice about a mass deletion.
   static func massDeletion(_ delete: MassDeletion) -> NodeStatus.Notice {
     let parts = delete.kinds.map { deletion in
       let name =

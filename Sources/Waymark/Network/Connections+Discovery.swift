@@ -13,17 +13,19 @@ struct BeaconSchedule {
   /// The UDP port on which all nodes receive beacons.
   static let port: UInt16 = 7_433
 
-  /// Nil if the port could not be opened.
+  /// The sockets for sending and receiving beacons; nil if the port could not be opened.
   let sockets: BeaconSockets?
+  /// Why the port could not be opened; nil if it is open.
   let trouble: SystemError?
   let keys: BeaconKeyring
   var discovery: Discovery
   var places: [BeaconInterface] = []
-  /// Members whose beacons were rejected because their clocks differ too much; how many milliseconds they are ahead.
+  /// The members whose beacons were rejected because their clocks differ too much, with the number of milliseconds by
+  /// which each clock is ahead.
   var clocks: [DeviceKey: Int64] = [:]
 }
 
-/// The keys for beacons, usable from the receiving thread, where beacons of strangers are dropped.
+/// The keys for beacons. The receiving thread uses them, too, because it drops the beacons of strangers.
 final class BeaconKeyring: Sendable {
   private let keys: Mutex<BeaconKeys>
 
@@ -48,7 +50,7 @@ final class BeaconKeyring: Sendable {
 extension Connections {
   // MARK: Starting
 
-  /// Starts to discover peers and to be discoverable.
+  /// Starts to discover peers, and makes this node discoverable.
   func beginDiscovery() {
     let keyring = BeaconKeyring(BeaconKeys(circle: circle.id, transport: identity.transport))
     let onQueue = loop.onQueue
@@ -70,7 +72,7 @@ extension Connections {
     membersMayHaveChanged()
   }
 
-  /// Updates the keys of beacons, which only members send and can read.
+  /// Updates the keys of beacons, because only members may send and read beacons.
   func membersMayHaveChanged() {
     guard let beacons = serving?.beacons else { return }
     let evaluation = circle.evaluation
@@ -81,7 +83,7 @@ extension Connections {
     lookForPeersSoon()
   }
 
-  /// Starts a new round of beacons, since a peer is or may be missing.
+  /// Starts a new round of beacons, because a peer is or may be missing.
   func lookForPeersSoon() {
     serving?.beacons?.discovery.begin(now: loop.steady)
     scheduleBeacons()
@@ -92,7 +94,7 @@ extension Connections {
   /// Checks this machine's addresses, now and every few seconds.
   func watchInterfaces() {
     guard let before = serving, transport.hasInterfaces else { return }
-    // If the system gives no answer, the last one stays valid: an empty one would end all connections.
+    // If the system gives no answer, keep the last list of interfaces: an empty list would end all connections.
     let interfaces = transport.interfaces ?? before.interfaces
     if interfaces != before.interfaces {
       serving?.interfaces = interfaces
@@ -102,7 +104,8 @@ extension Connections {
     } else if before.lastingAddresses == nil {
       serving?.lastingAddresses = before.isCutOff ? [] : before.reachableAddresses
     }
-    // Only addresses that lasted a while are announced, so that a loose plug does not sign a statement each time.
+    // Announce only addresses that have lasted a while. Otherwise, a loose plug would cause a new signed statement each
+    // time.
     if member != nil, let lasting = serving?.lastingAddresses, !lasting.isEmpty { try? announce(lasting) }
     loop.schedule(.interfaces, after: Limits.interfaceMilliseconds) { $0.connections.watchInterfaces() }
   }
@@ -131,7 +134,8 @@ extension Connections {
 
   // MARK: Receiving
 
-  /// Handles a member's beacon. It only suggests an address to dial; the handshake decides which device is there.
+  /// Handles a member's beacon. The beacon only suggests an address to dial; the handshake proves which device is
+  /// there.
   private func heard(_ beacon: Beacon, of device: DeviceKey, from source: SocketAddress) {
     guard let host = source.hostBytes, member != nil, circle.evaluation.isMember(device),
       let verdict = serving?.beacons?.discovery.judge(
@@ -159,8 +163,8 @@ extension Connections {
       logger.info("network", "found \(name(of: device)) on this network, at \(address)")
     }
     if let id = replica.session(with: device)?.link {
-      // The peer is connected and still sends beacons: it has lost the connection, or sent the beacon just before it
-      // connected. Its answer to a heartbeat tells which.
+      // The peer is connected and still sends beacons. Either it has lost the connection, or it sent the beacon just
+      // before it connected. Whether it answers a heartbeat tells which.
       loop.handle(.timer(.beat(id)))
       loop.after(milliseconds: Limits.lostMilliseconds) { $0.connections.abandonIfLost(id) }
     }
@@ -180,16 +184,16 @@ extension Connections {
 public enum AddressSource: String, Codable, Sendable {
   /// A beacon on the local network.
   case beacon
-  /// A statement that the peer announced to the circle.
+  /// A signed statement in which the peer announced the address to the circle.
   case announced
-  /// The person, by command or configuration.
+  /// The person, who gave the address in a command or in the configuration.
   case given
   /// An incoming connection from the peer.
   case incoming
 }
 
 extension ServingState {
-  /// Closes connections from addresses that this machine no longer has.
+  /// Closes the connections whose local address this machine no longer has.
   func leaveLostAddresses() {
     let hosts = Set(interfaces.map(\.host))
     for active in links.values { active.link.leave(unlessOn: hosts) }
@@ -214,7 +218,7 @@ extension ServingState {
     return sent
   }
 
-  /// Moves the beacons to the interfaces that this machine has now; false if these are unchanged.
+  /// Moves the beacons to the interfaces that this machine has now. Returns false if the interfaces are unchanged.
   mutating func moveBeacons() -> Bool {
     guard let beacons, let sockets = beacons.sockets else { return false }
     let places = BeaconInterface.all(listening: listener.address, port: BeaconSchedule.port, of: interfaces)
@@ -226,7 +230,7 @@ extension ServingState {
 }
 
 extension BeaconSchedule {
-  /// Why peers can't be discovered on this network; nil if discovery works.
+  /// The notice that says why peers can't be discovered on this network; nil if discovery works.
   var notice: NodeStatus.Notice? {
     if let trouble {
       let isTaken = trouble.isAddressInUse

@@ -13,8 +13,8 @@ extension Connections {
     return NodeLinkHandlers(
       opened: { link, opening in onQueue { $0.connections.opened(link, opening, dialled) } },
       received: { [weak node = loop.node] link in
-        // A busy node is not waited for: the link goes on decoding meanwhile. If the node is idle and there is little
-        // to do, handling it on this thread is faster than waking another one.
+        // This thread does not wait for a busy node, so that the link can go on decoding. If the node is idle and
+        // little has arrived, handling it on this thread is faster than waking another one.
         let isLittle = link.inboxBytes <= Limits.promptBytesMax
         if isLittle, executor.now({ node?.assumeIsolated { $0.connections.takeInboxes() } }) { return }
         onQueue { $0.connections.takeInboxes() }
@@ -39,7 +39,8 @@ extension Connections {
     }
   }
 
-  /// Handles what the links have decoded so far in one turn. While its transaction runs, the next batch collects.
+  /// Handles, in one turn, the messages that the links have decoded so far. While the turn's transaction runs, the
+  /// links collect the next batch.
   ///
   /// Each link contributes a limited number of bytes, so that a link that never stops sending does not starve the
   /// others. The limit doubles while a link has more to deliver, because many sets in one transaction share page
@@ -73,7 +74,7 @@ extension Connections {
   private func closed(_ link: any NodeLink, _ end: LinkEnd, _ dialled: String?) {
     takeInboxes(endOf: link)
     if let id = id(of: link), loop.replicator.isWaiting(id) {
-      // The sets that it delivered are stored first.
+      // The sets that the link delivered are stored first.
       return loop.onQueue { $0.connections.closed(link, end, dialled) }
     }
     if let id = id(of: link) {
@@ -108,7 +109,7 @@ extension Connections {
   func send(_ message: [UInt8], to id: LinkID) {
     guard let active = serving?.links[id] else { return }
     guard message.count <= Limits.messageBytesMax else {
-      // Happens only in a circle that a hostile member has filled with statements or incarnations.
+      // This happens only in a circle that a hostile member has filled with statements or incarnations.
       logger.error("peers", "a message of \(message.count) bytes exceeds the limit of a session")
       return active.link.close()
     }

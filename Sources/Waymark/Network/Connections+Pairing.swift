@@ -8,7 +8,7 @@ import Wire
 extension Connections {
   /// Creates a ticket for one new device.
   ///
-  /// - Parameter root: the root key, which signs in place of this device if that is not an admin.
+  /// - Parameter root: the root key, which signs in place of this device's key; needed if this device is not an admin.
   /// - Throws: `WaymarkError` if this device is not an admin, is not serving, or has too many open tickets.
   func makeTicket(role: Role, lifetime: Moment, root: SigningKey? = nil) throws -> Ticket {
     guard root != nil || member?.role == .admin else {
@@ -29,8 +29,8 @@ extension Connections {
     return ticket
   }
 
-  /// Handles a completed pairing handshake: the joiner has proven the ticket's secret. Its first message will identify
-  /// it.
+  /// Handles a completed pairing handshake: the joiner has proven that it knows the ticket's secret. The joiner's first
+  /// message will identify it.
   func pairingOpened(_ id: LinkID, _ opening: ChannelOpening, _ ticket: TicketID) {
     credentials.pairingSucceeded(from: serving?.links[id]?.link.remoteAddress)
     serving?.links[id]?.pairing = Pairing(

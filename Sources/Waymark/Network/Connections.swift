@@ -21,7 +21,7 @@ final class Connections {
   let loop: EventLoop
   let maintenance: StoreMaintenance
   let identity: Identity
-  /// The pending admission of a restored device; nil once its circle has admitted its keys.
+  /// The pending admission of a restored device; nil once the circle has admitted the device's keys.
   let waiting: AwaitedAdmission?
   let transport: any NodeTransport
   let logger: NodeLog
@@ -31,7 +31,7 @@ final class Connections {
   var questions = Questions()
   var remembered: PeerHistory
   var counters = Counters()
-  /// The device that joined last with a ticket of this node, since the last invitation.
+  /// The last device that has joined with a ticket of this node since the last invitation; nil if none has.
   var lastJoined: DeviceKey?
 
   init(
@@ -57,9 +57,9 @@ final class Connections {
 
   // MARK: Serving
 
-  /// Listens, and starts dialling, discovery and upkeep.
+  /// Starts listening, dialling, discovery and store maintenance.
   ///
-  /// - Returns: the address in use.
+  /// - Returns: the address at which the node listens.
   func serve(at endpoint: Endpoint, peers: [String], discovers: Bool) throws -> String {
     let listener = try makeListener(endpoint)
     serving = ServingState(listener: listener, startedAt: loop.wall)
@@ -102,12 +102,12 @@ final class Connections {
     } catch ListenError.notHere(let endpoint) {
       throw WaymarkError.failed(
         .addressNotHere, "\(endpoint) is not an address of this machine.",
-        next: "\(waymark: "run --listen [::]:7433"), for all of them")
+        next: "\(waymark: "run --listen [::]:7433"), to listen on all of its addresses")
     } catch ListenError.failed(let endpoint, let error) {
       throw WaymarkError.failed(
         .listen, "Can't listen at \(endpoint): \(reason(error.code).lowercased()).",
         next: error.code == EACCES
-          ? "\(waymark: "run --listen") with a port of 1024 or more; the lower ones are for administrators"
+          ? "\(waymark: "run --listen") with a port of 1024 or more; lower ports need administrator rights"
           : .waymark("run --listen [::]:7433"))
     }
   }
@@ -146,7 +146,8 @@ final class Connections {
       heard: replica.acknowledgedRevocations, names: names)
   }
 
-  /// Why this device is not a member; nil for a member, and while its keys wait to be admitted.
+  /// The notice that says why this device is not a member; nil for a member, and while the device's keys wait to be
+  /// admitted.
   var exclusion: NodeStatus.Notice? { member == nil ? revocationStatus.exclusion : nil }
 
   func logExclusion() {
@@ -192,15 +193,15 @@ final class Connections {
 
   // MARK: Remembering peers
 
-  /// Schedules saving what peers are known to hold, once per burst of changes.
+  /// Schedules a save of what peers are known to hold, so that a burst of changes is saved once.
   func rememberSoon() {
     guard !remembered.isDue else { return }
     remembered.isDue = true
     loop.after(milliseconds: PeerHistory.burstMilliseconds) { $0.connections.remember() }
   }
 
-  /// Saves what has changed of what peers are known to hold. After a crash the store may know less than the node did,
-  /// which is safe; it never knows more.
+  /// Saves the changes to what peers are known to hold. After a crash, the store may contain less than the node knew,
+  /// which is safe, but never more.
   func remember() {
     remembered.isDue = false
     guard loop.replicator.isOpen, loop.replicator.disk.canStore else { return }
@@ -219,6 +220,6 @@ final class Connections {
     }
   }
 
-  /// The states of the other members as of now.
+  /// The states of the other members at this moment.
   var inspection: PeerInspection { PeerInspection(self, now: loop.time) }
 }

@@ -2,9 +2,9 @@ package import Replication
 package import SecureChannel
 package import Transport
 
-/// The transport of a node: TCP sockets, unless it is opened with another.
+/// The transport of a node: TCP sockets, unless the node is opened with another transport.
 package protocol NodeTransport: Sendable {
-  /// Binds at once; accepts connections after the listener's `start()`.
+  /// Binds to the endpoint at once. The listener accepts connections once its `start()` is called.
   ///
   /// - Throws: `ListenError`
   func listen(
@@ -25,7 +25,7 @@ package protocol NodeTransport: Sendable {
 
 /// Accepts incoming connections.
 package protocol NodeListener: Sendable {
-  /// The address in use.
+  /// The address at which the listener accepts connections.
   var address: SocketAddress { get }
   func start()
   /// Stops accepting; existing links continue.
@@ -46,7 +46,7 @@ package protocol NodeLink: AnyObject, Sendable {
   var outboundBytes: Int { get }
   var byteCounts: (received: Int, sent: Int) { get }
   var remoteAddress: SocketAddress? { get }
-  /// Milliseconds since the last byte was received; since the start of the link if none was.
+  /// The number of milliseconds since the last byte was received or, if none was, since the link started.
   var quietMilliseconds: Int64 { get }
 }
 
@@ -108,14 +108,14 @@ extension LinkHandlers<Inbound> {
 }
 
 extension ProcessGuard {
-  /// Raises the limit of open files as far as the system allows, up to what a node can use.
+  /// Raises this process's limit on open files as far as the system allows, up to what a node can use.
   ///
   /// - Throws: `WaymarkError` if the limit is too low; failing now is better than failing in the middle of work.
   package static func takeDescriptors() throws {
     guard let count = DescriptorLimit.raise(), count < Limits.descriptorsMin else { return }
     throw WaymarkError.failed(
       .tooFewFiles,
-      "The limit of open files is \(count) per process here; a node needs \(Limits.descriptorsMin).",
+      "The limit on open files is \(count) per process here; a node needs at least \(Limits.descriptorsMin).",
       next: "ulimit -n \(Limits.descriptorsUseful), then \(waymark: "run")")
   }
 }

@@ -3,15 +3,15 @@ import Replication
 import Transport
 import Wire
 
-/// The state of a node that serves: its listener and its links.
+/// The state of a node while it is serving, with its listener and its links.
 struct ServingState {
   struct ActiveLink {
     let link: any NodeLink
     /// The address that was dialled; nil for an incoming link.
     let dialled: String?
-    /// The peer's address as the socket has it.
+    /// The peer's address as the socket reports it.
     let remoteAddress: String
-    /// How many received bytes are handled in one turn.
+    /// How many of the link's received bytes are handled in one turn.
     var turnBytes = Limits.turnBytesBegin
     var device: DeviceKey?
     var pairing: Pairing?
@@ -22,11 +22,12 @@ struct ServingState {
   var links: [LinkID: ActiveLink] = [:]
   var lastSeen: [DeviceKey: Moment] = [:]
   var lastAddress: [DeviceKey: String] = [:]
-  /// Nil if discovery is off.
+  /// The state of discovery; nil if discovery is off.
   var beacons: BeaconSchedule?
   /// The interfaces of this machine at the last check.
   var interfaces: [NetworkInterface] = []
-  /// The addresses that others can dial, as confirmed by two checks; empty if there are none, nil if they just changed.
+  /// The addresses that other machines can dial, as confirmed by two checks; empty if there are none, nil if the
+  /// interfaces have just changed.
   var lastingAddresses: [String]?
   private var nextLink: UInt64 = 0
 
@@ -43,7 +44,8 @@ struct ServingState {
     listener.address.isUnspecified && SocketAddress.ofThisMachine(port: listener.address.port).isEmpty
   }
 
-  /// The addresses to announce: all addresses of this machine if the node listens on all of them.
+  /// The addresses to announce: the address at which the node listens or, if it listens on all of this machine's
+  /// addresses, all of those.
   var reachableAddresses: [String] {
     guard listener.address.isUnspecified else { return [listening] }
     let port = listener.address.port
@@ -51,7 +53,7 @@ struct ServingState {
     return found.isEmpty ? [Endpoint(host: "127.0.0.1", port: port).description] : found
   }
 
-  /// Whether this node, and so each of its peers, can be reached only from its own machine.
+  /// Whether this node can be reached only from its own machine, so that all of its peers run there too.
   var isLocal: Bool {
     reachableAddresses.compactMap { Endpoint($0) }
       .allSatisfy { SocketAddress.numeric($0.host, port: $0.port)?.isLoopback == true }

@@ -16,12 +16,12 @@ struct Checkpointing {
     let wait: Int64?
   }
 
-  /// What to do after a transaction; nil if the WAL is still short.
+  /// Returns what to do after a transaction; nil if the WAL is still short.
   ///
   /// - Parameter report: the report of the newest transaction; nil when the node begins to serve.
   func step(after report: CommitReport?, pages: Int, lacksIndex: Bool, diskBytes: UInt64) -> Step? {
     guard pages > Self.pagesWorthwhile || lacksIndex || report == nil else { return nil }
-    // On a small disk the WAL alone could fill the disk.
+    // On a small disk, the WAL alone could fill the disk.
     let isOverdue = pages > min(Self.pagesMax, Int(diskBytes / 8 / Self.pageBytes))
     let entries = report?.entryCount ?? .max
     // Small changes do not postpone a checkpoint that is due.
@@ -32,7 +32,7 @@ struct Checkpointing {
       isOverdue: isOverdue, wait: isShort ? Self.pauseMilliseconds : Self.quietMilliseconds)
   }
 
-  /// Whether to preallocate the WAL to its usual length; not on a disk with little space.
+  /// Returns whether to preallocate the WAL to its usual length. It is not preallocated on a disk with little space.
   static func reservesLog(_ ballast: Ballast) -> Bool {
     ballast.hasRoom && ballast.diskBytes > diskBytesOfReserve
   }

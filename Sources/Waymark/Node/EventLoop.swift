@@ -12,7 +12,7 @@
 //   amounts of received data are handled on the link's thread with `QueueExecutor.now`, because waking another thread
 //   would cost more than the work itself.
 // - Timers fire on the node's queue. `schedule` keeps one timer per name, and a newer one replaces it; `after` fires
-//   once. Both count on the steady clock, so setting the wall clock does not move them.
+//   once. Both use the steady clock, so setting the wall clock does not move them.
 //
 // Closures hold the node weakly and enter its isolation with `assumeIsolated`, which traps on any other queue.
 //

@@ -14,7 +14,7 @@ extension Node {
 
   /// Folds parked sets whose time has come, so that reads see them even when no node is running.
   ///
-  /// Every read passes here. Watchers are notified only if something was folded; otherwise a watcher's own read would
+  /// Every read calls this. Watchers are notified only if something was folded; otherwise a watcher's own read would
   /// wake it again, endlessly.
   func foldDue() throws {
     if try replicator.foldDue(now: loop.time) { loop.afterTurn() }
@@ -35,7 +35,7 @@ extension Node {
     try foldDue()
   }
 
-  /// Runs a closure on the caller's thread if the node is idle; nil if it is busy.
+  /// Runs a closure on the caller's thread if the node is idle. Returns nil if the node is busy.
   package nonisolated func runNow<Result: Sendable>(_ body: @Sendable (isolated Node) -> Result) -> Result? {
     var result: Result?
     _ = executor.now { result = assumeIsolated { body($0) } }
@@ -48,7 +48,8 @@ extension Node {
       || executor.answers(within: Int(Limits.controlLifeMilliseconds))
   }
 
-  /// Where a command's passphrase comes from: the one sent with the command, else the configured source.
+  /// Returns the source of a command's passphrase: the passphrase sent with the command or, if there is none, the
+  /// configured source.
   package func passphrases(_ passphrase: Passphrase?) -> PassphraseSource {
     // A serving node can't prompt: the client prompts and sends the command again.
     .first(passphrase, then: stopControl != nil ? .environment : home.passphrases)
@@ -81,7 +82,7 @@ extension Node {
     }
   }
 
-  /// The asynchronous variant, for calls that suspend.
+  /// Does the same for calls that suspend.
   ///
   /// - Throws: `WaymarkError`, or `CancellationError`.
   @discardableResult
@@ -99,8 +100,8 @@ extension Node {
 
   // MARK: Work in slices
 
-  /// Runs a long read in slices. If change sets were removed between slices, it starts over, because the read may have
-  /// kept their numbers.
+  /// Runs a long read in slices. If change sets were removed between slices, the read starts over, because it may have
+  /// kept the numbers of those sets.
   ///
   /// - Throws: `WaymarkError` with the code `busy` after three such attempts.
   func inSlices<Result>(_ body: (Pace) async throws -> Result) async throws -> Result {
@@ -113,12 +114,12 @@ extension Node {
       do { return try await body(pace) } catch is ChangeSetsRemoved {}
     }
     throw WaymarkError.failed(
-      .busy, "The change history was rewritten several times while it was read.", next: "try again")
+      .busy, "The change history was rewritten several times while it was being read.", next: "try again")
   }
 
   // MARK: Waiting
 
-  /// Waits until a condition holds; false if it times out or the task is cancelled.
+  /// Waits until a condition holds. Returns false if the wait times out or the task is cancelled.
   ///
   /// - Throws: `WaymarkError` if the node is closed, or closes while waiting.
   func wait(milliseconds: Int64, until condition: @escaping Waiters.Condition) async throws -> Bool {
@@ -147,5 +148,6 @@ extension Node {
   }
 }
 
-/// Change sets were removed while sliced work was suspended, so the numbers it kept may be invalid.
+/// Change sets were removed while sliced work was suspended, so the change set numbers that the work kept may be
+/// invalid.
 private struct ChangeSetsRemoved: Error {}

@@ -8,9 +8,9 @@ public import Wire
 extension Node {
   // MARK: Opening
 
-  /// Opens the node of a directory. If there is none, creates one as the founder of a new circle.
+  /// Opens the node in a directory. If the directory has no node, creates one as the founder of a new circle.
   ///
-  /// It does not connect to peers until ``serve(listen:peers:discovers:)`` is called.
+  /// The node does not connect to peers until ``serve(listen:peers:discovers:)`` is called.
   ///
   /// ```swift
   /// let node = try await Node.open(Home(folder), name: "Anna's phone")
@@ -23,8 +23,8 @@ extension Node {
   ///   - name: the device's name for other devices, 1 to 64 bytes; used only when a node is created.
   ///   - issuers: the public keys of the entitlement issuers that a new circle accepts from the start; at most two.
   ///   - log: receives the node's log messages.
-  /// - Throws: ``WaymarkError`` if another process holds the store (it names the process), or keys or files are
-  ///   invalid.
+  /// - Throws: ``WaymarkError`` if another process holds the store, in which case the error names that process, or if
+  ///   keys or files are invalid.
   public static func open(
     _ home: Home, name: String, issuers: [DeviceKey] = [], log: NodeLog = .silent
   ) async throws -> Node {
@@ -33,7 +33,7 @@ extension Node {
       do {
         _ = try initialize(home: home, name: name, issuers: issuers)
       } catch let failure as WaymarkError where failure.code == .alreadyThere {
-        // Another process created it in the meantime.
+        // Another process created the node in the meantime.
       } catch {
         throw WaymarkError.opening(home, error)
       }
@@ -54,8 +54,8 @@ extension Node {
 
   /// Retries for up to three seconds while the store is held by another process or the node is busy.
   ///
-  /// Both are usually short: a command without a running node, or a node that has not opened its socket yet, holds the
-  /// store briefly, and a running node may be busy answering others.
+  /// Both conditions usually pass quickly: a command without a running node, or a node that has not opened its socket
+  /// yet, holds the store briefly, and a running node may be busy answering others.
   package static func patiently<Result>(_ body: () async throws -> Result) async throws -> Result {
     let end = ContinuousClock.now + .seconds(3)
     while true {
@@ -127,6 +127,6 @@ extension Node {
 }
 
 extension Home {
-  /// The home in a directory, which is created if necessary.
+  /// Creates the home in a directory, which is created on first use if it does not exist.
   public init(_ directory: URL) { self.init(path: directory.path) }
 }

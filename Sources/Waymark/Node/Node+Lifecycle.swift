@@ -7,10 +7,10 @@ extension Node {
   /// Starts serving: listens, dials known peers, and syncs records if the gate allows it.
   ///
   /// - Parameters:
-  ///   - listen: `ADDR:PORT`; port 0 takes any free one.
+  ///   - listen: the `ADDR:PORT` to listen at; with port 0, any free port is taken.
   ///   - peers: addresses to dial in addition to the known ones.
   ///   - discovers: whether to send and receive beacons on this machine's networks.
-  /// - Returns: the address in use.
+  /// - Returns: the address at which the node listens.
   /// - Throws: `WaymarkError` with the code `address_in_use`, `address_not_here`, `closed`, or `serving` if the node is
   ///   already serving.
   @discardableResult
@@ -22,7 +22,7 @@ extension Node {
     }
     try checkKeysAdmitted()
     guard let endpoint = Endpoint(listen) else {
-      throw WaymarkError.badValue("listen", listen, allowed: "an address and a port, as [::]:7433")
+      throw WaymarkError.badValue("listen", listen, allowed: "expected ADDR:PORT, such as [::]:7433")
     }
     let address = try connections.serve(at: endpoint, peers: peers, discovers: discovers)
     maintenance.pruneBackups()
@@ -37,7 +37,7 @@ extension Node {
     guard isServing else { throw WaymarkError.notServing }
   }
 
-  /// Dials all peers that are not connected now, instead of at their next scheduled attempt.
+  /// Dials all disconnected peers now instead of at their next scheduled attempt.
   package func hurry() {
     guard replicator.isOpen, isServing else { return }
     connections.handle(.hurried)

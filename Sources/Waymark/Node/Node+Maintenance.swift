@@ -13,7 +13,7 @@ extension Node {
 
   // MARK: Backups
 
-  /// Writes everything this device holds of the circle to one file while the node keeps running.
+  /// Writes everything that this device holds of the circle to one file, while the node keeps running.
   ///
   /// - Parameters:
   ///   - file: the target file.
@@ -32,7 +32,8 @@ extension Node {
     }
   }
 
-  /// Takes an automatic backup before a large change, and removes the oldest ones; see `Home.pruneAutomaticBackups`.
+  /// Takes an automatic backup before a large change, and removes the oldest automatic backups; see
+  /// `Home.pruneAutomaticBackups`.
   ///
   /// - Returns: the path of the backup.
   @discardableResult
@@ -76,10 +77,10 @@ extension Node {
     }
   }
 
-  /// Compares this device's data with that of connected peers, down to the record.
+  /// Compares this device's data with the data of connected peers, down to individual records.
   ///
-  /// - Parameter peer: nil for all connected peers; at least one must be connected.
-  /// - Throws: `WaymarkError` with the code `not_running`, `offline` or another that names the obstacle.
+  /// - Parameter peer: the peer to compare with; nil for all connected peers, of which there must be at least one.
+  /// - Throws: `WaymarkError` with the code `not_running`, `offline` or another code that names the obstacle.
   public func verify(with peer: DeviceKey? = nil) async throws -> PeerVerification {
     try await sayingWhy {
       try checkServing()
@@ -104,7 +105,7 @@ extension Node {
 
   // MARK: Cleanup
 
-  /// The trips that look like leftovers of tests, judged by words in their names; deletes nothing.
+  /// Returns the trips whose names suggest that they are leftovers of tests, without deleting any.
   public func testTrips() async throws -> [CleanupSummary.TestTrip] {
     try sayingWhy { try TestData(store: store).found() }
   }

@@ -29,8 +29,8 @@ extension Node {
     return id
   }
 
-  /// Throws if this device can't write any more: it must not continue its log, since another directory may write the
-  /// same one, and it has used up its incarnations.
+  /// Throws if this device can't write any more. That is the case if it must not continue its log, because another
+  /// directory may write the same log, and it has used up its incarnations, so that it can't begin another log.
   func checkIncarnation() throws {
     guard replicator.isSpent else { return }
     let notice = NodeStatus.Notice.incarnationsSpent
@@ -49,7 +49,7 @@ extension Node {
     throw WaymarkError(excluded: exclusion)
   }
 
-  /// Throws if the circle has not admitted this device's keys yet, as after a restore.
+  /// Throws if the circle has not admitted this device's keys yet, which can be the case after a restore.
   func checkKeysAdmitted() throws {
     guard connections.waiting != nil else { return }
     throw WaymarkError.failed(

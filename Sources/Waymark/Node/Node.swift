@@ -9,8 +9,8 @@ import Wire
 
 /// One device's replication node: its store, keys, circle membership and peers.
 ///
-/// Open one node per app and keep it as long as the app runs. It answers reads from its store at once, whatever the
-/// network does. All of its work runs on a queue of its own.
+/// Open one node per app and keep it as long as the app runs. It answers reads from its store at once, regardless of
+/// the network. All of its work runs on a queue of its own.
 public actor Node {
   /// The directory that holds the node's store and keys.
   public nonisolated let home: Home
@@ -33,7 +33,7 @@ public actor Node {
 
   /// Opens the node of a home: takes the lock, opens the store, loads the keys.
   ///
-  /// - Throws: `WaymarkError` for keys and file modes, `StoreError` for the store.
+  /// - Throws: `WaymarkError` for problems with keys and file modes, and `StoreError` for problems with the store.
   package init(
     home: Home, wall: @escaping @Sendable () -> Int64 = systemWall, log: NodeLog = .silent
   ) throws {
@@ -43,7 +43,8 @@ public actor Node {
   package init(home: Home, in environment: NodeEnvironment, log: NodeLog = .silent) throws {
     try home.prepare()
     try home.finishReplacing(at: environment.clock.wall())
-    // Keys after the store: the store's lock is held by then, so nobody can replace the keys in between.
+    // Load the keys after opening the store. The store's lock is held by then, so no other process can replace the keys
+    // in between.
     let store = try home.openStore()
     let identity = try Identity.load(from: home)
     home.protectStore()
@@ -86,9 +87,10 @@ public actor Node {
   /// The circle as this node knows it.
   package var circle: Circle { loop.circle }
 
-  /// Checks that the node is open and its store usable. Call it again after each `await`: the node may have closed.
+  /// Checks that the node is open and its store usable. Call this again after each `await`, because the node may have
+  /// closed in the meantime.
   ///
-  /// - Throws: `WaymarkError` if it is closed or its disk has failed.
+  /// - Throws: `WaymarkError` if the node is closed or its disk has failed.
   package func checkOpen() throws {
     guard replicator.isOpen else { throw WaymarkError.closed }
     if let failure = maintenance.failure { throw failure }

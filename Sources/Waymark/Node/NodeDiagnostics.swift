@@ -6,7 +6,7 @@ import Replication
 import Storage
 package import Wire
 
-/// A snapshot of a node for comparing several nodes, as tests do.
+/// A snapshot of a node, with which tests compare several nodes.
 package struct NodeDiagnostics: Sendable {
   package struct LaneDiagnostics: Hashable, Sendable {
     package let heads: Bytes32
@@ -17,7 +17,7 @@ package struct NodeDiagnostics: Sendable {
   }
 
   package struct SessionDiagnostics: Sendable {
-    /// Whether both sides have exchanged their state and neither lacks anything of the other.
+    /// Whether both sides have exchanged their state and neither lacks anything that the other has.
     package let isInSync: Bool
     package let isRecordsOpen: Bool
     /// Whether the peer declares the lane open, but this node has no certificate that allows it.
@@ -71,14 +71,14 @@ extension NodeDiagnostics {
     ) { first, _ in first }
   }
 
-  /// The number of visible records of each kind, without unmodified seeds.
+  /// Returns the number of visible records of each kind, not counting unmodified seeds.
   package static func counts(of node: isolated Node) throws -> [(kind: String, count: Int)] {
     try node.checkOpen()
     let counts = try node.store.visibleCounts()
     return Registry.kinds.map { ($0.plural, counts[$0.number] ?? 0) }
   }
 
-  /// All visible records of a lane, keyed by kind, name and id, with their fields as text.
+  /// Returns all visible records of a lane, keyed by kind, name and id, with their fields as text.
   package static func content(
     of node: isolated Node, _ lane: Lane
   ) throws -> [String: [String: String]] {

@@ -1,7 +1,7 @@
 package import Dispatch
 package import Transport
 
-/// A node's clock and transport, injected when it is opened.
+/// A node's clock and transport, injected when the node is opened.
 package struct NodeEnvironment: Sendable {
   package let clock: any NodeClock
   package let transport: any NodeTransport
@@ -11,7 +11,7 @@ package struct NodeEnvironment: Sendable {
     self.transport = transport
   }
 
-  /// This machine's clocks and sockets.
+  /// Returns an environment with this machine's clocks and sockets.
   ///
   /// - Parameter wall: the wall clock to use.
   package static func machine(wall: @escaping @Sendable () -> Int64 = systemWall) -> NodeEnvironment {
@@ -19,7 +19,7 @@ package struct NodeEnvironment: Sendable {
   }
 }
 
-/// This machine's clocks, with timers by Dispatch.
+/// This machine's clocks, with Dispatch timers.
 package struct SystemClock: NodeClock {
   private let readWall: @Sendable () -> Int64
 

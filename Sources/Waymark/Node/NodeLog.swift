@@ -51,7 +51,7 @@ public struct NodeLog: Sendable {
   func warning(_ area: String, _ message: String) { say(.warning, area, message) }
   func error(_ area: String, _ message: String) { say(.error, area, message) }
 
-  /// Logs a message about the log itself, at any level.
+  /// Logs a message about the log itself, whatever the minimum level is.
   package func say(_ message: String) { sink(.info, "log", message) }
 
   private func say(_ level: Level, _ area: String, _ message: @autoclosure () -> String) {

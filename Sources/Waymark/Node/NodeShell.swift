@@ -12,16 +12,17 @@ enum NodeNotice: Hashable, Sendable {
   case digestMismatch(device: DeviceKey, Lane)
 }
 
-/// The node's side of the replicator: sends, closes and schedules what it asks for, logs its events, and keeps the
-/// notices that `status` shows.
+/// The node's side of the replicator: sends messages, closes links and sets timers as the replicator requests, logs the
+/// replicator's events, and keeps the notices that `status` shows.
 final class NodeShell: ReplicatorShell {
   private let loop: EventLoop
   private let connections: Connections
   private let maintenance: StoreMaintenance
   private let logger: NodeLog
   private(set) var notices: [NodeNotice] = []
-  /// The number of members last logged, and the signers already logged for too many statements.
+  /// The number of members that was last logged.
   private var loggedMembers = 0
+  /// The signers for which a log message about too many statements was already written.
   private var loggedSigners: Set<DeviceKey> = []
 
   init(_ loop: EventLoop, _ connections: Connections, _ maintenance: StoreMaintenance, log: NodeLog) {
@@ -139,9 +140,9 @@ final class NodeShell: ReplicatorShell {
     switch event {
     case .began(_, let why): logger.warning("log", "this device started a new log: \(why)")
     case .spent(let why):
-      logger.error("log", "this device can't write any more, it has started too many logs: \(why)")
+      logger.error("log", "this device can't write any more because it has started too many logs: \(why)")
     case .logsRebuilt:
-      logger.info("log", "rebuilt the logs, because a cut has changed")
+      logger.info("log", "rebuilt the logs because a cut has changed")
       connections.remembered.syncedSets.renumber(upTo: loop.store.newestNumber)
       do { try connections.remembered.syncedSets.save(to: loop.store) } catch {
         loop.replicator.storeFailed(error)
@@ -170,7 +171,8 @@ final class NodeShell: ReplicatorShell {
 }
 
 extension NodeLog {
-  /// Logs premium, its source and the state of the records lane, at start and at every change.
+  /// Logs whether premium is active, its source, and the state of the records lane. This is called at the start and at
+  /// every change.
   func gate(_ gate: Gate) {
     let until = gate.validUntil.map { " until \(CivilTime.text($0))" } ?? ""
     info(

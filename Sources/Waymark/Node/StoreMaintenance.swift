@@ -6,7 +6,7 @@ import Storage
 import Transport
 import Wire
 
-/// Store upkeep of a node: checkpoints, disk space, the background check, and pruning of backups.
+/// The maintenance of a node's store: checkpoints, disk space, the background check, and pruning of backups.
 ///
 /// It also handles a failing disk: it refuses writes while the disk is full, and stops the node when the store can no
 /// longer be trusted.
@@ -16,7 +16,7 @@ final class StoreMaintenance {
   let logger: NodeLog
   let ballast: Ballast
   private var checkpointing = Checkpointing()
-  /// Set once the store can no longer be trusted; see `Node.whenStoreBreaks(_:)`.
+  /// The error to show once the store can no longer be trusted; nil until then. See `Node.whenStoreBreaks(_:)`.
   private(set) var failure: WaymarkError?
   var failed: (@Sendable (WaymarkError) -> Void)?
   /// Whether a `verify --deep` is running.
@@ -34,7 +34,7 @@ final class StoreMaintenance {
 
   private var replicator: Replicator { loop.replicator }
 
-  /// Starts the timers of upkeep when the node begins to serve.
+  /// Starts the maintenance timers when the node begins to serve.
   func start() {
     scheduleCheckpoint()
     replicator.handle(DiskInput.started(lacksBallast: ballast.isWaitingForRoom), now: loop.time)
@@ -55,7 +55,7 @@ final class StoreMaintenance {
     do { try body() } catch { throw notWritten(error) }
   }
 
-  /// Records a disk failure, and returns the error to show; other errors pass unchanged.
+  /// Records a disk failure, and returns the error to show; other errors are returned unchanged.
   func notWritten(_ error: any Error) -> any Error {
     guard isNoRoom(error) || isBrokenStore(error) else { return error }
     replicator.storeFailed(error)
@@ -145,7 +145,7 @@ final class StoreMaintenance {
 
   // MARK: Backups
 
-  /// Removes automatic backups beyond the number to keep, and logs each.
+  /// Removes automatic backups beyond the number to keep, and logs each removal.
   func pruneBackups() {
     guard (try? home.storage.directory(for: "")) != nil else { return }
     for name in home.pruneAutomaticBackups() {

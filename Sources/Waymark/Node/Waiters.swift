@@ -3,7 +3,7 @@ import Replication
 import Transport
 import Wire
 
-/// Tasks that wait until a condition on the node holds; evaluated after each turn.
+/// The tasks that wait until a condition on the node holds. The conditions are evaluated after each turn.
 struct Waiters {
   typealias Condition = (isolated Node) -> Bool
 
@@ -33,7 +33,7 @@ struct Waiters {
     waiting.remove(at: index).continuation.resume(returning: false)
   }
 
-  /// Ends all waits, as the node closes.
+  /// Ends all waits when the node closes.
   mutating func endAll() {
     let ended = waiting
     waiting = []

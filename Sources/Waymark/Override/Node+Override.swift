@@ -9,7 +9,8 @@ extension Node {
     try await sayingWhy { try await OverrideOperation(from: peer, scope, isPreview: true).run(on: self) }
   }
 
-  /// Makes the records of this device, and so of the whole circle, equal to what a peer holds now.
+  /// Makes the records of this device and, with the next sync, those of the whole circle equal to the records that a
+  /// peer holds now.
   ///
   /// A backup is taken first. The difference is written as one operation that can be undone. Concurrent edits on other
   /// devices merge as usual and are reported.
@@ -19,7 +20,7 @@ extension Node {
   ///   - scope: the records to override.
   ///   - progress: called on an arbitrary thread.
   /// - Throws: `WaymarkError` whose code names the obstacle, such as `offline`, `free_tier` or `peer_sync_off`; or
-  ///   `override_waiting` if change sets are missing: the override is then carried out once they have arrived.
+  ///   `override_waiting` if change sets are missing, in which case the override is carried out once they have arrived.
   @discardableResult
   public func mirror(
     _ peer: DeviceKey, _ scope: OverrideScope = .everything,
@@ -35,7 +36,8 @@ extension Node {
     try await sayingWhy { try await OverrideOperation(from: nil, scope, isPreview: true).run(on: self) }
   }
 
-  /// Makes the records of the whole circle equal to what this device holds now; see ``mirror(_:_:progress:)``.
+  /// Makes the records of the whole circle equal to the records that this device holds now; see
+  /// ``mirror(_:_:progress:)``.
   @discardableResult
   public func overrideCircle(
     _ scope: OverrideScope = .everything, progress: @escaping @Sendable (WorkProgress) -> Void = { _ in }

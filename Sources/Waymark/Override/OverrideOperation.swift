@@ -12,9 +12,9 @@ package import Wire
 package struct OverrideOperation: Sendable {
   /// The device whose state is taken; nil for this device.
   private let peer: DeviceKey?
-  /// The name of a kind.
+  /// The name of the kind that the override is limited to; nil for all kinds.
   private let only: String?
-  /// The name or id of a trip.
+  /// The name or id of the trip that the override is limited to; nil for all records.
   private let trip: String?
   private let isPreview: Bool
   private let isConfirmed: Bool
@@ -31,7 +31,7 @@ package struct OverrideOperation: Sendable {
     self.isConfirmed = isConfirmed
   }
 
-  /// - Parameter isPreview: whether to write nothing; otherwise the operation counts as confirmed.
+  /// - Parameter isPreview: whether to write nothing. If false, the operation counts as confirmed.
   init(from peer: DeviceKey?, _ scope: OverrideScope, isPreview: Bool) {
     var (only, trip) = (String?.none, String?.none)
     switch scope {
@@ -55,7 +55,8 @@ package struct OverrideOperation: Sendable {
     _ peer: Member, on node: isolated Node, _ progress: @Sendable (WorkProgress) -> Void
   ) async throws -> OverrideSummary {
     let scope = try scope(on: node)
-    // Taken first: changes written here while the command runs are not part of what the person confirms.
+    // Read the heads first, because changes that are written here while the command runs are not part of what the
+    // person confirms.
     let present = node.store.heads(.records)
     try await checkReachable([peer], on: node)
     let theirs = try await answer(of: peer, on: node) { try await Inventory.of($0, asking: $1) }
@@ -97,7 +98,8 @@ package struct OverrideOperation: Sendable {
     preview.note(asked: heads.map(\.peer), of: others)
     try node.checkOpen()
     var present = heads.flatMap(\.answer)
-    // Changes of this device that peers have received in the meantime are not theirs.
+    // Changes that the peers have received from this device in the meantime are not the peers' own, so they are not
+    // reverted.
     let own = LogKey(device: node.identity.device, incarnation: node.replicator.incarnation, lane: .records)
     present.removeAll { $0.log == own }
     let direction = Revert(wanted: wanted, present: present, scope: scope.records)
@@ -119,13 +121,13 @@ package struct OverrideOperation: Sendable {
       guard let kind = Registry.kind(named: only), kind.lane == .records, kind != Registry.content else {
         throw WaymarkError.badValue(
           "--only", only,
-          allowed: "it is one of \((Registry.listed.map(\.name) + ["profile"]).joined(separator: ", "))"
+          allowed: "expected one of \((Registry.listed.map(\.name) + ["profile"]).joined(separator: ", "))"
         )
       }
       scope.records.kind = kind.number
     }
     if let trip {
-      // A trip that only the peer has can be given by its id.
+      // A trip that only the peer has can still be given by its id.
       if let id = RecordText.id(trip) {
         scope.records.trip = RecordKey(kind: KindNumbers.trip, id: id)
       } else {
@@ -137,9 +139,9 @@ package struct OverrideOperation: Sendable {
 
   // MARK: Asking peers
 
-  /// The peers that are connected and whose records lane is open on their side.
+  /// Returns the peers that are connected and whose records lane is open on their side.
   ///
-  /// - Throws: `WaymarkError` if there is none, with exit code 4 if premium is missing, else 3.
+  /// - Throws: `WaymarkError` if there is no such peer, with exit code 4 if premium is missing, and otherwise 3.
   @discardableResult
   private func checkReachable(_ peers: [Member], on node: isolated Node) async throws -> [Member] {
     try node.checkPremium()
@@ -162,14 +164,14 @@ package struct OverrideOperation: Sendable {
     return reached
   }
 
-  /// Asks a peer; if it can't be reached any more, the error has exit code 3.
+  /// Asks a peer. If the peer can't be reached any more, the error has exit code 3.
   private func answer<Result>(
     of peer: Member, on node: isolated Node, _ body: (DeviceKey, isolated Node) async throws -> Result
   ) async throws -> Result {
     do {
       return try await body(peer.device, node)
     } catch let failure as WaymarkError where failure.exitCode == ExitCode.failed {
-      // If this node has closed, the failure is not the peer's.
+      // If this node has closed, the peer did not cause the failure.
       try node.checkOpen()
       throw WaymarkError.unreached(failure)
     }
@@ -198,7 +200,7 @@ package struct OverrideOperation: Sendable {
 
   // MARK: Confirmation
 
-  /// The summary if there is nothing to do: this is a preview, or nothing differs. Nil to go on.
+  /// Returns the summary if nothing has to be written, because this is a preview or nothing differs; nil to continue.
   ///
   /// - Throws: `WaymarkError` with the code `needs_yes` if the operation is not confirmed.
   private func summaryBeforeWriting(
@@ -230,7 +232,7 @@ package struct OverrideOperation: Sendable {
     return preview.summary(isPreview: false, outcome: outcome, backup: backup)
   }
 
-  /// Stores the confirmed request, and turns sync on, which it requires.
+  /// Stores the confirmed request, and turns sync on, which the override requires.
   static func begin(_ request: OverrideRequest, on node: isolated Node) throws {
     try node.checkIncarnation()
     try node.maintenance.checkDisk()
@@ -244,7 +246,7 @@ package struct OverrideOperation: Sendable {
     node.loop.turn { $0.finishOverride(now: node.loop.time) }
   }
 
-  /// Waits until the override is carried out, as long as missing change sets keep arriving.
+  /// Waits until the override has been carried out, for as long as missing change sets keep arriving.
   private static func outcome(
     of request: OverrideRequest, on node: isolated Node, _ progress: @Sendable (WorkProgress) -> Void
   ) async throws -> OverrideOutcome {
@@ -282,13 +284,13 @@ package struct OverrideOperation: Sendable {
     WaymarkError(
       exitCode: ExitCode.notInSync, code: .overrideWaiting,
       message:
-        "\(plural(Int(clamping: left), "change set")) that the \(request.verb) needs have not arrived. It is "
-        + "carried out automatically once they have; until then nothing is written.",
+        "The \(request.verb) is waiting for \(plural(Int(clamping: left), "missing change set")). It will be "
+        + "carried out automatically once it has all it needs; until then, nothing is written.",
       next: "\(waymark: "status"); \(waymark: "sync off") cancels it")
   }
 
   private static let lookMilliseconds: Int64 = 500
-  /// How long the command waits without progress. The node keeps the request after that.
+  /// How long the command waits without progress before it gives up. The node keeps the request even then.
   private static let stallMilliseconds: Int64 = 10_000
 }
 
@@ -298,7 +300,7 @@ extension WaymarkError {
     message: "No other device is connected, so there is nothing to override.",
     next: "\(waymark: "peers"), then try again when one is connected")
 
-  /// The same failure with exit code 3, for a peer that can't be reached.
+  /// Returns the same failure with exit code 3, for a peer that can't be reached.
   fileprivate static func unreached(_ failure: WaymarkError) -> WaymarkError {
     WaymarkError(
       exitCode: ExitCode.notRunning, code: failure.code, message: failure.message, next: failure.next)

@@ -16,15 +16,16 @@ struct OverridePreview {
   }
 
   let verb: String
-  /// The peer whose state is taken; nil for this device's.
+  /// The peer whose state is taken; nil if this device's state is taken.
   let peer: Member?
   let scope: OverrideOperation.Scope
-  /// The peers whose state changes; empty if this device's does.
+  /// The peers whose state would change; empty if this device's state would change.
   var asked: [Member] = []
-  /// The members that are not connected; changes that only they hold are not reverted.
+  /// The members that could not be asked, usually because they are not connected. Changes that only they hold are not
+  /// reverted.
   var notAsked: [Member] = []
   private(set) var changes: [RecordKey: Change] = [:]
-  /// Records that only another device has; this one can't tell whether they belong to the trip.
+  /// The records that only another device has, so that this device can't tell whether they belong to the trip.
   private(set) var unknown: Set<RecordKey> = []
   var turnsSyncOn = false
 
@@ -34,7 +35,7 @@ struct OverridePreview {
     self.scope = scope
   }
 
-  /// Records which of the other members answered.
+  /// Notes which of the other members answered.
   mutating func note(asked peers: [Member], of others: [Member]) {
     asked = peers
     notAsked = others.filter { other in !peers.contains { $0.device == other.device } }
@@ -49,13 +50,13 @@ struct OverridePreview {
       let change: Change
       switch (from.items[key], to.items[key]) {
       case (nil, _?):
-        // Only the device itself knows whether it has the record in its trash.
+        // Each device knows only its own trash, so on a peer a record that is restored counts as added.
         change = try isHere && store.record(key)?.life == false ? .restored : .added
       case (_?, nil): change = .deleted
       case (let before, let after): if before == after { continue } else { change = .changed }
       }
       if try scope.trip.map({ try store.isUnder($0, key) }) ?? true {
-        // If several peers change differently, the first one is shown.
+        // If the record would change in different ways on several peers, the first peer's change is shown.
         if changes[key] == nil { changes[key] = change }
       } else if Registry.kind(key.kind)?.parent != nil, try store.record(key) == nil {
         unknown.insert(key)
@@ -72,14 +73,14 @@ struct OverridePreview {
     return words.joined(separator: " ")
   }
 
-  /// The question to confirm.
+  /// The question that the person has to confirm.
   var question: String {
     let records = scope.only == nil && scope.trip == nil ? "The records" : "The selected records"
     let who =
       peer.map {
         "\(records) of this device, and with the next sync those of all others, "
-          + "become what \($0.name) holds now"
-      } ?? "\(records) of all other devices become what this one holds now"
+          + "will be replaced with what \($0.name) holds now"
+      } ?? "\(records) of all other devices will be replaced with what this one holds now"
     let away = notAsked.isEmpty ? "" : " Not connected: \(notAsked.map(\.name).joined(separator: ", "))."
     let on = turnsSyncOn ? " This also turns on sync of records." : ""
     return "\(who): \(summary).\(away)\(on) A backup is taken first, and waymark undo reverts the change."
@@ -94,11 +95,11 @@ struct OverridePreview {
     let known = counts.isEmpty ? "no visible changes" : counts
     return unknown.isEmpty
       ? known
-      : known + ", and those of \(plural(unknown.count, "record")) "
+      : known + ", and any of \(plural(unknown.count, "record")) "
         + "unknown to this device that belong to the trip"
   }
 
-  /// The number of changes by kind, in the order of kind numbers.
+  /// The numbers of changes by kind, in the order of kind numbers.
   private var counts: [(kind: Kind?, counts: [Change: Int])] {
     var counts: [KindNumber: [Change: Int]] = [:]
     for (key, change) in changes { counts[key.kind, default: [:]][change, default: 0] += 1 }

@@ -6,8 +6,8 @@ import Replication
 import Storage
 import Wire
 
-/// The notices of `status` about overrides: one that is waiting for change sets, and records of the last one that other
-/// devices changed without having received it.
+/// The notices of `status` about overrides: an override that is waiting for change sets, and records of the last
+/// override that other devices changed without having received that override.
 struct OverrideReport {
   let replicator: Replicator
   let names: DeviceNames
@@ -18,7 +18,7 @@ struct OverrideReport {
     guard let request = replicator.override.pending else { return nil }
     let missing = Int(clamping: (try? replicator.missing(request)) ?? 0)
     return NodeStatus.Notice(
-      .overrideWaiting, text: "\(sentence(request)) waits for " + plural(missing, "change set"))
+      .overrideWaiting, text: "\(sentence(request)) is waiting for " + plural(missing, "change set"))
   }
 
   private var overtaken: NodeStatus.Notice? {
@@ -33,12 +33,12 @@ struct OverrideReport {
     return NodeStatus.Notice(
       .overrideOvertaken,
       text:
-        "\(plural(last.overtaken.count, "record")) of \(sentence(last.request)) were changed on a device "
-        + "that had not received it: \(counts); those changes merged as usual",
+        "devices that had not received \(sentence(last.request)) changed "
+        + "\(last.overtaken.count) of its records: \(counts); those changes merged as usual",
       next: .waymark("history"))
   }
 
-  /// Such as “the mirror of nas from 2026-05-03T08:00:00Z”.
+  /// Returns a phrase such as “the mirror of nas from 2026-05-03T08:00:00Z”.
   private func sentence(_ request: OverrideRequest) -> String {
     let of = request.peer.map { " of \(names.name(of: $0))" } ?? ""
     return "the \(request.verb)\(of) from \(CivilTime.text(request.asked))"

@@ -15,9 +15,9 @@ public enum OverrideScope: Hashable, Sendable {
 public struct OverrideSummary: Hashable, Sendable, Codable {
   /// Whether this is a preview.
   public let isPreview: Bool
-  /// The peer whose state is taken; nil for this device's.
+  /// The peer whose state is taken; nil if this device's state is taken.
   public let from: DeviceReference?
-  /// The kind that the override is limited to; nil for all.
+  /// The kind that the override is limited to; nil for all kinds.
   public let only: RecordKind?
   /// The trip that the override is limited to; nil for all records.
   public let trip: UUID?
@@ -27,17 +27,19 @@ public struct OverrideSummary: Hashable, Sendable, Codable {
   public let kinds: [KindChanges]
   /// The changes of all kinds together.
   public let total: Total
-  /// The number of records that only another device has; this one can't tell whether they belong to the trip.
+  /// The number of records that only another device has, so that this device can't tell whether they belong to the
+  /// trip.
   public let unknown: Int
-  /// The peers whose state changes, if the state taken is this device's.
+  /// The peers whose state changes; empty if this device's state changes.
   public let peers: [DeviceReference]
-  /// The devices that were not connected; changes that only they hold are not reverted.
+  /// The devices that could not be asked, usually because they were not connected. Changes that only they hold are not
+  /// reverted.
   public let notAsked: [DeviceReference]
   /// The operation that was written, which can be undone; nil in a preview, or if nothing differed.
   public let operation: OperationID?
-  /// The path of the backup taken beforehand; nil if none was.
+  /// The path of the backup taken beforehand; nil if none was taken.
   public let backup: String?
-  /// Concurrent changes by other devices, which merged as usual.
+  /// The records that other devices changed concurrently; those changes merged as usual.
   public let elsewhere: [Elsewhere]
 
   /// The numbers of changed records of one kind.
@@ -46,29 +48,29 @@ public struct OverrideSummary: Hashable, Sendable, Codable {
     public let kind: RecordKind
     /// The plural name of the kind.
     public let plural: String
-    /// Records added.
+    /// The number of records added.
     public let added: Int
-    /// Records changed.
+    /// The number of records changed.
     public let changed: Int
-    /// Records deleted.
+    /// The number of records deleted.
     public let deleted: Int
-    /// Records restored from the trash.
+    /// The number of records restored from the trash.
     public let restored: Int
   }
 
   /// The numbers of changed records of all kinds together.
   public struct Total: Hashable, Sendable, Codable {
-    /// Records added.
+    /// The number of records added.
     public let added: Int
-    /// Records changed.
+    /// The number of records changed.
     public let changed: Int
-    /// Records deleted.
+    /// The number of records deleted.
     public let deleted: Int
-    /// Records restored from the trash.
+    /// The number of records restored from the trash.
     public let restored: Int
   }
 
-  /// Records of one kind that other devices changed concurrently.
+  /// The number of records of one kind that other devices changed concurrently.
   public struct Elsewhere: Hashable, Sendable, Codable {
     /// The kind of the records.
     public let kind: RecordKind

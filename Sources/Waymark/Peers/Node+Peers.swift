@@ -7,18 +7,18 @@ import Transport
 public import Wire
 
 extension Node {
-  /// The other devices of the circle, connected or not, sorted by name.
+  /// Returns the other devices of the circle, connected or not, sorted by name.
   public func peers() throws -> [Peer] { try read(.peers) }
 
   /// Adds an address to dial, in addition to those that devices announce to each other.
   ///
   /// - Parameter address: `ADDR:PORT`, such as `192.168.1.20:7433`.
-  /// - Throws: `WaymarkError` with the code `bad_value` if it is invalid.
+  /// - Throws: `WaymarkError` with the code `bad_value` if the address is invalid.
   public func addPeer(at address: String) throws {
     try sayingWhy {
       guard let endpoint = Endpoint(address), endpoint.port > 0 else {
         throw WaymarkError.badValue(
-          "address", address, allowed: "it is ADDR:PORT, such as 192.168.1.20:7433")
+          "address", address, allowed: "expected ADDR:PORT, such as 192.168.1.20:7433")
       }
       let stored = try store.metaLines(MetaKey.addresses)
       if !stored.contains(address) {
@@ -80,7 +80,7 @@ extension Node {
       device: peer, name: name(of: peer), address: connections.serving?.lastAddress[peer], roundTrips: trips)
   }
 
-  /// The number of connected peers, and of all other devices of the circle.
+  /// The number of connected peers, and the number of all other devices of the circle.
   package var company: (connected: Int, others: Int) {
     let others = connections.others
     return (others.count { replica.session(with: $0) != nil }, others.count)
@@ -109,7 +109,7 @@ extension Node {
     }
   }
 
-  /// Finds the peer or the record with a name.
+  /// Finds the peer or the record with the given name.
   ///
   /// - Throws: `WaymarkError` with the code `not_found`, or `ambiguous` if both a peer and a record match.
   package func explainedSubject(_ subject: String) throws -> ExplainedSubject {

@@ -10,11 +10,11 @@ public import Wire
 public struct Peer: Hashable, Sendable, Identifiable {
   /// The public key that identifies the device.
   public let device: DeviceKey
-  /// Its name on this device; see ``Node/rename(_:to:)``.
+  /// The name under which this device shows the peer; see ``Node/rename(_:to:)``.
   public let name: String
-  /// Its state.
+  /// The state of the peer.
   public let state: PeerState
-  /// Why it is in this state.
+  /// Why the peer is in this state.
   public let reason: Reason
   /// The reason as a human-readable clause.
   public var sentence: String { reason.sentence(peer: name) }
@@ -24,28 +24,28 @@ public struct Peer: Hashable, Sendable, Identifiable {
   public var remedy: Remedy { reason.remedy }
   /// The root cause, listed in ``NodeStatus/causes``, of which this state is a consequence; nil if there is none.
   public internal(set) var consequenceOf: Reason?
-  /// When it was connected; if it is offline, when it was last connected.
+  /// When the peer connected; if it is offline, when it was last connected.
   public let since: Date?
-  /// Its address, `ADDR:PORT`.
+  /// The peer's address, `ADDR:PORT`.
   public let address: String?
   /// The source of the address; nil if it is not known.
   public let addressSource: AddressSource?
-  /// The round-trip time of the last heartbeat; nil unless it is connected.
+  /// The round-trip time of the last heartbeat; nil unless the peer is connected.
   public let roundTrip: Duration?
-  /// How far its clock is ahead of this device's.
+  /// How far the peer's clock is ahead of this device's clock; negative if it is behind.
   public let clockSkew: Duration?
-  /// When it was last connected to this device.
+  /// When the peer was last connected to this device.
   public let lastSeen: Date?
-  /// When it was last in sync with this device.
+  /// When the peer was last in sync with this device.
   public let lastSync: Date?
-  /// The settings lane.
+  /// The settings lane between this device and the peer.
   public let settings: Lane
-  /// The records lane.
+  /// The records lane between this device and the peer.
   public let records: Lane
 
   public var id: DeviceKey { device }
 
-  /// The state of a lane.
+  /// The state of a lane between this device and the peer.
   public subscript(lane: Wire.Lane) -> Lane { lane == .settings ? settings : records }
 
   /// The number of change sets in both lanes that the peer has and this device lacks; nil if that is not known.
@@ -68,7 +68,7 @@ public struct Peer: Hashable, Sendable, Identifiable {
     public let behind: Int?
     /// The number of change sets that this device has and the peer lacks; nil if that is not known.
     public let ahead: Int?
-    /// Whether both hold the same data; nil if that is not known.
+    /// Whether both devices hold the same data; nil if that is not known.
     public let isEqual: Bool?
 
     private enum CodingKeys: String, CodingKey {
@@ -84,9 +84,9 @@ public struct Peer: Hashable, Sendable, Identifiable {
   public struct Ping: Hashable, Sendable {
     /// The public key that identifies the peer.
     public let device: DeviceKey
-    /// Its display name on this device.
+    /// The name under which this device shows the peer.
     public let name: String
-    /// The `ADDR:PORT` at which it is connected; nil if that is not known.
+    /// The `ADDR:PORT` at which the peer is connected; nil if that is not known.
     public let address: String?
     /// The measured round-trip times, in order; at least one.
     public let roundTrips: [Duration]
@@ -149,17 +149,17 @@ extension Duration {
 public enum PeerState: String, Codable, Sendable {
   /// All open lanes are equal on both sides.
   case inSync = "in_sync"
-  /// This device is sending changes to it.
+  /// This device is sending changes to the peer.
   case sending
-  /// This device is receiving changes from it.
+  /// This device is receiving changes from the peer.
   case receiving
-  /// It is being dialled, or has just connected.
+  /// The peer is being dialled, or has just connected.
   case connecting
-  /// It is not connected.
+  /// The peer is not connected.
   case offline
-  /// It is paused on this device.
+  /// The peer is paused on this device.
   case paused
-  /// One of the two refuses the other.
+  /// One of the two devices refuses the other.
   case refused
 }
 

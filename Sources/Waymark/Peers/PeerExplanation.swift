@@ -10,7 +10,7 @@ public struct PeerExplanation: Hashable, Sendable {
   public let peer: Peer
   /// The root causes of its state, both its own and shared ones; empty if it is in sync.
   public let causes: [NodeStatus.Cause]
-  /// What the peer is known to hold of the changes here; nil if that is not known.
+  /// Which of this device's changes the peer is known to hold; nil if nothing is known.
   public let holds: NodeStatus.ReplicationRisk.Holder?
 }
 

@@ -4,7 +4,7 @@ import Replication
 import Storage
 import Wire
 
-/// Queries to a connected peer about what it holds.
+/// Asks a connected peer what the peer holds.
 struct PeerInquiry {
   let peer: DeviceKey
 
@@ -33,7 +33,7 @@ struct PeerInquiry {
     }
   }
 
-  /// Asks for the heads of the peer's records lane: what it has stored and folded at this moment.
+  /// Asks for the heads of the peer's records lane: what the peer has stored and folded at this moment.
   func recordHeads(on node: isolated Node) async throws -> [LogHead] {
     guard case .heads(let heads) = try await answer(.records, .heads, on: node).content else { return [] }
     return heads
@@ -61,7 +61,7 @@ struct PeerInquiry {
 
   private static let pingMilliseconds: Int64 = 5_000
 
-  /// The error for a peer that is not connected, with the reason.
+  /// Returns the error for a peer that is not connected, with the reason.
   func notReachable(on node: isolated Node) -> WaymarkError {
     guard node.isServing else { return .notServing }
     let peers = (try? node.inspection().peers()) ?? []
@@ -71,7 +71,7 @@ struct PeerInquiry {
 
   /// Fails the pending questions of a link that has closed.
   ///
-  /// - Parameter peer: the peer of the link; nil if it was not identified yet.
+  /// - Parameter peer: the peer of the link; nil if the peer had not been identified yet.
   static func end(_ link: LinkID, to peer: DeviceKey?, on node: isolated Node) {
     for pending in node.connections.questions.removeAll(link) {
       let failure = peer.map { PeerInquiry(peer: $0).notReachable(on: node) }
@@ -79,7 +79,7 @@ struct PeerInquiry {
     }
   }
 
-  /// Waits until all connected peers have sent their certificates, for a few seconds.
+  /// Waits, for a few seconds at most, until all connected peers have sent their certificates.
   static func waitForIntroductions(on node: isolated Node) async throws {
     _ = try await node.wait(milliseconds: introductionMilliseconds) { node in
       node.replica.sessions.values.allSatisfy { $0.isClosing || $0.isCurrent }
@@ -90,12 +90,12 @@ struct PeerInquiry {
 }
 
 extension Inventory {
-  /// The inventory of a node's own records.
+  /// Returns the inventory of a node's own records.
   static func own(of node: isolated Node) async throws -> Inventory {
     try await collect(on: node) { try node.store.answer(.records, .inventory(after: $0)) }
   }
 
-  /// The inventory of a peer's records, requested page by page.
+  /// Returns the inventory of a peer's records, which is requested page by page.
   static func of(_ peer: DeviceKey, asking node: isolated Node) async throws -> Inventory {
     try await collect(on: node) {
       try await PeerInquiry(peer: peer).answer(.records, .inventory(after: $0), on: node)
@@ -144,7 +144,7 @@ extension WaymarkError {
 
   fileprivate static func refused(_ reason: Reason, by peer: String) -> WaymarkError {
     .failed(
-      reason, "\(peer) can't be asked: \(reason.sentence(peer: peer)).",
+      reason, "\(peer) can't be queried: \(reason.sentence(peer: peer)).",
       next: reason.next(peer: peer) ?? .waymark("why \(shellWord(peer))"))
   }
 

@@ -6,10 +6,10 @@ import Storage
 import Transport
 import Wire
 
-/// The states of the other members of the circle, with their reasons.
+/// Determines the states of the other members of the circle, with the reasons for those states.
 struct PeerInspection {
   private let replica: Replica
-  /// Nil while the node does not serve.
+  /// The state of serving; nil while the node is not serving.
   private let serving: ServingState?
   private let circle: Circle
   private let device: DeviceKey
@@ -32,7 +32,7 @@ struct PeerInspection {
     self.now = now
   }
 
-  /// The other members, connected or not, sorted by name.
+  /// Returns the other members, connected or not, sorted by name.
   ///
   /// - Parameter ahead: the devices whose clocks run ahead.
   func peers(_ names: DeviceNames, ahead: Set<DeviceKey>) -> [Peer] {
@@ -42,13 +42,13 @@ struct PeerInspection {
       .map { peer($0.member, $0.name, isAhead: ahead.contains($0.member.device)) }
   }
 
-  /// When a device was last connected; now if it is connected.
+  /// Returns when a device was last connected: the current time if it is connected, and nil if that is not known.
   func lastSeen(of device: DeviceKey) -> Moment? {
     if replica.session(with: device) != nil { return now.wall }
     return serving?.lastSeen[device] ?? remembered.seen[device]?.time
   }
 
-  /// When and where devices were last connected.
+  /// Returns when, and at which address, devices were last connected.
   func seen(among devices: some Sequence<DeviceKey>) -> [DeviceKey: PeerContact] {
     var seen: [DeviceKey: PeerContact] = [:]
     for device in devices {
@@ -82,7 +82,7 @@ struct PeerInspection {
       settings: lane(.settings, session), records: lane(.records, session))
   }
 
-  /// The source of a peer's address; nil if it was learned in an earlier run.
+  /// Returns the source of a peer's address; nil if the address was learned in an earlier run.
   ///
   /// - Parameter announced: the addresses that the peer announced to the circle.
   private func source(of address: String?, _ session: Session?, announced: [String]) -> AddressSource? {
@@ -99,18 +99,18 @@ struct PeerInspection {
     let lanes = Lane.allCases.map { session[$0] }
     if lanes.contains(where: { !$0.asked.isEmpty }) { return (.receiving, .receiving) }
     if lanes.contains(where: \.isServing) { return (.sending, .sending) }
-    // It advertised sets, and ended its answer to a request without sending them.
+    // The peer advertised sets, but ended its answer to a request without sending them.
     if lanes.contains(where: { $0.isStalled && !$0.lacking.isEmpty }) {
       return (.receiving, .waitingDependency)
     }
     if session.isInSync {
-      // In sync in the open lanes. If the records lane is closed, show why.
+      // The open lanes are in sync. If the records lane is closed, the reason tells why.
       return (
         .inSync, session.records.isOpen ? .inSync : session.records.reason.map { Reason($0) } ?? .inSync
       )
     }
     if lanes.contains(where: { $0.isDigestEqual == false }) { return (.refused, .digestMismatch) }
-    // Both sides have exchanged their state, and the last changes sent are not acknowledged yet.
+    // Both sides have exchanged their state, but the last changes sent are not acknowledged yet.
     let isWaiting = Lane.allCases.contains { session[$0].isOpen && session[$0].theirs != nil }
     return session.isCurrent && isWaiting ? (.sending, .sending) : (.connecting, .connecting)
   }

@@ -9,19 +9,19 @@ public import Wire
 public struct EntitlementSummary: Hashable, Sendable, Codable {
   /// The plan: `premium`.
   public let plan: String
-  /// Whether it is valid now.
+  /// The validity of the entitlement at the present time.
   public let state: State
-  /// Whether it applies to this device.
+  /// Whether the entitlement applies to this device.
   public let here: Bool
-  /// The devices that it applies to; nil for all devices of the circle.
+  /// The devices that the entitlement applies to; nil for all devices of the circle.
   public let devices: [DeviceKey]?
   /// The public key of the issuer that signed it.
   public let issuer: DeviceKey
-  /// When it was signed.
+  /// When the entitlement was signed.
   public let issuedAt: Date
-  /// When it becomes valid.
+  /// When the entitlement becomes valid.
   public let notBefore: Date
-  /// When it expires.
+  /// When the entitlement expires.
   public let notAfter: Date
   /// The issuer's serial number, in hexadecimal.
   public let serial: String
@@ -44,7 +44,7 @@ public struct EntitlementSummary: Hashable, Sendable, Codable {
 extension EntitlementSummary {
   /// - Parameters:
   ///   - device: this device.
-  ///   - now: the time of the gate.
+  ///   - now: the time at which the gate is evaluated.
   init(_ entitlement: Entitlement, in circle: Circle, for device: DeviceKey, at now: Moment) {
     let state: State =
       if !circle.isAccepted(issuer: entitlement.issuer) {
@@ -67,7 +67,7 @@ extension EntitlementSummary {
 /// The premium of this device, with the entitlements and issuers of the circle.
 package struct PremiumSummary: Codable, Sendable {
   package let premium: SyncState.Premium
-  /// Why the device is not a member; nil for a member.
+  /// Why this device is not a member, as a human-readable clause; nil for a member.
   package let text: String?
   package let next: Step?
   /// The entitlements of the circle, the earliest first.
@@ -77,14 +77,14 @@ package struct PremiumSummary: Codable, Sendable {
 }
 
 extension Circle {
-  /// Checks that a statement is an entitlement for this circle by an accepted issuer.
+  /// Checks that a statement is an entitlement for this circle by an accepted issuer, and returns the entitlement.
   ///
-  /// - Parameter place: the origin of the statement, for errors.
+  /// - Parameter place: where the statement comes from, for error messages.
   /// - Throws: `WaymarkError` with the code `no_certificate`, `wrong_circle` or `unknown_issuer`.
   func entitlement(_ statement: Statement, from place: String) throws -> Entitlement {
     guard case .entitlement(let entitlement) = statement.content else {
       throw WaymarkError.failed(
-        .noCertificate, "\(place.capitalizedFirst) does not hold an entitlement.",
+        .noCertificate, "\(place.capitalizedFirst) does not contain an entitlement.",
         next: .waymark("help premium"))
     }
     guard statement.circle == id else {
@@ -107,9 +107,9 @@ extension Issuer {
   /// - Parameters:
   ///   - keyFile: the issuer's key file, created by ``create(at:)``.
   ///   - circle: the buyer's circle: ``NodeStatus/circle``.
-  ///   - devices: the devices it applies to; empty for all devices of the circle.
-  ///   - start: when it becomes valid; nil for the time of issue.
-  ///   - end: when it expires, exclusive.
+  ///   - devices: the devices that the entitlement applies to; empty for all devices of the circle.
+  ///   - start: when the entitlement becomes valid; nil for the time of issue.
+  ///   - end: when the entitlement expires, exclusive.
   ///   - issued: the time of issue. Devices that receive the entitlement don't evaluate their gate at an earlier time.
   ///   - passphrases: the source of the passphrase, if the key is sealed.
   /// - Returns: the argument for ``Node/install(entitlement:)``.

@@ -4,8 +4,8 @@ import Sodium
 import Storage
 import Wire
 
-/// Premium without payment, in builds with the trait `MockPurchases`; its certificate proves it to peers of such a
-/// build.
+/// A mock purchase of premium, without payment, in builds with the trait `MockPurchases`. Its certificate proves the
+/// premium to peers with such a build.
 package struct MockPurchase {
   private let key: SigningKey
 
@@ -20,10 +20,10 @@ package struct MockPurchase {
     self.key = key
   }
 
-  /// Checks the end of a mock purchase.
+  /// Checks that the end of a mock purchase is in the future.
   ///
   /// - Parameter typed: the end as typed, for the error.
-  /// - Throws: `WaymarkError` with the code `bad_value` for an end in the past.
+  /// - Throws: `WaymarkError` with the code `bad_value` if the end is not in the future.
   package static func check(_ end: Moment, typed: String, now: Moment) throws {
     guard end > now else {
       throw WaymarkError.badValue("--until", typed, allowed: "it must be in the future")
@@ -32,7 +32,7 @@ package struct MockPurchase {
 
   /// Signs the certificate of a mock purchase for one device.
   ///
-  /// - Parameter end: nil for no end; the certificate is then valid for a year.
+  /// - Parameter end: when the purchase ends; nil for no end, in which case the certificate is valid for a year.
   func statement(circle: CircleID, device: DeviceKey, now: Moment, until end: Moment?) throws -> Statement {
     try Statement(
       signing: Entitlement(
@@ -46,7 +46,7 @@ package struct MockPurchase {
 }
 
 extension LocalPremium {
-  /// The premium granted by this build or by a mock purchase in the store.
+  /// Reads the premium that this build, or a mock purchase in the store, grants.
   init(_ store: Store) throws {
     if BuildTraits.allFeatures {
       self = .allFeatures

@@ -6,7 +6,7 @@ import Storage
 package import Wire
 
 extension Node {
-  /// The entitlements of this circle, the earliest first.
+  /// Returns the entitlements of this circle, the earliest first.
   public func entitlements() throws -> [EntitlementSummary] {
     try sayingWhy { premiumSummary.entitlements }
   }
@@ -21,7 +21,7 @@ extension Node {
       issuers: circle.evaluation.issuers.sorted())
   }
 
-  /// Installs an entitlement from a purchase or an issuer. It syncs to the other devices automatically.
+  /// Installs an entitlement from a purchase or an issuer. The entitlement syncs to the other devices automatically.
   ///
   /// - Parameter bytes: the output of `waymark issuer issue` or
   ///   ``Issuer/entitlement(keyFile:circle:devices:from:until:issued:passphrases:)``.
@@ -44,7 +44,7 @@ extension Node {
 
   /// Installs an entitlement, unless the circle already has it.
   ///
-  /// - Parameter place: the origin of the statement, for errors.
+  /// - Parameter place: where the statement comes from, for error messages.
   @discardableResult
   package func install(_ statement: Statement, from place: String) throws -> (
     entitlement: EntitlementSummary, isNew: Bool
@@ -60,7 +60,7 @@ extension Node {
   ///
   /// - Parameters:
   ///   - publicKey: the issuer's `.pub` file.
-  ///   - rootKey: the file with the circle's root key; nil for the one of this device.
+  ///   - rootKey: the file with the circle's root key; nil for the root key that this device holds.
   public func trustIssuer(at publicKey: URL, rootKey: URL? = nil) throws {
     try sayingWhy {
       let issuer = try Issuer.readPublicKey(publicKey.path(percentEncoded: false))
@@ -86,9 +86,9 @@ extension Node {
 
   /// Buys premium without payment, in a build with the trait `MockPurchases`. Replaces an earlier mock purchase.
   ///
-  /// It applies to this device only.
+  /// The purchase applies to this device only.
   ///
-  /// - Parameter end: nil for no end.
+  /// - Parameter end: when the purchase ends; nil for no end.
   /// - Throws: `WaymarkError` with the code `usage` in other builds.
   @discardableResult
   public func buyMockPremium(until end: Date? = nil) throws -> SyncState {
@@ -116,7 +116,7 @@ extension Node {
   private func keepMockPurchase(_ end: [UInt8]?) throws {
     try store.setMeta(MetaKey.mockPurchase, end)
     replicator.setLocalPremium(try LocalPremium(store))
-    // The replica evaluates its gate only at a deadline or when the preference changes.
+    // The replica evaluates its gate only at a deadline or when it is told that the preference changed.
     loop.handle(.preferenceChanged(replica.preference))
   }
 }

@@ -7,18 +7,19 @@ public import Wire
 extension Node {
   /// Writes several changes as one operation.
   ///
-  /// Either all changes are on disk when this returns, or none. They are sent to other devices at once if sync is on.
+  /// Either all changes are on disk when this returns, or none. If sync is on, they are sent to other devices at once.
   /// Changing many records at once costs little more than changing one.
   ///
-  /// To change a record again, read it first, watch it, or use ``Changes/update(_:_:_:)``: a value is compared with
-  /// what it was when it was read, and this call does not update that. ``save(_:_:_:)`` returns values to go on with.
+  /// To change a record again afterwards, read it again first, watch it, or use ``Changes/update(_:_:_:)``. A value is
+  /// compared with what it was when it was read, and this call does not update the values that you hold.
+  /// ``save(_:_:_:)`` returns values to continue with.
   ///
   /// - Parameters:
   ///   - label: the name of the operation in the history; 1 to 32 bytes.
   ///   - body: collects the changes.
   /// - Returns: the id of the operation, for ``Node/undo(_:isForced:)``; nil if nothing had to change.
-  /// - Throws: ``WaymarkError``, in which case nothing is written: `bad_value` names the field and what is allowed,
-  ///   `not_found` what is missing, `in_use` an organization that is in use.
+  /// - Throws: ``WaymarkError``, in which case nothing is written. The error with the code `bad_value` names the field
+  ///   and what is allowed, `not_found` names what is missing, and `in_use` names an organization that is in use.
   @discardableResult
   public nonisolated func change(
     _ label: String = "app.change", _ body: (inout Changes) throws -> Void
@@ -30,13 +31,13 @@ extension Node {
 
   /// Creates a record, or saves what was changed in it since it was read. Saving a deleted record restores it.
   ///
-  /// A field is written only if it differs both from its value at the read and from the value in the store now. Fields
-  /// that were not edited keep what others have written in the meantime. A new record writes all fields that are not
-  /// empty.
+  /// A field is written only if its value differs both from the value that was read and from the value that is in the
+  /// store now. Fields that were not edited keep what others have written in the meantime. For a new record, all fields
+  /// that are not empty are written.
   ///
-  /// - Returns: the record as stored now. Use this value for the next edit: the value passed in is still compared with
-  ///   its own read, so a field set back to its value at that time would not be written. If you keep no value,
-  ///   ``update(_:_:_:)`` reads, edits and saves in one call.
+  /// - Returns: the record as stored now. Use this value for the next edit. The value that you passed in is still
+  ///   compared with what it was when it was read, so a field that you set back to that content would not be written.
+  ///   If you keep no value, ``update(_:_:_:)`` reads, edits and saves in one call.
   /// - Throws: ``WaymarkError``; see ``change(_:_:)``.
   public func save<Owner: Record>(_ record: Owner) throws -> Owner {
     var changes = Changes()
@@ -58,8 +59,8 @@ extension Node {
   ///   - id: the id of the record; ``Profile/only`` for the profile.
   ///   - edit: edits the record as stored now.
   /// - Returns: the record as stored now.
-  /// - Throws: ``WaymarkError`` with the code `not_found` if there is no such record or it is deleted; others as
-  ///   ``change(_:_:)``; and the errors of `edit`. Nothing is written then.
+  /// - Throws: ``WaymarkError`` with the code `not_found` if there is no such record or it is deleted; other errors of
+  ///   ``change(_:_:)``; and the errors of `edit`. If this throws, nothing is written.
   @discardableResult
   public func update<Owner: Record>(
     _ type: Owner.Type, _ id: UUID, _ edit: @Sendable (inout Owner) throws -> Void
@@ -106,7 +107,7 @@ extension Node {
     }
   }
 
-  /// Deletes a record. Records that belong to it are hidden with it, and restored with it.
+  /// Deletes a record. Records that belong to it are hidden and restored together with it.
   ///
   /// - Parameters:
   ///   - record: the record; only its id is used.
@@ -134,7 +135,7 @@ extension Node {
 
   /// Restores a deleted record.
   ///
-  /// - Returns: the record; nil if it never existed, or as long as the record that it belongs to is deleted.
+  /// - Returns: the restored record; nil if it never existed, or if the record that it belongs to is still deleted.
   @discardableResult
   public func restore<Owner: Record>(_ type: Owner.Type, _ id: UUID) throws -> Owner? {
     var changes = Changes()
@@ -147,14 +148,14 @@ extension Node {
     try sayingWhy { try write(changes.prepared(label, in: store, now: wall()).change) }
   }
 
-  /// Writes changes as one operation, and returns them for reading what was saved.
+  /// Writes changes as one operation, and returns the prepared changes, from which the saved records can be read.
   private func applied(_ changes: Changes, _ label: String) throws -> Changes.Prepared {
     let prepared = try changes.prepared(label, in: store, now: wall())
     try write(prepared.change)
     return prepared
   }
 
-  /// Writes a prepared change as one operation; nil if it is empty.
+  /// Writes a prepared change as one operation. Returns nil if the change is empty.
   @discardableResult
   package func write(_ change: PreparedChange) throws -> OperationID? {
     guard !change.isEmpty else { return nil }

@@ -4,18 +4,18 @@ import Storage
 public import Wire
 
 extension Node {
-  /// The records that match a query.
+  /// Returns the records that match a query.
   ///
   /// - Throws: ``WaymarkError`` if the store can't be read, and with the code `unsupported_property` if a key path of
   ///   the query is not a stored property.
   public func records<Owner>(_ query: Query<Owner>) throws -> [Owner] { try read(.records(query)) }
 
-  /// The record with an id; nil if there is none or it is deleted or hidden.
+  /// Returns the record with an id; nil if it does not exist, is deleted or is hidden.
   public func record<Owner: Record>(_ type: Owner.Type, _ id: UUID) throws -> Owner? {
     try read(.record(type, id))
   }
 
-  /// The number of records that match a query.
+  /// Returns the number of records that match a query.
   public func count<Owner>(_ query: Query<Owner>) throws -> Int { try read(.count(query)) }
 
   /// Watches the records of a query: delivers them now, after each change that affects them, and when the time reaches
@@ -26,10 +26,10 @@ extension Node {
   /// ```
   public nonisolated func watch<Owner>(_ query: Query<Owner>) -> Watch<[Owner]> { watch(.records(query)) }
 
-  /// The person's profile; its name is empty until one is set.
+  /// Returns the person's profile; its name is empty until a name is set.
   public func profile() throws -> Profile { try read(.profile) }
 
-  /// The deleted records of a kind, the most recently deleted first.
+  /// Returns the deleted records of a kind, the most recently deleted first.
   ///
   /// ```swift
   /// for trip in try await node.deleted(Trip.self) where trip.hiddenBy == nil {
@@ -40,9 +40,9 @@ extension Node {
     try sayingWhy { try Trash(store: store).deleted(type) { self.name(of: $0) } }
   }
 
-  /// The reader and writer of records given as text, for the command line.
+  /// Returns the reader and writer of records that are given as text, for the command line.
   ///
-  /// - Parameter zone: the time zone of the person; nil for this process's.
+  /// - Parameter zone: the person's time zone; nil for the time zone of this process.
   package func typedRecords(zone: String?) -> TypedRecords {
     TypedRecords(
       store: store, home: home, now: wall(), zone: zone, deviceName: { self.name(of: $0) })
@@ -52,14 +52,15 @@ extension Node {
 
   // MARK: Habits
 
-  /// Adds a habit entry. Two devices that each add one make two entries.
+  /// Adds a habit entry. If two devices each add an entry, the habit has two entries.
   ///
   /// - Parameters:
   ///   - habit: the id of the habit.
   ///   - value: the amount; 1 for a habit that is either done or not.
   ///   - day: the day of the entry; nil for today.
   ///   - zone: the time zone of the person.
-  /// - Throws: ``WaymarkError``: `not_found` if there is no such habit, `bad_value` for an amount that it can't have.
+  /// - Throws: ``WaymarkError`` with the code `not_found` if there is no such habit, or `bad_value` if the habit can't
+  ///   have that amount.
   @discardableResult
   public func addEntry(
     to habit: Habit.ID, _ value: Double = 1, on day: Day? = nil, zone: TimeZone = .current
@@ -74,11 +75,12 @@ extension Node {
     }
   }
 
-  /// Replaces all entries of a day by a single one. Nil removes all entries that are visible here, and so does 0 for a
-  /// habit that is either done or not.
+  /// Replaces all entries of a day with a single one. A value of nil removes all entries that are visible here, and so
+  /// does 0 for a habit that is either done or not.
   ///
   /// - Returns: the id of the operation, for ``Node/undo(_:isForced:)``; nil if nothing had to change.
-  /// - Throws: ``WaymarkError``: `not_found` if there is no such habit, `bad_value` for an amount that it can't have.
+  /// - Throws: ``WaymarkError`` with the code `not_found` if there is no such habit, or `bad_value` if the habit can't
+  ///   have that amount.
   @discardableResult
   public func setValue(
     _ value: Double?, of habit: Habit.ID, on day: Day? = nil, zone: TimeZone = .current
@@ -97,7 +99,8 @@ extension Node {
   ///   - data: the content, at most 16 MiB.
   ///   - name: the file name with its extension.
   ///   - parent: the item to attach it to.
-  /// - Throws: ``WaymarkError``: `not_found` if the item does not exist, `bad_value` if the file is too large.
+  /// - Throws: ``WaymarkError`` with the code `not_found` if the item does not exist, or `bad_value` if the file is too
+  ///   large.
   @discardableResult
   public func attach(_ data: Data, named name: String, to parent: Attachment.Parent) throws -> Attachment {
     try sayingWhy {
@@ -108,16 +111,18 @@ extension Node {
     }
   }
 
-  /// The content of an attachment.
+  /// Returns the content of an attachment.
   ///
-  /// - Throws: ``WaymarkError``: `no_content` if it has not completely arrived on this device yet.
+  /// - Throws: ``WaymarkError`` with the code `no_content` if the content has not completely arrived on this device
+  ///   yet.
   public func data(of attachment: Attachment) throws -> Data {
     try sayingWhy { try StoredContents(store: store).data(of: attachment) }
   }
 
-  /// The profile's picture; nil if it has none.
+  /// Returns the profile's picture; nil if it has none.
   ///
-  /// - Throws: ``WaymarkError``: `no_content` if it has not completely arrived on this device yet.
+  /// - Throws: ``WaymarkError`` with the code `no_content` if the content has not completely arrived on this device
+  ///   yet.
   public func avatar() throws -> Data? {
     try sayingWhy { try StoredContents(store: store).avatar() }
   }
@@ -125,7 +130,7 @@ extension Node {
   /// Sets the profile's picture, of at most 16 MiB; nil removes it.
   public func setAvatar(_ data: Data?) throws {
     guard (data?.count ?? 0) <= Limits.attachmentBytesMax else {
-      throw WaymarkError.badValue("avatar", "…", allowed: "it has at most 16 MiB")
+      throw WaymarkError.badValue("avatar", "…", allowed: "use at most 16 MiB")
     }
     try sayingWhy { try write(StoredContents(store: store).settingAvatar(data, now: wall())) }
   }

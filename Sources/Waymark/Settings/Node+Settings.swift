@@ -5,17 +5,18 @@ import Storage
 package import Wire
 
 extension Node {
-  /// The value of a setting: from the settings lane, else from the local copy, else its default.
+  /// Returns the value of a setting, from the settings lane; if it has none there, from the local copy; otherwise the
+  /// default.
   public func value<Value>(of setting: Setting<Value>) throws -> Value { try read(.setting(setting)) }
 
-  /// Sets a setting, here immediately and on all devices by sync.
+  /// Sets a setting, on this device immediately and on the other devices by sync.
   ///
   /// - Throws: `WaymarkError` with the code `bad_value` if the setting can't have the value, or `too_many_settings`.
   public func set<Value>(_ setting: Setting<Value>, to value: Value) throws {
     try sayingWhy {
       let written = Wire.Value(value.stored)
       guard written.isWritable else {
-        throw WaymarkError.badValue(setting.key, "\(value)", allowed: "it is a finite number")
+        throw WaymarkError.badValue(setting.key, "\(value)", allowed: "expected a finite number")
       }
       if let known = KnownPreference.named(setting.key), known.checked(written) == nil {
         throw WaymarkError.badValue(setting.key, "\(value)", allowed: known.allowed)
@@ -24,12 +25,12 @@ extension Node {
     }
   }
 
-  /// Removes the value of a setting, here and on all devices, so that its default applies again.
+  /// Removes the value of a setting on all devices, so that its default applies again.
   public func remove<Value>(_ setting: Setting<Value>) throws {
     try sayingWhy { _ = try unsetSetting(setting.key) }
   }
 
-  /// All settings that have a value, by key.
+  /// Returns all settings that have a value, by key.
   public func settings() throws -> [String: StoredSetting] {
     try sayingWhy {
       var found: [String: StoredSetting] = [:]
@@ -42,7 +43,7 @@ extension Node {
     StoredSettings(store: store, copy: home.storage.preferences)
   }
 
-  /// Sets a setting, here and on all devices.
+  /// Sets a setting on all devices.
   ///
   /// - Returns: whether the value has changed.
   package func setSetting(_ key: String, to value: Value) throws -> Bool {
@@ -52,9 +53,9 @@ extension Node {
     return !draft.isEmpty
   }
 
-  /// Removes the value of a setting, here and on all devices.
+  /// Removes the value of a setting on all devices.
   ///
-  /// - Returns: whether it had a value.
+  /// - Returns: whether the setting had a value.
   package func unsetSetting(_ key: String, as verb: String = "settings.unset") throws -> Bool {
     let draft = try storedSettings.removal(key)
     if !draft.isEmpty { try write(verb, draft) }
@@ -73,10 +74,10 @@ extension Node {
 
   // MARK: Onboarding
 
-  /// The onboarding state of this device.
+  /// Returns the onboarding state of this device.
   public func onboarding() throws -> Onboarding { try read(.onboarding) }
 
-  /// Marks onboarding as completed: on this device and, by a synced setting, for the person.
+  /// Marks onboarding as completed on this device, and notes in a synced setting that the person has completed it.
   public func completeOnboarding() throws {
     try sayingWhy {
       let draft = try storedSettings.draft(Onboarding.flag, .bool(true))
@@ -96,7 +97,7 @@ extension Node {
     }
   }
 
-  /// The facts that decide the onboarding state, and the device that wrote the synced flag.
+  /// Returns the facts that decide the onboarding state, and the device that wrote the synced flag.
   package func onboardingFacts() throws -> (OnboardingFacts, DeviceKey?) {
     let isSet = try storedSettings.reading(Onboarding.flag)?.value == .bool(true)
     let source =
@@ -112,7 +113,7 @@ extension Node {
     return (facts, source)
   }
 
-  /// A summary of the data on this device for a returning user.
+  /// Returns a summary of the data on this device, for a returning user.
   package func returningUser() throws -> Onboarding.ReturningUser {
     let profile = try store.heldProfile()
     func text(_ field: String) -> String? {

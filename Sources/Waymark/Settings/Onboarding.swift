@@ -16,8 +16,8 @@ import Wire
 public enum Onboarding: Hashable, Sendable {
   /// As far as this device knows, the person has no data yet.
   case newUser
-  /// Onboarding was completed on another device, and its data has arrived here. Only with premium, since records don't
-  /// sync without it.
+  /// Onboarding was completed on another device, and that device's data has arrived here. This state requires premium,
+  /// because records don't sync without it.
   case returningUser(ReturningUser)
   /// Onboarding was completed on this device.
   case completedHere
@@ -45,7 +45,7 @@ public enum Onboarding: Hashable, Sendable {
     case name
     /// A picture.
     case avatar
-    /// The appearance: light, dark or as the system.
+    /// The appearance: light, dark or the system's.
     case appearance
     /// The person's home time zone.
     case homeTimezone
@@ -86,7 +86,7 @@ extension Onboarding {
   /// The key of the synced setting.
   static var flag: String { KnownPreference.hasCompletedOnboarding.key }
 
-  /// Whether onboarding was completed on this device; not synced.
+  /// Returns whether onboarding was completed on this device. This state is not synced.
   static func isCompleted(in store: Store) throws -> Bool {
     try store.meta(MetaKey.completedOnboarding) == [1]
   }

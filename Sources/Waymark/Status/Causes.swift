@@ -1,18 +1,18 @@
 import Wire
 
-/// Finds the root causes of current problems, and which states of peers are only consequences.
+/// Finds the root causes of current problems, and tells which peers' states are only consequences of them.
 ///
-/// A device without a network sees every peer as unreachable. That is reported once, for this device, and not for each
-/// peer.
+/// For example, a device without a network can't reach any peer. The missing network is then reported once, for this
+/// device, instead of once for each peer.
 struct RootCauses {
   let isServing: Bool
-  /// Why records don't sync; nil if they do.
+  /// Why records don't sync from this device; nil if they do.
   let obstacle: Reason?
   let notices: [NodeStatus.Notice]
   let peers: [Peer]
   let conflicts: Int
 
-  /// Root causes only, the most severe first.
+  /// The root causes, the most severe first.
   var all: [NodeStatus.Cause] {
     var causes = notices.map { notice in
       cause(notice.reason, text: notice.text, next: notice.next)
@@ -28,11 +28,12 @@ struct RootCauses {
     return order.flatMap { severity in causes.filter { $0.reason.severity == severity } }
   }
 
-  /// The root cause of a peer's state if it is reported elsewhere; nil if the peer's state is a cause of its own.
+  /// Returns the root cause of which a peer's state is only a consequence; nil if the peer is in sync or its state is a
+  /// root cause itself.
   func consequence(_ peer: Peer) -> Reason? {
     guard peer.reason != .inSync else { return nil }
     let known = notices.map(\.reason)
-    // No peer admits a device that is not a member.
+    // The peer turned this device away because this device is not a member.
     if peer.reason == .turnedAway, let found = known.first(where: { $0 == .revoked || $0 == .notAMember }) {
       return found
     }
@@ -54,7 +55,7 @@ struct RootCauses {
       consequences: peers.filter { consequence($0) == reason }.map(\.name))
   }
 
-  /// Whether this machine seems to have no network: several peers have no route, and none is connected.
+  /// Whether this machine seems to have no network: there is no route to several peers, and no peer is connected.
   private var hasNoNetwork: Bool {
     peers.count { $0.reason == .noRoute } > 1 && peers.allSatisfy { $0.roundTrip == nil }
   }
@@ -78,7 +79,7 @@ struct RootCauses {
     guard conflicts > 0 else { return nil }
     return NodeStatus.Cause(
       reason: .conflicts,
-      text: "\(conflicts) \(conflicts == 1 ? "conflict waits" : "conflicts wait") for a decision",
+      text: "\(conflicts) \(conflicts == 1 ? "conflict needs" : "conflicts need") a decision",
       next: Reason.conflicts.next(), peer: nil, consequences: [])
   }
 }

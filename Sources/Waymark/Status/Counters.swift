@@ -2,19 +2,21 @@ import Replication
 import Storage
 import Wire
 
-/// Counters of a node since it was opened, for `metrics`.
+/// The counters that `metrics` reports, starting from when the node was opened.
 struct Counters: Sendable {
-  /// Change sets that were stored, by lane, including our own.
+  /// The number of change sets that were stored, by lane, including our own.
   var applied: [Lane: UInt64] = [.settings: 0, .records: 0]
-  /// Change sets that were not stored, by reason.
+  /// The number of change sets that were not stored, by reason.
   var rejected: [String: UInt64] = ["duplicate": 0, "excluded": 0, "early": 0, "invalid": 0]
-  /// Connections closed because of the other side, by reason.
+  /// The number of connections that this node closed because of the other side, by reason.
   var refused: [String: UInt64] = ["misbehaved": 0, "not_a_member": 0, "revoked": 0]
-  /// Bytes of closed connections.
+  /// The bytes received over connections that are closed; open links count their own.
   var bytesReceived: UInt64 = 0
+  /// The bytes sent over connections that are closed; open links count their own.
   var bytesSent: UInt64 = 0
-  /// Beacons sent, and members' beacons that passed all checks.
+  /// The number of beacons sent.
   var beaconsSent: UInt64 = 0
+  /// The number of members' beacons that were received and passed all checks.
   var beaconsBelieved: UInt64 = 0
 
   mutating func add(_ report: CommitReport) {

@@ -5,7 +5,7 @@ import Storage
 import Transport
 import Wire
 
-/// Metrics in the Prometheus text format, version 0.0.4.
+/// The metrics of a node, which can be written in the Prometheus text format, version 0.0.4.
 package struct Metrics: Codable, Sendable {
   package enum Kind: String, Codable, Sendable { case gauge, counter }
 
@@ -17,7 +17,7 @@ package struct Metrics: Codable, Sendable {
     var samples: [Sample]
   }
 
-  /// One value with its labels.
+  /// One value of a metric, with its labels.
   package struct Sample: Codable, Sendable {
     let labels: Labels
     let value: Double
@@ -55,7 +55,7 @@ package struct Metrics: Codable, Sendable {
     add(name, kind, help, [([], value)])
   }
 
-  /// The metrics as text, without families that have no samples.
+  /// The metrics in the Prometheus text format, without metrics that have no samples.
   package var text: String {
     families.filter { !$0.samples.isEmpty }.map { family in
       let head = "# HELP \(family.name) \(family.help)\n# TYPE \(family.name) \(family.type.rawValue)\n"
@@ -94,7 +94,7 @@ extension NodeInspection {
     metrics.add(
       "build_info", .gauge, "The version of the program and how it was built; always 1.",
       [([("version", WaymarkVersion.text), ("traits", traits)], 1)])
-    metrics.add("running", .gauge, "Whether a node serves this home.", status.isServing ? 1 : 0)
+    metrics.add("running", .gauge, "Whether a node is serving this home.", status.isServing ? 1 : 0)
     if let started = status.servingSince?.milliseconds {
       metrics.add(
         "start_time_seconds", .gauge, "When the node began to serve, as Unix time.", seconds(started))
@@ -129,9 +129,9 @@ extension NodeInspection {
     metrics.add(
       "lane_open", .gauge, "Whether the lane is open on this device.", samples { $0.isOpen ? 1 : 0 })
     metrics.add(
-      "change_sets", .gauge, "Change sets in the store.", samples { Double($0.changeSets) })
+      "change_sets", .gauge, "Change sets stored on this device.", samples { Double($0.changeSets) })
     metrics.add(
-      "parked_change_sets", .gauge, "Change sets dated in the future and not applied yet.",
+      "parked_change_sets", .gauge, "Parked change sets: dated in the future, or depending on one that is.",
       samples { Double($0.parked) })
   }
 
@@ -155,7 +155,7 @@ extension NodeInspection {
       "peer_connected", .gauge, "Whether there is a session with the peer.",
       samples { replica.session(with: $0.device) == nil ? 0 : 1 })
     metrics.add(
-      "peer_in_sync", .gauge, "Whether all open lanes are equal on both sides.",
+      "peer_in_sync", .gauge, "Whether all open lanes are equal on this device and the peer.",
       samples { $0.state == .inSync ? 1 : 0 })
     metrics.add(
       "peer_behind_change_sets", .gauge, "Change sets that the peer has and this device lacks.",
@@ -200,7 +200,7 @@ extension NodeInspection {
       "change_sets_applied_total", .counter, "Change sets stored since the node started.",
       Lane.allCases.map { ([("lane", "\($0)")], Double(counters.applied[$0] ?? 0)) })
     metrics.add(
-      "change_sets_rejected_total", .counter, "Change sets received and not stored since the node started.",
+      "change_sets_rejected_total", .counter, "Change sets received but not stored since the node started.",
       samples(counters.rejected))
     metrics.add(
       "connections_refused_total", .counter, "Connections closed by this node since it started.",
@@ -210,7 +210,7 @@ extension NodeInspection {
       Double(counters.beaconsSent))
     metrics.add(
       "beacons_believed_total", .counter,
-      "Valid beacons from members, with an address to dial, since the node started.",
+      "Valid beacons received from members since the node started.",
       Double(counters.beaconsBelieved))
     let live = serving.links.values.map(\.link.byteCounts)
     metrics.add(
@@ -223,7 +223,8 @@ extension NodeInspection {
 }
 
 extension [(labels: [(String, String)], value: Double)] {
-  /// Without samples of equal labels, which Prometheus rejects: a reason may be present twice, with different texts.
+  /// The samples without those whose labels repeat earlier ones, which Prometheus would reject. A reason may be present
+  /// twice, with different texts.
   fileprivate var uniqueByLabels: Self {
     var seen: Set<String> = []
     return filter { seen.insert($0.labels.map(\.1).joined(separator: "\0")).inserted }

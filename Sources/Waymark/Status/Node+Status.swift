@@ -1,19 +1,19 @@
 package import Wire
 
 extension Node {
-  /// The current status of this node.
+  /// Returns the current status of this node.
   ///
   /// - Throws: `WaymarkError` if the store can't be read.
   public func status() throws -> NodeStatus { try read(.status) }
 
-  /// The metrics of this node in the Prometheus text format, version 0.0.4.
+  /// Returns the metrics of this node in the Prometheus text format, version 0.0.4.
   public func metrics() throws -> String { try sayingWhy { try currentMetrics().text } }
 
   package func currentMetrics() throws -> Metrics { try inspection().metrics() }
 
-  /// An inspection of the node as of now.
+  /// Returns an inspection of the node at this moment.
   func inspection() -> NodeInspection { NodeInspection(of: self, now: wall()) }
 
-  /// A device's display name on this device.
+  /// Returns the name under which this device shows the given device.
   package func name(of device: DeviceKey) -> String { connections.name(of: device) }
 }

@@ -5,7 +5,8 @@ import Replication
 import Storage
 import Wire
 
-/// Caches the content of the newest operation, so that a large import is counted once and not at each `status`.
+/// A cache of the content of the newest unreplicated operation, so that a large import is counted only once instead of
+/// for every `status`.
 final class CountedOperation {
   fileprivate var sets: [ChangeSetID] = []
   fileprivate var content: OperationContent?
@@ -46,15 +47,17 @@ extension NodeInspection {
       })
   }
 
-  /// The sequence up to which a peer is known to hold the branch that ends in a tip; 0 if it holds none of it.
+  /// Returns the sequence number up to which a peer is known to hold the branch that ends in a tip; 0 if the peer is
+  /// not known to hold any of the branch.
   private func held(_ tip: LogHead, by peer: DeviceKey) throws -> UInt64 {
     guard let theirs = replica.holdings[peer]?[tip.log.lane].heads else { return 0 }
     if theirs.contains(tip) { return tip.sequence }
     guard theirs.tipCount(of: tip.log) == 1, let head = theirs[tip.log],
       replica[tip.log.lane].heads.tipCount(of: tip.log) == 1
     else { return 0 }
-    // The peer has more of the log than this device. For our own log that means another branch. For another device's
-    // log it has everything that is here, because a set requires all sets before it.
+    // The peer has more of this log than this device does. If the log is our own, the peer must hold another branch of
+    // it. If it is another device's log, the peer holds everything that is here, because a set requires all sets before
+    // it.
     if head.sequence > tip.sequence { return tip.log.device == device ? 0 : tip.sequence }
     return try store.holds(head) ? head.sequence : 0
   }
@@ -70,7 +73,7 @@ extension NodeInspection {
     return .operation(try history.operation(operation, try content(of: operation)))
   }
 
-  /// The content of an operation, from the cache if it is the same operation as last time.
+  /// Returns the content of an operation, from the cache if the operation is the same as last time.
   private func content(of operation: Storage.Operation) throws -> OperationContent {
     let sets = operation.sets.map(\.origin.stamp.set)
     if let known = countedOperation.content, countedOperation.sets == sets { return known }
@@ -81,9 +84,10 @@ extension NodeInspection {
 
   // MARK: Devices not seen
 
-  /// The notice of devices not seen for two weeks: their data may be out of date, or they may be lost.
+  /// The notice about devices that have not been seen for two weeks, because such devices may be out of date or lost;
+  /// nil if there are none.
   var unseenNotice: NodeStatus.Notice? {
-    // Right after a start no device is connected yet.
+    // Right after the start, no device is connected yet.
     if let started = connections.serving?.startedAt, now - started < Self.settlingMilliseconds { return nil }
     guard connections.member != nil else { return nil }
     let unseen = circle.evaluation.members.values.compactMap { member -> (Member, Moment)? in

@@ -9,7 +9,7 @@ import Wire
 struct NodeInspection {
   let connections: Connections
   let maintenance: StoreMaintenance
-  /// Notices that the node's shell has collected since it started.
+  /// The notices that the node's shell has collected since the node started.
   let reported: [NodeNotice]
   let countedOperation: CountedOperation
   let now: Moment
@@ -71,7 +71,7 @@ struct NodeInspection {
     SyncState(replica.ownGate(now: now), begins: premiumBegins, exclusion: connections.exclusion)
   }
 
-  /// When the first entitlement that is not yet valid becomes valid; nil if there is none.
+  /// When the earliest entitlement that is not valid yet becomes valid; nil if there is no such entitlement.
   private var premiumBegins: Moment? {
     let now = replica.gateTime(now: now)
     return circle.evaluation.entitlements.filter {
@@ -85,12 +85,12 @@ struct NodeInspection {
     PeerInspection(connections, now: Now(wall: now, steady: connections.loop.steady))
   }
 
-  /// The other members of the circle, connected or not, sorted by name.
+  /// Returns the other members of the circle, connected or not, sorted by name.
   func peers() throws -> [Peer] {
     peerInspection.peers(connections.names, ahead: try clockAgreement.authorsAhead())
   }
 
-  /// When a device was last connected; now if it is connected.
+  /// Returns when a device was last connected: the current time if it is connected, and nil if that is not known.
   func lastSeen(of device: DeviceKey) -> Moment? { peerInspection.lastSeen(of: device) }
 
   var clockAgreement: ClockAgreement {

@@ -17,9 +17,9 @@ public struct NodeStatus: Hashable, Sendable {
   public let incarnation: String
   /// The version of the library.
   public let version: String
-  /// When it started serving; nil while it does not serve.
+  /// When this node started serving; nil while it is not serving.
   public let servingSince: Date?
-  /// The `ADDR:PORT` at which it listens; nil while it does not serve.
+  /// The `ADDR:PORT` at which this node listens; nil while it is not serving.
   public let address: String?
   /// Whether records sync, and if not, why and what to do about it.
   public let sync: SyncState
@@ -31,7 +31,7 @@ public struct NodeStatus: Hashable, Sendable {
   public let counts: Counts
   /// The number of unresolved conflicts; see ``Node/conflicts()``.
   public let conflicts: Int
-  /// Notices for people, each reported once.
+  /// The notices to show to a person, each reported once.
   public let notices: [Notice]
   /// The other devices of the circle.
   public let peers: [Peer]
@@ -53,11 +53,11 @@ public struct NodeStatus: Hashable, Sendable {
     public let isOpen: Bool
     /// Why the lane is closed; nil if it is open.
     public let reason: Reason?
-    /// The hash of the lane's data, in hexadecimal; equal on devices that hold the same data.
+    /// The hash of the lane's data, in hexadecimal. It is equal on all devices that hold the same data.
     public let digest: String
     /// The number of stored change sets.
     public let changeSets: Int
-    /// How many of them are parked: they are dated in the future, or depend on one that is.
+    /// The number of stored change sets that are parked, because they are dated in the future or depend on one that is.
     public let parked: Int
 
     private enum CodingKeys: String, CodingKey {
@@ -69,13 +69,13 @@ public struct NodeStatus: Hashable, Sendable {
     }
   }
 
-  /// The progress of the background check, which verifies the stored change sets in passes, over and over.
+  /// The progress of the background check, which verifies all stored change sets in repeated passes.
   public struct StoreCheck: Hashable, Sendable, Codable {
-    /// The number of change sets verified in this pass.
+    /// The number of change sets verified so far in the current pass.
     public let checked: Int
-    /// The number of change sets to verify.
+    /// The number of all change sets to verify in the current pass.
     public let total: Int
-    /// When the last pass was completed; nil if none was.
+    /// When the last pass was completed; nil if no pass has been.
     public let completed: Date?
     /// The number of stored change sets that are damaged.
     public let damaged: Int
@@ -88,25 +88,25 @@ public struct NodeStatus: Hashable, Sendable {
     }
   }
 
-  /// The numbers of visible records by kind, without the seeds that every store starts with.
+  /// The numbers of visible records by kind, not counting the untouched seeds that every store starts with.
   public struct Counts: Hashable, Sendable, Codable {
-    /// Visible trips.
+    /// The number of visible trips.
     public let trips: Int
-    /// Visible lodgings.
+    /// The number of visible lodgings.
     public let lodging: Int
-    /// Visible transportations.
+    /// The number of visible transportations.
     public let transportation: Int
-    /// Visible activities.
+    /// The number of visible activities.
     public let activities: Int
-    /// Visible organizations, except None.
+    /// The number of visible organizations, not counting None.
     public let organizations: Int
-    /// Visible habits.
+    /// The number of visible habits.
     public let habits: Int
-    /// Visible categories.
+    /// The number of visible categories.
     public let categories: Int
-    /// Visible habit entries.
+    /// The number of visible habit entries.
     public let habitEntries: Int
-    /// Settings that have a value.
+    /// The number of settings that have a value.
     public let settings: Int
   }
 
@@ -114,31 +114,30 @@ public struct NodeStatus: Hashable, Sendable {
   public struct Cause: Hashable, Sendable {
     /// The reason code.
     public let reason: Reason
-    /// A human-readable clause.
+    /// The cause as a human-readable clause.
     public let text: String
     /// What to do next, usually a `waymark` command; nil if nothing helps.
     public let next: Step?
-    /// The peer that it concerns; nil if it concerns this device.
+    /// The peer that the cause concerns; nil if the cause concerns this device.
     public let peer: DeviceReference?
-    /// The names of the peers whose state is a consequence.
+    /// The names of the peers whose state is a consequence of this cause.
     public let consequences: [String]
   }
 
-  /// The changes that would be lost if this disk failed now: those that, as far as the other devices have reported, are
-  /// stored only here.
+  /// The changes that would be lost if this disk failed now, because no other device has reported that it holds them.
   public struct ReplicationRisk: Hashable, Sendable {
     /// The number of change sets that no other device is known to hold.
     public let changeSets: Int
-    /// The newest of them; nil if there is none.
+    /// The newest change that no other device is known to hold; nil if there is none.
     public let newest: Newest?
     /// What each other device is known to hold, sorted by name.
     public let devices: [Holder]
 
     /// The newest change that no other device is known to hold.
     public enum Newest: Hashable, Sendable {
-      /// The operation that made it.
+      /// The operation that made the change.
       case operation(History.Operation)
-      /// An operation that is dated in the future, with contents that can't be read before that time.
+      /// An operation that is dated in the future. Its content can't be read before that time.
       case waiting(id: OperationID, time: Date, deviceName: String)
     }
 
@@ -146,13 +145,15 @@ public struct NodeStatus: Hashable, Sendable {
     public struct Holder: Hashable, Sendable, Codable {
       /// The public key that identifies the device.
       public let device: DeviceKey
-      /// Its display name on this device.
+      /// The name under which this device shows it.
       public let name: String
-      /// The number of change sets here that it is not known to hold; nil if it never reported what it holds.
+      /// The number of change sets stored here that the other device is not known to hold; nil if that device has never
+      /// reported what it holds.
       public let lacking: Int?
-      /// When the newest of these was written; nil if there is none.
+      /// When the newest of those change sets was written; nil if there are none, or if the other device has never
+      /// reported what it holds.
       public let newestLacking: Date?
-      /// When it last reported what it holds; nil if it never did.
+      /// When the other device last reported what it holds; nil if it never has.
       public let asOf: Date?
     }
   }
@@ -203,8 +204,8 @@ extension NodeStatus: Codable {
     try container.encode(keys, forKey: .keys)
   }
 
-  /// Encodes the part for support reports, which excludes everything that people wrote into trips, habits, settings or
-  /// the profile.
+  /// Encodes only the part of the status that a support report may contain. That part excludes everything that people
+  /// wrote into trips, habits, settings or the profile.
   package func encodeForOthers(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try encodeGate(to: &container)

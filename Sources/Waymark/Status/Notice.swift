@@ -2,18 +2,19 @@ public import Foundation
 public import Wire
 
 extension NodeStatus {
-  /// Something that a person should know until it is resolved.
+  /// A condition that a person should know about until it is resolved.
   public struct Notice: Hashable, Sendable {
     /// The reason code.
     public let reason: Reason
-    /// A human-readable clause.
+    /// The notice as a human-readable clause.
     public let text: String
     /// What to do next, usually a `waymark` command; nil if nothing helps.
     public let next: Step?
-    /// More data for programs.
+    /// Additional data for programs.
     public let details: Details
 
-    /// The device that it concerns, if it concerns a single one.
+    /// The device that the notice concerns; nil if it does not concern a particular device. If the notice lists unseen
+    /// devices, this is the one unseen longest.
     public var device: DeviceKey? {
       switch details {
       case .device(let device), .unseen(let device, _): device
@@ -23,7 +24,7 @@ extension NodeStatus {
       }
     }
 
-    /// The operation that it concerns, if any; see ``Node/undo(_:isForced:)``.
+    /// The operation that the notice concerns, which ``Node/undo(_:isForced:)`` can undo; nil if there is none.
     public var operation: OperationID? {
       if case .massDeletion(let deletion) = details { deletion.operation } else { nil }
     }
@@ -41,17 +42,18 @@ extension NodeStatus {
       case none
       /// The device that the notice concerns.
       case device(DeviceKey)
-      /// Devices not seen for two weeks or more, the longest unseen first, preceded by the key of that one.
+      /// The key of the device unseen longest, then all devices not seen for two weeks or more, the longest unseen
+      /// first.
       case unseen(DeviceKey, [Unseen])
       /// The number of our own change sets that are dated ahead, and the date of the newest.
       case futureDated(changeSets: Int, newest: Date)
-      /// How far the clocks of the other devices are ahead of this one's.
+      /// How far the other devices' clocks are ahead of this device's clock; negative if they are behind.
       case clockSkew(milliseconds: Int64)
-      /// Parked change sets: how many, when the first is due, and which devices wrote them.
+      /// The number of parked change sets, when the first of them is due, and the names of the devices that wrote them.
       case parked(changeSets: Int, due: Date, deviceNames: [String])
-      /// Damaged change sets: the first of them, and how many there are.
+      /// The first of the damaged change sets, and the number of all damaged change sets.
       case damaged([ChangeSetReference], count: Int)
-      /// The device that revoked this one, and when.
+      /// The key that signed the revocation of this device, and when it was signed.
       case revoked(by: DeviceKey, at: Date)
       /// A revoked device, and the members that are not known to have received the revocation.
       case unheard(DeviceReference, notHeard: [DeviceReference])
@@ -63,23 +65,24 @@ extension NodeStatus {
     public struct Unseen: Hashable, Sendable, Codable {
       /// The public key that identifies the device.
       public let device: DeviceKey
-      /// Its display name on this device.
+      /// The name under which this device shows it.
       public let name: String
-      /// When it was last connected; nil if that is not known.
+      /// When the device was last connected; nil if that is not known.
       public let lastSeen: Date?
-      /// When it was last connected, last in sync or, if neither is known, admitted.
+      /// The time since which the device counts as unseen: when it was last connected; if that is not known, when it
+      /// was last in sync; if that is not known either, when it was admitted.
       public let since: Date
     }
 
     /// A change set, identified by its position in a log.
     public struct ChangeSetReference: Hashable, Sendable, Codable {
-      /// The author of the log.
+      /// The device that wrote the log.
       public let device: DeviceKey
-      /// That device's display name on this device.
+      /// The name under which this device shows the author.
       public let name: String
-      /// `settings` or `records`.
+      /// The lane of the log: `settings` or `records`.
       public let lane: String
-      /// The sequence number in the log.
+      /// The sequence number of the change set in its log.
       public let sequence: UInt64
       /// The id of the change set.
       public let id: String
@@ -160,7 +163,7 @@ extension NodeStatus.Notice: Codable {
 }
 
 extension NodeStatus.Notice.Details {
-  /// Tells the cases apart by the keys that are present.
+  /// Decodes the case that the present keys identify.
   fileprivate init(
     _ container: KeyedDecodingContainer<NodeStatus.Notice.CodingKeys>
   ) throws {

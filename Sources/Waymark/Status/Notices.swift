@@ -4,7 +4,7 @@ import Storage
 import Wire
 
 extension NodeStatus.Notice {
-  /// The notice of damaged change sets; nil if none are known.
+  /// Returns the notice about damaged change sets; nil if none are known.
   static func damaged(
     _ sets: [DamagedSet], hasPeers: Bool, advice: @autoclosure () -> Step, _ names: DeviceNames
   ) -> NodeStatus.Notice? {
@@ -26,7 +26,8 @@ extension NodeStatus.Notice {
 
   private static let damagedListedMax = 100
 
-  /// The notices of forks whose author has not started another log since; until it does, it may not know of the fork.
+  /// Returns the notices about forks whose author has not written in another incarnation since. Until it does, the
+  /// author may not know of the fork.
   static func forks(_ circle: Circle, _ store: Store, _ names: DeviceNames) -> [NodeStatus.Notice] {
     let devices = Set(circle.evaluation.forkProofs.map(\.log).filter { !store.hasLeft($0) }.map(\.device))
     return devices.sorted().map { device in
@@ -38,14 +39,14 @@ extension NodeStatus.Notice {
     }
   }
 
-  /// - Parameter isWithholding: whether sets written since the start are withheld, until the store can record their
-  ///   release.
+  /// - Parameter isWithholding: whether sets that were written since the start are withheld until the store can record
+  ///   that they may be sent.
   static func diskFull(_ home: Home, isWithholding: Bool) -> NodeStatus.Notice {
-    let next: Step = "make room on its disk: df -h \(shellWord(home.path))"
+    let next: Step = "free up space on the disk: df -h \(shellWord(home.path))"
     return isWithholding
       ? NodeStatus.Notice(
         .diskFull,
-        text: "the disk is full; nothing more is stored, and changes made since the start can't be sent yet",
+        text: "the disk is full; nothing more is stored, and changes made since startup can't be sent yet",
         next: next)
       : NodeStatus.Notice(.diskFull, next: next)
   }
@@ -65,7 +66,7 @@ extension NodeNotice {
       NodeStatus.Notice(.storeFailed, text: "a transaction failed: \(why)")
     case .digestMismatch(let device, let lane):
       NodeStatus.Notice(
-        .digestMismatch, text: "\(lane): the same changes gave different data on \(names.name(of: device))",
+        .digestMismatch, text: "\(lane): the same changes led to different data on \(names.name(of: device))",
         next: Reason.digestMismatch.next(peer: names.name(of: device)),
         .device(device))
     }

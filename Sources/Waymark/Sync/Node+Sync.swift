@@ -5,7 +5,7 @@ import Storage
 public import Wire
 
 extension Node {
-  /// Whether records sync, and if not, why and what to do about it.
+  /// Returns whether records sync, and if not, why and what to do about it.
   public func syncState() throws -> SyncState {
     try read(.syncState)
   }
@@ -15,8 +15,8 @@ extension Node {
   /// If this would merge two sets of records for the first time, it needs confirmation: show ``syncPreview()``, then
   /// call this again with `isConfirmed`.
   ///
-  /// - Throws: `WaymarkError` with the code `free_tier`, `entitlement_expired` or `entitlement_not_yet_valid` without
-  ///   premium, or `needs_yes` without a required confirmation.
+  /// - Throws: `WaymarkError` with the code `free_tier`, `entitlement_expired` or `entitlement_not_yet_valid` if the
+  ///   device has no premium, or `needs_yes` if a required confirmation is missing.
   @discardableResult
   public func turnSyncOn(isConfirmed: Bool = false) async throws -> SyncState {
     try await turnSyncOn(isConfirmed: isConfirmed, isAtTerminal: false)
@@ -40,7 +40,7 @@ extension Node {
     return try syncState()
   }
 
-  /// Turns off sync of records on this device. All records stay. Works without premium, too.
+  /// Turns off sync of records on this device. All records stay on the device. This works without premium, too.
   @discardableResult
   public func turnSyncOff() throws -> SyncState {
     try sayingWhy {
@@ -52,7 +52,7 @@ extension Node {
 
   /// Dials all peers now instead of at their next scheduled attempt, and checks existing connections.
   ///
-  /// - Throws: `WaymarkError` with the code `not_running` unless the node serves.
+  /// - Throws: `WaymarkError` with the code `not_running` unless the node is serving.
   public func syncNow() throws {
     try sayingWhy {
       try checkServing()
@@ -62,15 +62,16 @@ extension Node {
     }
   }
 
-  /// Waits until this node is in sync with all connected peers, or with one.
+  /// Waits until this node is in sync with one peer or with all connected peers.
   ///
   /// Two devices are in sync if they hold the same change sets and the same data in all open lanes.
   ///
   /// - Parameters:
-  ///   - peer: nil for all connected peers; at least one must be connected.
-  ///   - lane: nil for all open lanes.
+  ///   - peer: the peer to wait for; nil for all connected peers, of which there must be at least one.
+  ///   - lane: the lane to wait for; nil for all open lanes.
   ///   - timeout: the maximum time to wait.
-  /// - Throws: `WaymarkError` if it times out; its code names the obstacle, such as `offline` or `sync_off`.
+  /// - Throws: `WaymarkError` if the wait times out; the error's code names the obstacle, such as `offline` or
+  ///   `sync_off`.
   public func waitUntilInSync(
     with peer: DeviceKey? = nil, lane: Lane? = nil, timeout: Duration = .seconds(30)
   ) async throws {
@@ -87,10 +88,10 @@ extension Node {
     }
   }
 
-  /// Returns what turning sync on would do, without writing anything; asks the connected devices.
+  /// Asks the connected devices, and returns what turning sync on would do, without writing anything.
   ///
-  /// - Throws: `WaymarkError` with the code `not_running` unless the node serves; without premium, as
-  ///   ``turnSyncOn(isConfirmed:)``.
+  /// - Throws: `WaymarkError` with the code `not_running` unless the node is serving; without premium, the same errors
+  ///   as ``turnSyncOn(isConfirmed:)``.
   public func syncPreview() async throws -> SyncPreview {
     try await sayingWhy {
       try checkServing()
@@ -99,7 +100,7 @@ extension Node {
     }
   }
 
-  /// Throws unless this device has premium; the error tells how to get it.
+  /// Throws unless this device has premium; the error tells how to get premium.
   package func checkPremium() throws {
     try checkNotExcluded()
     let gate = replica.ownGate(now: wall())

@@ -7,7 +7,7 @@ import Wire
 
 /// `sync on --preview`: compares the records here with those of the peers, without writing anything.
 struct SyncComparison {
-  /// A peer with its inventory, or the reason why it could not be asked.
+  /// A peer with its inventory, or with the reason why the peer could not be asked.
   private struct Asked {
     let peer: Member
     var inventory: Inventory?
@@ -38,8 +38,8 @@ struct SyncComparison {
 
   private static func ask(_ peer: Member, after others: [Asked], on node: isolated Node) async -> Asked {
     do {
-      // Peers that folded the same sets have the same inventory, which then need not be transferred again. Digests are
-      // asked for because, unlike heads, they always fit in one message.
+      // Peers that folded the same sets have the same inventory, so each different inventory is transferred only once.
+      // To learn what a peer has folded, ask for its digests because, unlike heads, they always fit in one message.
       let folded = try await PeerInquiry(peer: peer.device).answer(.records, .digests, on: node).folded
       let known = others.compactMap(\.inventory).first { $0.folded == folded }
       if let known { return Asked(peer: peer, inventory: known) }
@@ -78,7 +78,7 @@ struct SyncComparison {
     }
   }
 
-  /// The first records that differ.
+  /// Returns the first records that differ.
   private func differing(_ comparison: InventoryComparison) -> [RecordReference] {
     comparison.differing.prefix(Self.namesMax).map { RecordReference($0, in: store) }
   }
@@ -138,10 +138,10 @@ extension WholeRecordRank {
 // MARK: Before sync is turned on
 
 extension SyncComparison {
-  /// The question to confirm before sync is turned on; nil if none is needed.
+  /// Returns the question that the person has to confirm before sync is turned on; nil if no confirmation is needed.
   ///
-  /// At a terminal, any difference between records needs confirmation. A script needs it only if two sets of records
-  /// would merge for the first time, not when sync is turned off and on again.
+  /// At a terminal, any difference between records needs confirmation. A script needs confirmation only if two sets of
+  /// records would merge for the first time, not when sync is turned off and on again.
   ///
   /// - Parameter isAtTerminal: whether a person can be prompted.
   static func question(isAtTerminal: Bool, on node: isolated Node) async throws -> WaymarkError? {
@@ -163,8 +163,8 @@ extension SyncComparison {
     try store.visibleCounts().contains { $0.key.lane == .records && $0.value > 0 }
   }
 
-  /// Whether a connected peer has records and the two devices have never exchanged any: their sets of logs are
-  /// disjoint.
+  /// Returns whether a connected peer has records but has never exchanged any with this device, so that the two devices
+  /// have no logs in common.
   private static func meetsStrangers(_ node: isolated Node) async throws -> Bool {
     let authors = Set(node.replica.records.heads.sorted.map(\.log.device))
     let peers = Set(node.replica.sessions.values.compactMap(\.device)).sorted()

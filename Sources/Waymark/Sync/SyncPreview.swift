@@ -2,7 +2,7 @@ public import Foundation
 import Replication
 public import Wire
 
-/// The effect of turning sync on, on the records here and on the other devices.
+/// The effect that turning sync on would have on the records of this device and of the other devices.
 public struct SyncPreview: Hashable, Sendable {
   /// Whether sync of records is already turned on.
   public let preference: Bool
@@ -14,7 +14,7 @@ public struct SyncPreview: Hashable, Sendable {
   public let kinds: [KindComparison]
   /// The comparison of all kinds together.
   public let total: Comparison
-  /// The first records that exist on both sides and differ; they merge field by field.
+  /// The first records that exist on both sides and differ; such records merge field by field.
   public let differing: [RecordReference]
   /// Which profile would win; nil if there is none.
   public let profile: Profile?
@@ -28,13 +28,13 @@ public struct SyncPreview: Hashable, Sendable {
 
   /// A comparison of all kinds of records.
   public struct Comparison: Hashable, Sendable, Codable {
-    /// Records that only this device has.
+    /// The number of records that only this device has.
     public let onlyHere: Int
-    /// Records that only other devices have.
+    /// The number of records that only other devices have.
     public let onlyThere: Int
-    /// Records that are the same on both sides.
+    /// The number of records that are the same on both sides.
     public let same: Int
-    /// Records that are on both sides and differ.
+    /// The number of records that exist on both sides and differ.
     public let differing: Int
   }
 
@@ -44,33 +44,33 @@ public struct SyncPreview: Hashable, Sendable {
     public let kind: RecordKind
     /// The plural name of the kind.
     public let plural: String
-    /// Records that only this device has.
+    /// The number of records that only this device has.
     public let onlyHere: Int
-    /// Records that only other devices have.
+    /// The number of records that only other devices have.
     public let onlyThere: Int
-    /// Records that are the same on both sides.
+    /// The number of records that are the same on both sides.
     public let same: Int
-    /// Records that are on both sides and differ.
+    /// The number of records that exist on both sides and differ.
     public let differing: Int
   }
 
   /// A comparison of profiles. A profile merges as a whole: one of the two wins.
   public struct Profile: Hashable, Sendable, Codable {
-    /// Which sides have a profile, and whether it is the same.
+    /// Which sides have a profile and, if both do, whether the two profiles are the same.
     public let state: State
     /// The side whose profile wins.
     public let winner: Side
     /// The device whose profile wins.
     public let winnerDevice: DeviceKey
-    /// That device's display name on this device.
+    /// The name under which this device shows the winning device.
     public let winnerName: String
-    /// The code of the reason why it wins; nil if there is nothing to decide.
+    /// The code of the reason why that profile wins; nil if there is nothing to decide.
     public let reason: String?
-    /// Why it wins, as human-readable text; nil if there is nothing to decide.
+    /// Why that profile wins, as human-readable text; nil if there is nothing to decide.
     public let text: String?
     /// The profile of this device; nil if it has none.
     public let here: Version?
-    /// The profile of the others; nil if they have none.
+    /// The profile of another device, the one that wins among the other devices' profiles; nil if they have none.
     public let there: Version?
 
     /// One of the two sides.
@@ -83,27 +83,27 @@ public struct SyncPreview: Hashable, Sendable {
 
     /// One of the two profiles.
     public struct Version: Hashable, Sendable, Codable {
-      /// Its own time of change; nil if that is not a valid time.
+      /// The time of change that the profile itself carries; nil if it is not a valid time.
       public let updatedAt: Date?
-      /// The number of its fields that are not empty.
+      /// The number of the profile's fields that are not empty.
       public let filledIn: Int
-      /// The device that wrote it.
+      /// The device that wrote the profile.
       public let device: DeviceKey
-      /// That device's display name on this device.
+      /// The name under which this device shows the author.
       public let deviceName: String
-      /// When it was written, by that device's clock.
+      /// When the profile was written, by the author's clock.
       public let written: Date
     }
 
-    /// Which sides have a profile, and whether it is the same.
+    /// Which sides have a profile and, if both do, whether the two profiles are the same.
     public enum State: String, Hashable, Sendable, Codable {
-      /// The same on both sides.
+      /// Both sides have the same profile.
       case same
-      /// Only on this device.
+      /// Only this device has a profile.
       case onlyHere = "only_here"
-      /// Only on another device.
+      /// Only another device has a profile.
       case onlyThere = "only_there"
-      /// Different on the two sides.
+      /// Both sides have a profile, and the two differ.
       case differs
     }
   }
@@ -128,11 +128,11 @@ public struct SyncPreview: Hashable, Sendable {
   public struct NotAsked: Hashable, Sendable, Codable {
     /// The public key that identifies the device.
     public let device: DeviceKey
-    /// Its display name on this device.
+    /// The name under which this device shows it.
     public let name: String
-    /// The reason code.
+    /// The code of the reason why the device could not be asked.
     public let reason: Reason
-    /// A human-readable sentence.
+    /// The reason as human-readable text.
     public let text: String
     /// What to do next, usually a `waymark` command; nil if nothing helps.
     public let next: Step?

@@ -7,20 +7,21 @@ import Wire
 /// Whether records sync from this device, and if not, why and what to do about it: everything that a paywall shows.
 ///
 /// Records sync if the device has premium and the person has turned sync on. Otherwise all records stay on the device
-/// and can be edited; they are only not exchanged. Settings sync without premium, too.
+/// and can be edited; they are just not exchanged with other devices. Settings sync without premium, too.
 ///
 /// ```swift
 /// let state = try await node.syncState()
 /// switch state.step {
 /// case .buyPremium, .renewPremium: showPaywall(state.sentence)
 /// case .turnOn: showSwitch(state.sentence)
+/// case .join: askForTicket(state.sentence)
 /// case .wait, .none: break
 /// }
 /// ```
 public struct SyncState: Hashable, Sendable {
   /// Whether this device has premium.
   public let premium: Premium
-  /// Whether the person wants records to sync; off until turned on. It survives the end of premium.
+  /// Whether the person has turned on sync of records. It is off by default, and stays on when premium ends.
   public let preference: Bool
   /// Whether records sync.
   public var isActive: Bool { obstacle == nil }
@@ -38,7 +39,7 @@ public struct SyncState: Hashable, Sendable {
 
   /// The premium of this device: its source and its end.
   public struct Premium: Hashable, Sendable {
-    /// Whether it has premium.
+    /// Whether the device has premium.
     public var isActive: Bool { source != .none }
     /// The source of premium.
     public let source: Source
@@ -66,7 +67,7 @@ public struct SyncState: Hashable, Sendable {
     case freeTier = "free_tier"
     /// Premium has expired.
     case entitlementExpired = "entitlement_expired"
-    /// Premium was bought and is not valid yet.
+    /// Premium was bought but is not valid yet.
     case entitlementNotYetValid = "entitlement_not_yet_valid"
     /// The device has premium, but sync is turned off.
     case syncOff = "sync_off"
@@ -92,22 +93,22 @@ public struct SyncState: Hashable, Sendable {
   public enum Step: Hashable, Sendable {
     /// Nothing: records sync.
     case none
-    /// A purchase, then ``Node/install(entitlement:)``.
+    /// A purchase, followed by ``Node/install(entitlement:)``.
     case buyPremium
-    /// The same, for a person whose premium has expired.
+    /// A renewal of premium that has expired, followed by ``Node/install(entitlement:)``.
     case renewPremium
     /// Nothing: premium starts automatically, at the given time if it is known.
     case wait(until: Date?)
     /// A switch that calls ``Node/turnSyncOn(isConfirmed:)``.
     case turnOn
-    /// Entering a ticket from another device of the circle, then ``JoinOperation``.
+    /// Entering a ticket from another device of the circle, followed by ``JoinOperation``.
     case join
   }
 }
 
 extension Replica {
-  /// Whether the node is in sync with one or all connected peers, in those of the lanes that are open; false if there
-  /// is no peer or no open lane.
+  /// Returns whether the node is in sync with one connected peer or with all of them, in those of the given lanes that
+  /// are open; false if no peer is connected or none of the lanes is open.
   func isInSync(with peer: DeviceKey?, _ lanes: [Lane]) -> Bool {
     let sessions = sessions.values.filter { session in
       !session.isClosing && (peer.map { session.device == $0 } ?? (session.device != nil))
@@ -229,7 +230,7 @@ extension SyncState.Step {
 }
 
 extension NodeInspection {
-  /// The error that tells why the node is not in sync.
+  /// Returns the error that tells why the node is not in sync.
   func notInSync(with peer: DeviceKey?, _ lanes: [Lane]) -> WaymarkError {
     if let exclusion = connections.exclusion {
       return WaymarkError(excluded: exclusion, exitCode: ExitCode.notInSync)

@@ -3,7 +3,8 @@ import Replication
 import Storage
 import Wire
 
-/// Compares a lane with a peer: heads first, then digests, then the records behind those that differ.
+/// Compares a lane with a peer's: first the heads, then the digests, then the records in each bucket whose digests
+/// differ.
 struct LaneComparison {
   let lane: Lane
   let peer: DeviceKey
@@ -28,7 +29,7 @@ struct LaneComparison {
   private static let comparisonsMax = 3
   private static let differencesMax = 20
 
-  /// One comparison; nil if something was folded on either side in the meantime.
+  /// Makes one comparison. Returns nil if something was folded on either side in the meantime.
   private func attempt(on node: isolated Node) async throws -> PeerVerification.Lane? {
     guard case .heads(let heads) = try await inquiry.answer(lane, .heads, on: node).content else {
       return nil
@@ -76,7 +77,7 @@ struct LaneComparison {
       digestWrongHere: wrongHere, digestWrongThere: wrongThere)
   }
 
-  /// The hashes of all records in a bucket; nil if something was folded in the meantime.
+  /// Returns the hashes of all records in a bucket; nil if something was folded in the meantime.
   private func bucketHashes(
     at folded: Bytes32, on node: isolated Node, _ page: (RecordKey?) async throws -> Answer
   ) async throws -> [RecordKey: Bytes32]? {
@@ -99,7 +100,7 @@ extension [RecordKey: Bytes32] {
 }
 
 extension Heads {
-  /// The number of change sets that are folded in the other heads and not in these.
+  /// Returns the number of change sets that are folded in the other heads but not in these.
   fileprivate func missing(_ other: Heads) -> UInt64 {
     other.sorted.reduce(0) { sum, theirs in
       let mine = (tips(of: theirs.log).first { $0.id == theirs.id } ?? self[theirs.log])?.foldedSequence ?? 0

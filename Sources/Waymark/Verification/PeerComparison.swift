@@ -3,11 +3,12 @@ import Replication
 import Storage
 import Wire
 
-/// Compares this device's data with that of a peer: whether both folded the same change sets with the same result.
+/// Compares this device's data with a peer's, to find out whether both folded the same change sets with the same
+/// result.
 struct PeerComparison {
   let peer: Member
 
-  /// Compares with one peer, or with all connected peers.
+  /// Compares with one peer or, if `peer` is nil, with all connected peers.
   static func run(with peer: DeviceKey?, on node: isolated Node) async throws -> PeerVerification {
     let peers = try peer.map { [try connected($0, on: node)] } ?? connected(on: node)
     try await PeerInquiry.waitForIntroductions(on: node)
@@ -56,14 +57,14 @@ struct PeerComparison {
     _ lane: Lane, after last: PeerVerification.Lane?, on node: isolated Node
   ) async throws -> PeerVerification.Lane {
     if let closed = closedHere(lane, on: node) { return closed }
-    // A peer that did not answer for one lane is not asked for the next.
+    // A peer that did not answer about one lane is not asked about the next one.
     if let last, case .notCompared(.noAnswer, _, _) = last { return last }
     let verdict = await LaneComparison(lane: lane, peer: peer.device).run(on: node)
     try node.checkOpen()
     return verdict
   }
 
-  /// The result for a lane that is closed on this device; nil if it is open.
+  /// Returns the result for a lane that is closed on this device; nil if the lane is open.
   private func closedHere(_ lane: Lane, on node: isolated Node) -> PeerVerification.Lane? {
     guard lane == .records, let gate = node.replica.ownGate(now: node.wall()).reason else { return nil }
     let reason = Reason(gate)
@@ -73,7 +74,8 @@ struct PeerComparison {
       next: exclusion?.next ?? reason.next() ?? .waymark("sync"))
   }
 
-  /// Closed lanes are ignored if the other lane was compared. If the peer did not answer, the verdict is unknown.
+  /// Returns the verdict for the peer. A closed lane is ignored if the other lane was compared. If the peer did not
+  /// answer, the verdict is unknown.
   private func verdict(
     _ lanes: [PeerVerification.Lane], _ areCertificatesEqual: Bool
   ) -> PeerVerification.Verdict {
@@ -92,7 +94,8 @@ struct PeerComparison {
     return !isComparable ? .unknown : isInSync ? .equal : .notInSync
   }
 
-  /// What to do next. A digest that is not the sum of its records' hashes shows which side is damaged.
+  /// Returns what to do next; nil if nothing is needed. A digest that is not the sum of its records' hashes shows which
+  /// side is damaged.
   private func next(_ verdict: PeerVerification.Verdict, _ lanes: [PeerVerification.Lane]) -> Step? {
     let found = lanes.compactMap { if case .differs(let found) = $0 { found } else { nil } }
     switch verdict {
@@ -102,7 +105,7 @@ struct PeerComparison {
       return .waymark("verify --deep --repair", on: peer.name)
     case .differs:
       let onBoth: Step = "\(waymark: "verify --deep --repair"), here and on \(peer.name)"
-      return onBoth + ": it repairs the damaged one"
+      return onBoth + ": this repairs the damaged side"
     case .notInSync: return .waymark("wait --peer \(shellWord(peer.name))")
     case .unknown: return .waymark("peers")
     case .equal: return nil

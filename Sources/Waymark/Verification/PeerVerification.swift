@@ -4,14 +4,15 @@ public import Wire
 public struct PeerVerification: Hashable, Sendable, Codable {
   /// The worst verdict of all peers.
   public let verdict: Verdict
-  /// The results by peer.
+  /// The results for each peer.
   public let peers: [Peer]
 
   /// The result of a comparison.
   public enum Verdict: String, Hashable, Sendable, Codable {
-    /// The same change sets, and the same data.
+    /// Both sides hold the same certificates and, in the lanes that were compared, the same change sets and the same
+    /// data.
     case equal
-    /// One side lacks change sets of the other.
+    /// One side lacks change sets or certificates that the other has, or has not applied change sets yet.
     case notInSync = "not_in_sync"
     /// The peer did not answer, or nothing can be compared.
     case unknown
@@ -25,11 +26,11 @@ public struct PeerVerification: Hashable, Sendable, Codable {
     public let device: DeviceKey
     /// The name of the device.
     public let name: String
-    /// The worst verdict of both lanes.
+    /// The verdict for the certificates and both lanes.
     public let verdict: Verdict
     /// Whether both sides hold the same certificates.
     public let certificatesEqual: Bool
-    /// Both lanes.
+    /// The results for both lanes.
     public let lanes: Lanes
     /// What to do next, usually a `waymark` command; nil if nothing is needed.
     public let next: Step?
@@ -45,26 +46,28 @@ public struct PeerVerification: Hashable, Sendable, Codable {
 
   /// The result for one lane.
   public enum Lane: Hashable, Sendable {
-    /// The same change sets, and the same data.
+    /// Both sides hold the same change sets and the same data.
     case equal
-    /// Change sets are missing or not applied yet: the numbers that this device lacks and that the peer lacks.
+    /// Change sets are missing or not applied yet. The values are the numbers of change sets that this device lacks and
+    /// that the peer lacks.
     case notInSync(behind: Int, ahead: Int)
     /// The same change sets produced different data.
     case differs(Difference)
-    /// The lane is closed, or the peer did not answer: the reason, a human-readable sentence, and what to do next.
+    /// The lane is closed, or the peer did not answer. The values are the reason, a human-readable sentence, and what
+    /// to do next.
     case notCompared(reason: Reason, text: String, next: Step?)
   }
 
-  /// Where two stores that folded the same change sets differ.
+  /// The differences between two stores that folded the same change sets.
   public struct Difference: Hashable, Sendable, Codable {
     /// The first records that differ.
     public let records: [RecordReference]
-    /// Whether there are more.
+    /// Whether more records differ.
     public let hasMore: Bool
-    /// The digest buckets, by the first byte of the record ids in hexadecimal, in which this device's digest is not the
-    /// sum of its records' hashes.
+    /// The digest buckets in which this device's digest is not the sum of its records' hashes. Each bucket is named by
+    /// the first byte of its record ids, in hexadecimal.
     public let digestWrongHere: [String]
-    /// The same for the peer's digest.
+    /// The digest buckets in which the peer's digest is not the sum of its records' hashes.
     public let digestWrongThere: [String]
 
     private enum CodingKeys: String, CodingKey {

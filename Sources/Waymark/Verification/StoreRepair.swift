@@ -5,8 +5,8 @@ import Storage
 import Wire
 
 extension DeepCheck {
-  /// Verifies the store of an open node, requests damaged sets from peers, and rebuilds the tables if that is wanted
-  /// and helps.
+  /// Verifies the store of an open node, requests damaged sets from peers, and rebuilds the tables if `repairing` is
+  /// true and a rebuild helps.
   func run(
     on node: isolated Node, repairing: Bool, _ progress: @escaping @Sendable (WorkProgress) -> Void
   ) async throws -> DeepOutcome {
@@ -27,8 +27,8 @@ extension DeepCheck {
     return outcome
   }
 
-  /// Verifies the store of a home that no node has open, even if it can't be opened, and rebuilds its tables if that is
-  /// wanted and helps.
+  /// Verifies the store of a home that no node has open, even if it can't be opened, and rebuilds its tables if
+  /// `repairing` is true and a rebuild helps.
   static func runClosed(
     _ home: Home, repairing: Bool, _ progress: @escaping @Sendable (WorkProgress) -> Void
   ) async throws -> DeepOutcome {

@@ -7,7 +7,7 @@ import Wire
 public struct StoreVerification: Hashable, Sendable, Codable {
   /// Whether the store is sound, after the repair if there was one.
   public let isSound: Bool
-  /// A human-readable sentence.
+  /// The result as a human-readable sentence.
   public let text: String
   /// What to do next, usually a `waymark` command; nil if nothing is needed.
   public let next: Step?
@@ -28,17 +28,17 @@ public struct StoreVerification: Hashable, Sendable, Codable {
 
   /// A difference between the store and its log.
   public struct Finding: Hashable, Sendable, Codable {
-    /// Where it was found: `log`, `records`, `index` or `file`.
+    /// Where the difference was found: `log`, `records`, `index` or `file`.
     public let place: String
-    /// The kind of the record; nil if it concerns none.
+    /// The kind of the record; nil if the finding concerns no record.
     public let kind: RecordKind?
-    /// The id of the record; nil if it concerns none.
+    /// The id of the record; nil if the finding concerns no record.
     public let id: UUID?
-    /// The name of the record, if it has one.
+    /// The name of the record; nil if it has none.
     public let name: String?
     /// The fields that differ.
     public let fields: [String]
-    /// A human-readable sentence.
+    /// The finding as a human-readable sentence.
     public let text: String
   }
 

@@ -235,10 +235,10 @@ struct LargeExportTests {
     let source = source(attachments: 3, parts: 13_000)
     let file = Exporter.file(.json, from: source, now: 0)
     #expect(file.bytes.count < 1_000_000)
-    #expect(file.warnings.filter { $0.contains("it has more than 16 MiB") }.count == 3, "\(file.warnings)")
+    #expect(file.warnings.filter { $0.contains("it is larger than 16 MiB") }.count == 3, "\(file.warnings)")
     let folder = Exporter.folder(.csv, from: source)
     #expect(folder.files.reduce(0) { $0 + $1.bytes.count } < 1_000_000)
-    #expect(folder.warnings.filter { $0.contains("it has more than 16 MiB") }.count == 3)
+    #expect(folder.warnings.filter { $0.contains("it is larger than 16 MiB") }.count == 3)
   }
 
   @Test func `the total size of all fields in one export is limited as well`() {

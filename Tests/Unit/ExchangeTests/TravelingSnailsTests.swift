@@ -143,7 +143,7 @@ struct TravelingSnailsTests {
       }.warnings
     }
     #expect(try total("410.56000000000006").isEmpty)
-    #expect(try total("411").contains { $0.contains("totalCost is 411, its items cost 410.56") })
+    #expect(try total("411").contains { $0.contains("totalCost is 411, but its items cost 410.56") })
   }
 
   @Test func `coordinates 0, 0 mean no position, and an address is imported once`() throws {

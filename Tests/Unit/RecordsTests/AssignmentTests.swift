@@ -109,12 +109,12 @@ struct AssignmentTests {
     (Registry.lodging, [("cost", "1,50")], "cost cannot be \"1,50\": an amount such as 120.50"),
     (
       Registry.lodging, [("currency", "EUR")],
-      "currency cannot be \"EUR\": a currency only together with cost"
+      "currency cannot be \"EUR\": cost must be given as well"
     ),
     (Registry.lodging, [("cost", "1"), ("currency", "Euro")], "currency cannot be \"Euro\": an ISO 4217"),
     (
       Registry.lodging, [("start", "2026-05-03T15:00")],
-      "start cannot be \"2026-05-03T15:00\": a time with an offset"
+      "start cannot be \"2026-05-03T15:00\": give the time with an offset"
     ),
     (
       Registry.lodging, [("start", "2026-05-03"), ("startTZ", "Rome")],

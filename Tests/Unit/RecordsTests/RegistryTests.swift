@@ -101,7 +101,7 @@ extension Field {
   /// The row of the table of limits; nil for a field without limits.
   func limitRow(of kind: Kind) -> String? {
     var limits: [String] = []
-    if rule.isRequired { limits.append("needed in a new record") }
+    if rule.isRequired { limits.append("required in a new record") }
     if let max = rule.charactersMax { limits.append("at most \(max) characters") }
     if !rule.words.isEmpty { limits.append(rule.words.map { "`\($0)`" }.joined(separator: " ")) }
     if let range = rule.integers { limits.append("\(range.lowerBound) to \(range.upperBound)") }

@@ -15,14 +15,14 @@ package struct FoundCircle: Command {
     package let device: DeviceKey
     package let name: String
     package let rewritten: Int
-    package let keysAside: String?
+    package let formerKeys: String?
 
     package init(_ membership: NewMembership) {
       circle = membership.circle
       device = membership.device
       name = membership.name
       rewritten = membership.rewritten
-      keysAside = membership.keysAside
+      formerKeys = membership.formerKeys
     }
   }
 }

@@ -48,9 +48,9 @@ package struct CircleCreation: Sendable {
     // Another process may have created a store before this process acquired the lock.
     try Self.checkIsEmpty(home)
     // If an earlier store was lost, its root key is the only way to rejoin its circle, so the earlier keys are kept.
-    let formerKeys = try home.setKeysAside(at: made, under: lock)
+    let formerKeys = try home.moveFormerKeys(at: made, under: lock)
     try writeKeysAndStore(to: home, isLocked: true)
-    return NewMembership(circle: genesis.circle, device: identity.device, name: name, keysAside: formerKeys)
+    return NewMembership(circle: genesis.circle, device: identity.device, name: name, formerKeys: formerKeys)
   }
 
   /// Saves the founder's keys and creates the store.

@@ -114,7 +114,7 @@ public struct RestoreOperation: Sendable {
     let plan = try RestorePlan(backup, present, home, request, now: wall())
     let missing = try await build(plan, in: staged, progress)
     var summary = try plan.summary(of: staged, missing: missing, isPreview: isPreview)
-    if let discarded { (summary.setAside, summary.text) = (discarded.changeSets, discarded.sentence) }
+    if let discarded { (summary.discardedSets, summary.text) = (discarded.changeSets, discarded.sentence) }
     guard !isPreview else { return summary }
     let replacement = Replacement(
       aside: try home.automaticBackup(before: "restore", at: wall(), suffix: ""),
@@ -193,7 +193,7 @@ public struct RestoreSummary: Hashable, Sendable, Codable {
   /// The number of visible records in the restored store.
   public let records: Int
   /// The number of change sets of the present store that are not in the backup; nil if unknown.
-  public internal(set) var setAside: Int?
+  public internal(set) var discardedSets: Int?
   /// The folder that the present store was moved to; nil if nothing was moved.
   public internal(set) var keptAt: String?
   /// The path of a backup in that folder from which the present store can be restored again; nil if there is none.
@@ -217,7 +217,7 @@ public struct RestoreSummary: Hashable, Sendable, Codable {
     case changeSets
     case missing
     case records
-    case setAside
+    case discardedSets
     case keptAt
     case keptBackup
     case text

@@ -170,7 +170,7 @@ package struct RestorePlan: Sendable {
       device: isPreview && hasNewKeys ? nil : identity.device,
       name: circle.evaluation.members[identity.device]?.name ?? name, hasNewKeys: hasNewKeys,
       isAdmitted: isAdmitted, changeSets: Int(clamping: backup.changeSets) - missing, missing: missing,
-      records: try store.visibleCounts().values.reduce(0, +), setAside: 0,
+      records: try store.visibleCounts().values.reduce(0, +), discardedSets: 0,
       next: isAdmitted ? .waymark("run") : AwaitedAdmission.next)
   }
 }

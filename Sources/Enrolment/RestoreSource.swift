@@ -97,7 +97,7 @@ package struct PresentStore: Sendable {
   /// - Returns: whether the backup was written. If the store is damaged or its keys can't be read, it is not.
   package func keepReadable(_ home: Home, in folder: String, now: Moment) throws -> Bool {
     guard let diagnostics, let circle, let identity = try? Identity.load(from: home) else { return false }
-    try home.makeAside(folder)
+    try home.createFolder(folder)
     let about = BackupAbout(
       of: identity.device, called: circle.evaluation.members[identity.device]?.name ?? "", at: now,
       diagnostics.meta)

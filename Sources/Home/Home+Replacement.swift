@@ -48,7 +48,7 @@ extension Home {
 
   /// Copies the store's files without opening them, to keep a damaged store before it is changed.
   package func copyStoreFile(to folder: String) throws {
-    try makeAside(folder)
+    try createFolder(folder)
     for suffix in ["-wal", ""] where Files.exists(store + suffix) {
       try FileManager.default.copyItem(atPath: store + suffix, toPath: "\(folder)/store.db\(suffix)")
     }
@@ -92,11 +92,11 @@ extension Home {
   /// Moves keys without a store to the backups, before new ones are created.
   ///
   /// - Returns: the folder with the old keys; nil if there were none.
-  package func setKeysAside(at now: Int64, under _: HomeLock) throws -> String? {
+  package func moveFormerKeys(at now: Int64, under _: HomeLock) throws -> String? {
     let left = [deviceKey, rootKey].filter(Files.exists)
     guard !left.isEmpty else { return nil }
     let folder = try automaticBackup(before: "init", at: now, suffix: "")
-    try makeAside(folder)
+    try createFolder(folder)
     for file in left { try Files.move(file, to: "\(folder)/\(Files.name(of: file))") }
     return folder
   }
@@ -104,7 +104,7 @@ extension Home {
   /// Copies the keys to the backups, and removes the root key of a circle that this device leaves.
   private func retireKeys(_ replacement: Replacement) throws {
     for file in [deviceKey, rootKey] where Files.exists(file) {
-      try makeAside(replacement.aside)
+      try createFolder(replacement.aside)
       let copy = "\(replacement.aside)/\(Files.name(of: file))"
       if !Files.exists(copy) { try KeyFile.keepCopy(of: file, at: copy) }
     }
@@ -115,14 +115,14 @@ extension Home {
   /// step.
   private func move(from store: String, to target: String) throws {
     guard Files.exists(store) else { return }
-    if let slash = target.lastIndex(of: "/") { try makeAside(String(target[..<slash])) }
+    if let slash = target.lastIndex(of: "/") { try createFolder(String(target[..<slash])) }
     for suffix in ["-wal", "-shm", ""] where Files.exists(store + suffix) {
       try Files.move(store + suffix, to: target + suffix)
     }
   }
 
   /// Creates a folder among the backups.
-  package func makeAside(_ folder: String) throws {
+  package func createFolder(_ folder: String) throws {
     try Files.makeFolder(backups)
     try Files.makeFolder(folder)
   }

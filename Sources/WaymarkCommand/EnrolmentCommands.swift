@@ -25,9 +25,9 @@ extension FoundCircle: TerminalCommand {
   func render(_ answer: Answer, into rendering: inout Rendering) {
     rendering.membership(answer.circle, answer.device, answer.name)
     rendering.rewritten(answer.rewritten)
-    if let aside = answer.keysAside {
+    if let folder = answer.formerKeys {
       rendering.notes.paragraph(
-        "Keys without a store were found here; they are now in \(printable(aside)). If you have a backup of their "
+        "Keys without a store were found here; they are now in \(printable(folder)). If you have a backup of their "
           + "store, move the keys back, then: \(waymark: "restore FILE")")
     }
     rendering.notes.paragraph(

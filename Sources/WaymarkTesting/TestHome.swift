@@ -37,7 +37,7 @@ public enum RealData {
 
 /// A failure in a test's environment: devices that don't settle or whose data differs, a store that is not empty, or
 /// incorrect use of the clock.
-public struct TestGroundError: Error, CustomStringConvertible {
+public struct TestSetupError: Error, CustomStringConvertible {
   /// What went wrong, for the test report.
   public let description: String
 }

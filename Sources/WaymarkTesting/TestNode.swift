@@ -49,10 +49,10 @@ package final class TestNode: Sendable {
 extension Node {
   /// Checks that the store is empty, so that a test does not depend on existing data.
   ///
-  /// - Throws: ``TestGroundError``, which names the first kind with visible records and says how many there are.
+  /// - Throws: ``TestSetupError``, which names the first kind with visible records and says how many there are.
   public func checkEmpty() async throws {
     for (kind, count) in try NodeDiagnostics.counts(of: self) where count != 0 {
-      throw TestGroundError(
+      throw TestSetupError(
         description: "the store is not empty at the start of the test: it holds \(count) \(kind)")
     }
   }

@@ -93,8 +93,8 @@ extension Judge {
   }
 
   /// Checks that all converged members whose gates should be open take part in the records lane.
-  func checkPremium(_ nodes: [String], _ premium: [String], excused: [String]) throws {
-    for node in nodes where !premium.contains(node) && !excused.contains(node) {
+  func checkPremium(_ nodes: [String], _ premium: [String], withholding: [String]) throws {
+    for node in nodes where !premium.contains(node) && !withholding.contains(node) {
       guard isOwnGateOpen(view(node)) else { continue }
       throw Violation(.gate, node, "its records lane stays closed although its statements open the lane")
     }

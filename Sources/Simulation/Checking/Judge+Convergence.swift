@@ -8,9 +8,9 @@ extension Judge {
   /// - Parameters:
   ///   - nodes: members that are connected, directly or through one another.
   ///   - premium: the members between which the records lane is open.
-  ///   - excused: the members that can't send their unsent sets because they have used up their incarnations. Nil skips
-  ///     the check that all other members with an open gate are in `premium`.
-  package func healed(_ nodes: [String], premium: [String], excused: [String]? = nil) throws {
+  ///   - withholding: the members that can't send their unsent sets because they have used up their incarnations. Nil
+  ///     skips the check that all other members with an open gate are in `premium`.
+  package func healed(_ nodes: [String], premium: [String], withholding: [String]? = nil) throws {
     for node in nodes { try readWhole(node, isStart: false) }
     for (lane, group) in [(0, nodes), (1, premium)] {
       guard let first = group.first else { continue }
@@ -31,7 +31,7 @@ extension Judge {
       )
     }
     for node in nodes { try checkProofs(view(node)) }
-    if let excused { try checkPremium(nodes, premium, excused: excused) }
+    if let withholding { try checkPremium(nodes, premium, withholding: withholding) }
   }
 
   /// Returns the ids of a node's statements, except address statements, which may be replaced at any time.

@@ -413,7 +413,7 @@ extension Process: ReplicatorShell {
   func replied(_ link: LinkID, _ reply: Reply) -> Input? {
     if case .answer = reply { world.tally.count("answered") } else { world.tally.count("declined to answer") }
     askedAt[link] = nil
-    world.heard(reply, from: link, by: self)
+    world.received(reply, from: link, by: self)
     return nil
   }
 

@@ -197,9 +197,9 @@ final class Watch {
   }
 
   /// Reports that all faults are over and these devices must have converged.
-  func healed(_ members: [Device], premium: [Device], excused: [Device]) throws {
+  func healed(_ members: [Device], premium: [Device], withholding: [Device]) throws {
     for device in members { judge.isNow(device.name, wall: device.wall) }
-    try judge.healed(members.map(\.name), premium: premium.map(\.name), excused: excused.map(\.name))
+    try judge.healed(members.map(\.name), premium: premium.map(\.name), withholding: withholding.map(\.name))
   }
 
   /// Throws an error if `verify --deep` finds a difference in a device's store.

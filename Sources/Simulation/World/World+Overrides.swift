@@ -123,7 +123,7 @@ extension World {
   // MARK: Answers
 
   /// Handles a peer's answer or refusal.
-  func heard(_ reply: Reply, from link: LinkID, by process: Process) {
+  func received(_ reply: Reply, from link: LinkID, by process: Process) {
     guard var inquiry = process.inquiry, inquiry.waitsFor.remove(link) != nil else { return }
     if case .answer(let answer) = reply, case .heads(let heads) = answer.content {
       inquiry.theirs += heads

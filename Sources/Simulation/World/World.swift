@@ -243,7 +243,7 @@ package final class World {
     try watch.healed(
       members.filter { !$0.keepsBack(.settings) }.map(\.device),
       premium: premium(members).filter { !$0.keepsBack(.settings) }.map(\.device),
-      excused: members.filter { $0.keepsBack(.records) }.map(\.device))
+      withholding: members.filter { $0.keepsBack(.records) }.map(\.device))
   }
 
   /// Verifies the stores of all running devices against their logs.

@@ -30,7 +30,7 @@ extension Node {
   public func invite(
     as role: CircleMember.Role = .member, for lifetime: Duration = .seconds(600), rootKey: URL? = nil
   ) async throws -> Invitation {
-    try sayingWhy {
+    try withWaymarkErrors {
       try invite(
         as: role, milliseconds: lifetime.wholeMilliseconds, rootKey: rootKey?.path(percentEncoded: false))
     }
@@ -101,7 +101,7 @@ extension Node {
     of devices: [DeviceKey], withInvited: Bool = false, undoingRevocations: Bool = false,
     rootKey: URL? = nil
   ) async throws -> RevocationSummary {
-    try sayingWhy {
+    try withWaymarkErrors {
       try revoke(RevocationRequest(devices, withInvited, undoingRevocations, rootKey, isPreview: true))
     }
   }
@@ -121,7 +121,7 @@ extension Node {
     _ devices: [DeviceKey], withInvited: Bool = false, undoingRevocations: Bool = false,
     rootKey: URL? = nil
   ) async throws -> RevocationSummary {
-    try sayingWhy {
+    try withWaymarkErrors {
       try revoke(RevocationRequest(devices, withInvited, undoingRevocations, rootKey, isPreview: false))
     }
   }

@@ -13,7 +13,7 @@ extension Node {
   package func conflictWithOptions(
     _ id: String
   ) throws -> (conflict: Conflict, options: [Conflict.Option]) {
-    try sayingWhy {
+    try withWaymarkErrors {
       var reader = ConflictReader(historyReader)
       let found = try reader.find(id)
       return (try reader.conflict(found), try reader.options(found))
@@ -54,7 +54,7 @@ extension Node {
   }
 
   private func resolve(_ decide: () throws -> [ConflictDecision]) throws -> Conflict.Resolution {
-    try sayingWhy {
+    try withWaymarkErrors {
       try ConflictResolver(historyReader).resolve(try decide(), now: wall()) { drafts, leastClock in
         try write("resolve", drafts, leastClock: leastClock)
       }

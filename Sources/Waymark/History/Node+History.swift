@@ -15,7 +15,7 @@ extension Node {
   package func newestOperations(
     _ limit: Int
   ) async throws -> (newest: [History.Operation], hasMore: Bool) {
-    try await sayingWhy {
+    try await withWaymarkErrors {
       try await inSlices { try await historyReader.operations(limit, $0) }
     }
   }
@@ -40,7 +40,7 @@ extension Node {
   }
 
   private func history(_ limit: Int, _ find: () throws -> RecordRow) async throws -> History.OfRecord {
-    try await sayingWhy {
+    try await withWaymarkErrors {
       try await inSlices { try await historyReader.history(of: try find(), limit, $0) }
     }
   }
@@ -64,7 +64,7 @@ extension Node {
   }
 
   private func explanation(_ find: () throws -> RecordRow) async throws -> RecordExplanation {
-    try await sayingWhy {
+    try await withWaymarkErrors {
       try await inSlices { try await historyReader.explanation(of: try find(), $0) }
     }
   }

@@ -37,7 +37,7 @@ extension Node {
   package func undo(
     _ target: UndoTarget, isForced: Bool = false, isPreview: Bool = false
   ) async throws -> UndoSummary {
-    try await sayingWhy {
+    try await withWaymarkErrors {
       try await inSlices { pace in
         try await Undoer(history: historyReader, isForced: isForced) { self.wall() }
           .undo(target, isPreview: isPreview, pace) { undone, drafts, leastClock in
@@ -53,7 +53,7 @@ extension Node {
 
   /// Confirms that all current mass deletions were intended, so that they are no longer reported.
   public func acknowledgeMassDeletes() throws {
-    try sayingWhy {
+    try withWaymarkErrors {
       try MassDeletions.acknowledge(in: store)
       loop.nodeChanged()
     }

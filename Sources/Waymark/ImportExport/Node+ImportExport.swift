@@ -36,7 +36,7 @@ extension Node {
     _ files: [URL], _ format: ImportFormat?, isPreview: Bool,
     _ progress: @escaping @Sendable (ImportEvent) -> Void
   ) async throws -> ImportSummary {
-    try await sayingWhy {
+    try await withWaymarkErrors {
       guard !files.isEmpty else { throw WaymarkError.usage("`import` needs at least one file.") }
       var records = ImportedRecords()
       for (index, file) in files.enumerated() {
@@ -63,7 +63,7 @@ extension Node {
   ///   - trip: the trip to export; nil for everything.
   /// - Throws: `WaymarkError` with the code `usage` for a folder format or one without trips, or `not_found`.
   public func export(as format: ExportFormat, trip: UUID? = nil) async throws -> ExportedFile {
-    try await sayingWhy {
+    try await withWaymarkErrors {
       guard !format.isFolder else {
         throw WaymarkError.usage("An export as \(format.rawValue) has several files: specify a folder.")
       }
@@ -90,7 +90,7 @@ extension Node {
   package func export(
     as format: ExportFormat, to path: String, trip: UUID?, overwrites: Bool
   ) async throws -> ExportSummary {
-    try await sayingWhy {
+    try await withWaymarkErrors {
       let target = try ExportTarget(path, format, in: home, overwrites: overwrites)
       let (export, now) = (try await read(format, trip), wall())
       return try await offNode { try export.write(to: target, now: now) }

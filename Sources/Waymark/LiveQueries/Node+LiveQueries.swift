@@ -9,7 +9,7 @@ extension Node {
   ///
   /// - Throws: ``WaymarkError`` if the store can't be read.
   public func read<Value>(_ query: LiveQuery<Value>) throws -> Value {
-    try sayingWhy {
+    try withWaymarkErrors {
       var time = EvaluationTime(now: wall())
       return try query.read(self, &time)
     }

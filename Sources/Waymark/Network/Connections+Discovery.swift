@@ -59,7 +59,7 @@ extension Connections {
     do throws(SystemError) {
       sockets = try BeaconSockets(port: BeaconSchedule.port) { [keyring] datagram, source in
         guard let (device, beacon) = keyring.open(datagram) else { return }
-        onQueue { $0.connections.heard(beacon, of: device, from: source) }
+        onQueue { $0.connections.received(beacon, of: device, from: source) }
       }
     } catch {
       trouble = error
@@ -136,7 +136,7 @@ extension Connections {
 
   /// Handles a member's beacon. The beacon only suggests an address to dial; the handshake proves which device is
   /// there.
-  private func heard(_ beacon: Beacon, of device: DeviceKey, from source: SocketAddress) {
+  private func received(_ beacon: Beacon, of device: DeviceKey, from source: SocketAddress) {
     guard let host = source.hostBytes, member != nil, circle.evaluation.isMember(device),
       let verdict = serving?.beacons?.discovery.judge(
         beacon, of: device, from: host, wall: loop.wall, now: loop.steady)

@@ -72,7 +72,7 @@ extension Node {
   ///
   /// - Throws: `WaymarkError`.
   @discardableResult
-  func sayingWhy<Result>(_ body: () throws -> Result) throws -> Result {
+  func withWaymarkErrors<Result>(_ body: () throws -> Result) throws -> Result {
     do {
       try checkOpen()
       try foldDue()
@@ -86,7 +86,7 @@ extension Node {
   ///
   /// - Throws: `WaymarkError`, or `CancellationError`.
   @discardableResult
-  func sayingWhy<Result>(_ body: () async throws -> Result) async throws -> Result {
+  func withWaymarkErrors<Result>(_ body: () async throws -> Result) async throws -> Result {
     do {
       try checkOpen()
       try foldDue()

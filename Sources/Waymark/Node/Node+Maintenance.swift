@@ -25,7 +25,7 @@ extension Node {
   public func backUp(
     to file: URL, overwrites: Bool = false, progress: @escaping @Sendable (WorkProgress) -> Void = { _ in }
   ) async throws -> Backup {
-    try await sayingWhy {
+    try await withWaymarkErrors {
       try await backupWriter.write(to: file.path(percentEncoded: false), overwrites: overwrites) { done, _ in
         progress(done)
       }
@@ -65,7 +65,7 @@ extension Node {
   public func verifyStore(
     repairing: Bool = false, progress: @escaping @Sendable (WorkProgress) -> Void = { _ in }
   ) async throws -> StoreVerification {
-    try await sayingWhy {
+    try await withWaymarkErrors {
       guard !maintenance.isVerifying else {
         throw WaymarkError.failed(
           .busy, "The store is already being verified.", next: "wait until that is done, then try again")
@@ -82,7 +82,7 @@ extension Node {
   /// - Parameter peer: the peer to compare with; nil for all connected peers, of which there must be at least one.
   /// - Throws: `WaymarkError` with the code `not_running`, `offline` or another code that names the obstacle.
   public func verify(with peer: DeviceKey? = nil) async throws -> PeerVerification {
-    try await sayingWhy {
+    try await withWaymarkErrors {
       try checkServing()
       return try await PeerComparison.run(with: peer, on: self)
     }
@@ -94,25 +94,25 @@ extension Node {
   ///
   /// - Throws: `WaymarkError` with the code `clock_disputed` if this machine's clock seems to be wrong.
   public func restampPreview() async throws -> RestampSummary {
-    try await sayingWhy { try await Restamper(isPreview: true, isConfirmed: false).run(on: self) }
+    try await withWaymarkErrors { try await Restamper(isPreview: true, isConfirmed: false).run(on: self) }
   }
 
   /// Re-signs the changes that this device made while its clock ran ahead, with the current time. Takes a backup first.
   @discardableResult
   public func restamp() async throws -> RestampSummary {
-    try await sayingWhy { try await Restamper(isPreview: false, isConfirmed: true).run(on: self) }
+    try await withWaymarkErrors { try await Restamper(isPreview: false, isConfirmed: true).run(on: self) }
   }
 
   // MARK: Cleanup
 
   /// Returns the trips whose names suggest that they are leftovers of tests, without deleting any.
   public func testTrips() async throws -> [CleanupSummary.TestTrip] {
-    try sayingWhy { try TestData(store: store).found() }
+    try withWaymarkErrors { try TestData(store: store).found() }
   }
 
   /// Deletes the trips that ``testTrips()`` returns, after a backup, in one operation that can be undone.
   @discardableResult
   public func deleteTestTrips() async throws -> CleanupSummary {
-    try await sayingWhy { try await TestData(store: store).delete(on: self, isConfirmed: true) }
+    try await withWaymarkErrors { try await TestData(store: store).delete(on: self, isConfirmed: true) }
   }
 }

@@ -6,7 +6,9 @@ extension Node {
   public func mirrorPreview(
     of peer: DeviceKey, _ scope: OverrideScope = .everything
   ) async throws -> OverrideSummary {
-    try await sayingWhy { try await OverrideOperation(from: peer, scope, isPreview: true).run(on: self) }
+    try await withWaymarkErrors {
+      try await OverrideOperation(from: peer, scope, isPreview: true).run(on: self)
+    }
   }
 
   /// Makes the records of this device and, with the next sync, those of the whole circle equal to the records that a
@@ -26,14 +28,16 @@ extension Node {
     _ peer: DeviceKey, _ scope: OverrideScope = .everything,
     progress: @escaping @Sendable (WorkProgress) -> Void = { _ in }
   ) async throws -> OverrideSummary {
-    try await sayingWhy {
+    try await withWaymarkErrors {
       try await OverrideOperation(from: peer, scope, isPreview: false).run(on: self, progress)
     }
   }
 
   /// Returns what ``overrideCircle(_:progress:)`` would change on the other devices, without writing anything.
   public func assertPreview(_ scope: OverrideScope = .everything) async throws -> OverrideSummary {
-    try await sayingWhy { try await OverrideOperation(from: nil, scope, isPreview: true).run(on: self) }
+    try await withWaymarkErrors {
+      try await OverrideOperation(from: nil, scope, isPreview: true).run(on: self)
+    }
   }
 
   /// Makes the records of the whole circle equal to the records that this device holds now; see
@@ -42,7 +46,7 @@ extension Node {
   public func overrideCircle(
     _ scope: OverrideScope = .everything, progress: @escaping @Sendable (WorkProgress) -> Void = { _ in }
   ) async throws -> OverrideSummary {
-    try await sayingWhy {
+    try await withWaymarkErrors {
       try await OverrideOperation(from: nil, scope, isPreview: false).run(on: self, progress)
     }
   }

@@ -15,7 +15,7 @@ extension Node {
   /// - Parameter address: `ADDR:PORT`, such as `192.168.1.20:7433`.
   /// - Throws: `WaymarkError` with the code `bad_value` if the address is invalid.
   public func addPeer(at address: String) throws {
-    try sayingWhy {
+    try withWaymarkErrors {
       guard let endpoint = Endpoint(address), endpoint.port > 0 else {
         throw WaymarkError.badValue(
           "address", address, allowed: "expected ADDR:PORT, such as 192.168.1.20:7433")
@@ -38,7 +38,7 @@ extension Node {
   public func resume(_ peer: DeviceKey) throws { try setPaused(peer, false) }
 
   private func setPaused(_ peer: DeviceKey, _ isPaused: Bool) throws {
-    try sayingWhy {
+    try withWaymarkErrors {
       let device = try self.peer(named: peer.description).device
       var paused = connections.peering.paused
       if isPaused { paused.insert(device) } else { paused.remove(device) }
@@ -55,7 +55,7 @@ extension Node {
   ///   - name: the new name; nil for the name that the peer has in the circle.
   /// - Throws: `WaymarkError` with the code `bad_value` if the name is invalid.
   public func rename(_ peer: DeviceKey, to name: String?) throws {
-    try sayingWhy {
+    try withWaymarkErrors {
       let peer = try self.peer(named: peer.description)
       let new = try connections.names.checked(name ?? "", for: peer)
       try maintenance.checkDisk()
@@ -97,7 +97,7 @@ extension Node {
   ///
   /// - Throws: `WaymarkError` with the code `not_found`.
   public func explanation(ofPeer device: DeviceKey) throws -> PeerExplanation {
-    try sayingWhy {
+    try withWaymarkErrors {
       let status = try inspection().status()
       guard let peer = status.peers.first(where: { $0.device == device }) else {
         throw WaymarkError.notFound("peer", device.description, next: .waymark("peers"))

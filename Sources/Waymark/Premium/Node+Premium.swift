@@ -8,7 +8,7 @@ package import Wire
 extension Node {
   /// Returns the entitlements of this circle, the earliest first.
   public func entitlements() throws -> [EntitlementSummary] {
-    try sayingWhy { premiumSummary.entitlements }
+    try withWaymarkErrors { premiumSummary.entitlements }
   }
 
   package var premiumSummary: PremiumSummary {
@@ -30,7 +30,7 @@ extension Node {
   @discardableResult
   public func install(entitlement bytes: Data) throws -> SyncState {
     let place = "the given data"
-    try sayingWhy { try install(try Issuer.certificate(in: [UInt8](bytes), of: place), from: place) }
+    try withWaymarkErrors { try install(try Issuer.certificate(in: [UInt8](bytes), of: place), from: place) }
     return try syncState()
   }
 
@@ -38,7 +38,7 @@ extension Node {
   @discardableResult
   public func installEntitlement(at file: URL) throws -> SyncState {
     let path = file.path(percentEncoded: false)
-    try sayingWhy { try install(try Issuer.readCertificate(path), from: path) }
+    try withWaymarkErrors { try install(try Issuer.readCertificate(path), from: path) }
     return try syncState()
   }
 
@@ -62,7 +62,7 @@ extension Node {
   ///   - publicKey: the issuer's `.pub` file.
   ///   - rootKey: the file with the circle's root key; nil for the root key that this device holds.
   public func trustIssuer(at publicKey: URL, rootKey: URL? = nil) throws {
-    try sayingWhy {
+    try withWaymarkErrors {
       let issuer = try Issuer.readPublicKey(publicKey.path(percentEncoded: false))
       try trust(issuer, rootKey: rootKey?.path(percentEncoded: false), passphrase: nil)
     }
@@ -92,7 +92,7 @@ extension Node {
   /// - Throws: `WaymarkError` with the code `usage` in other builds.
   @discardableResult
   public func buyMockPremium(until end: Date? = nil) throws -> SyncState {
-    try sayingWhy {
+    try withWaymarkErrors {
       let (purchase, now, end) = (try MockPurchase(), wall(), end?.milliseconds)
       if let end { try MockPurchase.check(end, typed: CivilTime.text(end), now: now) }
       let statement = try purchase.statement(
@@ -106,7 +106,7 @@ extension Node {
   /// Cancels a mock purchase, with the effect of an expired subscription: records stay where they are.
   @discardableResult
   public func cancelMockPremium() throws -> SyncState {
-    try sayingWhy {
+    try withWaymarkErrors {
       _ = try MockPurchase()
       try keepMockPurchase(nil)
     }

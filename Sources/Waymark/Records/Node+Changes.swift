@@ -42,7 +42,7 @@ extension Node {
   public func save<Owner: Record>(_ record: Owner) throws -> Owner {
     var changes = Changes()
     changes.save(record)
-    return try sayingWhy {
+    return try withWaymarkErrors {
       let isNew = try store.record(record.key) == nil
       return try applied(changes, "\(Owner.kind.name).\(isNew ? "add" : "edit")").stored(record)
     }
@@ -65,7 +65,7 @@ extension Node {
   public func update<Owner: Record>(
     _ type: Owner.Type, _ id: UUID, _ edit: @Sendable (inout Owner) throws -> Void
   ) throws -> Owner {
-    var record = try sayingWhy { try store.editable(type, id) }
+    var record = try withWaymarkErrors { try store.editable(type, id) }
     try edit(&record)
     return try save(record)
   }
@@ -77,7 +77,7 @@ extension Node {
   public func save<Owner: Record>(_ records: [Owner]) throws -> [Owner] {
     var changes = Changes()
     changes.save(records)
-    return try sayingWhy {
+    return try withWaymarkErrors {
       let saved = try applied(changes, "\(Owner.kind.name).save")
       return try records.map { try saved.stored($0) }
     }
@@ -99,7 +99,7 @@ extension Node {
     changes.save(first)
     changes.save(second)
     repeat changes.save(each others)
-    let saved = try sayingWhy { try applied(changes, "app.change") }
+    let saved = try withWaymarkErrors { try applied(changes, "app.change") }
     do {
       return (try saved.stored(first), try saved.stored(second), repeat try saved.stored(each others))
     } catch {
@@ -145,7 +145,7 @@ extension Node {
   }
 
   func apply(_ changes: Changes, _ label: String) throws -> OperationID? {
-    try sayingWhy { try write(changes.prepared(label, in: store, now: wall()).change) }
+    try withWaymarkErrors { try write(changes.prepared(label, in: store, now: wall()).change) }
   }
 
   /// Writes changes as one operation, and returns the prepared changes, from which the saved records can be read.

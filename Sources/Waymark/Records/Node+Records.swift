@@ -37,7 +37,7 @@ extension Node {
   /// }
   /// ```
   public func deleted<Owner: Record>(_ type: Owner.Type) throws -> [Deleted<Owner>] {
-    try sayingWhy { try Trash(store: store).deleted(type) { self.name(of: $0) } }
+    try withWaymarkErrors { try Trash(store: store).deleted(type) { self.name(of: $0) } }
   }
 
   /// Returns the reader and writer of records that are given as text, for the command line.
@@ -65,7 +65,7 @@ extension Node {
   public func addEntry(
     to habit: Habit.ID, _ value: Double = 1, on day: Day? = nil, zone: TimeZone = .current
   ) throws -> HabitEntry {
-    try sayingWhy {
+    try withWaymarkErrors {
       let (id, change) = try HabitDayEntries(store, of: habit, day, zone, now: wall()).adding(value)
       try write(change)
       guard let entry = try store.record(HabitEntry.self, id) else {
@@ -85,7 +85,7 @@ extension Node {
   public func setValue(
     _ value: Double?, of habit: Habit.ID, on day: Day? = nil, zone: TimeZone = .current
   ) throws -> OperationID? {
-    try sayingWhy {
+    try withWaymarkErrors {
       let entries = try HabitDayEntries(store, of: habit, day, zone, now: wall())
       return try write(value.map { try entries.setting($0) } ?? entries.clearing())
     }
@@ -103,7 +103,7 @@ extension Node {
   ///   large.
   @discardableResult
   public func attach(_ data: Data, named name: String, to parent: Attachment.Parent) throws -> Attachment {
-    try sayingWhy {
+    try withWaymarkErrors {
       let (id, change) = try StoredContents(store: store).attaching(
         data, named: name, to: parent, now: wall())
       try write(change)
@@ -116,7 +116,7 @@ extension Node {
   /// - Throws: ``WaymarkError`` with the code `no_content` if the content has not completely arrived on this device
   ///   yet.
   public func data(of attachment: Attachment) throws -> Data {
-    try sayingWhy { try StoredContents(store: store).data(of: attachment) }
+    try withWaymarkErrors { try StoredContents(store: store).data(of: attachment) }
   }
 
   /// Returns the profile's picture; nil if it has none.
@@ -124,7 +124,7 @@ extension Node {
   /// - Throws: ``WaymarkError`` with the code `no_content` if the content has not completely arrived on this device
   ///   yet.
   public func avatar() throws -> Data? {
-    try sayingWhy { try StoredContents(store: store).avatar() }
+    try withWaymarkErrors { try StoredContents(store: store).avatar() }
   }
 
   /// Sets the profile's picture, of at most 16 MiB; nil removes it.
@@ -132,6 +132,6 @@ extension Node {
     guard (data?.count ?? 0) <= Limits.attachmentBytesMax else {
       throw WaymarkError.badValue("avatar", "…", allowed: "use at most 16 MiB")
     }
-    try sayingWhy { try write(StoredContents(store: store).settingAvatar(data, now: wall())) }
+    try withWaymarkErrors { try write(StoredContents(store: store).settingAvatar(data, now: wall())) }
   }
 }

@@ -13,7 +13,7 @@ extension Node {
   ///
   /// - Throws: `WaymarkError` with the code `bad_value` if the setting can't have the value, or `too_many_settings`.
   public func set<Value>(_ setting: Setting<Value>, to value: Value) throws {
-    try sayingWhy {
+    try withWaymarkErrors {
       let written = Wire.Value(value.stored)
       guard written.isWritable else {
         throw WaymarkError.badValue(setting.key, "\(value)", allowed: "expected a finite number")
@@ -27,12 +27,12 @@ extension Node {
 
   /// Removes the value of a setting on all devices, so that its default applies again.
   public func remove<Value>(_ setting: Setting<Value>) throws {
-    try sayingWhy { _ = try unsetSetting(setting.key) }
+    try withWaymarkErrors { _ = try unsetSetting(setting.key) }
   }
 
   /// Returns all settings that have a value, by key.
   public func settings() throws -> [String: StoredSetting] {
-    try sayingWhy {
+    try withWaymarkErrors {
       var found: [String: StoredSetting] = [:]
       for setting in try store.settings() { found[setting.key] = StoredSetting(setting.value) }
       return found
@@ -79,7 +79,7 @@ extension Node {
 
   /// Marks onboarding as completed on this device, and notes in a synced setting that the person has completed it.
   public func completeOnboarding() throws {
-    try sayingWhy {
+    try withWaymarkErrors {
       let draft = try storedSettings.draft(Onboarding.flag, .bool(true))
       if !draft.isEmpty { try write("onboarding.complete", draft) }
       try storedSettings.copy.update(from: store)
@@ -91,7 +91,7 @@ extension Node {
   ///
   /// - Parameter everywhere: whether to remove the synced setting, too.
   public func resetOnboarding(everywhere: Bool = false) throws {
-    try sayingWhy {
+    try withWaymarkErrors {
       if everywhere { _ = try unsetSetting(Onboarding.flag, as: "onboarding.reset") }
       try Onboarding.complete(false, on: loop)
     }

@@ -7,7 +7,7 @@ extension Node {
   public func status() throws -> NodeStatus { try read(.status) }
 
   /// Returns the metrics of this node in the Prometheus text format, version 0.0.4.
-  public func metrics() throws -> String { try sayingWhy { try currentMetrics().text } }
+  public func metrics() throws -> String { try withWaymarkErrors { try currentMetrics().text } }
 
   package func currentMetrics() throws -> Metrics { try inspection().metrics() }
 

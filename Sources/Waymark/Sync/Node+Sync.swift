@@ -25,7 +25,7 @@ extension Node {
   /// - Parameter isAtTerminal: whether a person can be prompted; if so, any difference between records needs
   ///   confirmation.
   package func turnSyncOn(isConfirmed: Bool, isAtTerminal: Bool) async throws -> SyncState {
-    try await sayingWhy {
+    try await withWaymarkErrors {
       try checkPremium()
       if !replica.preference, !isConfirmed,
         let question = try await SyncComparison.question(isAtTerminal: isAtTerminal, on: self)
@@ -43,7 +43,7 @@ extension Node {
   /// Turns off sync of records on this device. All records stay on the device. This works without premium, too.
   @discardableResult
   public func turnSyncOff() throws -> SyncState {
-    try sayingWhy {
+    try withWaymarkErrors {
       try replicator.dropOverride()
       try setSync(false)
     }
@@ -54,7 +54,7 @@ extension Node {
   ///
   /// - Throws: `WaymarkError` with the code `not_running` unless the node is serving.
   public func syncNow() throws {
-    try sayingWhy {
+    try withWaymarkErrors {
       try checkServing()
       try checkNotExcluded()
       connections.handle(.hurried)
@@ -80,7 +80,7 @@ extension Node {
 
   /// - Parameter lanes: the lanes to wait for. Closed lanes are skipped; if none is open, the node is not in sync.
   package func waitUntilInSync(with peer: DeviceKey?, lanes: [Lane], timeout: Duration) async throws {
-    try await sayingWhy {
+    try await withWaymarkErrors {
       try checkServing()
       let milliseconds = max(timeout.wholeMilliseconds, 0)
       let isMet = try await wait(milliseconds: milliseconds) { $0.replica.isInSync(with: peer, lanes) }
@@ -93,7 +93,7 @@ extension Node {
   /// - Throws: `WaymarkError` with the code `not_running` unless the node is serving; without premium, the same errors
   ///   as ``turnSyncOn(isConfirmed:)``.
   public func syncPreview() async throws -> SyncPreview {
-    try await sayingWhy {
+    try await withWaymarkErrors {
       try checkServing()
       try checkPremium()
       return try await SyncComparison.run(on: self)

@@ -21,7 +21,7 @@ struct ServiceNotifier: Sendable {
       ? nil : environment["WATCHDOG_USEC"].flatMap { Int64($0) }.flatMap { $0 > 0 ? .microseconds($0) : nil }
   }
 
-  var isHeard: Bool { socketPath != nil }
+  var hasSocket: Bool { socketPath != nil }
 
   /// Reports that the node serves.
   func ready(_ status: String) { send("READY=1\nSTATUS=\(printable(status))") }
@@ -78,7 +78,7 @@ extension ServiceNotifier {
   /// Regularly reports that the node is alive, and how many peers it is connected to. It asks the node each time, so a
   /// node that hangs stops reporting.
   func watch(_ node: Node, listening: String) -> Task<Void, Never>? {
-    guard isHeard else { return nil }
+    guard hasSocket else { return nil }
     let period = min(.seconds(10), (watchdog ?? .seconds(60)) / 3)
     return Task {
       var reported = ""

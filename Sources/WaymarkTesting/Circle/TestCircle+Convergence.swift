@@ -11,7 +11,7 @@ extension TestCircle {
   /// Does not wait for closed, paused or revoked devices.
   ///
   /// - Parameter duration: the maximum time by which to advance the clock.
-  /// - Throws: ``TestGroundError``, which names what is missing, if the devices have not settled within `duration` of
+  /// - Throws: ``TestSetupError``, which names what is missing, if the devices have not settled within `duration` of
   ///   virtual time or 30 seconds of real time.
   public func settle(atMost duration: Duration = .seconds(600)) async throws {
     let limit = WaitLimit()
@@ -20,10 +20,10 @@ extension TestCircle {
       try await clock.quiet(limit)
       guard let trouble = try await unsettled() else { return }
       guard !limit.isOver else {
-        throw TestGroundError(description: "not settled after \(limit): \(trouble)")
+        throw TestSetupError(description: "not settled after \(limit): \(trouble)")
       }
       guard try await clock.advanceToNext(by: end) else {
-        throw TestGroundError(
+        throw TestSetupError(
           description: "not settled after \(duration) of virtual time: \(trouble)")
       }
     }
@@ -42,7 +42,7 @@ extension TestCircle {
   ///   - duration: the maximum time by which to advance the clock.
   ///   - body: the operation, which must not advance the clock itself.
   /// - Returns: the result of `body`.
-  /// - Throws: any error that `body` throws; ``TestGroundError`` if `body` takes more than 30 seconds of real time.
+  /// - Throws: any error that `body` throws; ``TestSetupError`` if `body` takes more than 30 seconds of real time.
   public func during<Outcome: Sendable>(
     atMost duration: Duration = .seconds(600), _ body: @escaping @Sendable () async throws -> Outcome
   ) async throws -> Outcome {
@@ -62,7 +62,7 @@ extension TestCircle {
       if try await clock.advanceToNext(by: end) { continue }
       guard await running.over(by: limit.end) != nil else {
         work.cancel()
-        throw TestGroundError(
+        throw TestSetupError(
           description: "not done after \(limit) of real time and \(duration) of virtual time")
       }
     }
@@ -75,7 +75,7 @@ extension TestCircle {
   /// records.
   ///
   /// - Parameter names: the names of the devices to compare; all open devices if there are none.
-  /// - Throws: ``TestGroundError``, which lists the records and fields that differ.
+  /// - Throws: ``TestSetupError``, which lists the records and fields that differ.
   public func assertConverged(_ names: String...) async throws {
     let diagnostics = try await diagnostics(names.isEmpty ? self.names : names)
     for lane in Lane.allCases {
@@ -83,7 +83,7 @@ extension TestCircle {
       guard let first = holders.first else { continue }
       for other in holders.dropFirst() where other.diagnostics[lane].digest != first.diagnostics[lane].digest
       {
-        throw TestGroundError(description: try await difference(lane, first.name, other.name))
+        throw TestSetupError(description: try await difference(lane, first.name, other.name))
       }
     }
   }

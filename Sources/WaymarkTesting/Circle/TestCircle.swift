@@ -77,7 +77,7 @@ public final class TestCircle: Sendable {
   ///   - isSyncing: whether to turn on record sync on devices with premium.
   ///   - storage: where the devices keep their data.
   ///   - clock: the clock that all devices share.
-  /// - Throws: `WaymarkError`, or ``TestGroundError`` if a new store is not empty or the devices do not settle.
+  /// - Throws: `WaymarkError`, or ``TestSetupError`` if a new store is not empty or the devices do not settle.
   public convenience init(
     _ names: String..., premium: Premium = .everyone, until: Date? = nil, isSyncing: Bool = true,
     storage: Storage = .memory, clock: VirtualClock = VirtualClock()
@@ -165,7 +165,7 @@ public final class TestCircle: Sendable {
   ///   - name: the new device's name, which no device of the circle may have had before.
   ///   - inviter: the admin that signs the new device's certificate; nil for the founder.
   ///   - isAdmin: whether the new device may invite and revoke.
-  /// - Throws: `WaymarkError` if the inviter is not an admin or the circle is full; ``TestGroundError`` if the devices
+  /// - Throws: `WaymarkError` if the inviter is not an admin or the circle is full; ``TestSetupError`` if the devices
   ///   do not settle.
   @discardableResult
   public func add(_ name: String, invitedBy inviter: String? = nil, isAdmin: Bool = false) async throws

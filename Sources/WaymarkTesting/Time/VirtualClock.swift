@@ -59,7 +59,7 @@ public final class VirtualClock: Sendable {
   /// time. To skip days, use ``sleep(until:)``, which does not run the timers in between and takes almost no time.
   ///
   /// - Parameter duration: zero or more; fractions of a millisecond are ignored.
-  /// - Throws: ``TestGroundError`` if the nodes don't become idle within 30 seconds of real time after a timer, or if
+  /// - Throws: ``TestSetupError`` if the nodes don't become idle within 30 seconds of real time after a timer, or if
   ///   another call is already advancing the clock.
   public func advance(by duration: Duration) async throws {
     try await move(to: passed + duration.wholeMilliseconds)
@@ -90,7 +90,7 @@ public final class VirtualClock: Sendable {
 
   /// Waits until nothing is under way between the nodes, without advancing the clock.
   ///
-  /// - Throws: ``TestGroundError`` if the nodes don't become idle within 30 seconds of real time.
+  /// - Throws: ``TestSetupError`` if the nodes don't become idle within 30 seconds of real time.
   public func quiet() async throws { try await quiet(WaitLimit()) }
 
   var passed: Int64 { state.withLock { $0.passed } }
@@ -123,7 +123,7 @@ public final class VirtualClock: Sendable {
       return state.isMoving
     }
     guard !wasMoving else {
-      throw TestGroundError(description: "two calls are advancing the same virtual clock at the same time")
+      throw TestSetupError(description: "two calls are advancing the same virtual clock at the same time")
     }
   }
 
@@ -155,7 +155,7 @@ public final class VirtualClock: Sendable {
   func quiet(_ limit: WaitLimit) async throws {
     while true {
       guard let begun = await underWay.over(by: limit.end) else {
-        throw TestGroundError(
+        throw TestSetupError(
           description: "not idle after \(limit): \(underWay.count) messages are under way")
       }
       // A node's work may have resumed a task that is queued behind it, so drain each queue twice.
@@ -164,7 +164,7 @@ public final class VirtualClock: Sendable {
       }
       if underWay.isOver(since: begun) { return }
       guard !limit.isOver else {
-        throw TestGroundError(description: "not idle after \(limit): the nodes keep sending messages")
+        throw TestSetupError(description: "not idle after \(limit): the nodes keep sending messages")
       }
     }
   }

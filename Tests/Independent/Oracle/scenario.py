@@ -18,7 +18,7 @@ import time
 
 from circle_of_nodes import Circle
 from compare import Difference, compare_conflicts, compare_lists, compare_status, compare_store, expect, expect_same
-from directing import Direction
+from overrides import Override
 from guest import Guest
 from ledger import Ledger
 from look import Look
@@ -80,8 +80,8 @@ class Scenario:
             return
         command, arguments, wishes = action
         self.say(f"  {command} {arguments}")
-        is_directing = command in ("mirror", "assert")
-        direction = Direction(self.nodes, node, command, arguments) if is_directing else None
+        is_override = command in ("mirror", "assert")
+        override = Override(self.nodes, node, command, arguments) if is_override else None
         try:
             done = node.ask(command, **arguments)
         except Refusal as refusal:
@@ -92,9 +92,9 @@ class Scenario:
             check_undo(node, done, fresh, arguments["yes"])
         if command == "conflicts.resolve":
             check_resolved(node, self.people.conflict, arguments["take"], fresh)
-        if is_directing:
-            direction.check(done, fresh)
-            self.done[f"{command}, checked"] += direction.is_checked
+        if is_override:
+            override.check(done, fresh)
+            self.done[f"{command}, checked"] += override.is_checked
 
     def action(self, name, node):
         if name in self.missing:

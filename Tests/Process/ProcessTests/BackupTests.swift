@@ -41,7 +41,7 @@ import Wire
     #expect(try await alice.status().everything == before.everything)
     let restored = try await alice.json("restore", "--yes", file)
     #expect(restored["newKeys"] == false)
-    #expect(restored["setAside"] == 3)
+    #expect(restored["discardedSets"] == 3)
     let after = try await alice.status()
     #expect(after.device == before.device)
     #expect(after.document["incarnation"] != before.document["incarnation"])

@@ -99,7 +99,7 @@ struct MachineTests {
     #expect(ServiceNotifier(environment: environment, process: 8).watchdog == nil)
     environment["NOTIFY_SOCKET"] = nil
     #expect(ServiceNotifier(environment: environment, process: 7).watchdog == nil)
-    #expect(!ServiceNotifier(environment: ["NOTIFY_SOCKET": "vsock:2:1"]).isHeard)
+    #expect(!ServiceNotifier(environment: ["NOTIFY_SOCKET": "vsock:2:1"]).hasSocket)
     #expect(
       !ServiceNotifier(environment: ["NOTIFY_SOCKET": "/nobody"]).send("READY=1"), "and nothing happens")
     let long = ["NOTIFY_SOCKET": "/" + String(repeating: "x", count: 200)]

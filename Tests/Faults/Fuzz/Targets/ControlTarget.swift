@@ -19,7 +19,7 @@ import Wire
     requests.append(request)
   }
   guard !requests.isEmpty else { return }
-  let node = try await ControlGround.shared.node()
+  let node = try await ControlSetup.shared.node()
   for request in requests {
     guard case .success(let document) = await node.node.answer(to: request) else { continue }
     try require((try? JSON.parse(document.bytes())) == document, "an answer is not valid JSON")
@@ -43,8 +43,8 @@ private func namesFile(_ json: JSON) -> Bool {
 }
 
 /// The node that receives the requests, replaced every so often.
-private actor ControlGround {
-  static let shared = ControlGround()
+private actor ControlSetup {
+  static let shared = ControlSetup()
 
   private var current: TestNode?
   private var left = 0

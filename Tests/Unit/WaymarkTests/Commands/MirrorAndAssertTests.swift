@@ -22,7 +22,7 @@ import WaymarkTesting
       let reason = syncing.contains(other) ? ReasonCode.open : .syncOff
       let device = await circle[other].identity.device
       try await eventually("\(name) knows whether sync is on at \(other)") {
-        await circle[name].heard(from: device) == reason
+        await circle[name].refusal(from: device) == reason
       }
     }
     return circle
@@ -310,7 +310,7 @@ import WaymarkTesting
 
 extension Node {
   /// The records lane's state as the peer reported it.
-  fileprivate func heard(from device: DeviceKey) -> ReasonCode? {
+  fileprivate func refusal(from device: DeviceKey) -> ReasonCode? {
     replica.session(with: device)?.theirs?.records.reason
   }
 

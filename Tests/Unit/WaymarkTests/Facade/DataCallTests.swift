@@ -92,7 +92,7 @@ struct DataCallTests {
       await alice.close()
       let restoring = RestoreOperation(home: alice.home, backup: file, name: "alice")
       let preview = try await restoring.preview()
-      #expect(preview.isPreview && preview.setAside == 1 && preview.records == 1 && !preview.hasNewKeys)
+      #expect(preview.isPreview && preview.discardedSets == 1 && preview.records == 1 && !preview.hasNewKeys)
       #expect(try await refusal { try await restoring.restore() } == "needs_yes")
       let done = try await restoring.restore(isConfirmed: true)
       #expect(!done.isPreview && done.isAdmitted && done.keptAt != nil)

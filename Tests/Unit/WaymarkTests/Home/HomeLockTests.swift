@@ -64,7 +64,7 @@ struct HomeLockTests {
     let keys = try [home.rootKey, home.deviceKey].map(bytes)
     for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: home.store + suffix) }
     let made = try Node.initialize(home: home, name: "alice")
-    let aside = try #require(made.keysAside)
+    let aside = try #require(made.formerKeys)
     #expect(try ["root.key", "device.key"].map { try bytes("\(aside)/\($0)") } == keys)
     #expect(try bytes(home.rootKey) != keys[0])
     let again = try await Node.open(home, name: "alice")

@@ -125,7 +125,7 @@ struct PassphraseTests {
     let folder = try founded()
     let home = home(folder, .none)
     let aside = home.backups + "/before-join-20260503T080000Z"
-    try home.makeAside(aside)
+    try home.createFolder(aside)
     try KeyFile.keepCopy(of: home.rootKey, at: aside + "/root.key")
     let copies = try KeyPassphrases(home, file: nil, cost: cheap).set { try words("words of Alice") }
       .unsealedCopies

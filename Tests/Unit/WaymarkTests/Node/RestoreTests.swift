@@ -233,7 +233,7 @@ struct RestoreTests {
       let before = try Data(contentsOf: URL(filePath: alice.home.store))
       let request = RestoreOperation.Request(file: file, name: "alice")
       let preview = try await RestoreOperation(home: alice.home, request: request).preview()
-      #expect(preview.setAside == 1)
+      #expect(preview.discardedSets == 1)
       #expect(preview.records == 2)
       #expect(try Data(contentsOf: URL(filePath: alice.home.store)) == before)
       #expect(!FileManager.default.fileExists(atPath: alice.home.staging))

@@ -82,7 +82,7 @@ struct InMemoryNodeTests {
     let node = try Node.inMemory()
     try await node.checkEmpty()
     _ = try await perform(node, "trip.add", fields("name=Rome"))
-    let failure = await #expect(throws: TestGroundError.self) { try await node.checkEmpty() }
+    let failure = await #expect(throws: TestSetupError.self) { try await node.checkEmpty() }
     #expect(failure?.description.contains("holds 1 trip") == true)
     await node.close()
   }

@@ -83,7 +83,7 @@ struct TestCircleTests {
     try await circle.settle()
     #expect(try await trips(circle, "bob") == ["Rome"])
     #expect(try await trips(circle, "dave") == ["Paris"])
-    let difference = await #expect(throws: TestGroundError.self) { try await circle.assertConverged() }
+    let difference = await #expect(throws: TestSetupError.self) { try await circle.assertConverged() }
     #expect(difference?.description.contains("Rome") == true)
     await circle.heal()
     try await circle.settle()
@@ -220,7 +220,7 @@ struct TestCircleTests {
     await circle.disconnect("alice", "bob")
     try await circle.settle()
     circle.network.cut(.init(1, 2), false)
-    let failure = await #expect(throws: TestGroundError.self) {
+    let failure = await #expect(throws: TestSetupError.self) {
       try await circle.settle(atMost: .zero)
     }
     #expect(failure?.description.contains("alice and bob are not connected") == true)

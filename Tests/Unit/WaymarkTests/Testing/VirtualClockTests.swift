@@ -90,7 +90,7 @@ struct VirtualClockTests {
     _ = clock.after(milliseconds: 10, on: queue) { [log] in
       let done = DispatchSemaphore(value: 0)
       Task {
-        await #expect(throws: TestGroundError.self) { try await clock.advance(by: .seconds(1)) }
+        await #expect(throws: TestSetupError.self) { try await clock.advance(by: .seconds(1)) }
         log.add("refused")
         done.signal()
       }

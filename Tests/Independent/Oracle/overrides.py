@@ -13,7 +13,7 @@ def folded(node):
     return {each.id for each in Snapshot(node.store, rows=False).folded}
 
 
-class Direction:
+class Override:
     """Records what all nodes hold before an override, and checks the result after it."""
 
     def __init__(self, nodes, node, command, arguments):

@@ -17,7 +17,7 @@ WIDTH, HEIGHT, MARGIN, COLUMNS = 7.25, 17, 14, 112
 
 
 def spans(line):
-    """A line as SVG, one span for each run of a colour."""
+    """Returns a line as SVG, with one span for each run of characters of the same style."""
     style, out = "", []
     for part in re.split(r"(\x1b\[[\d;]*m)", line):
         if part.startswith("\x1b["):

@@ -1,7 +1,7 @@
-# Shared by the examples: a temporary folder, devices in it, and functions that show and check what happens.
+# Shared by the examples: a temporary folder with devices, and functions that run commands and check the results.
 #
 # Each device is a separate home. `on laptop trip list` prints the command as it would be typed on that machine, runs
-# it, and prints its output. An example ends with "All of it held", or with the check that failed.
+# it, and prints its output. An example ends with "All checks passed", or with the check that failed.
 
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -30,7 +30,7 @@ leave() {
   wait 2>/dev/null || true
   if [ "$code" -eq 0 ]; then
     rm -rf "$stage"
-    printf '\n%sAll of it held%s, in %d s.\n\n' "$bold$green" "$plain" $((SECONDS - began))
+    printf '\n%sAll checks passed%s in %d s.\n\n' "$bold$green" "$plain" $((SECONDS - began))
   else
     printf '\n   %s✗ the example failed%s; its files are in %s\n' "$red" "$plain" "$stage" >&2
   fi
@@ -45,10 +45,10 @@ say() { printf '   %s%s%s\n' "$dim" "$1" "$plain"; }
 tick() { printf '   %s✓%s %s%s\n' "$green" "$plain" "$1" "${2:+  $dim$2$plain}"; }
 failed() { printf '   %s✗ %s%s\n' "$red" "$1" "$plain" >&2; exit 1; }
 
-# Sets `network` to the prefix that runs a command in the network of a device; by default there is none.
+# Sets `network` to the command prefix that runs a command in a device's network; by default the prefix is empty.
 place() { network=(); }
 
-# Runs a command of a device without printing it.
+# Runs a command on a device without printing the command.
 quiet() {
   local name=$1 network
   shift
@@ -56,7 +56,7 @@ quiet() {
   "${network[@]}" "$program" --home "$stage/$name" "$@"
 }
 
-# Prints a command as it would be typed on the device.
+# Prints a command as it would be typed on the device, with short names for tickets and circles.
 typed() {
   local name=$1 text='' word
   shift
@@ -83,7 +83,7 @@ on() {
   [ "$code" -eq 0 ] || failed "the command ended with exit code $code"
 }
 
-# Runs a command that must end with a given exit code: refused CODE DEVICE WORDS…
+# Prints and runs a command that must end with the given exit code: refused CODE DEVICE WORDS…
 refused() {
   local wanted=$1 code=0
   shift
@@ -103,26 +103,26 @@ start() {
   process[$name]=$!
   local tries=0
   until grep -q '^ready' "$stage/$name.ready"; do
-    kill -0 "${process[$name]}" 2>/dev/null || { tail -3 "$stage/$name.log" >&2; failed "the node of $name ended"; }
+    kill -0 "${process[$name]}" 2>/dev/null || { tail -3 "$stage/$name.log" >&2; failed "the node of $name has ended"; }
     tries=$((tries + 1))
-    [ "$tries" -lt 400 ] || failed "the node of $name is not ready after 20 s"
+    [ "$tries" -lt 400 ] || failed "the node of $name was not ready after 20 s"
     sleep 0.05
   done
 }
 
 stop() { kill "${process[$1]}"; wait "${process[$1]}" || true; unset "process[$1]"; }
 
-# Repeats a command until it succeeds: eventually SECONDS "what" COMMAND…
+# Repeats a command until it succeeds, or fails the example after SECONDS: eventually SECONDS "what" COMMAND…
 eventually() {
   local end=$((SECONDS + $1)) what=$2
   shift 2
   until "$@"; do
-    [ $SECONDS -lt $end ] || failed "timed out: waited until $what"
+    [ $SECONDS -lt $end ] || failed "timed out while waiting until $what"
     sleep 0.2
   done
 }
 
-# A value in the JSON of `waymark status`: fact DEVICE KEY
+# Prints a value from `waymark status --json`: fact DEVICE KEY
 fact() { quiet "$1" status --json | sed -n "s/.*\"$2\" *: *\"\{0,1\}\([^\",}]*\).*/\1/p" | head -1; }
 has() { [ "$(fact "$1" "$2")" = "$3" ]; }
 circle_of() { fact "$1" circle; }

@@ -2,7 +2,7 @@ import Foundation
 import JSONDocument
 import Wire
 
-/// One device: its home, the commands run in it, and its node as a process.
+/// A device of the demo: its home, the commands that run in it, and its node as a process.
 final class Device {
   let name: String
   private let stage: Stage
@@ -18,14 +18,14 @@ final class Device {
 
   // MARK: Commands
 
-  /// The output and exit code of a command.
+  /// The exit code, output and error output of a command.
   struct Outcome {
     let code: Int32
     let output: String
     let errors: String
   }
 
-  /// Runs a command, and kills it after `seconds`.
+  /// Runs a command, and kills it if it has not ended after `seconds`.
   func run(_ arguments: [String], input: String? = nil, seconds: Int = 60) throws -> Outcome {
     let process = Process()
     process.executableURL = stage.waymark
@@ -61,7 +61,7 @@ final class Device {
     return outcome.output.trimmingCharacters(in: .newlines)
   }
 
-  /// Runs a command that must succeed, and returns its JSON document; of a stream, the last line.
+  /// Runs a command that must succeed, and returns its JSON document; if it prints several lines, the last one.
   @discardableResult
   func json(_ arguments: String..., input: String? = nil, seconds: Int = 60) throws -> JSON {
     let outcome = try run(arguments + ["--json"], input: input, seconds: seconds)
@@ -69,7 +69,7 @@ final class Device {
     if let document = try? JSON.parse(Array(outcome.output.utf8)) { return document }
     guard let last = outcome.output.split(separator: "\n").last,
       let document = try? JSON.parse(Array(last.utf8))
-    else { throw Failure("`\(typed(arguments))` gave no JSON") }
+    else { throw Failure("`\(typed(arguments))` printed no JSON") }
     return document
   }
 
@@ -80,12 +80,12 @@ final class Device {
   private func failure(_ arguments: [String], _ outcome: Outcome) throws -> Failure {
     try stage.checkNodes()
     let said = outcome.errors.trimmingCharacters(in: .whitespacesAndNewlines)
-    return Failure("`\(typed(arguments))` ended with \(outcome.code): \(said.isEmpty ? "no message" : said)")
+    return Failure("`\(typed(arguments))` exited with \(outcome.code): \(said.isEmpty ? "no message" : said)")
   }
 
   // MARK: The node
 
-  /// Starts the node and waits until it is ready.
+  /// Starts the node and waits until the node is ready.
   func start() throws {
     let process = Process()
     process.executableURL = stage.waymark
@@ -128,18 +128,18 @@ final class Device {
       line += String(decoding: chunk, as: UTF8.self)
     }
     let words = line.split(whereSeparator: \.isWhitespace)
-    guard words.count >= 2, words[0] == "ready" else { throw Failure("the node of \(name) said “\(line)”") }
+    guard words.count >= 2, words[0] == "ready" else { throw Failure("the node of \(name) wrote “\(line)”") }
     return String(words[1])
   }
 
-  /// Stops the node as a person would, and waits for it to end.
+  /// Stops the node with SIGTERM, and waits for it to end.
   func stop() throws {
     guard let node else { return }
     node.terminate()
     let deadline = ContinuousClock.now + .seconds(10)
     while node.isRunning, ContinuousClock.now < deadline { usleep(10_000) }
     guard !node.isRunning else { throw Failure("the node of \(name) did not end within 10 seconds") }
-    try expect(node.terminationStatus == 0, "the node of \(name) ended with \(node.terminationStatus)")
+    try expect(node.terminationStatus == 0, "the node of \(name) exited with \(node.terminationStatus)")
     stage.ended(node.processIdentifier)
     self.node = nil
   }
@@ -148,7 +148,7 @@ final class Device {
 
   func status() throws -> Status { Status(try json("status")) }
 
-  /// Polls the status until a condition is true.
+  /// Polls the device's status until a condition is true, and returns that status.
   @discardableResult
   func wait(_ what: String, seconds: Int = 30, until holds: (Status) -> Bool) throws -> Status {
     let deadline = ContinuousClock.now + .seconds(seconds)
@@ -157,7 +157,7 @@ final class Device {
       if holds(status) { return status }
       try stage.checkNodes()
       guard ContinuousClock.now < deadline else {
-        throw Failure("\(name) timed out: waited \(seconds) seconds until \(what)")
+        throw Failure("\(name) timed out after \(seconds) seconds, waiting until \(what)")
       }
       usleep(100_000)
     }

@@ -3,7 +3,7 @@ import Foundation
 import JSONDocument
 import Wire
 
-/// The story. Each sentence with a tick was checked before it is printed.
+/// The story of the demo. Each sentence with a tick is printed only after it has been checked.
 struct Play {
   let stage: Stage
   let laptop: Device
@@ -11,9 +11,9 @@ struct Play {
   let tablet: Device
 
   var circle = ""
-  /// When the phone's premium ends.
+  /// The time at which the phone's premium ends.
   var phonePremiumEnds = Date.distantPast
-  /// The status of the phone before it joined.
+  /// The phone's status before it joined the circle of laptop.
   var phoneBefore: Status?
   var habit = ""
   var trip = ""
@@ -28,7 +28,7 @@ struct Play {
   mutating func perform(_ story: inout Story) throws {
     story.title(
       "Waymark: three devices of one person, no server",
-      "laptop, phone and tablet are three processes on this machine, each with a store of its own")
+      "laptop, phone and tablet are three processes on this machine, each with its own store")
     try found(&story)
     try fill(&story)
     try join(&story)
@@ -43,7 +43,7 @@ struct Play {
   // MARK: The circle
 
   private mutating func found(_ story: inout Story) throws {
-    story.chapter("Laptop founds a circle, tablet joins it, phone has its own circle")
+    story.chapter("Laptop founds a circle and tablet joins it; phone founds its own circle")
     try laptop.text("issuer", "init", stage.folder.appending(path: "issuer").path)
     let made = try laptop.json(
       "init", "--name", "laptop", "--issuer", stage.folder.appending(path: "issuer.pub").path)
@@ -56,8 +56,8 @@ struct Play {
     story.tick("tablet", "joined with a one-time ticket", "listens on \(tablet.address)")
     try phone.text("init", "--name", "phone")
     let own = try phone.status()
-    try expect(own.circle != circle, "phone is in the circle of laptop before it joined")
-    story.tick("phone", "has a circle of its own", short(own.circle))
+    try expect(own.circle != circle, "phone was in the circle of laptop before it joined")
+    story.tick("phone", "founded its own circle", short(own.circle))
   }
 
   private mutating func fill(_ story: inout Story) throws {
@@ -80,8 +80,8 @@ struct Play {
         "\(bytes.count / 1024) KiB, \(seconds)")
     }
     let again = try laptop.json("import", stage.folder.appending(path: "habits-of-laptop.json").path)
-    try expect(again["added"] == 0 && again["updated"] == 0, "the same import changed something")
-    story.tick("laptop", "imported the same file again: nothing changed")
+    try expect(again["added"] == 0 && again["updated"] == 0, "importing the file again changed something")
+    story.tick("laptop", "imported the same file again; nothing changed")
     phoneBefore = try phone.status()
   }
 
@@ -94,21 +94,21 @@ struct Play {
     for kind in Status.recordKinds {
       let before = phoneBefore?.count(kind) ?? 0
       try expect(
-        joined.count(kind) == before, "phone had \(before) \(kind) and has \(joined.count(kind)) now")
+        joined.count(kind) == before, "phone had \(before) \(kind) and now has \(joined.count(kind))")
     }
     try phone.start()
     story.tick("phone", "joined and kept all of its \(grouped(joined.records)) records")
     let year = Date().addingTimeInterval(365 * 86_400)
     try entitle(laptop, until: year)
-    story.tick("laptop", "has premium by a certificate for this device", "until \(day(year))")
-    // Long enough for the remaining steps, estimated from the time that the steps so far took on this machine.
+    story.tick("laptop", "has premium from its own entitlement", "until \(day(year))")
+    // Long enough for the remaining steps, estimated from the time that the steps so far have taken on this machine.
     let seconds = max(20, story.seconds * 1.5).rounded()
     try extendPhone(seconds: seconds)
     story.tick(
-      "phone", "has premium by a certificate for this device", "for \(Int(seconds)) seconds only: see step 8")
+      "phone", "has premium from its own entitlement", "only for \(Int(seconds)) seconds: see step 8")
   }
 
-  /// Signs a certificate for one device and installs it on laptop, from which it syncs to that device.
+  /// Signs an entitlement for one device and installs it on laptop, from which it syncs to that device.
   private func entitle(_ device: Device, until: Date) throws {
     let file = stage.folder.appending(path: "certificate-\(UUID().uuidString)").path
     let key = stage.folder.appending(path: "issuer").path
@@ -119,18 +119,18 @@ struct Play {
     try device.wait("it has premium") { $0.isPremium }
   }
 
-  /// Gives the phone premium that ends while its node runs.
+  /// Gives the phone premium that ends while the phone's node is running.
   private mutating func extendPhone(seconds: Double) throws {
     phonePremiumEnds = Date().addingTimeInterval(seconds)
     try entitle(phone, until: phonePremiumEnds)
   }
 
-  /// Extends the phone's premium on a slow machine, where it would end during another step.
+  /// Extends the phone's premium if it would end too early, that is, during another step on a slow machine.
   private mutating func keepPhonePremium(_ story: Story) throws {
     let seconds = max(12, story.seconds / 2).rounded()
     guard phonePremiumEnds.timeIntervalSinceNow < seconds else { return }
     try extendPhone(seconds: seconds)
-    story.say("(phone's premium would have ended too early; extended by \(Int(seconds)) seconds)")
+    story.say("(phone's premium would have ended too early, so it now lasts \(Int(seconds)) more seconds)")
   }
 
   // MARK: Merge
@@ -156,15 +156,15 @@ struct Play {
     let (mine, theirs) = try equalDigests()
     for kind in ["habits", "habitEntries", "trips", "lodging", "transportation", "activities"] {
       let sum = before.count(kind) + (phoneBefore?.count(kind) ?? 0)
-      try expect(mine.count(kind) == sum, "\(sum) \(kind) together, but \(mine.count(kind)) here")
-      try expect(theirs.count(kind) == sum, "\(sum) \(kind) together, but \(theirs.count(kind)) on phone")
+      try expect(mine.count(kind) == sum, "expected \(sum) \(kind) on laptop, found \(mine.count(kind))")
+      try expect(theirs.count(kind) == sum, "expected \(sum) \(kind) on phone, found \(theirs.count(kind))")
     }
     story.tick("both", "hold the same \(grouped(mine.records)) records", String(format: "%.1f s", seconds))
     let items = ["lodging", "transportation", "activities"].reduce(0) { $0 + mine.count($1) }
     story.detail(
-      "\(mine.count("habits")) habits · \(grouped(mine.count("habitEntries"))) habit logs · "
+      "\(mine.count("habits")) habits · \(grouped(mine.count("habitEntries"))) habit entries · "
         + "\(mine.count("trips")) trips with \(grouped(items)) items")
-    story.tick("both", "records digest \(short(mine.digest("records")))", "equal, byte for byte")
+    story.tick("both", "records digest \(short(mine.digest("records")))", "equal on both devices")
     for device in [laptop, phone] {
       let names = (try device.json("organization", "list")["organizations"]?.array ?? []).map {
         $0["name"]?.string
@@ -172,13 +172,13 @@ struct Play {
       try expect(names.first == "None", "the organization None is not the first on \(device.name)")
       try expect(names.filter { $0 == "None" }.count == 1, "\(device.name) has the organization None twice")
     }
-    story.tick("both", "know one organization “None”, although the file contained two with their own ids")
+    story.tick("both", "have one organization “None”; the imported file contained two, with different ids")
     let profiles = try [laptop, phone].map { try $0.json("profile", "show")["name"]?.string ?? "" }
-    try expect(profiles[0] == profiles[1] && !profiles[0].isEmpty, "two profiles: \(profiles)")
+    try expect(profiles[0] == profiles[1] && !profiles[0].isEmpty, "the profiles differ: \(profiles)")
     story.tick("both", "show the newer of the two profiles", profiles[0])
   }
 
-  /// The status of laptop and phone, after checking that the digests of both lanes are equal.
+  /// Returns the status of laptop and phone, after checking that the digests of both lanes are equal.
   private func equalDigests() throws -> (Status, Status) {
     let mine = try laptop.status()
     let theirs = try phone.status()
@@ -191,17 +191,17 @@ struct Play {
   }
 
   private mutating func keepTheTabletFree(_ story: inout Story) throws {
-    story.chapter("Tablet is free: it receives settings but no records")
+    story.chapter("Tablet has no premium: it receives settings but no records")
     try laptop.text("onboarding", "complete")
     try laptop.text("settings", "set", "colorScheme", "dark")
     try tablet.text("wait", "--lane", "settings", "--peer", "laptop", "--timeout", "30s", seconds: 40)
     let onboarding = try tablet.json("onboarding", "show")
     try expect(onboarding["flag"] == true, "the onboarding flag did not reach tablet")
     let scheme = try tablet.text("settings", "get", "colorScheme")
-    try expect(scheme == "dark", "tablet has colorScheme \(scheme)")
+    try expect(scheme == "dark", "tablet has colorScheme = \(scheme)")
     story.tick("tablet", "has the onboarding flag and colorScheme = dark, both from laptop")
     let refused = try tablet.run(["sync", "on"])
-    try expect(refused.code == 4, "`sync on` on the free tablet ended with \(refused.code) instead of 4")
+    try expect(refused.code == 4, "`sync on` on the free tablet exited with \(refused.code) instead of 4")
     story.tick("tablet", "cannot turn sync on", "exit code 4")
     for line in refused.errors.split(separator: "\n") { story.quote(String(line)) }
     try tabletHoldsNoRecord()
@@ -221,7 +221,7 @@ struct Play {
     try keepPhonePremium(story)
     story.chapter("Phone is offline; laptop and phone keep writing")
     try phone.stop()
-    story.tick("phone", "is offline; commands still work on its store")
+    story.tick("phone", "is offline; commands still work with its store")
     let habits = try laptop.json("habit", "list")["habits"]?.array ?? []
     let habitItem = habits.first
     habit = habitItem?["id"]?.string ?? ""
@@ -233,7 +233,7 @@ struct Play {
     story.detail("phone:  colorHex = #00AA55, notes = “by the river”")
     try laptop.text("profile", "set", "name=Zoë from laptop")
     try phone.text("profile", "set", "name=Zoë from phone")
-    story.tick("both", "change the name in the profile", "“Zoë from laptop”, then “Zoë from phone”")
+    story.tick("both", "change the name in the profile", "first “Zoë from laptop”, then “Zoë from phone”")
     let trips = try laptop.json("trip", "list")["trips"]?.array ?? []
     guard let doomed = trips.first(where: { ($0["activities"]?.integer ?? 0) > 0 }) else {
       throw Failure("no trip has an activity")
@@ -256,22 +256,22 @@ struct Play {
     story.tick("both", "records digest \(short(mine.digest("records")))", "equal again")
     for device in [laptop, phone] {
       let document = try device.json("habit", "show", habit)
-      try expect(document["priorityLevel"] == 3, "the edit of laptop is lost on \(device.name)")
-      try expect(document["colorHex"] == "#00AA55", "the edit of phone is lost on \(device.name)")
-      try expect(document["notes"] == "by the river", "the later note does not show on \(device.name)")
+      try expect(document["priorityLevel"] == 3, "the edit made on laptop is lost on \(device.name)")
+      try expect(document["colorHex"] == "#00AA55", "the edit made on phone is lost on \(device.name)")
+      try expect(document["notes"] == "by the river", "\(device.name) does not show the later note")
       let name = try device.json("profile", "show")["name"]
-      try expect(name == "Zoë from phone", "the later profile does not show on \(device.name)")
+      try expect(name == "Zoë from phone", "\(device.name) does not show the later profile")
     }
     story.tick("both", "have laptop's priority and phone's colour: changes to different fields are merged")
     let conflicts = try laptop.json("conflicts", "list")["conflicts"]?.array ?? []
     let theirs = try phone.json("conflicts", "list")["conflicts"]?.array ?? []
     try expect(conflicts == theirs, "laptop and phone list different conflicts")
     try expect(conflicts.count >= 3, "only \(conflicts.count) conflicts are listed")
-    story.tick("both", "list the same \(conflicts.count) conflicts, each with the value that was kept")
+    story.tick("both", "list the same \(conflicts.count) conflicts, each with the losing value, still kept")
     for conflict in conflicts { story.detail(line(of: conflict)) }
     let gone = try phone.run(["trip", "show", trip])
-    try expect(gone.code == 2, "the deleted trip still shows on phone")
-    story.tick("both", "no longer show the deleted trip; its new lodging is kept with it")
+    try expect(gone.code == 2, "phone still shows the deleted trip")
+    story.tick("both", "no longer show the deleted trip; it is kept in the trash, with its new lodging")
   }
 
   private func line(of conflict: JSON) -> String {
@@ -279,7 +279,7 @@ struct Play {
     func text(_ side: JSON?) -> String {
       let value = side?["value"]
       let shown = value?.string ?? value?["name"]?.string ?? value?.text() ?? "–"
-      // A write of a whole record is described by a word, not a value.
+      // A write of a whole record is described by a word instead of a value, so it is not quoted.
       if isWhole { return "\(shown) (\(side?["deviceName"]?.string ?? "?"))" }
       return "“\(shown)” (\(side?["deviceName"]?.string ?? "?"))"
     }
@@ -295,15 +295,15 @@ struct Play {
   // MARK: The end of premium
 
   private mutating func expire(_ story: inout Story) throws {
-    story.chapter("Phone's premium ends while its node runs")
+    story.chapter("Phone's premium ends while its node is running")
     let left = phonePremiumEnds.timeIntervalSinceNow
     if left > 0 { story.say("\(Int(left) + 1) seconds left …") }
-    let ended = try phone.wait("premium ended", seconds: max(0, Int(left)) + 20) {
+    let ended = try phone.wait("premium has ended", seconds: max(0, Int(left)) + 20) {
       !$0.isPremium && !$0.isSyncing
     }
     try expect(
       ended.premiumReason == "entitlement_expired", "the reason is \(ended.premiumReason ?? "none given")")
-    story.tick("phone", "returned to free, to the second, without a restart", "premium: expired")
+    story.tick("phone", "lost premium at the exact second, without a restart", "premium: expired")
     let records = ended.records
     let digest = ended.digest("records")
     let added = try laptop.text("trip", "add", "name=Only on laptop")
@@ -312,17 +312,17 @@ struct Play {
     let minutes = try phone.text("settings", "get", "biometricTimeoutMinutes")
     try expect(minutes == "15", "phone has biometricTimeoutMinutes = \(minutes)")
     story.tick("phone", "still receives settings", "biometricTimeoutMinutes = 15")
-    // The setting was written after the trip and has arrived, so the trip would have arrived too.
+    // The setting was written after the trip and has arrived, so by now the trip would have arrived too.
     let after = try phone.status()
     try expect(after.digest("records") == digest, "the records of phone changed after its premium had ended")
     try expect(
       try phone.run(["trip", "show", added]).code == 2, "phone received a trip after its premium had ended")
-    story.tick("phone", "no longer receives records", "laptop's new trip stayed on laptop")
+    story.tick("phone", "no longer receives records", "laptop's new trip is only on laptop")
     try expect(
-      after.records == records && records > 40_000, "phone has lost data: \(after.records) of \(records)")
+      after.records == records && records > 40_000, "phone lost data: \(after.records) of \(records) remain")
     story.tick("phone", "still has all of its \(grouped(records)) records")
     try tabletHoldsNoRecord()
-    story.tick("tablet", "has the onboarding flag and settings, and no record, to the end")
+    story.tick("tablet", "still has the onboarding flag and settings, and no records")
   }
 
   private func day(_ date: Date) -> String { String(ISO8601DateFormatter().string(from: date).prefix(10)) }

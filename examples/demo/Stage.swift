@@ -1,16 +1,17 @@
 import Foundation
 import Synchronization
 
-/// The temporary folder and all processes of the demo. Removes both at the end, however the demo ends.
+/// The demo's temporary folder and all of its processes. The folder is removed and the processes are killed at the end,
+/// however the demo ends.
 final class Stage: Sendable {
   let folder: URL
-  /// The `waymark` program, built in the same directory as this one.
+  /// The path of the `waymark` program, which is built in the same directory as this program.
   let waymark: URL
   private let state = Mutex(State())
 
   private struct State {
     var children: [Int32] = []
-    /// The node that ended without being asked to.
+    /// The name of the first device whose node ended without being asked to; nil if there is none.
     var lost: String?
     var isOver = false
   }
@@ -19,25 +20,25 @@ final class Stage: Sendable {
     let program = URL(filePath: Bundle.main.executablePath ?? CommandLine.arguments[0])
     waymark = program.deletingLastPathComponent().appending(path: "waymark")
     guard FileManager.default.isExecutableFile(atPath: waymark.path) else {
-      throw Failure("there is no \(waymark.path); `make demo` builds it")
+      throw Failure("\(waymark.path) does not exist; `make demo` builds it")
     }
     folder = FileManager.default.temporaryDirectory.appending(path: "waymark-demo-\(getpid())")
     try FileManager.default.createDirectory(
       at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
   }
 
-  /// Ends the demo on a signal, and after a number of seconds.
+  /// Makes the demo end on a signal, or after a number of seconds.
   func endsAfter(seconds: Int) {
     for number in [SIGINT, SIGTERM, SIGHUP] {
       signal(number, SIG_IGN)
       let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
       source.setEventHandler { @Sendable [self] in leave("interrupted", code: 130) }
       source.resume()
-      // Dispatch cancels a source that is no longer referenced.
+      // Keeps the source alive, because Dispatch cancels a source that is no longer referenced.
       _ = Unmanaged.passRetained(source as AnyObject)
     }
     DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(seconds)) { @Sendable [self] in
-      leave("it took more than \(seconds) seconds", code: 1)
+      leave("the demo took more than \(seconds) seconds", code: 1)
     }
   }
 
@@ -48,7 +49,7 @@ final class Stage: Sendable {
     exit(code)
   }
 
-  /// Whether the caller may end the program: true for the first caller only.
+  /// Reports whether the caller may end the program. Returns true only to the first caller.
   func claimEnd() -> Bool {
     state.withLock { state in
       defer { state.isOver = true }
@@ -64,13 +65,13 @@ final class Stage: Sendable {
 
   /// Fails if a node has ended unexpectedly.
   func checkNodes() throws {
-    if let lost = state.withLock({ $0.lost }) { throw Failure("the node of \(lost) ended by itself") }
+    if let lost = state.withLock({ $0.lost }) { throw Failure("the node of \(lost) ended unexpectedly") }
   }
 
-  /// Ends the remaining processes and removes the folder.
+  /// Kills the remaining processes and removes the folder.
   func clear() {
     for process in state.withLock({ $0.children }) { kill(process, SIGKILL) }
-    // A process that was just killed may have been writing.
+    // A process that was just killed may still have been writing, so removal can fail at first.
     for _ in 0..<20 {
       try? FileManager.default.removeItem(at: folder)
       if !FileManager.default.fileExists(atPath: folder.path) { return }

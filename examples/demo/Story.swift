@@ -17,7 +17,7 @@ struct Story {
     hasColor ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text
   }
 
-  /// Prints without buffering, also when the output is not a terminal.
+  /// Prints a line without buffering, even if the output is not a terminal.
   private func print(_ text: String) { FileHandle.standardOutput.write(Data((text + "\n").utf8)) }
 
   func title(_ text: String, _ subtitle: String) {
@@ -29,17 +29,17 @@ struct Story {
     print("\n\(paint("\(chapter)  \(title)", "1"))")
   }
 
-  /// A checked statement: the device, what it did, and figures.
+  /// Prints a statement that has been checked: the device, what it did, and figures.
   func tick(_ who: String, _ what: String, _ figures: String = "") {
     let head = who.padding(toLength: max(8, who.count), withPad: " ", startingAt: 0)
     let tail = figures.isEmpty ? "" : "  " + paint(figures, "2")
     print("   \(paint("✓", "32")) \(head) \(what)\(tail)")
   }
 
-  /// A line below a tick.
+  /// Prints a line of details below a tick.
   func detail(_ text: String) { print("              \(text)") }
 
-  /// A message of a command, wrapped to the page.
+  /// Prints a command's message, wrapped to the width of the page.
   func quote(_ text: String) {
     var line = ""
     for word in text.split(separator: " ") {
@@ -57,7 +57,7 @@ struct Story {
   func say(_ text: String) { print("     \(paint(text, "2"))") }
 
   func end() {
-    print("\n\(paint("All of it held", "1;32")), in \(String(format: "%.0f", seconds)) seconds.\n")
+    print("\n\(paint("All checks passed", "1;32")) in \(String(format: "%.0f", seconds)) seconds.\n")
   }
 
   func failed(_ error: any Error) {
@@ -67,19 +67,19 @@ struct Story {
   }
 }
 
-/// A step of the demo that failed.
+/// The error of a step of the demo that failed.
 struct Failure: Error, CustomStringConvertible {
   let description: String
 
   init(_ description: String) { self.description = description }
 }
 
-/// Throws a failure with a description unless a condition is true.
+/// Throws a failure with the given description unless a condition is true.
 func expect(_ holds: Bool, _ what: @autoclosure () -> String) throws {
   if !holds { throw Failure(what()) }
 }
 
-/// `12345` as `12,345`.
+/// Returns a number with a comma after every three digits: `12,345`.
 func grouped(_ number: Int64) -> String {
   var text = ""
   for (index, digit) in String(number).reversed().enumerated() {

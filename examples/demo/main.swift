@@ -1,6 +1,6 @@
 import Foundation
 
-// The demo: three devices of one person, as three processes on this machine.
+// The demo shows three devices of one person, which run as three processes on this machine.
 
 var story = Story()
 let stage: Stage
@@ -17,7 +17,7 @@ do {
   stage.clear()
   story.end()
 } catch {
-  // Another thread is already ending the program, which caused this error.
+  // If another thread is already ending the program, that caused this error.
   guard stage.claimEnd() else { while true { pause() } }
   story.failed(error)
   stage.clear()

@@ -1,8 +1,8 @@
 // swift-tools-version: 6.3
 import PackageDescription
 
-// Two programs in place of an app: they use only the library, as its documentation describes. The trait lets them buy
-// premium without a shop.
+// These two programs stand in for an app: they use only the library, as its documentation describes. The trait lets
+// them buy premium without a shop.
 let package = Package(
   name: "embed",
   platforms: [.macOS(.v15)],

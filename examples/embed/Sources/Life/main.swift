@@ -1,17 +1,18 @@
-// The life cycle of an app: a person starts on a phone, plans a trip, adds a laptop, buys premium, and edits on both.
+// The life cycle of an app: a person starts on a phone, plans a trip, adds a laptop, buys premium, and edits records on
+// both devices.
 import Foundation
 import Waymark
 
 let folder = URL.temporaryDirectory.appending(path: "waymark-embed-\(UUID().uuidString)")
 defer { try? FileManager.default.removeItem(at: folder) }
 
-/// Ends the program unless a condition is true.
+/// Ends the program unless a condition is true, and otherwise prints what was expected.
 func expect(_ condition: Bool, _ what: String) {
   if !condition { fatalError("expectation failed: \(what)") }
   print("  \(what)")
 }
 
-/// The first value of a watch that meets a condition. An app would keep watching.
+/// Returns the first value of a watch that meets a condition. A real app would keep watching.
 func shown<Value>(_ watch: Watch<Value>, _ isRight: (Value) -> Bool) async -> Value {
   for await value in watch where isRight(value) { return value }
   fatalError("the node was closed while it was watched")
@@ -52,7 +53,7 @@ for daysAgo in 0..<3 {
   try await phone.addEntry(to: habit.id, on: Day(.now, in: .current).adding(days: -daysAgo))
 }
 let progress = try await phone.read(.progress(of: habit.id))
-expect(progress?.currentStreak == 3, "Her streak is three days.")
+expect(progress?.currentStreak == 3, "Her streak is three days long.")
 
 // MARK: A second device
 print("She adds her laptop.")
@@ -63,9 +64,9 @@ _ = try await JoinOperation(home: laptopHome, ticket: invitation.ticket, name: "
 let laptop = try await Node.open(laptopHome, name: "Anna's laptop")
 try await laptop.serve(listen: "127.0.0.1:0")
 _ = await shown(laptop.watch(.setting(.colorScheme))) { $0 == .dark }
-expect(try await laptop.onboarding() == .newUser, "Settings sync; without premium she is a new user there.")
+expect(try await laptop.onboarding() == .newUser, "Settings sync; without premium she is still a new user.")
 let paywall = try await laptop.syncState()
-expect(paywall.step == .buyPremium, "The paywall: \(paywall.sentence)")
+expect(paywall.step == .buyPremium, "The paywall says: \(paywall.sentence)")
 
 // MARK: Purchase and sync
 print("She buys premium and turns sync on.")
@@ -80,7 +81,7 @@ expect(known.profileName == "Anna" && known.trips == 1, "Her laptop welcomes her
 try await laptop.completeOnboarding()
 
 // MARK: Conflict
-print("She renames the trip on both while they are disconnected.")
+print("She renames the trip on both devices while they are disconnected.")
 guard let laptopKey = try await phone.peers().first?.device else { fatalError("the phone has no peer") }
 try await phone.pause(laptopKey)
 trip.name = "Roma"
@@ -92,8 +93,8 @@ let other = try await laptop.update(Trip.self, trip.id) { trip in
 try await phone.resume(laptopKey)
 let conflict = await shown(phone.watch(.conflicts)) { $0.count == 1 }[0]
 let merged = try await phone.record(Trip.self, trip.id)!
-expect(merged.notes == "Pack light", "A field that only one device changed is merged.")
-expect(conflict.field == "name" && conflict.losers.count == 1, "Both names are kept until she decides.")
+expect(merged.notes == "Pack light", "The notes, which only one device changed, are merged.")
+expect(conflict.field == "name" && conflict.losers.count == 1, "Both names are kept until she picks one.")
 try await phone.resolve(conflict.id, taking: .loser)
 _ = await shown(laptop.watch(.conflicts)) { $0.isEmpty }
 let names = try await (phone.record(Trip.self, trip.id)!.name, laptop.record(Trip.self, trip.id)!.name)
@@ -106,7 +107,7 @@ if let operation = try await laptop.delete(other) {
   try await laptop.undo(operation)
 }
 let back = await shown(phone.watch(.timeline(of: trip.id))) { $0.count == 2 }
-expect(back.count == 2, "Undo restores it, with its items, on both devices.")
+expect(back.count == 2, "Undo restores the trip, with its items, on both devices.")
 
 // MARK: Export
 let file = folder.appending(path: "trips.json")

@@ -1,14 +1,14 @@
-// A view layer without a screen: views on the main actor that watch, render and write back. It checks that each view
-// renders once for each change of what it shows, and never because of its own rendering.
+// A view layer without a screen: views on the main actor watch queries, render, and write back. The program checks that
+// each view renders exactly once for each change of what it shows, and never because of its own rendering.
 import Foundation
 import Waymark
 
-/// A watch on behalf of a view. It is created once, and lives until the view leaves the screen.
+/// Watches a query on behalf of a view. A model is created once, and lives until its view leaves the screen.
 @MainActor final class Model<Value: Sendable & Equatable> {
   private(set) var value: Value?
   private var task: Task<Void, Never>?
 
-  /// - Parameter changed: renders the view.
+  /// - Parameter changed: renders the view; called with each new value.
   init(_ watch: Watch<Value>, changed: @escaping @MainActor (Value) async -> Void) {
     task = Task { [weak self] in
       for await value in watch {
@@ -21,7 +21,7 @@ import Waymark
   func end() { task?.cancel() }
 }
 
-/// A list of trips that saves which trip it showed last, as apps do to restore their state.
+/// A list of trips that saves which trip it shows last, as an app does to restore its state.
 @MainActor final class TripList {
   private(set) var renders = 0
   private(set) var names: [String] = []
@@ -44,7 +44,7 @@ import Waymark
   func end() { model?.end() }
 }
 
-/// The timeline of one trip, queried by id, without values passed from the list.
+/// A view of one trip's timeline. It queries the trip by its id instead of taking values from the list.
 @MainActor final class TripDetail {
   private(set) var renders = 0
   private(set) var items = 0
@@ -60,7 +60,8 @@ import Waymark
   func end() { model?.end() }
 }
 
-/// Waits until a condition is true, then for a moment more, in which a render loop would break the condition.
+/// Waits until a condition is true, and then a moment longer, in which a render loop would make the condition false
+/// again.
 @MainActor func settled(_ what: String, _ isSo: () -> Bool) async throws {
   let deadline = ContinuousClock.now + .seconds(20)
   while !isSo() {
@@ -68,7 +69,7 @@ import Waymark
     try await Task.sleep(for: .milliseconds(5))
   }
   try await Task.sleep(for: .milliseconds(100))
-  guard isSo() else { fatalError("true only for a moment: \(what)") }
+  guard isSo() else { fatalError("true only briefly: \(what)") }
   print("  \(what)")
 }
 
@@ -83,7 +84,7 @@ try await settled("each view renders once at the start") {
   list.renders == 1 && details.allSatisfy { $0.renders == 1 }
 }
 _ = try await node.save(Lodging(name: "Casa Rosa", tripID: rome.id))
-try await settled("a new lodging renders every timeline once, and no list") {
+try await settled("a new lodging renders every timeline once, and not the list") {
   list.renders == 1 && details.allSatisfy { $0.renders == 2 && $0.items == 1 }
 }
 _ = try await node.save(Trip(name: "Oslo"))
@@ -98,7 +99,7 @@ try await settled("views that left the screen no longer render") { details.allSa
 list.end()
 let deadline = ContinuousClock.now + .seconds(20)
 while await node.watchers > 0 {
-  guard ContinuousClock.now < deadline else { fatalError("some watchers are still active") }
+  guard ContinuousClock.now < deadline else { fatalError("some watchers are still active after 20 seconds") }
   try await Task.sleep(for: .milliseconds(5))
 }
 print("  no watcher is left")

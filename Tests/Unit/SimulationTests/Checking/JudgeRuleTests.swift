@@ -383,14 +383,14 @@ import Wire
 
   @Test func `a premium device whose lane stays closed`() throws {
     let world = try JudgedWorld()
-    try world.judge.healed(["alice", "bob"], premium: ["alice"], excused: ["bob"])
-    expect(.gate) { try world.judge.healed(["alice", "bob"], premium: ["alice"], excused: []) }
+    try world.judge.healed(["alice", "bob"], premium: ["alice"], withholding: ["bob"])
+    expect(.gate) { try world.judge.healed(["alice", "bob"], premium: ["alice"], withholding: []) }
   }
 
   @Test func `an entitlement that ends while no device has a turn`() throws {
     let world = try JudgedWorld()
     world.judge.isNow("bob", wall: .max)
-    try world.judge.healed(["alice", "bob"], premium: ["alice"], excused: [])
+    try world.judge.healed(["alice", "bob"], premium: ["alice"], withholding: [])
   }
 
   @Test func `a set that is dated before or long after it was written`() throws {

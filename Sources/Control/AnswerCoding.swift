@@ -6,7 +6,7 @@ import Wire
 
 /// The JSON form of answers: times as RFC 3339 in UTC, absent values as `null`.
 package enum AnswerCoding {
-  /// Encodes a value for the control socket, where the commands in steps stay separate values.
+  /// Encodes a value for the control socket. Commands in a `Step` stay separate values instead of becoming text.
   package static func encode(_ value: some Encodable) throws -> JSON {
     try encode(value, [.keepsSteps: true])
   }

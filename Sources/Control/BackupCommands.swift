@@ -1,6 +1,6 @@
 package import Waymark
 
-/// `backup`: writes everything that this device holds of the circle to one file, without keys.
+/// `backup`: writes all of the circle's data on this device to one file, without keys.
 package struct WriteBackup: NodeCommand, ConfirmableCommand {
   package static let name = "backup"
   package typealias Answer = Backup
@@ -14,7 +14,7 @@ package struct WriteBackup: NodeCommand, ConfirmableCommand {
     ) { call.tell(.progress($0, file: $1)) }
   }
 
-  /// Accepts a suspect store too, because a backup is needed most for such a store.
+  /// Backs up a suspect store, too: one whose disk has failed. That is when a backup is needed most.
   package func performWithoutNode(
     _ home: Home, _ tell: @escaping @Sendable (CommandEvent) -> Void
   ) async throws -> Backup {

@@ -7,8 +7,8 @@ package import Waymark
 
 /// A named request with arguments, which is answered by a single value.
 ///
-/// Each command is in one place: its arguments, its answer and what it does in a file of this module; its syntax, help
-/// and output in the file of the same name of the command line.
+/// A file of this module defines a command's arguments, its answer and what it does. The file of the same name in
+/// `WaymarkCommand` defines its syntax, help and output.
 package protocol Command: Codable, Sendable {
   associatedtype Answer: Codable & Sendable
 
@@ -17,7 +17,7 @@ package protocol Command: Codable, Sendable {
   /// The name in requests and in the schema of the JSON document, `waymark.NAME/1`. Differs from `name` only if several
   /// commands share a type.
   var documentName: String { get }
-  /// Whether the command changes nothing, so that it can be repeated.
+  /// Whether the command changes nothing, and can therefore be repeated safely.
   var isReadOnly: Bool { get }
 }
 
@@ -28,7 +28,7 @@ extension Command {
 
 /// A command that is performed by a node.
 package protocol NodeCommand: Command {
-  /// The key file whose passphrase may be needed; nil for the root key.
+  /// The key file whose passphrase may be needed; nil for the root key in the home.
   var keyFile: String? { get }
   /// The time limit of the command itself; nil if it has none.
   var patienceMilliseconds: Int64? { get }

@@ -100,7 +100,7 @@ extension NodeCommand {
     return try await perform(onNodeOf: home, tell)
   }
 
-  /// The same, without verifying a suspect store first.
+  /// Opens the home, performs the command and closes the home, without verifying a suspect store first.
   package func perform(
     onNodeOf home: Home, _ tell: @escaping @Sendable (CommandEvent) -> Void
   ) async throws -> Answer {
@@ -113,14 +113,14 @@ extension NodeCommand {
 
 /// One request to a running node, and its answer. Detects a node that is suspended or stuck.
 ///
-/// The request is sent only after the node has answered a `ping`: a suspended node would carry it out when it is
-/// resumed, long after this process gave up. From then on the node sends a sign of life at least once a second, however
-/// long the command takes.
+/// The request is sent only after the node has answered a `ping`. Otherwise a suspended node would carry out the
+/// request when it is resumed, long after this process gave up. From then on the node sends a sign of life at least
+/// once a second, however long the command takes.
 private struct WatchedConversation {
   private let socket: LineSocket
   private let request: ControlRequest
   private let passphrase: Passphrase?
-  /// When a command that has a time limit of its own gives up; nil if it has none.
+  /// The moment at which the command's own time limit ends; nil if the command has none.
   private let end: SuspendingClock.Instant?
 
   init(_ socket: LineSocket, _ request: ControlRequest, _ passphrase: Passphrase?, _ patience: Int64?) {

@@ -22,7 +22,7 @@ final class ControlConnection: Sendable {
   private let handler: ControlServer.Handler
   private let patience: Int64
   private let state = Mutex(State())
-  /// One line at a time.
+  /// Held while a line is written, so that two threads never mix their lines.
   private let sending = Mutex(())
 
   init(
@@ -81,7 +81,8 @@ final class ControlConnection: Sendable {
     }
   }
 
-  /// Reads `passphrase WORDS`, a line before the request that needs it to open a sealed key.
+  /// Takes the passphrase from a line `passphrase WORDS`, which precedes a request that needs it to open a sealed key.
+  /// Returns false for any other line.
   private func takePassphrase(_ line: inout [UInt8], into passphrase: inout Passphrase?) throws -> Bool {
     guard line.starts(with: Self.passphraseMark) else { return false }
     defer { wipe(&line) }

@@ -5,7 +5,8 @@ import Wire
 
 /// Listens on the node's Unix socket and passes requests to the node. Accepts only clients of the same user.
 ///
-/// Each client has a thread of its own, because its calls block; there are at most `Limits.controlClientsMax`.
+/// Each client has a thread of its own, because its calls block. At most `Limits.controlClientsMax` clients are served
+/// at a time.
 final class ControlServer: Sendable {
   /// Answers one request; events are sent before the answer.
   typealias Handler =
@@ -30,8 +31,8 @@ final class ControlServer: Sendable {
 
   /// - Parameters:
   ///   - patience: milliseconds that a client may take to send a request.
-  ///   - isAlive: returns whether the node is working or accepts work, which may take a second. Called about every
-  ///     second while a client waits for an answer.
+  ///   - isAlive: returns whether the node is working or accepts work; the call may take a second. It is made about
+  ///     every second while a client waits for an answer.
   /// - Throws: `WaymarkError` if the socket can't be created.
   init(
     at place: ControlSocketPath, patience: Int64 = Limits.controlRequestMillisecondsMax,

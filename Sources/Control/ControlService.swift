@@ -6,7 +6,7 @@ import Wire
 extension Node {
   /// Serves the command line on the home's socket until the node closes.
   ///
-  /// While an app does so, `waymark --home DIR` works with its node.
+  /// While an app serves its node in this way, `waymark --home DIR` works with that node.
   ///
   /// - Throws: `WaymarkError` if the socket can't be created, and for a node in memory.
   public func serveControl() throws {

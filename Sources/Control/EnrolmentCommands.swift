@@ -27,7 +27,7 @@ package struct FoundCircle: Command {
   }
 }
 
-/// `join`: admits this device to the circle of a ticket, or by the root key to the circle of its store.
+/// `join`: admits this device to a ticket's circle or, with the root key, to the circle that its store belongs to.
 package struct JoinCircle: Command, ConfirmableCommand {
   package static let name = "join"
 

@@ -35,7 +35,7 @@ package struct UntickHabit: PromptCommand {
   }
 }
 
-/// `habit set`: replaces the entries of a day by one with this value.
+/// `habit set`: replaces all entries of a day with a single entry that has this value.
 package struct SetHabit: PromptCommand {
   package static let name = "habit.set"
   package typealias Answer = HabitDayEntries.Summary

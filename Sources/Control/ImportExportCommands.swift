@@ -23,7 +23,7 @@ package struct ImportFiles: NodeCommand {
   }
 }
 
-/// `export`: writes the visible records as a file of another application, or as a folder of several files.
+/// `export`: writes the visible records as a file for another application, or as a folder of several files.
 package struct ExportRecords: NodeCommand, ConfirmableCommand {
   package static let name = "export"
 
@@ -38,7 +38,7 @@ package struct ExportRecords: NodeCommand, ConfirmableCommand {
     package let format: ExportFormat
     package var output: String?
     package let bytes: Int
-    /// The files of a folder; nil for one file.
+    /// The files in the folder that was written; nil if a single file was written.
     package let files: [String]?
     package let warnings: [String]
     /// The text of the file; nil if it was written to `output`.

@@ -48,7 +48,7 @@ final class LineSocket: @unchecked Sendable {
   /// Too many clients are waiting for the node to accept them.
   struct QueueFull: Error {}
 
-  /// The flag for `socket` that keeps the descriptor from programs that this process starts.
+  /// The flag for `socket` that keeps programs that this process starts from inheriting the descriptor.
   static let closeOnExec = Int32(SOCK_CLOEXEC.rawValue)
 
   /// The user of the process at the other end.
@@ -98,7 +98,8 @@ final class LineSocket: @unchecked Sendable {
   /// Reads the next line.
   ///
   /// - Parameters:
-  ///   - within: the time for the whole line in milliseconds, not counting sleep of the machine; nil for no limit.
+  ///   - within: the time for the whole line in milliseconds, not counting time in which the machine sleeps; nil for
+  ///     no limit.
   ///   - renews: whether the time limit starts again whenever a part of the line arrives.
   func readLine(bytesMax: Int, within milliseconds: Int64? = nil, renews: Bool = false) -> ReadResult {
     func end() -> SuspendingClock.Instant? { milliseconds.map { .now + .milliseconds($0) } }
@@ -152,7 +153,7 @@ final class LineSocket: @unchecked Sendable {
 
   /// Writes a line. Returns false if the other end has hung up, or reads nothing for too long.
   ///
-  /// - Parameter within: milliseconds within which some bytes have to be read; nil for no limit.
+  /// - Parameter within: the milliseconds in which the other end must read at least some bytes; nil for no limit.
   @discardableResult
   func writeLine(_ line: [UInt8], within milliseconds: Int64? = nil) -> Bool {
     write(line + [UInt8(ascii: "\n")], within: milliseconds)

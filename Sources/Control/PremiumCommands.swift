@@ -73,12 +73,12 @@ private func checkMock(_ mock: Bool?) throws {
   }
 }
 
-/// `issuer trust`: accepts an issuer in the circle, signed with its root key.
+/// `issuer trust`: makes the circle trust an issuer, by a statement that the circle's root key signs.
 package struct TrustIssuer: NodeCommand {
   package static let name = "issuer.trust"
 
   package var file: String?
-  /// The file of the root key; nil for the key of this device.
+  /// The file of the root key; nil for the root key in the home.
   package var key: String?
   package var keyFile: String? { key }
 

@@ -133,7 +133,7 @@ extension ListRecords.Item {
       self.init(record: all, deletion: nil)
       return
     }
-    // The members of the deletion begin with the member before its time.
+    // The deletion's members follow the record's. They begin one member before `deletedAt`, with `deleted`.
     self.init(
       record: ShownRecord(Array(all.members.prefix(max(0, mark - 1)))),
       deletion: try ShownDeletion(from: decoder))

@@ -26,13 +26,13 @@ package struct ShowMetrics: PromptCommand {
   package static let name = "metrics"
   package var isReadOnly: Bool { write == nil }
 
-  /// The file to write them to; nil for standard output.
+  /// The file to write the metrics to; nil for standard output.
   package var write: String?
 
   package struct Answer: Codable, Sendable {
     package let text: String
     package let metrics: [Metrics.Family]
-    /// The file that they were written to; nil for standard output.
+    /// The file that the metrics were written to; nil for standard output.
     package var written: String?
   }
 

@@ -1,7 +1,7 @@
 import Membership
 package import Waymark
 
-/// `verify`: compares the data here with that of connected peers, or with `--deep` the store with its log.
+/// `verify`: compares the data here with that of connected peers or, with `--deep`, the store with its log.
 package struct Verify: NodeCommand {
   package static let name = "verify"
 

@@ -68,7 +68,7 @@ package struct Override: Sendable {
 /// An override that the user has confirmed.
 package struct OverrideRequest: Sendable {
   package let verb: String
-  /// The id of the operation as which the override will be written.
+  /// The id that the operation of the override will have.
   package let operation: OperationID
   /// The device whose state is wanted; nil if it is this device.
   package let peer: DeviceKey?

@@ -22,8 +22,9 @@ extension Replicator {
     replica.handle(.released(lane), now: now, into: &following)
   }
 
-  /// Returns whether the record may use reserved space on a full disk. It may not if a peer holds more of these logs:
-  /// the peer's sets can't be stored now, and the withheld sets have to be re-authored after them.
+  /// Returns whether recording a lane's release may use the reserved space on a full disk. It may not if a peer holds
+  /// more of the withheld logs: the peer's sets can't be stored now, and the withheld sets have to be re-authored after
+  /// them.
   private func mayReleaseOnFullDisk(_ lane: Lane) -> Bool {
     disk.isFull && withholds(lane) && !replica.isToldOfMoreOwnSets(lane) && shell?.freeReserve() == true
   }

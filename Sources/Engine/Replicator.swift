@@ -34,7 +34,7 @@ package import Wire
 /// A replica together with its store. It performs the effects that concern the store and hands all others to its shell.
 ///
 /// The node drives the replicator with sockets and a clock; the simulator drives it with a simulated world. Time and
-/// randomness are arguments. Synchronous and not thread-safe, like the store.
+/// randomness are arguments. Like the store, a replicator is synchronous and not thread-safe.
 package final class Replicator {
   package let device: DeviceKey
   package internal(set) var replica: Replica

@@ -12,8 +12,8 @@ package struct UnsentLogs {
   package private(set) var sent: [LogKey: LogHead] = [:]
   private let device: DeviceKey
 
-  /// Reads the entries of the previous run, and adds the logs that this run will write, all of whose present sets may
-  /// have been sent.
+  /// Reads the entries of the previous run, and adds entries for the logs that this run will write. All sets that these
+  /// logs contain now may have been sent.
   init(_ store: Store, device: DeviceKey, incarnation: Incarnation) throws {
     self.device = device
     for line in try store.metaLines(MetaKey.unsent) { read(line) }

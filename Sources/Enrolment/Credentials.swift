@@ -7,15 +7,15 @@ import Synchronization
 package import Transport
 package import Wire
 
-/// The credentials that links need during a handshake: a copy of the circle, and the open tickets. They can be used
-/// from any queue, because each link runs on a queue of its own.
+/// The credentials that links need during a handshake: a copy of the circle, and the open tickets. They must be safe
+/// to use from any queue, because each link runs on its own.
 package final class Credentials: Sendable {
   private let identity: Identity
   private let clock: any NodeClock
   private let circle: Mutex<Circle>
   private let tickets = Mutex(TicketLedger())
-  /// For each ticket whose joiner the root key certifies: the root key, kept until the ticket expires, and the time of
-  /// expiry.
+  /// For each ticket whose joiner is to be certified with the root key: that key, and the time when the ticket expires
+  /// and the key is no longer needed.
   private let signers = Mutex<[TicketID: (key: SigningKey, expiry: Moment)]>([:])
 
   package init(identity: Identity, circle: Circle, clock: any NodeClock) {

@@ -30,9 +30,9 @@ public struct NewMembership: Hashable, Sendable {
   public let name: String
   /// The number of records of a revoked device that were re-authored under its new keys.
   public internal(set) var rewritten = 0
-  /// The folder that earlier keys without a store were moved to; nil if there were none.
+  /// The folder to which keys that were found here without a store were moved; nil if there were none.
   public internal(set) var formerKeys: String?
-  /// The member that this device was before, if that member stays in the circle until it is revoked; otherwise nil.
+  /// The member that this device was before it got new keys, if the circle has not revoked that member; otherwise nil.
   public internal(set) var formerMember: DeviceReference?
   /// Whether the device had already joined with the same ticket, so that nothing was changed.
   public internal(set) var wasMember = false

@@ -94,7 +94,7 @@ package struct PresentStore: Sendable {
   /// Writes a backup of the present store to the folder that the store is to be moved to, so that the store can be
   /// restored again.
   ///
-  /// - Returns: whether the backup was written. If the store is damaged or its keys can't be read, it is not.
+  /// - Returns: whether the backup was written; false if the store is damaged or its keys can't be read.
   package func keepReadable(_ home: Home, in folder: String, now: Moment) throws -> Bool {
     guard let diagnostics, let circle, let identity = try? Identity.load(from: home) else { return false }
     try home.createFolder(folder)

@@ -9,7 +9,8 @@ struct Booking {
   /// The number of people that the reservation is for.
   private let count: Int
 
-  /// Reads the reservation of an event; nil if the event has none that can be parsed, so that it is an ordinary event.
+  /// Reads an event's reservation; nil if there is none that can be parsed. The event is then treated as an ordinary
+  /// one.
   init?(_ event: CalendarEvent) {
     guard let line = event.component["X-KDE-KITINERARY-RESERVATION"],
       let parsed = (try? JSON.parse(line.value)) ?? (try? JSON.parse(line.text)),

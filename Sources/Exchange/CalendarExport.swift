@@ -82,8 +82,8 @@ struct CalendarExportReader {
     return draft
   }
 
-  /// Returns the exact time of a trip's start or end, or the first millisecond of the shown day if the event was moved
-  /// in the meantime.
+  /// Returns the exact time of a trip's start or end. If the event has been moved to another day since the export,
+  /// returns the first millisecond of that day.
   private func date(
     _ event: CalendarEvent, _ name: String, _ shown: CalendarDay,
     _ days: (first: CalendarDay, last: CalendarDay)
@@ -150,8 +150,8 @@ struct CalendarExportReader {
     return FieldType.money.accepts(value) ? value : .null
   }
 
-  /// Returns a reference to an organization by its id, and its name, which is the only one of its fields that a
-  /// calendar has.
+  /// Returns a reference to an organization by its id, and the organization's name, the only one of its other fields
+  /// that a calendar contains.
   private func organization(_ line: CalendarLine?, _ builder: inout PlanBuilder) -> (
     value: Value, name: String?
   ) {

@@ -123,7 +123,7 @@ struct CalendarReader {
   }
 }
 
-/// Creates records from events with only the common properties.
+/// Creates records from the properties that events of every origin have in common.
 enum CalendarItem {
   static func trip(_ id: RecordID, _ name: String, _ first: CalendarDay, _ last: CalendarDay) -> RecordDraft {
     let kind = Registry.trip

@@ -241,7 +241,7 @@ struct CalendarLines {
 
   mutating func append(_ other: CalendarLines) { bytes += other.bytes }
 
-  /// Adds text with escapes, without control characters other than line breaks and tabs, because a calendar does not
+  /// Adds escaped text. Control characters other than line breaks and tabs are removed, because a calendar does not
   /// allow them.
   mutating func add(_ name: String, text: String) {
     var value = ""

@@ -71,7 +71,7 @@ struct CalendarZones {
     if let offset = definition?.rules.seconds(atWall: wall) {
       return Time(
         milliseconds: wall - Int64(offset) * 1_000,
-        remark: "the zone \"\(name.prefix(60))\" has no known name; its times are converted to UTC")
+        remark: "the zone \"\(name.prefix(60))\" has no IANA name; its times are converted to UTC")
     }
     return Time(
       milliseconds: wall,
@@ -237,7 +237,7 @@ struct ZoneDefinition {
   }
 }
 
-/// The IANA names for the names of zones in Windows and its calendar programs (Unicode CLDR, windowsZones).
+/// The IANA names for the zone names that Windows and its calendar programs use (Unicode CLDR, windowsZones).
 enum WindowsZones {
   static let names = [
     "Dateline Standard Time": "Etc/GMT+12", "Hawaiian Standard Time": "Pacific/Honolulu",

@@ -91,7 +91,7 @@ package enum ExchangeError: Error, Hashable, Sendable, CustomStringConvertible {
   case tooLarge(bytes: Int, bytesMax: Int)
   case notJSON(JSONError)
   case unknownFormat
-  /// A part of the file that is more than a single row is missing or has the wrong type.
+  /// A part of the file that is larger than a row is missing or has the wrong type.
   case wrongShape(place: String, expected: String)
   /// The file violates its format at one position.
   case damaged(place: String, reason: String)
@@ -118,7 +118,7 @@ package enum ExchangeError: Error, Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// What the user can do; nil if that is to repeat the export.
+  /// What the user can do about the error; nil if all that can help is to export the file again.
   package var remedy: String? {
     switch self {
     case .isArchive: "unpack it (unzip FILE -d FOLDER), then waymark import FOLDER"

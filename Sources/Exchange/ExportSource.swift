@@ -26,9 +26,9 @@ package struct ExportSource: Sendable {
 
   func records(_ kind: Kind) -> [RecordDraft] { records(kind) { $0.id } }
 
-  /// Removes the bytes of each field that is larger than a device writes, or that exceeds what is left of the export's
-  /// size limit. Without this, an export could become huge, because many records can refer to the same few Content
-  /// records. Returns a warning for each removed field.
+  /// Removes the bytes of each field that is larger than any device writes, or that exceeds what is left of the
+  /// export's size limit. Without this, an export could become huge, because many records can refer to the same few
+  /// Content records. Returns a warning for each removed field.
   mutating func leaveOutBytes(over bytesMax: Int = Limits.exportBytesMax) -> [String] {
     var total = 0
     var warnings: [String] = []
@@ -119,7 +119,7 @@ package enum Exporter {
   ///
   /// - Parameters:
   ///   - format: a format that is a single file.
-  ///   - now: the time of the export that the file states, in milliseconds since 1970.
+  ///   - now: the time of the export, which the file states, in milliseconds since 1970.
   ///   - trip: the trip to export with its items; nil for everything.
   package static func file(
     _ format: ExchangeFormat, from source: ExportSource, now: Int64, trip: RecordID? = nil,
@@ -207,7 +207,7 @@ extension Value {
     }
   }
 
-  /// The value as these files write it, if it has a single part; nil for null, bytes and arrays.
+  /// The value as JSON for exported files, if it has a single part; nil for null, bytes and arrays.
   var fileJSON: JSON? {
     switch self {
     case .bool(let flag): .bool(flag)
@@ -219,7 +219,7 @@ extension Value {
   }
 }
 
-/// Returns a time in ISO 8601, in UTC and without fractions, as these applications expect.
+/// Returns a time in ISO 8601, in UTC and without fractions, as the other applications expect.
 func fileTime(_ milliseconds: Int64) -> JSON {
   .string(timeText(milliseconds: wholeSecond(milliseconds)))
 }

@@ -111,9 +111,9 @@ extension Value {
 /// Writes comma-separated values (RFC 4180) with CRLF, and quotation marks where needed.
 ///
 /// Spreadsheets run a cell as a formula if it begins with one of ``CSVText/formulaSigns``. An apostrophe is
-/// inserted before such a sign at the beginning of a text, and also after a quotation mark, a semicolon, a tab or a
+/// inserted before such a sign at the beginning of a string, and also after a quotation mark, a semicolon, a tab or a
 /// line break: a spreadsheet whose locale separates cells with semicolons starts another cell there, even inside
-/// quotation marks. If apostrophes precede the sign already, one more is inserted, so that the import can reverse
+/// quotation marks. If apostrophes already precede the sign, one more is inserted, so that the import can reverse
 /// this exactly.
 struct CSVText {
   private(set) var bytes: [UInt8] = []
@@ -147,10 +147,10 @@ struct CSVText {
   /// The characters after which a cell can begin.
   private static let cellStarts: Set<Unicode.Scalar> = ["\"", ";", "\t", "\r", "\n"]
 
-  /// Returns a text with an apostrophe before each possible formula.
+  /// Returns a string with an apostrophe before each possible formula.
   static func guarded(_ text: String) -> String { rewritten(text) { apostrophes in apostrophes + 1 } }
 
-  /// Returns the original of a text that ``guarded(_:)`` returned. A text that needed no apostrophes is unchanged.
+  /// Returns the original of a string that ``guarded(_:)`` returned. A string that needed no apostrophes is unchanged.
   static func unguarded(_ text: String) -> String {
     rewritten(text) { apostrophes in max(0, apostrophes - 1) }
   }

@@ -28,7 +28,7 @@ package enum Importer {
   /// Plans the import of a file or a folder.
   ///
   /// - Parameters:
-  ///   - format: nil to recognise it by the content.
+  ///   - format: the format; nil to recognise it by the content.
   package static func plan(
     _ source: ImportSource, format: ExchangeFormat? = nil, zones: ZoneOffsets = .system
   ) throws(ExchangeError) -> ImportPlan {
@@ -48,7 +48,7 @@ package enum Importer {
   /// Plans the import of a file.
   ///
   /// - Parameters:
-  ///   - format: nil to recognise it by the content.
+  ///   - format: the format; nil to recognise it by the content.
   package static func plan(
     _ bytes: [UInt8], format: ExchangeFormat? = nil, zones: ZoneOffsets = .system
   ) throws(ExchangeError) -> ImportPlan {

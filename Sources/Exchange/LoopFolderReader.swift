@@ -10,8 +10,8 @@ struct LoopFolderReader {
   private var habits: [Int: (habit: LoopHabit, id: RecordID, saysType: Bool)] = [:]
   private var positionsLeftOut: Set<Int> = []
 
-  /// Whether a file is read: the list of habits and each habit's own values are. The file with the values of all habits
-  /// is ignored because it is known to be wrong.
+  /// Whether a file is read. Only the list of habits and each habit's own values are read. The file with the values of
+  /// all habits is ignored because it is known to be wrong.
   static func reads(_ path: String) -> Bool {
     let parts = path.split(separator: "/")
     return switch parts.count {

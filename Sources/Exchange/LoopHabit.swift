@@ -94,7 +94,7 @@ struct LoopHabit {
     if !isDaily {
       let target = isNumeric && target ?? 0 > 0 ? "; its target is for \(days) days" : ""
       builder.warn(
-        "habit \"\(name)\": \(times) times in \(days) days is not a supported schedule; the notes state it\(target)"
+        "habit \"\(name)\": \(times) times in \(days) days is not a supported schedule; it is in the notes\(target)"
       )
     }
     if let color, heldColor == nil {
@@ -110,7 +110,7 @@ struct LoopHabit {
 
   // MARK: Entries
 
-  /// The mark in the cell of a day.
+  /// What Loop has recorded for a habit on one day.
   enum Mark: Hashable {
     case unknown
     case no
@@ -120,7 +120,7 @@ struct LoopHabit {
     /// The value of an entry, in thousandths for a numeric habit.
     case value(Int64)
 
-    /// Converts a number as files and databases have it; 2 means done.
+    /// Converts a number from a file or a database; 2 means done.
     init(_ number: Int64) {
       switch number {
       case ..<0: self = .unknown

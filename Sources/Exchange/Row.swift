@@ -54,7 +54,7 @@ struct Row {
     return time
   }
 
-  /// Returns the id that a UUID text gives; nil if it is missing, or empty where `emptyTextIsNull`.
+  /// Parses the UUID under a key; nil if it is missing, or if it is empty and `emptyTextIsNull` is true.
   func identifier(_ key: String) throws(RowError) -> RecordID? {
     guard let value = present(key), value.string != "" || !emptyTextIsNull else { return nil }
     guard let id = value.string.flatMap({ RecordID(uuid: $0) }) else {
@@ -71,7 +71,7 @@ struct Row {
 
   // MARK: Fields
 
-  /// Returns the value of a field of one part, from the field's name or another key; null if it is missing.
+  /// Returns the value of a field with a single part; null if it is missing. The key is the field's name by default.
   func value(_ field: Field, key: String? = nil) throws(RowError) -> Value {
     let key = key ?? field.name
     switch field.type {

@@ -69,7 +69,7 @@ struct TripItFeed {
     }
   }
 
-  /// Returns the trip in an item's URL, or else the first trip whose days include the item's start.
+  /// Returns the trip that an item's URL names, or else the first trip whose days include the item's start.
   private func trip(of event: CalendarEvent) -> RecordID? {
     if let number = Self.number(event.notes), let trip = trips.first(where: { $0.number == number }) {
       return trip.id
@@ -83,7 +83,7 @@ struct TripItFeed {
     trips.first { $0.first.daysSince1970 <= day + slack && day - slack <= $0.last.daysSince1970 }?.id
   }
 
-  /// Returns the number after `/show/id/` or `?id=` in a text; nil if there is none.
+  /// Returns the number after `/show/id/` or `?id=` in a string; nil if there is none.
   private static func number(_ text: String?) -> String? {
     guard let text else { return nil }
     for mark in ["/show/id/", "?id="] {
@@ -165,7 +165,7 @@ struct TripItFeed {
     var draft = CalendarItem.draft(item.event, item.trip, kind)
     if let half = item.half {
       draft[kind.number("name")] = .text(half.name.nonEmpty ?? item.event.name)
-      // The end of the first event is not the end of the stay or rental, which is the start of the other half.
+      // The stay or rental does not end when its first event ends, but when the event for its other half starts.
       draft[kind.number("end")] = other?.event.start.value ?? (half.isStart ? .null : item.event.start.value)
       if !half.isStart { draft[kind.number("start")] = .null }
     }

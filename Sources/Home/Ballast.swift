@@ -9,8 +9,9 @@ package import Storage
 /// A file that reserves disk space for the moment when the disk is full. Without a free byte, not even SQLite's
 /// recovery works. The node then frees the ballast, and can continue to read, send, and report the problem.
 ///
-/// A running node keeps a small part of the ballast, the reserve. Before withheld sets may be sent, a note that they
-/// are released must be durable (`Replicator.release`). Without room for this note, the sets would reach no peer.
+/// If the disk fills up while the node is running, the node keeps a small part of the ballast, the reserve. Before
+/// withheld sets may be sent, a note that they are released must be durable (`Replicator.release`). Without room for
+/// this note, the sets would reach no peer.
 package struct Ballast {
   private let path: String
   private let directory: String
@@ -23,7 +24,7 @@ package struct Ballast {
     diskBytes = Disk(directory)?.bytes ?? .max
   }
 
-  /// Allocates the ballast if the disk has enough room for more.
+  /// Allocates the ballast in full if the disk has enough room.
   package func hold() {
     guard let disk = Disk(directory), disk.hasRoom else { return }
     let bytes = Self.wholeBytes(disk)
@@ -82,8 +83,8 @@ package struct Ballast {
     Disk(directory)?.hasRoom ?? true
   }
 
-  /// Twice the journal's limit. A small disk might never have room for so much, so there the ballast is an eighth of
-  /// the disk.
+  /// Twice the journal's limit. A small disk might never have room for that much, so there the ballast is an eighth
+  /// of the disk.
   fileprivate static let bytesMax: UInt64 = 8 * 1024 * 1024
   /// The free space above which the disk has room. On a small disk a quarter of the disk is enough; otherwise a disk of
   /// 24 MiB would count as full even when empty.

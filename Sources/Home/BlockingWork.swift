@@ -2,7 +2,8 @@ import Dispatch
 
 /// Runs long, blocking work off the node and off the threads that tasks share.
 ///
-/// The work stays part of its task, so it can check `Task.isCancelled` to end with its command.
+/// The work remains part of the task that awaits it, so it can check `Task.isCancelled` and stop if that task is
+/// cancelled.
 package func offNode<Result: Sendable>(
   _ body: @escaping @Sendable () throws -> Result
 ) async throws -> Result {

@@ -32,7 +32,8 @@ extension Home {
   /// Whether a join or a restore was complete and only its last step is missing.
   package var isReplacing: Bool { Files.exists(marker) }
 
-  /// Removes the files of an interrupted attempt.
+  /// Removes this home's directory with everything in it. This is for temporary homes, such as `staging`, and for a
+  /// home that was created by a restore that then failed.
   package func discard() throws {
     guard Files.exists(path) else { return }
     try FileManager.default.removeItem(atPath: path)

@@ -36,7 +36,8 @@ final class InMemoryHome: HomeStorage {
       next: "open the node on a directory: \(waymark: "help paths")")
   }
 
-  /// Writes the backup at once: no other connection can read the store.
+  /// Writes the backup before returning, through the store's own connection, because no other connection can read a
+  /// store in memory.
   func backUp(
     _ store: Store, to path: String, _ about: BackupAbout, overwrites: Bool, allowsDamage: Bool,
     progress: @escaping @Sendable (_ done: Int64, _ total: Int64) -> Void

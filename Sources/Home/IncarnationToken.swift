@@ -5,7 +5,7 @@ import Wire
 /// A file that ties an incarnation to one particular store file, by the number of that file on its disk.
 ///
 /// Two directories that write the same log fork it. A copied directory or a restored store contains the incarnation,
-/// but its store file has another number, so the directory begins a new incarnation.
+/// but its store file has a different number, so the directory begins a new incarnation.
 struct IncarnationToken: IncarnationStorage {
   private let home: Home
 

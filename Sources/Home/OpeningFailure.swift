@@ -96,7 +96,7 @@ extension WaymarkError {
     case StoreError.damagedSet:
       return .failed(
         .damagedSet,
-        "A change set that this needs is damaged on the disk of \(home.path); the rest of the store is not affected.",
+        "This needs a change set that is damaged on the disk of \(home.path); the rest of the store is not affected.",
         next: "\(waymark: "status") shows which; try again once another device has sent it again")
     case StoreError.lockFailed(let code):
       return .failed(

@@ -27,7 +27,7 @@ extension PreferencesCopy {
 }
 
 extension Store {
-  /// All settings that have a value, by key.
+  /// Returns all settings that have a value, each with its key.
   package func settings() throws -> [(key: String, value: Value)] {
     let kind = Registry.setting
     return try records(RecordQuery(kind.number)).compactMap { record in

@@ -41,7 +41,7 @@ package enum ProcessGuard {
 
   /// Opens placeholders for standard input, output and error if the process was started without them. Otherwise the
   /// next opened file would become one of them, and output for the user would be written to it. Reading from the
-  /// placeholder of the first, and writing to the others, fails.
+  /// placeholder for standard input fails, and so does writing to the other two.
   package static func holdStandardDescriptors() {
     for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
       // `open` returns the lowest free descriptor, which is this one.

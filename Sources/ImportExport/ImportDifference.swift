@@ -116,7 +116,8 @@ package struct ImportDifference {
     let filled = draft.fields.filter { $0.value != .null && (held[$0.number] ?? .null).isEmpty }
       .map { (field: $0.number, value: $0.value) }
     var updatedAt = draft[Fields.wholeRecordUpdatedAt]?.asInteger ?? 0
-    // A profile that an undo has emptied has no values, so the file's profile can't be older than any.
+    // If an undo has emptied the stored profile, no stored value can win over the file's profile, so the latter is
+    // written with a time later than that of the stored profile.
     if held.isBlank { updatedAt = max(updatedAt, profileHeldAt + 1) }
     let write = ProfileWrite(held: held, changed: filled + changed, updatedAt: updatedAt)
     let heldRank = (profileHeldAt, held.filledFields)

@@ -3,7 +3,7 @@ import Foundation
 import Home
 import Wire
 
-/// Reads a file or folder that is to be imported into memory.
+/// Reads into memory a file or folder that is to be imported.
 enum ImportFolder {
   /// Reads a file, or those files in a folder that at least one import format can read.
   static func source(_ path: String) throws -> ImportSource {

@@ -134,8 +134,8 @@ extension JSON {
     package var isPretty: Bool
     /// Whether keys are sorted by their bytes instead of keeping their order.
     package var sortsKeys: Bool
-    /// Whether scalars that control a terminal or change the text direction are escaped as `\u` and four digits. The
-    /// value stays the same, and users can see these scalars. The store does not use this.
+    /// Whether scalars that control a terminal or change the text direction are escaped as `\u` and four digits, so
+    /// that users can see them. The value stays the same. The store does not use this.
     package var escapesControls: Bool
 
     package init(isPretty: Bool = false, sortsKeys: Bool = false) {
@@ -238,7 +238,7 @@ private struct JSONWriter {
     bytes.append(UInt8(ascii: "\""))
   }
 
-  /// Returns whether a byte may be, or may begin in UTF-8, a scalar from U+007F on for which `isControl(_:)` is true.
+  /// Returns whether a byte may begin the UTF-8 form of a scalar, U+007F or higher, for which `isControl(_:)` is true.
   private static func mayBeginControl(_ byte: UInt8) -> Bool {
     byte == 0x7f || byte == 0xc2 || byte == 0xd8 || byte == 0xe2 || byte == 0xef
   }

@@ -106,7 +106,7 @@ package struct BeaconKeys: Sendable {
   ///
   /// - Parameters:
   ///   - devices: the recipients, of which there are at most `Beacon.slotsMax`.
-  ///   - nonce: a value that must be new for each datagram, like `secret`.
+  ///   - nonce: a value that must be new for each datagram, as must `secret`.
   package func seal(
     _ beacon: Beacon, to devices: Set<DeviceKey>, by signer: SigningKey, nonce: Bytes16, secret: Bytes16
   ) -> [UInt8] {

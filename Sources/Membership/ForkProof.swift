@@ -82,8 +82,8 @@ private struct SetHeader {
     let sequence = try map.reader.unsigned()
     let previous = try map.optional(6) ? ChangeSetID(try map.reader.bytes32()) : nil
     guard sequence > 0, (sequence == 1) == (previous == nil) else { throw .unexpected(offset: start) }
-    // The clock is skipped as an unsigned integer, because `skipValue` rejects integers as large as a clock may be. A
-    // fork with such a clock could then not be proved.
+    // The clock is skipped as an unsigned integer, because `skipValue` rejects integers as large as a clock may be.
+    // Otherwise, a fork with such a clock could not be proved.
     if try map.optional(7) {
       if try map.reader.peek() >> 5 == 0 {
         _ = try map.reader.unsigned()

@@ -47,7 +47,7 @@ package enum GateReason: String, Sendable {
   case notAMember = "not_a_member"
 }
 
-/// Premium that comes from the build or from a mock purchase. Only this device itself counts it.
+/// Premium that comes from the build or from a mock purchase. It counts only in this device's own gate.
 package enum LocalPremium: Hashable, Sendable {
   case none
   case allFeatures

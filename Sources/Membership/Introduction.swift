@@ -6,8 +6,8 @@ package import Wire
 /// message 3, and the responder as its first transport message.
 package struct Introduction: Hashable, Sendable {
   /// The chain of certificates from the root outward, ending with the device's own certificate. The genesis comes first
-  /// if the chain begins with it. Revocations may precede the chain. If there is not room for all of them, those of
-  /// this device and those that void a revocation of this device take precedence.
+  /// if the chain begins with it. Revocations may precede the chain. If there is not room for all of them, those
+  /// that revoke this device and those that void a revocation of this device take precedence.
   package var chain: [[UInt8]]
   package var entitlements: [[UInt8]]
   /// The time on the sender's wall clock.

@@ -64,8 +64,8 @@ extension Circle {
   private static let idBytes = 34
   private static let logBytes = 32
 
-  /// Returns the revocations that a device presents when it connects. First come those of the device itself, if it is
-  /// revoked, and those that void a revocation of it. Then come all others that count, the newest first.
+  /// Returns the revocations that a device presents when it connects. First come those that revoke the device itself,
+  /// if it is revoked, and those that void a revocation of it. Then come all others that count, the newest first.
   ///
   /// A peer that knows only a revocation of the device would reject the device, and so could never receive the
   /// statement that voids this revocation. The others are included because one of the devices that they revoke may have

@@ -94,7 +94,8 @@ struct StatementQuota {
     }
   }
 
-  /// Adds the keys that an admin's certificates name to the next level, if they are new or were not admins before.
+  /// Adds the keys that an admin's statements name to the next level, if they have not been reached yet or have only
+  /// now become admins.
   private mutating func certify(by signer: DeviceKey, _ next: inout Set<DeviceKey>) {
     for statement in chosen[signer] ?? [] {
       switch statement.content {

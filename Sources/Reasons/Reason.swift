@@ -376,7 +376,7 @@ extension Reason {
   /// Whether this is a state rather than a failure of a command.
   package var isState: Bool { Self.ofStates.contains(self) }
 
-  /// Severity, remedy, clause and next step of every reason.
+  /// Returns the severity, remedy, clause and next step of this reason.
   private func text(_ other: OtherDevice) -> ReasonText {
     let peer = other.name
     return switch self {
@@ -491,7 +491,7 @@ extension Reason {
       ReasonText(
         .error, .command, "stored change sets are damaged on disk; this device asks peers to send them again",
         next:
-          "\(waymark: "run") until a device that has them connects; if none does, \(waymark: "restore FILE") with a backup"
+          "\(waymark: "run") until a peer with intact copies connects; if none does, \(waymark: "restore FILE") with a backup"
       )
     case .diskFull:
       ReasonText(
@@ -642,10 +642,10 @@ extension Reason {
     }
   }
 
-  /// How urgent it is.
+  /// How urgent this reason is.
   public var severity: Severity { text(.unnamed).severity }
 
-  /// What resolves it.
+  /// What resolves this reason.
   public var remedy: Remedy { text(.unnamed).remedy }
 
   /// Returns a clause for people that begins in lower case and has no final period.

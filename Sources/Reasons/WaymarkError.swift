@@ -12,10 +12,11 @@ public struct WaymarkError: Error, Hashable, Sendable {
   package let exitCode: Int32
   /// The code for programs.
   ///
-  /// For input: `badValue` for a value that is not valid for its field, `usage` for an invalid request (a record
-  /// without a required field, a second None), `notFound`, `inUse`, `ambiguous`. For premium: `freeTier`,
-  /// `entitlementExpired`, `entitlementNotYetValid`, `needsYes`. For the node: `closed`, `storeHeld`, `diskFull`,
-  /// `storeBroken`, and `notRunning` if the call needs a serving node. Each call documents further codes of its own.
+  /// For input: `badValue` for a value that is not valid for its field, `usage` for an invalid request (such as a new
+  /// record without a required field, or renaming the organization None), `notFound`, `inUse`, `ambiguous`. For
+  /// premium: `freeTier`, `entitlementExpired`, `entitlementNotYetValid`, `needsYes`. For the node: `closed`,
+  /// `storeHeld`, `diskFull`, `storeBroken`, and `notRunning` if the call needs a serving node. Each call documents
+  /// further codes of its own.
   public let code: Reason
   /// A sentence for people.
   public let message: String
@@ -24,7 +25,7 @@ public struct WaymarkError: Error, Hashable, Sendable {
   /// The matches of an ambiguous name.
   package let candidates: [String]
 
-  /// An error with a code for programs, a sentence and a next step for people.
+  /// Creates an error with a code for programs, and a sentence and a next step for people.
   package init(
     exitCode: Int32, code: Reason, message: String, next: Step? = nil, candidates: [String] = []
   ) {
@@ -43,7 +44,7 @@ extension WaymarkError: CustomStringConvertible {
 /// The exit codes of the command line.
 package enum ExitCode {
   package static let failed: Int32 = 1
-  /// The request is invalid, names nothing, or is ambiguous.
+  /// The request is invalid, or the name in it matches nothing or more than one thing.
   package static let usage: Int32 = 2
   /// The command needs a running node.
   package static let notRunning: Int32 = 3

@@ -1,4 +1,4 @@
-// Protocol/records.md, "Command line": `field=value` to values.
+// Protocol/records.md, "Command line": converts `field=value` arguments to values.
 
 import JSONDocument
 package import Replication
@@ -31,7 +31,7 @@ extension Kind {
   }
 }
 
-/// Converts the `field=value` assignments that a user typed to field values. Assignments to parts of one field are
+/// Converts `field=value` assignments, as typed by a user, into field values. Assignments to parts of one field are
 /// combined into one value; a part that is not assigned keeps the value that the record already holds.
 package struct Assignments {
   private let kind: Kind

@@ -1,4 +1,4 @@
-/// Encodes and decodes base64 (RFC 4648), in which exported files contain images and attachments.
+/// Encodes and decodes base64 (RFC 4648), which exported files use for images and attachments.
 package enum Base64 {
   private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
   private static let padding = UInt8(ascii: "=")

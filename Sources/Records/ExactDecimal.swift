@@ -9,7 +9,7 @@ package struct ExactDecimal: Hashable, Sendable, CustomStringConvertible {
 
   package static let digitsMax = 34
   package static let scaleMax = 30
-  /// The length of the longest text that is parsed: a sign, all digits, a point, and a zero before the point.
+  /// The maximum length of a text to parse. It has room for a sign, all digits, a point, and a zero before the point.
   package static let charactersMax = digitsMax + 4
   package static let zero = ExactDecimal(mantissa: 0, scale: 0)
 

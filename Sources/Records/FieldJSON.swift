@@ -58,8 +58,7 @@ extension Field {
     return .text(RecordID(bytes: bytes)?.uuid)
   }
 
-  /// Returns bytes that the field itself holds as base64, and bytes in Content records as a list of those records'
-  /// ids.
+  /// Returns base64 text if the field itself holds the bytes, or a list of ids if Content records hold them.
   private func blob(_ value: Value) -> JSON {
     switch value {
     case .bytes(let bytes): .string(Base64.encode(bytes))

@@ -237,7 +237,7 @@ package enum ListShape: Hashable, Sendable {
   case reminders
   /// "daily", or the weekdays in ascending order, 1 = Monday … 7 = Sunday.
   case schedule
-  /// "oncePerDay", or the number of minutes between two reminders.
+  /// "oncePerDay", or the minimum number of minutes between two reminders.
   case frequency
   /// Named weights: [[name, weight], …], in ascending order of the names' bytes.
   case weights

@@ -1,4 +1,4 @@
-// Protocol/records.md, "Structured values": as written by exported files and the command line.
+// Protocol/records.md, "Structured values": the JSON that exported files and the command line use for them.
 
 package import JSONDocument
 package import Wire

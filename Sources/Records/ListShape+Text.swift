@@ -1,4 +1,4 @@
-// Protocol/records.md, "Command line": structured values as one word.
+// Protocol/records.md, "Command line": structured values, each typed as a single word.
 
 import JSONDocument
 package import Wire

@@ -142,7 +142,7 @@ package struct VerifiedChangeSet: Sendable {
   /// Decodes a set from our own store. The set was verified before it was stored.
   ///
   /// The set is hashed again, so that bytes altered on disk are never folded, but its signature is not checked. The
-  /// command `verify --deep` does not use this initializer.
+  /// command `verify --deep`, which checks signatures too, does not use this initializer.
   package init(stored raw: RawChangeSet, id: ChangeSetID) throws(ChangeSetError) {
     self.raw = raw
     self.id = id

@@ -25,7 +25,7 @@ package struct Dialing: Sendable {
     var admittedAt: Moment?
   }
 
-  /// The source of an address. If an address has several sources, this is the one that keeps it longest.
+  /// The source of an address. If an address has several sources, this is the one for which it is kept longest.
   enum Source {
     case person
     /// Address statements of members. The address is kept as long as members announce it.

@@ -98,8 +98,8 @@ package struct Discovery: Sendable {
       return .otherTime(hasOverflowed ? (wall < 0 ? .max : -.max) : ahead)
     }
     var entry = received[device] ?? Received(time: -1, count: 0, since: now)
-    // Both clocks were far ahead and have been corrected since. Beacons from before the correction can't be replayed,
-    // because their time is rejected.
+    // The sender's clock and ours were both far ahead when the last beacon was accepted, and have been corrected since.
+    // Beacons from before the correction can't be replayed, because their time is rejected.
     if entry.time > wall, entry.time - wall > Limits.beaconClockMilliseconds { entry.time = -1 }
     guard beacon.time > entry.time else { return .repeated }
     let back = (now - entry.since) / Limits.beaconMemberMilliseconds

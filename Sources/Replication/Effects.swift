@@ -12,7 +12,7 @@ package struct LinkID: Hashable, Comparable, Sendable {
 
 /// An event that the shell reports to the replica.
 package enum Input: Sendable {
-  /// The node begins to serve. The replica arms its timers and has the sets folded that are due.
+  /// The node begins to serve. The replica arms its timers and has the shell fold the sets that are due.
   case started
   /// The shell finished a handshake. `introduction` is the one that the initiator sent with the handshake; it is nil on
   /// the initiator's side.
@@ -36,8 +36,8 @@ package enum Input: Sendable {
   /// The store rebuilt its logs, for example because a cut took effect or was voided. The sets that are stored and
   /// folded may have changed.
   case rebuilt(settings: Replica.LaneState, records: Replica.LaneState, newestForeignClock: Clock)
-  /// The newest set of each of our own logs that may have been sent. Reported after a new incarnation has begun or sets
-  /// were re-authored.
+  /// In each of our own logs, the newest set that may have been sent. Reported after a new incarnation has begun or
+  /// sets have been re-authored.
   case withholding([LogKey: LogHead])
   /// The shell has carried out `Effect.release`.
   case released(Lane)
@@ -73,7 +73,7 @@ package enum Effect: Sendable {
   case lookUp(LinkID, Lane, [LogHead])
   /// Save new statements and delete those that the circle no longer keeps.
   case saveStatements([Statement], removed: [StatementID])
-  /// Save durably the moment that gate time must never fall below again.
+  /// Save durably the moment below which gate time must never fall again.
   case keepGateFloor(Moment)
   /// Fold the parked sets that are due. Answer with `committed`.
   case foldParked

@@ -159,7 +159,7 @@ package struct Heads: Hashable, Sendable {
   package func lacks(_ tip: LogHead, among tips: Int = 1) -> Bool? {
     if contains(tip) { return false }
     guard tips <= 1, tipCount(of: tip.log) <= 1 else { return nil }
-    // A peer that is behind on another branch finds that out itself from the sets that it receives.
+    // A peer with an older tip on another branch finds out about the fork itself, from the sets that it receives.
     return tip.sequence >= self[tip.log]?.sequence ?? 0
   }
 

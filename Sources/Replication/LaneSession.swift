@@ -92,7 +92,7 @@ package struct OpenLane: Sendable {
   /// Missing tips in logs of devices without a certificate. These tips are not requested. They are kept apart from
   /// `lacking`, because a peer can invent any number of them.
   private var strangers: [LogKey: [ChangeSetID: LogHead]] = [:]
-  /// How many sets before our oldest tip the next request for a forked log begins.
+  /// For each forked log, how many sets before our oldest tip the next request begins.
   private var back: [LogKey: UInt64] = [:]
   fileprivate(set) var receiving = Receiving.idle
   private(set) var storing = Storing.nothing
@@ -110,7 +110,7 @@ package struct OpenLane: Sendable {
 
   // MARK: Heads
 
-  /// Returns the heads in a list that this side can remember, and whether it knows all of these already.
+  /// Returns those heads in a list that this side has room to remember, and whether it already knows all of them.
   func news(in heads: [LogHead], isComplete: Bool) -> (heads: [LogHead], isKnown: Bool) {
     let known = theirs.heads ?? Heads()
     let kept = (isComplete ? Heads() : known).rememberable(heads)
@@ -228,7 +228,7 @@ package struct OpenLane: Sendable {
       storing.end()
       return .storing
     }
-    // The peer may have lost a damaged set too, so it is not blamed for failing to send one.
+    // A set that is damaged here may be lost at the peer too, so the peer is not blamed for failing to send it.
     if request.wants.values.joined().allSatisfy({ repairAskedAt[$0.tip] != nil }) { return .repairs }
     return request.hasProgress || hasDelivered(request, mine) ? .delivered : .nothing
   }

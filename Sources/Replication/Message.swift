@@ -20,7 +20,7 @@ package enum Message: Sendable {
   /// The end of the answer to `want`, whether or not everything requested was sent.
   case served(Lane)
   /// One hash of everything that both sides should have in common. `echo` asks for the other side's hash. In the
-  /// answer, nil means that the other side's hash equals the one sent with the token.
+  /// answer, nil means that the hash of the side that answers equals the one that was sent with the token.
   case state(Bytes32?, token: UInt64, echo: Bool)
   /// The sender is about to close the connection. Nil stands for a reason that this version does not know.
   case goodbye(ReasonCode?)

@@ -11,10 +11,10 @@ package import Wire
 ///     opened ──────────▶ introduced ──▶ joined ──▶ admitted ──▶ ended
 ///        └──▶ held ──────────┘             └──▶ closed: the device is paused
 ///
-/// It is a value that does no I/O and reads no clock. The shell reports every event and carries out the effects in
-/// order.
+/// `Peering` is a value that does no I/O and reads no clock. The shell reports every event and carries out the effects
+/// in order.
 package struct Peering: Sendable {
-  /// The reason why this device and a peer do not sync, as far as the last session has shown.
+  /// The reason why this device and a peer do not sync, according to their last session.
   package enum Refusal: Sendable {
     /// The person at the peer has paused this device.
     case paused

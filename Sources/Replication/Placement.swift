@@ -5,7 +5,7 @@
 // cut excludes. The checks run in this order, and the first that applies decides:
 //
 //     already stored                                             → duplicate
-//     leads to no kept tip of its log, all of them stored        → excluded
+//     all kept tips of its log are stored, so it leads to none   → excluded
 //     predecessor not stored                                     → missing: request it, the set comes again
 //     clock not above the predecessor's                          → refused: the sender is at fault
 //     for each dependency:

@@ -170,8 +170,8 @@ extension Replica {
     }
   }
 
-  /// Updates whether the peer is in sync. It is if the certificates are equal, and the heads and digests of every open
-  /// lane.
+  /// Updates whether the peer is in sync. It is in sync if the certificates, and the heads and digests of every open
+  /// lane, are equal on both sides.
   mutating func noteSync(_ link: LinkID, _ now: Now, _ effects: inout [Effect]) {
     guard let session = sessions[link], let peer = session.device else { return }
     let isInSync =

@@ -17,7 +17,7 @@
 //        ▲            │        (saved durably)    (`withheld[lane]` is nil)
 //        └────────────┘
 //     withheld:  no connected peer has sent all its heads of the lane, or an equal hash of them
-//     waiting:   one has, since `toldAt`; how long to wait from then:
+//     waiting:   one has (at `toldAt`); how long to wait from then:
 //                  20 ms   every other connected peer has done so too, or its lane is closed
 //                   5 s    another connected peer has yet to do so
 //                  60 s    a peer has announced sets of the withheld logs that are missing here and may still come
@@ -33,8 +33,8 @@ package import Wire
 struct WithheldLogs: Sendable {
   /// For each log, the newest set that may have been sent, with sequence 0 if there is none. Later sets are withheld.
   var sent: [LogKey: LogHead]
-  /// The moment, on the steady clock, since which a connected peer has announced all its heads of the lane; nil if none
-  /// has.
+  /// When a connected peer finished announcing its heads of the lane, on the steady clock; nil while no connected peer
+  /// has. The wait for the release begins at this moment.
   var toldAt: Moment?
   /// When the scheduled timer fires, on the steady clock.
   var dueAt: Moment?

@@ -7,7 +7,7 @@ extension Replica {
   // MARK: Asking
 
   /// Asks a peer a question. Egress: questions about records are asked only if both sides are premium. Our own
-  /// preference does not matter, because questions are asked before sync is turned on.
+  /// preference does not matter, because questions are also asked before sync is turned on.
   mutating func ask(
     _ link: LinkID, _ lane: Lane, _ question: Question, _ now: Now, _ effects: inout [Effect]
   ) {

@@ -3,8 +3,8 @@
 import Membership
 import Wire
 
-/// Tracks which members have acknowledged which revocations. Until a member has acknowledged a revocation, it accepts
-/// changes from the revoked device.
+/// Tracks which members have acknowledged which revocations. A member that has not acknowledged a revocation may still
+/// accept changes from the revoked device.
 extension Replica {
   /// Records that a peer holds the same statements as this device.
   mutating func noteEqualStatements(_ link: LinkID, _ effects: inout [Effect]) {

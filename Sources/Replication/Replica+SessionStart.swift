@@ -209,6 +209,6 @@ extension Now {
     return !isFar && passed - (later.steady - steady) <= Self.stepMillisecondsMax
   }
 
-  /// The largest correction of the wall clock that still counts as running.
+  /// How far the wall clock may gain on the steady clock and still count as running rather than as being set.
   private static let stepMillisecondsMax: Moment = 60_000
 }

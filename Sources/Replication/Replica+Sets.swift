@@ -16,8 +16,8 @@ extension Replica {
     sessions[link]?[lane].open?.told(told.heads, isComplete: complete)
     noteTold(link, lane, told.heads, isComplete: complete, now)
     let unsure = look(at: told.heads, link, lane)
-    // If some tips are unsure, everything is requested at once after the lookup, because sets of one log may depend on
-    // those of another.
+    // If some tips must be looked up, everything is requested at once after the lookup, because sets of one log may
+    // depend on those of another.
     if unsure.isEmpty { ask(link, lane, now, &effects) } else { effects.append(.lookUp(link, lane, unsure)) }
   }
 

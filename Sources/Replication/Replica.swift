@@ -50,7 +50,8 @@ package struct Replica: Sendable {
   package var acknowledgedRevocations: [StatementID: Set<DeviceKey>] = [:]
   /// The newest clock in any folded set of another device.
   package internal(set) var newestForeignClock: Clock
-  /// Tails of our own logs withheld from peers until they confirm our heads; nil once the lane is released.
+  /// The tails of our own logs that are withheld until peers have announced what they hold, by lane. A lane that was
+  /// released, or that withholds nothing, has no entry.
   var withheld: [Lane: WithheldLogs] = [:]
   /// Stored sets that the disk has altered, by log; see `Replica+Repair`.
   package internal(set) var damaged: [LogKey: [LogHead]] = [:]

@@ -323,7 +323,7 @@ struct StateComparison: Sendable {
     return token
   }
 
-  /// Returns the hash that was sent with a token; nil for any token but the last, or if that was ambiguous.
+  /// Returns the hash that was sent with a token; nil if the token is not the last one, or if it is ambiguous.
   func hashAsked(_ token: UInt64) -> Bytes32? { asked.flatMap { $0.token == token ? $0.hash : nil } }
 
   mutating func agree(on hash: Bytes32) { (agreed, differsSince) = (hash, nil) }

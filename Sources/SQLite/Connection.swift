@@ -21,7 +21,7 @@ package final class Connection {
   }
 
   let handle: OpaquePointer
-  /// The number of frames in the write-ahead log after the newest commit, which SQLite's commit hook sets.
+  /// The number of frames in the write-ahead log after the newest commit. SQLite's `wal_hook` updates it.
   private let walFrames: UnsafeMutablePointer<Int32>
   private var cache: [String: Statement.Prepared] = [:]
   /// The time limit for work. The connection outlives the progress handler that reads this.

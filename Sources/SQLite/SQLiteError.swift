@@ -12,7 +12,7 @@ package struct SQLiteError: Error, Hashable, Sendable, CustomStringConvertible {
     return "SQLite \(code): \(message)\(statement)"
   }
 
-  /// Returns the error for a directory that can't be synced, so that it is unknown whether the names of the database's
+  /// Returns the error for a directory that can't be synced. It is then unknown whether the names of the database's
   /// files are durable.
   package static func directoryNotSynced(_ reason: String) -> Self {
     Self(

@@ -12,7 +12,7 @@ final class Aggregates {
   private let hidden: HiddenWrites
   private let trips: TripSummaries
   private let addLive: Statement
-  /// The dead records, of all kinds that can have children.
+  /// The dead records of those kinds that can have children.
   private var dead: Set<RecordKey> = []
   /// Records that came back to life in this batch. Their descendants were hidden before the batch.
   private var revived: Set<RecordKey> = []

@@ -3,8 +3,8 @@
 import Replication
 import Wire
 
-/// The cuts that the logs of a store reflect. They are stored in `meta`, so that nothing is rebuilt at a start with the
-/// same cuts.
+/// The cuts that a store's logs already reflect. They are stored in `meta`, so that a start with unchanged cuts does
+/// not rebuild anything.
 struct AppliedCuts {
   static let key = "cuts"
 
@@ -44,7 +44,7 @@ struct AppliedCuts {
     return Set(cuts)
   }
 
-  /// Adds the logs that are not listed yet. Returns false if all of them are listed already.
+  /// Adds those logs of `other` that are not listed yet. Returns false if all of them are already listed.
   mutating func add(_ other: AppliedCuts) -> Bool {
     let known = tips.count
     tips.merge(other.tips) { old, _ in old }

@@ -28,8 +28,8 @@ package enum BackupError: Error, Hashable, Sendable {
   case newerFormat(found: Int64, known: Int64)
   /// The content of the file is incomplete or unreadable.
   case damaged(String)
-  /// A change set does not match its signature, or lacks a set that it depends on. The other change sets can be
-  /// restored.
+  /// A change set does not match its signature, or the backup lacks a set that it depends on. The other change sets can
+  /// be restored.
   case damagedSet(String)
 }
 

@@ -15,7 +15,8 @@ struct Branch {
   /// The newest stored set of the branch.
   var head: StoredPosition
   var sequence: UInt64
-  /// The newest folded set on the path from the log's first set to the tip; nil and 0 if nothing on it is folded yet.
+  /// The newest folded set on the path from the log's first set to the tip. Nil, with a `foldedSequence` of 0, if
+  /// nothing on that path is folded yet.
   var folded: StoredPosition?
   var foldedSequence: UInt64
 

@@ -16,7 +16,8 @@ package import Wire
 // Within one branch, every set has seen all sets before it. Across branches, the question “has b3 seen a2?” takes one
 // lookup: the newest row (B, A) at or before sequence 3 names a2, so b3 covers a2 but not a3. b1 has no such row, so it
 // covers neither. Two sets that don't cover each other are concurrent. Dependencies need not be followed from set to
-// set, because every author declares each log that has moved: what b2 learnt through a third log is in B's own rows.
+// set, because every author declares each log from which it has folded new sets: what b2 learnt through a third log is
+// in B's own rows.
 //
 // Forks add two walks. Before a branch's first set, the rows of its parent count too (`below`). And if the *other* log
 // has forked, a dependency on a set implies all the set's ancestors, which other branches may hold. In that case `past`
@@ -79,7 +80,7 @@ final class Causality {
     places[place.origin.number] = place
   }
 
-  /// Returns the position of the set with a number; 0 stands for the seed.
+  /// Returns the position of the set with the given number; number 0 stands for the seeds.
   func place(_ number: Int64) throws -> SetPosition {
     if let known = places[number] { return known }
     if number == 0 { return .seed }

@@ -85,14 +85,16 @@ package final class CellWrites {
     }.max()
   }
 
-  /// Returns the index of the write that this write has lost to: the highest write with different content that has not
-  /// seen this write and that each follower had seen. A follower is the first write of a branch that has seen this
-  /// write. Returns nil if no such write is higher than this one.
+  /// Returns the index of the write that this write lost to; nil if it did not lose.
+  ///
+  /// In each branch, the first write that has seen this write is called its follower. This write lost to the highest
+  /// write that has different content, has not seen this write, and had been seen by all followers, provided that the
+  /// write found in this way ranks above this one.
   package func winner(over index: Int) throws -> Int? {
     guard let (home, position) = positions[index] else { return nil }
     let content = branches[home].writes[position].content
-    // In each branch, only those writes count that precede the branch's follower and that all followers had seen. A
-    // write that its author replaced before it met a higher write has lost nothing to the higher one.
+    // In each branch, only those writes count that precede the branch's follower and that all followers had seen. If
+    // the author replaced this write before receiving a higher one, this write did not lose to the higher one.
     var limits = branches.map(\.writes.count)
     for number in branches.indices {
       guard let first = try firstFollower(of: position, in: home, number) else { continue }

@@ -7,8 +7,8 @@ import Wire
 /// The entries that bring records from their present state to a wanted one, for undo and for overrides.
 package struct ChangePlan: Sendable {
   package private(set) var drafts: [EntryDraft] = []
-  /// The lowest clock that the first set may have. With a lower one, merging would read the set's clock instead of a
-  /// whole record's time of change.
+  /// The lowest clock that the first set may have. Merging caps a whole record's time of change at the clock of its
+  /// set, so with a lower clock, the change would count as earlier than it states.
   package private(set) var leastClock = Clock.zero
   private let now: Moment
 
@@ -85,7 +85,7 @@ package struct WantedRecord: Hashable, Sendable {
 }
 
 extension RecordState {
-  /// A whole record's own time of change as merging reads it; nil for a seed.
+  /// A whole record's own time of change, capped at its set's clock as in merging; nil for a seed.
   fileprivate var timeOfChange: Int64? {
     guard let author = cells[Fields.life]?.author, author.origin.number != 0 else { return nil }
     guard let content = cells[Fields.wholeRecordUpdatedAt]?.content,

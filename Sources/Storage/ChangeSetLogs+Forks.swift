@@ -70,8 +70,8 @@ extension ChangeSetLogs {
   /// Returns the branches that a branch, excluding its parents, has declared as seen.
   func declaredBranches(_ number: Int64) throws -> [Int64] {
     var found: [Int64] = []
-    // Reads one row per declared branch and skips the others, because a branch may have declared the same one very
-    // often.
+    // Reads one row per declared branch and skips the others, because a branch may have declared the same branch many
+    // times.
     let sql =
       "SELECT dep_branch FROM dependencies WHERE branch = ?1 AND dep_branch > ?2 ORDER BY dep_branch LIMIT 1"
     try connection.with(sql) { row in

@@ -29,7 +29,7 @@ final class ChangeSetLogs: LogIndex {
   /// Returns the cuts that the circle's statements make in a log; nil for a log without cuts.
   var cutRule: (LogKey) -> Set<Set<ChangeSetID>>? = { _ in nil }
   private(set) var lastNumber: Int64 = 0
-  /// The previous heads of the branches that have moved in this transaction; nil for a new branch.
+  /// For each branch whose head has moved in this transaction, its previous head; nil for a new branch.
   private var before: [Int64: LogHead?] = [:]
   /// The heads that existed before all logs were emptied in this transaction.
   private var retired: [LogHead] = []
@@ -401,7 +401,7 @@ final class ChangeSetLogs: LogIndex {
   }
 
   /// Returns whether a parked set can be folded: its predecessor is folded, and each dependency is either folded or
-  /// excluded by a cut. Below an excluded dependency, all sets that the cuts allow must be folded.
+  /// excluded by a cut. If it is excluded, those of its ancestors that the cuts allow must be folded.
   func isReady(_ header: ChangeSetHeader) throws -> Bool {
     if let previous = header.previous {
       guard try isFolded(previous, header.log, header.sequence - 1) else { return false }

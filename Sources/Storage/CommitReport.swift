@@ -110,7 +110,7 @@ extension ChangeSetBody {
 
 /// The death of a record, as the numbers of two sets.
 struct Death {
-  /// The set that had made it alive.
+  /// The set that had brought the record to life.
   let since: Int64
   /// The set that deleted it.
   let by: Int64

@@ -7,7 +7,7 @@ import SQLite
 /// Manages the index of habit entries by habit and day. The index is dropped while very many entries arrive, and
 /// rebuilt when the store is idle.
 ///
-/// The keys arrive in random order, so once the index exceeds the page cache, each new entry writes a page of its own.
+/// The keys arrive in random order, so once the index exceeds the page cache, each new entry dirties a different page.
 /// Rebuilding the whole index afterwards takes only one sort. While the index is missing, queries by habit and day scan
 /// all entries.
 struct DayIndex {

@@ -61,7 +61,7 @@ package struct DeepVerification {
     } catch let error as SQLiteError where error.isDamage {
       report.note(.file, error.message)
     } catch let error as SQLiteError where error.isMissing {
-      // Only tables with signed data are read by name, so one of those is missing.
+      // Only the tables with signed data are named in queries, so it is one of them that is missing.
       report.note(.log, error.message)
     }
     return report

@@ -14,7 +14,7 @@ package enum Directory {
   package static func sync(of path: String) -> Int32 {
     let slash = path.lastIndex(of: "/")
     let directory = open(slash.map { String(path[...$0]) } ?? ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    // A directory that is writable but not readable can only be synced by its owner.
+    // A directory that this user can write to but not read can only be synced by its owner, so this is not an error.
     guard directory >= 0 else { return errno == EACCES ? 0 : errno }
     defer { close(directory) }
     // Some file systems do not support syncing directories.

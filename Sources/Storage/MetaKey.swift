@@ -1,7 +1,7 @@
 /// The keys of the values stored in the table `meta`, in addition to the log and the records.
 package enum MetaKey {
   package static let incarnation = "incarnation"
-  /// The device that has no incarnation left. The value counts only if it is this device.
+  /// The device that can begin no further incarnation. The value is ignored unless it is this device.
   package static let spent = "incarnations-spent"
   /// For each of our own logs, the newest set that may have been sent; see `UnsentLogs`.
   package static let unsent = "unsent-logs"

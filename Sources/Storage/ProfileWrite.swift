@@ -9,11 +9,11 @@ package struct ProfileWrite {
 
   package static let avatar = Registry.profile.number("avatar")
 
-  /// The lowest clock that the set may have. With an earlier clock, merging would read the set's clock instead of the
-  /// time of change.
+  /// The lowest clock that the set may have. Merging caps the time of change at the set's clock, so with an earlier
+  /// clock, the change would count as earlier than it states.
   package var leastClock: Clock { Clock(milliseconds: updatedAt) }
 
-  /// Creates a local edit. Its time of change is later than the one that merging reads in the held profile.
+  /// Creates a local edit. Its time of change is later than `heldAt`, the time of change of the held profile.
   package init(
     held: RecordRow, heldAt: Moment, changed: [(field: FieldNumber, value: Value)], now: Moment
   ) {
@@ -34,8 +34,8 @@ package struct ProfileWrite {
 }
 
 extension Store {
-  /// Returns the profile's time of change as merging reads it: at most the clock of the set that wrote it. A date in
-  /// the far future, from a file or a wrong clock, must not advance this device's clock.
+  /// Returns the profile's time of change, capped at the clock of the set that wrote it, as in merging. A date in the
+  /// far future, from a file or a wrong clock, must not advance this device's clock.
   package func profileTime(_ held: RecordRow) throws -> Moment {
     let clock = try origins(of: held).values.map(\.clock).max() ?? .zero
     return min(held[Fields.wholeRecordUpdatedAt]?.asInteger ?? 0, clock.milliseconds)

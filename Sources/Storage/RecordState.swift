@@ -21,7 +21,7 @@ package struct RecordState: Sendable {
   /// A record without any writes.
   package init() {}
 
-  /// Whether the record is alive; nil if none of the sets that count has written its life.
+  /// Whether the record is alive; nil if none of the folded writes has set its life.
   package var life: Bool? { cells[Fields.life].map { $0.content == StoredRow.alive } }
 
   /// The fields without the life.
@@ -163,7 +163,7 @@ package struct RecordStateSearch {
 
   /// Processes one more set. Returns false when the result is complete.
   ///
-  /// - Parameter counts: as for `init`.
+  /// - Parameter counts: the same as for `init`.
   package mutating func step(_ counts: (SetPosition) throws -> Bool) throws -> Bool {
     guard !wanted.isEmpty else { return false }
     if let number = numbers.popFirst() {

@@ -138,8 +138,8 @@ enum Schema {
     return (name, "CREATE INDEX \(name) ON \(kind.table)(\(parent.id)\(time));\n")
   }
 
-  /// A text that differs whenever the derived tables, or what the fold writes into them, would differ. If it has
-  /// changed, the log is folded again.
+  /// A string that differs whenever the derived tables, or what the fold writes into them, would differ. If the string
+  /// has changed, the log is folded again.
   static var fingerprint: String { "fold \(foldVersion)\n" + derived }
 
   /// The version of the fold. Increase it when the fold derives a different result from the same log.

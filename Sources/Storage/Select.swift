@@ -148,8 +148,8 @@ struct Select {
     return terms + ["r.id"]
   }
 
-  /// Returns the sort terms for a component. Text is sorted ignoring case; case decides only between texts that are
-  /// otherwise equal.
+  /// Returns the sort terms for a component. Text is sorted ignoring case; case decides only between strings that
+  /// are otherwise equal.
   private func terms(_ field: FieldNumber, _ part: Int, _ direction: String) -> [String] {
     guard let column = column(field, part) else { return [] }
     let isText = kind?.field(field)?.columns[part].type == .text

@@ -3,7 +3,7 @@ import SQLite
 package import Wire
 
 extension Store {
-  /// Returns whether the author of a log has since written in another incarnation.
+  /// Returns whether the author of a log has written in another incarnation since the log's newest set.
   package func hasLeft(_ log: LogKey) -> Bool {
     let newest = logs[log].map(\.head.clock).max() ?? .zero
     return Lane.allCases.flatMap { logs.branches($0) }.contains {

@@ -222,9 +222,9 @@ extension Store {
     logs.isCut(log) && logs[log].contains { logs.newestKept($0) < $0.sequence }
   }
 
-  /// Returns whether newly stored sets change what other sets have seen. There are two cases: an excluded part of a log
-  /// has arrived on which stored sets depend (a tolerated gap), or a kept tip has arrived in a log to which quarantined
-  /// sets belong or on which they depend.
+  /// Returns whether newly stored sets change which sets others count as having seen. There are two cases: an excluded
+  /// part of a log has arrived on which stored sets depend (a tolerated gap), or a kept tip has arrived in a log to
+  /// which quarantined sets belong or on which they depend.
   func showsWhatWasSeen(_ placed: [ChangeSetID], of moved: Set<LogKey>) throws -> Bool {
     let cut = moved.filter(logs.isEnded)
     guard !cut.isEmpty else { return false }

@@ -81,7 +81,7 @@ extension LogHead {
 }
 
 extension Store {
-  /// Returns whether the set of a head is stored here.
+  /// Returns whether the set that a head names is stored here.
   package func holds(_ head: LogHead) throws -> Bool {
     try logs.branch(of: head.id, head.log, head.sequence) != nil
   }

@@ -74,8 +74,8 @@ extension Store {
     return found
   }
 
-  /// Returns what remains of those dependencies of a set that cuts have removed since the set was written: by branch,
-  /// the newest remaining sequence. A cut removes only the end of a log, so the beginning still counts as seen.
+  /// For those dependencies of a set that cuts have since removed, returns how far their logs are still stored: by
+  /// branch, the newest remaining sequence. A cut removes only the end of a log, so the beginning still counts as seen.
   func seenBelowCuts(_ header: ChangeSetHeader) throws -> [Int64: UInt64] {
     var found: [Int64: UInt64] = [:]
     for dependency in header.dependencies {

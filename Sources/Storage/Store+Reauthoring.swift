@@ -22,9 +22,9 @@ package import Wire
 //               new log     n1 ── n2                    n1: body and operation of s3, n2: of s4
 //
 // The sets move in the order of their clocks. Each is newly signed, with the same operation, verb, target and entries.
-// n1 declares what s3 had seen (including s2) as dependencies, as far as that remains and is folded here. n2 declares
-// only what s4 had seen in addition. Thus concurrent writes stay concurrent, and re-authoring neither creates a
-// conflict nor hides one.
+// n1 declares as dependencies the sets that s3 had seen, including s2; a set that is no longer stored or not folded
+// here is replaced by its newest ancestor that is both, if there is one. n2 declares only what s4 had seen in addition.
+// Thus concurrent writes stay concurrent, and re-authoring neither creates a conflict nor hides one.
 //
 // The steps, all in one transaction: read the outgoing sets and what they had seen, while the old rows still exist;
 // apply the cut or delete the sets; rebuild the logs; sign and fold the new sets; let the caller store the new
@@ -118,7 +118,7 @@ extension Store {
   private struct Outgoing {
     let number: Int64
     let set: VerifiedChangeSet
-    /// What the set had seen of the sets that remain, beyond what earlier outgoing sets had seen.
+    /// The remaining sets that this set had seen, except those that earlier outgoing sets had also seen.
     let seen: [Dependency]
   }
 
@@ -290,7 +290,7 @@ extension Store {
     try fold.fold(set, at: place, into: &report)
   }
 
-  /// Returns the time of change of a whole record as merging reads it: at most the clock of the set that wrote it.
+  /// Returns a whole record's time of change, capped at the clock of the set that wrote it, as in merging.
   private func heldTime(_ key: RecordKey) throws -> Moment {
     guard let held = try record(key) else { return 0 }
     let clock = try origins(of: held).values.map(\.clock).max() ?? .zero

@@ -23,7 +23,7 @@ extension Store {
   }
 }
 
-/// The statements, change set ids and node values of a store, read without opening the store for work. Used for a store
+/// The statements, change set ids and node values of a store, read without opening it as a `Store`. Used for a store
 /// that is about to be replaced and may be damaged.
 package struct StoreDiagnostics: Sendable {
   package let statements: [[UInt8]]

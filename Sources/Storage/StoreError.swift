@@ -14,7 +14,7 @@ package func isBrokenStore(_ error: any Error) -> Bool {
 package func isDamagedFile(_ error: any Error) -> Bool { (error as? SQLiteError)?.isDamage ?? false }
 
 /// Returns whether a write may have been lost. Unlike `isBrokenStore`, this function suits an error from any database,
-/// including an imported file, because it considers only errors of writing.
+/// including an imported file, because it considers only write errors.
 package func isLostWrite(_ error: any Error) -> Bool { (error as? SQLiteError)?.isLostWrite ?? false }
 
 /// Returns whether reading was stopped because its task was cancelled.

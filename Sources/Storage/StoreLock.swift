@@ -6,7 +6,7 @@
 
 package import Wire
 
-/// Reserves a store for one process: a lock on a file next to the store that names the holder.
+/// Reserves a store for one process: a lock on a file next to the store. The file names the holder.
 ///
 /// The lock belongs to the open file, so it ends when the process ends, for whatever reason. The file stays.
 package struct StoreLock: ~Copyable {

@@ -27,7 +27,7 @@ final class TripSummaries {
   private struct Sum {
     var first: Int64?
     var last: Int64?
-    /// The total in each currency; the empty text stands for no currency. A total is nil if the sum has too many
+    /// The total in each currency; the empty string stands for no currency. A total is nil if the sum has too many
     /// digits.
     var totals: [String: ExactDecimal?] = [:]
 

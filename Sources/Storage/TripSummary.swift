@@ -93,7 +93,7 @@ private struct PlainTotals {
     }
   }
 
-  /// Reads a quoted text, or returns nil for null.
+  /// Reads a quoted string, or returns nil for null.
   private mutating func text() throws(NotPlain) -> String? {
     guard index < bytes.count, bytes[index] == UInt8(ascii: "\"") else {
       try pass(Self.null)

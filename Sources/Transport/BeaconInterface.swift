@@ -25,8 +25,8 @@ package struct BeaconInterface: Hashable, Sendable {
   /// Returns the interfaces from which this machine can send beacons now, in a stable order; loopback only if there
   /// are no others.
   ///
-  /// - Parameter listening: the address that the node listens on. The result leaves out interfaces whose address does
-  ///   not reach it.
+  /// - Parameter listening: the address that the node listens on. The result leaves out interfaces through whose
+  ///   address the node can't be reached.
   package static func all(
     listening: SocketAddress, port: UInt16, of interfaces: [NetworkInterface] = NetworkInterface.all ?? []
   ) -> [BeaconInterface] {

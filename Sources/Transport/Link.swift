@@ -9,7 +9,7 @@ import Wire
 /// exactly once.
 ///
 /// Everything runs on the link's own queue, including decoding; calls from other threads go through `shared`. After
-/// the handshake, an accepted link reads nothing until its owner has checked the peer and calls `admit()`, for which
+/// the handshake, an accepted link reads nothing until its owner has checked the peer and called `admit()`, for which
 /// there is a deadline too. A link keeps itself alive until it has ended.
 package actor Link<Message: Sendable> {
   enum Stage: Hashable {
@@ -17,7 +17,7 @@ package actor Link<Message: Sendable> {
     case connecting
     case handshaking
     case open
-    /// The link is sending its close or its version after a mismatch, for at most `lingerMilliseconds`.
+    /// The link is sending a close or, after a version mismatch, its own version, for at most `lingerMilliseconds`.
     case closing(LinkEnd)
     case ended
   }
@@ -53,7 +53,7 @@ package actor Link<Message: Sendable> {
   var deadline: Int64 = 0
   var isAdmitted: Bool
   var closeIsWanted = false
-  /// The time since which the speed of an incomplete message is measured, and `bytesIn` at that time; nil if no message
+  /// When the current measurement of an incomplete message's speed began, and `bytesIn` at that time; nil if no message
   /// is incomplete.
   var half: (since: Int64, bytesIn: Int)?
   var dial: Dial?

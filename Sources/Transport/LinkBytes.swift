@@ -7,7 +7,7 @@ import Wire
 extension Link {
   /// The maximum number of reads per call, so that other work on this machine gets its turn.
   private static var passesMax: Int { 8 }
-  /// The number of bytes that are sealed before the system accepts them, so that one write carries many frames.
+  /// How many bytes are sealed ahead of what the system has accepted, so that one write carries many frames.
   private static var sealAheadBytes: Int { 256 * 1024 }
 
   // MARK: Receiving

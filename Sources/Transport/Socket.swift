@@ -130,7 +130,7 @@ struct Socket: Sendable {
         #else
           try socket.set(SOL_SOCKET, SO_REUSEADDR, 1)
         #endif
-        // The system's queue is short, so that reading it after a flood does not take seconds.
+        // The system's queue is kept short, so that reading it after a flood does not take seconds.
         try socket.set(SOL_SOCKET, SO_RCVBUF, Int32(Limits.beaconQueueBytesMax))
       }
       if address.family == AF_INET6 { try socket.set(ipv6Level, IPV6_V6ONLY, 1) }

@@ -52,7 +52,8 @@ package final class Volume: VirtualFileSystem {
 
   // MARK: Files
 
-  /// Runs an operation and returns an SQLite result code: `failure` if the operation failed, unless the disk is full.
+  /// Runs an operation and returns an SQLite result code: `SQLITE_OK`, `SQLITE_FULL` if the disk is full, or `failure`
+  /// if the operation failed for another reason.
   func run(_ failure: Int32, _ body: () throws(FileFault) -> Void) -> Int32 {
     guard !isCut else { return failure }
     do throws(FileFault) {

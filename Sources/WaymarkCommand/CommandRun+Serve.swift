@@ -31,7 +31,7 @@ extension CommandRun {
     try ProcessGuard.takeDescriptors()
     let log = try log(format)
     notifier.status("Opening the store")
-    // Opening the store may take long but can be interrupted safely, so signals end the process at once.
+    // Opening the store may take a long time but can be interrupted safely, so signals end the process at once.
     Interrupts.endWith(ExitCode.interrupted)
     try await SuspectStore.check(home)
     let (ends, stream) = AsyncStream<ServingEnd>.makeStream()
@@ -73,9 +73,9 @@ extension CommandRun {
 
   private static func exitCode(after signal: Int32) -> Int32 { signal == SIGINT ? ExitCode.interrupted : 0 }
 
-  /// Ends the process some seconds after a signal if the node has not ended it by then: the node may be in one long
-  /// transaction, or still opening the store. This is safe at any moment, because an open transaction is rolled back
-  /// at the next start.
+  /// Ends the process some seconds after a signal if the node has not ended it by then: the node may be in the middle
+  /// of a long transaction, or still opening the store. This is safe at any moment, because an open transaction is
+  /// rolled back at the next start.
   private func endAnyway(on signal: Int32, _ format: LogFormat) {
     let terminal = terminal
     Thread.detachNewThread {

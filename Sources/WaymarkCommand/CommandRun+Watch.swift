@@ -4,7 +4,7 @@ import JSONDocument
 import Synchronization
 import Waymark
 
-/// `status --watch`: redraws the status in place on a terminal, and else prints each change as a line of JSON.
+/// `status --watch`: redraws the status in place on a terminal; otherwise prints each change as a line of JSON.
 extension CommandRun {
   func watch() async throws -> Int32 {
     let screen = Screen(terminal, isShown: terminal.output.isTerminal && !invocation.options.json)
@@ -25,10 +25,10 @@ extension CommandRun {
       } else if let line = watched.news() {
         terminal.data(line)
       }
-      // Sleeps often and briefly, because Ctrl-C and a resized window need a quick response.
+      // Never sleeps for long at a time, because Ctrl-C and a resized window need a quick response.
       let began = ContinuousClock.now
       // Without a running node, reading the status opens the store and locks other processes out. So the status is
-      // read only after the store's files have changed. Until then the last status is redrawn with current ages.
+      // read only after the store's files have changed. Until then the last status is redrawn, with its ages updated.
       while ContinuousClock.now - began < (watched.isRunning ? .seconds(1) : .seconds(600)) {
         guard !signals.isEnded else {
           screen.leave()
@@ -74,8 +74,8 @@ extension CommandRun {
     return isLast || whole.count <= size.rows ? whole : Self.cut(lines(true), to: size.rows)
   }
 
-  /// Returns only as many lines as fit. The short form begins with the header and anything that needs attention, so
-  /// these are never cut off.
+  /// Returns only as many lines as fit. The short form of the status begins with the header and anything that needs
+  /// attention, so these are never cut off.
   static func cut(_ lines: [String], to rows: Int) -> [String] {
     guard lines.count > rows else { return lines }
     return lines.prefix(rows - 1) + ["… and \(lines.count - rows + 1) more lines: enlarge the window"]

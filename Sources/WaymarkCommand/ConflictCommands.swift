@@ -47,13 +47,13 @@ extension ResolveConflicts: TerminalCommand {
     options: [
       .init(
         flag: "--take", placeholder: "winner|loser|DEVICE",
-        summary: "keep the displayed value, or take the other one or that of DEVICE"),
+        summary: "winner keeps the displayed value, loser takes the other one, DEVICE takes that device's"),
       .init(flag: "--all", placeholder: nil, summary: "resolve every conflict; only with --take winner"),
     ],
     details: """
       Resolving a conflict is an ordinary change: it syncs to every device, both values stay in the history,
-      and waymark undo reverts it. If a delete hides changes, --take winner deletes again and --take
-      loser restores.
+      and waymark undo reverts it. If one side deleted what the other side changed, --take winner deletes it
+      again and --take loser restores it.
       """,
     exampleArguments: "3fa91c22 --take winner")
 

@@ -10,7 +10,7 @@ extension ShowHistory: TerminalCommand {
     operands: [.init(placeholder: "RECORD", key: "record", isOptional: true)],
     options: [.init(flag: "--limit", placeholder: "N", summary: "show the newest N; default 20")],
     details: """
-      Newest first. RECORD is the id or the name of a record, also of a deleted one, or `profile`. Every
+      Newest first. RECORD is `profile`, or the id or name of a record, including a deleted one. Every
       change is shown with the value that it replaced. A change that lost to one made on another device at
       the same time is kept, and marked.
       """,
@@ -32,9 +32,9 @@ extension Undo: TerminalCommand {
     operands: [.init(placeholder: "OPERATION", key: "operation", isOptional: true)],
     options: [.init(flag: "--preview", placeholder: nil, summary: "show the consequences; change nothing")],
     details: """
-      Without OPERATION, the newest operation of this device. Values that were changed since, and records
-      that others have added to, are listed and left unchanged; with --yes they are reverted too. An undo
-      can be undone.
+      Without OPERATION, undoes the newest operation of this device. Values that have been changed since, and
+      records that others have added to, are listed and left unchanged; with --yes they are reverted too. An
+      undo can be undone.
       """,
     exampleArguments: "--preview")
 
@@ -108,7 +108,7 @@ extension Rendering {
     return parts.filter { !$0.isEmpty }.joined(separator: " · ")
   }
 
-  /// The command as it is typed, and the operation that it undoes.
+  /// Returns the command as the user types it, followed by the operation that it undoes, if any.
   fileprivate func verb(_ verb: String, _ undoes: OperationID?) -> String {
     let words = printable(verb).replacing(".", with: " ")
     return undoes.map { "\(words) of \(shortID($0.description))" } ?? words

@@ -5,7 +5,7 @@ extension ImportFiles: TerminalCommand {
   static let isStream = true
 
   static let syntax = CommandSpec(
-    words: ["import"], summary: "import exports of other applications",
+    words: ["import"], summary: "import files exported by other applications",
     operands: [.init(placeholder: "FILE", key: "files", type: .path, isRepeated: true)],
     options: [
       .init(

@@ -9,7 +9,8 @@ import Waymark
 enum Interrupts {
   private static let handlers = Mutex<[Int32: @Sendable (Int32) -> Void]>([:])
 
-  /// Makes SIGINT, SIGTERM and SIGHUP end the process at once, SIGINT with this exit code. The store is always safe.
+  /// Makes SIGINT, SIGTERM and SIGHUP end the process at once, SIGINT with this exit code. This never harms
+  /// the store.
   static func endWith(_ code: Int32) {
     handle([SIGINT]) { _ in
       TemporaryFiles.remove()

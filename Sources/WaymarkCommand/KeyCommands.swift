@@ -7,7 +7,7 @@ struct SetPassphrase: TerminalCommand {
 
   /// The file that the new passphrase is read from.
   var file: String?
-  /// The key file; nil for those of this device.
+  /// The key file; nil for the keys of this device.
   var key: String?
 
   static let syntax = CommandSpec(
@@ -38,7 +38,7 @@ struct RemovePassphrase: TerminalCommand {
 
   /// The file that the current passphrase is read from.
   var file: String?
-  /// The key file; nil for those of this device.
+  /// The key file; nil for the keys of this device.
   var key: String?
 
   static let syntax = CommandSpec(

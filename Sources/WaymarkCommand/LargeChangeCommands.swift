@@ -11,9 +11,9 @@ extension Mirror: TerminalCommand {
       CommandTable.preview("show what would change; change nothing"),
     ],
     details: """
-      Reverts in one operation the changes that only this device has; those of the other device arrive by
-      sync, which is turned on. A device that was not connected does not bring reverted changes back. Only
-      changes that were made on it in the meantime merge as usual, and waymark status reports them.
+      Reverts in one operation the changes that only this device has. The other device's changes arrive by
+      sync, which is turned on. A device that is not connected at the time does not bring reverted changes
+      back later. Only changes made on it in the meantime merge as usual, and waymark status reports them.
       """, exampleArguments: "--from laptop --preview")
 
   fileprivate static let only = CommandSpec.Option(
@@ -111,7 +111,7 @@ extension Rendering {
     }
     if isPreview, summary.unknown > 0 {
       notes.paragraph(
-        "Also those of \(counted(Int64(summary.unknown), "record")) unknown to this device that belong to the trip."
+        "Also any of \(counted(Int64(summary.unknown), "record")) unknown to this device that belong to the trip."
       )
     }
     if !summary.notAsked.isEmpty {

@@ -3,7 +3,7 @@ import Waymark
 
 extension ListMembers: TerminalCommand {
   static let syntax = CommandSpec(
-    words: ["members", "list"], summary: "list the devices of the circle, also revoked ones",
+    words: ["members", "list"], summary: "list the devices of the circle, including revoked ones",
     impliesLastWord: true, exampleArguments: "")
 
   func render(_ answer: Answer, into rendering: inout Rendering) {
@@ -46,7 +46,7 @@ extension Revoke: TerminalCommand {
       .init(
         flag: "--undo-revocations", placeholder: nil,
         summary: "re-admit the devices that it had revoked"),
-      CommandTable.rootKey("sign with the circle's root key, which no admin can undo"),
+      CommandTable.rootKey("sign with the circle's root key; no admin can undo that"),
       .init(flag: "--preview", placeholder: nil, summary: "show the consequences; change nothing"),
     ],
     details: """

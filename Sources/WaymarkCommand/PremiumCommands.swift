@@ -40,7 +40,7 @@ extension CancelMockPremium: TerminalCommand {
 }
 
 private let mockOption = CommandSpec.Option(
-  flag: "--mock", placeholder: nil, summary: "required: it is not a real purchase")
+  flag: "--mock", placeholder: nil, summary: "required, because this is not a real purchase")
 
 extension Rendering {
   fileprivate mutating func premium(_ summary: PremiumSummary) {

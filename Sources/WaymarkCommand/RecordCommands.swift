@@ -34,7 +34,7 @@ extension ListRecords: KindTerminalCommand {
   private static func filters(_ kind: Kind) -> [CommandSpec.Option] {
     let parents = kind.parentKinds.compactMap { Registry.kind($0)?.name }.map { parent in
       CommandSpec.Option(
-        flag: "--\(parent)", placeholder: parent.uppercased(), summary: "only of this \(parent)")
+        flag: "--\(parent)", placeholder: parent.uppercased(), summary: "only those of this \(parent)")
     }
     guard kind.fields.contains(where: { $0.type == .datedInstant }) else { return parents }
     return parents + [

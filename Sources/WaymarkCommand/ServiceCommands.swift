@@ -2,9 +2,9 @@ import Control
 import Foundation
 import Waymark
 
-/// `service install`: makes the system start the node of a home at every login, and restart it.
+/// `service install`: makes the system start the node of a home at every login, and restart it if it fails.
 struct InstallService: TerminalCommand {
-  /// Prints the service file for this manager, and writes nothing.
+  /// The manager whose service file is only printed, not installed; nil to install the service.
   var print: String?
 
   struct Answer: Codable {
@@ -201,7 +201,7 @@ struct ShowService: TerminalCommand {
 }
 
 extension Service {
-  /// The service of the home of this command.
+  /// Creates the service for the home that this command uses.
   init(_ run: CommandContext, manager: Manager = .here) {
     let usual = try? Home.resolve(
       flag: nil, environment: run.environment.filter { $0.key != "WAYMARK_HOME" })

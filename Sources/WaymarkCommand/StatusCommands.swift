@@ -13,7 +13,7 @@ extension ShowStatus: TerminalCommand {
         summary: "exit with 5 if not in sync, with 6 if there are conflicts"),
       .init(
         flag: "--acknowledge", placeholder: nil,
-        summary: "acknowledge mass deletions by other devices, to hide their notice"),
+        summary: "acknowledge mass deletions by other devices, to hide the notice about them"),
     ], exampleArguments: "--watch")
 
   func render(_ answer: NodeStatus, into rendering: inout Rendering) { rendering.status(answer) }
@@ -130,7 +130,7 @@ extension Rendering {
     }
     if let report = diagnosis.report {
       notes.paragraph(
-        "Wrote \(printable(report)). It contains device names and addresses, but nothing of trips or habits."
+        "Wrote \(printable(report)). It contains device names and addresses, but no trips or habits."
       )
     }
   }

@@ -19,7 +19,7 @@ extension TurnSyncOn: TerminalCommand {
     ],
     details: """
       If the records here and on other devices differ, you see the differences first and are asked for
-      confirmation. A script needs --yes if two sets of records meet for the first time.
+      confirmation. A script needs --yes if this would merge two sets of records for the first time.
       """, exampleArguments: "--preview")
 
   func render(_ answer: Answer, into rendering: inout Rendering) {

@@ -16,8 +16,8 @@ extension Verify: TerminalCommand {
     ],
     details: """
       The exit code is 0 if everything is equal, 5 if change sets are still on their way, and 1 if the same
-      change sets produced different data; in that case it lists the records that differ. With --deep, no peer
-      is asked, and the exit code is 1 if anything does not match the signed log.
+      change sets produced different data; in that case the records that differ are listed. With --deep, no
+      peer is asked, and the exit code is 1 if anything does not match the signed log.
       """, exampleArguments: "--deep")
 
   func exitCode(for answer: Answer) -> Int32 {

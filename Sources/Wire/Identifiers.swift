@@ -199,11 +199,11 @@ private func nibble(_ digit: UInt8) -> UInt8? {
   }
 }
 
-/// A device, with the name that this device shows for it.
+/// A device, with the name that the local device shows for it.
 public struct DeviceReference: Hashable, Sendable, Codable, Identifiable {
   /// The key of the device.
   public let device: DeviceKey
-  /// The name of the device, as shown on this device.
+  /// The name of the device, as shown on the local device.
   public let name: String
 
   public var id: DeviceKey { device }

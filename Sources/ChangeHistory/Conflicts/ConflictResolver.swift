@@ -51,8 +51,8 @@ package struct ConflictResolver {
     try store.conflicts().map { ConflictDecision(conflict: $0, side: $0.winner) }
   }
 
-  /// Returns the sides written by the devices that a text refers to: the text is a device's full name or, if no device
-  /// has that name, a prefix of a device's id or name.
+  /// Returns the sides written by the devices that a string refers to: it is a device's full name or, if no device has
+  /// that name, a prefix of a device's id or name.
   private func named(_ text: String, _ sides: [StoredConflict.Side]) -> [StoredConflict.Side] {
     let exact = sides.filter { reader.author($0) == text }
     guard exact.isEmpty, !text.isEmpty else { return exact }

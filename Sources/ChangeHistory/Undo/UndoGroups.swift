@@ -30,8 +30,8 @@ final class UndoGroups {
     return numbers
   }
 
-  /// Returns those groups around a set that have no effect because their first operation is undone, with the widest
-  /// group first.
+  /// Of the groups that contain a set, returns those that have no effect because their first operation is undone, with
+  /// the widest group first.
   func void(around place: SetPosition) throws -> [Set<Int64>] {
     guard place.origin.number != 0 else { return [] }
     let key = try store.operationKey(of: place)

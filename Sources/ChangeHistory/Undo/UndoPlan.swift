@@ -155,8 +155,8 @@ private struct Undoing {
     return (wanted, UndoPlan.LeftAlone(record: record, reason: .changedSince(changed, by: author)))
   }
 
-  /// Returns the state that a record should get. A record that nothing else has inserted goes to the trash and keeps
-  /// its fields there. Content records stay alive, because other records may share their bytes.
+  /// Returns the state that a record should get. A record that only the operation has inserted goes to the trash and
+  /// keeps its fields there. Content records stay alive, because other records may share their bytes.
   private func wanted(
     _ record: RecordKey, _ held: RecordState, _ cells: [FieldNumber: RecordState.Cell]
   ) -> WantedRecord {
@@ -180,7 +180,7 @@ private struct Undoing {
     }
   }
 
-  /// Returns the state of a record as the author of the operation saw it.
+  /// Returns the state of a record as the author of the operation saw it before the operation.
   private func stateBefore(_ record: RecordKey) async throws -> RecordState {
     let places = try store.writeNumbers(of: record).filter(own.contains).map(store.place)
     guard let place = places.min(by: { $0.origin.stamp < $1.origin.stamp }) else {
@@ -195,9 +195,11 @@ private struct Undoing {
 
   // MARK: Records in use
 
-  /// Returns those records to be deleted that are still in use, each with the records that use it. Users are living
-  /// children and referring records that are neither deleted as well nor written by the operation, and children that
-  /// are kept because they are in use themselves.
+  /// Returns those records to be deleted that are still in use, each with the records that use it.
+  ///
+  /// A record is used by its living children and by the records that refer to it, except those that the operation
+  /// wrote or that are deleted as well. It is also used by children that are kept because they are in use
+  /// themselves.
   func inUse(_ trashed: Set<RecordKey>, written: Set<RecordKey>) async throws -> [RecordKey: [RecordKey]] {
     var users: [RecordKey: [RecordKey]] = try references(to: trashed, written)
     var parents: [RecordKey: [RecordKey]] = [:]
@@ -248,8 +250,8 @@ private struct Undoing {
 }
 
 extension FieldType {
-  /// The kind that a field refers to without making its record a part of another: that of organizations or categories.
-  /// Nil for other fields.
+  /// For a field that refers to an organization or a category, the kind of that record; nil for other fields. Such a
+  /// reference does not make the referring record a part of the other record.
   fileprivate var referredKind: KindNumber? {
     switch self {
     case .reference(FixedRecords.organization): FixedRecords.organization

@@ -42,7 +42,7 @@ public struct Diagnosis: Hashable, Sendable, Codable {
     case port
     /// The other devices.
     case peers
-    /// Whether records sync, conflicts, and large changes.
+    /// Sync of records, conflicts, and large changes.
     case sync
     /// Whether other devices hold copies of the data.
     case safety

@@ -43,7 +43,7 @@ package struct Doctor {
   ///
   /// - Parameters:
   ///   - overwrites: whether an existing report may be replaced.
-  ///   - ask: asks the node of the home.
+  ///   - ask: asks the home's node for its status and metrics.
   /// - Throws: `WaymarkError` if the report can't be written, or there is no store at all.
   package static func examine(
     _ home: Home, report: String?, overwrites: Bool,
@@ -262,7 +262,7 @@ package struct Doctor {
 
   // MARK: Reasons
 
-  /// The causes that `status` reports, each once.
+  /// Adds a finding for each cause that `status` reports.
   private mutating func checkReasons() {
     guard let status else { return }
     for cause in status.causes {

@@ -182,8 +182,8 @@ package enum TextFile {
     try Files.send(Array(text.utf8), to: path, waits: true)
   }
 
-  /// Replaces a file that the user has specified for collectors and that other users may read; rejects files that the
-  /// node of a home depends on.
+  /// Replaces a file that the user has specified and that programs of other users, such as monitoring, may read.
+  /// Rejects files that the node of a home depends on.
   package static func write(_ text: String, to path: String, besides home: Home) throws {
     try OutputFile(path, in: home, overwrites: true).write(Array(text.utf8), mode: 0o644)
   }

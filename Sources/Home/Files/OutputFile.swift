@@ -34,7 +34,7 @@ package struct OutputFile: Sendable {
 
   /// Writes the content: to a device directly, otherwise as a whole file.
   ///
-  /// - Parameter mode: the access rights of others; none by default.
+  /// - Parameter mode: the mode of the file; by default, only this user can read and write it.
   package func write(_ bytes: [UInt8], mode: UInt16 = 0o600) throws {
     if isDevice { return try Files.send(bytes, to: path, waits: false) }
     if overwrites { return try Files.replace(path, with: bytes, mode: mode) }

@@ -14,7 +14,7 @@ package enum TemporaryFiles {
   /// Removes all registered files. Called when the process is about to end.
   package static func remove() {
     for path in paths.withLock({ $0 }) {
-      // Another thread may still be creating files, so removal can fail until the folder is gone.
+      // Removing a folder fails if another thread creates a file in it at the same time, so try several times.
       for _ in 0..<attemptsMax where Files.exists(path) { try? FileManager.default.removeItem(atPath: path) }
     }
   }

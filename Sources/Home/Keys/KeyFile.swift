@@ -24,7 +24,7 @@ package enum KeyFile {
       guard error.code == EEXIST else { throw unwritable(path, error) }
       throw WaymarkError.home(
         .alreadyThere, "\(path) already exists and will not be overwritten.",
-        next: "move it away if nothing needs it: \(waymark: "paths")")
+        next: "if it is no longer needed, move it away; \(waymark: "paths") shows where key files are")
     }
   }
 

@@ -6,7 +6,7 @@ import Wire
 public struct KeyProtection: Hashable, Sendable, Codable {
   /// The key files.
   public let keys: [Key]
-  /// Copies of keys among the backups that are not sealed.
+  /// The paths of those key copies in the backups folder that no passphrase protects.
   public let unsealedCopies: [String]
 
   /// One key file.
@@ -157,7 +157,7 @@ extension Home {
     try body(try KeyPassphrases(self, file: nil))
   }
 
-  /// Copies of keys that a join or a restore has moved to the backups, and that are not sealed.
+  /// The paths of the unsealed key copies that a join or a restore has left in the backups folder.
   var unsealedKeyCopies: [String] {
     let folders = (try? FileManager.default.contentsOfDirectory(atPath: backups)) ?? []
     return folders.sorted().flatMap { folder in

@@ -75,8 +75,8 @@ package struct DeepOutcome: Sendable {
       let restoring = home.restoreAdvice(now: wall)
       // Other devices can resend damaged sets, but not missing or forged ones.
       return hasPeers && count == report.damagedSets.count
-        ? "\(waymark: "run") until a device that has the damaged change sets connects; if none does, "
-          + restoring
+        ? "\(waymark: "run") until a device with intact copies of the damaged change sets connects; "
+          + "if none does, " + restoring
         : restoring
     }
     if isClosed, found.isRestorable {

@@ -6,11 +6,11 @@ import Wire
 
 /// A store whose disk failed, and which must be verified before any other use.
 package enum SuspectStore {
-  /// Rewrites its write-ahead log and verifies the store if it is suspect; otherwise does nothing.
+  /// If the store is suspect, rewrites its write-ahead log and verifies it; otherwise does nothing.
   ///
   /// - Parameters:
-  ///   - forBackup: whether intact signed data is enough: a backup contains nothing else, and restoring it is the
-  ///     repair.
+  ///   - forBackup: whether intact signed data is enough. A backup contains nothing else, and restoring it repairs the
+  ///     rest.
   ///   - progress: called on any thread.
   /// - Throws: `WaymarkError` if anything differs from the signed log; the store stays suspect.
   package static func check(
@@ -38,7 +38,7 @@ package enum SuspectStore {
   /// Rewrites the write-ahead log, because after a failed sync the system may report data as written that is not on the
   /// disk.
   private static func rewriteLog(_ home: Home) throws {
-    // Opening it takes the lock of the home.
+    // Opening the store takes the lock of the home.
     try Store(path: home.store).rewriteLog()
   }
 }

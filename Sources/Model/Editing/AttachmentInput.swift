@@ -81,8 +81,8 @@ package struct StoredContents {
     return joined
   }
 
-  /// Returns the entries that write those of the Content records that are not alive in the store. A record that is
-  /// given several times is written once.
+  /// Returns the entries that write the given Content records, except those that are already alive in the store. A
+  /// record that is given several times is written once.
   package func missing(_ records: [RecordDraft]) throws -> [EntryDraft] {
     var seen: Set<RecordID> = []
     return try records.filter { seen.insert($0.key.id).inserted }.flatMap { draft in

@@ -59,7 +59,7 @@ package struct HabitDayEntries {
     try self.init(store, habit: habit, day.map { .day($0) } ?? .now, (zone, zone.identifier), now: now)
   }
 
-  /// Whether the habit is binary: it is done or not done, and counts no amount.
+  /// Whether the habit is binary, that is, either done or not done on a day, without an amount.
   package var isBinary: Bool { habit.text(Registry.habit.number("kind")) != HabitKind.numeric.rawValue }
 
   // MARK: Reading
@@ -104,7 +104,7 @@ package struct HabitDayEntries {
     )
   }
 
-  /// Prepares the change that deletes all entries of the day that this device has.
+  /// Prepares the change that deletes all of the day's entries in the store of this device.
   package func clearing() throws -> PreparedChange {
     PreparedChange(verb: "habit.untick", entries: try entries().map { EntryDraft(.delete, $0.key) })
   }

@@ -42,8 +42,8 @@ struct RecordEditing {
     )
   }
 
-  /// Returns null for each field of a deleted record with the same id that the new record does not write, so that the
-  /// new record does not inherit the field's old value.
+  /// If there is a deleted record with the id of the new record, returns null for each of its fields that the new
+  /// record does not write, so that the new record does not inherit the old values.
   private func left(
     of existing: RecordRow?, by fields: [(field: FieldNumber, value: Value)]
   ) -> [(field: FieldNumber, value: Value)] {

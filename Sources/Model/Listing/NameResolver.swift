@@ -17,7 +17,7 @@ package struct NameResolver {
     case visible
     /// Records that are deleted, or hidden because a record that they belong to is deleted.
     case gone
-    /// All records, including those of which some fields have arrived but not yet the insert.
+    /// All records, including those whose insert has not arrived yet, although some of their fields have.
     case all
 
     func holds(_ record: RecordRow) -> Bool {

@@ -35,7 +35,7 @@ public struct RecordCounts: Hashable, Sendable, Codable {
   public let kind: RecordKind
   /// The number of records that were added.
   public let added: Int
-  /// The number of records of which fields were changed.
+  /// The number of records in which fields were changed.
   public let changed: Int
   /// The number of records that were deleted.
   public let deleted: Int

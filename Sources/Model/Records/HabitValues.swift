@@ -79,8 +79,8 @@ public enum HabitTrigger: String, CaseIterable, QueryValue, FieldWord {
 public enum HabitTriggerFrequency: Hashable, Sendable {
   /// The place triggers the reminder at most once a day.
   case oncePerDay
-  /// The place triggers the reminder every time, but only if at least this many minutes, 1 to 1,440, have passed
-  /// since the last time.
+  /// Each arrival or departure that ``HabitLocation/trigger`` includes triggers the reminder, unless fewer than this
+  /// many minutes, 1 to 1,440, have passed since it was last triggered.
   case everyEntry(cooldownMinutes: Int)
 }
 

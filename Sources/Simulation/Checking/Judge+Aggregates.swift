@@ -115,7 +115,7 @@ extension Judge {
   }
 }
 
-/// An amount of money with few digits, as all amounts in a run have.
+/// An amount of money with at most two decimal places and few enough digits for an `Int`, like all amounts in a run.
 private struct PlainAmount: CustomStringConvertible {
   private let hundredths: Int
   private let places: Int

@@ -84,7 +84,7 @@ extension Judge {
       .state, node, "it has waited \(milliseconds / 1_000) seconds for sets that a peer announced")
   }
 
-  /// The time without any activity after which a process may have been suspended.
+  /// If a process shows no activity for longer than this, it may have been suspended.
   private static var restMilliseconds: Int64 { 10_000 }
 
   /// Normalizes cuts for comparison: a cut that keeps nothing makes the other cuts irrelevant.

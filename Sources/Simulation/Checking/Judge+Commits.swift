@@ -38,7 +38,7 @@ extension Judge {
     let latest = latestDate(set, written, view, wall) + 1
     guard time <= latest else {
       throw Violation(
-        .state, view.name, "\(what) has a clock \(time - latest) ms later than all that its author had seen")
+        .state, view.name, "\(what) has a clock \(time - latest) ms later than anything its author had seen")
     }
   }
 
@@ -145,8 +145,8 @@ extension Judge {
         return !isComplete && !logs.contains { $0 == nil || $0 == set.header.log }
       }
     }
-    // The lane is certainly still withheld only if no other peer has told what it holds, and this is the first message
-    // with heads of the lane.
+    // The lane is certainly still withheld only if no other peer has reported what it holds, and this is the first
+    // message with heads of the lane.
     let isKept = ledger.toldLanes.insert(lane).inserted && ledger.tellers == [link]
     guard ledger.mayFork else { return }
     ledger.told.formUnion(ids)
@@ -169,15 +169,15 @@ extension Judge {
     return old.map { library.sets[$0].header.sequence }.max() ?? 0
   }
 
-  /// Checks that sets written since the start are sent or announced only after a peer has told what it holds, and not
-  /// while announced sets of the same log are still missing.
+  /// Checks that sets written since the start are sent or announced only after a peer has reported what it holds, and
+  /// not while announced sets of the same log are still missing.
   func checkAsked(_ ids: [Name32], to: String, _ view: NodeView, _ ledger: NodeLedger) throws {
     guard let steady else { return }
     for id in ids where ledger.fresh.contains(id) {
       guard let told = ledger.toldAt, steady - told >= 20 else {
         throw Violation(
           .equivocation, view.name,
-          "it released its new set \(id) to \(to) before any peer had told what it holds")
+          "it released its new set \(id) to \(to) before any peer had reported what it holds")
       }
       // A node gives up on a peer that announces a set but sends nothing for some seconds.
       guard ledger.hasRoom, steady - told < Self.promiseMilliseconds, !ledger.sent.contains(id),
@@ -207,7 +207,8 @@ extension Judge {
     return nil
   }
 
-  /// Checks that a device that is not a member is sent only messages that tell it why.
+  /// Checks that a device that is not a member is sent only messages that anyone may receive, such as those that tell
+  /// it that it was revoked.
   func checkOutsiders(_ view: NodeView, _ ledger: NodeLedger) throws {
     guard ledger.hasRoom, let circle = view.circle else { return }
     for (name, statements) in ledger.outsiders.sorted(by: { $0.key < $1.key }) {

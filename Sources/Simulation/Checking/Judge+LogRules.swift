@@ -145,8 +145,8 @@ extension Judge {
     }
   }
 
-  /// Checks logs that are cut. Once all kept tips are stored, sets that are not an ancestor of any kept tip must be
-  /// gone. Sets that no cut excludes must not be held.
+  /// Checks logs that are cut. Once all kept tips are stored, sets that are neither a kept tip nor an ancestor of one
+  /// must be gone. Sets that no cut excludes must not be held.
   func checkCuts(_ view: NodeView) throws {
     guard ledgers[view.name]?.hasRoom != false else { return }
     var known: [PlainLog: (tips: Set<Name32>, all: Bool)?] = [:]

@@ -1,6 +1,6 @@
 // Protocol/merge.md, "Overrides"
 
-/// A head that a node was told by a peer or had itself. The set that it names may not exist.
+/// A head that a peer told a node, or that the node had itself. The set that it names may not exist.
 package struct ToldHead {
   let log: PlainLog
   let sequence: UInt64
@@ -59,8 +59,8 @@ extension Judge {
     return keys.count
   }
 
-  /// Checks that something that an override needs is missing, if a node is still waiting to apply the override although
-  /// nothing more can arrive.
+  /// Checks a node that is still waiting to apply an override although nothing more can arrive: something that the
+  /// override needs must be missing.
   package func waits(_ node: String, for told: RequestedOverride) throws {
     let view = view(node)
     guard ledgers[node]?.hasRoom == true, lacking(told, view) == nil else { return }
@@ -150,8 +150,8 @@ extension Judge {
 
   // MARK: Results
 
-  /// Checks that an override writes only to records that are in its scope and from which it reverts something, and
-  /// never to the contents of files.
+  /// Checks that an override writes only to records that are in its scope and in which it reverts something, and never
+  /// to the contents of files.
   private func checkUntouched(
     _ written: Set<Int>, _ marks: Marks, _ told: RequestedOverride, _ view: NodeView
   ) throws {

@@ -178,7 +178,8 @@ package final class Judge {
 
   package func preferred(_ node: String, sync: Bool) { ledger(node).prefersSync = sync }
 
-  /// Reports whether a node's disk has room. While the disk is full, the node's store lacks what the node has learned.
+  /// Reports whether a node's disk has room. While the disk is full, the node's store lacks what the node has learned
+  /// since it became full.
   package func hasRoom(_ node: String, _ hasRoom: Bool) {
     let ledger = ledger(node)
     if hasRoom, !ledger.hasRoom { ledger.hasRoomAgain = true }
@@ -231,7 +232,7 @@ final class NodeLedger {
   var isPremiumHere = false
   var hasRoom = true
   /// Whether the disk has just got room again. If so, the next look must find everything in the store that the node
-  /// learned in the meantime.
+  /// learned while the disk was full.
   var hasRoomAgain = false
   /// Whether the node ended in the middle of a step. The state that it sent last is then read from its store only when
   /// it starts again.
@@ -246,18 +247,18 @@ final class NodeLedger {
   var hasTwin = false
   /// The sets of both lanes received since the last look.
   var arrived: Set<Name32> = []
-  /// The device's own incarnations for which peers have sent sets, since the node started, that it did not write
+  /// The device's own incarnations for which, since the node started, peers have sent sets that the node did not write
   /// itself.
   var elsewhere: Set<Name16> = []
   /// The sets that the node has written since it started.
   var fresh: Set<Name32> = []
-  /// The time at which, after the node's start, a peer first told what it holds; nil if none has.
+  /// The time at which, after the node's start, a peer first reported what it holds; nil if none has.
   var toldAt: Int64?
-  /// The connections on which peers have told what they hold since the node started.
+  /// The connections on which peers have reported what they hold since the node started.
   var tellers: Set<UInt64> = []
   /// The lanes for which peers have sent heads since the node started.
   var toldLanes: Set<Int> = []
-  /// The parked sets that could be folded, each with the time on the steady clock since when it could.
+  /// The parked sets that could be folded, each with the time on the steady clock when this was first noticed.
   var dueSince: [Int: Int64] = [:]
   /// When `checkRateLimits` was last called.
   var lookedAt: Int64 = 0

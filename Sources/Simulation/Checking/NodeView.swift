@@ -42,7 +42,7 @@ final class NodeView {
   private var sightsHere: [Int: [SetLibrary.Sight]] = [:]
   /// Whether the store tolerates gaps: stored sets may depend on sets that a cut excludes and that are missing.
   var hasGaps = false
-  /// The sets added since the last look that found no violation.
+  /// The sets that the last look found newly stored or folded, if not all checks of that look have passed.
   var unjudged: Set<Int> = []
   /// Whether sets may have been lost, because a disk lied or a backup was restored.
   var mayHaveLost = false

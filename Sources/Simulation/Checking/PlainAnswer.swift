@@ -36,7 +36,8 @@ struct PlainAnswer {
   enum Content: Equatable {
     case heads([Head])
     case digests([UInt8])
-    /// In the answer for a bucket, the hash of each record for the digest; in an inventory, the hash of its contents.
+    /// Records, each with a hash: in the answer for a bucket, the hash that the record adds to the digest; in an
+    /// inventory, the hash of the record's contents.
     case records([Record])
   }
 

@@ -32,7 +32,8 @@ enum PlainColumn: Hashable {
 }
 
 extension PlainType {
-  /// Returns the columns for a content; nil if the content is not of this type, so that it is stored in `extra`.
+  /// Returns the columns for a field's content; nil if the content is not of this type and is therefore stored in
+  /// `extra`.
   func columns(_ content: [UInt8]) -> [PlainColumn]? {
     guard let item = try? PlainItem.read(content) else { return nil }
     if item.isNull { return Array(repeating: .null, count: columnCount) }

@@ -18,7 +18,7 @@ struct PlainRefusal: Error, CustomStringConvertible {
 struct PlainItem {
   indirect enum Form {
     case unsigned(UInt64)
-    /// -1 - n
+    /// The number -1 - n, where n is the associated value.
     case negative(UInt64)
     case bytes
     case text
@@ -163,7 +163,7 @@ struct PlainReader {
     return value
   }
 
-  /// Returns the count of an array or map; throws an error if fewer bytes remain than that many items need at least.
+  /// Returns the count of an array or map; throws an error if the remaining bytes can't hold that many items.
   private func count(_ argument: UInt64, each: UInt64) throws(PlainRefusal) -> Int {
     guard argument <= UInt64(bytes.count - offset) / each else { throw PlainRefusal("cbor", "truncated") }
     return Int(argument)

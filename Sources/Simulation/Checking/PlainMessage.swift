@@ -38,7 +38,7 @@ enum PlainMessage {
     self = message
   }
 
-  /// Whether the message may be sent to a device that is not a member, for example to tell it why.
+  /// Whether the message may be sent to a device that is not a member, for example to tell it that it was revoked.
   var isForAnybody: Bool { if case .other = self { true } else { false } }
 
   private static func message(_ tag: UInt64, _ parts: [PlainItem], _ bytes: [UInt8]) -> PlainMessage? {

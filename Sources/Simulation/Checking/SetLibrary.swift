@@ -36,7 +36,7 @@ final class SetLibrary {
   /// All writes to each record in the order of their stamps, no matter which nodes have folded them.
   private(set) var writes: [PlainKey: [Write]] = [:]
   private var indexes: [Name32: Int] = [:]
-  /// For sets that no store has held yet, the first set that declares it as a dependency.
+  /// For each set that no store has held yet, the first set that declares it as a dependency.
   private var awaited: [Name32: Int] = [:]
   private var logIndexes: [PlainLog: Int] = [:]
   private var places: [Position: [Int]] = [:]

@@ -4,7 +4,8 @@ import Storage
 import VirtualDisk
 import Wire
 
-/// The change sets of a member that announces more of every log and then delivers only these, one small set at a time.
+/// The change sets of a member that announces more sets of every log than exist and then delivers only these, one small
+/// set at a time.
 struct Trickle {
   /// The sets of each lane, in order. The sets of a lane form a new log.
   let sets: [Lane: [RawChangeSet]]

@@ -30,7 +30,7 @@ final class Device {
   var place = 0
   /// The number in the oldest address that still leads to this device.
   var oldestPlace = 0
-  /// The addresses of other devices that each process is given when it starts.
+  /// The addresses of other devices. Each process is given them when it starts.
   var addressBook: [String] = []
   var process: Process?
   /// Changes whenever a process starts or ends, so that events for an earlier process are ignored.
@@ -60,7 +60,7 @@ final class Device {
   var hoards = 0
   /// The number of messages that an adversary will still falsify.
   var lies = 0
-  /// The few sets that an adversary delivers of everything that it announces; nil if it does not do this.
+  /// The only sets that an adversary delivers, out of everything that it announces; nil if it does not do this.
   var trickle: Trickle?
   /// Whether an adversary claims that its records lane is open.
   var claimsPremium = false
@@ -353,7 +353,8 @@ final class Process {
 }
 
 extension Process: ReplicatorShell {
-  /// Returns whether an effect may take place: not if the process is dead, perhaps killed just before this effect.
+  /// Returns whether an effect may take place; false if the process is dead. This call may itself kill the process,
+  /// just before the effect.
   private func mayAct() -> Bool {
     if let left = effectsUntilStop {
       effectsUntilStop = left - 1

@@ -17,7 +17,8 @@ package enum Fault: String, CaseIterable, Hashable, Sendable, CustomStringConver
   case buy, expire, preference, revoke, mutual, strangerIssuer = "stranger-issuer", invite, restamp
   case crossed, torn, pausePeer = "pause-peer"
   // Overrides
-  // Sorting by name decides what a seed does, so the name of earlier seeds stays.
+  // A seed draws from the faults sorted by raw value. This one keeps its old value, because a new one would change what
+  // existing seeds do.
   case override = "forced-direction"
   // Adversaries
   case forge, malleate, truncate, foreign, replay, equivocate, gap, brokenLink = "broken-link"

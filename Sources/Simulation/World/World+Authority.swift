@@ -108,8 +108,8 @@ extension World {
   /// could reconnect the members.
   private static let revocationsMax = 4
 
-  /// Separates devices that know of a revocation from those that don't, so that sets that depend on the revoked
-  /// device's sets are written and arrive later. After that, a third device reverses the revocation.
+  /// Separates devices that know of a revocation from those that don't. The latter write sets that depend on the
+  /// revoked device's sets and that reach the former only later. After that, a third device reverses the revocation.
   private func overturn(_ device: Device, _ other: Device) {
     let others = devices.filter { ![device.key, other.key].contains($0.key) }
     let near = others.filter { _ in random.happens(perThousand: 500) }.map(\.number)

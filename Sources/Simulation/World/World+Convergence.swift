@@ -283,7 +283,7 @@ extension World {
     if let full = members.first(where: \.isDiskFull) {
       return ["\(full.device.name) has not checked for free space"]
     }
-    // A timer folds sets that became due when the clocks were corrected, within a minute.
+    // Within a minute, a timer folds the sets that became due when the clocks were corrected.
     if now < healedAt + 62_000, let late = members.first(where: { !$0.waitsByRight }) {
       return ["\(late.device.name) has not folded all sets that its clock allows"]
     }

@@ -195,8 +195,8 @@ extension World {
       leastClock: Clock(milliseconds: min(max(updated, 0), Limits.timeMillisecondsMax)))
   }
 
-  /// Imports a profile from a file on one device, or from a file each on two devices. The modification time in a file
-  /// may be far from any clock. Two files may have the same time, or differ only in their times.
+  /// Imports a profile from a file on one device, or from one file on each of two devices. The modification time in a
+  /// file may be far from any clock. Two files may have the same time, or differ only in their times.
   func importProfile(_ device: Device) {
     let values = [Value.null, .text(""), .text("A"), .text("A"), .array([]), .bytes([])]
     let isCommon = random.happens(perThousand: 600)

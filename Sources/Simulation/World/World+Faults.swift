@@ -16,7 +16,7 @@ enum Ending {
   case turn(rests: [Int], runs: [Int], isLast: Bool)
   /// A user writes on these devices, which are copies of each other.
   case words([Int])
-  /// A user writes on these devices as one write in a series, without restarts in between.
+  /// A user makes one of a series of writes on each of these devices, which are not restarted in between.
   case stream([Int])
   /// A user turns sync on again.
   case wish(Int)
@@ -24,7 +24,7 @@ enum Ending {
   case turnOfTide(Int, Int)
   /// A device is revoked independently in both parts of a circle.
   case verdicts(Int, near: [Int])
-  /// From now on, a device is connected to the others only through one of them.
+  /// For a while from now on, a device is connected to the others only through one of them.
   case hearsay(Int)
   /// An adversary that delivers nothing announces sets of every log.
   case promises(Int)

@@ -154,7 +154,7 @@ extension World {
     begin(ConfirmedOverride(request: request, isOfLiar: inquiry.isOfLiar, begun: now), process)
   }
 
-  /// Cuts off the peer that has just answered for a while. The peer may be revoked during that time.
+  /// For a while, cuts off the peer that has just answered. The peer may be revoked during that time.
   private func leave(_ peer: Device, asTo device: Device) {
     guard !isHealing else { return }
     let time = someTime()

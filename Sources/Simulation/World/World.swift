@@ -187,8 +187,8 @@ package final class World {
 
   func random16() -> Bytes16 { Bytes16(random.next(), random.next()) }
 
-  /// Whether the phase of faults continues. It lasts for `events` events, or for up to four times as many as long as
-  /// too few faults have occurred.
+  /// Whether the phase of faults continues. It lasts for `events` events. If too few faults have occurred by then, it
+  /// continues until enough have, but for at most four times `events` events in all.
   var isStormy: Bool {
     if events < options.events { return true }
     return !options.faults.isEmpty && faults < Self.faultsLeast && events < 4 * options.events

@@ -7,7 +7,7 @@ public import Wire
 public struct CircleMember: Hashable, Sendable, Identifiable {
   /// The public key that identifies the device.
   public let device: DeviceKey
-  /// The name under which this device shows it.
+  /// The name under which this device shows the member.
   public let name: String
   /// The role of the device.
   public let role: Role
@@ -17,7 +17,7 @@ public struct CircleMember: Hashable, Sendable, Identifiable {
   public let isRevoked: Bool
   /// The device that signed the admission; nil for the founder and for devices admitted with the root key.
   public let admittedBy: DeviceKey?
-  /// When the device was last connected to this one; nil if it is not known to have been.
+  /// When the device was last connected to this one; nil if that is not known.
   public let lastSeen: Date?
   /// The revocations in effect against the device; empty for a member.
   public let revocations: [Revocation]

@@ -8,7 +8,7 @@ public import Wire
 
 /// A ticket with which one new device can join the circle.
 public struct Invitation: Hashable, Sendable, Codable {
-  /// The ticket: one line of lower-case text, for another screen, a QR code, or a private message.
+  /// The ticket: one line of lower-case text, to show on a screen or as a QR code, or to send in a private message.
   public let ticket: String
   /// When the ticket expires.
   public let expires: Date

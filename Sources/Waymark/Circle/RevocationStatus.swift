@@ -6,7 +6,8 @@ import Replication
 import Storage
 import Wire
 
-/// The consequences of revocations: whether this device was revoked, and which members have not received one yet.
+/// The effects of revocations: whether this device was revoked, and which members have not yet received the revocation
+/// of another device.
 struct RevocationStatus {
   let circle: Circle
   let device: DeviceKey
@@ -38,7 +39,7 @@ struct RevocationStatus {
   }
 
   private static let returning: Step =
-    "\(waymark: "invite", on: "a device of the circle"); then here \(waymark: "join TICKET"): what is here stays"
+    "\(waymark: "invite", on: "a device of the circle"); then here \(waymark: "join TICKET"); no data is lost"
 
   // MARK: Members that have not received a revocation
 

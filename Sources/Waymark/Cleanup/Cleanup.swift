@@ -37,7 +37,7 @@ public struct CleanupSummary: Hashable, Sendable, Codable {
   }
 }
 
-/// Finds trips by the names that tests of the applications used to leave behind, and deletes them.
+/// Finds and deletes trips whose names suggest that they were left behind by an application's tests.
 package struct TestData {
   private let store: Store
 

@@ -61,7 +61,8 @@ extension Node {
   /// - Parameters:
   ///   - format: a format whose ``ExportFormat/isFolder`` is false.
   ///   - trip: the trip to export; nil for everything.
-  /// - Throws: `WaymarkError` with the code `usage` for a folder format or one without trips, or `not_found`.
+  /// - Throws: `WaymarkError` with the code `usage` if the format is a folder format, or if a trip is given but the
+  ///   format can't contain trips; or `not_found` if there is no such trip.
   public func export(as format: ExportFormat, trip: UUID? = nil) async throws -> ExportedFile {
     try await withWaymarkErrors {
       guard !format.isFolder else {

@@ -25,7 +25,8 @@ struct BeaconSchedule {
   var clocks: [DeviceKey: Int64] = [:]
 }
 
-/// The keys for beacons. The receiving thread uses them, too, because it drops the beacons of strangers.
+/// The keys for beacons, which may be used on any thread: the thread that receives beacons needs them to drop those of
+/// strangers.
 final class BeaconKeyring: Sendable {
   private let keys: Mutex<BeaconKeys>
 

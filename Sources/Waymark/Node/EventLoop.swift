@@ -117,6 +117,6 @@ final class EventLoop {
     return { [weak node] body in executor.async { node?.assumeIsolated(body) } }
   }
 
-  /// Runs a closure in the node's isolation; only on its queue.
+  /// Runs a closure in the node's isolation. This must be called on the node's queue.
   func onNode(_ body: (isolated Node) -> Void) { node?.assumeIsolated(body) }
 }

@@ -12,7 +12,7 @@ extension Node {
 
   package nonisolated func wall() -> Moment { clock.wall() }
 
-  /// Folds parked sets whose time has come, so that reads see them even when no node is running.
+  /// Folds parked sets whose time has come, so that reads see them even if this node is not serving.
   ///
   /// Every read calls this. Watchers are notified only if something was folded; otherwise a watcher's own read would
   /// wake it again, endlessly.

@@ -70,7 +70,7 @@ extension Node {
         throw WaymarkError.failed(
           .busy, "The store is already being verified.", next: "wait until that is done, then try again")
       }
-      try checkHasDirectory("A second fold of the log")
+      try checkHasDirectory("Verifying the store")
       maintenance.isVerifying = true
       defer { maintenance.isVerifying = false }
       return StoreVerification(try await DeepCheck(home).run(on: self, repairing: repairing, progress))

@@ -9,8 +9,8 @@ extension Node {
   ///
   /// Entries of both lanes become sets of the same operation, in one transaction.
   ///
-  /// - Parameter leastClock: the minimum clock of the first set in the records lane, for a profile that carries its own
-  ///   time of change.
+  /// - Parameter leastClock: the minimum clock of the first set in the records lane. It keeps the set from being dated
+  ///   before the time of change that a profile itself carries.
   @discardableResult
   func write(
     _ verb: String, target: OperationID? = nil, _ drafts: consuming [EntryDraft], leastClock: Clock = .zero,
@@ -29,8 +29,8 @@ extension Node {
     return id
   }
 
-  /// Throws if this device can't write any more. That is the case if it must not continue its log, because another
-  /// directory may write the same log, and it has used up its incarnations, so that it can't begin another log.
+  /// Throws if this device can't write any more: it must not continue its log, because another directory may be writing
+  /// the same log, and it can't begin a new one, because it has used up its incarnations.
   func checkIncarnation() throws {
     guard replicator.isSpent else { return }
     let notice = NodeStatus.Notice.incarnationsSpent

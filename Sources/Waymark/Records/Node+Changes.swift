@@ -35,9 +35,9 @@ extension Node {
   /// store now. Fields that were not edited keep what others have written in the meantime. For a new record, all fields
   /// that are not empty are written.
   ///
-  /// - Returns: the record as stored now. Use this value for the next edit. The value that you passed in is still
-  ///   compared with what it was when it was read, so a field that you set back to that content would not be written.
-  ///   If you keep no value, ``update(_:_:_:)`` reads, edits and saves in one call.
+  /// - Returns: the record as stored now. Use this value for the next edit. If you edited and saved the old value again
+  ///   instead, it would still be compared with what was read at first, so a field that you set back to its first
+  ///   content would not be written. If you keep no value, ``update(_:_:_:)`` reads, edits and saves in one call.
   /// - Throws: ``WaymarkError``; see ``change(_:_:)``.
   public func save<Owner: Record>(_ record: Owner) throws -> Owner {
     var changes = Changes()
@@ -111,7 +111,8 @@ extension Node {
   ///
   /// - Parameters:
   ///   - record: the record; only its id is used.
-  ///   - force: whether to delete an organization that is in use; the records that use it then show None.
+  ///   - force: whether to delete an organization that is in use; the records that use it then show the organization
+  ///     None instead.
   /// - Returns: the id of the operation, for ``Node/undo(_:isForced:)``; nil if there was no such record.
   @discardableResult
   public func delete<Owner: Record>(_ record: Owner, force: Bool = false) throws -> OperationID? {
@@ -124,7 +125,8 @@ extension Node {
   ///
   /// - Parameters:
   ///   - records: the records; only their ids are used.
-  ///   - force: whether to delete organizations that are in use; the records that use them then show None.
+  ///   - force: whether to delete organizations that are in use; the records that use them then show the organization
+  ///     None instead.
   /// - Returns: the id of the operation, for ``Node/undo(_:isForced:)``; nil if there were no such records.
   @discardableResult
   public func delete<Owner: Record>(_ records: [Owner], force: Bool = false) throws -> OperationID? {

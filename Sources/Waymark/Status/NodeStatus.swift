@@ -31,7 +31,7 @@ public struct NodeStatus: Hashable, Sendable {
   public let counts: Counts
   /// The number of unresolved conflicts; see ``Node/conflicts()``.
   public let conflicts: Int
-  /// The notices to show to a person, each reported once.
+  /// The notices to show to a person, without duplicates.
   public let notices: [Notice]
   /// The other devices of the circle.
   public let peers: [Peer]

@@ -55,7 +55,7 @@ extension NodeStatus.Notice {
     .incarnationsSpent,
     text:
       "this device has written under \(Limits.incarnationsMax) incarnations, the limit: it still receives changes, but "
-      + "can't write any until it joins the circle again; its data stays",
+      + "can't write any until it joins the circle again; its data is kept",
     next: "\(waymark: "invite", on: "another device"); then here \(waymark: "join TICKET")")
 }
 

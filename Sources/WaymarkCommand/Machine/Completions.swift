@@ -182,7 +182,7 @@ struct Completions {
     }
   }
 
-  /// The options that take a value. Positions at which an option has the same values are grouped.
+  /// The options whose values can be completed. Positions at which an option has the same values are grouped.
   private var optionChoices: [(flag: String, places: [String], choice: Choice)] {
     var found: [(flag: String, places: [String], choice: Choice)] = []
     for place in places {
@@ -281,7 +281,7 @@ struct Completions {
     }
   }
 
-  /// Returns the text in single quotes, for bash, zsh, and names in fish.
+  /// Returns the text in single quotes, for zsh.
   private static func quoted(_ text: String) -> String { "'" + text.replacing("'", with: "'\\''") + "'" }
 
   // MARK: fish
@@ -331,7 +331,7 @@ struct Completions {
           echo (string trim -- "$place")
           echo $operand
       end
-      # Whether this command is typed so far; with `words`, also that no operand follows it.
+      # Whether this is the command typed so far and, with `words`, whether no operand follows it.
       function __waymark_at
           set -l found (__waymark_place)
           test "$found[1]" = "$argv[1]"; or return 1

@@ -12,7 +12,8 @@ enum LogFormat: String, CaseIterable, Sendable {
   /// One JSON object per line.
   case json
 
-  /// Returns the format that the flag or `WAYMARK_LOG_FORMAT` names, else the one that suits standard error.
+  /// Returns the format that the flag or `WAYMARK_LOG_FORMAT` names. If neither names one, chooses it according to
+  /// where standard error goes.
   ///
   /// - Throws: `WaymarkError` for an unknown format.
   static func chosen(
@@ -28,8 +29,8 @@ enum LogFormat: String, CaseIterable, Sendable {
     )
   }
 
-  /// Returns the format that suits standard error: `journal` if it is the file that `JOURNAL_STREAM` names, else plain
-  /// text.
+  /// Chooses the format according to where standard error goes: `journal` if that is the file that `JOURNAL_STREAM`
+  /// names, else `text`.
   static func fitting(
     _ environment: [String: String], _ standardError: FileNumber? = FileNumber(of: STDERR_FILENO)
   ) -> LogFormat {
@@ -37,7 +38,7 @@ enum LogFormat: String, CaseIterable, Sendable {
     return journal == standardError ? .journal : .text
   }
 
-  /// A line of the log.
+  /// Returns a line of the log.
   ///
   /// - Parameter now: milliseconds since 1970.
   /// - Parameter isTerminal: whether a person is watching, so that the date is left out.

@@ -70,7 +70,7 @@ struct ManualPage {
     }
   }
 
-  /// Indented lines are examples, which are not filled.
+  /// Writes the details of a command. Indented lines are examples and keep their line breaks.
   private mutating func details(_ details: String) {
     lines.append(".IP")
     var isExample = false
@@ -121,7 +121,7 @@ struct ManualPage {
     }
   }
 
-  /// A test compares them with the variables that the sources read.
+  /// The environment variables to document. A test compares them with the variables that the sources read.
   static let variables: [(name: String, meaning: String)] = [
     ("WAYMARK_HOME", "The home of the node, if --home is not given."),
     ("WAYMARK_NAME", "The name of a new device, if --name is not given."),
@@ -133,9 +133,9 @@ struct ManualPage {
       "A file whose first line is the passphrase of sealed keys, for use without a terminal."
     ),
     ("WAYMARK_LOG", "The log level of a node: debug, info, warning or error."),
-    ("WAYMARK_LOG_FORMAT", "The log format: text, journal or json. The default suits standard error."),
+    ("WAYMARK_LOG_FORMAT", "The log format: text, journal or json; default text, or journal under systemd."),
     ("NO_COLOR", "If not empty, the output has no colours."),
-    ("NOTIFY_SOCKET, WATCHDOG_USEC, JOURNAL_STREAM", "Set by systemd; a node reports its state there."),
+    ("NOTIFY_SOCKET, WATCHDOG_USEC, JOURNAL_STREAM", "Set by systemd, to receive the node's state and log."),
   ]
 
   // MARK: Markup

@@ -73,8 +73,8 @@ struct Service: Hashable, Sendable {
 
   // MARK: systemd
 
-  /// A user unit. It forbids only what no node does and what a manager without privileges can forbid. The user's files
-  /// stay accessible, because the node performs `waymark backup FILE` and `waymark import FILE`.
+  /// A user unit. It forbids only what no node does, as far as a manager without privileges can forbid it. The user's
+  /// files stay accessible, because the node performs `waymark backup FILE` and `waymark import FILE`.
   private var systemdUnit: String {
     let words = [program, "--home", home, "run"].map(Self.quoted).joined(separator: " ")
     let secret = passphraseFile.map { "Environment=\(Self.quoted("WAYMARK_PASSPHRASE_FILE=" + $0))\n" } ?? ""

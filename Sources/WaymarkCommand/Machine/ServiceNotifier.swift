@@ -1,8 +1,8 @@
 import Foundation
 import Waymark
 
-/// Reports the state of the node to systemd: datagrams to the socket that `NOTIFY_SOCKET` names, as `sd_notify(3)`
-/// sends them.
+/// Reports the state of the node to systemd, in datagrams to the socket that `NOTIFY_SOCKET` names, as `sd_notify(3)`
+/// does.
 ///
 /// Does nothing if `NOTIFY_SOCKET` is not set. A message that can't be sent is dropped, because the node does not
 /// depend on it.
@@ -23,7 +23,7 @@ struct ServiceNotifier: Sendable {
 
   var hasSocket: Bool { socketPath != nil }
 
-  /// Reports that the node serves.
+  /// Reports that the node is serving.
   func ready(_ status: String) { send("READY=1\nSTATUS=\(printable(status))") }
 
   /// Sets the text that `systemctl status` shows.
@@ -56,8 +56,9 @@ struct ServiceNotifier: Sendable {
     } ?? false
   }
 
-  /// The socket address of a path or, if it begins with `@`, of a name in the abstract namespace: that begins with a
-  /// zero byte and ends where its length says. Nil if it does not fit.
+  /// Calls the body with the socket address of a path or, if the path begins with `@`, of a name in the abstract
+  /// namespace. Such a name begins with a zero byte and has none at its end; the length of the address says where the
+  /// name ends. Returns nil if the path or name is too long.
   private static func withAddress<Result>(
     _ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
   ) -> Result? {

@@ -19,7 +19,8 @@ struct Terminal: Sendable {
   var endsUnread = true
   /// Whether data that can't be written is dropped. True for progress: losing it must not end the work.
   var dropsUnwritten = false
-  /// Whether the command has been carried out, so that lost output is no reason to run it again.
+  /// Whether the command has already been carried out. If so, a failure to write its output must not suggest that it be
+  /// run again.
   var isDone = false
 
   static let widthMax = 100

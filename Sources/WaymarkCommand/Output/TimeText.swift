@@ -70,7 +70,8 @@ struct TimeText: Sendable {
     }
   }
 
-  /// Returns the day in the reader's zone, or the time of day if it is near enough to matter: `2027-03-01`, `13:02`.
+  /// Returns a time in the reader's zone: only the time of day if it is less than 20 hours from now (`13:02`), only the
+  /// day if it is a week or more from now (`2027-03-01`), else both.
   func short(_ text: String?) -> String { short(text.flatMap(Self.moment)) }
 
   func short(_ date: Date?) -> String { short(date?.milliseconds) }

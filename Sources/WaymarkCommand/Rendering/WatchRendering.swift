@@ -3,7 +3,7 @@ import Waymark
 
 /// `status --watch`: the status, the progress of each peer, and the newest operations.
 extension Rendering {
-  /// The status, progress bars and operations.
+  /// Writes the status, the progress bars and the newest operations.
   ///
   /// - Parameter isShort: whether to fit a small window: only the status, with anything that needs attention right
   ///   after the header.

@@ -14,7 +14,7 @@ extension Rendering {
     data.pairs(facts(explanation))
   }
 
-  /// `Sentence. Next: command`, in the colour of its severity, with its code.
+  /// Writes a cause as a sentence in the colour of its severity, with its code, and then what to do next.
   private mutating func cause(_ cause: NodeStatus.Cause) {
     let stress: Stress =
       switch cause.reason.severity {

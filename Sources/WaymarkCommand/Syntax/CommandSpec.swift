@@ -4,7 +4,7 @@ struct CommandSpec: Sendable {
   let summary: String
   var operands: [Operand] = []
   var options: [Option] = []
-  /// `waymark peers` means `waymark peers list`.
+  /// Whether the last word may be left out: `waymark peers` means `waymark peers list`.
   var impliesLastWord = false
   /// A paragraph that `help` adds. Indented lines are examples, which are not wrapped.
   var details: String?

@@ -31,7 +31,7 @@ enum CommandTable {
       PrintManual.self, ShowPaths.self, ShowVersion.self,
     ]
 
-  /// In the order in which help lists them for each kind.
+  /// The commands that every listed kind has, in the order in which help lists them.
   private static let kindCommands: [any KindTerminalCommand.Type] = [
     ListRecords.self, ShowRecord.self, AddRecord.self, EditRecord.self, DeleteRecord.self, RestoreRecord.self,
   ]
@@ -59,14 +59,14 @@ enum CommandTable {
         .init(flag: "--no-discovery", placeholder: nil, summary: "don't look for peers on the network"),
         .init(
           flag: "--log-format", placeholder: "F",
-          summary: "text, journal or json; the default suits standard error",
+          summary: "text, journal or json; by default chosen according to where standard error goes",
           type: .words(LogFormat.allCases.map(\.rawValue))),
       ],
       details: """
         Prints `ready ADDR:PORT` once it is serving. Ctrl-C or SIGTERM ends it. It logs to standard error;
         WAYMARK_LOG=debug, info, warning or error sets the level, and waymark logging level changes it while
         the node runs. To keep a node running, see waymark help service. Devices of one circle find each other
-        on a network by themselves: a firewall has to admit UDP port 7433, and the TCP port of --listen.
+        on a local network by themselves; a firewall must allow UDP port 7433 and the TCP port of --listen.
         """,
       exampleArguments: "--listen [::]:7433"),
     ListMembers.syntax, Revoke.syntax,

@@ -129,7 +129,7 @@ struct HelpTopic {
 
       The root key is keys/root.key on the device that founded the circle. Keep a copy where a thief of that
       device would not find it, and delete the file from the device. You need it when no admin is left, or
-      when an admin is the thief. No admin can undo what the root key signs:
+      when a thief has an admin device. No admin can undo what the root key signs:
         waymark revoke laptop --root-key FILE
         waymark invite --root-key FILE       invite a device, from any member
         waymark join --root-key FILE         make this device an admin; a revoked one gets new keys
@@ -192,9 +192,9 @@ struct HelpTopic {
     text: """
       Keys
       The keys folder (waymark paths) contains device.key, which identifies this device. On the device that
-      founded the circle it also contains root.key, which can re-admit devices when no other one is left. Keep
-      a copy of both elsewhere. Only their owner may have access to them: a key file with another owner or
-      mode is refused, and so is a link.
+      founded the circle it also contains root.key, which can re-admit a device even when no other device is
+      left. Keep a copy of both elsewhere. Only their owner may have access to them: a key file with another
+      owner or mode is refused, and so is a link.
         waymark keys passphrase set              seal the keys with a passphrase
         waymark keys passphrase set --key FILE   seal a copy, or an issuer's key
         waymark keys passphrase remove           unseal them

@@ -229,7 +229,7 @@ actor InMemoryLink: NodeLink {
     }
   }
 
-  /// Processes events in the received bytes for as long as the link may read.
+  /// Processes the received bytes for as long as the link may read.
   private func process() {
     var batch: [Inbox<Inbound>.Item] = []
     var reason: LinkEnd?

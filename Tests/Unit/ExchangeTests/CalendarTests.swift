@@ -76,7 +76,7 @@ struct CalendarTests {
   }
 
   @Test(arguments: [
-    ("RRULE:FREQ=DAILY", "repeats"), ("RECURRENCE-ID:20260503T150000Z", "repeats"),
+    ("RRULE:FREQ=DAILY", "recurring"), ("RECURRENCE-ID:20260503T150000Z", "recurring"),
     ("STATUS:CANCELLED", "cancelled"),
     ("DURATION:soon", "DURATION"),
   ])

@@ -103,7 +103,7 @@ struct UndoTests {
     try await alice.run("lodging.add", fields("trip=Rome", "name=Casa"))
     let refused = try await failure(alice, "undo", ["operation": add])
     #expect(refused?.exitCode == ExitCode.needsYes)
-    #expect(refused?.candidates == ["trip Rome: used by 1"])
+    #expect(refused?.candidates == ["trip Rome: used by 1 other record"])
     #expect(try await count(alice, "trips") == 1)
     try await alice.run("undo", ["operation": add, "yes": true])
     #expect(try await count(alice, "trips") == 0)
@@ -119,7 +119,7 @@ struct UndoTests {
     try await alice.run("trip.add", fields("name=Rome"))
     try await alice.run("transportation.add", fields("trip=Rome", "name=Flight", "organization=Alpha Air"))
     let refused = try await failure(alice, "undo", ["operation": add])
-    #expect(refused?.candidates == ["organization Alpha Air: used by 1"])
+    #expect(refused?.candidates == ["organization Alpha Air: used by 1 other record"])
     try await alice.run("undo", ["operation": add, "yes": true])
     #expect(try await alice.run("transportation.show", ["id": "Flight"])["organizationName"] == "None")
   }

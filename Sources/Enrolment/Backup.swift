@@ -94,8 +94,8 @@ package struct BackupWriter {
         "Write a backup without \(plural(error.damaged.count, "change set")) damaged on disk "
           + "(\(list(error.damaged)))?",
         next:
-          "\(waymark: "run"), until a device with \(error.damaged.count == 1 ? "it" : "them") intact "
-          + "connects; or \(waymark: "backup --yes \(shellWord(path))"), to back up everything else")
+          "\(waymark: "run"), until a device with intact copies connects; "
+          + "or \(waymark: "backup --yes \(shellWord(path))"), to back up everything else")
     }
   }
 }

@@ -15,7 +15,8 @@ extension NodeStatus.Notice {
       text: "\(plural(sets.count, "stored change set")) \(sets.count == 1 ? "is" : "are") damaged on disk "
         + "(\(names.list(sets)))" + (hasPeers ? "; requesting \(them) from peers that have a copy" : ""),
       next: hasPeers
-        ? "\(waymark: "run"), until a device with intact copies connects; if none does, \(advice())" : advice(),
+        ? "\(waymark: "run"), until a device with intact copies connects; if none does, \(advice())"
+        : advice(),
       .damaged(
         sets.prefix(damagedListedMax).map { set in
           ChangeSetReference(

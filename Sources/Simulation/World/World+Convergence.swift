@@ -224,8 +224,8 @@ extension World {
 
   // MARK: Differences between members
 
-  /// Returns the running honest devices that must converge: those that are members according to all statements that the
-  /// members hold together.
+  /// Returns the running honest devices that must converge: those that are members according to the union of the
+  /// statements of all members.
   func members() -> [Process] {
     let honest = devices.compactMap { $0.isHonest ? $0.process : nil }
     guard var circle = honest.first(where: \.isMember)?.replicator.circle else { return [] }
@@ -242,9 +242,9 @@ extension World {
     // must not count. Repeat without such devices until the set of members no longer changes.
     var found = honest.filter { circle.evaluation.isMember($0.device.key) }
     for _ in 0..<4 {
-      guard var heard = found.first?.replicator.circle else { return found }
-      for process in found { heard.insert(process.replicator.circle.statements(notIn: [])) }
-      let next = honest.filter { heard.evaluation.isMember($0.device.key) }
+      guard var union = found.first?.replicator.circle else { return found }
+      for process in found { union.insert(process.replicator.circle.statements(notIn: [])) }
+      let next = honest.filter { union.evaluation.isMember($0.device.key) }
       if next.map(\.device.number) == found.map(\.device.number) { return talking(found, among: honest) }
       found = next
     }

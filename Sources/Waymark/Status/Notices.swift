@@ -35,7 +35,7 @@ extension NodeStatus.Notice {
       NodeStatus.Notice(
         .fork,
         text:
-          "two copies of \(names.name(of: device))'s data directory wrote at the same time; all changes are kept",
+          "\(names.name(of: device)) ran from two copies of its data directory at once; all changes are kept",
         next: "use only one of the copies; to use another device, let it join with a ticket of its own")
     }
   }

@@ -18,14 +18,17 @@ private let fieldsOperand = CommandSpec.Operand(
   placeholder: "FIELD=VALUE", key: "fields", type: .field, isRepeated: true)
 
 extension Kind {
-  /// `a trip`, `an activity`
-  fileprivate var phrase: String { ("aeiou".contains(name.prefix(1)) ? "an " : "a ") + name }
+  /// `a trip`, `an activity`, `a habit entry`
+  fileprivate var phrase: String {
+    let noun = count?.one ?? name
+    return ("aeiou".contains(noun.prefix(1)) ? "an " : "a ") + noun
+  }
 }
 
 extension ListRecords: KindTerminalCommand {
   static func syntax(of kind: Kind) -> CommandSpec {
     CommandSpec(
-      words: [kind.name, "list"], summary: "list \(kind.plural)",
+      words: [kind.name, "list"], summary: "list \(kind.count?.many ?? kind.plural)",
       options: filters(kind) + [
         .init(flag: "--deleted", placeholder: nil, summary: "list what is in the trash instead")
       ], exampleArguments: "")

@@ -149,15 +149,16 @@ struct CommandParser {
   // MARK: Command
 
   /// Former names of commands, which scripts still use.
-  private static let aliases = ["log": "entry"]
+  private static let aliases = [(["log", "level"], ["logging", "level"]), (["log"], ["entry"])]
 
   /// Replaces an alias with its command, also after `help`.
   private func canonical(_ operands: [String]) -> [String] {
-    let index = operands.first == "help" ? 1 : 0
-    guard operands.indices.contains(index), let name = Self.aliases[operands[index]] else { return operands }
-    var words = operands
-    words[index] = name
-    return words
+    let start = operands.first == "help" ? 1 : 0
+    let words = operands.dropFirst(start)
+    guard let (former, present) = Self.aliases.first(where: { words.starts(with: $0.0) }) else {
+      return operands
+    }
+    return operands.prefix(start) + present + words.dropFirst(former.count)
   }
 
   /// The command that the first words name, and the words that follow them.

@@ -211,7 +211,7 @@ import Wire
     let file = try stage.write(Array("mine".utf8), "letter")
     try await expectRefusal(alice, ["backup", file], code: 7, saying: "already exists", "--yes")
     #expect(try Data(contentsOf: URL(filePath: file)) == Data("mine".utf8))
-    try await expectRefusal(alice, ["backup", stage.path("no/such")], code: 1, saying: "no folder")
+    try await expectRefusal(alice, ["backup", stage.path("no/such")], code: 1, saying: "does not exist")
     try await expectRefusal(alice, ["backup", stage.folder.path], code: 1, saying: "is a directory")
     try await alice.text("backup", "--yes", file)
     try await alice.text("restore", file)

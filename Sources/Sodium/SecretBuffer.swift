@@ -55,7 +55,7 @@ package struct SecretBuffer: ~Copyable, @unchecked Sendable {
   ) throws(Failure) {
     let free = UnsafeMutableRawBufferPointer(start: address + count, count: capacity - count)
     let added = try body(free)
-    precondition(added >= 0 && added <= free.count, "\(added) bytes in a room of \(free.count)")
+    precondition(added >= 0 && added <= free.count, "\(added) bytes were written to a space of \(free.count)")
     count += added
   }
 

@@ -39,7 +39,7 @@ package struct Revert: Hashable, Sendable {
 package struct RevertPlan: Sendable {
   package fileprivate(set) var changes: ChangePlan
   package fileprivate(set) var counts: [KindNumber: CommitReport.EntryCounts] = [:]
-  /// Records, by kind, that were written after the user requested the override.
+  /// The number of records of each kind that were written after the user requested the override.
   package fileprivate(set) var later: [KindNumber: Int] = [:]
 }
 

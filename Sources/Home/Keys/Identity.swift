@@ -33,7 +33,7 @@ package struct Identity: Sendable {
     try KeyFile.create(secrets, .device, at: path)
   }
 
-  /// Loads the keys of a home, with a passphrase from its source if the file is sealed.
+  /// Loads the keys of a home. If the key file is sealed, the passphrase comes from the home's passphrase source.
   package static func load(from home: Home) throws -> Identity {
     let secrets = try KeyFile.secrets(.device, at: home.deviceKey, home.passphrases)
     return Identity(

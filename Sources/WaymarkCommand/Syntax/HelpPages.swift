@@ -51,7 +51,7 @@ enum HelpPages {
     for option in GlobalOptions.specs { write(option, width: 24, indent: 2, &page) }
     page.gap()
     page.paragraph("Topics: \(HelpTopic.all.map(\.name).joined(separator: ", "))")
-    page.line("More about one: waymark help COMMAND, waymark help TOPIC", .faint)
+    page.line("For details: waymark help COMMAND, or waymark help TOPIC", .faint)
   }
 
   /// Returns a table with one line per command. Actions that all kinds share are listed only once.

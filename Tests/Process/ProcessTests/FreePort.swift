@@ -1,17 +1,20 @@
 import Foundation
 import Processes
+import Synchronization
 
 /// A port for a node that will be restarted on it.
 enum FreePort {
   /// Below the range that systems assign to connections. An assigned port could be taken while the node is stopped:
   /// other tests open connections all the time.
   private static let range = 10_000..<32_000
+  /// The ports that were picked before. While a node is stopped, its port looks free, but must not go to another node.
+  private static let picked = Mutex<Set<Int>>([])
 
-  /// A port of 127.0.0.1 where nothing listens.
+  /// A port of 127.0.0.1 where nothing listens, and that no other node of these tests has.
   static func pick() throws -> Int {
     for _ in 0..<1_000 {
       let port = Int.random(in: range)
-      if isFree(UInt16(port)) { return port }
+      if picked.withLock({ $0.insert(port).inserted }), isFree(UInt16(port)) { return port }
     }
     throw Failure("no port of 127.0.0.1 in \(range) is free")
   }

@@ -22,7 +22,7 @@ have_packages() {
   command -v python3 >/dev/null || return 1
   mkdir -p "$(dirname "$environment")"
   (
-    # macOS has no flock; there the suites run one after another.
+    # Without flock, as on macOS, suites must not be started together for the first time.
     ! command -v flock >/dev/null || flock --wait 300 9 || exit 1
     cmp -s "$file" "$installed" && exit 0
     python3 -m venv "$environment" \

@@ -107,11 +107,13 @@ def entitlement(**rest):
     return statement(5, entitlement_pairs(**rest), rest.get("issuer", ISSUER))
 
 
-def header(signer, clock, sequence=2, previous=True, circle=None, lane=1):
-    pairs = {0: 1, 1: circle or CIRCLE, 2: pub(signer), 3: INCARNATION, 4: lane, 5: sequence,
+def header(signer, clock, sequence=2, previous=True, circle=None, lane=1, **changes):
+    pairs = {0: 2, 1: circle or CIRCLE, 2: pub(signer), 3: INCARNATION, 4: lane, 5: sequence,
              6: fixed("previous", 32) if previous else None, 7: clock,
              8: [[pub(BOB), INCARNATION, 7, fixed("dependency", 32)]], 9: fixed("operation", 16),
-             10: 100, 11: fixed("body", 32)}
+             10: 100, 11: fixed("plan", 32), 12: 50, 13: fixed("commitments", 32), 14: 3,
+             15: 1_000 if sequence > 1 else 0}
+    pairs.update({int(k[1:]): v for k, v in changes.items()})
     return cbor2.dumps({k: v for k, v in pairs.items() if v is not None})
 
 
@@ -163,6 +165,11 @@ def add_statements():
     accepted("issuers", statement(6, iss, ROOT), ROOT)
     accepted("fork at the second set", fork(header(ALICE, 10), header(ALICE, 11)), ALICE)
     accepted("fork at the first set", fork(header(ALICE, 10, 1, False), header(ALICE, 11, 1, False)), ALICE)
+    accepted("fork of sets without values", fork(
+        header(ALICE, 10, _12=None, _13=None), header(ALICE, 11, _12=None, _13=None)), ALICE)
+    accepted("fork at the first set, under two numbers", fork(
+        header(ALICE, 10, 1, False), header(ALICE, 10, 1, False, _14=4)), ALICE)
+    accepted("fork of a long log", fork(header(ALICE, 10, _15=2**62), header(ALICE, 2**64 - 2, _15=2**62)), ALICE)
     accepted("addresses", statement(8, adr, ALICE), ALICE)
     accepted("no addresses", statement(8, {**adr, 4: []}, ALICE), ALICE)
     newer = statement(9, {0: 1, 1: CIRCLE, 2: pub(BOB), 3: ["anything", [None, 1.5]], 99: -1}, BOB)
@@ -252,6 +259,8 @@ def add_statements():
     refused("fork proof of two devices", fork(one, header(BOB, 11)))
     refused("fork proof with and without a set before", fork(header(ALICE, 10, 2, False), one))
     refused("fork proof of another circle", fork(one, other, circle=TIPS[0]))
+    refused("fork proof of headers of version 1", fork(header(ALICE, 10, _0=1), header(ALICE, 11, _0=1)))
+    refused("fork proof with a header of version 1", fork(one, header(ALICE, 11, _0=1)))
     refused("fork proof signed by another key", fork(one, other, signer2=BOB), "badSignature")
     short = cbor2.loads(fork(one, other))
     refused("fork proof with one signature", envelope(7, short[1], short[2][:64]))

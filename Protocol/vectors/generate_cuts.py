@@ -6,11 +6,11 @@ What is stored and folded is computed from all that is here at once, never from 
 import random
 from dataclasses import replace
 
-from change_set import CIRCLE, PUT, Log, alice, bob, carol, operation, record
+from change_set import CIRCLE, INSERT, PUT, Log, alice, bob, carol, operation, record
 from deterministic_cbor import save
 from generate_merge import TRIP, described, digests, stamp
 
-TITLE = 1
+LIFE, TITLE = 0, 1
 NOTES = [
     "sets: all edit one trip; those with a number in `arrives` have come when that stage is looked at, in any order. One "
     "that has no place yet comes again when others have come.",
@@ -30,10 +30,9 @@ class Writer:
         self.log.unseen = [[s.fields[2], s.fields[3], s.fields[5], s.id] for s in (sets[i] for i in seen)]
         self.log.clock = max([self.log.clock] + [sets[i].fields[7] for i in seen])
         position = len(sets)
-        fields = {TITLE: f"title {position}"} if position else {0: True, TITLE: "title 0"}
-        entries = [[PUT, TRIP, record(1), fields]]
+        entries = [[PUT if position else INSERT, TRIP, record(1), {TITLE: f"title {position}"}]]
         sets += self.log.write("edit", entries, wall=1_000 + 10 * position, operation=operation(position % 200))
-        self.history.fields.append(fields)
+        self.history.fields.append((TITLE,) if position else (LIFE, TITLE))
         return position
 
     def copy(self):
@@ -153,7 +152,7 @@ class Replica:
     def digest(self):
         cells = [
             {"kind": TRIP, "record": record(1).hex(), "field": field, "winner": self.newest(field)}
-            for field in (0, TITLE) if self.cell(field)]
+            for field in (LIFE, TITLE) if self.cell(field)]
         total = sum(int.from_bytes(h, "big") for h in digests(self.sets, cells).values())
         return (total % 2**256).to_bytes(32, "big").hex()
 

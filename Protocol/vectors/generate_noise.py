@@ -13,9 +13,10 @@ from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 from noise.connection import Keypair, NoiseConnection
 
 MAGIC = b"WAYMARK\0"
-SESSION = MAGIC + bytes([1, 0])
+VERSION = 2
+SESSION = MAGIC + bytes([VERSION, 0])
 TICKET = bytes.fromhex("0123456789abcdef")
-PAIRING = MAGIC + bytes([1, 1]) + TICKET
+PAIRING = MAGIC + bytes([VERSION, 1]) + TICKET
 PLAIN = "Noise_XX_25519_ChaChaPoly_SHA256"
 PSK = "Noise_XXpsk3_25519_ChaChaPoly_SHA256"
 
@@ -161,13 +162,14 @@ def preambles():
             {"bytes": PAIRING.hex(), "purpose": "pairing", "ticket": TICKET.hex()},
         ],
         "refused": [
-            {"why": "another magic", "bytes": (b"WAYMARX\0" + bytes([1, 0])).hex()},
+            {"why": "another magic", "bytes": (b"WAYMARX\0" + bytes([VERSION, 0])).hex()},
             {"why": "a first byte that is none", "bytes": "00"},
-            {"why": "a purpose that is none", "bytes": (MAGIC + bytes([1, 2])).hex()},
+            {"why": "a purpose that is none", "bytes": (MAGIC + bytes([VERSION, 2])).hex()},
         ],
-        "other_version": [{"bytes": (MAGIC + bytes([2])).hex(), "version": 2},
+        "other_version": [{"bytes": (MAGIC + bytes([3])).hex(), "version": 3},
+                          {"bytes": (MAGIC + bytes([1, 0])).hex(), "version": 1},
                           {"bytes": (MAGIC + bytes([0, 0])).hex(), "version": 0}],
-        "answer": (MAGIC + bytes([1])).hex(),
+        "answer": (MAGIC + bytes([VERSION])).hex(),
     }
 
 

@@ -19,6 +19,7 @@ enum Commands {
     ListConflicts.self, ShowConflict.self, ResolveConflicts.self, ShowHistory.self, Undo.self, Explain.self,
     ListMembers.self, Revoke.self, Invite.self, WriteBackup.self,
     ListRecords.self, ShowRecord.self, AddRecord.self, EditRecord.self, DeleteRecord.self, RestoreRecord.self,
+    EraseRecords.self, ListTrash.self, EmptyTrash.self,
     ShowTimeline.self, TickHabit.self, UntickHabit.self, SetHabit.self,
     ShowProfile.self, SetProfile.self,
     ListSettings.self, GetSetting.self, SetSetting.self, UnsetSetting.self,

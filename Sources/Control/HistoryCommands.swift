@@ -52,6 +52,8 @@ package struct Undo: NodeCommand, ConfirmableCommand {
   package var yes: Bool?
   package var isReadOnly: Bool { preview == true }
 
+  package init() {}
+
   package func perform(on node: isolated Node, _ call: CommandCall) async throws -> UndoSummary {
     try await node.undo(
       operation.map(UndoTarget.operation) ?? .newest, isForced: yes == true, isPreview: preview == true)

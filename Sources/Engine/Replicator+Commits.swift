@@ -26,7 +26,8 @@ extension Replicator {
       // An import may be large, so entries are moved to the author, which frees them once they are encoded.
       rest.removeAll { $0.key.kind.lane == lane }
       let log = LogKey(device: device, incarnation: incarnation, lane: lane)
-      var author = Author(position: try store.authorPosition(circle: circle.id, log: log), key: signing)
+      var author = Author(
+        position: try store.authorPosition(circle: circle.id, log: log), key: signing, seed: random16)
       sets += try author.write(consume entries, operation: operation, wall: now.wall, leastClock: leastClock)
     }
     guard !sets.isEmpty else { return [] }
@@ -67,7 +68,7 @@ extension Replicator {
     let order = Reauthoring(
       circle: circle.id, ended: ended, incarnation: next, time: .now(now.wall),
       admission: { evaluation.admission(of: $0, at: device) }, horizon: Self.horizon(now))
-    let report = try store.reauthor(order, by: { Author(position: $0, key: signing) }) { _ in
+    let report = try store.reauthor(order, by: { Author(position: $0, key: signing, seed: random16) }) { _ in
       try store.addStatements(cuts.map { ($0.id, $0.bytes) })
       // The clock that was ahead may have passed an end of premium that still lies in the future.
       try store.setGateFloor(nil)

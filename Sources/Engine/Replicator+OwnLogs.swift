@@ -72,8 +72,10 @@ extension Replicator {
       circle: circle.id, ended: heads.map { EndedLog(log: $0.log, tip: $0.sequence > 0 ? $0 : nil) },
       incarnation: next ?? incarnation, time: .asWritten, admission: nil,
       horizon: Self.horizon(now))
-    let signing = signing
-    let report = try store.reauthor(order, by: { Author(position: $0, key: signing) }) { [unsent] _ in
+    let author = { [signing, random16] (position: AuthorPosition) in
+      Author(position: position, key: signing, seed: random16)
+    }
+    let report = try store.reauthor(order, by: author) { [unsent] _ in
       if let next { try store.setMeta(MetaKey.incarnation, next.bytes) }
       try unsent.save(store)
     }

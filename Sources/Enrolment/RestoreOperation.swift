@@ -61,7 +61,8 @@ public struct RestoreOperation: Sendable {
   /// Reports what a restore would do. Verifies everything that a restore verifies, but changes nothing.
   ///
   /// - Parameter progress: called on any thread.
-  /// - Throws: `WaymarkError` with the code `not_a_backup`, `damaged_backup`, `newer_backup` or `store_held`.
+  /// - Throws: `WaymarkError` with the code `not_a_backup`, `damaged_backup`, `newer_backup`, `former_format` or
+  ///   `store_held`.
   public func preview(
     progress: @escaping @Sendable (WorkProgress) -> Void = { _ in }
   ) async throws -> RestoreSummary {

@@ -47,6 +47,12 @@ package struct BackupSource: Sendable {
         .newerBackup,
         "\(path) was written by a newer version of Waymark (format \(found), this one reads \(known)); "
           + "nothing was changed.", next: "update Waymark, then restore again")
+    } catch BackupError.formerFormat {
+      throw WaymarkError.failed(
+        .formerFormat,
+        "\(path) has the former format 1, which this version of Waymark can't read; nothing was changed.",
+        next: "restore it with the version that wrote it and run waymark export; "
+          + "then \(waymark: "init") and \(waymark: "import FILE")")
     } catch BackupError.damagedSet(let why) {
       throw WaymarkError.failed(
         .damagedBackup, "\(path) is damaged: \(why). Nothing was changed.",
@@ -94,7 +100,8 @@ package struct PresentStore: Sendable {
   /// Writes a backup of the present store to the folder that the store is to be moved to, so that the store can be
   /// restored again.
   ///
-  /// - Returns: whether the backup was written; false if the store is damaged or its keys can't be read.
+  /// - Returns: whether the backup was written; false if the store is damaged or has a former format, or its keys can't
+  ///   be read.
   package func keepReadable(_ home: Home, in folder: String, now: Moment) throws -> Bool {
     guard let diagnostics, let circle, let identity = try? Identity.load(from: home) else { return false }
     try home.createFolder(folder)
@@ -107,7 +114,7 @@ package struct PresentStore: Sendable {
       return true
     } catch let error as BackupTargetError {
       throw WaymarkError.backupTarget(path, error)
-    } catch StoreError.damaged {
+    } catch StoreError.damaged, StoreError.formerFormat {
       return false
     }
   }

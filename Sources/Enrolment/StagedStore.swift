@@ -112,11 +112,13 @@ extension Store {
     for kind in Registry.kinds {
       try forEach(RecordQuery(kind.number)) { row in
         guard !row.isUntouchedSeed else { return }
-        let isFixed = FixedRecords.isFixed(row.key, Fields.life)
-        let life: [(field: FieldNumber, value: Value)] = isFixed ? [] : [(Fields.life, .bool(true))]
         let fields = row.fields.filter { !FixedRecords.isFixed(row.key, $0.key) }
           .map { (field: $0.key, value: $0.value) }
-        if !(life + fields).isEmpty { drafts.append(EntryDraft(.put, row.key, life + fields)) }
+        if !FixedRecords.isFixed(row.key, Fields.life) {
+          drafts.append(EntryDraft(.insert, row.key, fields))
+        } else if !fields.isEmpty {
+          drafts.append(EntryDraft(.put, row.key, fields))
+        }
       }
     }
     return drafts

@@ -84,6 +84,13 @@ extension WaymarkError {
         "The store in \(home.path) was written by a newer version of Waymark (schema \(found), this one reads "
           + "\(known)); nothing was changed.",
         next: "update this program; \(waymark: "version") shows its version")
+    case StoreError.formerFormat:
+      return .failed(
+        .formerFormat,
+        "The store in \(home.path) has the former format 1, which this version of Waymark can't read; "
+          + "nothing was changed.",
+        next: "run waymark export with the version that wrote it; then move \(shellWord(home.path)) away, "
+          + "\(waymark: "init"), and \(waymark: "import FILE")")
     case StoreError.damaged(let why):
       return .failed(
         .store, "The store in \(home.path) can't be \(verb): it is damaged: \(why).",

@@ -22,7 +22,9 @@ package struct ImportDifference {
   package init(_ drafts: consuming [RecordDraft], store: Store, now: Moment) throws {
     self.drafts = drafts
     entries.reserveCapacity(self.drafts.count)
-    if let profile = try store.record(FixedRecords.profile) { profileHeldAt = try store.profileTime(profile) }
+    if let profile = try store.record(FixedRecords.profile) {
+      profileHeldAt = try store.timeOfChange(of: profile.key) ?? 0
+    }
     var start = 0
     while start < self.drafts.count {
       let kind = self.drafts[start].key.kind
@@ -87,10 +89,9 @@ package struct ImportDifference {
   /// first import of a large file.
   private static func new(_ draft: RecordDraft) -> EntryDraft {
     var fields: [(field: FieldNumber, value: Value)] = []
-    fields.reserveCapacity(draft.fields.count + 1)
-    fields.append((Fields.life, .bool(true)))
+    fields.reserveCapacity(draft.fields.count)
     for given in draft.fields where given.value != .null { fields.append((given.number, given.value)) }
-    return EntryDraft(.put, draft.key, fields)
+    return EntryDraft(.insert, draft.key, fields)
   }
 
   /// Returns the fields that the file changes, with their new values.
@@ -152,6 +153,6 @@ extension RecordRow {
 
 extension ProfileWrite {
   fileprivate var filledFields: Int {
-    draft.fields.filter { $0.field != Fields.life && !$0.value.isEmpty }.count
+    draft.fields.count { !$0.value.isEmpty }
   }
 }

@@ -70,9 +70,12 @@ private struct SetHeader {
   let circle: CircleID
   let place: Position
 
+  /// The version of change sets.
+  private static let version: UInt64 = 2
+
   init(_ header: [UInt8]) throws(WireError) {
     id = Self.id(header)
-    var map = try MapReader(header)
+    var map = try MapReader(header, version: Self.version)
     circle = CircleID(try map.bytes32(1))
     let device = DeviceKey(try map.bytes32(2))
     let incarnation = Incarnation(try map.bytes16(3))

@@ -12,12 +12,12 @@ struct MapReader {
   static let version: UInt64 = 1
 
   /// Reads the start of a map and its format version, which is the value of key 0.
-  init(_ bytes: [UInt8]) throws(WireError) {
+  init(_ bytes: [UInt8], version: UInt64 = Self.version) throws(WireError) {
     reader = CBORReader(bytes)
     pairsLeft = try reader.map(max: 32)
     try required(0)
     let start = reader.offset
-    guard try reader.unsigned() == Self.version else { throw .unexpected(offset: start) }
+    guard try reader.unsigned() == version else { throw .unexpected(offset: start) }
   }
 
   /// Advances to the value of a required key.

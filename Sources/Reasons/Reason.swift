@@ -78,6 +78,8 @@ public enum Reason: String, CaseIterable, Codable, Sendable {
   case turnedAway = "turned_away"
   /// Not every device has received a revocation.
   case revocationUnheard = "revocation_unheard"
+  /// Not every device has received the newest erase by this device.
+  case eraseUnheard = "erase_unheard"
   /// Conflicts are waiting for review.
   case conflicts
   /// The settings of all devices together exceed their limits.
@@ -157,6 +159,8 @@ public enum Reason: String, CaseIterable, Codable, Sendable {
   case storeDamaged = "store_damaged"
   /// The store was written by a newer version of Waymark.
   case newerStore = "newer_store"
+  /// The store or the backup has a former format, which this version of Waymark can't read.
+  case formerFormat = "former_format"
   /// The file is a backup, not a store.
   case isBackup = "is_backup"
   /// The file is a node's store.
@@ -267,6 +271,8 @@ public enum Reason: String, CaseIterable, Codable, Sendable {
   case hidden
   /// The record is not deleted.
   case notDeleted = "not_deleted"
+  /// The values were erased and can't be restored.
+  case erased
   /// There is nothing to undo.
   case nothingToUndo = "nothing_to_undo"
   /// The content is not available.
@@ -514,6 +520,10 @@ extension Reason {
       ReasonText(
         .warning, .elsewhere, "not every device has received the revocation of \(peer)",
         next: .waymark("members"))
+    case .eraseUnheard:
+      ReasonText(
+        .warning, .elsewhere, "\(peer) has not erased yet what was erased on this device",
+        next: .waymark("run", on: peer))
     case .conflicts:
       ReasonText(
         .warning, .command, "concurrent changes are waiting for review", next: .waymark("conflicts"))
@@ -563,6 +573,8 @@ extension Reason {
     case .storeBroken: ReasonText(.error, .hands, "the store's disk failed")
     case .storeDamaged: ReasonText(.error, .command, "the store is damaged")
     case .newerStore: ReasonText(.error, .hands, "the store was written by a newer version of Waymark")
+    case .formerFormat:
+      ReasonText(.error, .hands, "the store or the backup has a former format, which this version can't read")
     case .isBackup: ReasonText(.error, .command, "the file is a backup, not a store")
     case .isStore: ReasonText(.error, .command, "the file is a node's store")
     case .isKey: ReasonText(.error, .command, "the file holds a key")
@@ -622,6 +634,7 @@ extension Reason {
     case .hidden:
       ReasonText(.error, .command, "the record belongs to another record, which is missing or deleted")
     case .notDeleted: ReasonText(.error, .none, "the record is not deleted")
+    case .erased: ReasonText(.error, .none, "the values were erased and can't be restored")
     case .nothingToUndo: ReasonText(.info, .none, "there is nothing to undo")
     case .noContent: ReasonText(.error, .time, "the content is not available")
     case .unsupportedProperty: ReasonText(.error, .command, "the record has no such stored property")

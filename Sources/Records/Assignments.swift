@@ -17,6 +17,10 @@ package struct UnknownField: Error, Hashable, Sendable, CustomStringConvertible 
   package let name: String
   package let allowed: [String]
 
+  package init(kind: String, name: String, allowed: [String]) {
+    (self.kind, self.name, self.allowed) = (kind, name, allowed)
+  }
+
   package var description: String {
     "\("aeiou".contains(kind.prefix(1)) ? "an" : "a") \(kind) has no field \(name): it has \(allowed.joined(separator: ", "))"
   }

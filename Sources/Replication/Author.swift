@@ -7,7 +7,7 @@ package import Wire
 package struct EntryDraft: Sendable {
   package let type: EntryType
   package let key: RecordKey
-  /// The fields in ascending order; empty unless `type` is `.put`.
+  /// The fields in ascending order, without the life; empty unless `type` is `.put` or `.insert`.
   package let fields: [(field: FieldNumber, value: Value)]
 
   package init(_ type: EntryType, _ key: RecordKey, _ fields: [(field: FieldNumber, value: Value)] = []) {
@@ -37,33 +37,44 @@ package struct OperationDraft: Sendable {
 package struct AuthorPosition: Sendable {
   package var circle: CircleID
   package var log: LogKey
+  /// The number of the log's incarnation.
+  package var number: Int
   package var sequence: UInt64
   package var id: ChangeSetID?
   /// The greatest clock seen in the lane, whether it is the clock of our own newest set or of a folded set.
   package var clock: Clock
+  /// The declared bytes of the log so far.
+  package var logBytes: UInt64
   /// The folded heads of other logs that have moved since our own newest set was written, in ascending order.
   package var unseen: [Dependency]
 
   package init(
-    circle: CircleID, log: LogKey, sequence: UInt64, id: ChangeSetID?, clock: Clock, unseen: [Dependency]
+    circle: CircleID, log: LogKey, number: Int, sequence: UInt64, id: ChangeSetID?, clock: Clock,
+    logBytes: UInt64, unseen: [Dependency]
   ) {
     self.circle = circle
     self.log = log
+    self.number = number
     self.sequence = sequence
     self.id = id
     self.clock = clock
+    self.logBytes = logBytes
     self.unseen = unseen
   }
 }
 
 /// Writes change sets: splits a transaction into sets within the limits, chains them and signs them.
-package struct Author: Sendable {
+package struct Author {
   package private(set) var position: AuthorPosition
   private let key: SigningKey
+  /// Returns new random bytes, from which the salts of one set derive.
+  package let seed: () -> Bytes16
 
-  package init(position: AuthorPosition, key: SigningKey) {
+  /// - Parameter seed: returns new random bytes, from which the salts of one set derive.
+  package init(position: AuthorPosition, key: SigningKey, seed: @escaping () -> Bytes16) {
     self.position = position
     self.key = key
+    self.seed = seed
   }
 
   /// Writes the sets of one transaction and returns them in order.
@@ -77,7 +88,7 @@ package struct Author: Sendable {
   package mutating func write(
     _ drafts: consuming [EntryDraft], operation: OperationDraft, wall: Moment, leastClock: Clock = .zero
   ) throws(ChangeSetError) -> [VerifiedChangeSet] {
-    let bodies = try Self.bodies(of: consume drafts, operation)
+    let contents = try ChangeSetContent.split(consume drafts, operation, seed: seed)
     // Work on a copy, so that an error leaves the position unchanged.
     var next = self
     var sets: [VerifiedChangeSet] = []
@@ -86,153 +97,64 @@ package struct Author: Sendable {
     while unseen.count > Limits.dependenciesMax {
       let joined = Array(unseen.prefix(Limits.dependenciesMax))
       unseen.removeFirst(Limits.dependenciesMax)
-      let empty = BodyEncoder(operation: operation).finish()
-      sets.append(try next.seal(empty, joined, operation, wall: wall, least: leastClock))
+      sets.append(try next.seal(.empty(operation), joined, operation, wall: wall, least: leastClock))
     }
-    for body in bodies {
-      sets.append(try next.seal(body, unseen, operation, wall: wall, least: leastClock))
+    for content in contents {
+      let set = try next.seal(content, unseen, operation, wall: wall, least: leastClock)
+      guard !set.body.cells.contains(where: \.isAbsent) else {
+        throw .invalid("a value exceeds the limits of a field")
+      }
+      sets.append(set)
       unseen = []
     }
     self = next
     return sets
   }
 
-  /// Re-authors sets from another log of this device in this log. The new sets have the same operation, bodies and
+  /// Re-authors sets from another log of this device in this log. The new sets have the same operation, contents and
   /// dependencies, and clocks of at least `least`.
   ///
   /// - Parameter seen: the dependencies, in ascending order, with their clocks. If one set can't hold all of them, sets
   ///   without entries come first and declare the ones that don't fit.
   package mutating func write(
-    again bodies: [[UInt8]], of operation: OperationDraft, seen: [(dependency: Dependency, clock: Clock)],
+    again contents: [ChangeSetContent], of operation: OperationDraft,
+    seen: [(dependency: Dependency, clock: Clock)],
     least: Clock
   ) throws(ChangeSetError) -> [VerifiedChangeSet] {
     var next = self
     var sets: [VerifiedChangeSet] = []
     var rest = seen[...]
-    let empty = BodyEncoder(operation: operation).finish()
-    let joins = Array(repeating: empty, count: max(0, seen.count - 1) / Limits.dependenciesMax)
-    for body in joins + bodies {
+    let joins = Array(
+      repeating: ChangeSetContent.empty(operation), count: max(0, seen.count - 1) / Limits.dependenciesMax)
+    for content in joins + contents {
       let part = rest.prefix(Limits.dependenciesMax)
       rest = rest.dropFirst(Limits.dependenciesMax)
       next.position.clock = part.reduce(next.position.clock) { max($0, $1.clock) }
-      sets.append(try next.seal(body, part.map(\.dependency), operation, wall: 0, least: least))
+      sets.append(try next.seal(content, part.map(\.dependency), operation, wall: 0, least: least))
     }
     self = next
     return sets
   }
 
-  /// Sorts the drafts into the order that entries must have, and splits them between records into bodies within the
-  /// limits.
-  package static func bodies(
-    of drafts: consuming [EntryDraft], _ operation: OperationDraft
-  ) throws(ChangeSetError) -> [[UInt8]] {
-    var sorted = consume drafts
-    sorted.sort { ($0.key, $0.type) < ($1.key, $1.type) }
-    var bodies: [[UInt8]] = []
-    var encoder = BodyEncoder(operation: operation)
-    var start = 0
-    while start < sorted.count {
-      var end = start + 1
-      while end < sorted.count, sorted[end].key == sorted[start].key { end += 1 }
-      if try !encoder.append(sorted[start..<end]) {
-        bodies.append(encoder.finish())
-        encoder = BodyEncoder(operation: operation)
-        guard try encoder.append(sorted[start..<end]) else {
-          throw .invalid("the changes to one record exceed the limits of a change set")
-        }
-      }
-      start = end
-    }
-    return bodies + [encoder.finish()]
-  }
-
   private mutating func seal(
-    _ body: [UInt8], _ dependencies: [Dependency], _ operation: OperationDraft, wall: Moment, least: Clock
+    _ content: ChangeSetContent, _ dependencies: [Dependency], _ operation: OperationDraft, wall: Moment,
+    least: Clock
   ) throws(ChangeSetError) -> VerifiedChangeSet {
     let clock = max(Clock.ticking(after: position.clock, wall: wall), least)
     let header = ChangeSetHeader(
-      circle: position.circle, log: position.log, sequence: position.sequence + 1,
+      circle: position.circle, log: position.log, number: position.number, sequence: position.sequence + 1,
       previous: position.id, clock: clock, dependencies: dependencies, operation: operation.id,
-      bodyBytes: body.count, bodyHash: blake2b256(ChangeSetPrefix.body, body))
+      logBytes: position.logBytes, content: content.summary)
     let bytes = header.encoded
     let raw = RawChangeSet(
-      header: bytes, signature: key.sign(prefix: ChangeSetPrefix.signature.bytes, bytes), body: body)
+      header: bytes, signature: key.sign(prefix: ChangeSetPrefix.signature.bytes, bytes), plan: content.plan,
+      values: content.values)
     // Decode what was written, because the author must comply with the rules that every receiver checks.
     let set = try VerifiedChangeSet(sealed: raw)
     position.sequence = header.sequence
     position.id = set.id
     position.clock = clock
+    position.logBytes = set.logBytes
     return set
-  }
-}
-
-/// Encodes entries into one body until a limit of the set is reached.
-private struct BodyEncoder {
-  private let operation: OperationDraft
-  private var entries = CBORWriter(reserving: 4_096)
-  private var count = 0
-  private var items = BodyEncoder.fixedItems
-
-  /// The number of CBOR items in a body outside its entries. `bytesMax` leaves room for the header, the signature and
-  /// framing.
-  private static let fixedItems = 8
-  private static let bytesMax = Limits.setBytesMax - 16_384
-
-  init(operation: OperationDraft) { self.operation = operation }
-
-  /// Appends the entries of one record. Returns false, and changes nothing, if they do not fit.
-  mutating func append(_ drafts: ArraySlice<EntryDraft>) throws(ChangeSetError) -> Bool {
-    let held = entries.bytes.count
-    var added = 0
-    for draft in drafts { added += try Self.write(draft, to: &entries) }
-    guard count + drafts.count <= Limits.setEntriesMax, items + added <= Limits.setItemsMax,
-      entries.bytes.count <= Self.bytesMax
-    else {
-      entries.bytes.removeLast(entries.bytes.count - held)
-      return false
-    }
-    count += drafts.count
-    items += added
-    return true
-  }
-
-  /// Writes one entry and returns how many CBOR items it has.
-  private static func write(_ draft: EntryDraft, to writer: inout CBORWriter) throws(ChangeSetError) -> Int {
-    writer.array(draft.type == .put ? 4 : 3)
-    writer.unsigned(UInt64(draft.type.rawValue))
-    writer.unsigned(UInt64(draft.key.kind.rawValue))
-    writer.byteString(draft.key.id.raw)
-    guard draft.type == .put else { return 4 }
-    var items = 5
-    writer.map(draft.fields.count)
-    for (field, value) in draft.fields {
-      guard value.isWritable else { throw .invalid("a float that is infinite, NaN or -0.0") }
-      writer.unsigned(UInt64(field))
-      writer.value(value)
-      items += 1 + itemCount(value)
-    }
-    return items
-  }
-
-  func finish() -> [UInt8] {
-    var writer = CBORWriter(reserving: entries.bytes.count + 64)
-    writer.map(1 + (operation.target == nil ? 0 : 1) + (count == 0 ? 0 : 1))
-    writer.unsigned(0)
-    writer.text(operation.verb)
-    if let target = operation.target {
-      writer.unsigned(1)
-      writer.byteString(target.raw)
-    }
-    if count > 0 {
-      writer.unsigned(2)
-      writer.array(count)
-      writer.raw(entries.bytes)
-    }
-    return writer.bytes
-  }
-
-  private static func itemCount(_ value: Value) -> Int {
-    guard case .array(let items) = value else { return 1 }
-    return items.reduce(1) { $0 + itemCount($1) }
   }
 }

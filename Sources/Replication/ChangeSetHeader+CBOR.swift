@@ -14,15 +14,21 @@ extension ChangeSetHeader {
     static let clock: UInt64 = 7
     static let dependencies: UInt64 = 8
     static let operation: UInt64 = 9
-    static let bodyBytes: UInt64 = 10
-    static let bodyHash: UInt64 = 11
+    static let planBytes: UInt64 = 10
+    static let planHash: UInt64 = 11
+    static let valuesBytes: UInt64 = 12
+    static let commitmentsHash: UInt64 = 13
+    static let number: UInt64 = 14
+    static let logBytes: UInt64 = 15
   }
 
-  package static let version: UInt64 = 1
+  package static let version: UInt64 = 2
 
   package var encoded: [UInt8] {
     var writer = CBORWriter(reserving: 256 + dependencies.count * 90)
-    writer.map(10 + (previous == nil ? 0 : 1) + (dependencies.isEmpty ? 0 : 1))
+    writer.map(
+      12 + (previous == nil ? 0 : 1) + (dependencies.isEmpty ? 0 : 1)
+        + (content.commitmentsHash == nil ? 0 : 2))
     writer.unsigned(Key.version)
     writer.unsigned(Self.version)
     writer.unsigned(Key.circle)
@@ -48,10 +54,20 @@ extension ChangeSetHeader {
     }
     writer.unsigned(Key.operation)
     writer.byteString(operation.raw)
-    writer.unsigned(Key.bodyBytes)
-    writer.unsigned(UInt64(bodyBytes))
-    writer.unsigned(Key.bodyHash)
-    writer.byteString(bodyHash)
+    writer.unsigned(Key.planBytes)
+    writer.unsigned(UInt64(content.planBytes))
+    writer.unsigned(Key.planHash)
+    writer.byteString(content.planHash)
+    if let commitmentsHash = content.commitmentsHash {
+      writer.unsigned(Key.valuesBytes)
+      writer.unsigned(UInt64(content.valuesBytes))
+      writer.unsigned(Key.commitmentsHash)
+      writer.byteString(commitmentsHash)
+    }
+    writer.unsigned(Key.number)
+    writer.unsigned(UInt64(number))
+    writer.unsigned(Key.logBytes)
+    writer.unsigned(logBytes)
     return writer.bytes
   }
 
@@ -61,21 +77,22 @@ extension ChangeSetHeader {
     } catch {
       throw .malformed(error)
     }
-    try checkRules()
+    try checkRules(headerBytes: bytes.count)
   }
 
   private static func parsed(_ bytes: [UInt8]) throws(WireError) -> ChangeSetHeader {
     var reader = CBORReader(bytes)
-    let count = try reader.map(max: 12)
+    let count = try reader.map(max: 16)
     var header = ChangeSetHeader(
       circle: CircleID(.zero),
       log: LogKey(device: DeviceKey(.zero), incarnation: Incarnation(.zero), lane: .settings),
-      sequence: 0, previous: nil, clock: .zero, dependencies: [], operation: OperationID(.zero),
-      bodyBytes: 0, bodyHash: .zero)
+      number: 0, sequence: 0, previous: nil, clock: .zero, dependencies: [], operation: OperationID(.zero),
+      logBytes: 0, content: .unknown)
     var device = DeviceKey(.zero)
     var incarnation = Incarnation(.zero)
     var lane = Lane.settings
-    var required: Set<UInt64> = [0, 1, 2, 3, 4, 5, 7, 9, 10, 11]
+    var required: Set<UInt64> = [0, 1, 2, 3, 4, 5, 7, 9, 10, 11, 14, 15]
+    var hasValuesBytes = false
     var key: UInt64?
     for _ in 0..<count {
       let start = reader.offset
@@ -102,20 +119,36 @@ extension ChangeSetHeader {
         }
         guard !header.dependencies.isEmpty else { throw .notCanonical(offset: start) }
       case Key.operation: header.operation = OperationID(try reader.bytes16())
-      case Key.bodyBytes: header.bodyBytes = try reader.unsigned(max: Limits.setBytesMax)
-      case Key.bodyHash: header.bodyHash = try reader.bytes32()
+      case Key.planBytes:
+        header.content.planBytes = try reader.unsigned(max: Limits.setBytesMax)
+        guard header.content.planBytes > 0 else { throw .limit(offset: start) }
+      case Key.planHash: header.content.planHash = try reader.bytes32()
+      case Key.valuesBytes:
+        header.content.valuesBytes = try reader.unsigned(max: Limits.setBytesMax)
+        hasValuesBytes = true
+      case Key.commitmentsHash: header.content.commitmentsHash = try reader.bytes32()
+      case Key.number: header.number = try reader.unsigned(max: Limits.incarnationsMax)
+      case Key.logBytes:
+        header.logBytes = try reader.unsigned()
+        guard header.logBytes <= Limits.logBytesMax else { throw .limit(offset: start) }
       default: throw .unexpected(offset: start)
       }
     }
-    guard required.isEmpty else { throw .unexpected(offset: reader.offset) }
+    guard required.isEmpty, hasValuesBytes == (header.content.commitmentsHash != nil) else {
+      throw .unexpected(offset: reader.offset)
+    }
     try reader.end()
     header.log = LogKey(device: device, incarnation: incarnation, lane: lane)
     return header
   }
 
-  private func checkRules() throws(ChangeSetError) {
+  private func checkRules(headerBytes: Int) throws(ChangeSetError) {
+    let bytes = declaredBytes(headerBytes: headerBytes)
+    guard bytes <= Limits.setBytesMax else { throw .tooLarge(bytes: bytes) }
+    guard number >= 1 else { throw .invalid("an incarnation number of 0") }
     guard sequence >= 1, sequence <= UInt64(Int64.max) else { throw .invalid("a sequence out of range") }
     guard (previous == nil) == (sequence == 1) else { throw .invalid("previous id at sequence \(sequence)") }
+    guard sequence > 1 || logBytes == 0 else { throw .invalid("bytes before the first set") }
     guard clock > .zero, clock.raw < .max else { throw .invalid("a clock out of range") }
     for (index, dependency) in dependencies.enumerated() {
       guard dependency.sequence >= 1, dependency.sequence <= UInt64(Int64.max) else {

@@ -108,8 +108,7 @@ package struct WholeRecordRank: Hashable, Comparable, Sendable {
   /// The stated time of change, in milliseconds. It is capped at the set's clock, so that a date in the future does not
   /// win forever.
   package let updatedAt: Int64
-  /// The number of fields that are not empty, including unknown fields. Null and empty texts, byte strings and arrays
-  /// count as empty.
+  /// The number of fields that are not empty, as the author stated it.
   package let nonEmptyFields: Int
   package let stamp: Stamp
 
@@ -119,18 +118,11 @@ package struct WholeRecordRank: Hashable, Comparable, Sendable {
     self.stamp = stamp
   }
 
-  /// Computes the rank of a put. A time of change that is missing or has the wrong type counts as 0.
-  package init(of entry: Entry, in body: ChangeSetBody, stamp: Stamp) {
-    var updatedAt: Int64 = 0
-    var filled = 0
-    for cell in body.cells[entry.cells] where cell.field != Fields.life {
-      let content = body.content(cell)
-      if !isEmptyContent(content) { filled += 1 }
-      if cell.field == Fields.wholeRecordUpdatedAt, case .integer(let time)? = try? Value(encoded: content) {
-        updatedAt = time
-      }
-    }
-    self.init(updatedAt: updatedAt, nonEmptyFields: filled, stamp: stamp)
+  /// Creates the rank that an entry states. An entry of another kind of record states none.
+  package init(of entry: Entry, stamp: Stamp) {
+    self.init(
+      updatedAt: entry.stated?.updatedAt ?? 0, nonEmptyFields: entry.stated?.nonEmptyFields ?? 0, stamp: stamp
+    )
   }
 
   package static func < (left: WholeRecordRank, right: WholeRecordRank) -> Bool {

@@ -1,5 +1,6 @@
 // Protocol/session.md, "Messages"
 
+import Sodium
 package import Wire
 
 /// The reason why a message is rejected. The session is closed then.
@@ -95,10 +96,11 @@ extension Message {
     writer.begin(Tag.sets, 2)
     writer.unsigned(UInt64(lane.rawValue))
     writer.list(sets) { writer, set in
-      writer.array(3)
+      writer.array(4)
       writer.byteString(set.header)
       writer.byteString(set.signature)
-      writer.byteString(set.body)
+      writer.byteString(set.plan)
+      writer.byteString(set.values)
     }
     return writer.bytes
   }
@@ -320,11 +322,12 @@ extension CBORReader {
   fileprivate mutating func rawSets() throws(WireError) -> (Lane, [RawChangeSet]) {
     let lane = try lane()
     let sets = try list(max: Limits.messageBytesMax / 256) { reader throws(WireError) in
-      try reader.array(exactly: 3)
+      try reader.array(exactly: 4)
       return RawChangeSet(
         header: try reader.byteString(max: Limits.setBytesMax),
-        signature: try reader.byteString(max: 64),
-        body: try reader.byteString(max: Limits.setBytesMax))
+        signature: try reader.byteString(max: Signature.byteCount),
+        plan: try reader.byteString(max: Limits.setBytesMax),
+        values: try reader.byteString(max: VerifiedChangeSet.valuesBytesMax))
     }
     return (lane, sets)
   }

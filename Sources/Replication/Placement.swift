@@ -7,7 +7,8 @@
 //     already stored                                             → duplicate
 //     all kept tips of its log are stored, so it leads to none   → excluded
 //     predecessor not stored                                     → missing: request it, the set comes again
-//     clock not above the predecessor's                          → refused: the sender is at fault
+//     clock not above the predecessor's, another number of the
+//     incarnation, or other bytes of the log so far              → refused: the sender is at fault
 //     for each dependency:
 //       excluded by a cut                                        → skip it
 //       not stored                                               → missing
@@ -37,11 +38,17 @@ package struct StoredPosition: Hashable, Sendable {
   package let id: ChangeSetID
   package let clock: Clock
   package let isFolded: Bool
+  /// The number of the log's incarnation.
+  package let number: Int
+  /// The declared bytes of the log through this set.
+  package let logBytes: UInt64
 
-  package init(id: ChangeSetID, clock: Clock, isFolded: Bool) {
+  package init(id: ChangeSetID, clock: Clock, isFolded: Bool, number: Int, logBytes: UInt64) {
     self.id = id
     self.clock = clock
     self.isFolded = isFolded
+    self.number = number
+    self.logBytes = logBytes
   }
 }
 
@@ -97,6 +104,8 @@ package enum Placement: Hashable, Sendable {
         return .missing(header.log, sequence: header.sequence - 1)
       }
       guard header.clock > predecessor.clock else { return .refused("a clock not above its predecessor's") }
+      guard header.number == predecessor.number else { return .refused("another number of the incarnation") }
+      guard header.logBytes == predecessor.logBytes else { return .refused("wrong bytes of the log so far") }
       folds = folds && predecessor.isFolded
     }
     for dependency in header.dependencies {

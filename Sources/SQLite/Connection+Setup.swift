@@ -16,12 +16,14 @@ extension Connection {
   /// The owner has to call `checkpoint()`, because a checkpoint inside a commit would delay that commit.
   package func setUp(_ settings: ConnectionSettings = ConnectionSettings()) throws(SQLiteError) {
     try restrictSchema()
-    try execute("PRAGMA busy_timeout = 5000")
+    try execute("PRAGMA busy_timeout = \(Self.busyMilliseconds)")
     try execute("PRAGMA journal_mode = WAL")
     try execute("PRAGMA synchronous = FULL")
     try execute("PRAGMA journal_size_limit = \(settings.journalSizeLimitBytes)")
     try fitCache(settings)
     try execute("PRAGMA temp_store = MEMORY")
+    // Overwrites what is deleted with zeros. This is enough for most of what is replaced; see `vacuum()`.
+    try execute("PRAGMA secure_delete = ON")
     try addFunctions()
     try readOneRow()
   }
@@ -44,6 +46,27 @@ extension Connection {
     }
     try body()
   }
+
+  /// Writes the whole database again, so that nothing of what was deleted is left in its free space. Deleting with
+  /// `secure_delete` is not enough, because splitting a page leaves copies of rows in the gap that it makes.
+  ///
+  /// The new pages go through the write-ahead log, which takes as much space as the database.
+  package func vacuum() throws {
+    // SQLite attaches a temporary database meanwhile.
+    sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 1)
+    defer { sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 0) }
+    guard try bytes() > Self.vacuumMemoryBytes else { return try execute("VACUUM") }
+    try sortingInFiles { try execute("VACUUM") }
+  }
+
+  private func bytes() throws -> Int64 {
+    try with("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size") {
+      try $0.step() ? $0.integer(0) : 0
+    }
+  }
+
+  /// Up to this size, a database is written again in memory.
+  private static let vacuumMemoryBytes: Int64 = 8 << 20
 
   /// Sets up a read-only connection.
   ///

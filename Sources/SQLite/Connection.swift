@@ -157,15 +157,24 @@ package final class Connection {
 
   /// Moves the pages in the write-ahead log into the database, without waiting for other readers.
   ///
-  /// - Parameter isShrinking: whether to truncate the file of the write-ahead log too. In that case the checkpoint does
-  ///   wait for readers, for up to the busy timeout of a transaction.
-  package func checkpoint(isShrinking: Bool = false) throws(SQLiteError) {
+  /// - Parameters:
+  ///   - isShrinking: whether to truncate the file of the write-ahead log too.
+  ///   - waits: whether a checkpoint that truncates waits for readers, for up to the busy timeout of a transaction.
+  /// - Returns: false if a reader or writer prevented the truncation, or the checkpoint.
+  @discardableResult
+  package func checkpoint(isShrinking: Bool = false, waits: Bool = true) throws(SQLiteError) -> Bool {
     let mode = isShrinking ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE
+    if !waits { sqlite3_busy_timeout(handle, 0) }
+    defer { if !waits { sqlite3_busy_timeout(handle, Self.busyMilliseconds) } }
     let code = sqlite3_wal_checkpoint_v2(handle, nil, mode, nil, nil)
-    guard code != SQLITE_BUSY, code != SQLITE_LOCKED else { return }
+    guard code != SQLITE_BUSY, code != SQLITE_LOCKED else { return false }
     try check(code, "checkpoint")
     walFrames.pointee = 0
+    return true
   }
+
+  /// How long a transaction waits for other connections.
+  static let busyMilliseconds: Int32 = 5_000
 
   /// From now on, closing the connection writes nothing, so the write-ahead log stays next to the database unchanged.
   package func leaveLogOnClose() {

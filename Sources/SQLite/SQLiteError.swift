@@ -21,6 +21,8 @@ package struct SQLiteError: Error, Hashable, Sendable, CustomStringConvertible {
 
   /// Whether the disk is full, including if only the index of the write-ahead log could not grow.
   package var isFull: Bool { code & 0xff == SQLITE_FULL || code == Self.indexDoesNotGrow }
+  /// Whether another connection, or a reader, prevented the work.
+  package var isBusy: Bool { code & 0xff == SQLITE_BUSY || code & 0xff == SQLITE_LOCKED }
   /// Whether the file is damaged or not a database.
   package var isDamage: Bool { code & 0xff == SQLITE_NOTADB || code & 0xff == SQLITE_CORRUPT }
   /// Whether a table or column in the statement does not exist.

@@ -16,7 +16,7 @@ package struct Preamble: Hashable, Sendable {
   /// The text "WAYMARK" and a zero byte. If its first two bytes are read as the length of a frame, that length exceeds
   /// the length of any handshake message.
   package static let magic: [UInt8] = [0x57, 0x41, 0x59, 0x4d, 0x41, 0x52, 0x4b, 0x00]
-  package static let version: UInt8 = 1
+  package static let version: UInt8 = 2
   /// The length of the magic and the version, which preambles of all versions have in common.
   package static let commonBytes = 9
   static let bytesMax = 18

@@ -125,3 +125,19 @@ private func words(_ body: (UnsafeMutablePointer<UInt8>) -> CInt) -> HashWords {
     UInt64(bigEndian: output.2), UInt64(bigEndian: output.3)
   )
 }
+
+/// BLAKE2b with 64 bytes of output, for the derivation of several short values from one seed.
+package enum Blake2b512 {
+  package static func hash(_ bytes: [UInt8]) -> [UInt8] {
+    Library.ready
+    return [UInt8](unsafeUninitializedCapacity: 64) { output, count in
+      let code = bytes.withUnsafeBytes { input -> CInt in
+        guard let start = output.baseAddress else { return -1 }
+        return crypto_generichash_blake2b(
+          start, 64, input.baseAddress?.assumingMemoryBound(to: UInt8.self), UInt64(input.count), nil, 0)
+      }
+      precondition(code == 0, "BLAKE2b failed: \(code)")
+      count = 64
+    }
+  }
+}

@@ -51,6 +51,8 @@ package final class SigningKey: Sendable {
 /// Verifies Ed25519 signatures. The checks are exactly as strict as those of libsodium, because all platforms must
 /// agree on which signatures are valid.
 package enum Signature {
+  package static let byteCount = 64
+
   /// Whether `signature` is the key's signature of the prefix followed by the message. The result is false if the
   /// signature or the key has the wrong length.
   package static func verify(

@@ -9,13 +9,15 @@ package import Wire
 enum BackupFormat {
   /// "WMBK"
   static let application: Int64 = 0x574d_424b
-  static let version: Int64 = 1
+  /// Version 1 held change sets of format 1, which are no longer read.
+  static let version: Int64 = 2
 
   static let tables = """
     CREATE TABLE about(key TEXT PRIMARY KEY NOT NULL, value NOT NULL) WITHOUT ROWID;
     CREATE TABLE statements(id BLOB PRIMARY KEY NOT NULL, bytes BLOB NOT NULL) WITHOUT ROWID;
     CREATE TABLE change_sets(
-      number INTEGER PRIMARY KEY, header BLOB NOT NULL, signature BLOB NOT NULL, body BLOB NOT NULL
+      number INTEGER PRIMARY KEY, header BLOB NOT NULL, signature BLOB NOT NULL, plan BLOB NOT NULL,
+      field_values BLOB NOT NULL
     );
     """
 }
@@ -26,6 +28,8 @@ package enum BackupError: Error, Hashable, Sendable {
   case notABackup
   /// The file was written by a newer version of the program.
   case newerFormat(found: Int64, known: Int64)
+  /// The file was written by a version of the program that used format 1 of change sets, which is no longer read.
+  case formerFormat
   /// The content of the file is incomplete or unreadable.
   case damaged(String)
   /// A change set does not match its signature, or the backup lacks a set that it depends on. The other change sets can
@@ -75,6 +79,7 @@ package final class BackupFile {
       guard version <= BackupFormat.version else {
         throw BackupError.newerFormat(found: version, known: BackupFormat.version)
       }
+      guard version == BackupFormat.version else { throw BackupError.formerFormat }
       try Self.checkTables(connection)
       let values = try Self.values(connection)
       about = try BackupAbout(values)
@@ -113,9 +118,9 @@ package final class BackupFile {
   package func forEachPart(of count: Int, _ body: ([RawChangeSet]) throws -> Void) throws {
     var part: [RawChangeSet] = []
     try reading {
-      try connection.with("SELECT header, signature, body FROM change_sets ORDER BY number") { row in
+      try connection.with("SELECT \(RawChangeSet.columns) FROM change_sets ORDER BY number") { row in
         while try row.step() {
-          part.append(RawChangeSet(header: row.bytes(0), signature: row.bytes(1), body: row.bytes(2)))
+          part.append(RawChangeSet(row, at: 0))
           guard part.count == count else { continue }
           try body(part)
           part.removeAll(keepingCapacity: true)

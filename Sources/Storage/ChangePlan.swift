@@ -36,7 +36,7 @@ package struct ChangePlan: Sendable {
     let isFixed = FixedRecords.isFixed(record, Fields.life)
     // A record that was never inserted gets an insert; any other gets a restore.
     if held.life == nil, wanted.isAlive, !isFixed {
-      drafts.append(EntryDraft(.put, record, [(Fields.life, .bool(true))] + changed))
+      drafts.append(EntryDraft(.insert, record, changed))
       return true
     }
     if !changed.isEmpty { drafts.append(EntryDraft(.put, record, changed)) }
@@ -81,16 +81,5 @@ package struct WantedRecord: Hashable, Sendable {
   /// Creates the wanted state from a state that the record had at some time.
   package init(_ state: RecordState) {
     self.init(isAlive: state.life ?? false, contents: state.contents)
-  }
-}
-
-extension RecordState {
-  /// A whole record's own time of change, capped at its set's clock as in merging; nil for a seed.
-  fileprivate var timeOfChange: Int64? {
-    guard let author = cells[Fields.life]?.author, author.origin.number != 0 else { return nil }
-    guard let content = cells[Fields.wholeRecordUpdatedAt]?.content,
-      case .integer(let time)? = try? Value(encoded: content[...])
-    else { return 0 }
-    return min(time, author.origin.stamp.clock.milliseconds)
   }
 }

@@ -136,7 +136,9 @@ extension ChangeSetLogs {
 
   /// Records a tolerated gap: a stored set depends on a set of this log that is missing because a cut excludes it.
   func tolerateGap(_ log: LogKey) throws {
-    let sql = "INSERT INTO excused(device, incarnation, lane) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING"
+    let sql = """
+      INSERT INTO tolerated_gaps(device, incarnation, lane) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING
+      """
     try connection.with(sql) { row in
       try row.bind(1, log.device.bytes)
       try row.bind(2, log.incarnation.bytes)
@@ -146,7 +148,7 @@ extension ChangeSetLogs {
   }
 
   func toleratedGaps() throws -> Set<LogKey> {
-    try connection.with("SELECT device, incarnation, lane FROM excused") { row in
+    try connection.with("SELECT device, incarnation, lane FROM tolerated_gaps") { row in
       var found: Set<LogKey> = []
       while try row.step() {
         guard let device = DeviceKey(bytes: row.bytes(0)), let incarnation = Incarnation(bytes: row.bytes(1)),

@@ -49,13 +49,15 @@ final class ChangeSetLogs: LogIndex {
     self.connection = connection
     insertSet = try connection.prepare(
       """
-      INSERT INTO change_sets(number, id, branch, sequence, clock, operation, folded, header, signature, body)
-      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+      INSERT INTO change_sets(
+        number, id, branch, sequence, clock, operation, folded, log_bytes, header, signature, plan,
+        field_values)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
       """)
     insertBranch = try connection.prepare(
       """
-      INSERT INTO branches(device, incarnation, lane, first_sequence, first_id, parent)
-      VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+      INSERT INTO branches(device, incarnation, incarnation_number, lane, first_sequence, first_id, parent)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
       """)
     insertDependency = try connection.prepare(
       """
@@ -63,7 +65,7 @@ final class ChangeSetLogs: LogIndex {
       ON CONFLICT DO UPDATE SET dep_sequence = max(dep_sequence, excluded.dep_sequence)
       """)
     select = try connection.prepare(
-      "SELECT id, clock, folded FROM change_sets WHERE branch = ?1 AND sequence = ?2")
+      "SELECT \(Self.positionColumns) FROM change_sets WHERE branch = ?1 AND sequence = ?2")
     newestDeclared = try connection.prepare(
       """
       SELECT dep_sequence FROM dependencies WHERE branch = ?1 AND dep_branch = ?2 AND sequence <= ?3
@@ -109,7 +111,10 @@ final class ChangeSetLogs: LogIndex {
       try $0.step() ? $0.integer(0) : 0
     }
     // Parents have lower numbers than their children.
-    let sql = "SELECT branch, device, incarnation, lane, first_sequence, parent FROM branches ORDER BY branch"
+    let sql = """
+      SELECT branch, device, incarnation, lane, first_sequence, incarnation_number, parent FROM branches
+      ORDER BY branch
+      """
     try connection.with(sql) { row in
       while try row.step() {
         guard let device = DeviceKey(bytes: row.bytes(1)), let incarnation = Incarnation(bytes: row.bytes(2)),
@@ -118,19 +123,21 @@ final class ChangeSetLogs: LogIndex {
         let log = LogKey(device: device, incarnation: incarnation, lane: lane)
         try loadBranch(
           row.integer(0), log, first: UInt64(bitPattern: row.integer(4)),
-          parent: row.isNull(5) ? nil : row.integer(5))
+          incarnationNumber: Int(row.integer(5)), parent: row.isNull(6) ? nil : row.integer(6))
       }
     }
   }
 
-  private func loadBranch(_ number: Int64, _ log: LogKey, first: UInt64, parent: Int64?) throws {
-    let newest = "SELECT id, clock, folded, sequence FROM change_sets WHERE branch = ?1"
+  private func loadBranch(
+    _ number: Int64, _ log: LogKey, first: UInt64, incarnationNumber: Int, parent: Int64?
+  ) throws {
+    let newest = "SELECT \(Self.positionColumns), sequence FROM change_sets WHERE branch = ?1"
     let backwards = " ORDER BY sequence DESC LIMIT 1"
     func position(_ sql: String) throws -> (StoredPosition, UInt64)? {
       try connection.with(sql) { row in
         try row.bind(1, number)
         guard try row.step() else { return nil }
-        return (try Self.position(row), UInt64(bitPattern: row.integer(3)))
+        return (try Self.position(row, incarnationNumber), UInt64(bitPattern: row.integer(4)))
       }
     }
     guard let (head, sequence) = try position(newest + backwards) else { return }
@@ -138,8 +145,8 @@ final class ChangeSetLogs: LogIndex {
     if folded == nil, let parent { folded = try foldedBelow(first, onParent: parent) }
     add(
       Branch(
-        number: number, log: log, first: first, parent: parent, head: head, sequence: sequence,
-        folded: folded?.0, foldedSequence: folded?.1 ?? 0))
+        number: number, log: log, incarnationNumber: incarnationNumber, first: first, parent: parent,
+        head: head, sequence: sequence, folded: folded?.0, foldedSequence: folded?.1 ?? 0))
   }
 
   /// Returns the newest folded set below a sequence on the path through a parent branch; nil if there is none.
@@ -164,13 +171,18 @@ final class ChangeSetLogs: LogIndex {
     }
   }
 
-  private static func position(_ row: borrowing Statement) throws -> StoredPosition {
+  private static let positionColumns = "id, clock, folded, log_bytes"
+
+  private static func position(
+    _ row: borrowing Statement, _ incarnationNumber: Int
+  ) throws -> StoredPosition {
     guard let id = ChangeSetID(bytes: row.bytes(0)) else {
       throw StoreError.damaged("the id of a change set is invalid")
     }
     return StoredPosition(
       id: id, clock: Clock(raw: UInt64(bitPattern: row.integer(1))),
-      isFolded: row.integer(2) == FoldState.folded.rawValue)
+      isFolded: row.integer(2) == FoldState.folded.rawValue, number: incarnationNumber,
+      logBytes: UInt64(bitPattern: row.integer(3)))
   }
 
   // MARK: Moves
@@ -237,7 +249,7 @@ final class ChangeSetLogs: LogIndex {
     try select.bind(1, number)
     try select.bind(2, Int64(bitPattern: sequence))
     defer { select.reset() }
-    return try select.step() ? try Self.position(select) : nil
+    return try select.step() ? try Self.position(select, branch.incarnationNumber) : nil
   }
 
   /// Returns the number of the set that competes with `set` for its position; nil unless `set` has just started a
@@ -279,14 +291,16 @@ final class ChangeSetLogs: LogIndex {
     var branch = try branchEnding(before: header, id)
     noteMove(branch.number)
     let number = lastNumber + 1
-    try bind(header, id, raw, number: number, branch: branch.number, state)
-    _ = try insertSet.run(borrowing: raw.body) { statement, bytes throws(SQLiteError) in
-      try statement.bindBlob(10, bytes, 0..<raw.body.count)
+    let position = StoredPosition(
+      id: id, clock: header.clock, isFolded: state == .folded, number: branch.incarnationNumber,
+      logBytes: header.logBytesThroughSet(headerBytes: raw.header.count))
+    try bind(header, position, raw, number: number, branch: branch.number, state)
+    _ = try insertSet.run(borrowing: raw.values) { statement, bytes throws(SQLiteError) in
+      try statement.bindBlob(12, bytes, 0..<raw.values.count)
       return true
     }
     try insertDependencies(header, branch: branch.number)
     lastNumber = number
-    let position = StoredPosition(id: id, clock: header.clock, isFolded: state == .folded)
     branch.head = position
     branch.sequence = header.sequence
     if state == .folded {
@@ -315,9 +329,11 @@ final class ChangeSetLogs: LogIndex {
     for header: ChangeSetHeader, _ id: ChangeSetID, on parent: Branch?
   ) throws -> Branch {
     var branch = Branch(
-      number: 0, log: header.log, first: header.sequence, parent: parent?.number,
-      head: StoredPosition(id: id, clock: header.clock, isFolded: false), sequence: header.sequence,
-      folded: nil, foldedSequence: 0)
+      number: 0, log: header.log, incarnationNumber: header.number, first: header.sequence,
+      parent: parent?.number,
+      head: StoredPosition(
+        id: id, clock: header.clock, isFolded: false, number: header.number, logBytes: header.logBytes),
+      sequence: header.sequence, folded: nil, foldedSequence: 0)
     if let parent, let folded = try foldedBelow(header.sequence, onParent: parent.number) {
       (branch.folded, branch.foldedSequence) = (folded.0, folded.1)
     }
@@ -328,31 +344,34 @@ final class ChangeSetLogs: LogIndex {
   private func insert(_ branch: Branch) throws -> Int64 {
     try insertBranch.bind(1, branch.log.device.bytes)
     try insertBranch.bind(2, branch.log.incarnation.bytes)
-    try insertBranch.bind(3, Int(branch.log.lane.rawValue))
-    try insertBranch.bind(4, Int64(bitPattern: branch.first))
-    try insertBranch.bind(5, branch.head.id.bytes)
+    try insertBranch.bind(3, branch.incarnationNumber)
+    try insertBranch.bind(4, Int(branch.log.lane.rawValue))
+    try insertBranch.bind(5, Int64(bitPattern: branch.first))
+    try insertBranch.bind(6, branch.head.id.bytes)
     if let parent = branch.parent {
-      try insertBranch.bind(6, parent)
+      try insertBranch.bind(7, parent)
     } else {
-      try insertBranch.bindNull(6)
+      try insertBranch.bindNull(7)
     }
     try insertBranch.run()
     return connection.lastInsertedRow
   }
 
   private func bind(
-    _ header: ChangeSetHeader, _ id: ChangeSetID, _ raw: RawChangeSet, number: Int64, branch: Int64,
+    _ header: ChangeSetHeader, _ position: StoredPosition, _ raw: RawChangeSet, number: Int64, branch: Int64,
     _ state: FoldState
   ) throws {
     try insertSet.bind(1, number)
-    try insertSet.bind(2, id.bytes)
+    try insertSet.bind(2, position.id.bytes)
     try insertSet.bind(3, branch)
     try insertSet.bind(4, Int64(bitPattern: header.sequence))
     try insertSet.bind(5, Int64(bitPattern: header.clock.raw))
     try insertSet.bind(6, header.operation.bytes)
     try insertSet.bind(7, state.rawValue)
-    try insertSet.bind(8, raw.header)
-    try insertSet.bind(9, raw.signature)
+    try insertSet.bind(8, Int64(bitPattern: position.logBytes))
+    try insertSet.bind(9, raw.header)
+    try insertSet.bind(10, raw.signature)
+    try insertSet.bind(11, raw.plan)
   }
 
   private func insertDependencies(_ header: ChangeSetHeader, branch: Int64) throws {
@@ -385,11 +404,14 @@ final class ChangeSetLogs: LogIndex {
 
   /// Marks a parked set as folded, in every branch whose path includes it.
   func folded(_ place: SetPosition) throws {
+    let sequence = UInt64(bitPattern: place.sequence)
+    guard let parked = try position(place.branch, sequence) else {
+      throw StoreError.damaged("change set \(place.origin.number) is missing")
+    }
     try markFolded.bind(1, place.origin.number)
     try markFolded.run()
-    let sequence = UInt64(bitPattern: place.sequence)
-    let stamp = place.origin.stamp
-    let position = StoredPosition(id: stamp.set, clock: stamp.clock, isFolded: true)
+    let position = StoredPosition(
+      id: parked.id, clock: parked.clock, isFolded: true, number: parked.number, logBytes: parked.logBytes)
     for number in branches(through: place.branch, sequence) {
       guard var branch = branches[number] else { continue }
       noteMove(number)
@@ -398,6 +420,35 @@ final class ChangeSetLogs: LogIndex {
       if number == place.branch, branch.sequence == sequence { branch.head = position }
       branches[number] = branch
     }
+  }
+
+  /// Adds what was unknown about the newest set of a branch, which was kept without its bytes.
+  ///
+  /// - Parameters:
+  ///   - number: the number of the log's incarnation. A number that is known already stays.
+  ///   - logBytes: the declared bytes of the log through the set; nil if they are still unknown.
+  func complete(_ known: Branch, number: Int, logBytes: UInt64?) throws {
+    var branch = known
+    if branch.incarnationNumber == 0 {
+      branch.incarnationNumber = number
+      try connection.with("UPDATE branches SET incarnation_number = ?2 WHERE branch = ?1") { row in
+        try row.bind(1, branch.number)
+        try row.bind(2, number)
+        try row.run()
+      }
+    }
+    let head = branch.head
+    branch.head = StoredPosition(
+      id: head.id, clock: head.clock, isFolded: head.isFolded, number: branch.incarnationNumber,
+      logBytes: logBytes ?? head.logBytes)
+    if branch.foldedSequence == branch.sequence { branch.folded = branch.head }
+    try connection.with("UPDATE change_sets SET log_bytes = ?3 WHERE branch = ?1 AND sequence = ?2") { row in
+      try row.bind(1, branch.number)
+      try row.bind(2, Int64(bitPattern: branch.sequence))
+      try row.bind(3, Int64(bitPattern: branch.head.logBytes))
+      try row.run()
+    }
+    branches[branch.number] = branch
   }
 
   /// Returns whether a parked set can be folded: its predecessor is folded, and each dependency is either folded or
@@ -415,6 +466,16 @@ final class ChangeSetLogs: LogIndex {
 
   private func isFolded(_ id: ChangeSetID, _ log: LogKey, _ sequence: UInt64) throws -> Bool {
     try stored(id, log, sequence)?.isFolded == true
+  }
+}
+
+extension ChangeSetHeader {
+  /// Returns the declared bytes of the log through this set.
+  ///
+  /// A header that stands in for one that is damaged or missing does not know the size of its set. Its `logBytes`
+  /// includes the set already.
+  fileprivate func logBytesThroughSet(headerBytes: Int) -> UInt64 {
+    content == .unknown ? logBytes : logBytes + UInt64(declaredBytes(headerBytes: headerBytes))
   }
 }
 

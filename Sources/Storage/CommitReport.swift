@@ -44,6 +44,9 @@ package struct CommitReport: Sendable {
   /// Damaged sets whose bytes were replaced.
   package var repaired: [DamagedSet] = []
 
+  /// The number of stored sets that lost values to an erase.
+  package var redactedSets = 0
+
   package static let recordsMax = 1_000
 
   package init() {}
@@ -61,7 +64,7 @@ package struct CommitReport: Sendable {
         add(run)
         run = (entry.key.kind, EntryCounts())
       }
-      run?.counts.add(entry, isInsert: body.isInsert(entry))
+      run?.counts.add(entry, life: body.life(writtenBy: entry))
       touch(entry.key)
     }
     add(run)
@@ -84,12 +87,14 @@ extension CommitReport {
 }
 
 extension CommitReport.EntryCounts {
-  fileprivate mutating func add(_ entry: Entry, isInsert: Bool) {
+  fileprivate mutating func add(_ entry: Entry, life: Bool?) {
     switch entry.type {
-    case .put where isInsert: inserts += 1
+    case .insert: inserts += 1
     case .put: edits += 1
     case .delete: deletes += 1
     case .restore: restores += 1
+    // An erase next to an insert leaves the record alive.
+    case .erase: deletes += life == false ? 1 : 0
     }
   }
 
@@ -98,13 +103,6 @@ extension CommitReport.EntryCounts {
     edits += other.edits
     deletes += other.deletes
     restores += other.restores
-  }
-}
-
-extension ChangeSetBody {
-  /// Returns whether an entry is an insert, that is, a put that also writes the life.
-  func isInsert(_ entry: Entry) -> Bool {
-    entry.type == .put && cells[entry.cells.lowerBound].field == Fields.life
   }
 }
 

@@ -23,6 +23,7 @@ package struct DeepVerification {
   /// - Parameters:
   ///   - path: the path of the store, which another process may have open.
   ///   - scratch: the path of a file that does not exist yet and that the caller removes.
+  /// - Throws: `StoreError.formerFormat` if the store holds change sets of format 1.
   package static func run(
     storeAt path: String, scratch: String,
     progress: @escaping (_ done: Int64, _ total: Int64) -> Void = { _, _ in }
@@ -52,6 +53,7 @@ package struct DeepVerification {
   private mutating func run() throws -> DeepReport {
     do {
       try checkFile()
+      _ = try Store.schemaVersion(source)
       try checkStatements()
       try checkLog()
       // The tables can be compared only if the log is complete.
@@ -110,8 +112,8 @@ package struct DeepVerification {
     let cuts = AppliedCuts(stored: try Store.metaBytes(AppliedCuts.key, source))
     replay.begin { cuts[$0] }
     var batch: [LogReplay.Row] = []
-    try source.with("SELECT number, folded, header, signature, body FROM change_sets ORDER BY number") {
-      row in
+    let sql = "SELECT number, folded, \(RawChangeSet.columns) FROM change_sets ORDER BY number"
+    try source.with(sql) { row in
       while try row.step() {
         let number = row.integer(0)
         report.changeSets += 1
@@ -119,8 +121,7 @@ package struct DeepVerification {
           if report.counts[.log] == nil { report.note(.log, "change set \(report.changeSets) is missing") }
           continue
         }
-        let raw = RawChangeSet(header: row.bytes(2), signature: row.bytes(3), body: row.bytes(4))
-        guard let set = verified(raw, number) else { continue }
+        guard let set = verified(RawChangeSet(row, at: 2), number) else { continue }
         let isFolded = row.integer(1) == FoldState.folded.rawValue
         batch.append(LogReplay.Row(number: number, isFolded: isFolded, set: set))
         if batch.count == Self.batchMax {

@@ -28,8 +28,8 @@ enum Derived {
   private static func existing(_ connection: Connection) throws -> [(name: String, type: String)] {
     let sql = """
       SELECT name, type FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT IN
-        ('meta', 'statements', 'branches', 'change_sets', 'dependencies', 'set_aside',
-         'excused') AND name NOT LIKE 'sqlite_%'
+        ('meta', 'statements', 'branches', 'change_sets', 'dependencies', 'quarantine',
+         'tolerated_gaps') AND name NOT LIKE 'sqlite_%'
       ORDER BY type DESC
       """
     return try connection.with(sql) { row in

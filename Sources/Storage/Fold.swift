@@ -26,6 +26,9 @@ import Wire
 //
 // If 9 had arrived before 8, the second state would be the same: 8 would lose and become a sibling at once.
 //
+// An erase is a deletion that also takes the values of all writes in its past: in the row, which then holds null, among
+// the siblings, and in the stored sets themselves (`Erasures`). The stamps stay, so nothing about winners changes.
+//
 // A batch is one transaction. For each entry, the fold updates the row, its stamps, its siblings, and the digest of the
 // lane (it subtracts the old record's hash and adds the new one). At the end, `finish` updates the values that depend
 // on several records: hidden writes, counts, and sums of trips. Most entries insert new records. They take a separate
@@ -41,6 +44,8 @@ final class Fold {
   private let undos: Undos
   private let siblings: Siblings
   private let aggregates: Aggregates
+  let erasures: Erasures
+  private let ranks: WholeRecordRanks
   var dayIndex: DayIndex
   private var tables: [KindNumber: RecordTable] = [:]
   private var hashInput = RecordDigestInput()
@@ -56,6 +61,8 @@ final class Fold {
     undos = try Undos(connection)
     siblings = try Siblings(connection)
     aggregates = try Aggregates(connection)
+    erasures = try Erasures(connection)
+    ranks = try WholeRecordRanks(connection)
     dayIndex = try DayIndex(connection)
   }
 
@@ -106,6 +113,8 @@ final class Fold {
     causality.remember(place)
     try dayIndex.makeWay(for: set)
     try undos.note(set)
+    // An erase takes effect before the other entries of its record, because it concerns the past of the set alone.
+    for entry in set.body.entries where entry.type == .erase { try erase(entry.key, at: place, &report) }
     for entry in set.body.entries { try fold(entry, in: set.body, at: place) }
     report.folded(set)
   }
@@ -118,17 +127,16 @@ final class Fold {
 
   private func fold(_ entry: Entry, in body: ChangeSetBody, at place: SetPosition) throws {
     if entry.key.kind.mergeClass == .wholeRecord {
-      if entry.type == .put { try writeWhole(entry, in: body, at: place) }
-      return
+      if entry.type.writesFields { try writeWhole(entry, in: body, at: place) }
+    } else if try entry.type != .insert || !insert(entry, in: body, at: place.origin) {
+      try write(shown(entry, in: body), to: entry.key, at: place)
     }
-    if body.isInsert(entry), try insert(entry, in: body, at: place.origin) { return }
-    let cells: [(FieldNumber, [UInt8])]
-    switch entry.type {
-    case .put: cells = body.cells[entry.cells].map { ($0.field, Array(body.content($0))) }
-    case .delete: cells = [(Fields.life, StoredRow.dead)]
-    case .restore: cells = [(Fields.life, StoredRow.alive)]
-    }
-    try write(cells.filter { !FixedRecords.isFixed(entry.key, $0.0) }, to: entry.key, at: place)
+  }
+
+  /// Returns the cells that an entry writes, as the tables hold them: null for an absent value.
+  private func shown(_ entry: Entry, in body: ChangeSetBody) -> [(field: FieldNumber, content: [UInt8])] {
+    body.writes(of: entry).filter { !FixedRecords.isFixed(entry.key, $0.field) }
+      .map { ($0.field, $0.content ?? StoredRow.null) }
   }
 
   // MARK: New records
@@ -141,6 +149,7 @@ final class Fold {
     let stamps = packedStamps(entry, in: body, origin.number)
     guard try table.insert(entry, in: body, stamps: stamps), connection.changes == 1 else { return false }
     hashInput.begin(entry.key)
+    hashInput.add(field: Fields.life, stamp: origin.stamp)
     for cell in body.cells[entry.cells] { hashInput.add(field: cell.field, stamp: origin.stamp) }
     digests.add(hashInput.hash, entry.key)
     aggregates.inserted(entry.key, kind, parent: table.parent(of: entry, in: body))
@@ -155,6 +164,7 @@ final class Fold {
       return packed.stamps
     }
     var stamps = Stamps(common: number)
+    stamps.set(Fields.life, number)
     for cell in cells { stamps.set(cell.field, number) }
     packed = (number, cells.map(\.field), stamps.packed)
     return packed.stamps
@@ -198,8 +208,8 @@ final class Fold {
       try siblings.add(key, field, place, content)
       after.count += 1
     }
-    if outcome.heldBecomesSibling, let held {
-      try siblings.add(key, field, held, lost ?? [])
+    if outcome.heldBecomesSibling, let held, try !isErased(held, of: key) {
+      try siblings.add(key, field, held, lost ?? StoredRow.null)
       after.count += 1
     }
     guard before != nil || after.count > 0 else { return }
@@ -225,21 +235,23 @@ final class Fold {
     let edited = held.flatMap { $0.place.origin.number == 0 ? nil : $0 }
     let coversHeld = try covers(place, edited?.place.origin)
     let before = try siblings.contests(of: key)[field]
+    let rank = WholeRecordRank(of: entry, stamp: place.origin.stamp)
     let outcome = Merge.wholeRecord(
-      new: WholeRecordRank(of: entry, in: body, stamp: place.origin.stamp),
-      held: edited.map { (rank(of: $0.row, $0.place.origin), $0.place.origin) }, coversHeld: coversHeld,
+      new: rank, held: try edited.map { (try self.rank(of: key, $0.place.origin), $0.place.origin) },
+      coversHeld: coversHeld,
       isHeldFollowed: try before != nil && siblings.hasFollower(key))
     let new = wholeRow(entry, in: body, place.origin.number)
     let winner = outcome.newWins ? new : old ?? new
     var after = Contest(
       count: try before.map { try siblings.close(key, field, $0, seenBy: place, causality) } ?? 0)
     if outcome.newWins {
+      try ranks.note(rank, of: key)
       if before != nil { try siblings.forgetFollowers(key) }
     } else {
       try siblings.add(key, field, place, new.whole, follows: coversHeld)
       after.count += 1
     }
-    if outcome.heldBecomesSibling, let edited {
+    if outcome.heldBecomesSibling, let edited, try !isErased(edited.place, of: key) {
       try siblings.add(key, field, edited.place, edited.row.whole)
       after.count += 1
     }
@@ -247,25 +259,73 @@ final class Fold {
     try replace(key, old, by: winner, table)
   }
 
-  func rank(of row: StoredRow, _ origin: WriteOrigin) -> WholeRecordRank {
-    var updatedAt: Int64 = 0
-    if let content = row.contents[Fields.wholeRecordUpdatedAt],
-      case .integer(let time)? = try? Value(encoded: content[...])
-    {
-      updatedAt = time
-    }
-    let filled = row.contents.values.count { !isEmptyContent($0[...]) }
-    return WholeRecordRank(updatedAt: updatedAt, nonEmptyFields: filled, stamp: origin.stamp)
+  /// Returns the rank of the shown write of a whole record.
+  func rank(of key: RecordKey, _ origin: WriteOrigin) throws -> WholeRecordRank {
+    try ranks.rank(of: key, origin.stamp)
   }
 
   private func wholeRow(_ entry: Entry, in body: ChangeSetBody, _ number: Int64) -> StoredRow {
     var row = StoredRow(life: true, stamps: Stamps(common: number))
     row.stamps.set(Fields.life, number)
-    for cell in body.cells[entry.cells] where cell.field != Fields.life {
-      row.contents[cell.field] = Array(body.content(cell))
+    for cell in body.cells[entry.cells] {
+      row.contents[cell.field] = body.content(cell).map { Array($0) } ?? StoredRow.null
       row.stamps.set(cell.field, number)
     }
     return row
+  }
+
+  // MARK: Erasing
+
+  /// Erases the values of all writes to a record in the past of a set: from the row, the siblings, and the stored sets.
+  private func erase(_ key: RecordKey, at place: SetPosition, _ report: inout CommitReport) throws {
+    let number = place.origin.number
+    try erasures.note(key, by: number)
+    let table = try table(key.kind)
+    guard let old = try table.row(key.id) else { return }
+    // A whole record has no life, so nothing has noted yet that the set wrote to it.
+    try recordWrites.add(number, to: key, before: old.stamps)
+    let isErased = { [causality] (writer: Int64) in
+      try writer != 0 && writer != number && causality.covers(number, writer)
+    }
+    var row = old
+    for (field, writer) in old.stamps.cells where field != Fields.life {
+      if try isErased(writer) { row.contents[field] = StoredRow.null }
+    }
+    try eraseSiblings(of: key, in: row, seenBy: place)
+    try replace(key, old, by: row, table)
+    for writer in try recordWrites.numbers(of: key, old.stamps) where try isErased(writer) {
+      try redact(writer, key, &report)
+    }
+    report.redactedSets += try erasures.redactOutside(key, before: place, causality)
+  }
+
+  private func eraseSiblings(of key: RecordKey, in row: StoredRow, seenBy place: SetPosition) throws {
+    for (field, contest) in try siblings.contests(of: key) {
+      let rest = try siblings.close(key, field, contest, seenBy: place, causality)
+      let winner = key.kind.mergeClass == .wholeRecord ? row.whole : row.content(field)
+      try siblings.note(key, field, Contest(count: rest), winner: winner)
+    }
+  }
+
+  /// Whether a write lies in the past of an erase of its record. Such a write never becomes a sibling.
+  private func isErased(_ writer: SetPosition, of key: RecordKey) throws -> Bool {
+    try erasures.numbers(of: key).contains { erase in
+      try erase != writer.origin.number && causality.covers(erase, writer.origin.number)
+    }
+  }
+
+  private func redact(_ number: Int64, _ key: RecordKey, _ report: inout CommitReport) throws {
+    if try erasures.redact(number, key) { report.redactedSets += 1 }
+  }
+
+  /// Erases from a stored set again what erases in this store have taken from it. Call it when the bytes of the set
+  /// have been replaced.
+  func redactAgain(_ set: VerifiedChangeSet, at place: SetPosition, _ report: inout CommitReport) throws {
+    var last: RecordKey?
+    for entry in set.body.entries where entry.key != last {
+      last = entry.key
+      if try isErased(place, of: entry.key) { try redact(place.origin.number, entry.key, &report) }
+    }
   }
 
   // MARK: Rows

@@ -50,8 +50,8 @@ struct LogReplay {
     try store.atomically {
       var commit = CommitReport()
       for row in rows {
-        guard try hasPlace(row.set) else {
-          report.note(.log, "change set \(row.number) depends on a missing change set")
+        if let fault = try fault(of: row.set) {
+          report.note(.log, "change set \(row.number) \(fault)")
           break
         }
         let isSettled = try noteDoubts(row, &doubts)
@@ -68,13 +68,18 @@ struct LogReplay {
     (self.waiting, self.doubts) = (waiting, doubts)
   }
 
-  /// Returns whether a set is new and its predecessor, if it has one, is stored with an earlier clock.
-  private func hasPlace(_ set: VerifiedChangeSet) throws -> Bool {
+  /// Returns why a set can't come next in its log; nil if it can. It must be new, and follow its predecessor as
+  /// `Placement` requires.
+  private func fault(of set: VerifiedChangeSet) throws -> String? {
     let header = set.header
-    guard try store.logs.stored(set.id, header.log, header.sequence) == nil else { return false }
-    guard let previous = header.previous else { return true }
-    let found = try store.logs.stored(previous, header.log, header.sequence - 1)
-    return found.map { $0.clock < header.clock } ?? false
+    guard try store.logs.stored(set.id, header.log, header.sequence) == nil else { return "is stored twice" }
+    guard let previous = header.previous else { return nil }
+    guard let found = try store.logs.stored(previous, header.log, header.sequence - 1) else {
+      return "depends on a missing change set"
+    }
+    let continues =
+      found.clock < header.clock && found.number == header.number && found.logBytes == header.logBytes
+    return continues ? nil : "contradicts its predecessor"
   }
 
   /// Collects those dependencies of a set that are missing or do not precede the set, which is valid only if a cut

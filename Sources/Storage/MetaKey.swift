@@ -12,6 +12,9 @@ package enum MetaKey {
   package static let acknowledged = "heard-revocations"
   /// The progress of the background check of the store; see `StoreCheck`.
   package static let storeCheck = "store-check"
+  /// Whether values were erased that may still be in the write-ahead log; see `Store.isErasePending`. Unlike the other
+  /// keys, this one is stored without a prefix.
+  static let erasePending = "erase_pending"
 
   // The following values belong to the node, not to its replicator.
 

@@ -34,10 +34,14 @@ package struct ProfileWrite {
 }
 
 extension Store {
-  /// Returns the profile's time of change, capped at the clock of the set that wrote it, as in merging. A date in the
-  /// far future, from a file or a wrong clock, must not advance this device's clock.
-  package func profileTime(_ held: RecordRow) throws -> Moment {
-    let clock = try origins(of: held).values.map(\.clock).max() ?? .zero
-    return min(held[Fields.wholeRecordUpdatedAt]?.asInteger ?? 0, clock.milliseconds)
+  /// Returns the time of change that the shown write of a whole record states, capped at the clock of its set, as in
+  /// merging: a date in the far future, from a file or a wrong clock, must not advance this device's clock. Returns nil
+  /// for a seed, and for a record that was never written.
+  package func timeOfChange(of key: RecordKey) throws -> Moment? {
+    guard let row = try fold.table(key.kind).row(key.id), let number = row.stamps[Fields.life], number != 0
+    else {
+      return nil
+    }
+    return try fold.rank(of: key, fold.causality.origin(number)).updatedAt
   }
 }

@@ -47,7 +47,7 @@ extension EntryDraft {
   package static func putting(
     _ key: RecordKey, _ fields: [(field: FieldNumber, value: Value)], on held: RecordRow?
   ) -> [EntryDraft] {
-    guard let held else { return [EntryDraft(.put, key, [(Fields.life, .bool(true))] + fields)] }
+    guard let held else { return [EntryDraft(.insert, key, fields)] }
     let put = fields.isEmpty ? [] : [EntryDraft(.put, key, fields)]
     return held.isAlive ? put : put + [EntryDraft(.restore, key)]
   }

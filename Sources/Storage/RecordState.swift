@@ -11,12 +11,19 @@ package struct RecordState: Sendable {
     /// The content as canonical CBOR.
     package let content: [UInt8]
     package let author: SetPosition
+    /// Whether the author's value is known to be absent, as after an erase. The content is null then. In the present
+    /// state of a record, this is not determined.
+    package let isAbsent: Bool
 
-    package init(content: [UInt8], author: SetPosition) { (self.content, self.author) = (content, author) }
+    package init(content: [UInt8], author: SetPosition, isAbsent: Bool = false) {
+      (self.content, self.author, self.isAbsent) = (content, author, isAbsent)
+    }
   }
 
   /// The written cells, including the life (field 0).
   package var cells: [FieldNumber: Cell] = [:]
+  /// The time of change that the shown write of a whole record states; nil for other kinds, and for a seed.
+  package var timeOfChange: Moment?
 
   /// A record without any writes.
   package init() {}
@@ -35,8 +42,11 @@ package struct RecordWrite: Sendable {
   package let place: SetPosition
   package let operation: OperationKey
   package let verb: String
-  /// The written cells, sorted by field; field 0 is the life. Fixed cells are left out.
+  /// The written cells, sorted by field; field 0 is the life. Fixed cells are left out. The content of an absent value
+  /// is null.
   package let cells: [(field: FieldNumber, content: [UInt8])]
+  /// The fields whose values are absent.
+  package let absent: Set<FieldNumber>
   /// The rank of a write to a whole record; nil for other kinds.
   package let rank: WholeRecordRank?
 
@@ -66,6 +76,7 @@ extension Store {
       guard let content = row.content(field) else { throw StoreError.damaged("a cell has no content") }
       state.cells[field] = RecordState.Cell(content: content, author: try fold.causality.place(number))
     }
+    if record.kind.mergeClass == .wholeRecord { state.timeOfChange = try timeOfChange(of: record) }
     return state
   }
 
@@ -109,21 +120,18 @@ extension Store {
     let body = set.body
     let place = try fold.causality.place(number)
     var cells: [(field: FieldNumber, content: [UInt8])] = []
+    var absent: Set<FieldNumber> = []
     var rank: WholeRecordRank?
     for entry in body.entries(of: record) {
-      let isWhole = record.kind.mergeClass == .wholeRecord
-      if isWhole, entry.type == .put { rank = WholeRecordRank(of: entry, in: body, stamp: set.stamp) }
-      let written: [(FieldNumber, [UInt8])] =
-        switch entry.type {
-        case .put: body.cells[entry.cells].map { ($0.field, Array(body.content($0))) }
-        case .delete: [(Fields.life, StoredRow.dead)]
-        case .restore: [(Fields.life, StoredRow.alive)]
-        }
-      cells += written.filter { !FixedRecords.isFixed(record, $0.0) }.map { (field: $0.0, content: $0.1) }
+      if entry.stated != nil { rank = WholeRecordRank(of: entry, stamp: set.stamp) }
+      for (field, content) in body.writes(of: entry) where !FixedRecords.isFixed(record, field) {
+        cells.append((field, content ?? StoredRow.null))
+        if content == nil { absent.insert(field) }
+      }
     }
     return RecordWrite(
       place: place, operation: OperationKey(id: set.header.operation, device: set.header.log.device),
-      verb: body.verb, cells: cells.sorted { $0.field < $1.field }, rank: rank)
+      verb: body.verb, cells: cells.sorted { $0.field < $1.field }, absent: absent, rank: rank)
   }
 }
 
@@ -180,31 +188,19 @@ package struct RecordStateSearch {
 
   private mutating func take(_ write: RecordWrite) {
     guard !isWhole else {
-      let rank =
-        write.rank ?? WholeRecordRank(updatedAt: 0, nonEmptyFields: 0, stamp: write.place.origin.stamp)
-      guard best.map({ $0.rank < rank }) ?? true else { return }
+      // A set that only erased the record has no rank, because it wrote nothing.
+      guard let rank = write.rank, best.map({ $0.rank < rank }) ?? true else { return }
       best = (write, rank)
       state.cells = [Fields.life: .init(content: StoredRow.alive, author: write.place)]
       for (field, content) in write.cells {
-        state.cells[field] = .init(content: content, author: write.place)
+        state.cells[field] = .init(
+          content: content, author: write.place, isAbsent: write.absent.contains(field))
       }
       return
     }
     for (field, content) in write.cells where wanted.remove(field) != nil {
-      state.cells[field] = .init(content: content, author: write.place)
+      state.cells[field] = .init(
+        content: content, author: write.place, isAbsent: write.absent.contains(field))
     }
-  }
-}
-
-extension ChangeSetBody {
-  /// Returns the entries of one record, which are adjacent in the body.
-  func entries(of record: RecordKey) -> ArraySlice<Entry> {
-    var low = entries.startIndex
-    var high = entries.endIndex
-    while low < high {
-      let middle = low + (high - low) / 2
-      if entries[middle].key < record { low = middle + 1 } else { high = middle }
-    }
-    return entries[low...].prefix { $0.key == record }
   }
 }

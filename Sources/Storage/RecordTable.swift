@@ -52,15 +52,15 @@ final class RecordTable {
       try statement.bind(2, 1)
       try statement.bind(3, stamps)
       var binder = CellBinder(body.bytes)
-      // The life is the first cell. The columns of absent fields stay unbound and so become NULL.
-      var cell = entry.cells.lowerBound + 1
+      // The columns of absent fields and values stay unbound and so become NULL.
+      var cell = entry.cells.lowerBound
       for field in places {
         guard cell < entry.cells.upperBound else { break }
         guard body.cells[cell].field == field.number else { continue }
-        guard try binder.bind(field.type, body.cells[cell].range, statement, bytes, field.column) else {
-          return false
-        }
+        let found = body.cells[cell]
         cell += 1
+        if found.isAbsent { continue }
+        guard try binder.bind(field.type, found.range, statement, bytes, field.column) else { return false }
       }
       return cell == entry.cells.upperBound
     }
@@ -70,7 +70,7 @@ final class RecordTable {
   func parent(of entry: Entry, in body: ChangeSetBody) -> RecordKey? {
     guard let kind, let field = kind.parent else { return nil }
     for cell in body.cells[entry.cells] where cell.field == field {
-      return kind.parentKey(body.content(cell))
+      return body.content(cell).flatMap(kind.parentKey)
     }
     return nil
   }

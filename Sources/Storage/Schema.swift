@@ -5,63 +5,55 @@ import Replication
 
 /// The tables of the store, as numbered migrations. Once released, a migration must never change.
 enum Schema {
-  static let version: Int64 = 4
+  static let version: Int64 = 5
+  /// The oldest version that can be read. Earlier versions held change sets of format 1.
+  static let firstVersion: Int64 = 5
 
   /// Returns the migration from the preceding version to the given one.
   static func migration(to version: Int64) -> String {
     switch version {
-    case 1: first
-    case 2: second
-    case 3: third
-    case 4: fourth
+    case firstVersion: first
     default: ""
     }
   }
 
+  /// `change_sets.log_bytes` is the declared size of the log through the set. The indexes by operation and by clock
+  /// serve the history. The index of parked sets by clock finds the set that is due first; that query runs after each
+  /// commit and must stay fast however many sets are parked.
+  ///
+  /// `quarantine` holds quarantined sets; see Store+Quarantine.swift. `tolerated_gaps` holds logs from which stored sets
+  /// have seen a set that is missing here because a cut excludes it.
   private static let first = """
     CREATE TABLE statements(
       id BLOB PRIMARY KEY NOT NULL, bytes BLOB NOT NULL
     ) WITHOUT ROWID;
     CREATE TABLE branches(
-      branch INTEGER PRIMARY KEY, device BLOB NOT NULL, incarnation BLOB NOT NULL, lane INTEGER NOT NULL,
-      first_sequence INTEGER NOT NULL, first_id BLOB NOT NULL, parent INTEGER
+      branch INTEGER PRIMARY KEY, device BLOB NOT NULL, incarnation BLOB NOT NULL,
+      incarnation_number INTEGER NOT NULL, lane INTEGER NOT NULL, first_sequence INTEGER NOT NULL,
+      first_id BLOB NOT NULL, parent INTEGER
     );
     CREATE TABLE change_sets(
       number INTEGER PRIMARY KEY, id BLOB NOT NULL, branch INTEGER NOT NULL, sequence INTEGER NOT NULL,
-      clock INTEGER NOT NULL, operation BLOB NOT NULL, folded INTEGER NOT NULL, header BLOB NOT NULL,
-      signature BLOB NOT NULL, body BLOB NOT NULL
+      clock INTEGER NOT NULL, operation BLOB NOT NULL, folded INTEGER NOT NULL, log_bytes INTEGER NOT NULL,
+      header BLOB NOT NULL, signature BLOB NOT NULL, plan BLOB NOT NULL, field_values BLOB NOT NULL
     );
     CREATE UNIQUE INDEX change_sets_by_branch ON change_sets(branch, sequence);
     CREATE INDEX change_sets_parked ON change_sets(number) WHERE folded = 0;
+    CREATE INDEX change_sets_by_operation ON change_sets(operation);
+    CREATE INDEX change_sets_by_clock ON change_sets(clock, number);
+    CREATE INDEX change_sets_parked_by_clock ON change_sets(clock) WHERE folded = 0;
     CREATE TABLE dependencies(
       branch INTEGER NOT NULL, dep_branch INTEGER NOT NULL, sequence INTEGER NOT NULL,
       dep_sequence INTEGER NOT NULL, PRIMARY KEY (branch, dep_branch, sequence)
     ) WITHOUT ROWID;
-    """
-
-  /// Indexes for the history, which looks up operations by id and by time.
-  private static let second = """
-    CREATE INDEX change_sets_by_operation ON change_sets(operation);
-    CREATE INDEX change_sets_by_clock ON change_sets(clock, number);
-    """
-
-  /// `set_aside` holds quarantined sets; see Store+Quarantine.swift. `excused` holds tolerated gaps: logs from which
-  /// stored sets have seen a set that is missing here because a cut excludes it.
-  private static let third = """
-    CREATE TABLE set_aside(
+    CREATE TABLE quarantine(
       id BLOB PRIMARY KEY NOT NULL, clock INTEGER NOT NULL, header BLOB NOT NULL, signature BLOB NOT NULL,
-      body BLOB NOT NULL
+      plan BLOB NOT NULL, field_values BLOB NOT NULL
     );
-    CREATE TABLE excused(
+    CREATE TABLE tolerated_gaps(
       device BLOB NOT NULL, incarnation BLOB NOT NULL, lane INTEGER NOT NULL,
       PRIMARY KEY (device, incarnation, lane)
     ) WITHOUT ROWID;
-    """
-
-  /// An index to find the parked set that is due first. The query runs after each commit and must stay fast however
-  /// many sets are parked.
-  private static let fourth = """
-    CREATE INDEX change_sets_parked_by_clock ON change_sets(clock) WHERE folded = 0;
     """
 
   /// The tables and views that are filled by folding the log.
@@ -69,21 +61,30 @@ enum Schema {
     derivedTables + Registry.kinds.map { table($0) + Views.sql($0) }.joined()
   }
 
+  /// `siblings.content` is NULL for an absent value. A row of `erasures` names a set that erases a record's earlier
+  /// values.
   private static let derivedTables = """
     CREATE TABLE digests(
       lane INTEGER NOT NULL, bucket INTEGER NOT NULL, sum BLOB NOT NULL, PRIMARY KEY (lane, bucket)
     ) WITHOUT ROWID;
-    CREATE TABLE rivals(
+    CREATE TABLE siblings(
       kind INTEGER NOT NULL, record BLOB NOT NULL, field INTEGER NOT NULL, number INTEGER NOT NULL,
-      branch INTEGER NOT NULL, sequence INTEGER NOT NULL, says BLOB NOT NULL, follows INTEGER NOT NULL,
-      content BLOB NOT NULL, PRIMARY KEY (kind, record, field, number)
+      branch INTEGER NOT NULL, sequence INTEGER NOT NULL, content_hash BLOB NOT NULL,
+      follows INTEGER NOT NULL, content BLOB NOT NULL, PRIMARY KEY (kind, record, field, number)
     ) WITHOUT ROWID;
-    CREATE INDEX rivals_by_branch ON rivals(kind, record, field, branch, sequence);
-    CREATE INDEX rivals_by_word ON rivals(kind, record, field, says);
-    CREATE INDEX rivals_following ON rivals(kind, record, field) WHERE follows = 1;
+    CREATE INDEX siblings_by_branch ON siblings(kind, record, field, branch, sequence);
+    CREATE INDEX siblings_by_content ON siblings(kind, record, field, content_hash);
+    CREATE INDEX siblings_following ON siblings(kind, record, field) WHERE follows = 1;
     CREATE TABLE contested_cells(
       kind INTEGER NOT NULL, record BLOB NOT NULL, field INTEGER NOT NULL, count INTEGER NOT NULL,
-      says BLOB NOT NULL, is_conflict INTEGER NOT NULL, PRIMARY KEY (kind, record, field)
+      content_hash BLOB NOT NULL, is_conflict INTEGER NOT NULL, PRIMARY KEY (kind, record, field)
+    ) WITHOUT ROWID;
+    CREATE TABLE erasures(
+      kind INTEGER NOT NULL, record BLOB NOT NULL, number INTEGER NOT NULL, PRIMARY KEY (kind, record, number)
+    ) WITHOUT ROWID;
+    CREATE TABLE whole_ranks(
+      kind INTEGER NOT NULL, record BLOB NOT NULL, updated_at INTEGER NOT NULL, filled INTEGER NOT NULL,
+      PRIMARY KEY (kind, record)
     ) WITHOUT ROWID;
     CREATE TABLE hidden_writes(
       kind INTEGER NOT NULL, record BLOB NOT NULL, number INTEGER NOT NULL, by_parent INTEGER NOT NULL,
@@ -143,5 +144,5 @@ enum Schema {
   static var fingerprint: String { "fold \(foldVersion)\n" + derived }
 
   /// The version of the fold. Increase it when the fold derives a different result from the same log.
-  private static let foldVersion = 3
+  private static let foldVersion = 4
 }

@@ -8,21 +8,21 @@ import Wire
 // Siblings: the concurrent writes that lost.
 //
 // A write is *maximal* while no later write of its cell has seen it. One of the maximal writes of a cell is shown. The
-// others are its siblings, which are stored with their content so that the user can choose one later. The tables still
-// have the older names `rivals` and `contested_cells`.
+// others are its siblings, which are stored with their content so that the user can choose one later. The content is
+// NULL if the value is absent.
 //
 //     phone     set 8    name = "Roma" ──╮
 //     laptop    set 9    name = "Rome" ──┴── set 12   name = "Rome"     has seen 8 and 9
 //     tablet    set 10   name = "Roma"                                  concurrent with all three
 //
-//     after 8, 9, 10    shown: 10    rivals: 8, 9    contested_cells: count 2, says = hash of 10's content
-//     after 12          shown: 12    rivals: 10      8 and 9 removed, because 12 has seen them
+//     after 8, 9, 10    shown: 10    siblings: 8, 9    contested_cells: count 2, content_hash of 10
+//     after 12          shown: 12    siblings: 10      8 and 9 removed, because 12 has seen them
 //
 // Whether a sibling is listed as a conflict is not stored with the sibling. Instead, the query for conflicts joins
-// `rivals.says`, the hash of the sibling's content, with `contested_cells.says`, the hash of the winner's content, and
-// keeps the rows where the two differ. In the first state above, 8 has the winner's content, so only 9 is listed. Thus
-// a new winner changes one row of the cell instead of the row of every sibling. Even if a member writes one cell
-// concurrently 100,000 times, the next write stays cheap.
+// `siblings.content_hash` with `contested_cells.content_hash`, the hash of the winner's content, and keeps the rows
+// where the two differ. In the first state above, 8 has the winner's content, so only 9 is listed. Thus a new winner
+// changes one row of the cell instead of the row of every sibling. Even if a member writes one cell concurrently
+// 100,000 times, the next write stays cheap.
 //
 // There are two exceptions. If the winner is a deletion, `HiddenWrites` lists the losing writes instead. And a whole
 // record wins by rank, so a write may rank below a winner that it has seen. Such a write *follows* the winner, which is
@@ -57,30 +57,32 @@ final class Siblings {
     let cell = "kind = ?1 AND record = ?2 AND field = ?3"
     selectCells = try connection.prepare(
       "SELECT field, count FROM contested_cells WHERE kind = ?1 AND record = ?2")
-    selectAll = try connection.prepare("SELECT number, branch, sequence FROM rivals WHERE \(cell)")
+    selectAll = try connection.prepare("SELECT number, branch, sequence FROM siblings WHERE \(cell)")
     selectOnBranch = try connection.prepare(
-      "SELECT number FROM rivals WHERE \(cell) AND branch = ?4 AND sequence <= ?5")
+      "SELECT number FROM siblings WHERE \(cell) AND branch = ?4 AND sequence <= ?5")
     selectWriters = try connection.prepare(
       """
-      SELECT DISTINCT number FROM rivals WHERE kind = ?1 AND record = ?2 AND (field <> ?3 OR content = ?4)
+      SELECT DISTINCT number FROM siblings WHERE kind = ?1 AND record = ?2 AND (field <> ?3 OR content = ?4)
       """)
-    selectFollower = try connection.prepare("SELECT 1 FROM rivals WHERE \(cell) AND follows = 1 LIMIT 1")
+    selectFollower = try connection.prepare("SELECT 1 FROM siblings WHERE \(cell) AND follows = 1 LIMIT 1")
     selectExtremes = try connection.prepare(
       """
-      SELECT (SELECT says FROM rivals WHERE \(cell) ORDER BY says LIMIT 1),
-        (SELECT says FROM rivals WHERE \(cell) ORDER BY says DESC LIMIT 1)
+      SELECT (SELECT content_hash FROM siblings WHERE \(cell) ORDER BY content_hash LIMIT 1),
+        (SELECT content_hash FROM siblings WHERE \(cell) ORDER BY content_hash DESC LIMIT 1)
       """)
     insert = try connection.prepare(
       """
-      INSERT INTO rivals(kind, record, field, number, branch, sequence, says, follows, content)
+      INSERT INTO siblings(kind, record, field, number, branch, sequence, content_hash, follows, content)
       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
       """)
-    delete = try connection.prepare("DELETE FROM rivals WHERE \(cell) AND number = ?4")
-    clearFollowers = try connection.prepare("UPDATE rivals SET follows = 0 WHERE \(cell) AND follows = 1")
+    delete = try connection.prepare("DELETE FROM siblings WHERE \(cell) AND number = ?4")
+    clearFollowers = try connection.prepare("UPDATE siblings SET follows = 0 WHERE \(cell) AND follows = 1")
     noteCell = try connection.prepare(
       """
-      INSERT INTO contested_cells(kind, record, field, count, says, is_conflict) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-      ON CONFLICT DO UPDATE SET count = excluded.count, says = excluded.says, is_conflict = excluded.is_conflict
+      INSERT INTO contested_cells(kind, record, field, count, content_hash, is_conflict)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+      ON CONFLICT DO UPDATE SET count = excluded.count, content_hash = excluded.content_hash,
+        is_conflict = excluded.is_conflict
       """)
     deleteCell = try connection.prepare("DELETE FROM contested_cells WHERE \(cell)")
   }

@@ -99,7 +99,7 @@ extension Store {
   private func inventoryItem(_ key: RecordKey, _ row: StoredRow) throws -> InventoryItem {
     var rank: WholeRecordRank?
     if key.kind.mergeClass == .wholeRecord, let number = row.stamps[Fields.life] {
-      rank = fold.rank(of: row, try fold.causality.origin(number))
+      rank = try fold.rank(of: key, try fold.causality.origin(number))
     }
     return InventoryItem(key: key, hash: InventoryItem.hash(of: row.contents), rank: rank)
   }

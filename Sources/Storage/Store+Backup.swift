@@ -48,7 +48,8 @@ extension Store {
   /// Writes a backup of a store file that may be open elsewhere. The process that has it open is not disturbed, so a
   /// node can continue to work meanwhile. Changes that are committed after the backup has begun are not included.
   ///
-  /// - Throws: `StoreError.damaged` if the store can't be read, `BackupTargetError`, `BackupDamageError`.
+  /// - Throws: `StoreError.damaged` or `StoreError.formerFormat` if the store can't be read, `BackupTargetError`,
+  ///   `BackupDamageError`.
   package static func backup(
     storeAt store: String, to path: String, about: BackupAbout, overwrites: Bool = false,
     allowsDamage: Bool = true,
@@ -57,6 +58,7 @@ extension Store {
     let connection = try Connection(.existingFileReadOnly(store))
     try connection.setUpReadOnly()
     do {
+      _ = try schemaVersion(connection)
       return try backup(connection, to: path, about, overwrites, allowsDamage, progress)
     } catch let error as SQLiteError where error.isDamage {
       throw StoreError.damaged(error.message)
@@ -149,22 +151,20 @@ extension Store {
     _ source: Connection, _ target: Connection, _ progress: (Int64, Int64) -> Void
   ) throws -> CopiedSets {
     let total = try source.with("SELECT count(*) FROM change_sets") { try $0.step() ? $0.integer(0) : 0 }
-    let sql = "INSERT INTO change_sets(number, header, signature, body) VALUES (?1, ?2, ?3, ?4)"
+    let sql = "INSERT INTO change_sets(number, \(RawChangeSet.columns)) VALUES (?1, ?2, ?3, ?4, ?5)"
     return try target.with(sql) { insert in
       let selection = """
-        SELECT c.header, c.signature, c.body, c.id, c.sequence, b.device, b.incarnation, b.lane
+        SELECT \(RawChangeSet.columns), c.id, c.sequence, b.device, b.incarnation, b.lane
         FROM change_sets c LEFT JOIN branches b ON b.branch = c.branch ORDER BY c.number
         """
       return try source.with(selection) { row in
         var copied = CopiedSets()
         while try row.step() {
           copied.count += 1
-          let raw = RawChangeSet(header: row.bytes(0), signature: row.bytes(1), body: row.bytes(2))
+          let raw = RawChangeSet(row, at: 0)
           if let damaged = damagedSet(raw, row) { copied.damaged.append(damaged) }
           try insert.bind(1, copied.count)
-          try insert.bind(2, raw.header)
-          try insert.bind(3, raw.signature)
-          try insert.bind(4, raw.body)
+          try raw.bind(to: insert, at: 2)
           try insert.run()
           if copied.count.isMultiple(of: 2_000) { progress(copied.count, total) }
         }
@@ -177,14 +177,14 @@ extension Store {
   /// Returns a description, read from the tables, of a set whose bytes do not match its signature; nil for an intact
   /// set. The id is compared too, because a restore computes it from the header.
   private static func damagedSet(_ raw: RawChangeSet, _ row: borrowing Statement) -> DamagedSet? {
-    let id = ChangeSetID(bytes: row.bytes(3))
+    let id = ChangeSetID(bytes: row.bytes(4))
     if let id, raw.isIntact(as: id) { return nil }
     let log = LogKey(
-      device: DeviceKey(bytes: row.bytes(5)) ?? DeviceKey(.zero),
-      incarnation: Incarnation(bytes: row.bytes(6)) ?? Incarnation(.zero),
-      lane: Lane(rawValue: UInt8(truncatingIfNeeded: row.integer(7))) ?? .records)
+      device: DeviceKey(bytes: row.bytes(6)) ?? DeviceKey(.zero),
+      incarnation: Incarnation(bytes: row.bytes(7)) ?? Incarnation(.zero),
+      lane: Lane(rawValue: UInt8(truncatingIfNeeded: row.integer(8))) ?? .records)
     return DamagedSet(
-      id: id ?? ChangeSetID(.zero), log: log, sequence: UInt64(bitPattern: row.integer(4)))
+      id: id ?? ChangeSetID(.zero), log: log, sequence: UInt64(bitPattern: row.integer(5)))
   }
 
   // MARK: Files

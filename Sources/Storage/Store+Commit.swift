@@ -25,10 +25,11 @@ extension Store {
       var placed: [ChangeSetID] = []
       for set in sets {
         if !report.placements.isEmpty, isTurnOver() { break }
+        try completePredecessor(of: set.header)
         let placement = try Placement.of(set, in: logs, horizon: horizon)
         report.placements.append(placement)
         if placement == .duplicate, let damaged = damage[set.id] {
-          try replace(damaged, by: set)
+          try replace(damaged, by: set, &report)
           report.repaired.append(damaged)
         }
         guard case .place(let folds) = placement else { continue }
@@ -137,6 +138,10 @@ extension Store {
 
   func finish(_ report: inout CommitReport) throws {
     try fold.finish(&report)
+    if report.redactedSets > 0 {
+      try Self.noteErase(connection)
+      setCache = SetCache()
+    }
     (report.heads, report.goneHeads) = logs.takeMoves()
     report.settingsDigest = fold.digests[.settings]
     report.recordsDigest = fold.digests[.records]
@@ -157,14 +162,13 @@ extension Store {
   }
 
   static func storedSet(_ number: Int64, _ connection: Connection) throws -> VerifiedChangeSet {
-    let sql = "SELECT id, header, signature, body FROM change_sets WHERE number = ?1"
+    let sql = "SELECT id, \(RawChangeSet.columns) FROM change_sets WHERE number = ?1"
     return try connection.with(sql) { row in
       try row.bind(1, number)
       guard try row.step(), let id = ChangeSetID(bytes: row.bytes(0)) else {
         throw StoreError.damaged("change set \(number) is missing")
       }
-      let raw = RawChangeSet(header: row.bytes(1), signature: row.bytes(2), body: row.bytes(3))
-      do { return try VerifiedChangeSet(stored: raw, id: id) } catch {
+      do { return try VerifiedChangeSet(stored: RawChangeSet(row, at: 1), id: id) } catch {
         throw StoreError.damagedSet(number: number)
       }
     }
@@ -200,8 +204,8 @@ extension Store {
   package func authorPosition(circle: CircleID, log: LogKey) throws -> AuthorPosition {
     let own = logs[log].first
     var position = AuthorPosition(
-      circle: circle, log: log, sequence: own?.sequence ?? 0, id: own?.head.id,
-      clock: own?.head.clock ?? .zero, unseen: [])
+      circle: circle, log: log, number: try incarnationNumber(of: log), sequence: own?.sequence ?? 0,
+      id: own?.head.id, clock: own?.head.clock ?? .zero, logBytes: own?.head.logBytes ?? 0, unseen: [])
     for branch in logs.branches(log.lane) {
       guard let folded = branch.folded, logs.isFoldedHead(branch) else { continue }
       position.clock = max(position.clock, folded.clock)

@@ -18,6 +18,8 @@ package struct Conflict: Sendable {
   package struct Side: Sendable {
     package let content: Content
     package let stamp: Stamp
+    /// Whether the value is absent, as after an erase. The content is then null.
+    package var isAbsent = false
   }
 
   package enum Content: Hashable, Sendable {
@@ -48,14 +50,14 @@ extension Store {
   package func conflictCount() throws -> Int {
     let sql = """
       SELECT (SELECT count(*) FROM contested_cells c WHERE c.is_conflict = 1
-          AND (EXISTS (SELECT 1 FROM rivals r WHERE \(Self.sameCell) AND r.says < c.says)
-            OR EXISTS (SELECT 1 FROM rivals r WHERE \(Self.sameCell) AND r.says > c.says)))
+          AND (EXISTS (SELECT 1 FROM siblings s WHERE \(Self.sameCell) AND s.content_hash < c.content_hash)
+            OR EXISTS (SELECT 1 FROM siblings s WHERE \(Self.sameCell) AND s.content_hash > c.content_hash)))
         + (SELECT count(*) FROM (SELECT DISTINCT kind, record FROM hidden_writes))
       """
     return try connection.with(sql) { row in try row.step() ? Int(row.integer(0)) : 0 }
   }
 
-  private static let sameCell = "r.kind = c.kind AND r.record = c.record AND r.field = c.field"
+  private static let sameCell = "s.kind = c.kind AND s.record = c.record AND s.field = c.field"
 
   /// Returns all conflicts, sorted by kind, record and field. Conflicts with deletions come last.
   package func conflicts() throws -> [Conflict] { try siblingConflicts() + hiddenConflicts() }
@@ -64,8 +66,8 @@ extension Store {
 
   private func siblingConflicts() throws -> [Conflict] {
     let sql = """
-      SELECT r.kind, r.record, r.field, r.number, r.content FROM contested_cells c
-        JOIN rivals r ON \(Self.sameCell) AND r.says <> c.says
+      SELECT s.kind, s.record, s.field, s.number, s.content FROM contested_cells c
+        JOIN siblings s ON \(Self.sameCell) AND s.content_hash <> c.content_hash
       WHERE c.is_conflict = 1 ORDER BY c.kind, c.record, c.field
       """
     return try groups(sql, \.cell) { row in
@@ -92,20 +94,24 @@ extension Store {
     else { throw StoreError.damaged("the record of a conflicting write is missing") }
     let isWhole = cell.record.kind.mergeClass == .wholeRecord
     let winner = isWhole ? row.whole : row.content(cell.field) ?? Value.null.encoded
-    let sides = try losers.map { try side($0.content, $0.number, isWhole) }
+    let sides = try losers.map { try side($0.content, $0.number, cell) }
     return Conflict(
       id: Self.id(cell.record, isWhole ? .profile : .field, cell.field), record: cell.record,
       field: isWhole ? nil : cell.field, reason: isWhole ? .profile : .field,
-      winner: try side(winner, number, isWhole), losers: sides.sorted { $0.stamp > $1.stamp })
+      winner: try side(winner, number, cell), losers: sides.sorted { $0.stamp > $1.stamp })
   }
 
-  private func side(_ content: [UInt8], _ number: Int64, _ isWhole: Bool) throws -> Conflict.Side {
+  private func side(_ content: [UInt8], _ number: Int64, _ cell: Cell) throws -> Conflict.Side {
     let stamp = try fold.causality.origin(number).stamp
-    if isWhole {
+    if cell.record.kind.mergeClass == .wholeRecord {
       let fields = try decodedFields(content).mapValues { try Value(encoded: $0[...]) }
-      return Conflict.Side(content: .fields(fields), stamp: stamp)
+      // The fields of a whole record share a slot, so all of them are absent or none.
+      let isAbsent = try fields.values.allSatisfy { $0 == .null } && lacksValue(of: cell.record, nil, number)
+      return Conflict.Side(content: .fields(fields), stamp: stamp, isAbsent: isAbsent)
     }
-    return Conflict.Side(content: .value(try Value(encoded: content[...])), stamp: stamp)
+    let value = try Value(encoded: content[...])
+    let isAbsent = try value == .null && lacksValue(of: cell.record, cell.field, number)
+    return Conflict.Side(content: .value(value), stamp: stamp, isAbsent: isAbsent)
   }
 
   // MARK: Deletions
@@ -127,7 +133,11 @@ extension Store {
     let reason = first.byParent ? Conflict.Reason.hiddenByParent : .editLostToDelete
     let losers = try writes.compactMap { write -> Conflict.Side? in
       guard let set = try intactSet(cached: write.number) else { return nil }
-      return Conflict.Side(content: .write(try set.body.written(to: key)), stamp: set.stamp)
+      let isAbsent = set.body.entries(of: key).contains { entry in
+        set.body.cells[entry.cells].contains(where: \.isAbsent)
+      }
+      return Conflict.Side(
+        content: .write(try set.body.written(to: key)), stamp: set.stamp, isAbsent: isAbsent)
     }
     guard !losers.isEmpty else { return nil }
     return Conflict(
@@ -193,14 +203,12 @@ extension Store {
 }
 
 extension ChangeSetBody {
-  /// Returns the fields that the entries of one record write, including the life.
+  /// Returns the fields that the entries of one record write, including the life. Absent values are null.
   func written(to key: RecordKey) throws -> [FieldNumber: Value] {
     var fields: [FieldNumber: Value] = [:]
-    for entry in entries where entry.key == key {
-      switch entry.type {
-      case .put: for cell in cells[entry.cells] { fields[cell.field] = try Value(encoded: content(cell)) }
-      case .delete: fields[Fields.life] = .bool(false)
-      case .restore: fields[Fields.life] = .bool(true)
+    for entry in entries(of: key) {
+      for (field, content) in writes(of: entry) {
+        fields[field] = try content.map { try Value(encoded: $0[...]) } ?? .null
       }
     }
     return fields

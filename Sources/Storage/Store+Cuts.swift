@@ -107,9 +107,9 @@ extension Store {
     try takeOut(
       """
       SELECT \(Self.columns) FROM change_sets
-      UNION ALL SELECT \(Self.columns) FROM set_aside WHERE id NOT IN (SELECT id FROM change_sets)
+      UNION ALL SELECT \(Self.columns) FROM quarantine WHERE id NOT IN (SELECT id FROM change_sets)
       """)
-    try connection.execute("DELETE FROM set_aside")
+    try connection.execute("DELETE FROM quarantine")
     let isInOrder = try putBackAll(damagedHeaders)
     // Only now, with every set in place, is it clear which sets lead to which tip. The branches must be those of a
     // store that never had the pruned sets. The remaining sets are placed even if they depend on pruned sets.
@@ -132,7 +132,7 @@ extension Store {
     return report
   }
 
-  private static let columns = "id, clock, header, signature, body"
+  private static let columns = "id, clock, \(RawChangeSet.columns)"
 
   private func takeOut(_ sets: String) throws {
     try connection.execute(
@@ -143,7 +143,7 @@ extension Store {
       DELETE FROM change_sets;
       DELETE FROM branches;
       DELETE FROM dependencies;
-      DELETE FROM excused;
+      DELETE FROM tolerated_gaps;
       """)
     logs.retireAll()
     try logs.reload()
@@ -167,7 +167,7 @@ extension Store {
     // later than such a dependency.
     try connection.execute(
       """
-      INSERT OR IGNORE INTO set_aside(\(Self.columns)) SELECT \(Self.columns) FROM taken_out;
+      INSERT OR IGNORE INTO quarantine(\(Self.columns)) SELECT \(Self.columns) FROM taken_out;
       DROP TABLE taken_out;
       """)
     return isInOrder
@@ -182,17 +182,18 @@ extension Store {
     return connection.changes > 0
   }
 
-  /// Puts back the sets that may come next. Headers alone determine positions; bodies are checked when they are folded.
+  /// Puts back the sets that may come next. Headers alone determine positions; plans and values are checked when they
+  /// are folded.
   private func putBack(
     _ damagedHeaders: [ChangeSetID: ChangeSetHeader], _ mayCome: (ChangeSetHeader) throws -> Bool
   ) throws {
     // A set's clock is above the clocks of all its ancestors, so ancestors come first. Late clocks are stored as
     // negative numbers.
-    let sql = "SELECT id, header, signature, body FROM taken_out ORDER BY clock < 0, clock, id"
+    let sql = "SELECT id, \(RawChangeSet.columns) FROM taken_out ORDER BY clock < 0, clock, id"
     try connection.with(sql) { row in
       while try row.step() {
         guard let id = ChangeSetID(bytes: row.bytes(0)) else { throw StoreError.damaged("bad change set id") }
-        let raw = RawChangeSet(header: row.bytes(1), signature: row.bytes(2), body: row.bytes(3))
+        let raw = RawChangeSet(row, at: 1)
         // A quarantined set with a damaged header stays in quarantine.
         guard let header = damagedHeaders[id] ?? Self.header(raw.header, id), try mayCome(header) else {
           continue
@@ -241,7 +242,8 @@ extension Store {
       let bounds = "branch = \(branch.number) AND sequence > \(logs.newestKept(branch))"
       try connection.execute(
         """
-        INSERT OR IGNORE INTO set_aside(\(Self.columns)) SELECT \(Self.columns) FROM change_sets WHERE \(bounds);
+        INSERT OR IGNORE INTO quarantine(\(Self.columns))
+          SELECT \(Self.columns) FROM change_sets WHERE \(bounds);
         DELETE FROM change_sets WHERE \(bounds);
         """)
     }

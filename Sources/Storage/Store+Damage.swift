@@ -6,7 +6,7 @@ package import Wire
 
 /// Handling of change sets whose stored bytes the disk has altered. A damaged set is remembered. It is neither folded
 /// nor sent, and its bytes are replaced when a peer sends the same set again. Nothing else in the log depends on its
-/// bytes: its id, clock and position are columns of their own.
+/// bytes: its id, clock, position and the size of the log are columns of their own.
 extension Store {
   /// The known damaged sets, sorted by log.
   package var damagedSets: [DamagedSet] { damage.sorted }
@@ -28,25 +28,25 @@ extension Store {
   // MARK: Position without bytes
 
   /// Returns the header of a damaged set: its own header if that is intact, otherwise a header reconstructed from the
-  /// tables.
+  /// tables. A reconstructed header has the content `.unknown`, and its `logBytes` includes the set.
   func positionHeader(_ number: Int64) throws -> ChangeSetHeader {
     let place = try fold.causality.place(number)
-    let (bytes, operation) = try connection.with(
-      "SELECT header, operation FROM change_sets WHERE number = ?1"
+    let (bytes, operation, logBytes) = try connection.with(
+      "SELECT header, operation, log_bytes FROM change_sets WHERE number = ?1"
     ) {
       row in
       try row.bind(1, number)
-      return try row.step() ? (row.bytes(0), row.bytes(1)) : ([], [])
+      return try row.step() ? (row.bytes(0), row.bytes(1), row.integer(2)) : ([], [], 0)
     }
     if let header = Self.header(bytes, place.origin.stamp.set) { return header }
     let sequence = UInt64(bitPattern: place.sequence)
     let below = sequence > 1 ? logs.path(place.branch, through: sequence - 1).first : nil
     return ChangeSetHeader(
-      circle: CircleID(.zero), log: place.log, sequence: sequence,
-      previous: try below.flatMap { try id($0.branch, $0.last) }, clock: place.origin.stamp.clock,
-      dependencies: try declaredDependencies(place),
+      circle: CircleID(.zero), log: place.log, number: logs[branch: place.branch]?.incarnationNumber ?? 0,
+      sequence: sequence, previous: try below.flatMap { try id($0.branch, $0.last) },
+      clock: place.origin.stamp.clock, dependencies: try declaredDependencies(place),
       operation: OperationID(bytes: operation) ?? OperationID(.zero),
-      bodyBytes: 0, bodyHash: .zero)
+      logBytes: UInt64(bitPattern: logBytes), content: .unknown)
   }
 
   /// Decodes a header if it matches an id; returns nil otherwise.
@@ -100,10 +100,9 @@ extension Store {
   }
 
   private func rawSet(_ number: Int64) throws -> RawChangeSet? {
-    try connection.with("SELECT header, signature, body FROM change_sets WHERE number = ?1") { row in
+    try connection.with("SELECT \(RawChangeSet.columns) FROM change_sets WHERE number = ?1") { row in
       try row.bind(1, number)
-      guard try row.step() else { return nil }
-      return RawChangeSet(header: row.bytes(0), signature: row.bytes(1), body: row.bytes(2))
+      return try row.step() ? RawChangeSet(row, at: 0) : nil
     }
   }
 
@@ -116,22 +115,27 @@ extension Store {
 
   // MARK: Repair
 
-  /// Replaces the bytes of a damaged set with those of the same set received again.
-  func replace(_ damaged: DamagedSet, by set: VerifiedChangeSet) throws {
+  /// Replaces the bytes of a damaged set with those of the same set received again. Values that were erased here since
+  /// are removed again.
+  func replace(_ damaged: DamagedSet, by set: VerifiedChangeSet, _ report: inout CommitReport) throws {
     guard let branch = try logs.branch(of: set.id, damaged.log, damaged.sequence),
       let stretch = logs.path(branch.number, through: damaged.sequence).first,
       let number = try logs.number(stretch.branch, damaged.sequence)
     else { return }
-    let sql = "UPDATE change_sets SET header = ?2, signature = ?3, body = ?4 WHERE number = ?1"
+    let isNewest = branch.number == stretch.branch && branch.sequence == damaged.sequence
+    if isNewest { try logs.complete(branch, number: set.header.number, logBytes: set.logBytes) }
+    let sql = """
+      UPDATE change_sets SET log_bytes = ?2, (\(RawChangeSet.columns)) = (?3, ?4, ?5, ?6) WHERE number = ?1
+      """
     try connection.with(sql) { row in
       try row.bind(1, number)
-      try row.bind(2, set.raw.header)
-      try row.bind(3, set.raw.signature)
-      try row.bind(4, set.raw.body)
+      try row.bind(2, Int64(bitPattern: set.logBytes))
+      try set.raw.bind(to: row, at: 3)
       try row.run()
     }
     forgetPast()
     damage.remove(set.id)
+    try fold.redactAgain(set, at: fold.causality.place(number), &report)
   }
 
   /// Stores the positions of the missing sets that a set depends on, with the ids, logs and sequences that the set's
@@ -139,26 +143,45 @@ extension Store {
   package func keepAncestors(of header: ChangeSetHeader, horizon: Clock) throws {
     let missing = try logs.missingAncestors(of: header)
     if let previous = header.previous, missing.contains(previous) {
-      try keepPosition(previous, header.log, header.sequence - 1, horizon)
+      try keepPosition(
+        previous, header.log, header.sequence - 1, number: header.number, logBytes: header.logBytes, horizon)
     }
     for dependency in header.dependencies where missing.contains(dependency.id) {
       let log = dependency.log(lane: header.log.lane)
-      try keepPosition(dependency.id, log, dependency.sequence, horizon)
+      try keepPosition(dependency.id, log, dependency.sequence, number: nil, logBytes: nil, horizon)
     }
   }
 
+  /// - Parameters:
+  ///   - number: the number of the log's incarnation; nil if it is unknown.
+  ///   - logBytes: the declared bytes of the log through the set; nil if they are unknown.
   private func keepPosition(
-    _ id: ChangeSetID, _ log: LogKey, _ sequence: UInt64, _ horizon: Clock
+    _ id: ChangeSetID, _ log: LogKey, _ sequence: UInt64, number: Int?, logBytes: UInt64?, _ horizon: Clock
   ) throws {
-    let previous = logs[log].first { $0.sequence &+ 1 == sequence }?.head
-    guard sequence == 1 || previous != nil else { return }
+    let branch = logs[log].first { $0.sequence &+ 1 == sequence }
+    guard sequence == 1 || branch != nil else { return }
+    let previous = branch?.head
     let header = ChangeSetHeader(
-      circle: CircleID(.zero), log: log, sequence: sequence, previous: previous?.id,
+      circle: CircleID(.zero), log: log, number: number ?? branch?.incarnationNumber ?? 0, sequence: sequence,
+      previous: previous?.id,
       // The earliest possible clock, so that the position precedes all sets that have seen it.
       clock: previous?.clock.next ?? Clock(raw: 1), dependencies: [], operation: OperationID(.zero),
-      bodyBytes: 0, bodyHash: .zero)
+      logBytes: logBytes ?? previous?.logBytes ?? 0, content: .unknown)
     _ = try keepDamaged(
-      id, header, RawChangeSet(header: [], signature: [], body: []), horizon: horizon)
+      id, header, RawChangeSet(header: [], signature: [], plan: [], values: []), horizon: horizon)
+  }
+
+  /// If the predecessor of a set was kept without its bytes, takes over what the set's header states about it. The same
+  /// author signed both. Without this, the set could not be placed, because it would seem to contradict its predecessor.
+  func completePredecessor(of header: ChangeSetHeader) throws {
+    guard let previous = header.previous, damage[previous] != nil,
+      let branch = try logs.branch(of: previous, header.log, header.sequence - 1), branch.head.id == previous,
+      let number = try logs.number(branch.number, branch.sequence),
+      try rawSet(number)?.header.isEmpty == true
+    else { return }
+    // A header that stands in for another one does not know the size of the log before its set.
+    try logs.complete(
+      branch, number: header.number, logBytes: header.content == .unknown ? nil : header.logBytes)
   }
 
   /// Stores a set of which only the position is known because it was restored without its bytes. Thus the sets that
@@ -175,6 +198,7 @@ extension Store {
       guard try logs.stored(id, header.log, header.sequence) == nil, try logs.hasAncestors(header) else {
         return false
       }
+      try completePredecessor(of: header)
       let place = try logs.append(header, id, raw, logs.isEnded(header.log) ? .held : .waits)
       damage.add(DamagedSet(place, isUnfolded: false))
       var report = CommitReport()
@@ -199,7 +223,7 @@ extension Store {
   /// remembered.
   package func check(after number: Int64, setsMax: Int, bytesMax: Int) throws -> CheckedStretch {
     let sql = """
-      SELECT number, id, header, signature, body FROM change_sets WHERE number > ?1 ORDER BY number LIMIT ?2
+      SELECT number, id, \(RawChangeSet.columns) FROM change_sets WHERE number > ?1 ORDER BY number LIMIT ?2
       """
     var stretch = CheckedStretch()
     var damaged: [Int64] = []
@@ -208,7 +232,7 @@ extension Store {
       try row.bind(2, setsMax)
       var bytes = 0
       while bytes < bytesMax, try row.step() {
-        let raw = RawChangeSet(header: row.bytes(2), signature: row.bytes(3), body: row.bytes(4))
+        let raw = RawChangeSet(row, at: 2)
         stretch.last = row.integer(0)
         stretch.count += 1
         bytes += raw.byteCount

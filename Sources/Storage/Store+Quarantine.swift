@@ -20,7 +20,7 @@ package import Wire
 //     cut void, x3 in quarantine   a rebuild places x3, then y5
 //     cut void, x3 never received  y5 lacks an ancestor and is quarantined (2) until x3 arrives
 //
-// Quarantined sets (table `set_aside`) are not part of any head or digest, and are neither sent nor folded. They are
+// Quarantined sets (table `quarantine`) are not part of any head or digest, and are neither sent nor folded. They are
 // kept because the cut may turn out to be void, and then peers would have to send them again. A rebuild puts them back.
 // The rebuild is due when the cuts of a quarantined set's log, or of a log that the set depends on, change or take
 // effect (`logsAroundQuarantine`), or when the last missing ancestor is stored (`areAncestors`).
@@ -99,14 +99,14 @@ extension Store {
   }
 
   private func quarantined(_ id: ChangeSetID) throws -> ChangeSetHeader? {
-    try connection.with("SELECT header FROM set_aside WHERE id = ?1") { row in
+    try connection.with("SELECT header FROM quarantine WHERE id = ?1") { row in
       try row.bind(1, id.bytes)
       return try row.step() ? try? ChangeSetHeader(decoding: row.bytes(0)) : nil
     }
   }
 
-  private func eachQuarantined(_ body: (ChangeSetID, ChangeSetHeader) throws -> Void) throws {
-    try connection.with("SELECT id, header FROM set_aside") { row in
+  func eachQuarantined(_ body: (ChangeSetID, ChangeSetHeader) throws -> Void) throws {
+    try connection.with("SELECT id, header FROM quarantine") { row in
       while try row.step() {
         guard let id = ChangeSetID(bytes: row.bytes(0)),
           let header = try? ChangeSetHeader(decoding: row.bytes(1))

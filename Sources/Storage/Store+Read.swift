@@ -133,7 +133,7 @@ extension Store {
     _ sets: inout [StoredChangeSet], _ bytes: inout Int
   ) throws {
     let sql = """
-      SELECT number, id, header, signature, body FROM change_sets
+      SELECT number, id, \(RawChangeSet.columns) FROM change_sets
       WHERE branch = ?1 AND sequence BETWEEN ?2 AND ?3 ORDER BY sequence
       """
     try connection.with(sql) { row in
@@ -144,7 +144,7 @@ extension Store {
         cursor.number = row.integer(0)
         guard cursor.number < end, sets.count < setsMax, bytes < bytesMax else { return }
         guard let id = ChangeSetID(bytes: row.bytes(1)) else { throw StoreError.damaged("bad change set id") }
-        let raw = RawChangeSet(header: row.bytes(2), signature: row.bytes(3), body: row.bytes(4))
+        let raw = RawChangeSet(row, at: 2)
         // The peer would treat altered bytes as an attack by this device. It could not place the sets that follow
         // either, so reading this log stops here and the peer must ask another device.
         guard raw.isIntact(as: id, sealed: seals[cursor.number]) else {

@@ -220,10 +220,10 @@ extension Store {
     _ report: inout CommitReport
   ) throws {
     guard let device = outgoing.first?.set.header.log.device else { return }
-    var authors = Dictionary(
+    var authors = try Dictionary(
       uniqueKeysWithValues: Lane.allCases.map { lane in
         let log = LogKey(device: device, incarnation: reauthoring.incarnation, lane: lane)
-        return (lane, author(position(of: log, reauthoring.circle)))
+        return (lane, author(try position(of: log, reauthoring.circle)))
       })
     var dates = WholeRecordDates(time: reauthoring.time, horizon: reauthoring.horizon)
     // The clocks ascend across both lanes, as those of the original sets did.
@@ -232,9 +232,10 @@ extension Store {
       let set = item.set
       let log = LogKey(device: device, incarnation: reauthoring.incarnation, lane: set.header.log.lane)
       let operation = OperationDraft(id: set.header.operation, verb: set.body.verb, target: set.body.target)
-      let dated = try dates.date(set, operation) { try heldTime($0) }
+      guard let seed = authors[log.lane]?.seed else { continue }
+      let dated = try dates.date(set, operation, seed: seed) { try timeOfChange(of: $0) ?? 0 }
       let sets = try authors[log.lane]?.write(
-        again: dated.bodies, of: operation, seen: try dependencies(item.seen, for: log),
+        again: dated.contents, of: operation, seen: try dependencies(item.seen, for: log),
         least: max(dated.least, least))
       for set in sets ?? [] {
         try take(set, &report)
@@ -243,12 +244,11 @@ extension Store {
     }
   }
 
-  private func position(of log: LogKey, _ circle: CircleID) -> AuthorPosition {
+  private func position(of log: LogKey, _ circle: CircleID) throws -> AuthorPosition {
     let own = logs[log].first
     return AuthorPosition(
-      circle: circle, log: log, sequence: own?.sequence ?? 0, id: own?.head.id,
-      clock: own?.head.clock ?? .zero,
-      unseen: [])
+      circle: circle, log: log, number: try incarnationNumber(of: log), sequence: own?.sequence ?? 0,
+      id: own?.head.id, clock: own?.head.clock ?? .zero, logBytes: own?.head.logBytes ?? 0, unseen: [])
   }
 
   /// Returns the dependencies to declare for sets that were seen, without duplicates. A duplicate arises if two
@@ -289,14 +289,6 @@ extension Store {
     try noteDeclared(set, place)
     try fold.fold(set, at: place, into: &report)
   }
-
-  /// Returns a whole record's time of change, capped at the clock of the set that wrote it, as in merging.
-  private func heldTime(_ key: RecordKey) throws -> Moment {
-    guard let held = try record(key) else { return 0 }
-    let clock = try origins(of: held).values.map(\.clock).max() ?? .zero
-    guard case .integer(let time)? = held[Fields.wholeRecordUpdatedAt] else { return 0 }
-    return min(time, clock.milliseconds)
-  }
 }
 
 /// When sets are re-authored with the present time, moves future times of change inside whole records to the present
@@ -311,17 +303,25 @@ private struct WholeRecordDates {
     self.horizon = horizon
   }
 
-  /// Returns the bodies with which a set is re-authored, and the lowest clock that the new sets may have.
+  /// Returns the contents with which a set is re-authored, and the lowest clock that the new sets may have.
+  ///
+  /// A set of which values are absent keeps its content, because only its commitments are left of these values. Its
+  /// time of change is capped at the new clock, as any other.
+  ///
+  /// - Parameter seed: returns new random bytes for the salts of a changed content.
   mutating func date(
-    _ set: VerifiedChangeSet, _ operation: OperationDraft, held: (RecordKey) throws -> Moment
-  ) throws -> (bodies: [[UInt8]], least: Clock) {
-    guard case .now(let now) = time else { return ([set.raw.body], set.header.clock) }
+    _ set: VerifiedChangeSet, _ operation: OperationDraft, seed: () -> Bytes16,
+    held: (RecordKey) throws -> Moment
+  ) throws -> (contents: [ChangeSetContent], least: Clock) {
+    let unchanged = [ChangeSetContent(of: set)]
+    guard case .now(let now) = time else { return (unchanged, set.header.clock) }
     var least = Clock(milliseconds: now)
+    guard set.body.isComplete else { return (unchanged, least) }
     var isChanged = false
     var drafts: [EntryDraft] = []
     for entry in set.body.entries {
       var fields = try set.body.cells[entry.cells].map { cell in
-        (field: cell.field, value: try Value(encoded: set.body.content(cell)))
+        (field: cell.field, value: try set.body.content(cell).map { try Value(encoded: $0) } ?? .null)
       }
       if entry.key.kind.mergeClass == .wholeRecord,
         let index = fields.firstIndex(where: { $0.field == Fields.wholeRecordUpdatedAt }),
@@ -335,6 +335,6 @@ private struct WholeRecordDates {
       }
       drafts.append(EntryDraft(entry.type, entry.key, fields))
     }
-    return (isChanged ? try Author.bodies(of: drafts, operation) : [set.raw.body], least)
+    return (isChanged ? try ChangeSetContent.split(drafts, operation, seed: seed) : unchanged, least)
   }
 }

@@ -89,11 +89,11 @@ package final class Store {
     try connection.transaction {
       try connection.execute(
         "CREATE TABLE IF NOT EXISTS meta(key TEXT PRIMARY KEY NOT NULL, value NOT NULL) WITHOUT ROWID")
-      let found = try metaInteger("schema", connection) ?? 0
+      let found = try schemaVersion(connection)
       guard found <= Schema.version else {
         throw StoreError.newerSchema(found: found, known: Schema.version)
       }
-      for version in found..<Schema.version {
+      for version in max(found, Schema.firstVersion - 1)..<Schema.version {
         try connection.execute(Schema.migration(to: version + 1))
       }
       // A store that already has this version is opened without writing, so that it can be opened even on a full disk.
@@ -104,6 +104,15 @@ package final class Store {
       }
       return try !refolds && Derived.isCurrent(connection)
     }
+  }
+
+  /// Returns the version of a store's schema; 0 for a new store.
+  ///
+  /// - Throws: `StoreError.formerFormat` if the store holds change sets of format 1.
+  static func schemaVersion(_ connection: Connection) throws -> Int64 {
+    let found = try metaInteger("schema", connection) ?? 0
+    guard found == 0 || found >= Schema.firstVersion else { throw StoreError.formerFormat }
+    return found
   }
 
   // MARK: Transactions
@@ -163,10 +172,38 @@ package final class Store {
 
   /// Moves the content of the write-ahead log into the database file.
   ///
-  /// - Parameter isShrinking: whether to truncate the write-ahead log too, unless someone is reading it.
+  /// - Parameter isShrinking: whether to truncate the write-ahead log too, unless someone is reading it. It is always
+  ///   truncated while an erase is pending.
   package func checkpoint(isShrinking: Bool = false) throws {
-    try connection.checkpoint(isShrinking: isShrinking)
+    let isErasing = try isErasePending && removesErased()
+    let isShrunk = try connection.checkpoint(isShrinking: isShrinking || isErasing, waits: isShrinking)
+    if isErasing, isShrunk {
+      try connection.transaction { try Self.removeMeta(MetaKey.erasePending, connection) }
+    }
     try connection.fitCache()
+  }
+
+  /// Removes what is left of erased values in the database.
+  ///
+  /// - Returns: false if a reader or a full disk prevented that.
+  private func removesErased() throws -> Bool {
+    do {
+      try connection.vacuum()
+      return true
+    } catch let error as SQLiteError where error.isBusy || error.isFull {
+      return false
+    }
+  }
+
+  /// Whether values were erased that may still be in free space of the database or in the write-ahead log. They are
+  /// gone once the database was written again and the log truncated, which a reader, such as a backup, can delay.
+  package var isErasePending: Bool {
+    get throws { try Self.metaInteger(MetaKey.erasePending, connection) != nil }
+  }
+
+  /// Notes, in the transaction that erases values, that the database must be written again and the log truncated.
+  static func noteErase(_ connection: Connection) throws {
+    try setMeta(MetaKey.erasePending, .integer(1), connection)
   }
 
   /// Extends the write-ahead log in advance, so that commits need not wait for the file to grow.
@@ -187,13 +224,7 @@ package final class Store {
 
   /// Stores a value for the node under a key. A nil value deletes the key.
   package func setMeta(_ key: String, _ value: [UInt8]?) throws {
-    guard let value else {
-      try connection.with("DELETE FROM meta WHERE key = ?1") { row in
-        try row.bind(1, "node." + key)
-        try row.run()
-      }
-      return
-    }
+    guard let value else { return try Self.removeMeta("node." + key, connection) }
     try Self.setMeta("node." + key, .blob(value), connection)
   }
 
@@ -223,6 +254,13 @@ package final class Store {
     try connection.with("INSERT OR REPLACE INTO meta(key, value) VALUES (?1, ?2)") { row in
       try row.bind(1, key)
       try row.bind(2, value)
+      try row.run()
+    }
+  }
+
+  private static func removeMeta(_ key: String, _ connection: Connection) throws {
+    try connection.with("DELETE FROM meta WHERE key = ?1") { row in
+      try row.bind(1, key)
       try row.run()
     }
   }

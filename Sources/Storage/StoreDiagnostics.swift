@@ -11,7 +11,10 @@ extension Store {
       try connection.setUpReadOnly()
       // Reading the last byte of a value makes SQLite read all pages of the value.
       for sql in [
-        "SELECT count(*) FROM change_sets WHERE substr(header, -1) = x'' OR substr(body, -1) = x''",
+        """
+        SELECT count(*) FROM change_sets
+        WHERE substr(header, -1) = x'' OR substr(plan, -1) = x'' OR substr(field_values, -1) = x''
+        """,
         "SELECT count(*) FROM statements WHERE substr(bytes, -1) = x''",
       ] {
         try connection.with(sql) { _ = try $0.step() }

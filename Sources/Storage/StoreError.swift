@@ -26,6 +26,8 @@ package enum StoreError: Error, Hashable, Sendable {
   case storeIsHeld(by: Int32?)
   /// The store was written by a newer version of the program.
   case newerSchema(found: Int64, known: Int64)
+  /// The store was written by a version of the program that used format 1 of change sets, which is no longer read.
+  case formerFormat
   /// The lock file can't be created or locked; `errno` is the error number of the operating system.
   case lockFailed(errno: Int32)
   /// The store contains something that no version of the program writes.

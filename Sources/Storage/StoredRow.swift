@@ -21,8 +21,10 @@ struct StoredRow {
   /// All fields encoded as one value, as stored for a whole record.
   var whole: [UInt8] { encodedFields(contents) }
 
-  static let alive: [UInt8] = [0xf5]
-  static let dead: [UInt8] = [0xf4]
+  static let alive = ChangeSetBody.alive
+  static let dead = ChangeSetBody.dead
+  /// The content of an emptied field. The tables hold it for an absent value too.
+  static let null: [UInt8] = [0xf6]
 }
 
 /// Encodes fields as one CBOR map from number to content.

@@ -53,13 +53,13 @@ struct TableComparison {
   }
 
   private static let logTables: Set<String> = [
-    "statements", "branches", "change_sets", "dependencies", "excused", "set_aside",
+    "statements", "branches", "change_sets", "dependencies", "tolerated_gaps", "quarantine",
   ]
 
   private func tables() throws -> [String] {
     try schema(right).filter { $0.value.type == "table" }.keys
       // Quarantined sets can't be derived from any table, and nothing is derived from them.
-      .filter { !["meta", "statements", "set_aside"].contains($0) }.sorted()
+      .filter { !["meta", "statements", "quarantine"].contains($0) }.sorted()
   }
 
   // MARK: Rows
@@ -109,11 +109,9 @@ struct TableLayout {
     try connection.with("PRAGMA table_info(\(table))") { row in
       while try row.step() {
         // Signed columns have been verified and are not compared again.
-        guard table != "change_sets" || !["header", "signature", "body"].contains(row.text(1)) else {
-          continue
-        }
+        guard table != "change_sets" || !RawChangeSet.columnNames.contains(row.text(1)) else { continue }
         // The position of the set of a sibling follows from the set's number.
-        guard table != "rivals" || !["branch", "sequence"].contains(row.text(1)) else { continue }
+        guard table != "siblings" || !["branch", "sequence"].contains(row.text(1)) else { continue }
         if row.integer(5) > 0 { keys.append((row.integer(5), columns.count)) }
         columns.append(row.text(1))
       }
@@ -208,7 +206,7 @@ struct TableLayout {
   }
 
   private func finding(_ row: [ColumnValue], _ text: String) -> DeepFinding {
-    let isIndex = ["branches", "change_sets", "dependencies", "excused"].contains(table)
+    let isIndex = ["branches", "change_sets", "dependencies", "tolerated_gaps"].contains(table)
     var finding = DeepFinding(location: isIndex ? .index : .records, text: text)
     finding.record = record(row)
     finding.title = title(row)
@@ -262,9 +260,11 @@ struct TableLayout {
     case "digests": "digest bucket \(number("bucket"))"
     case "child_counts": "a child count"
     case "trip_summaries": "the summary of a trip"
-    case "rivals": "a write that lost a conflict"
+    case "siblings": "a write that lost a conflict"
     case "contested_cells": "the conflict state of a cell"
     case "hidden_writes": "a write hidden by a deletion"
+    case "erasures": "an erase"
+    case "whole_ranks": "the rank of a record"
     case "record_writes": "the write list of a record"
     case "undos": "the target of an undo"
     case "branches": "log \(number("branch"))"

@@ -67,7 +67,7 @@ struct CommandRun: Sendable {
       printsJSON: invocation.options.json)
     let (command, answer): (Asked, Asked.Answer)
     do {
-      (command, answer) = try await confirmed { invocation in
+      (command, answer) = try await confirmed(type, run) { invocation in
         let command = try request(invocation).command(as: type)
         return (command, try await command.run(run))
       }
@@ -112,19 +112,16 @@ struct CommandRun: Sendable {
   // MARK: Asking
 
   /// Runs the body. If that fails because it needs confirmation, asks at the terminal and runs it again with `yes`.
-  private func confirmed<Answer>(_ body: (Invocation) async throws -> Answer) async throws -> Answer {
+  private func confirmed<Answer>(
+    _ type: any TerminalCommand.Type, _ run: CommandContext,
+    _ body: (Invocation) async throws -> Answer
+  ) async throws -> Answer {
     do {
       return try await body(invocation)
     } catch let failure as WaymarkError
       where failure.exitCode == ExitCode.needsYes && failure.code == .needsYes && terminal.canAsk
     {
-      for candidate in failure.candidates {
-        for line in wrapped("  \(printable(candidate))", width: terminal.error.width, indent: 2) {
-          terminal.note(line)
-        }
-      }
-      if invocation.words == ["sync", "on"] { try await showPreview() }
-      guard terminal.confirms(printable(failure.message)) else {
+      guard try await isConfirmed(failure, type, run) else {
         throw WaymarkError(
           exitCode: failure.exitCode, code: .declined, message: "Not confirmed; nothing was changed.",
           next: failure.next)
@@ -133,6 +130,33 @@ struct CommandRun: Sendable {
       agreed.arguments["yes"] = true
       return try await body(agreed)
     }
+  }
+
+  private func isConfirmed(
+    _ failure: WaymarkError, _ type: any TerminalCommand.Type, _ run: CommandContext
+  ) async throws -> Bool {
+    if let type = type as? any TypedConfirmationCommand.Type { return try await isTyped(type, run) }
+    for candidate in failure.candidates {
+      for line in wrapped("  \(printable(candidate))", width: terminal.error.width, indent: 2) {
+        terminal.note(line)
+      }
+    }
+    if invocation.words == ["sync", "on"] { try await showPreview() }
+    return terminal.confirms(printable(failure.message))
+  }
+
+  /// Shows a preview of a command that can't be undone, and asks for the word that confirms it.
+  private func isTyped<Asked: TypedConfirmationCommand>(
+    _ type: Asked.Type, _ run: CommandContext
+  ) async throws -> Bool {
+    var command = try request(invocation).command(as: type)
+    command.preview = true
+    let preview = try await command.run(run)
+    var rendering = rendering
+    command.render(preview, into: &rendering)
+    terminal.transient(rendering.data.text)
+    let (question, word) = Asked.confirmation(of: preview)
+    return terminal.confirms(printable(question), typing: word)
   }
 
   /// Shows a preview of the change on standard error before the user is asked to confirm it.

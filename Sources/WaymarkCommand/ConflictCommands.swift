@@ -95,7 +95,7 @@ extension Rendering {
 
   private func write(_ word: String, _ side: Conflict.Side, _ stress: Stress) -> [TextTable.Cell] {
     [
-      .init(""), .init(word, stress), .init(side.value.plainText),
+      .init(""), .init(word, stress), .init(side.isErased ? "erased" : side.value.plainText),
       .init("by \(printable(side.deviceName))"), .init(time.full(side.time)),
     ]
   }

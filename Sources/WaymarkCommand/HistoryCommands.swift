@@ -146,6 +146,7 @@ extension Rendering {
     data.line(
       data.paint("\(printable(record.kind.rawValue)) \(name(record.kind, record.name))", .strong)
         + "  \(record.id.uuidString)" + data.paint(note, .careful))
+    if let erasure = record.erasure { data.paragraph(text(of: erasure), .careful) }
     let ids = distinctPrefixes(writes.map(\.id.description))
     for write in writes {
       data.gap()
@@ -160,13 +161,21 @@ extension Rendering {
     }
   }
 
+  private func text(of erasure: History.Erasure) -> String {
+    "Erased on \(time.full(erasure.time)) by \(printable(erasure.deviceName))"
+  }
+
   private mutating func fields(_ fields: [History.Field]) {
     var table = TextTable([.init(""), .init("", widthMin: 10), .init("", widthMin: 24)])
     table.hasHead = false
     table.wrapsLast = true
     for field in fields {
-      var text = field.value.plainText
-      if field.before != .none { text = "\(field.before.plainText) → \(text)" }
+      var text = field.isErased ? "erased" : field.value.plainText
+      if field.isBeforeErased {
+        text = "erased → \(text)"
+      } else if field.before != .none {
+        text = "\(field.before.plainText) → \(text)"
+      }
       if field.state == .lost {
         let winner = field.lostTo?.deviceName ?? "another device"
         text += "  (superseded by a concurrent change on \(winner); kept)"
@@ -186,7 +195,8 @@ extension Rendering {
 
   fileprivate mutating func leftAlone(_ left: [UndoSummary.LeftAlone]) {
     guard !left.isEmpty else { return }
-    data.paragraph("Left unchanged, unless you add --yes:")
+    let isFinal = left.allSatisfy { $0.reason == .erased }
+    data.paragraph(isFinal ? "Left unchanged:" : "Left unchanged, unless you add --yes:")
     var table = TextTable([.init(""), .init("", widthMin: 16), .init("", widthMin: 24)])
     table.hasHead = false
     table.wrapsLast = true
@@ -204,6 +214,11 @@ extension Rendering {
     case .changedSince:
       let fields = item.fields.joined(separator: ", ")
       return "\(fields) changed since by \(item.byName ?? ""), \(time.full(item.time))"
+    case .erased:
+      let fields = item.fields.joined(separator: ", ")
+      let values = fields.isEmpty ? "its values" : "former values of \(fields)"
+      guard let name = item.byName else { return "\(values) not on this device" }
+      return "\(values) erased by \(name), \(time.full(item.time))"
     case .inUse:
       let names = item.users.prefix(3).map { "\($0.kind) \(name($0.kind, $0.name))" }
       let rest = item.users.count > 3 ? " and \(grouped(Int64(item.users.count - 3))) more" : ""
@@ -218,6 +233,7 @@ extension Rendering {
       data.paint("\(printable(record.kind.rawValue)) \(printable(record.name ?? ""))", .strong)
         + "  \(record.id.uuidString)"
         + (record.state == .visible ? "" : "  \(record.state.rawValue)"))
+    if let erasure = record.erasure { data.paragraph(text(of: erasure), .careful) }
     guard !values.isEmpty else {
       return data.paragraph("Never changed: it still has the values that every new circle starts with.")
     }
@@ -242,7 +258,8 @@ extension Rendering {
   ) -> [TextTable.Cell] {
     [
       .init(field), .init(time.full(write.author.time)), .init(write.author.deviceName),
-      .init(write.author.verb.replacing(".", with: " ")), .init(lead + write.value.plainText, stress),
+      .init(write.author.verb.replacing(".", with: " ")),
+      .init(lead + (write.isErased ? "erased" : write.value.plainText), stress),
     ]
   }
 }

@@ -36,6 +36,15 @@ extension TerminalCommand {
   }
 }
 
+/// A command whose effects can't be undone. At a terminal, a preview is shown, and the user confirms by typing a word
+/// instead of `y`.
+protocol TypedConfirmationCommand: TerminalCommand, ConfirmableCommand {
+  var preview: Bool? { get set }
+
+  /// Returns the question to ask after a preview, and the word that confirms it.
+  static func confirmation(of preview: Answer) -> (question: String, word: String)
+}
+
 extension TerminalCommand where Self: NodeCommand {
   func run(_ run: CommandContext) async throws -> Answer {
     try await ControlClient.perform(self, home: run.home) { run.events.handle($0) }

@@ -10,6 +10,8 @@ package enum Limits {
   package static let textBytesMax = 64 * 1024
   package static let blobBytesMax = 48 * 1024
   package static let dependenciesMax = 64
+  package static let slotBytesMore = 36
+  package static let logBytesMax: UInt64 = 4_611_686_018_427_387_904
 
   // MARK: Content
   package static let inlineBytesMax = 32 * 1024

@@ -54,6 +54,8 @@ public struct Conflict: Hashable, Sendable, Codable, Identifiable {
     public let time: Date
     /// The fields that this side wrote, if it is an edit that a deletion hides; otherwise nil.
     public let fields: [ShownValue.Part]?
+    /// Whether the value of this side was erased.
+    public let isErased: Bool
   }
 
   /// A deleted record that hides another record, or itself.
@@ -116,12 +118,13 @@ public struct Conflict: Hashable, Sendable, Codable, Identifiable {
 }
 
 extension Conflict.Side: Codable {
-  private enum CodingKeys: CodingKey {
+  private enum CodingKeys: String, CodingKey {
     case value
     case device
     case deviceName
     case time
     case fields
+    case isErased = "erased"
   }
 
   public init(from decoder: any Decoder) throws {
@@ -133,6 +136,7 @@ extension Conflict.Side: Codable {
     fields =
       container.contains(.fields)
       ? try [ShownValue.Part](fieldsFrom: container.superDecoder(forKey: .fields)) : nil
+    isErased = try container.decodeIfPresent(Bool.self, forKey: .isErased) ?? false
   }
 
   public func encode(to encoder: any Encoder) throws {
@@ -142,5 +146,6 @@ extension Conflict.Side: Codable {
     try container.encode(deviceName, forKey: .deviceName)
     try container.encode(time, forKey: .time)
     try fields?.encodeFields(to: container.superEncoder(forKey: .fields))
+    if isErased { try container.encode(true, forKey: .isErased) }
   }
 }

@@ -63,7 +63,8 @@ package struct ConflictReader {
     if case .write(let written) = side.content { fields = try self.written(written, conflict.record) }
     return Conflict.Side(
       value: try value(side.content, conflict), device: side.stamp.device, deviceName: author(side),
-      time: Date(milliseconds: side.stamp.clock.milliseconds), fields: fields)
+      time: Date(milliseconds: side.stamp.clock.milliseconds), fields: fields,
+      isErased: try side.isAbsent && store.erasure(of: conflict.record) != nil)
   }
 
   private mutating func value(
@@ -118,8 +119,9 @@ package struct ConflictReader {
   /// Returns one line that describes a side, for a list of candidates.
   mutating func line(_ side: StoredConflict.Side, _ conflict: StoredConflict) throws -> String {
     let time = CivilTime.text(side.stamp.clock.milliseconds)
+    let isErased = try side.isAbsent && store.erasure(of: conflict.record) != nil
     return "\(author(side))  \(side.stamp.device.description.prefix(8))  \(time)  "
-      + shortened(try value(side.content, conflict).json.text())
+      + (isErased ? "erased" : shortened(try value(side.content, conflict).json.text()))
   }
 
   /// Returns the possible resolutions of a conflict and the effect of each.
@@ -132,8 +134,11 @@ package struct ConflictReader {
     switch conflict.reason {
     case .field, .profile:
       let keep = option("winner", "keep the current value")
-      guard conflict.losers.count != 1 else { return [keep, option("loser", "take the other value")] }
-      let devices = Set(conflict.losers.map(author)).sorted()
+      let losers = conflict.losers.filter { !$0.isAbsent }
+      guard conflict.losers.count != 1 else {
+        return losers.isEmpty ? [keep] : [keep, option("loser", "take the other value")]
+      }
+      let devices = Set(losers.map(author)).sorted()
       return [keep] + devices.map { option($0, "take the value from \($0)") }
     case .editLostToDelete, .hiddenByParent:
       guard let hiding = conflict.hiddenBy else { return [] }

@@ -129,10 +129,15 @@ private struct ResolvingDrafts {
 
   /// Re-authors the value of one side, so that the new write causally follows all sides.
   mutating func settle(_ conflict: StoredConflict, _ side: StoredConflict.Side) throws {
+    // Keeping an absent winner changes nothing that is displayed, but an absent loser can't replace a value.
+    if side.isAbsent, side.stamp != conflict.winner.stamp, conflict.hiddenBy == nil {
+      throw try WaymarkError.absentSide(isErased: store.erasure(of: conflict.record) != nil, conflict.id)
+    }
     switch side.content {
     case .value(.bool(let isAlive)) where conflict.field == Fields.life:
       lives[conflict.record] = isAlive ? .restore : .delete
-    case .value(let value): fields[conflict.record, default: [:]][conflict.field ?? Fields.life] = value
+    case .value(let value):
+      if let field = conflict.field { fields[conflict.record, default: [:]][field] = value }
     case .fields(let whole): try settle(conflict.record, whole)
     case .deletion: lives[conflict.hiddenBy ?? conflict.record] = .delete
     case .write:
@@ -143,10 +148,19 @@ private struct ResolvingDrafts {
 
   private mutating func settle(_ key: RecordKey, _ whole: [FieldNumber: Value]) throws {
     guard let held = try store.record(key) else { return }
-    let changedAt = max(now, try store.profileTime(held) + 1)
+    let changedAt = max(now, (try store.timeOfChange(of: held.key) ?? 0) + 1)
     var whole = whole
     whole[Fields.wholeRecordUpdatedAt] = .integer(changedAt)
     fields[key] = whole
     leastClock = max(leastClock, Clock(milliseconds: changedAt))
+  }
+}
+
+extension WaymarkError {
+  fileprivate static func absentSide(isErased: Bool, _ conflict: String) -> WaymarkError {
+    .failed(
+      isErased ? .erased : .noContent,
+      isErased ? "The value of that side was erased." : "The value of that side is not on this device.",
+      next: .waymark("conflicts resolve \(conflict.prefix(8)) --take winner"))
   }
 }

@@ -72,6 +72,8 @@ public enum History {
     public let name: String?
     /// Whether the record is visible.
     public let state: State
+    /// The newest erase of the record; nil if it was never erased.
+    public let erasure: Erasure?
 
     /// Whether a record is visible.
     public enum State: String, Hashable, Sendable, Codable {
@@ -82,6 +84,16 @@ public enum History {
       /// Deleted, but it can be restored.
       case deleted
     }
+  }
+
+  /// When and by which device a record was erased.
+  public struct Erasure: Hashable, Sendable, Codable {
+    /// The time of the erase, by the erasing device's clock.
+    public let time: Date
+    /// The device that erased the record.
+    public let device: DeviceKey
+    /// The name of that device, as shown on this device.
+    public let deviceName: String
   }
 
   /// One write to a record.
@@ -125,10 +137,14 @@ public enum History {
   public struct Field: Hashable, Sendable, Codable {
     /// The name of the field.
     public let field: String
-    /// The value that was written.
+    /// The value that was written; none if it was erased.
     public let value: ShownValue
-    /// The value that the author saw before the write.
+    /// Whether the value that was written was erased.
+    public let isErased: Bool
+    /// The value that the author saw before the write; none if it was erased.
     public let before: ShownValue
+    /// Whether the value that the author saw before the write was erased.
+    public let isBeforeErased: Bool
     /// Whether the value is still displayed and, if not, why.
     public let state: State
     /// The concurrent write that won over this one; nil if none did.
@@ -167,5 +183,69 @@ public enum History {
       case deviceName
       case isOwn = "own"
     }
+  }
+}
+
+// Documents contain the members about erased values only where they apply.
+
+extension History.Record {
+  private enum CodingKeys: String, CodingKey {
+    case kind
+    case id
+    case name
+    case state
+    case erasure
+  }
+
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    kind = try container.decode(RecordKind.self, forKey: .kind)
+    id = try container.decode(UUID.self, forKey: .id)
+    name = try container.decodeIfPresent(String.self, forKey: .name)
+    state = try container.decode(State.self, forKey: .state)
+    erasure = try container.decodeIfPresent(History.Erasure.self, forKey: .erasure)
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(kind, forKey: .kind)
+    try container.encode(id, forKey: .id)
+    try container.encodeIfPresent(name, forKey: .name)
+    try container.encode(state, forKey: .state)
+    if let erasure { try container.encode(erasure, forKey: .erasure) }
+  }
+}
+
+extension History.Field {
+  private enum CodingKeys: String, CodingKey {
+    case field
+    case value
+    case isErased = "erased"
+    case before
+    case isBeforeErased = "beforeErased"
+    case state
+    case lostTo
+  }
+
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    field = try container.decode(String.self, forKey: .field)
+    value = try container.decode(ShownValue.self, forKey: .value)
+    isErased = try container.decodeIfPresent(Bool.self, forKey: .isErased) ?? false
+    before = try container.decode(ShownValue.self, forKey: .before)
+    isBeforeErased = try container.decodeIfPresent(Bool.self, forKey: .isBeforeErased) ?? false
+    state = try container.decode(State.self, forKey: .state)
+    lostTo = try container.decodeIfPresent(History.Author.self, forKey: .lostTo)
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(field, forKey: .field)
+    try container.encode(value, forKey: .value)
+    if isErased { try container.encode(true, forKey: .isErased) }
+    try container.encode(before, forKey: .before)
+    if isBeforeErased { try container.encode(true, forKey: .isBeforeErased) }
+    try container.encode(state, forKey: .state)
+    try container.encodeIfPresent(lostTo, forKey: .lostTo)
   }
 }

@@ -65,7 +65,12 @@ package struct HistoryReader {
   private func record(_ row: RecordRow) throws -> History.Record {
     History.Record(
       kind: RecordKind(row.key.kind), id: UUID(row.key.id), name: try store.title(row.key),
-      state: row.isVisible ? .visible : row.isAlive ? .hidden : .deleted)
+      state: row.isVisible ? .visible : row.isAlive ? .hidden : .deleted,
+      erasure: try store.erasure(of: row.key).map { erasure in
+        History.Erasure(
+          time: Date(milliseconds: erasure.clock.milliseconds), device: erasure.device,
+          deviceName: deviceName(erasure.device))
+      })
   }
 
   // MARK: One record
@@ -76,17 +81,20 @@ package struct HistoryReader {
   package func history(of row: RecordRow, _ limit: Int, _ pace: Pace) async throws -> History.OfRecord {
     try Self.check(limit)
     let history = try await RecordHistory(of: row.key, in: store, pace)
+    let record = try record(row)
     var values = ShownValues(store: store)
     var writes: [History.Write] = []
     for index in history.newest(limit) {
-      writes.append(try write(try history.item(index), row.key, &values))
+      writes.append(
+        try write(try history.item(index), row.key, isErased: record.erasure != nil, &values))
       try await pace.step()
     }
-    return History.OfRecord(record: try record(row), writes: writes, hasMore: history.count > limit)
+    return History.OfRecord(record: record, writes: writes, hasMore: history.count > limit)
   }
 
+  /// - Parameter isErased: whether the record was erased at some time, so that absent values count as erased.
   private func write(
-    _ item: RecordHistory.Item, _ record: RecordKey, _ values: inout ShownValues
+    _ item: RecordHistory.Item, _ record: RecordKey, isErased: Bool, _ values: inout ShownValues
   ) throws -> History.Write {
     let operation = try store.operation(item.write.operation)
     let kind = Registry.kind(record.kind)
@@ -95,9 +103,9 @@ package struct HistoryReader {
       let isLife = cell.field == Fields.life
       return History.Field(
         field: isLife ? "life" : field?.name ?? "field \(cell.field)",
-        value: try values.value(cell.content, of: field, isLife: isLife),
+        value: try values.value(cell.content, of: field, isLife: isLife), isErased: isErased && cell.isAbsent,
         before: try cell.before.map { try values.value($0, of: field, isLife: isLife) } ?? .none,
-        state: cell.state, lostTo: cell.lostTo.map(author))
+        isBeforeErased: isErased && cell.isBeforeAbsent, state: cell.state, lostTo: cell.lostTo.map(author))
     }
     let writer = author(item.write)
     return History.Write(
@@ -119,6 +127,7 @@ package struct HistoryReader {
   /// Returns, for each value of a record, who wrote the value and which other values it won against.
   package func explanation(of row: RecordRow, _ pace: Pace) async throws -> RecordExplanation {
     let history = try await RecordHistory(of: row.key, in: store, pace)
+    let record = try record(row)
     var writes: [FieldNumber: [FieldWrite]] = [:]
     for index in history.newest(history.count) {
       let item = try history.item(index)
@@ -128,9 +137,13 @@ package struct HistoryReader {
     var values = ShownValues(store: store)
     var found: [RecordExplanation.Provenance] = []
     for (field, writes) in writes.sorted(by: { $0.key < $1.key }) {
-      if let value = try await provenance(field, of: row.key, writes, &values, pace) { found.append(value) }
+      if let value = try await provenance(
+        field, of: row.key, writes, isErased: record.erasure != nil, &values, pace)
+      {
+        found.append(value)
+      }
     }
-    return RecordExplanation(record: try record(row), values: found)
+    return RecordExplanation(record: record, values: found)
   }
 
   private typealias FieldWrite = (write: RecordWrite, cell: RecordHistory.Cell)
@@ -138,10 +151,12 @@ package struct HistoryReader {
   /// Returns who wrote the displayed value of a field, and which values it won against: those of concurrent writes and
   /// earlier ones. Returns nil if every listed write lost to a concurrent one.
   ///
-  /// - Parameter writes: newest first.
+  /// - Parameters:
+  ///   - writes: newest first.
+  ///   - isErased: whether the record was erased at some time, so that absent values count as erased.
   private func provenance(
-    _ field: FieldNumber, of record: RecordKey, _ writes: [FieldWrite], _ values: inout ShownValues,
-    _ pace: Pace
+    _ field: FieldNumber, of record: RecordKey, _ writes: [FieldWrite], isErased: Bool,
+    _ values: inout ShownValues, _ pace: Pace
   ) async throws -> RecordExplanation.Provenance? {
     // A write of a whole record lists only the fields that it changed. The values of the other fields come from
     // earlier writes.
@@ -156,13 +171,15 @@ package struct HistoryReader {
       beaten.append(
         RecordExplanation.Written(
           value: try values.value(other.cell.content, of: definition, isLife: isLife),
-          author: author(other.write), how: other.cell.state == .lost ? .concurrent : .earlier))
+          author: author(other.write), how: other.cell.state == .lost ? .concurrent : .earlier,
+          isErased: isErased && other.cell.isAbsent))
       try await pace.step()
     }
     return RecordExplanation.Provenance(
       field: isLife ? "life" : definition?.name ?? "field \(field)",
       written: RecordExplanation.Written(
         value: try values.value(shown.cell.content, of: definition, isLife: isLife),
-        author: author(shown.write), how: nil), wonAgainst: beaten)
+        author: author(shown.write), how: nil, isErased: isErased && shown.cell.isAbsent),
+      wonAgainst: beaten)
   }
 }

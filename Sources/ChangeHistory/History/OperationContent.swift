@@ -34,13 +34,11 @@ package struct OperationContent {
     var records: Set<RecordKey> = []
     var fields: Set<FieldNumber> = []
     try store.forEachEntry(of: operation.sets) { entry, body, _ in
-      let cells = body.cells[entry.cells]
-      let isInsert = cells.first?.field == Fields.life
       if run.key?.kind != entry.key.kind { close(&run) }
-      run.count(entry.key, entry.type, isInsert: isInsert)
+      run.count(entry.key, entry.type)
       guard records.count < 2, !Self.hidden.contains(entry.key.kind) else { return }
       records.insert(entry.key)
-      if !isInsert { fields.formUnion(cells.map(\.field)) }
+      if entry.type != .insert { fields.formUnion(body.cells[entry.cells].map(\.field)) }
     }
     close(&run)
     guard records.count == 1, let only = records.first else { return }
@@ -54,7 +52,7 @@ package struct OperationContent {
     var run = Run()
     for draft in drafts {
       if run.key?.kind != draft.key.kind { close(&run) }
-      run.count(draft.key, draft.type, isInsert: draft.fields.first?.field == Fields.life)
+      run.count(draft.key, draft.type)
     }
     close(&run)
   }
@@ -63,15 +61,24 @@ package struct OperationContent {
   private struct Run {
     var key: RecordKey?
     var count = Count()
+    /// The type of the latest entry.
+    var type = EntryType.put
 
-    mutating func count(_ record: RecordKey, _ type: EntryType, isInsert: Bool) {
-      // A life entry directly follows the put of the same record, and the two count as one change.
-      if key == record { count.changed -= 1 }
-      key = record
+    mutating func count(_ record: RecordKey, _ type: EntryType) {
+      let earlier = key == record ? self.type : nil
+      (key, self.type) = (record, type)
+      // The entries of one record are adjacent and count as one change: the one to its life, if there is one.
+      if earlier == .insert {
+        // An insert next to an erase writes an existing record again, to keep some of its values.
+        if type == .erase { (count.added, count.changed) = (count.added - 1, count.changed + 1) }
+        return
+      }
+      if earlier != nil { count.changed -= 1 }
       switch type {
-      case .put where isInsert: count.added += 1
       case .put: count.changed += 1
-      case .delete: count.deleted += 1
+      case .insert: count.added += 1
+      case .erase where record.kind.mergeClass == .wholeRecord: count.changed += 1
+      case .delete, .erase: count.deleted += 1
       case .restore: count.restored += 1
       }
     }

@@ -25,6 +25,8 @@ public struct RecordExplanation: Hashable, Sendable, Codable {
     public let author: History.Author
     /// Why the value is not displayed; nil for the displayed value.
     public let how: Defeat?
+    /// Whether the value was erased.
+    public let isErased: Bool
 
     /// Why a value is not displayed.
     public enum Defeat: String, Hashable, Sendable, Codable {
@@ -34,9 +36,10 @@ public struct RecordExplanation: Hashable, Sendable, Codable {
       case concurrent
     }
 
-    private enum CodingKeys: CodingKey {
+    private enum CodingKeys: String, CodingKey {
       case value
       case how
+      case isErased = "erased"
     }
 
     public init(from decoder: any Decoder) throws {
@@ -44,6 +47,7 @@ public struct RecordExplanation: Hashable, Sendable, Codable {
       value = try container.decode(ShownValue.self, forKey: .value)
       author = try History.Author(from: decoder)
       how = try container.decodeIfPresent(Defeat.self, forKey: .how)
+      isErased = try container.decodeIfPresent(Bool.self, forKey: .isErased) ?? false
     }
 
     public func encode(to encoder: any Encoder) throws {
@@ -51,12 +55,14 @@ public struct RecordExplanation: Hashable, Sendable, Codable {
       try container.encode(value, forKey: .value)
       try author.encode(to: encoder)
       if let how { try container.encode(how, forKey: .how) }
+      if isErased { try container.encode(true, forKey: .isErased) }
     }
 
-    init(value: ShownValue, author: History.Author, how: Defeat?) {
+    init(value: ShownValue, author: History.Author, how: Defeat?, isErased: Bool) {
       self.value = value
       self.author = author
       self.how = how
+      self.isErased = isErased
     }
   }
 }

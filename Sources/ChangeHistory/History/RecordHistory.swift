@@ -18,8 +18,12 @@ struct RecordHistory {
   struct Cell {
     let field: FieldNumber
     let content: [UInt8]
+    /// Whether the written value is absent; the content is null then.
+    let isAbsent: Bool
     /// The content that the author saw before the write; nil if there was none.
     let before: [UInt8]?
+    /// Whether the value that the author saw before the write is absent; `before` is null then.
+    let isBeforeAbsent: Bool
     let state: History.Field.State
     /// The concurrent write that won over this one.
     let lostTo: RecordWrite?
@@ -63,10 +67,12 @@ struct RecordHistory {
         let whole = Dictionary(
           uniqueKeysWithValues: write.cells.filter { $0.field != Fields.wholeRecordUpdatedAt })
         wholes.append(whole)
-        found[Fields.life, default: []].append(.init(index, write.place, wholeContents.number(of: whole)))
+        // A set that only erases the record writes no fields, so it takes no part in the order of precedence.
+        if write.rank != nil {
+          found[Fields.life, default: []].append(.init(index, write.place, wholeContents.number(of: whole)))
+        }
       } else {
-        // A set may write the life field twice; only the first of these writes counts.
-        for cell in write.cells where found[cell.field]?.last?.index != index {
+        for cell in write.cells {
           let content = contents[cell.field, default: ContentNumbers()].number(of: cell.content)
           found[cell.field, default: []].append(.init(index, write.place, content))
         }
@@ -98,27 +104,35 @@ struct RecordHistory {
     let write = writes[index]
     return try write.cells.map { cell in
       let others = cells[cell.field]
-      let before = try others?.before(index).flatMap { writes[$0].content(cell.field) }
+      let earlier = try others?.before(index).map { writes[$0] }
+      let before = earlier?.content(cell.field)
       let lostTo = try others?.winner(over: index).map { writes[$0] }
       let shows = held.cells[cell.field]?.author.origin == write.place.origin
       return Cell(
-        field: cell.field, content: cell.content, before: before ?? seeds.cells[cell.field]?.content,
-        state: state(shows, lostTo), lostTo: lostTo)
+        field: cell.field, content: cell.content, isAbsent: write.absent.contains(cell.field),
+        before: before ?? seeds.cells[cell.field]?.content,
+        isBeforeAbsent: earlier?.absent.contains(cell.field) ?? false, state: state(shows, lostTo),
+        lostTo: lostTo)
     }
   }
 
   /// Returns a cell for each field that a write of a whole record changed. All have the same state, because a whole
-  /// record is merged as one cell.
+  /// record is merged as one cell. Of an erased write it can't be told which fields it changed, so all are returned.
   private func wholeCells(_ index: Int) throws -> [Cell] {
     let others = cells[Fields.life]
     let lostTo = try others?.winner(over: index).map { writes[$0] }
     let shows = held.cells[Fields.life]?.author.origin == writes[index].place.origin
-    let old = try others?.before(index).map { wholes[$0] } ?? [:]
+    let earlier = try others?.before(index)
+    let old = earlier.map { wholes[$0] } ?? [:]
     let new = wholes[index]
-    return Set(old.keys).union(new.keys).sorted().filter { old[$0] != new[$0] }.map { field in
+    let absent = writes[index].absent
+    let absentBefore = earlier.map { writes[$0].absent } ?? []
+    return Set(old.keys).union(new.keys).sorted().filter { old[$0] != new[$0] || absent.contains($0) }.map {
+      field in
       Cell(
-        field: field, content: new[field] ?? Value.null.encoded, before: old[field],
-        state: state(shows, lostTo), lostTo: lostTo)
+        field: field, content: new[field] ?? Value.null.encoded, isAbsent: absent.contains(field),
+        before: old[field], isBeforeAbsent: absentBefore.contains(field), state: state(shows, lostTo),
+        lostTo: lostTo)
     }
   }
 

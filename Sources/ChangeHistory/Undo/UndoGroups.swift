@@ -137,7 +137,8 @@ final class RecordStates {
       try await pace.step()
       let write = try store.write(of: record, in: places[index].origin.number)
       guard let content = write.content(field) else { continue }
-      state.cells[field] = RecordState.Cell(content: content, author: write.place)
+      state.cells[field] = RecordState.Cell(
+        content: content, author: write.place, isAbsent: write.absent.contains(field))
       return (state, index)
     }
     state.cells[field] = try store.state(of: record) { _ in false }.cells[field]

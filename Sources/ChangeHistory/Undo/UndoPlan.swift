@@ -25,6 +25,9 @@
 //
 // Rule 2 lets a user go back step by step, past changes that were made and undone in the meantime.
 //
+// If the value that a cell would get was erased, the cell is left alone and reported, even if the undo is forced: null
+// was not its value, so writing null would lose the value that it has now without restoring another.
+//
 // Then each record is considered as a whole. A record that O created goes to the trash, where it keeps its fields.
 // Unless the undo is forced, the record is kept alive and reported instead if another record needs it: if a living
 // record belongs to it or, for organizations and categories, if a visible record refers to it. Records that O wrote, or
@@ -53,6 +56,9 @@ struct UndoPlan {
       /// Other writes are displayed now. The fields are those whose values from the operation are no longer displayed,
       /// and `by` is the position of the write that the first of these fields displays.
       case changedSince([FieldNumber], by: SetPosition)
+      /// The former values of these fields are absent. If there are no fields, the operation erased the record, which
+      /// is restored without its values. `by` is the newest erase of the record; nil if it was never erased.
+      case erased([FieldNumber], by: Erasure?)
       /// Other records belong or refer to this record, which the operation created.
       case usedBy([RecordKey])
     }
@@ -67,13 +73,13 @@ struct UndoPlan {
   init(
     of operation: Operation, in store: Store, isForced: Bool, now: Moment, _ pace: Pace
   ) async throws {
-    let undoing = try Undoing(operation, store, pace)
+    var undoing = try Undoing(operation, store, pace)
     change = ChangePlan(now: now)
     var records: [(key: RecordKey, held: RecordState, wanted: WantedRecord)] = []
     for (record, fields) in try await undoing.writtenFields() {
       let held = try store.state(of: record)
-      let (wanted, changed) = try await undoing.wanted(record, fields, held, isForced: isForced)
-      if let changed { left.append(changed) }
+      let (wanted, left) = try await undoing.wanted(record, fields, held, isForced: isForced)
+      self.left += left
       records.append((record, held, wanted))
       try await pace.step()
     }
@@ -101,6 +107,8 @@ private struct Undoing {
   private let groups: UndoGroups
   private let group: Set<Int64>
   private let pace: Pace
+  /// The records that the operation erased.
+  private var erased: Set<RecordKey> = []
 
   init(_ operation: Operation, _ store: Store, _ pace: Pace) throws {
     self.store = store
@@ -112,24 +120,32 @@ private struct Undoing {
   }
 
   /// Returns the fields that the operation wrote, by record; fixed fields are left out.
-  func writtenFields() async throws -> [(RecordKey, Set<FieldNumber>)] {
+  mutating func writtenFields() async throws -> [(RecordKey, Set<FieldNumber>)] {
     var written: [RecordKey: Set<FieldNumber>] = [:]
+    var erased: Set<RecordKey> = []
+    defer { self.erased = erased }
     for set in operation.sets {
       try store.forEachEntry(of: [set]) { entry, body, _ in
-        let isWhole = entry.key.kind.mergeClass == .wholeRecord
-        let fields =
-          entry.type != .put || isWhole ? [Fields.life] : body.cells[entry.cells].map(\.field)
-        let counted = fields.filter { isWhole ? entry.type == .put : !FixedRecords.isFixed(entry.key, $0) }
-        if !counted.isEmpty { written[entry.key, default: []].formUnion(counted) }
+        let fields = Self.fields(writtenBy: entry, in: body)
+        if !fields.isEmpty { written[entry.key, default: []].formUnion(fields) }
+        if entry.type == .erase { erased.insert(entry.key) }
       }
       try await pace.step()
     }
     return written.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
   }
 
+  /// Returns the fields that an entry wrote, except fixed ones. A whole record counts as one field, its life.
+  private static func fields(writtenBy entry: Entry, in body: ChangeSetBody) -> [FieldNumber] {
+    if entry.key.kind.mergeClass == .wholeRecord { return entry.type.writesFields ? [Fields.life] : [] }
+    let life = body.life(writtenBy: entry) == nil ? [] : [Fields.life]
+    return (life + body.cells[entry.cells].map(\.field)).filter { !FixedRecords.isFixed(entry.key, $0) }
+  }
+
+  /// Returns the state that a record should get, and which changes to it are left alone.
   func wanted(
     _ record: RecordKey, _ fields: Set<FieldNumber>, _ held: RecordState, isForced: Bool
-  ) async throws -> (WantedRecord, UndoPlan.LeftAlone?) {
+  ) async throws -> (WantedRecord, [UndoPlan.LeftAlone]) {
     let states = RecordStates(record, held, store, pace)
     var known: RecordState?
     func before() async throws -> RecordState {
@@ -140,19 +156,40 @@ private struct Undoing {
     }
     var cells = held.cells
     var changed: [FieldNumber] = []
+    var erased: [FieldNumber] = []
     for field in fields.sorted() where held.cells[field] != nil {
       if let without = try await states.without(group, field, groups) {
-        take(field, of: record, from: without, into: &cells)
+        if !Self.isAbsent(field, of: record, in: without) {
+          take(field, of: record, from: without, into: &cells)
+        } else if !states.showsSame(before: without, field) {
+          erased.append(field)
+        }
       } else if !states.showsSame(before: try await before(), field) {
-        changed.append(field)
-        if isForced { take(field, of: record, from: try await before(), into: &cells) }
+        if Self.isAbsent(field, of: record, in: try await before()) {
+          erased.append(field)
+        } else {
+          changed.append(field)
+          if isForced { take(field, of: record, from: try await before(), into: &cells) }
+        }
       }
     }
     let wanted = wanted(record, held, cells)
-    guard let first = changed.first, let author = held.cells[first]?.author, !isForced else {
-      return (wanted, nil)
+    var left: [UndoPlan.LeftAlone] = []
+    if let first = changed.first, let author = held.cells[first]?.author, !isForced {
+      left.append(UndoPlan.LeftAlone(record: record, reason: .changedSince(changed, by: author)))
     }
-    return (wanted, UndoPlan.LeftAlone(record: record, reason: .changedSince(changed, by: author)))
+    let isBrought = self.erased.contains(record) && wanted.isAlive && held.life == false
+    if !erased.isEmpty || isBrought {
+      left.append(
+        UndoPlan.LeftAlone(record: record, reason: .erased(erased, by: try store.erasure(of: record))))
+    }
+    return (wanted, left)
+  }
+
+  /// Whether the value that a cell has in a state is absent. The fields of a whole record are absent together.
+  private static func isAbsent(_ field: FieldNumber, of record: RecordKey, in state: RecordState) -> Bool {
+    record.kind.mergeClass == .wholeRecord
+      ? state.cells.values.contains(where: \.isAbsent) : state.cells[field]?.isAbsent ?? false
   }
 
   /// Returns the state that a record should get. A record that only the operation has inserted goes to the trash and

@@ -26,7 +26,8 @@ public struct UndoSummary: Hashable, Sendable, Codable {
     case left
   }
 
-  /// A record that the undo leaves as it is, because the record was changed since or because other records use it.
+  /// A record that the undo leaves as it is, at least in part: the record was changed since, its former values were
+  /// erased, or other records use it. A record is listed once for each of these reasons.
   public struct LeftAlone: Hashable, Sendable, Codable, Identifiable {
     /// The kind of the record.
     public let kind: RecordKind
@@ -35,21 +36,24 @@ public struct UndoSummary: Hashable, Sendable, Codable {
     public let name: String?
     /// Why the record is left alone.
     public let reason: Reason
-    /// The names of the fields that were changed since; empty if other records use the record.
+    /// The names of the fields that were changed since, or whose former values were erased; empty if other records use
+    /// the record, or if it is restored without its values.
     public let fields: [String]
-    /// The records that belong or refer to the record; empty if it was changed since.
+    /// The records that belong or refer to the record; empty for other reasons.
     public let users: [RecordReference]
-    /// The device that changed the record since; nil if other records use the record.
+    /// The device that changed or erased the record since; nil if other records use the record.
     public let by: DeviceKey?
     /// The name of that device, as shown on this device.
     public let byName: String?
-    /// The time of that change, by that device's clock; nil if other records use the record.
+    /// The time of that change or erase, by that device's clock; nil if other records use the record.
     public let time: Date?
 
     /// Why a record is left alone.
     public enum Reason: String, Hashable, Sendable, Codable {
       /// The record was changed since.
       case changedSince = "changed_since"
+      /// The former values of the record were erased.
+      case erased
       /// Other records belong or refer to the record.
       case inUse = "in_use"
     }

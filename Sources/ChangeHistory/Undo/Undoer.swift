@@ -122,6 +122,12 @@ package struct Undoer {
         fields: fields.map { Self.fieldName($0, kind) }, users: [], by: author,
         byName: history.deviceName(author),
         time: Date(milliseconds: by.origin.stamp.clock.milliseconds))
+    case .erased(let fields, let by):
+      return UndoSummary.LeftAlone(
+        kind: record.kind, id: record.id, name: record.name, reason: .erased,
+        fields: fields.map { Self.fieldName($0, kind) }, users: [], by: by?.device,
+        byName: (by?.device).map(history.deviceName),
+        time: by.map { Date(milliseconds: $0.clock.milliseconds) })
     case .usedBy(let users):
       return UndoSummary.LeftAlone(
         kind: record.kind, id: record.id, name: record.name, reason: .inUse, fields: [],
@@ -131,6 +137,13 @@ package struct Undoer {
 
   private func nothingToUndo(_ operation: Storage.Operation, _ plan: UndoPlan) throws -> WaymarkError {
     let short = Self.short(operation.key.id)
+    if !plan.left.isEmpty, plan.left.allSatisfy(\.isErased) {
+      return WaymarkError(
+        exitCode: ExitCode.failed, code: .erased,
+        message: "Nothing was undone: the values that \(short) replaced were erased.",
+        next: "\(waymark: "history"), then \(waymark: "undo OPERATION"), to undo another one",
+        candidates: NameResolver.shown(try plan.left.map(sentence)))
+    }
     guard plan.left.isEmpty else {
       return WaymarkError(
         exitCode: ExitCode.needsYes, code: .needsYes,
@@ -153,6 +166,12 @@ package struct Undoer {
     case .changedSince(let fields, let by):
       let names = fields.map { Self.fieldName($0, kind) }.joined(separator: ", ")
       return "\(record): \(names) changed by \(history.deviceName(by.log.device))"
+    case .erased(let fields, let by):
+      let names =
+        fields.isEmpty ? "its values" : fields.map { Self.fieldName($0, kind) }.joined(separator: ", ")
+      guard let by else { return "\(record): the former values of \(names) are not on this device" }
+      return "\(record): \(names) erased on \(CivilTime.text(by.clock.milliseconds)) by "
+        + history.deviceName(by.device)
     case .usedBy(let users): return "\(record): used by \(plural(users.count, "other record"))"
     }
   }
@@ -164,4 +183,11 @@ package struct Undoer {
 
   /// Returns the prefix of an operation's id that messages and commands use.
   private static func short(_ id: OperationID) -> String { String(id.description.prefix(8)) }
+}
+
+extension UndoPlan.LeftAlone {
+  /// Whether the former values were erased, so that not even a forced undo can bring them back.
+  fileprivate var isErased: Bool {
+    if case .erased = reason { true } else { false }
+  }
 }

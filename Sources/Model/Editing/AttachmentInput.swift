@@ -87,9 +87,11 @@ package struct StoredContents {
     var seen: Set<RecordID> = []
     return try records.filter { seen.insert($0.key.id).inserted }.flatMap { draft in
       let held = try store.record(draft.key)
-      if held?.isAlive == true { return [EntryDraft]() }
+      // The bytes of an erased record are gone.
+      let hasBytes = held?[Contents.bytesField] != nil
+      if hasBytes, held?.isAlive == true { return [EntryDraft]() }
       return EntryDraft.putting(
-        draft.key, held == nil ? draft.fields.map { ($0.number, $0.value) } : [], on: held)
+        draft.key, hasBytes ? [] : draft.fields.map { ($0.number, $0.value) }, on: held)
     }
   }
 }
@@ -146,7 +148,8 @@ extension StoredContents {
       return PreparedChange(verb: "profile.set", entries: [])
     }
     let profile = ProfileWrite(
-      held: held, heldAt: try store.profileTime(held), changed: [(ProfileWrite.avatar, value)], now: now)
+      held: held, heldAt: try store.timeOfChange(of: held.key) ?? 0, changed: [(ProfileWrite.avatar, value)],
+      now: now)
     return PreparedChange(
       verb: "profile.set", entries: try missing(cut?.records ?? []) + [profile.draft],
       leastClock: profile.leastClock)

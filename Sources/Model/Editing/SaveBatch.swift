@@ -149,7 +149,8 @@ private struct SaveBatch {
     let time = Fields.wholeRecordUpdatedAt
     let changed = try fields(profile, held).filter { $0.field != time }
     guard !changed.isEmpty else { return }
-    let write = ProfileWrite(held: held, heldAt: try store.profileTime(held), changed: changed, now: now)
+    let write = ProfileWrite(
+      held: held, heldAt: try store.timeOfChange(of: held.key) ?? 0, changed: changed, now: now)
     drafts.append(write.draft)
     leastClock = max(leastClock, write.leastClock)
   }
@@ -165,6 +166,7 @@ private struct SaveBatch {
 
   mutating func restore(_ key: RecordKey) throws {
     guard let held = try store.record(key), !held.isAlive else { return }
+    try store.checkNotErased(held)
     drafts.append(EntryDraft(.restore, key))
   }
 

@@ -127,17 +127,26 @@ package struct TypedRecords {
   package func deleted(_ kind: Kind) throws -> [(record: ShownRecord, deletion: ShownDeletion)] {
     var writer = RecordDocument(store: store)
     return try Trash(store: store).records(kind).map { record, deletion in
-      let isOwn = deletion.record == record.key
-      let device = deletion.author.log.device
-      return (
-        ShownRecord(try writer.members(kind, record)),
-        ShownDeletion(
-          deleted: isOwn,
-          deletedAt: CivilTime.text(deletion.author.origin.stamp.clock.milliseconds), deletedBy: device,
-          deletedByName: deviceName(device),
-          hiddenBy: isOwn ? nil : try store.shownReference(deletion.record))
-      )
+      (ShownRecord(try writer.members(kind, record)), try shown(deletion, of: record))
     }
+  }
+
+  /// Returns the records of all kinds that are deleted, or hidden because a record that they belong to is deleted. The
+  /// most recently deleted come first. The parts of files and addresses, which are not shown as records, are left out.
+  package func trash() throws -> [(record: ShownReference, deletion: ShownDeletion)] {
+    let trash = Trash(store: store)
+    let found = try Registry.kinds.filter { !$0.isPart }.flatMap { try trash.records($0) }
+    return try found.sorted { $0.deletion.author.origin.stamp.clock > $1.deletion.author.origin.stamp.clock }
+      .map { (try store.shownReference($0.record.key), try shown($0.deletion, of: $0.record)) }
+  }
+
+  private func shown(_ deletion: Deletion, of record: RecordRow) throws -> ShownDeletion {
+    let isOwn = deletion.record == record.key
+    let device = deletion.author.log.device
+    return ShownDeletion(
+      deleted: isOwn, deletedAt: CivilTime.text(deletion.author.origin.stamp.clock.milliseconds),
+      deletedBy: device, deletedByName: deviceName(device),
+      hiddenBy: isOwn ? nil : try store.shownReference(deletion.record))
   }
 
   /// Prepares the restoration of a deleted record.
@@ -146,6 +155,7 @@ package struct TypedRecords {
   ) {
     let record = try deleted(kind, name)
     guard !record.isAlive else { throw try hidden(kind, record) }
+    try store.checkNotErased(record, deviceName)
     return (
       reference(kind, record),
       PreparedChange(verb: "\(kind.name).restore", entries: [EntryDraft(.restore, record.key)])
@@ -223,7 +233,8 @@ package struct TypedRecords {
       changed.append((ProfileWrite.avatar, picture.value))
     }
     guard !changed.isEmpty else { return nil }
-    let write = ProfileWrite(held: held, heldAt: try store.profileTime(held), changed: changed, now: now)
+    let write = ProfileWrite(
+      held: held, heldAt: try store.timeOfChange(of: held.key) ?? 0, changed: changed, now: now)
     return (
       CivilTime.text(write.updatedAt),
       PreparedChange(

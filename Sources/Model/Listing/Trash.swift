@@ -27,11 +27,12 @@ package struct Trash {
   package init(store: Store) { self.store = store }
 
   /// Returns the records of a kind that are deleted, or hidden because a record that they belong to is deleted. The
-  /// most recently deleted come first.
+  /// most recently deleted come first. Erased records of which nothing is left are not in the trash.
   func records(_ kind: Kind) throws -> [(record: RecordRow, deletion: Deletion)] {
     var parents: [RecordKey: Deletion?] = [:]
     var found: [(record: RecordRow, deletion: Deletion)] = []
     try NameResolver(store: store, scope: .gone).forEach(kind) { record in
+      guard try store.completeErasure(of: record) == nil else { return }
       if let deletion = try deletion(hiding: record, &parents) { found.append((record, deletion)) }
     }
     return found.sorted {

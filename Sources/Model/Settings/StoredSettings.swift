@@ -59,8 +59,9 @@ package struct StoredSettings {
         "Can't set “\(shortened(key))”: the limit is \(Limits.settingsKeysMax) settings and 1 MiB in total.",
         next: .waymark("settings list"))
     }
-    // The life is written with each value, so that setting a value wins over an earlier concurrent removal.
-    return [EntryDraft(.put, Self.recordKey(key), [(Fields.life, .bool(true))] + fields)]
+    // Each value is written as an insert, which writes the life too, so that setting a value wins over an earlier
+    // concurrent removal.
+    return [EntryDraft(.insert, Self.recordKey(key), fields)]
   }
 
   /// Returns the entries that remove a setting; empty if it is not set.

@@ -111,7 +111,7 @@ extension Judge {
     guard let cell = expected[key].cells[field],
       let type = PlainKinds.byNumber[key.kind]?.fields.first(where: { $0.number == field })?.type
     else { return nil }
-    return type.columns(library.bytes(cell.winner))
+    return type.columns(cell.winner.shown)
   }
 }
 

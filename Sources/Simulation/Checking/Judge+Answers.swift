@@ -70,9 +70,9 @@ extension Judge {
     var fields: [Int: [UInt8]] = record.key == PlainKinds.none ? [1: [0x64] + Array("None".utf8)] : [:]
     for (field, cell) in record.cells {
       if case .whole = cell.winner.content {
-        fields = library.fields(cell.winner)
+        fields = cell.winner.shownFields
       } else if field != 0 {
-        fields[field] = library.bytes(cell.winner)
+        fields[field] = cell.winner.shown
       }
     }
     let held = fields.filter { $0.value != [0xf6] }.sorted { $0.key < $1.key }

@@ -60,11 +60,7 @@ extension Judge {
     // A set that writes a profile has a clock that is not lower than the profile's modification time.
     for written in written {
       for entry in library.sets[written].entries where entry.key == PlainKinds.profile {
-        guard let cell = entry.cells.first(where: { $0.field == 1 }),
-          let item = try? PlainItem.read(Array(library.sets[written].content(cell.content))),
-          let time = item.integer
-        else { continue }
-        latest = max(latest, time)
+        if let stated = entry.stated { latest = max(latest, stated.time) }
       }
     }
     return latest

@@ -13,8 +13,9 @@ extension Judge {
     for row in stored {
       let set = view.set(number: row.number)
       guard let set, let sibling = wanted.removeValue(forKey: SiblingKey(field: row.field, set: set)) else {
+        let wasErased = set.map { isErased($0, record, view) } ?? false
         throw Violation(
-          .journal, view.name,
+          wasErased ? .erased : .journal, view.name,
           "field \(row.field) of \(record.key) lists set number \(row.number), which is not a sibling of its winner"
         )
       }
@@ -24,7 +25,7 @@ extension Judge {
           "a sibling in field \(row.field) of \(record.key) differs from what set \(library.sets[set].id) wrote"
         )
       }
-      guard row.differs == record.differs(sibling, in: row.field, library) else {
+      guard row.differs == record.differs(sibling, in: row.field) else {
         throw Violation(
           .journal, view.name,
           "set \(library.sets[set].id) is \(row.differs ? "wrongly" : "not") listed as a conflict in field \(row.field)"
@@ -44,18 +45,36 @@ extension Judge {
   }
 
   private func isContent(_ stored: [UInt8], of sibling: PlainCellWrite) -> Bool {
-    guard case .whole = sibling.content else { return stored == library.bytes(sibling) }
-    return StoreReader.fields(stored).filter { $0.key != 0 } == library.fields(sibling)
+    guard case .whole = sibling.content else { return stored == sibling.shown }
+    return StoreReader.fields(stored).filter { $0.key != 0 } == sibling.shownFields
   }
 
   /// Compares the sets listed as a record's writers with those that wrote to the record. A record with a single writer
-  /// may have no list.
+  /// may have no list. Sets that only erased values may be listed or not.
   func checkWriters(_ record: PlainRecord, _ view: NodeView) throws {
-    let stored = Set(try StoreReader.writers(record.key, view.connection).compactMap { view.set(number: $0) })
     let wanted = Set(record.writers)
+    let stored = Set(try StoreReader.writers(record.key, view.connection).compactMap { view.set(number: $0) })
+      .subtracting(Set(record.erasers).subtracting(wanted))
     if stored == wanted || stored.isEmpty && wanted.count == 1 { return }
     throw Violation(
       .state, view.name, "\(record.key) lists \(stored.count) sets that wrote to it; \(wanted.count) did")
+  }
+
+  /// Compares the sets listed as erasers of a record with those that erased it.
+  func checkErasers(_ record: PlainRecord, _ view: NodeView) throws {
+    let stored = Set(try StoreReader.erasers(record.key, view.connection).compactMap { view.set(number: $0) })
+    guard stored != Set(record.erasers) else { return }
+    throw Violation(
+      .state, view.name,
+      "\(record.key) lists \(stored.count) sets that erased it; \(record.erasers.count) did")
+  }
+
+  /// Compares the stored rank of a whole record with the one that its shown write states.
+  func checkRank(_ record: PlainRecord, _ view: NodeView) throws {
+    let stored = try StoreReader.rank(record.key, view.connection)
+    guard stored != record.rank.map({ [$0.time, Int64($0.filled)] }) else { return }
+    throw Violation(
+      .state, view.name, "\(record.key) is stored with a rank that its shown write does not state")
   }
 
   /// Compares a record's stored hidden writes with those that are concurrent with the deletion that hides the record.

@@ -60,9 +60,9 @@ extension Judge {
     }
     // If the same sets are stored and folded, all derived data must be equal, byte for byte.
     guard differing.isEmpty else { return }
-    let first = try dump ?? Dump(one, lane)
+    let first = try dump ?? Dump(one, lane, library)
     dump = first
-    guard let difference = first.difference(from: try Dump(other, lane), library) else { return }
+    guard let difference = first.difference(from: try Dump(other, lane, library), library) else { return }
     throw Violation(.divergence, other.name, difference)
   }
 

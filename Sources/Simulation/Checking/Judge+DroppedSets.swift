@@ -18,6 +18,7 @@ extension Judge {
     let written = Set(ids.compactMap { Name32($0).flatMap { library.index(of: $0) } })
     ledgers[node]?.fresh.formUnion(ids.compactMap { Name32($0) })
     try checkSeen(written, view)
+    try checkComplete(written, view)
     try checkWritten(written, view, wall: wall)
   }
 
@@ -89,7 +90,7 @@ extension Judge {
       throw Violation(.lostWrite, view.name, "its own set \(id) is gone although it had been sent to a peer")
     }
     let others = try writtenAgain(set, view)
-    guard isWhole(set, in: others) else {
+    guard isWhole(set, in: others, view) else {
       let isQuarantined = try isQuarantined(id, view)
       throw Violation(
         .lostWrite, view.name,
@@ -163,7 +164,7 @@ extension Judge {
   private func unseen(by others: [Int], in set: Int, _ folded: Set<Int>, _ view: NodeView) -> Int? {
     let (device, lane) = (library.sets[set].header.log.device, library.sets[set].header.log.lane)
     let successors = others.filter { other in
-      view[other] != .absent && library.sets[set].entries.contains { isWritten($0, of: set, in: other) }
+      view[other] != .absent && library.sets[set].entries.contains { isWritten($0, of: set, in: other, view) }
     }
     guard !successors.isEmpty else { return nil }
     let sights = view.sightsOfOutgoing(set, library)
@@ -175,23 +176,32 @@ extension Judge {
     }
   }
 
-  private func isWhole(_ set: Int, in others: [Int]) -> Bool {
-    library.sets[set].entries.allSatisfy { entry in others.contains { isWritten(entry, of: set, in: $0) } }
-  }
-
-  private func isWritten(_ entry: PlainEntry, of set: Int, in other: Int) -> Bool {
-    library.sets[other].entries.contains { isSame(entry, in: set, as: $0, in: other) }
-  }
-
-  private func isSame(_ left: PlainEntry, in set: Int, as right: PlainEntry, in other: Int) -> Bool {
-    guard left.key == right.key, left.act == right.act, left.cells.count == right.cells.count else {
-      return false
+  private func isWhole(_ set: Int, in others: [Int], _ view: NodeView) -> Bool {
+    library.sets[set].entries.allSatisfy { entry in
+      others.contains { isWritten(entry, of: set, in: $0, view) }
     }
-    return zip(left.cells, right.cells).allSatisfy { one, two in
-      if one.field != two.field { return false }
+  }
+
+  private func isWritten(_ entry: PlainEntry, of set: Int, in other: Int, _ view: NodeView) -> Bool {
+    library.sets[other].entries.contains { isSame(entry, in: set, as: $0, in: other, view) }
+  }
+
+  private func isSame(
+    _ left: PlainEntry, in set: Int, as right: PlainEntry, in other: Int, _ view: NodeView
+  ) -> Bool {
+    guard left.key == right.key, left.act == right.act, left.fields == right.fields else { return false }
+    let (old, new) = (library.values(of: set, left), library.values(of: other, right))
+    return left.fields.allSatisfy { field in
       // Re-authoring may replace a modification time that was in the future.
-      if PlainKinds.isWhole(left.key.kind), one.field == 1 { return true }
-      return library.sets[set].content(one.content) == library.sets[other].content(two.content)
+      if PlainKinds.isWhole(left.key.kind), field == 1 { return true }
+      guard let before = old[field] else { return true }
+      return new[field].map { $0 == before } ?? mayLackValues(of: left, in: set, view)
     }
+  }
+
+  /// Whether the values of an entry were missing here at some time, or may have been erased.
+  private func mayLackValues(of entry: PlainEntry, in set: Int, _ view: NodeView) -> Bool {
+    guard let slot = entry.slot else { return true }
+    return view.everMissing[set]?.contains(slot) == true || mayBeErased(entry.key, in: set, view)
   }
 }

@@ -18,7 +18,9 @@ extension Judge {
     }
     guard Name32(row.id) == id, row.sequence == Int64(header.sequence),
       row.clock == Int64(bitPattern: header.clock), Name16(row.operation) == header.operation,
-      try StoreReader.log(branch: row.branch, view.connection) == header.log
+      row.logBytes == Int64(header.logBytes) + Int64(header.declaredSize),
+      let branch = try StoreReader.log(branch: row.branch, view.connection), branch.log == header.log,
+      branch.number == header.number
     else { throw refuse("has columns that differ from its header") }
     guard header.circle == view.circle?.id else { throw refuse("belongs to another circle") }
     guard view.circle?.isKnown(header.log.device) == true else {
@@ -26,8 +28,10 @@ extension Judge {
     }
     if let previous = library.predecessors[set] {
       guard view[previous] != .absent else { throw refuse("is stored before its predecessor") }
-      guard library.sets[previous].header.clock < header.clock else {
-        throw refuse("has a clock that is not above its predecessor's")
+      switch header.objection(after: library.sets[previous].header) {
+      case "clock"?: throw refuse("has a clock that is not above its predecessor's")
+      case let objection?: throw refuse("has a \(objection) that does not follow from its predecessor's")
+      case nil: break
       }
     }
     for dependency in header.dependencies { try checkDependency(dependency, of: set, view, refuse) }

@@ -52,6 +52,7 @@ extension Judge {
       try note(.oneOf(hashes), to, view, ledger)
     case .sets(let lane, let sets):
       if lane == 1 { try checkOpen(view, to, link, "\(sets.count) sets") }
+      for set in sets { try checkValues(of: set, to: to, view) }
       for id in sets.map({ PlainSealing.setID($0.header) }) {
         ledger.unseen.append((id, to, library.index(of: id).map { view[$0] != .absent } ?? false))
       }

@@ -174,11 +174,7 @@ extension Judge {
     _ key: PlainKey, _ marks: Marks, _ written: Set<Int>, _ view: NodeView
   ) throws {
     let shown = view.record(key, library)
-    let wanted = PlainRecord(key, library) {
-      view[$0] == .folded && !marks.back.contains($0) && !written.contains($0)
-    } covers: {
-      view.covers($0, $1, library)
-    }
+    let wanted = view.record(key, library, without: marks.back.union(written))
     func refuse(_ what: String) -> Violation {
       Violation(.override, view.name, "\(key) \(what) after an override")
     }
@@ -188,7 +184,7 @@ extension Judge {
     guard shouldLive else {
       for set in written.sorted() {
         let entries = library.sets[set].entries.filter { $0.key == key }
-        if entries.contains(where: { $0.act == .put }) { throw refuse("was emptied, not only deleted,") }
+        if entries.contains(where: { !$0.fields.isEmpty }) { throw refuse("was emptied, not only deleted,") }
       }
       return
     }
@@ -199,14 +195,15 @@ extension Judge {
       "has \(plainHex(held[field] ?? [])) in field \(field) instead of \(plainHex(target[field] ?? []))")
   }
 
-  /// Returns a record's fields that are not empty, except the life and the modification time.
+  /// Returns a record's fields that are not empty, except the life and the modification time. An absent value counts as
+  /// empty, because an override can't bring it back.
   private func contents(_ record: PlainRecord) -> [Int: [UInt8]] {
     var found: [Int: [UInt8]] = [:]
     for (field, cell) in record.cells {
       if case .whole = cell.winner.content {
-        found = library.fieldsWithoutTime(cell.winner)
+        found = cell.winner.shownFieldsWithoutTime
       } else if field != 0, !PlainKinds.isFixed(record.key, field) {
-        found[field] = library.bytes(cell.winner)
+        found[field] = cell.winner.shown
       }
     }
     return found.filter { $0.value != [0xf6] }

@@ -26,7 +26,7 @@ final class Expectations {
     guard let kind = PlainKinds.byNumber[record.key.kind], let parent = kind.parent,
       let cell = record.cells[parent.field],
       let columns = kind.fields.first(where: { $0.number == parent.field })?.type.columns(
-        library.bytes(cell.winner))
+        cell.winner.shown)
     else { return nil }
     switch (parent.kind, columns.first, columns.last) {
     case (let kind?, .blob(let id)?, _): return Name16(id).map { PlainKey(kind: kind, id: $0) }
@@ -134,6 +134,8 @@ extension Judge {
     try checkContents(record, stored, view)
     try checkSiblings(record, view)
     try checkWriters(record, view)
+    try checkErasers(record, view)
+    try checkRank(record, view)
     try checkHidden(key, expected)
   }
 
@@ -171,12 +173,12 @@ extension Judge {
 
   private func checkContents(_ record: PlainRecord, _ stored: StoredRecordRow, _ view: NodeView) throws {
     var contents: [Int: [UInt8]] = [:]
+    var absent: Set<Int> = []
     for (field, cell) in record.cells {
-      if case .whole = cell.winner.content {
-        contents = library.fields(cell.winner)
-      } else if field != 0 {
-        contents[field] = library.bytes(cell.winner)
-      }
+      let shown =
+        if case .whole = cell.winner.content { cell.winner.shownFields } else { [field: cell.winner.shown] }
+      contents.merge(shown.filter { $0.key != 0 }) { $1 }
+      if cell.winner.content.isAbsent { absent.formUnion(shown.keys) }
     }
     if record.key == PlainKinds.none { contents[1] = [0x64] + Array("None".utf8) }
     var column = 0
@@ -187,13 +189,23 @@ extension Judge {
       if columns != nil { contents[field.number] = nil }
       let wanted = columns ?? Array(repeating: .null, count: range.count)
       guard zip(wanted, stored.columns[range]).allSatisfy({ $0.isStored(as: $1) }) else {
-        throw missing(
-          record, view, "field \(field.number) of \(record.key) does not hold its winner's value")
+        throw wrongValue(of: field.number, record, view)
       }
     }
+    // An absent value of a field without a column may be stored as null or not at all.
+    for field in absent where stored.extra[field] == nil { contents[field] = nil }
     guard contents == stored.extra else {
       throw missing(record, view, "\(record.key) has wrong values in its column extra")
     }
+  }
+
+  private func wrongValue(of field: Int, _ record: PlainRecord, _ view: NodeView) -> Violation {
+    let winner = record.cells[PlainKinds.isWhole(record.key.kind) ? 0 : field]?.winner
+    if winner?.isErased == true {
+      return Violation(
+        .erased, view.name, "field \(field) of \(record.key) holds a value although its winner was erased")
+    }
+    return missing(record, view, "field \(field) of \(record.key) does not hold its winner's value")
   }
 
   /// Returns the violation for a record that is wrong. If the set missing from this record is already folded in another

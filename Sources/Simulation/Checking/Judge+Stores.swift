@@ -41,6 +41,7 @@ extension Judge {
     view.waiting = waiting
     view.unjudged = Set(news.folded + news.stored)
     for set in news.folded { try checkFolds(set, view, isNew: true) }
+    try checkErased(by: news, view)
     noteClocks(news.folded, view)
     try checkForks(news.stored)
     try checkGivesWay(news.stored, view)
@@ -158,6 +159,7 @@ extension Judge {
     count { $0.wholeLooks += 1 }
     let before = view.storedSets
     let foldedBefore = Set(before.filter { view[$0] == .folded }).subtracting(view.unjudged)
+    let missingBefore = view.missing
     let hadNothing = view.numbers.isEmpty && view.statements.isEmpty
     if view.mayHaveLost { view.statements = [:] }
     _ = try readStatements(view)
@@ -179,6 +181,8 @@ extension Judge {
     if !isStart { noteOwnFromElsewhere(fresh, view) }
     if !isStart { try checkAdmitted(fresh, view) }
     try checkCuts(view)
+    try checkErased(view)
+    try checkValuesKept(before, missing: missingBefore, view)
     try checkDated(view.numbers, view)
     try checkQuarantine(view)
     try checkWholeStore(view)
@@ -187,19 +191,20 @@ extension Judge {
   }
 
   private func take(_ row: StoredLogRow, _ view: NodeView, _ news: inout StoreNews) throws {
-    let set: Int
+    let added: (set: Int, missing: Set<Int>)
     do {
       let known = library.sets.count
-      set = try library.add(header: row.header, signature: row.signature, body: row.body)
+      added = try library.add(row.raw)
       if library.sets.count > known { count { $0.sets += 1 } }
     } catch {
       throw Violation(
         .unauthorised, view.name,
         "change set \(plainHex(row.id)), number \(row.number), is not valid: \(error)")
     }
+    let (set, missing) = added
     try checkStored(set, row, view)
     let state: NodeView.SetState = row.folded == 1 ? .folded : row.folded == 2 ? .held : .waits
-    view.append(set, state)
+    view.append(set, state, lacking: missing)
     everHeld[view.device, default: []].insert(set)
     if state == .waits { view.waiting.insert(row.number) }
     if state == .held { view.held.insert(row.number) }

@@ -8,10 +8,8 @@ extension Judge {
     let snapshot = NodeView(node, device: view.device, connection: view.connection)
     for row in try StoreReader.logRows(after: 0, view.connection) {
       // An invalid set is reported at the end of the step.
-      guard let set = try? library.add(header: row.header, signature: row.signature, body: row.body) else {
-        return
-      }
-      snapshot.append(set, row.folded == 1 ? .folded : row.folded == 2 ? .held : .waits)
+      guard let (set, missing) = try? library.add(row.raw) else { return }
+      snapshot.append(set, row.folded == 1 ? .folded : row.folded == 2 ? .held : .waits, lacking: missing)
     }
     let heads = ViewHeads(snapshot, library)
     let sums = try StoreReader.digests(view.connection)

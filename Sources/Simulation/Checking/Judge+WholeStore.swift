@@ -32,8 +32,8 @@ extension Judge {
       }
     }
     for (table, rule) in [
-      ("rivals", Violation.Rule.journal), ("contested_cells", .journal), ("hidden_writes", .journal),
-      ("record_writes", .state),
+      ("siblings", Violation.Rule.journal), ("contested_cells", .journal), ("hidden_writes", .journal),
+      ("record_writes", .state), ("erasures", .state), ("whole_ranks", .state),
     ] {
       let found = try view.connection.with("SELECT DISTINCT kind, record FROM \(table)") { row in
         var found: [PlainKey] = []

@@ -21,15 +21,17 @@ package import SQLite
 //   looked(at: alice), after the step ─▶  new statements  → members, cuts and gate, computed from all statements
 //                                         new log rows    → parse and verify; author, predecessor, dependencies, clock
 //                                         newly folded    → allowed to fold? Then fold their records from all writes
-//                                                           and compare rows, stamps, siblings, writers, digests
+//                                                           and compare rows, stamps, siblings, writers, digests;
+//                                                           what they erased is gone from the log and the tables
 //                                         ledger          → h was the hash before, during or after the step;
 //                                                           s8 is stored; both only on an open lane, to a member
 //
 // What is checked when:
 //   each step (`looked`)               everything new since the last look; after new cuts, the whole store
-//   each write (`acknowledged`)        stored, declares all that was folded, dated correctly, in a log of its own
+//   each write (`acknowledged`)        stored with all values, declares all that was folded, dated correctly, in a log
+//                                      of its own
 //   start, and now and then            the whole store: all records, digests, views, counts, undos, quarantine;
-//   (`started`, `inspected`)           no set and no statement that was stored has disappeared without a reason
+//   (`started`, `inspected`)           no set, statement or value that was stored has disappeared without a reason
 //   after healing (`healed`)           members hold equal statements, sets and rows, and a proof of each fork
 //
 // If the check of a step finds a violation, the judge reads the whole store before it reports anything, because its

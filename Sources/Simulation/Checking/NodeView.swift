@@ -23,6 +23,10 @@ final class NodeView {
   private(set) var numbers: [Int] = []
   /// The number of each set in the store, by index in the library; 0 if it is not stored.
   private var numberOf: [Int64] = []
+  /// The slots whose values are missing in the store, by set. Sets that lack none are left out.
+  private(set) var missing: [Int: Set<Int>] = [:]
+  /// The slots that were missing in the store at any time.
+  private(set) var everMissing: [Int: Set<Int>] = [:]
   var statements: [Name32: PlainStatement] = [:] {
     didSet { knownCertificates = nil }
   }
@@ -96,19 +100,33 @@ final class NodeView {
 
   func number(of set: Int) -> Int64 { set < numberOf.count ? numberOf[set] : 0 }
 
-  func append(_ set: Int, _ state: SetState) {
+  /// Adds the set with the next number.
+  ///
+  /// - Parameter missing: the slots that the stored copy lacks.
+  func append(_ set: Int, _ state: SetState, lacking missing: Set<Int>) {
     numbers.append(set)
+    lacks(missing, of: set)
     while numberOf.count <= set { numberOf.append(0) }
     numberOf[set] = Int64(numbers.count)
     self[set] = state
     heads = nil
   }
 
+  /// Records which slots the stored copy of a set lacks.
+  func lacks(_ slots: Set<Int>, of set: Int) {
+    missing[set] = slots.isEmpty ? nil : slots
+    if !slots.isEmpty { everMissing[set, default: []].formUnion(slots) }
+  }
+
+  /// Whether the store has the values in a slot of a stored set.
+  func holds(_ set: Int, slot: Int) -> Bool { missing[set]?.contains(slot) != true }
+
   /// Forgets the log, so that it can be read again.
   func clear() {
     states = []
     numbers = []
     numberOf = []
+    missing = [:]
     waiting = []
     held = []
     sightsHere = [:]
@@ -157,12 +175,15 @@ final class NodeView {
     }
   }
 
-  func record(_ key: PlainKey, _ library: SetLibrary) -> PlainRecord {
-    PlainRecord(key, library) {
-      self[$0] == .folded
-    } covers: {
-      self.covers($0, $1, library)
-    }
+  /// Returns the record that follows from the folded sets.
+  ///
+  /// - Parameter excluded: folded sets that don't count.
+  func record(_ key: PlainKey, _ library: SetLibrary, without excluded: Set<Int> = []) -> PlainRecord {
+    let scope = PlainRecord.Scope(
+      counts: { self[$0] == .folded && !excluded.contains($0) },
+      covers: { self.covers($0, $1, library) },
+      holds: { self.holds($0, slot: $1) })
+    return PlainRecord(key, library, scope)
   }
 }
 

@@ -128,6 +128,12 @@ struct PlainCircle {
     return cuts.isEmpty ? nil : cuts
   }
 
+  /// Whether any statement cuts a log, even if the statement does not count now.
+  func mayHaveCut(_ log: PlainLog) -> Bool {
+    certified[log.device] == nil || revocations.contains { $0.device == log.device }
+      || logCuts.contains { $0.log == log }
+  }
+
   /// Whether the author of a log has cut this log, or the log of the other lane with the same incarnation, by a valid
   /// log cut.
   func hasEnded(_ log: PlainLog) -> Bool {

@@ -1,20 +1,33 @@
-// Protocol/merge.md, "Cells", "Whole records", "Fixed cells", "Conflicts"
+// Protocol/merge.md, "Cells", "Whole records", "Fixed cells", "Erase", "Conflicts"
 
 /// What a set wrote to a cell.
 enum PlainContent {
   case life(Bool)
-  case field(Range<Int>)
-  /// A whole record: all fields of the put except field 0.
-  case whole([(field: Int, content: Range<Int>)])
+  /// The encoded value of a field; nil if it is absent.
+  case field(ArraySlice<UInt8>?)
+  /// A whole record: all fields of the put. All of its values are present, or all are absent.
+  case whole([(field: Int, content: ArraySlice<UInt8>?)])
+
+  /// Whether values are absent: erased, missing in the store, or unreadable.
+  var isAbsent: Bool {
+    switch self {
+    case .life: false
+    case .field(let content): content == nil
+    case .whole(let fields): fields.contains { $0.content == nil }
+    }
+  }
 }
 
 /// One write to one cell.
 struct PlainCellWrite {
   let set: Int
   let content: PlainContent
+  /// Whether the write is in the past of an erase of its record.
+  let isErased: Bool
 }
 
-/// The expected state of a cell: the winner, and its siblings, which are the other writes that no later write has seen.
+/// The expected state of a cell: the winner, and its siblings, which are the other writes that no later write has seen
+/// and no erase has erased.
 struct PlainCell {
   var winner: PlainCellWrite
   var siblings: [PlainCellWrite]
@@ -23,57 +36,77 @@ struct PlainCell {
 /// The expected state of a record for given folded sets, computed from all writes at once, regardless of the order in
 /// which they arrived.
 struct PlainRecord {
+  /// The sets that count for a record, how they see one another, and which values are present.
+  struct Scope {
+    /// Whether a set is folded.
+    let counts: (Int) -> Bool
+    /// Whether the first of two folded sets has seen the second.
+    let covers: (Int, Int) -> Bool
+    /// Whether the values in a slot of a set are present.
+    let holds: (_ set: Int, _ slot: Int) -> Bool
+  }
+
   let key: PlainKey
   /// The cells by field. A whole record has only field 0.
   private(set) var cells: [Int: PlainCell] = [:]
   /// The sets that wrote to the record, in ascending order of stamps. Ignored writes don't count.
   private(set) var writers: [Int] = []
-  /// Whether no write has seen the winner. In a whole record, the winner may rank above a write that has seen it.
+  /// The sets that erased the record's values.
+  private(set) var erasers: [Int] = []
+  /// The rank of the shown write of a whole record.
+  private(set) var rank: Rank?
+  /// Whether the winner counts as a maximal write. In a whole record, the winner may rank above a write that has seen
+  /// it.
   private var isWinnerMaximal = true
 
-  /// - Parameters:
-  ///   - counts: whether a set is folded.
-  ///   - covers: whether the first of two folded sets has seen the second.
-  init(_ key: PlainKey, _ library: SetLibrary, counts: (Int) -> Bool, covers: (Int, Int) -> Bool) {
+  init(_ key: PlainKey, _ library: SetLibrary, _ scope: Scope) {
     self.key = key
     let isWhole = PlainKinds.isWhole(key.kind)
+    let erasers = (library.erases[key] ?? []).filter(scope.counts)
+    self.erasers = erasers
     var frontiers: [Int: [PlainCellWrite]] = [:]
-    var shown: [Int: PlainCellWrite] = [:]
-    for write in library.writes[key] ?? [] where counts(write.set) {
+    var shown: [Int: (write: PlainCellWrite, rank: Rank)] = [:]
+    for write in library.writes[key] ?? [] where scope.counts(write.set) {
       let set = library.sets[write.set]
-      let cells = Self.cells(set.entries[write.entry], isWhole)
+      let entry = set.entries[write.entry]
+      let isErased = erasers.contains { $0 != write.set && scope.covers($0, write.set) }
+      let isHeld = !isErased && entry.slot.map { scope.holds(write.set, $0) } ?? true
+      let values = isHeld ? library.values(of: write.set, entry) : [:]
+      let cells = Self.cells(entry, values)
       guard !cells.isEmpty else { continue }
       if writers.last != write.set { writers.append(write.set) }
       for (field, content) in cells {
-        let new = PlainCellWrite(set: write.set, content: content)
+        let new = PlainCellWrite(set: write.set, content: content, isErased: isErased)
         // Stamps follow causality, so no write with a lower stamp has seen this write.
-        frontiers[field, default: []].removeAll { covers(write.set, $0.set) }
+        frontiers[field, default: []].removeAll { scope.covers(write.set, $0.set) }
         frontiers[field]?.append(new)
-        if let held = shown[field], isWhole, Self.rank(held, library) > Self.rank(new, library) { continue }
-        shown[field] = new
+        let rank = Self.rank(of: entry, in: set)
+        if let held = shown[field], isWhole, held.rank > rank { continue }
+        shown[field] = (new, rank)
       }
     }
-    for (field, winner) in shown {
-      if isWhole { isWinnerMaximal = frontiers[field]?.contains { $0.set == winner.set } ?? true }
-      cells[field] = PlainCell(
-        winner: winner, siblings: (frontiers[field] ?? []).filter { $0.set != winner.set })
+    for (field, held) in shown {
+      let winner = held.write
+      let siblings = (frontiers[field] ?? []).filter { $0.set != winner.set && !$0.isErased }
+      if isWhole {
+        rank = held.rank
+        isWinnerMaximal = !siblings.contains { scope.covers($0.set, winner.set) }
+      }
+      cells[field] = PlainCell(winner: winner, siblings: siblings)
     }
   }
 
   private static func cells(
-    _ entry: PlainEntry, _ isWhole: Bool
+    _ entry: PlainEntry, _ values: [Int: ArraySlice<UInt8>]
   ) -> [(field: Int, content: PlainContent)] {
-    if isWhole {
-      return entry.act == .put ? [(0, .whole(entry.cells.filter { $0.field != 0 }))] : []
+    var cells: [(field: Int, content: PlainContent)] = []
+    if PlainKinds.isWhole(entry.key.kind) {
+      guard entry.act == .put || entry.act == .insert else { return [] }
+      return [(0, .whole(entry.fields.map { (field: $0, content: values[$0]) }))]
     }
-    switch entry.act {
-    case .delete: return PlainKinds.isFixed(entry.key, 0) ? [] : [(0, .life(false))]
-    case .restore: return PlainKinds.isFixed(entry.key, 0) ? [] : [(0, .life(true))]
-    case .put:
-      return entry.cells.filter { !PlainKinds.isFixed(entry.key, $0.field) }.map {
-        ($0.field, $0.field == 0 ? .life(true) : .field($0.content))
-      }
-    }
+    if let life = entry.life { cells.append((0, .life(life))) }
+    for field in entry.fields { cells.append((field, .field(values[field]))) }
+    return cells.filter { !PlainKinds.isFixed(entry.key, $0.field) }
   }
 
   // MARK: Rank of whole records
@@ -89,23 +122,11 @@ struct PlainRecord {
     }
   }
 
-  static func rank(_ write: PlainCellWrite, _ library: SetLibrary) -> Rank {
-    let set = library.sets[write.set]
-    guard case .whole(let fields) = write.content else { return Rank(time: 0, filled: 0, stamp: set.stamp) }
-    return rank(fields, in: set)
-  }
-
-  static func rank(_ fields: [(field: Int, content: Range<Int>)], in set: PlainSet) -> Rank {
-    let changed = fields.first { $0.field == 1 }.flatMap {
-      try? PlainItem.read(set.content($0.content)).integer
-    }
-    let filled = fields.count { field in
-      field.field != 0
-        && !(field.content.count == 1
-          && [0xf6, 0x60, 0x40, 0x80].contains(set.body[field.content.lowerBound]))
-    }
-    return Rank(
-      time: min(changed ?? 0, Int64(set.header.clock >> 16)), filled: filled, stamp: set.stamp)
+  /// Returns the rank that an entry states, whatever its values are. Its time counts as no later than the set's clock.
+  static func rank(of entry: PlainEntry, in set: PlainSet) -> Rank {
+    Rank(
+      time: min(entry.stated?.time ?? 0, Int64(set.header.clock >> 16)), filled: entry.stated?.filled ?? 0,
+      stamp: set.stamp)
   }
 
   // MARK: Values
@@ -117,40 +138,53 @@ struct PlainRecord {
     return alive
   }
 
-  /// Whether a sibling of a cell counts as a visible conflict.
-  func differs(_ sibling: PlainCellWrite, in field: Int, _ library: SetLibrary) -> Bool {
+  /// The fields whose shown values are absent. All of a whole record's fields are in one cell.
+  var absentFields: Set<Int> {
+    var fields: Set<Int> = []
+    for (field, cell) in cells where cell.winner.content.isAbsent {
+      if case .whole(let all) = cell.winner.content {
+        fields.formUnion(all.map(\.field))
+      } else {
+        fields.insert(field)
+      }
+    }
+    return fields
+  }
+
+  /// Whether a sibling of a cell counts as a visible conflict. An absent value is compared as null.
+  func differs(_ sibling: PlainCellWrite, in field: Int) -> Bool {
     guard let cell = cells[field] else { return false }
-    if PlainKinds.isWhole(key.kind) { return wholeDiffers(sibling, cell, library) }
+    if PlainKinds.isWhole(key.kind) { return wholeDiffers(sibling, cell) }
     if field == 0, life == false { return false }
-    return library.bytes(sibling) != library.bytes(cell.winner)
+    return sibling.shown != cell.winner.shown
   }
 
-  private func wholeDiffers(_ sibling: PlainCellWrite, _ cell: PlainCell, _ library: SetLibrary) -> Bool {
-    var maximal = cell.siblings.map { library.fieldsWithoutTime($0) }
-    let winner = library.fieldsWithoutTime(cell.winner)
+  private func wholeDiffers(_ sibling: PlainCellWrite, _ cell: PlainCell) -> Bool {
+    var maximal = cell.siblings.map(\.shownFieldsWithoutTime)
+    let winner = cell.winner.shownFieldsWithoutTime
     if isWinnerMaximal { maximal.append(winner) }
-    return Set(maximal).count > 1 && library.fieldsWithoutTime(sibling) != winner
+    return Set(maximal).count > 1 && sibling.shownFieldsWithoutTime != winner
   }
-
 }
 
-extension SetLibrary {
-  /// Returns the encoded value that a write gives to its field.
-  func bytes(_ write: PlainCellWrite) -> [UInt8] {
-    switch write.content {
+extension PlainCellWrite {
+  /// The encoded value that record tables show in the cell of a field or a life: null for an absent value.
+  var shown: [UInt8] {
+    switch content {
     case .life(let alive): [alive ? 0xf5 : 0xf4]
-    case .field(let range): sets[write.set].content(range)
+    case .field(let content): content.map { Array($0) } ?? Self.null
     case .whole: []
     }
   }
 
-  func fields(_ write: PlainCellWrite) -> [Int: [UInt8]] {
-    guard case .whole(let fields) = write.content else { return [:] }
+  /// The fields of a whole record as record tables show them: null for absent values.
+  var shownFields: [Int: [UInt8]] {
+    guard case .whole(let fields) = content else { return [:] }
     return Dictionary(
-      uniqueKeysWithValues: fields.map { ($0.field, sets[write.set].content($0.content)) })
+      uniqueKeysWithValues: fields.map { ($0.field, $0.content.map { Array($0) } ?? Self.null) })
   }
 
-  func fieldsWithoutTime(_ write: PlainCellWrite) -> [Int: [UInt8]] {
-    fields(write).filter { $0.key != 1 }
-  }
+  var shownFieldsWithoutTime: [Int: [UInt8]] { shownFields.filter { $0.key != 1 } }
+
+  private static let null: [UInt8] = [0xf6]
 }

@@ -9,12 +9,22 @@ struct PlainHeader {
   let clock: UInt64
   let dependencies: [PlainDependency]
   let operation: Name16
-  let bodyLength: UInt64
-  let bodyHash: Name32
+  let planLength: Int
+  let planHash: Name32
+  /// The length of the complete values; 0 if the plan has no slots.
+  let valuesLength: Int
+  /// The hash over the commitments of all slots; nil if the plan has no slots.
+  let commitmentsHash: Name32?
+  /// The number of the log's incarnation among those of its device.
+  let number: Int
+  /// The declared sizes of all earlier sets of the log, added up.
+  let logBytes: UInt64
+  /// The size that this set counts for, whether or not all of its values are present.
+  let declaredSize: Int
 
   init(_ bytes: [UInt8]) throws(PlainRefusal) {
     var map = try PlainMap(bytes, stage: "header")
-    _ = try map.unsigned(0, 1...1)
+    _ = try map.unsigned(0, 2...2)
     circle = try map.name32(1)
     let device = try map.name32(2)
     let incarnation = try map.name16(3)
@@ -25,9 +35,25 @@ struct PlainHeader {
     clock = try map.unsigned(7, 1...(.max - 1))
     dependencies = try Self.dependencies(map.take(8), of: log, in: bytes)
     operation = try map.name16(9)
-    bodyLength = try map.unsigned(10, 0...262_144)
-    bodyHash = try map.name32(11)
+    planLength = Int(try map.unsigned(10, 1...262_144))
+    planHash = try map.name32(11)
+    guard map.has(12) == map.has(13) else { throw map.wrong(map.has(12) ? 13 : 12) }
+    valuesLength = map.has(12) ? Int(try map.unsigned(12, 0...262_144)) : 0
+    commitmentsHash = try map.has(13) ? map.name32(13) : nil
+    number = Int(try map.unsigned(14, 1...16))
+    logBytes = try map.unsigned(15, 0...(1 << 62))
     try map.end()
+    declaredSize = bytes.count + 64 + planLength + valuesLength
+    guard sequence > 1 || logBytes == 0 else { throw map.wrong(15) }
+    guard declaredSize <= 262_144 else { throw PlainRefusal("header", "a declared size above 256 KiB") }
+  }
+
+  /// Returns why a set with this header can't follow another set of its log: `number`, `log_bytes` or `clock`; nil if
+  /// it can.
+  func objection(after previous: PlainHeader) -> String? {
+    if number != previous.number { return "number" }
+    if logBytes != previous.logBytes + UInt64(previous.declaredSize) { return "log_bytes" }
+    return clock > previous.clock ? nil : "clock"
   }
 
   private static func previous(_ item: PlainItem?, in bytes: [UInt8]) throws(PlainRefusal) -> Name32? {

@@ -2,7 +2,7 @@
 
 /// The reason why the judge's own parsers reject bytes.
 struct PlainRefusal: Error, CustomStringConvertible {
-  /// The check that failed, such as `size`, `header`, `body_hash`, `signature`, `body`, `statement` or `message`.
+  /// The check that failed, such as `size`, `header`, `plan_hash`, `signature`, `plan`, `values` or `message`.
   var stage: String
   let rule: String
 

@@ -10,7 +10,7 @@ enum PlainMessage {
   case summary(certificates: Name32, settings: LaneSays, records: LaneSays)
   case heads(lane: Int, [Name32], isComplete: Bool)
   case want(lane: Int)
-  case sets(lane: Int, [(header: [UInt8], signature: [UInt8], body: [UInt8])])
+  case sets(lane: Int, [PlainRawSet])
   /// A state hash. A message without a hash confirms the hash that came with the token. If `asks` is true, the token is
   /// the sender's own, and the sender asks for an answer.
   case state(Name32?, token: UInt64, asks: Bool)
@@ -77,12 +77,12 @@ enum PlainMessage {
 
   private static func sets(_ lane: Int, _ list: PlainItem, _ bytes: [UInt8]) -> PlainMessage? {
     guard let items = list.array else { return nil }
-    var found: [(header: [UInt8], signature: [UInt8], body: [UInt8])] = []
+    var found: [PlainRawSet] = []
     for item in items {
-      guard let parts = item.array, parts.count == 3, let header = parts[0].bytes(in: bytes),
-        let signature = parts[1].bytes(in: bytes), let body = parts[2].bytes(in: bytes)
-      else { return nil }
-      found.append((Array(header), Array(signature), Array(body)))
+      let strings = (item.array ?? []).compactMap { $0.bytes(in: bytes).map { Array($0) } }
+      guard strings.count == 4, item.array?.count == 4 else { return nil }
+      found.append(
+        PlainRawSet(header: strings[0], signature: strings[1], plan: strings[2], values: strings[3]))
     }
     return .sets(lane: lane, found)
   }

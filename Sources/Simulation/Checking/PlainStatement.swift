@@ -164,7 +164,7 @@ private struct PlainForkHalf {
 
   init(_ bytes: [UInt8]) throws(PlainRefusal) {
     var map = try PlainMap(bytes, stage: "malformed")
-    _ = try map.unsigned(0, 1...1)
+    _ = try map.unsigned(0, 2...2)
     circle = try map.name32(1)
     let device = try map.name32(2)
     let incarnation = try map.name16(3)

@@ -2,6 +2,9 @@
 
 /// Every change set that any store in the world has held, verified once, with its position in its log and the sets that
 /// its author had seen.
+///
+/// Copies of a set may differ in which values they have. The library knows the union of all values that it has seen. A
+/// `NodeView` remembers which of them the copy in its store lacks.
 final class SetLibrary {
   /// One write to a record: the set and the index of its entry.
   struct Write {
@@ -26,6 +29,8 @@ final class SetLibrary {
 
   private(set) var sets: [PlainSet] = []
   private(set) var signatures: [[UInt8]] = []
+  /// The known values of each set.
+  private var known: [KnownValues] = []
   /// What each set and all its predecessors have declared as seen in other logs.
   private(set) var sights: [[Sight]] = []
   private(set) var branchOf: [Int] = []
@@ -35,6 +40,8 @@ final class SetLibrary {
   private(set) var logs: [PlainLog] = []
   /// All writes to each record in the order of their stamps, no matter which nodes have folded them.
   private(set) var writes: [PlainKey: [Write]] = [:]
+  /// The sets that erase each record, in no particular order.
+  private(set) var erases: [PlainKey: [Int]] = [:]
   private var indexes: [Name32: Int] = [:]
   /// For each set that no store has held yet, the first set that declares it as a dependency.
   private var awaited: [Name32: Int] = [:]
@@ -49,23 +56,36 @@ final class SetLibrary {
     let sequence: UInt64
   }
 
+  /// What the copies of a set have shown of its values.
+  private struct KnownValues {
+    /// The copies that were verified, with the slots that each of them lacks.
+    var copies: [(bytes: [UInt8], missing: Set<Int>)] = []
+    /// The values in each slot; nil if no copy had the slot, or if its content is unreadable.
+    var fields: [[ArraySlice<UInt8>]?]
+    var isKnown: [Bool]
+  }
+
   func index(of id: Name32) -> Int? { indexes[id] }
   func sets(at place: Position) -> [Int] { places[place] ?? [] }
   func logIndex(_ log: PlainLog) -> Int? { logIndexes[log] }
 
-  /// Verifies and adds a set, and returns its index. If the set is already known, checks that the bytes agree.
-  func add(header: [UInt8], signature: [UInt8], body: [UInt8]) throws(PlainRefusal) -> Int {
-    if let known = indexes[PlainSealing.setID(header)] {
-      guard PlainSealing.bodyHash(body) == sets[known].header.bodyHash, sets[known].body.count == body.count
-      else { throw PlainRefusal("body_hash", "the body does not match the header") }
+  /// Verifies and adds a set, and returns its index and the slots that this copy lacks. If the set is already known,
+  /// checks that the bytes agree.
+  func add(_ raw: PlainRawSet) throws(PlainRefusal) -> (set: Int, missing: Set<Int>) {
+    if let known = indexes[PlainSealing.setID(raw.header)] {
+      let header = sets[known].header
+      guard raw.plan.count == header.planLength, PlainSealing.planHash(raw.plan) == header.planHash else {
+        throw PlainRefusal("plan_hash", "the plan does not match the header")
+      }
       // A different signature over the same header may also be valid.
       guard
-        signature == signatures[known]
-          || PlainSealing.isSet(header, signedBy: sets[known].header.log.device, signature)
+        raw.signature == signatures[known]
+          || PlainSealing.isSet(raw.header, signedBy: header.log.device, raw.signature)
       else { throw PlainRefusal("signature", "not by the device") }
-      return known
+      return (known, try learn(raw.values, of: known))
     }
-    let set = try PlainSet(header: header, signature: signature, body: body)
+    let set = try PlainSet(raw)
+    let read = try PlainValues(raw.values, of: set)
     var previous: Int?
     if let id = set.header.previous {
       guard let found = indexes[id], sets[found].header.log == set.header.log,
@@ -73,13 +93,17 @@ final class SetLibrary {
       else { throw PlainRefusal("chain", "no store has held its predecessor") }
       previous = found
     }
-    return insert(set, signature, previous)
+    let index = insert(set, raw.signature, previous)
+    note(read, raw.values, of: index)
+    return (index, read.missing)
   }
 
   private func insert(_ set: PlainSet, _ signature: [UInt8], _ previous: Int?) -> Int {
     let index = sets.count
     sets.append(set)
     signatures.append(signature)
+    known.append(
+      KnownValues(fields: set.slots.map { _ in nil }, isKnown: set.slots.map { _ in false }))
     predecessors.append(previous)
     indexes[set.id] = index
     operations[set.header.operation, default: []].append(index)
@@ -127,6 +151,7 @@ final class SetLibrary {
 
   private func note(_ set: PlainSet, _ index: Int) {
     for (number, entry) in set.entries.enumerated() {
+      if entry.act == .erase { erases[entry.key, default: []].append(index) }
       let write = Write(set: index, entry: number)
       var list = writes.removeValue(forKey: entry.key) ?? []
       var place = list.count
@@ -134,6 +159,41 @@ final class SetLibrary {
       list.insert(write, at: place)
       writes[entry.key] = list
     }
+  }
+
+  // MARK: Values
+
+  /// Verifies the values of a copy of a known set, adds them to what is known of the set, and returns the slots that
+  /// the copy lacks.
+  @discardableResult
+  func learn(_ bytes: [UInt8], of set: Int) throws(PlainRefusal) -> Set<Int> {
+    // Most copies have been verified before, and comparing their bytes is much faster than hashing them.
+    if let copy = known[set].copies.first(where: { $0.bytes == bytes }) { return copy.missing }
+    let read = try PlainValues(bytes, of: sets[set])
+    note(read, bytes, of: set)
+    return read.missing
+  }
+
+  private func note(_ read: PlainValues, _ bytes: [UInt8], of set: Int) {
+    for (slot, content) in read.contents.enumerated() {
+      guard let content, !known[set].isKnown[slot] else { continue }
+      let entry = sets[set].entries[sets[set].slots[slot]]
+      known[set].isKnown[slot] = true
+      known[set].fields[slot] = PlainValues.fields(content, count: entry.fields.count)
+    }
+    if known[set].copies.count >= Self.copiesMax { known[set].copies.removeFirst() }
+    known[set].copies.append((bytes, read.missing))
+  }
+
+  private static let copiesMax = 4
+
+  /// Returns the values in a slot, one for each field of its entry; nil if no copy had them or they are unreadable.
+  func values(of set: Int, slot: Int) -> [ArraySlice<UInt8>]? { known[set].fields[slot] }
+
+  /// Returns the values that a set writes to a record, by field. Unknown values are left out.
+  func values(of set: Int, _ entry: PlainEntry) -> [Int: ArraySlice<UInt8>] {
+    guard let slot = entry.slot, let values = values(of: set, slot: slot) else { return [:] }
+    return Dictionary(uniqueKeysWithValues: zip(entry.fields, values))
   }
 
   // MARK: The past

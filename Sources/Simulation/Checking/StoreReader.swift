@@ -11,9 +11,8 @@ struct StoredLogRow {
   let clock: Int64
   let operation: [UInt8]
   let folded: Int64
-  let header: [UInt8]
-  let signature: [UInt8]
-  let body: [UInt8]
+  let logBytes: Int64
+  let raw: PlainRawSet
 }
 
 /// A row of a record table.
@@ -25,7 +24,7 @@ struct StoredRecordRow {
   let columns: [PlainColumn]
 }
 
-/// A row of `rivals`, and whether it counts as a conflict in its cell.
+/// A row of `siblings`, and whether it counts as a conflict in its cell.
 struct StoredSibling {
   let field: Int
   let number: Int64
@@ -50,7 +49,7 @@ enum StoreReader {
 
   static func logRows(after number: Int64, _ connection: Connection) throws -> [StoredLogRow] {
     let sql = """
-      SELECT number, id, branch, sequence, clock, operation, folded, header, signature, body
+      SELECT number, id, branch, sequence, clock, operation, folded, log_bytes, header, signature, plan, field_values
       FROM change_sets WHERE number > ?1 ORDER BY number
       """
     return try connection.with(sql) { row in
@@ -60,8 +59,9 @@ enum StoreReader {
         rows.append(
           StoredLogRow(
             number: row.integer(0), id: row.bytes(1), branch: row.integer(2), sequence: row.integer(3),
-            clock: row.integer(4), operation: row.bytes(5), folded: row.integer(6), header: row.bytes(7),
-            signature: row.bytes(8), body: row.bytes(9)))
+            clock: row.integer(4), operation: row.bytes(5), folded: row.integer(6), logBytes: row.integer(7),
+            raw: PlainRawSet(
+              header: row.bytes(8), signature: row.bytes(9), plan: row.bytes(10), values: row.bytes(11))))
       }
       return rows
     }
@@ -72,6 +72,14 @@ enum StoreReader {
     try connection.with("SELECT id FROM change_sets WHERE number = ?1") { row in
       try row.bind(1, number)
       return try row.step() ? Name32(row.bytes(0)) : nil
+    }
+  }
+
+  /// Returns the values of the set with a number, as they are stored; nil if there is no such set.
+  static func values(at number: Int64, _ connection: Connection) throws -> [UInt8]? {
+    try connection.with("SELECT field_values FROM change_sets WHERE number = ?1") { row in
+      try row.bind(1, number)
+      return try row.step() ? row.bytes(0) : nil
     }
   }
 
@@ -106,7 +114,7 @@ enum StoreReader {
   }
 
   static func quarantinedIDs(_ connection: Connection) throws -> Set<Name32> {
-    try connection.with("SELECT id FROM set_aside") { row in
+    try connection.with("SELECT id FROM quarantine") { row in
       var ids: Set<Name32> = []
       while try row.step() { ids.insert(Name32(row.bytes(0)) ?? .zero) }
       return ids
@@ -144,17 +152,19 @@ enum StoreReader {
 
   /// Whether stored sets depend on missing sets that a cut excludes.
   static func hasToleratedGap(_ connection: Connection) throws -> Bool {
-    try connection.with("SELECT 1 FROM excused LIMIT 1") { try $0.step() }
+    try connection.with("SELECT 1 FROM tolerated_gaps LIMIT 1") { try $0.step() }
   }
 
-  /// Returns the log to which a branch belongs; nil if the branch is unknown.
-  static func log(branch: Int64, _ connection: Connection) throws -> PlainLog? {
-    try connection.with("SELECT device, incarnation, lane FROM branches WHERE branch = ?1") { row in
+  /// Returns the log to which a branch belongs, and the number of its incarnation; nil if the branch is unknown.
+  static func log(branch: Int64, _ connection: Connection) throws -> (log: PlainLog, number: Int)? {
+    let sql = "SELECT device, incarnation, lane, incarnation_number FROM branches WHERE branch = ?1"
+    return try connection.with(sql) { row in
       try row.bind(1, branch)
       guard try row.step(), let device = Name32(row.bytes(0)), let incarnation = Name16(row.bytes(1)) else {
         return nil
       }
-      return PlainLog(device: device, incarnation: incarnation, lane: Int(row.integer(2)))
+      let log = PlainLog(device: device, incarnation: incarnation, lane: Int(row.integer(2)))
+      return (log, Int(row.integer(3)))
     }
   }
 
@@ -207,9 +217,10 @@ enum StoreReader {
 
   static func siblings(_ key: PlainKey, _ connection: Connection) throws -> [StoredSibling] {
     let sql = """
-      SELECT r.field, r.number, r.content, coalesce(c.is_conflict = 1 AND c.says <> r.says, 0) FROM rivals r
-        LEFT JOIN contested_cells c ON c.kind = r.kind AND c.record = r.record AND c.field = r.field
-      WHERE r.kind = ?1 AND r.record = ?2
+      SELECT s.field, s.number, s.content, coalesce(c.is_conflict = 1 AND c.content_hash <> s.content_hash, 0)
+        FROM siblings s
+        LEFT JOIN contested_cells c ON c.kind = s.kind AND c.record = s.record AND c.field = s.field
+      WHERE s.kind = ?1 AND s.record = ?2
       """
     return try connection.with(sql) { row in
       try row.bind(1, key.kind)
@@ -247,6 +258,26 @@ enum StoreReader {
       var numbers: [Int64] = []
       while try row.step() { numbers.append(row.integer(0)) }
       return numbers
+    }
+  }
+
+  /// Returns the numbers of the sets that erased a record's values.
+  static func erasers(_ key: PlainKey, _ connection: Connection) throws -> [Int64] {
+    try connection.with("SELECT number FROM erasures WHERE kind = ?1 AND record = ?2") { row in
+      try row.bind(1, key.kind)
+      try row.bind(2, key.id.bytes)
+      var numbers: [Int64] = []
+      while try row.step() { numbers.append(row.integer(0)) }
+      return numbers
+    }
+  }
+
+  /// Returns the stored rank of a whole record: its time and the number of fields filled in; nil if there is none.
+  static func rank(_ key: PlainKey, _ connection: Connection) throws -> [Int64]? {
+    try connection.with("SELECT updated_at, filled FROM whole_ranks WHERE kind = ?1 AND record = ?2") { row in
+      try row.bind(1, key.kind)
+      try row.bind(2, key.id.bytes)
+      return try row.step() ? [row.integer(0), row.integer(1)] : nil
     }
   }
 

@@ -34,6 +34,8 @@ package struct Violation: Error, CustomStringConvertible, Sendable {
     case revocation
     /// An override resulted in wrong records, waited without need, or did not wait although it had to.
     case override
+    /// Values that a folded erase has erased are still stored or were sent.
+    case erased = "erased value kept"
     /// A node sent a set that it had not durably stored.
     case sentUnstored = "sent before stored"
   }

@@ -18,7 +18,9 @@ extension World {
     for (number, link) in links.enumerated() {
       // To fork a log, send each peer a different branch. Send other faults to the first peer and sometimes to more.
       let isFork = fault == .equivocate || fault == .branches
-      guard isFork || number == 0 || random.happens(perThousand: 300) else { continue }
+      // Values that are wrong or missing at one peer may be right at another.
+      let isOfValues = fault == .otherValues || fault == .withhold
+      guard isFork || isOfValues || number == 0 || random.happens(perThousand: 300) else { continue }
       guard let sets = sets(fault, lane, number, process), !sets.isEmpty else { continue }
       process.send(Message.encodedSets(lane, sets), to: link)
       sent = true
@@ -28,7 +30,11 @@ extension World {
 
   private func sets(_ fault: Fault, _ lane: Lane, _ number: Int, _ process: Process) -> [RawChangeSet]? {
     switch fault {
-    case .sloppy, .otherBody, .wrongLane, .unknownAuthor, .past: return handmade(fault, lane, process)
+    case .sloppy, .otherPlan, .wrongLane, .unknownAuthor, .past, .unreadable, .otherValues, .withhold,
+      .logBytes, .otherNumber:
+      return handmade(fault, lane, number, process)
+    case .strangeProfile where random.happens(perThousand: 500):
+      return lane == .records ? handmade(fault, lane, number, process) : nil
     case .equivocate where random.happens(perThousand: 250): return atTheEnd(of: lane, number, process)
     case .branches:
       guard let position = position(lane, process) else { return nil }
@@ -44,7 +50,13 @@ extension World {
   func position(_ lane: Lane, _ process: Process, isFresh: Bool = false) -> AuthorPosition? {
     let incarnation = isFresh ? Incarnation(random16()) : process.replicator.incarnation
     let log = LogKey(device: process.device.key, incarnation: incarnation, lane: lane)
-    return try? process.replicator.store.authorPosition(circle: authority.circle, log: log)
+    guard var position = try? process.replicator.store.authorPosition(circle: authority.circle, log: log)
+    else {
+      return nil
+    }
+    // An adversary begins more incarnations than there are numbers.
+    position.number = 1 + (position.number - 1) % Limits.incarnationsMax
+    return position
   }
 
   private func spoil(_ position: inout AuthorPosition, _ fault: Fault) {
@@ -70,7 +82,7 @@ extension World {
   private func author(
     _ fault: Fault, _ position: AuthorPosition, _ lane: Lane, _ number: Int, _ device: Device
   ) -> [RawChangeSet]? {
-    var author = Author(position: position, key: device.keys.signing)
+    var author = Author(position: position, key: device.keys.signing, seed: random16)
     var value = Value.text("adversary \(number)")
     if fault == .poison {
       value =
@@ -80,7 +92,7 @@ extension World {
           .integer(.min), .float(-.greatestFiniteMagnitude),
         ][random.below(5)]
     }
-    var draft = EntryDraft(.put, key(lane, number), [(0, .bool(true)), (1, value)])
+    var draft = EntryDraft(.insert, key(lane, number), [(1, value)])
     if fault == .strangeProfile {
       guard lane == .records else { return nil }
       draft = strangeProfile(device)
@@ -98,18 +110,17 @@ extension World {
   func written(
     _ position: AuthorPosition, _ lane: Lane, _ number: Int, _ device: Device, count: Int
   ) -> [RawChangeSet]? {
-    var author = Author(position: position, key: device.keys.signing)
+    var author = Author(position: position, key: device.keys.signing, seed: random16)
     var sets: [RawChangeSet] = []
     for step in 0..<count {
-      let draft = EntryDraft(
-        .put, key(lane, number), [(0, .bool(true)), (1, .text("branch \(number) \(step)"))])
+      let draft = EntryDraft(.insert, key(lane, number), [(1, .text("branch \(number) \(step)"))])
       let operation = OperationDraft(id: OperationID(random16()), verb: "adversary")
       sets += (try? author.write([draft], operation: operation, wall: device.wall).map(\.raw)) ?? []
     }
     return sets
   }
 
-  private func key(_ lane: Lane, _ number: Int) -> RecordKey {
+  func key(_ lane: Lane, _ number: Int) -> RecordKey {
     RecordKey(
       kind: lane == .records ? KindNumbers.trip : KindNumbers.setting,
       id: RecordID(Bytes16(UInt64(random.below(8)) << 60, UInt64(number))))
@@ -121,7 +132,7 @@ extension World {
     return EntryDraft(
       .put, FixedRecords.profile,
       [
-        (Fields.life, .bool(true)), (Fields.wholeRecordUpdatedAt, .integer(times[random.below(5)])),
+        (Fields.wholeRecordUpdatedAt, .integer(times[random.below(5)])),
         (2, random.happens(perThousand: 500) ? .null : .text("adversary")),
         (3, .text(random.happens(perThousand: 500) ? "" : "x")),
       ])
@@ -137,13 +148,19 @@ extension World {
     guard var position = position(lane, process) else { return nil }
     position.unseen = Array(position.unseen.prefix(Limits.dependenciesMax))
     let clock = Clock(raw: UInt64.max - 2 - UInt64(random.below(100)))
-    return [signed(&position, clock, plainBody(lane, word: "end \(number)"), by: process.device.keys.signing)]
+    return [signed(&position, clock, plain(lane, word: "end \(number)"), by: process.device.keys.signing)]
   }
 
   /// Returns sets that the real `Author` would refuse to write, in a new log.
-  private func handmade(_ fault: Fault, _ lane: Lane, _ process: Process) -> [RawChangeSet]? {
-    guard var position = position(lane, process, isFresh: true) else { return nil }
+  ///
+  /// - Parameter number: the number of the peer that gets the sets. For faults that concern values, all peers get the
+  ///   same sets with different values.
+  private func handmade(_ fault: Fault, _ lane: Lane, _ number: Int, _ process: Process) -> [RawChangeSet]? {
     let device = process.device
+    if number > 0, let sets = device.copies[fault] {
+      return random.happens(perThousand: 300) ? sets : sets.map { changed($0, fault) }
+    }
+    guard var position = position(lane, process, isFresh: true) else { return nil }
     var key = device.keys.signing
     let clock = Clock.ticking(after: position.clock, wall: device.wall)
     position.unseen = Array(position.unseen.prefix(Limits.dependenciesMax))
@@ -152,93 +169,75 @@ extension World {
       guard let nobody = try? Authority.key(random.next(), "nobody") else { return nil }
       key = nobody
       position.log = LogKey(device: DeviceKey(nobody), incarnation: position.log.incarnation, lane: lane)
-      return [signed(&position, clock, plainBody(lane), by: key)]
+      return [signed(&position, clock, plain(lane), by: key)]
     case .past:
       // The set's clock is lower than a dependency's, or not higher than its predecessor's.
       if !position.unseen.isEmpty, random.happens(perThousand: 500) {
-        return [signed(&position, Clock(milliseconds: 1), plainBody(lane), by: key)]
+        return [signed(&position, Clock(milliseconds: 1), plain(lane), by: key)]
       }
       position.unseen = []
-      let first = signed(&position, clock, plainBody(lane), by: key)
+      let first = signed(&position, clock, plain(lane), by: key)
       let earlier = random.happens(perThousand: 500) ? clock : Clock(milliseconds: device.wall - 1_000)
-      return [first, signed(&position, earlier, plainBody(lane), by: key)]
-    case .otherBody:
-      let set = signed(&position, clock, plainBody(lane, word: "one thing"), by: key)
+      return [first, signed(&position, earlier, plain(lane), by: key)]
+    case .otherPlan:
+      let set = signed(&position, clock, plain(lane), by: key)
+      let other = plain(lane, key: self.key(lane, 1))
       return [
-        RawChangeSet(header: set.header, signature: set.signature, body: plainBody(lane, word: "two thing"))
+        RawChangeSet(header: set.header, signature: set.signature, plan: other.plan, values: set.values)
       ]
+    case .otherValues, .withhold:
+      let set = signed(&position, clock, manySlots(lane), by: key)
+      device.copies[fault] = [set]
+      return [changed(set, fault)]
+    case .logBytes, .otherNumber:
+      let first = signed(&position, clock, plain(lane), by: key)
+      if fault == .logBytes {
+        let wrong = [
+          0, position.logBytes + 1, position.logBytes - 1, Limits.logBytesMax, Limits.logBytesMax + 1,
+        ]
+        position.logBytes = wrong[random.below(wrong.count)]
+      } else {
+        let wrong = [0, position.number % Limits.incarnationsMax + 1, Limits.incarnationsMax + 1]
+        position.number = wrong[random.below(wrong.count)]
+      }
+      return [first, signed(&position, clock.next, plain(lane), by: key)]
     case .wrongLane:
-      return [signed(&position, clock, plainBody(lane == .records ? .settings : .records), by: key)]
+      return [signed(&position, clock, plain(lane == .records ? .settings : .records), by: key)]
+    case .unreadable: return [signed(&position, clock, oddSlot(lane), by: key)]
+    case .strangeProfile: return [signed(&position, clock, falseRank(device), by: key)]
     default:
-      let isHeader = random.happens(perThousand: 200)
-      let body = isHeader ? plainBody(lane) : body(lane, fields: 2, oddField())
-      return [signed(&position, clock, body, by: key, isOdd: isHeader)]
+      switch random.below(5) {
+      case 0: return [signed(&position, clock, plain(lane), by: key, isOdd: true)]
+      case 1: return [oddValues(signed(&position, clock, plain(lane), by: key))]
+      default: return [signed(&position, clock, oddPlan(lane), by: key)]
+      }
     }
   }
 
   /// Signs a set without checking anything, and advances the position past it.
   private func signed(
-    _ position: inout AuthorPosition, _ clock: Clock, _ body: [UInt8], by key: SigningKey,
+    _ position: inout AuthorPosition, _ clock: Clock, _ content: HandmadeContent, by key: SigningKey,
     isOdd: Bool = false
   ) -> RawChangeSet {
     let header = ChangeSetHeader(
-      circle: position.circle, log: position.log, sequence: position.sequence + 1, previous: position.id,
-      clock: clock, dependencies: position.unseen, operation: OperationID(random16()), bodyBytes: body.count,
-      bodyHash: blake2b256(ChangeSetPrefix.body, body))
+      circle: position.circle, log: position.log, number: position.number, sequence: position.sequence + 1,
+      previous: position.id, clock: clock, dependencies: position.unseen, operation: OperationID(random16()),
+      logBytes: position.logBytes, content: content.summary)
     var bytes = header.encoded
     if isOdd {
-      // The version is the map's first entry. Encode its value 1 in two bytes, or write the entry twice.
+      // The version is the map's first entry. Encode its value 2 in two bytes, or write the entry twice.
       if random.happens(perThousand: 500) {
-        bytes.replaceSubrange(2..<3, with: [0x18, 0x01])
+        bytes.replaceSubrange(2..<3, with: [0x18, 0x02])
       } else {
         bytes.replaceSubrange(0..<1, with: [bytes[0] + 1, bytes[1], bytes[2]])
       }
     }
     (position.sequence, position.id) = (header.sequence, ChangeSetID(header: bytes))
+    position.logBytes &+= UInt64(header.declaredBytes(headerBytes: bytes.count))
     position.unseen = []
     return RawChangeSet(
-      header: bytes, signature: key.sign(prefix: ChangeSetPrefix.signature.bytes, bytes), body: body)
-  }
-
-  private func plainBody(_ lane: Lane, word: String = "by hand") -> [UInt8] {
-    var writer = CBORWriter(reserving: 32)
-    writer.unsigned(1)
-    writer.text(word)
-    return body(lane, fields: 2, writer.bytes)
-  }
-
-  /// Returns a body with one insert. The caller passes all fields except the life, already encoded.
-  private func body(_ lane: Lane, fields count: Int, _ fields: [UInt8]) -> [UInt8] {
-    var writer = CBORWriter(reserving: 64)
-    writer.map(2)
-    writer.unsigned(0)
-    writer.text("adversary")
-    writer.unsigned(2)
-    writer.array(1)
-    writer.array(4)
-    writer.unsigned(0)
-    let key = key(lane, 0)
-    writer.unsigned(UInt64(key.kind.rawValue))
-    writer.byteString(key.id.raw)
-    writer.map(count)
-    writer.unsigned(0)
-    writer.bool(true)
-    writer.raw(fields)
-    return writer.bytes
-  }
-
-  /// Returns a field in an encoding that the format forbids.
-  private func oddField() -> [UInt8] {
-    let fields: [[UInt8]] = [
-      // The value 5 in two, three and nine bytes; the field number in two bytes; the length of a string in two bytes.
-      [1, 0x18, 5], [1, 0x19, 0, 5], [1, 0x1b, 0, 0, 0, 0, 0, 0, 0, 5], [0x18, 1, 5], [1, 0x78, 1, 0x61],
-      // The value -6 in two bytes; an array of indefinite length; text that is not UTF-8; a tag; undefined.
-      [1, 0x38, 5], [1, 0x9f, 5, 0xff], [1, 0x61, 0xff], [1, 0xc1, 5], [1, 0xf7],
-      // Half- and single-precision floats; infinity, NaN and -0.0; field 0 a second time.
-      [1, 0xf9, 0x3c, 0], [1, 0xfa, 0x3f, 0x80, 0, 0], [1, 0xfb, 0x7f, 0xf0, 0, 0, 0, 0, 0, 0],
-      [1, 0xfb, 0x7f, 0xf8, 0, 0, 0, 0, 0, 0], [1, 0xfb, 0x80, 0, 0, 0, 0, 0, 0, 0], [0, 0xf5],
-    ]
-    return fields[random.below(fields.count)]
+      header: bytes, signature: key.sign(prefix: ChangeSetPrefix.signature.bytes, bytes), plan: content.plan,
+      values: content.values)
   }
 
   // MARK: A closed lane

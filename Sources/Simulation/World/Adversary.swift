@@ -22,6 +22,11 @@ extension World {
     case .forge, .malleate, .truncate, .garble, .hoard, .replay:
       device.mischief.append(fault)
       return true
+    case .withhold:
+      // An adversary withholds values of its own sets now, or of any sets that it forwards later.
+      if random.happens(perThousand: 500) { return sendSets(fault, process) }
+      device.mischief.append(fault)
+      return true
     case .claimPremium:
       device.claimsPremium = true
       return true
@@ -115,8 +120,20 @@ extension World {
       guard case .sets(let lane, let sets)? = try? Message(decoding: message), let first = sets.first else {
         return nil
       }
+      guard fault != .withhold else { return withheld(sets).map { [Message.encodedSets(lane, $0)] } }
       let raw = fault == .malleate ? malleated(first.raw) : forged(first.raw)
       return [Message.encodedSets(lane, [raw] + sets.dropFirst().map(\.raw))]
+    }
+  }
+
+  /// Returns the sets without some of their values; nil if they have none.
+  private func withheld(_ sets: [VerifiedChangeSet]) -> [RawChangeSet]? {
+    guard sets.contains(where: { $0.body.slots.count > 0 }) else { return nil }
+    return sets.map { set in
+      let slots = Set((0..<set.body.slots.count).filter { _ in random.happens(perThousand: 500) })
+      return RawChangeSet(
+        header: set.raw.header, signature: set.raw.signature, plan: set.raw.plan,
+        values: set.values(without: slots))
     }
   }
 
@@ -125,16 +142,16 @@ extension World {
   private func malleated(_ set: RawChangeSet) -> RawChangeSet {
     var signature = set.signature
     signature[63] ^= 0x80
-    return RawChangeSet(header: set.header, signature: signature, body: set.body)
+    return RawChangeSet(header: set.header, signature: signature, plan: set.plan, values: set.values)
   }
 
-  /// Returns the set with one bit flipped in its header, signature or body.
+  /// Returns the set with one bit flipped in its header, signature, plan or values.
   private func forged(_ set: RawChangeSet) -> RawChangeSet {
-    var parts = [set.header, set.signature, set.body]
-    let part = random.below(3)
+    var parts = [set.header, set.signature, set.plan, set.values]
+    let part = random.below(4)
     guard !parts[part].isEmpty else { return set }
     parts[part][random.below(parts[part].count)] ^= 1 << UInt8(random.below(8))
-    return RawChangeSet(header: parts[0], signature: parts[1], body: parts[2])
+    return RawChangeSet(header: parts[0], signature: parts[1], plan: parts[2], values: parts[3])
   }
 
   // MARK: Unsolicited messages

@@ -60,6 +60,8 @@ final class Device {
   var hoards = 0
   /// The number of messages that an adversary will still falsify.
   var lies = 0
+  /// The sets that an adversary has sent to its peers with different values, by fault.
+  var copies: [Fault: [RawChangeSet]] = [:]
   /// The only sets that an adversary delivers, out of everything that it announces; nil if it does not do this.
   var trickle: Trickle?
   /// Whether an adversary claims that its records lane is open.

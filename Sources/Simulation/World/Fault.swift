@@ -24,8 +24,10 @@ package enum Fault: String, CaseIterable, Hashable, Sendable, CustomStringConver
   case forge, malleate, truncate, foreign, replay, equivocate, gap, brokenLink = "broken-link"
   case unknownDependency = "unknown-dependency", future, past, lie, hoard, garble, oversize, unsolicited
   case poison, wrongLane = "wrong-lane", claimPremium = "claim-premium", beyondCut = "beyond-cut", storm
-  case sloppy, otherBody = "other-body", unknownAuthor = "unknown-author", closedLane = "closed-lane"
+  case sloppy, otherPlan = "other-plan", unknownAuthor = "unknown-author", closedLane = "closed-lane"
   case strangeProfile = "strange-profile", branches, deaf, lyingAnswer = "lying-answer", trickle
+  case unreadable, otherValues = "other-values", withhold, logBytes = "log-bytes", otherNumber =
+    "other-number"
   // The circle's statements arrive before the sets that they concern
   case hearsay
 
@@ -36,8 +38,8 @@ package enum Fault: String, CaseIterable, Hashable, Sendable, CustomStringConver
     switch self {
     case .forge, .malleate, .truncate, .foreign, .replay, .equivocate, .gap, .brokenLink, .unknownDependency,
       .future, .past, .lie, .hoard, .garble, .oversize, .unsolicited, .poison, .wrongLane, .claimPremium,
-      .beyondCut, .storm, .sloppy, .otherBody, .unknownAuthor, .closedLane, .strangeProfile, .branches, .deaf,
-      .lyingAnswer, .trickle:
+      .beyondCut, .storm, .sloppy, .otherPlan, .unknownAuthor, .closedLane, .strangeProfile, .branches, .deaf,
+      .lyingAnswer, .trickle, .unreadable, .otherValues, .withhold, .logBytes, .otherNumber:
       true
     default: false
     }

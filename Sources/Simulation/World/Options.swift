@@ -127,7 +127,8 @@ private enum Theme: CaseIterable {
       ]
     case .promises:
       [
-        .trickle: 16, .lie: 3, .hoard: 3, .lyingAnswer: 2, .override: 6, .partition: 12, .clog: 6, .cut: 6,
+        .trickle: 16, .withhold: 4, .lie: 3, .hoard: 3, .lyingAnswer: 2, .override: 6, .partition: 12,
+        .clog: 6, .cut: 6,
         .hearsay: 4, .kill: 4, .restart: 2, .diskFull: 2, .pause: 2,
       ]
     case .guile:

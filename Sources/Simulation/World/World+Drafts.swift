@@ -29,13 +29,11 @@ extension World {
   func insert(number: Int? = nil) -> EntryDraft {
     let key = recordKey(number: number)
     let first = random.happens(perThousand: 900) ? typed(1, of: key.kind) : value()
-    var fields: [(field: FieldNumber, value: Value)] = [
-      (0, .bool(true)), (1, first), (2, typed(2, of: key.kind)),
-    ]
+    var fields: [(field: FieldNumber, value: Value)] = [(1, first), (2, typed(2, of: key.kind))]
     for field in 3...5 where random.happens(perThousand: 250) {
       fields.append((FieldNumber(field), typed(field, of: key.kind)))
     }
-    return EntryDraft(.put, key, fields + anotherField(of: key.kind, perThousand: 500))
+    return EntryDraft(.insert, key, fields + anotherField(of: key.kind, perThousand: 500))
   }
 
   func edit(_ device: Device) -> EntryDraft? {
@@ -66,9 +64,40 @@ extension World {
   func setting() -> EntryDraft {
     let number = UInt64(random.below(4))
     let key = RecordKey(kind: KindNumbers.setting, id: RecordID(Bytes16(number << 60, number)))
-    if random.happens(perThousand: 150) { return EntryDraft(.delete, key) }
+    if random.happens(perThousand: 150) {
+      return EntryDraft(random.happens(perThousand: 300) ? .erase : .delete, key)
+    }
     let value = random.happens(perThousand: 500) ? Value.text(word()) : value()
-    return EntryDraft(.put, key, [(0, .bool(true)), (1, .text("key\(number)")), (2, value)])
+    return EntryDraft(.insert, key, [(1, .text("key\(number)")), (2, value)])
+  }
+
+  // MARK: Erases
+
+  /// Returns the entries that erase something on a device: a record with everything that belongs to it, all values of a
+  /// record except some that are written again, the profile, or what can be erased of the organization None.
+  func erase(_ device: Device) -> [EntryDraft] {
+    guard let store = device.process?.replicator.store else { return [] }
+    let key = recordKey()
+    switch random.below(20) {
+    case 0: return [EntryDraft(.erase, FixedRecords.none)]
+    case 1, 2:
+      let empty = EntryDraft(
+        .put, FixedRecords.profile, [(Fields.wholeRecordUpdatedAt, .integer(device.wall))])
+      return [empty, EntryDraft(.erase, FixedRecords.profile)]
+    case 3..<7:
+      // The values that are kept are written again by the same set.
+      let kept: [(field: FieldNumber, value: Value)] = [(2, typed(2, of: key.kind))]
+      let type: EntryType = random.happens(perThousand: 700) ? .insert : .put
+      return [EntryDraft(type, key, kept), EntryDraft(.erase, key)]
+    default: return family(of: key, store).map { EntryDraft(.erase, $0) }
+    }
+  }
+
+  /// Returns a record and its living descendants. Limits the depth, because records may belong to each other in a
+  /// circle.
+  private func family(of key: RecordKey, _ store: Store, depth: Int = 4) -> [RecordKey] {
+    guard depth > 0, let children = try? store.livingChildren(of: key) else { return [key] }
+    return [key] + children.sorted().flatMap { family(of: $0, store, depth: depth - 1) }
   }
 
   func word() -> String {
@@ -183,9 +212,7 @@ extension World {
     if case .integer(let before)? = held { updated = max(updated, before &+ 1) }
     // An import keeps the modification time of its file, which may be older than the current one.
     if random.happens(perThousand: 150) { updated -= Moment(random.below(100_000)) }
-    var fields: [(field: FieldNumber, value: Value)] = [
-      (Fields.life, .bool(true)), (Fields.wholeRecordUpdatedAt, .integer(updated)),
-    ]
+    var fields: [(field: FieldNumber, value: Value)] = [(Fields.wholeRecordUpdatedAt, .integer(updated))]
     for field in 2...4 where random.happens(perThousand: 850) {
       fields.append((FieldNumber(field), random.happens(perThousand: 300) ? .null : .text(word())))
     }
@@ -209,7 +236,7 @@ extension World {
     for reader in readers {
       let times = [Self.start - 1_000, Self.start, Self.start + 30_000, reader.wall + 40 * 86_400_000]
       let fields: [(field: FieldNumber, value: Value)] = [
-        (Fields.life, .bool(true)), (Fields.wholeRecordUpdatedAt, .integer(times[random.below(4)])),
+        (Fields.wholeRecordUpdatedAt, .integer(times[random.below(4)]))
       ]
       write(reader, "import", [EntryDraft(.put, FixedRecords.profile, fields + content)])
     }

@@ -28,6 +28,7 @@ extension World {
     case 0..<7: write(device, "edit", [edit(device)].compactMap { $0 })
     case 7..<10: write(device, "add", (0...random.below(3)).map { _ in insert() })
     case 10..<12: write(device, "delete", [EntryDraft(.delete, recordKey())])
+    case 12 where random.happens(perThousand: 300): eraseRecords(device)
     case 12: write(device, "restore", [EntryDraft(.restore, recordKey())])
     case 13: write(device, "settings", [setting()])
     case 14: writeProfile(device)
@@ -47,10 +48,17 @@ extension World {
   func writeMuch(_ device: Device) {
     let drafts = (0..<5).map { number in
       EntryDraft(
-        .put, recordKey(number: 5_000 + number),
-        [(0, .bool(true)), (1, .bytes((0..<40_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }))])
+        .insert, recordKey(number: 5_000 + number),
+        [(1, .bytes((0..<40_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }))])
     }
     write(device, "much", drafts)
+  }
+
+  /// Erases records, which removes their values from the stores of all devices.
+  private func eraseRecords(_ device: Device) {
+    tally.count("erases")
+    perhapsEndInside(device)
+    write(device, "erase", erase(device))
   }
 
   func writeLastWord(_ device: Device, alsoSettings: Bool = true) {
@@ -127,9 +135,15 @@ extension World {
     judged { try $0.acknowledged(device, sets) }
   }
 
-  /// Keeps the first draft of each record: a transaction writes a record once.
+  /// Keeps the first draft of each record: a transaction writes a record once. An erase may follow the values that it
+  /// leaves.
   private func merged(_ drafts: [EntryDraft]) -> [EntryDraft] {
-    var seen: Set<RecordKey> = []
-    return drafts.filter { seen.insert($0.key).inserted }
+    var seen: [RecordKey: EntryType] = [:]
+    return drafts.filter { draft in
+      let isFirst = seen[draft.key] == nil
+      let erasesOlder = draft.type == .erase && seen[draft.key]?.writesFields == true
+      if isFirst || erasesOlder { seen[draft.key] = draft.type }
+      return isFirst || erasesOlder
+    }
   }
 }

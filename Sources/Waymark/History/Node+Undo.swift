@@ -11,14 +11,15 @@ extension Node {
 
   /// Reverts the values of an operation that are still visible, whichever device wrote it.
   ///
-  /// Values that have been changed since, and records that other records use by now, are left unchanged and listed.
-  /// Undoing an undo restores the operation.
+  /// Values that have been changed since, and records that other records use by now, are left unchanged and listed. So
+  /// are values whose former values were erased. Undoing an undo restores the operation.
   ///
   /// - Parameters:
   ///   - operation: an operation of this or another device.
-  ///   - isForced: whether to revert even what would otherwise be left unchanged.
-  /// - Throws: `WaymarkError` with the code `not_found`, `nothing_to_undo`, or `needs_yes` if everything would be left
-  ///   unchanged.
+  ///   - isForced: whether to revert even what would otherwise be left unchanged, except where the former values were
+  ///     erased.
+  /// - Throws: `WaymarkError` with the code `not_found`, `nothing_to_undo`, `erased` if all former values were erased,
+  ///   or `needs_yes` if everything would be left unchanged.
   @discardableResult
   public func undo(_ operation: OperationID, isForced: Bool = false) async throws -> UndoSummary {
     try await undo(.operation(operation.description), isForced: isForced)

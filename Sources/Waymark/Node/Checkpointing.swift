@@ -18,9 +18,13 @@ struct Checkpointing {
 
   /// Returns what to do after a transaction; nil if the WAL is still short.
   ///
-  /// - Parameter report: the report of the newest transaction; nil when the node begins to serve.
-  func step(after report: CommitReport?, pages: Int, lacksIndex: Bool, diskBytes: UInt64) -> Step? {
-    guard pages > Self.pagesWorthwhile || lacksIndex || report == nil else { return nil }
+  /// - Parameters:
+  ///   - report: the report of the newest transaction; nil when the node begins to serve.
+  ///   - isErasing: whether erased values may still be in the WAL, so that it must be truncated however short it is.
+  func step(
+    after report: CommitReport?, pages: Int, lacksIndex: Bool, isErasing: Bool = false, diskBytes: UInt64
+  ) -> Step? {
+    guard pages > Self.pagesWorthwhile || lacksIndex || isErasing || report == nil else { return nil }
     // On a small disk, the WAL alone could fill the disk.
     let isOverdue = pages > min(Self.pagesMax, Int(diskBytes / 8 / Self.pageBytes))
     let entries = report?.entryCount ?? .max
@@ -45,4 +49,6 @@ struct Checkpointing {
   private static let entriesByHand = 20
   private static let quietMilliseconds: Int64 = 500
   private static let pauseMilliseconds: Int64 = 20
+  /// How long to wait after a reader has prevented the truncation of the WAL.
+  static let retryMilliseconds: Int64 = 1_000
 }

@@ -96,7 +96,8 @@ final class StoreMaintenance {
   func scheduleCheckpoint(after report: CommitReport? = nil) {
     guard
       let step = checkpointing.step(
-        after: report, pages: store.pendingPages, lacksIndex: store.lacksIndex, diskBytes: ballast.diskBytes)
+        after: report, pages: store.pendingPages, lacksIndex: store.lacksIndex, isErasing: isErasing,
+        diskBytes: ballast.diskBytes)
     else { return }
     if step.isOverdue { tidy { try $0.checkpoint() } }
     guard let wait = step.wait else { return }
@@ -104,10 +105,18 @@ final class StoreMaintenance {
     loop.schedule(.checkpoint, after: wait) { $0.maintenance.checkpoint() }
   }
 
+  /// Whether erased values may still be in the write-ahead log.
+  private var isErasing: Bool { (try? store.isErasePending) ?? false }
+
   private func checkpoint() {
     checkpointing.isDue = false
     tidy { try $0.rest() }
-    guard replicator.disk.canStore, Checkpointing.reservesLog(ballast) else { return }
+    guard replicator.disk.canStore else { return }
+    // Something that reads the log, such as a backup, can keep erased values in it for longer.
+    if isErasing {
+      loop.schedule(.checkpoint, after: Checkpointing.retryMilliseconds) { $0.maintenance.checkpoint() }
+    }
+    guard Checkpointing.reservesLog(ballast) else { return }
     tidy { try $0.reserveLog() }
   }
 

@@ -138,6 +138,7 @@ extension Node {
   /// Restores a deleted record.
   ///
   /// - Returns: the restored record; nil if it never existed, or if the record that it belongs to is still deleted.
+  /// - Throws: ``WaymarkError`` with the code `erased` if nothing is left of the record because it was erased.
   @discardableResult
   public func restore<Owner: Record>(_ type: Owner.Type, _ id: UUID) throws -> Owner? {
     var changes = Changes()

@@ -49,7 +49,7 @@ extension NodeInspection {
 
   /// Returns the sequence number up to which a peer is known to hold the branch that ends in a tip; 0 if the peer is
   /// not known to hold any of the branch.
-  private func held(_ tip: LogHead, by peer: DeviceKey) throws -> UInt64 {
+  func held(_ tip: LogHead, by peer: DeviceKey) throws -> UInt64 {
     guard let theirs = replica.holdings[peer]?[tip.log.lane].heads else { return 0 }
     if theirs.contains(tip) { return tip.sequence }
     guard theirs.tipCount(of: tip.log) == 1, let head = theirs[tip.log],

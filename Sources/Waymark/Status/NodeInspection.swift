@@ -120,6 +120,7 @@ struct NodeInspection {
       connections.missingPeers.isEmpty ? nil : connections.serving?.beacons?.notice, connections.exclusion,
     ].compactMap { $0 }
     found += connections.revocationStatus.unheardNotices
+    if let unheard = try eraseNotice() { found.append(unheard) }
     found += NodeStatus.Notice.forks(circle, store, names)
     if Preferences.isOverLimit(try store.settings()) {
       found.append(NodeStatus.Notice(.settingsBeyondLimits))

@@ -20,7 +20,7 @@ extension NodeStatus {
       case .device(let device), .unseen(let device, _): device
       case .unheard(let revoked, _): revoked.device
       case .massDeletion(let deletion): deletion.device
-      case .none, .futureDated, .clockSkew, .parked, .damaged, .revoked: nil
+      case .none, .futureDated, .clockSkew, .parked, .damaged, .revoked, .eraseUnheard: nil
       }
     }
 
@@ -57,6 +57,9 @@ extension NodeStatus {
       case revoked(by: DeviceKey, at: Date)
       /// A revoked device, and the members that are not known to have received the revocation.
       case unheard(DeviceReference, notHeard: [DeviceReference])
+      /// The number of records that this device's newest erase names, when it was made, and the members that are not
+      /// known to have received it.
+      case eraseUnheard(records: Int, time: Date, notErased: [DeviceReference])
       /// A mass deletion by another device.
       case massDeletion(MassDeletion)
     }
@@ -108,6 +111,8 @@ extension NodeStatus.Notice: Codable {
     case revokedAt
     case name
     case notHeard
+    case records
+    case notErased
     case operation
     case deviceName
     case time
@@ -144,6 +149,10 @@ extension NodeStatus.Notice: Codable {
       try container.encode(revoked.device, forKey: .device)
       try container.encode(revoked.name, forKey: .name)
       try container.encode(others, forKey: .notHeard)
+    case .eraseUnheard(let records, let time, let others):
+      try container.encode(records, forKey: .records)
+      try container.encode(time, forKey: .time)
+      try container.encode(others, forKey: .notErased)
     case .massDeletion(let deletion):
       try container.encode(deletion.operation, forKey: .operation)
       try container.encode(deletion.device, forKey: .device)
@@ -179,6 +188,9 @@ extension NodeStatus.Notice.Details {
       self = .unheard(
         DeviceReference(device: try decode(.device), name: try decode(.name)), notHeard: try decode(.notHeard)
       )
+    } else if container.contains(.notErased) {
+      self = .eraseUnheard(
+        records: try decode(.records), time: try decode(.time), notErased: try decode(.notErased))
     } else if container.contains(.revokedBy) {
       self = .revoked(by: try decode(.revokedBy), at: try decode(.revokedAt))
     } else if container.contains(.damaged) {

@@ -115,4 +115,18 @@ struct Terminal: Sendable {
     guard let answer = readLine() else { return false }
     return ["y", "yes"].contains(answer.trimmingCharacters(in: .whitespaces).lowercased())
   }
+
+  /// Asks the user to type a word; anything else counts as no.
+  func confirms(_ question: String, typing word: String) -> Bool {
+    let request = "\(question) To confirm, type \(printable(word)):"
+    transient(wrapped(request, width: error.width - 4, indent: 0).joined(separator: "\n") + " ")
+    guard let answer = readLine() else { return false }
+    return Self.isWord(word, answer)
+  }
+
+  /// Whether a typed line is the word that was asked for, as it was shown.
+  static func isWord(_ word: String, _ line: String) -> Bool {
+    let typed = line.trimmingCharacters(in: .whitespaces)
+    return typed == word || typed == printable(word).trimmingCharacters(in: .whitespaces)
+  }
 }

@@ -5,7 +5,7 @@ import Waymark
 /// Every command of `waymark`, in the order in which help lists them.
 enum CommandTable {
   static let all: [CommandSpec] =
-    circle + keys + watching + records + state + premium + files + largeChanges + machine + about
+    circle + keys + watching + records + trash + state + premium + files + largeChanges + machine + about
 
   /// The commands with types of their own, by the names of their requests.
   static let typed: [String: any TerminalCommand.Type] = Dictionary(
@@ -18,7 +18,7 @@ enum CommandTable {
       ShowSync.self, TurnSyncOn.self, TurnSyncOff.self, SyncNow.self,
       ListConflicts.self, ShowConflict.self, ResolveConflicts.self, ShowHistory.self, Undo.self,
       Explain.self, ListMembers.self, Revoke.self, FoundCircle.self, JoinCircle.self, Invite.self,
-      WriteBackup.self, RestoreBackup.self,
+      WriteBackup.self, RestoreBackup.self, EraseRecords.self, ListTrash.self, EmptyTrash.self,
       ShowTimeline.self, TickHabit.self, UntickHabit.self, SetHabit.self,
       ShowProfile.self, SetProfile.self,
       ListSettings.self, GetSetting.self, SetSetting.self, UnsetSetting.self,
@@ -39,7 +39,7 @@ enum CommandTable {
   /// The groups of the overview.
   static let groups: [(title: String, commands: [CommandSpec])] = [
     ("Your circle of devices", circle), ("Keys", keys),
-    ("Status, sync and history", watching), ("Trips and habits", records),
+    ("Status, sync and history", watching), ("Trips and habits", records), ("Trash and erasing", trash),
     ("Profile, settings, onboarding", state),
     ("Premium", premium), ("Files", files), ("Large changes", largeChanges),
     ("Service and shell", machine),
@@ -88,6 +88,8 @@ enum CommandTable {
     Registry.listed.flatMap { kind in kindCommands.map { $0.syntax(of: kind) } } + [
       ShowTimeline.syntax, TickHabit.syntax, UntickHabit.syntax, SetHabit.syntax,
     ]
+
+  private static let trash: [CommandSpec] = [ListTrash.syntax, EmptyTrash.syntax, EraseRecords.syntax]
 
   private static let state: [CommandSpec] = [
     ShowProfile.syntax, SetProfile.syntax, ListSettings.syntax, GetSetting.syntax, SetSetting.syntax,

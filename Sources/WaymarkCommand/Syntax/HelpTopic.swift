@@ -77,7 +77,7 @@ struct HelpTopic {
     text: """
       Trash and undo
       Nothing is lost: deleted records are kept, and so is every value that was replaced.
-        waymark trip list --deleted          list the trash, and who deleted what
+        waymark trash                        list the trash, and who deleted what
         waymark trip restore Rome            restore it with everything in it, including what other
                                              devices have changed or added since
         waymark history                      list all operations, newest first
@@ -89,6 +89,11 @@ struct HelpTopic {
 
       Without --yes, undo leaves a value alone if it has been changed again since the operation. An undo is an
       ordinary change: it syncs to the other devices, and can itself be undone.
+
+      To remove values for good, erase them. That can't be undone; waymark help erase explains the limits.
+        waymark erase Rome                   erase a trip and everything in it, on all devices
+        waymark erase Rome --field notes     erase its notes, and the earlier values of the other fields
+        waymark trash empty                  erase everything in the trash
       """)
 
   private static let conflicts = HelpTopic(

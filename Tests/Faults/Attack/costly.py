@@ -7,7 +7,7 @@ import multiprocessing
 import os
 import time
 
-from change_set import PUT, SETTINGS, body_of, seal
+from change_set import INSERT, SETTINGS, content_of, seal
 from channel import Ended, Silence
 from circle import Ticket
 from client import Client
@@ -20,17 +20,20 @@ RECORD = bytes(15) + b"\1"
 PER_MESSAGE = 500
 
 
-def set_of(client, value, record=RECORD, incarnation=None, sequence=1, previous=None):
+def set_of(client, value, record=RECORD, incarnation=None, number=1, before=None):
+    """A set after another one of the incarnation, or its first."""
     # The last 16 bits of a clock are a counter, so no two sets have the same time.
     clock = (milliseconds() << 16) + int.from_bytes(os.urandom(2), "big")
     return seal(
-        client.key, client.circle.id, incarnation or os.urandom(16), SETTINGS, sequence, previous, clock, [],
-        os.urandom(16), body_of([[PUT, KIND, record, {0: True, 1: value}]]))
+        client.key, client.circle.id, incarnation or os.urandom(16), number, SETTINGS,
+        before.fields[5] + 1 if before else 1, before.id if before else None, clock, [], os.urandom(16),
+        before.fields[15] + before.declared if before else 0,
+        content_of([[INSERT, KIND, record, {1: value}]]))
 
 
 def concurrent_writes(client, count):
-    """One cell, written under as many incarnations."""
-    return [set_of(client, str(number)) for number in range(count)]
+    """One cell, written under as many incarnations. Their numbers repeat, because there are only sixteen."""
+    return [set_of(client, str(number), number=number % 16 + 1) for number in range(count)]
 
 
 def branches(client, count):
@@ -38,8 +41,7 @@ def branches(client, count):
     incarnation = os.urandom(16)
     first = set_of(client, "first", incarnation=incarnation)
     time.sleep(0.01)
-    return [first] + [
-        set_of(client, str(number), os.urandom(16), incarnation, 2, first.id) for number in range(count)]
+    return [first] + [set_of(client, str(number), os.urandom(16), incarnation, 1, first) for number in range(count)]
 
 
 def push(session, sets):

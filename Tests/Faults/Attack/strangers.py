@@ -8,7 +8,8 @@ import threading
 import time
 
 MAGIC = b"WAYMARK\0"
-SESSION = MAGIC + bytes([1, 0])
+VERSION = 2
+SESSION = MAGIC + bytes([VERSION, 0])
 
 
 def dial(address):
@@ -73,7 +74,7 @@ def long_length(connection):
 
 def guess(connection):
     """Tries a ticket."""
-    connection.sendall(MAGIC + bytes([1, 1]) + os.urandom(8) + struct.pack(">H", 48) + os.urandom(48))
+    connection.sendall(MAGIC + bytes([VERSION, 1]) + os.urandom(8) + struct.pack(">H", 48) + os.urandom(48))
     until_closed(connection)
     time.sleep(0.01)
 

@@ -7,7 +7,7 @@ import time
 from nacl.signing import SigningKey
 
 import circle as circles
-from change_set import PUT, RECORDS, SETTINGS, body_of, seal
+from change_set import INSERT, RECORDS, SETTINGS, content_of, seal
 from channel import Ended, Silence
 from checker import Holding, diagnostics, read
 from circle import ADDRESSES, CERTIFICATE, FORK_PROOF, ISSUERS, LOG_CUT, REVOCATION, Statement
@@ -202,8 +202,8 @@ def proof_with_a_made_up_half(stage):
     """A set of Alice's, and one that only claims to be hers."""
     real = next(e.raw for e in stage.mallory.lanes[SETTINGS].by_id.values() if e.device == stage.alice.device)
     header = encode({**real.fields, 9: os.urandom(16)})
-    made_up = type(real)(header, stage.mallory.key.sign(b"waymark/change-set-signature/v1\0" + header).signature, b"")
-    return [fork_proof(stage, real, made_up)]
+    signature = stage.mallory.key.sign(b"waymark/change-set-signature/v1\0" + header).signature
+    return [fork_proof(stage, real, type(real)(header, signature, b"", b""))]
 
 
 def second_genesis(stage):
@@ -256,7 +256,7 @@ def admitted(stage, name, role=0):
 
 
 def habit(client, number):
-    return [[PUT, HABIT, client.device[:15] + bytes([number]), {0: True, 1: f"{client.name} {number}"}]]
+    return [[INSERT, HABIT, client.device[:15] + bytes([number]), {1: f"{client.name} {number}"}]]
 
 
 def written(stage, client, count, lane=RECORDS):
@@ -300,10 +300,12 @@ def revoked_device_goes_on(stage, node):
         assert {name for name in shown if name.startswith("Rob")} == {f"Rob {n}" for n in range(4)}, shown
     # Later writes, after all sets or on a branch next to the kept tip, whoever delivers them.
     after = seal(**client.lanes[RECORDS].draft(client, habit(client, 9), milliseconds()))
-    draft = dict(key=client.key, circle=stage.circle, incarnation=client.incarnation, lane=RECORDS, sequence=3,
-                 previous=sets[1].id, clock=sets[1].fields[7] + 1, dependencies=[], operation=os.urandom(16),
-                 body=body_of(habit(client, 10)))
-    beside, fresh = seal(**draft), seal(**{**draft, "sequence": 1, "previous": None, "incarnation": os.urandom(16)})
+    draft = dict(key=client.key, circle=stage.circle, incarnation=client.incarnation, number=client.number,
+                 lane=RECORDS, sequence=3, previous=sets[1].id, clock=sets[1].fields[7] + 1, dependencies=[],
+                 operation=os.urandom(16), log_bytes=sets[1].fields[15] + sets[1].declared,
+                 content=content_of(habit(client, 10)))
+    beside, fresh = seal(**draft), seal(**{
+        **draft, "sequence": 1, "previous": None, "log_bytes": 0, "incarnation": os.urandom(16), "number": 2})
     stage.sync(stage.trudy, node)
     for each in stage.nodes:
         relay(stage, stage.trudy, each, sets[4], sets[5], after, beside, fresh)

@@ -35,14 +35,14 @@ class Glance:
     statements: int
     sets: int
     newest: int
-    aside: int
+    quarantined: int
     digests: tuple
 
 
 def diagnostics(path):
     counts, digests = read(
         path, "SELECT (SELECT count(*) FROM statements), (SELECT count(*) FROM change_sets), "
-        "(SELECT max(number) FROM change_sets), (SELECT count(*) FROM set_aside)",
+        "(SELECT max(number) FROM change_sets), (SELECT count(*) FROM quarantine)",
         "SELECT lane, bucket, sum FROM digests ORDER BY lane, bucket")
     return Glance(*counts[0], tuple(digests))
 
@@ -52,19 +52,20 @@ class Holding:
     contains something invalid."""
 
     def __init__(self, path):
-        statements, sets, aside, digests = read(
+        statements, sets, quarantined, digests = read(
             path, "SELECT id, bytes FROM statements",
-            "SELECT id, folded, header, signature, body FROM change_sets ORDER BY number",
-            "SELECT id, header, signature, body FROM set_aside ORDER BY clock",
+            "SELECT id, folded, header, signature, plan, field_values FROM change_sets ORDER BY number",
+            "SELECT id, header, signature, plan, field_values FROM quarantine ORDER BY clock",
             "SELECT lane, sum FROM digests")
         self.now = milliseconds()
         self.read_circle(statements)
         self.lanes = {lane: Lane(lane, self.circle.id, self.circle.membership.cuts) for lane in LANES}
         self.stored = {identity for identity, *_ in sets}
         self.folded = {identity for identity, folded, *_ in sets if folded == 1}
-        self.aside = {identity for identity, *_ in aside}
-        self.place([(identity, *parts) for identity, _, *parts in sets], aside)
+        self.quarantined = {identity for identity, *_ in quarantined}
+        self.place([(identity, *parts) for identity, _, *parts in sets], quarantined)
         self.compare()
+        self.compare_values({identity: values for identity, *_, values in sets})
         self.compare_digests(digests)
 
     def read_circle(self, rows):
@@ -76,9 +77,9 @@ class Holding:
             self.circle.add(each)
         assert len(self.circle.statements) == len(found), "addresses that are superseded"
 
-    def place(self, sets, aside):
+    def place(self, sets, quarantined):
         waiting = []
-        for identity, *parts in [*sets, *aside]:
+        for identity, *parts in [*sets, *quarantined]:
             verified = known(SETS, lambda *raw: Verified(ChangeSet(*raw)), *parts)
             assert verified.id == identity, "a set under a wrong id"
             assert self.circle.may_author(verified.device), "a set of an author without a certificate"
@@ -108,6 +109,13 @@ class Holding:
         assert self.is_at_edge or self.folded == folded, (
             f"{len(self.folded - folded)} sets folded that should not be, {len(folded - self.folded)} not folded")
 
+    def compare_values(self, stored):
+        """No value is stored that a folded set has erased."""
+        for lane in self.lanes.values():
+            for each in lane.folded.values():
+                is_kept = stored.get(each.id, each.raw.values) == each.raw.values
+                assert self.is_at_edge or is_kept, f"set {each.id.hex()} has values that were erased"
+
     def compare_digests(self, rows):
         for lane in LANES:
             total = sum(int.from_bytes(each, "big") for number, each in rows if number == lane) % (1 << 256)
@@ -124,6 +132,6 @@ class Holding:
             places = collections.Counter((each.log, each.previous) for each in lane.stored())
             forked |= {(log, lane.lane) for (log, _), count in places.items() if count > 1}
         for each in self.circle.of(FORK_PROOF):
-            fields = ChangeSet(each.fields[3], b"", b"").fields
+            fields = ChangeSet(each.fields[3], b"", b"", b"").fields
             proven.add(((fields[2], fields[3]), fields[4]))
         return forked, proven

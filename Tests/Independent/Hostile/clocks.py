@@ -1,6 +1,5 @@
 """Clocks that run ahead: up to ten minutes a set folds, beyond that it is parked, and no other clock follows."""
 
-import os
 import time
 
 from change_set import SETTINGS, Verified, seal
@@ -16,7 +15,7 @@ def ahead(name, by, is_folded):
     def attempt(stage, node):
         author = stage.mallory
         stage.sync(author, node)
-        author.incarnation = os.urandom(16)
+        author.begin_incarnation()
         clock = LAST if by is None else (milliseconds() + by) << 16
         session = stage.dial(author, node)
         session.settle()
@@ -43,7 +42,7 @@ def parked_until_its_time(stage, node):
     """Three seconds beyond the bound: the set folds by itself when they are over."""
     author = stage.mallory
     stage.sync(author, node)
-    author.incarnation = os.urandom(16)
+    author.begin_incarnation()
     session = stage.dial(author, node)
     session.settle()
     raw = author.write(SETTINGS, author.setting("clock", "waits"), clock=(milliseconds() + DRIFT + 3000) << 16)
@@ -59,7 +58,7 @@ def on_top_of_what_waits(stage, node):
     """A set that depends on a parked set is parked as well, whatever its own clock."""
     author = stage.mallory
     stage.sync(author, node)
-    author.incarnation = os.urandom(16)
+    author.begin_incarnation()
     session = stage.dial(author, node)
     session.settle()
     sets = [author.write(SETTINGS, author.setting("waits", str(number)), clock=(milliseconds() + YEAR + number) << 16)

@@ -3,7 +3,7 @@ reported."""
 
 import os
 
-from change_set import PUT, RECORDS, SETTINGS, Verified, body_of, seal
+from change_set import INSERT, RECORDS, SETTINGS, Verified, content_of, seal
 from client import HABIT
 from session import milliseconds
 
@@ -11,7 +11,7 @@ from session import milliseconds
 def entries(client, lane, text):
     if lane == SETTINGS:
         return client.setting("fork", text)
-    return [[PUT, HABIT, bytes(15) + b"\1", {0: True, 1: text}]]
+    return [[INSERT, HABIT, bytes(15) + b"\1", {1: text}]]
 
 
 def branches(client, lane, count, length=1):
@@ -19,7 +19,8 @@ def branches(client, lane, count, length=1):
     draft = client.lanes[lane].draft(client, entries(client, lane, "0"), milliseconds())
     found = []
     for number in range(count):
-        first = seal(**{**draft, "operation": os.urandom(16), "body": body_of(entries(client, lane, str(number)))})
+        content = content_of(entries(client, lane, str(number)))
+        first = seal(**{**draft, "operation": os.urandom(16), "content": content})
         branch = [first]
         client.lanes[lane].place(Verified(first), milliseconds())
         while len(branch) < length:
@@ -48,7 +49,7 @@ def forked(client, lane, count, length, sides):
         author = getattr(stage, client)
         stage.sync(author)
         # Each attempt has its own log, so that each forks from one set.
-        author.incarnation = os.urandom(16)
+        author.begin_incarnation()
         author.write(lane, entries(author, lane, "before"))
         stage.sync(author)
         found = branches(author, lane, count, length)
@@ -69,7 +70,7 @@ def knows_both(stage, node):
     """A later set that has seen one branch, and a set of another device that has seen both."""
     author = stage.trudy
     stage.sync(author)
-    author.incarnation = os.urandom(16)
+    author.begin_incarnation()
     (one,), (other,) = branches(author, SETTINGS, 2)
     bring(stage, author, SETTINGS, stage.alice, [one])
     bring(stage, author, SETTINGS, stage.bob, [other])

@@ -3,7 +3,7 @@
 from nacl.signing import SigningKey
 
 import circle as circles
-from change_set import PUT, RECORDS, seal
+from change_set import INSERT, RECORDS, seal
 from channel import Ended
 from circle import ISSUERS, Statement
 from client import HABIT
@@ -18,7 +18,7 @@ DEVELOPER = SigningKey(b"waymark development issuer seed\0")
 
 def evil(client, lane):
     """A well-formed set of the records lane, which Mallory is not entitled to send."""
-    return seal(**lane.draft(client, [[PUT, HABIT, bytes(16), {0: True, 1: "evil"}]], milliseconds()))
+    return seal(**lane.draft(client, [[INSERT, HABIT, bytes(16), {1: "evil"}]], milliseconds()))
 
 
 def demands(stage, session):
@@ -29,7 +29,7 @@ def demands(stage, session):
     session.send(HEADS, RECORDS, True, [])
     session.send(WANT, RECORDS, [[*head[:2], 1, head[2], head[3]] for head in grace.heads()])
     own = evil(session.client, grace)
-    others = grace.write(stage.grace, [[PUT, HABIT, bytes(16), {0: True, 1: "not yet"}]], milliseconds())
+    others = grace.write(stage.grace, [[INSERT, HABIT, bytes(16), {1: "not yet"}]], milliseconds())
     session.send(SETS, RECORDS, [own.wire])
     session.send(SETS, RECORDS, [others.wire])
     session.send(HEADS, RECORDS, False, [[session.client.device, session.client.incarnation, 1, own.id, 1]])

@@ -2,12 +2,13 @@
 
 import struct
 
-from change_set import PUT, SETTINGS
+from change_set import INSERT, SETTINGS
 from channel import Channel
 from client import SETTING, Client, text_id
 from encoding import encode, head, hashed, sign
 from frames import closing
 from session import SETS, STATE, STATEMENTS, milliseconds
+from values import Values
 
 
 class Raw:
@@ -96,23 +97,24 @@ VALUES = {
     "an array of exabytes": b"\x9b\x7f" + b"\xff" * 7, "a million items": head(4, 1_000_000) + b"\xf6" * 200_000}
 
 
-def header_of(client, body, **other):
+PLAN = {0: "edit", 2: [[INSERT, SETTING, text_id(SETTING, "spelling"), [1, 2]]]}
+VALUES_OF_IT = Values.seeded(bytes(range(16)), [encode(["spelling", "x"])])
+SEEDED = [VALUES_OF_IT.seed, [content for _, content in VALUES_OF_IT.slots]]
+
+
+def header_of(client, plan):
     draft = client.lanes[SETTINGS].draft(client, client.setting("spelling", "x"), milliseconds())
     fields = {
-        0: 1, 1: draft["circle"], 2: client.device, 3: draft["incarnation"], 4: SETTINGS, 5: draft["sequence"],
-        6: draft["previous"], 7: draft["clock"], 8: draft["dependencies"] or None, 9: draft["operation"],
-        10: len(body), 11: hashed("body/v1", body)}
-    fields[8] = sorted(fields[8]) if fields[8] else None
-    return {number: value for number, value in {**fields, **other}.items() if value is not None}
+        0: 2, 1: draft["circle"], 2: client.device, 3: draft["incarnation"], 4: SETTINGS, 5: draft["sequence"],
+        6: draft["previous"], 7: draft["clock"], 8: sorted(draft["dependencies"]) or None, 9: draft["operation"],
+        10: len(plan), 11: hashed("plan/v1", plan), 12: len(VALUES_OF_IT.data),
+        13: hashed("values/v1", *VALUES_OF_IT.commitments), 14: draft["number"], 15: draft["log_bytes"]}
+    return {number: value for number, value in fields.items() if value is not None}
 
 
-def body_of(value="x"):
-    return {0: "edit", 2: [[PUT, SETTING, text_id(SETTING, "spelling"), {0: True, 1: "spelling", 2: value}]]}
-
-
-def set_of(client, body, twist=spell):
-    header = twist(header_of(client, body))
-    return [header, sign(client.key, "change-set-signature/v1", header), body]
+def set_of(client, plan=spell(PLAN), values=VALUES_OF_IT.data, twist=spell):
+    header = twist(header_of(client, plan))
+    return [header, sign(client.key, "change-set-signature/v1", header), plan, values]
 
 
 def statement_of(client, fields, kind=20, twist=spell):
@@ -125,11 +127,20 @@ def message(twist):
 
 
 def header(twist):
-    return closing(lambda s: s.send(SETS, SETTINGS, [set_of(s.client, spell(body_of()), twist)]))
+    return closing(lambda s: s.send(SETS, SETTINGS, [set_of(s.client, twist=twist)]))
 
 
-def body(twist):
-    return closing(lambda s: s.send(SETS, SETTINGS, [set_of(s.client, twist(body_of()))]))
+def plan(twist):
+    return closing(lambda s: s.send(SETS, SETTINGS, [set_of(s.client, twist(PLAN))]))
+
+
+def values(twist):
+    return closing(lambda s: s.send(SETS, SETTINGS, [set_of(s.client, values=twist(SEEDED))]))
+
+
+def salted_slot(twist):
+    salted = spell([[Raw(twist(VALUES_OF_IT.slots[0]))]])
+    return closing(lambda s: s.send(SETS, SETTINGS, [set_of(s.client, values=salted)]))
 
 
 def newer(client, value="x"):
@@ -164,10 +175,6 @@ def join_request(twist):
     return attempt
 
 
-def value_in_a_set(data):
-    return closing(lambda s: s.send(SETS, SETTINGS, [set_of(s.client, spell(body_of(Raw(data))))]))
-
-
 def value_in_a_statement(data):
     return closing(
         lambda s: s.send(STATEMENTS, False, [spell(statement_of(s.client, newer(s.client, Raw(data))))]))
@@ -178,10 +185,9 @@ def named(name, attempt):
     return attempt
 
 
-PLACES = [message, header, body, statement, statement_body, introduction]
+PLACES = [message, header, plan, values, salted_slot, statement, statement_body, introduction]
 # Ten failed requests close pairing for a while, so fewer variants are tried, half of them at each node.
 TWISTED = [(place, twist) for place in PLACES for twist in TWISTS]
 TWISTED += [(join_request, twist) for twist in (indefinite, repeated, backwards, bytes_behind)]
 ATTEMPTS = [named(f"{place.__name__}: {twist.__name__}", place(twist)) for place, twist in TWISTED]
-ATTEMPTS += [named(f"{place.__name__}: {name}", place(data)) for place in (value_in_a_set, value_in_a_statement)
-             for name, data in VALUES.items()]
+ATTEMPTS += [named(f"value in a statement: {name}", value_in_a_statement(data)) for name, data in VALUES.items()]

@@ -193,15 +193,15 @@ class Stage:
         for node in self.nodes:
             assert node.process.poll() is None, f"{node.name} died: {node.last_words()}"
 
-    def check_blame(self, device):
+    def check_blame(self, device, node=None):
         """A peer that misbehaves is named in the text that people read."""
-        name = device.name
+        name, node = device.name, node or self.alice
 
         def blamed():
-            peers = self.alice.ask("status")["peers"]
+            peers = node.ask("status")["peers"]
             return any(each["name"] == name and each["reason"] == "bad_signature" for each in peers)
 
-        self.eventually(blamed, f"alice reports what {name} did", 30)
+        self.eventually(blamed, f"{node.name} reports what {name} did", 30)
 
     def check(self):
         """After a group of attempts: checks everything, and that honest devices still sync."""

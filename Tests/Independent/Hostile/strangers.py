@@ -7,7 +7,7 @@ import time
 
 from nacl.signing import SigningKey
 
-from channel import MAGIC, Channel, Ended, Wire, noise, preamble
+from channel import MAGIC, VERSION, Channel, Ended, Wire, noise, preamble
 from circle import CERTIFICATE, GENESIS, Statement, Ticket, introduction
 from client import Client, listen
 from encoding import decode, encode, sign
@@ -29,13 +29,19 @@ def one_wrong_byte(stage, node):
 
 def other_version(stage, node):
     wire = Wire.dial(node.address)
-    wire.send(MAGIC + bytes([2]))
-    assert wire.take(9, 5) == MAGIC + bytes([1]) and wire.ended()
+    wire.send(MAGIC + bytes([VERSION + 1]))
+    assert wire.take(9, 5) == MAGIC + bytes([VERSION]) and wire.ended()
+
+
+def former_version(stage, node):
+    wire = Wire.dial(node.address)
+    wire.send(preamble(version=1))
+    assert wire.take(9, 5) == MAGIC + bytes([VERSION]) and wire.ended()
 
 
 def other_purpose(stage, node):
     wire = Wire.dial(node.address)
-    wire.send(MAGIC + bytes([1, 7]))
+    wire.send(MAGIC + bytes([VERSION, 7]))
     assert wire.ended() and not wire.received
 
 
@@ -293,13 +299,13 @@ def newer_version_that_listens(stage, node):
     wire = Wire(dialled(stage, node))
     wire.take(10, 5)
     wire.take_frame(5)
-    wire.send(MAGIC + bytes([2]))
+    wire.send(MAGIC + bytes([VERSION + 1]))
     assert wire.ended(8)
 
 
 ATTEMPTS = [
     stranger_that_listens, message_before_introduction, newer_version_that_listens,
-    other_magic, one_wrong_byte, other_version, other_purpose, unknown_ticket, length_of_message_1,
+    other_magic, one_wrong_byte, other_version, former_version, other_purpose, unknown_ticket, length_of_message_1,
     point_of_small_order, garbage_message_3, oversize_message_3, other_psk, false_proof,
     no_introduction, certificate_of_another, own_certificate, certificate_by_a_member,
     certificate_with_another_transport_key, introduction_of_another_circle, introduction_of_nine_links,

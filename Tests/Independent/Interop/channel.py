@@ -8,7 +8,7 @@ from noise.connection import Keypair, NoiseConnection
 from encoding import require
 
 MAGIC = b"WAYMARK\0"
-VERSION, SESSION, PAIRING = 1, 0, 1
+VERSION, SESSION, PAIRING = 2, 0, 1
 MORE, LAST, CLOSE = 0, 1, 2
 PART, MESSAGE = 65_518, 1_048_576
 

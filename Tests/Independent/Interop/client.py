@@ -7,7 +7,7 @@ from nacl.public import PrivateKey
 from nacl.signing import SigningKey
 
 import circle as circles
-from change_set import PUT
+from change_set import INSERT
 from channel import Channel
 from circle import Circle, Statement
 from encoding import decode, encode, hashed, require, sign
@@ -22,12 +22,16 @@ class Client:
         self.name = name
         self.key, transport = SigningKey.generate(), PrivateKey.generate()
         self.transport, self.transport_public = bytes(transport), bytes(transport.public_key)
-        self.incarnation = os.urandom(16)
+        self.incarnation, self.number = os.urandom(16), 1
         self.circle, self.address, self.lanes, self.is_on = None, None, {}, False
 
     @property
     def device(self):
         return bytes(self.key.verify_key)
+
+    def begin_incarnation(self):
+        """The next sets begin a new log in each lane. After the last number, the numbers start again."""
+        self.incarnation, self.number = os.urandom(16), self.number % 16 + 1
 
     # Joining
 
@@ -103,7 +107,7 @@ class Client:
 
     def setting(self, key, value):
         """Entries that set a setting; its id is derived from its key."""
-        return [[PUT, SETTING, text_id(SETTING, key), {0: True, 1: key, 2: value}]]
+        return [[INSERT, SETTING, text_id(SETTING, key), {1: key, 2: value}]]
 
 
 def text_id(kind, text):

@@ -47,7 +47,7 @@ def encode(value):
 
 
 class Reader:
-    """Reads one item; `items` counts CBOR heads, as the limit of a body does."""
+    """Reads one item; `items` counts CBOR heads, as the limits of a plan and of a slot do."""
 
     def __init__(self, data):
         self.data, self.at, self.items = data, 0, 0

@@ -2,39 +2,60 @@
 
 from dataclasses import dataclass
 
-from change_set import DELETE, PUT, is_whole
+from change_set import ERASE, is_whole
 from encoding import encode, hashed
+from values import ABSENT
 
 NONE = (5, b"waymark\0" + (1).to_bytes(8, "big"))
-EMPTY = (b"\xf6", b"\x60", b"\x40", b"\x80")
 
 
 @dataclass(frozen=True)
 class Write:
     set: object
+    # Of a whole record, a map of its fields.
     value: object
     rank: tuple
+
+    @property
+    def is_absent(self):
+        return ABSENT in (self.value.values() if type(self.value) is dict else [self.value])
+
+    def says(self):
+        """What is compared to decide whether two writes are equal."""
+        value = self.value
+        if type(value) is dict:
+            return encode({number: shown(each) for number, each in value.items() if number != 1})
+        return encode(shown(value))
+
+
+def shown(value):
+    """An absent value is read and compared as null."""
+    return None if value is ABSENT else value
 
 
 def writes(verified):
     """(cell, write) for each cell that a set writes; a cell is (kind, record, field)."""
     for entry in verified.entries:
-        kind, record = entry[1], entry[2]
+        kind, record = entry.key
         if is_whole(kind):
-            if entry[0] == PUT:
-                yield (kind, record, 0), Write(verified, entry[3], whole_rank(verified, entry[3]))
+            if entry.rank is not None:
+                yield (kind, record, 0), Write(verified, entry.fields, whole_rank(verified, entry))
             continue
-        fields = entry[3] if entry[0] == PUT else {0: entry[0] != DELETE}
+        life = verified.life(entry)
+        fields = entry.fields if life is None else {0: life, **entry.fields}
         for number, value in fields.items():
             if (kind, record) != NONE or number > 1:
                 yield (kind, record, number), Write(verified, value, (verified.stamp,))
 
 
-def whole_rank(verified, fields):
-    changed = fields.get(1, 0)
-    changed = changed if type(changed) is int else 0
-    filled = sum(1 for number, value in fields.items() if number != 0 and encode(value) not in EMPTY)
+def whole_rank(verified, entry):
+    changed, filled = entry.rank
     return min(changed, verified.clock >> 16), filled, verified.stamp
+
+
+def erased(verified):
+    """The records whose earlier values a set erases."""
+    return [entry.key for entry in verified.entries if entry.type == ERASE]
 
 
 def cells(folded):
@@ -49,12 +70,22 @@ def winner(of_cell):
     return max(of_cell, key=lambda write: write.rank)
 
 
-def rivals(of_cell, covers):
-    """The maximal writes that conflict with the winner; `covers(a, b)`: b is in the past of a."""
+def siblings(of_cell, covers, erases=()):
+    """The maximal writes that have not won; `covers(a, b)`: b is in the past of a. A write in the past of one of
+    `erases`, the sets that erase the record, is none."""
     best = winner(of_cell)
     maximal = [w for w in of_cell if not any(v is not w and covers(v.set, w.set) for v in of_cell)]
-    others = [w for w in maximal if w is not best and encode(w.value) != encode(best.value)]
-    return others if len(maximal) > 1 else []
+    return [w for w in maximal if w is not best and not any(
+        each.id != w.set.id and covers(each, w.set) for each in erases)]
+
+
+def losers(of_cell, covers, erases=()):
+    """The siblings that conflict with the winner."""
+    best, others = winner(of_cell), siblings(of_cell, covers, erases)
+    is_seen = any(covers(each.set, best.set) for each in others)
+    if is_seen and len({each.says() for each in others}) == 1:
+        return []
+    return [each for each in others if each.says() != best.says()]
 
 
 def hashes(folded):
@@ -93,25 +124,24 @@ def parent(kind, fields):
 
 def inventory(folded):
     """Items of Protocol/session.md, "Questions": visible records, without seeds that were never written to."""
-    shown, ranks = {}, {}
+    records, ranks = {}, {}
     for (kind, record, field), of_cell in cells(folded).items():
         best = winner(of_cell)
-        fields = shown.setdefault((kind, record), {})
+        fields = records.setdefault((kind, record), {})
         if is_whole(kind):
-            fields.update({number: value for number, value in best.value.items() if number != 0})
-            fields[0] = True
+            fields.update({0: True, **{number: shown(value) for number, value in best.value.items()}})
             ranks[kind, record] = best.rank
         else:
-            fields[field] = best.value
-    if NONE in shown:
-        shown[NONE].update({0: True, 1: "None"})
+            fields[field] = shown(best.value)
+    if NONE in records:
+        records[NONE].update({0: True, 1: "None"})
 
     def is_visible(key):
-        fields = shown.get(key, {})
+        fields = records.get(key, {})
         return fields.get(0) is True and (key[0] not in (2, 3, 4, 7, 11) or is_visible(parent(key[0], fields)))
 
     items = []
-    for (kind, record), fields in sorted(shown.items()):
+    for (kind, record), fields in sorted(records.items()):
         if is_visible((kind, record)):
             held = {number: value for number, value in fields.items() if number != 0 and value is not None}
             item = [kind, record, hashed("record-contents/v1", encode(held))]

@@ -3,7 +3,7 @@
 import os
 
 import merge
-from change_set import Verified, body_of, seal
+from change_set import Verified, content_of, seal
 from encoding import hashed, require
 
 DRIFT = 600_000
@@ -15,6 +15,8 @@ class Lane:
     def __init__(self, lane, circle, cuts=lambda device, incarnation, lane: []):
         self.lane, self.circle, self.cuts_of = lane, circle, cuts
         self.by_id, self.numbers, self.pasts, self.folded, self.cut = {}, {}, {}, {}, {}
+        # Record → the folded sets that erase it.
+        self.erases = {}
 
     # Placing
 
@@ -23,14 +25,15 @@ class Lane:
         require(verified.circle == self.circle and verified.lane == self.lane, "circle and lane")
         if verified.id in self.by_id:
             return False
-        seen = []
         if verified.previous is not None:
-            seen.append(self.by_id[verified.previous])
-            place = (seen[0].log, seen[0].sequence)
-            if place != (verified.log, verified.sequence - 1):
+            before = self.by_id[verified.previous]
+            if (before.log, before.sequence) != (verified.log, verified.sequence - 1):
                 raise KeyError("no such predecessor")
+            require(verified.clock > before.clock, "clock rule")
+            require(verified.number == before.number, "number of the incarnation")
+            require(verified.log_bytes == before.log_bytes + before.declared, "log bytes")
         for device, incarnation, sequence, each in verified.dependencies:
-            if self.is_excused((device, incarnation), each):
+            if self.is_tolerated((device, incarnation), each):
                 continue
             known = self.by_id[each]
             if (known.log, known.sequence) != ((device, incarnation), sequence):
@@ -38,7 +41,6 @@ class Lane:
             if verified.clock <= known.clock:
                 # Dated before a dependency: another cut may make it valid, so it is left out and not rejected.
                 raise KeyError("dated before a dependency")
-        require(all(verified.clock > each.clock for each in seen), "clock rule")
         self.numbers[verified.id] = len(self.numbers)
         self.by_id[verified.id] = verified
         self.pasts[verified.id] = self.past(verified)
@@ -63,18 +65,41 @@ class Lane:
         grounds = [self.newest_allowed(each) for each in before if each in self.by_id]
         is_free = all(each is None or each in self.folded for each in grounds)
         if verified.clock >> 16 <= now + DRIFT and is_free and not self.is_cut(verified):
-            self.folded[verified.id] = verified
+            self.folded[verified.id] = self.by_id[verified.id]
+            self.erase(verified)
 
     def wake(self, now):
         """Folds parked sets that are due."""
         for verified in [each for each in self.by_id.values() if each.id not in self.folded]:
             self.fold(verified, now)
 
+    # Erases
+
+    def erase(self, verified):
+        """Drops the values that a newly folded set erases, and those of its own that another folded set erases."""
+        for key in merge.erased(verified):
+            self.erases.setdefault(key, []).append(verified)
+            for each in list(self.by_id.values()):
+                if each.id != verified.id and self.covers(verified, each):
+                    self.drop(each.id, key)
+        for key in verified.slots:
+            if any(each.id != verified.id and self.covers(each, verified) for each in self.erases.get(key, [])):
+                self.drop(verified.id, key)
+
+    def drop(self, id, key):
+        """Replaces what a set writes to a record by its commitment: the values are never served again."""
+        held = self.by_id[id]
+        slot = held.slots.get(key)
+        if slot is not None and slot not in held.values.missing:
+            self.by_id[id] = held.without(slot)
+            if id in self.folded:
+                self.folded[id] = self.by_id[id]
+
     # Cuts
 
     def judge(self, now):
         """Cuts, or the sets that they exclude, may have changed: evaluates and folds everything again."""
-        self.cut, self.folded = {}, {}
+        self.cut, self.folded, self.erases = {}, {}, {}
         for each in self.by_id.values():
             self.pasts[each.id] = self.past(each)
         self.wake(now)
@@ -99,7 +124,7 @@ class Lane:
         cuts = self.cuts(verified.log)
         return not cuts or None in cuts or any(verified.id in kept for kept in cuts)
 
-    def is_excused(self, log, dependency):
+    def is_tolerated(self, log, dependency):
         """Whether a cut excludes a dependency; a missing one is excluded once a cut is in effect."""
         known = self.by_id.get(dependency)
         return any(cut is not None for cut in self.cuts(log)) if known is None else self.is_cut(known)
@@ -152,8 +177,17 @@ class Lane:
                 merge.digest(self.folded.values())]
 
     def value(self, kind, record, field):
+        """The shown value: None if the field was never written, absent if its value is."""
         of_cell = merge.cells(self.folded.values()).get((kind, record, field))
         return merge.winner(of_cell).value if of_cell else None
+
+    def siblings(self, cell):
+        return merge.siblings(merge.cells(self.folded.values())[cell], self.covers, self.erases.get(cell[:2], []))
+
+    def conflict(self, cell):
+        """The winner and the losers of a cell."""
+        of_cell = merge.cells(self.folded.values())[cell]
+        return merge.winner(of_cell), merge.losers(of_cell, self.covers, self.erases.get(cell[:2], []))
 
     # Exchanging
 
@@ -198,10 +232,10 @@ class Lane:
         require(len(depends) <= 64, "this client writes no join sets")
         newest = max([each.clock for each in [*self.folded.values(), *own[-1:]]], default=0)
         return dict(
-            key=device.key, circle=self.circle, incarnation=device.incarnation, lane=self.lane,
+            key=device.key, circle=self.circle, incarnation=device.incarnation, number=device.number, lane=self.lane,
             sequence=own[-1].sequence + 1 if own else 1, previous=own[-1].id if own else None,
             clock=max(now << 16, newest + 1), dependencies=list(depends.values()), operation=os.urandom(16),
-            body=body_of(entries))
+            log_bytes=own[-1].log_bytes + own[-1].declared if own else 0, content=content_of(entries))
 
     def write(self, device, entries, now, **other):
         raw = seal(**{**self.draft(device, entries, now), **other})

@@ -6,11 +6,12 @@ import uuid
 
 import merge
 import vectors
-from change_set import PUT, RECORDS, SETTINGS, Verified, body_of, seal
+from change_set import ERASE, INSERT, PUT, RECORDS, SETTINGS, Slot, Verified, content_of, seal
 from circle import CERTIFICATE, ENTITLEMENT, GENESIS, Ticket
 from client import HABIT, SETTING, Client, listen, text_id
 from node import Node
 from session import BUCKET_OF, DIGESTS_OF, HEADS_OF, INVENTORY_OF, milliseconds
+from values import ABSENT
 
 
 def step(text):
@@ -106,8 +107,8 @@ def records(node, bob):
     assert {1, 4, 9, 11, 4096} <= kinds, kinds
     step("with an entitlement: habit, log, trip, activity and profile fetched; digest and state equal")
     own = uuid.uuid4()
-    session.push(RECORDS, [bob.write(RECORDS, [[PUT, HABIT, own.bytes, {
-        0: True, 1: "Swim", 4: "numeric", 6: 2.5, 7: [1, 3, 5]}]])])
+    session.push(RECORDS, [bob.write(RECORDS, [[INSERT, HABIT, own.bytes, {
+        1: "Swim", 4: "numeric", 6: 2.5, 7: [1, 3, 5]}]])])
     in_sync(session, node)
     shown = node.json("habit", "show", str(own))
     assert "Swim" in str(shown) and "2.5" in str(shown), shown
@@ -122,9 +123,7 @@ def conflict(node, bob, session, habit):
     session.push(RECORDS, [raw])
     in_sync(session, node)
     lane = bob.lanes[RECORDS]
-    writes = merge.cells(lane.folded.values())[HABIT, habit.bytes, 1]
-    best = merge.winner(writes)
-    others = merge.rivals(writes, lane.covers)
+    best, others = lane.conflict((HABIT, habit.bytes, 1))
     assert len(others) == 1
     [listed] = node.json("conflicts")["conflicts"]
     assert listed["winner"]["value"] == best.value and listed["winner"]["device"] == best.set.device.hex(), listed
@@ -140,13 +139,90 @@ def gate(node, bob, session):
     node.command("sync", "off")
     follow(session, node, lambda: session.theirs[RECORDS][0] == 1, "the node reports that its sync is off")
     before, own = node.stored(), uuid.uuid4()
-    session.push(RECORDS, [bob.write(RECORDS, [[PUT, HABIT, own.bytes, {0: True, 1: "Walk"}]])])
+    session.push(RECORDS, [bob.write(RECORDS, [[INSERT, HABIT, own.bytes, {1: "Walk"}]])])
     session.pump(0.5)
     assert session.is_equal() and node.stored() == before
     node.command("sync", "on")
     in_sync(session, node)
     assert "Walk" in str(node.json("habit", "show", str(own)))
     step("sync off closes the records lane; on again, it catches up")
+
+
+def absent_values(node, bob, session):
+    """Sets whose values are not all here, or are not what they should be: their records show without them."""
+    lane = bob.lanes[RECORDS]
+
+    def send(entries, change=lambda raw: raw):
+        raw = change(seal(**lane.draft(bob, entries, milliseconds())))
+        lane.place(Verified(raw), milliseconds())
+        session.push(RECORDS, [raw])
+        in_sync(session, node)
+
+    here, gone, last, unreadable = (uuid.UUID(int=number) for number in (1 << 64, 2 << 64, 3 << 64, 4 << 64))
+    send([[INSERT, HABIT, each.bytes, {1: name, 6: 1.5}] for each, name in ((here, "Here"), (gone, "Withheld"))],
+         lambda raw: raw.without(1))
+    assert lane.value(HABIT, gone.bytes, 1) is ABSENT
+    assert node.json("habit", "show", str(here))["name"] == "Here"
+    shown = node.json("habit", "show", str(gone))
+    assert not shown["name"] and "Withheld" not in str(shown) and "1.5" not in str(shown), shown
+    step("a set with a missing slot folds: the record shows without these values; digest equal")
+    send([[PUT, HABIT, gone.bytes, {1: "Told later"}], [INSERT, HABIT, last.bytes, {1: "Salted"}]],
+         lambda raw: raw.salted())
+    names = [node.json("habit", "show", str(each))["name"] for each in (gone, last)]
+    assert names == ["Told later", "Salted"], names
+    step("complete values with salts instead of the seed are the same values, and a later write shows")
+    send([[INSERT, HABIT, unreadable.bytes, Slot([1, 6], b"\x81\x61x")]])
+    assert lane.value(HABIT, unreadable.bytes, 1) is ABSENT
+    assert not node.json("habit", "show", str(unreadable))["name"]
+    step("a slot that is not the array that it should be: its values are absent, and the set folds")
+
+
+def erasing(node, bob, session):
+    """Erases: the node drops the values that the erase has seen, and keeps what is concurrent with it."""
+    lane, record, setting = bob.lanes[RECORDS], uuid.uuid4(), text_id(SETTING, "secret")
+    kept = [bob.write(RECORDS, [[INSERT, HABIT, record.bytes, {1: "Password of mine"}]])]
+    kept += [bob.write(RECORDS, [[PUT, HABIT, record.bytes, {2: "written on a note"}]])]
+    session.push(RECORDS, kept)
+    session.push(SETTINGS, [bob.write(SETTINGS, bob.setting("secret", "hunter2"))])
+    in_sync(session, node)
+    assert node.json("habit", "show", str(record))["name"] == "Password of mine"
+    session.push(RECORDS, [bob.write(RECORDS, [[ERASE, HABIT, record.bytes]])])
+    session.push(SETTINGS, [bob.write(SETTINGS, [[ERASE, SETTING, setting]])])
+    in_sync(session, node)
+    assert lane.value(HABIT, record.bytes, 0) is False and lane.value(HABIT, record.bytes, 1) is ABSENT
+    assert "Password of mine" not in str(node.json("habit", "list"))
+    assert "hunter2" not in str(node.json("settings", "list"))
+    step("an erase folds: record and setting are gone on the node; digest equal")
+    erin, _ = pair(node, "Erin")
+    node.premium(bob, erin)
+    erin.is_on = True
+    other = erin.dial()
+    follow(other, node, lambda: erin.circle.entitlements(erin.device), "the entitlement arrives")
+    in_sync(other, node)
+    other.close()
+    for raw in kept:
+        received = erin.lanes[RECORDS].by_id[raw.id]
+        assert received.values.missing == [0] and received.raw == lane.by_id[raw.id].raw, received.raw
+    for each in erin.lanes[SETTINGS].by_id.values():
+        assert b"hunter2" not in each.raw.values
+    step("the node serves the sets without the erased values")
+    in_sync(session, node)
+    again = [[INSERT, HABIT, record.bytes, {1: "Kept of it"}], [ERASE, HABIT, record.bytes]]
+    session.push(RECORDS, [bob.write(RECORDS, again)])
+    in_sync(session, node)
+    assert node.json("habit", "show", str(record))["name"] == "Kept of it"
+    step("an insert with an erase in one set: the record lives, with its new values alone")
+    # Both write before they hear of each other.
+    node.command("habit", "edit", str(record), "name=Edited meanwhile")
+    session.push(RECORDS, [bob.write(RECORDS, [[ERASE, HABIT, record.bytes]])])
+    in_sync(session, node)
+    assert lane.value(HABIT, record.bytes, 1) == "Edited meanwhile"
+    [listed] = node.json("conflicts")["conflicts"]
+    assert (listed["reason"], listed["record"].lower()) == ("edit-lost-to-delete", str(record)), listed
+    session.push(RECORDS, [bob.write(RECORDS, [[ERASE, HABIT, record.bytes]])])
+    in_sync(session, node)
+    assert lane.value(HABIT, record.bytes, 1) is ABSENT and node.json("conflicts")["conflicts"] == []
+    step("a concurrent edit is hidden with the record and listed; an erase that has seen it closes the conflict")
 
 
 def questions(node, bob, session):
@@ -165,7 +241,7 @@ def questions(node, bob, session):
     node.command("sync", "off")
     follow(session, node, lambda: session.theirs[RECORDS][0] == 1, "the node reports that its sync is off")
     assert session.ask(RECORDS, HEADS_OF) == (1,), "sync off"
-    bob.write(RECORDS, [[PUT, HABIT, uuid.uuid4().bytes, {0: True, 1: "Run"}]])
+    bob.write(RECORDS, [[INSERT, HABIT, uuid.uuid4().bytes, {1: "Run"}]])
     code, preview = node.during(session, "sync", "on", "--preview")
     total = preview["total"]
     assert (code, total["onlyHere"], total["onlyThere"], total["differing"]) == (0, 0, 1, 0), preview
@@ -181,7 +257,7 @@ def fork(node, dave):
     session.settle()
     before = node.stored()["settings"]
     draft = dave.lanes[SETTINGS].draft(dave, dave.setting("units", "first"), milliseconds())
-    other = seal(**{**draft, "body": body_of(dave.setting("units", "second"))})
+    other = seal(**{**draft, "content": content_of(dave.setting("units", "second"))})
     first = seal(**draft)
     dave.lanes[SETTINGS].place(Verified(first), milliseconds())
     session.push(SETTINGS, [first])
@@ -205,6 +281,8 @@ def main():
         responding(node, bob)
         session, habit = records(node, bob)
         conflict(node, bob, session, habit)
+        absent_values(node, bob, session)
+        erasing(node, bob, session)
         gate(node, bob, session)
         questions(node, bob, session)
         session.close()

@@ -62,6 +62,7 @@ class Statement:
 
     def check_fork(self):
         first, second = decode(self.fields[3]), decode(self.fields[4])
+        require(first.get(0) == second.get(0) == 2, "version of the headers of a fork")
         require(all(first.get(key) == second.get(key) for key in range(1, 7)), "place of a fork")
         require(first[1] == self.fields[1], "circle of a fork")
         ids = [hashed("change-set-id/v1", self.fields[key]) for key in (3, 4)]

@@ -4,10 +4,11 @@ import json
 import pathlib
 
 import merge
-from change_set import parse
+from change_set import is_whole, parse
 from circle import Circle, Statement, Ticket
 from encoding import Refused, check_value, decode_counted, encode, require
 from replica import Lane
+from values import ABSENT
 
 FOLDER = pathlib.Path(__file__).parents[3] / "Protocol" / "vectors"
 FAR = (1 << 48) - 1
@@ -34,7 +35,7 @@ def check(title, is_accepted, read):
 
 def value(data):
     read, items = decode_counted(data)
-    require(items <= 20_000, "items of a body")
+    require(items <= 20_000, "items of a slot")
     check_value(read)
     assert encode(read) == data
 
@@ -55,15 +56,51 @@ def cbor():
 
 
 def parts(case):
-    return [unhex(case[key]) for key in ("header", "signature", "body")]
+    return [unhex(case[key]) for key in ("header", "signature", "plan", "values")]
 
 
 def change_sets():
     document = load("change-sets.json")
     for case in [s for a in document["accepted"] for s in a["sets"]] + document["atTheLimits"]:
         assert parse(parts(case)).id.hex() == case["id"]
+    for case in document["accepted"]:
+        for each in case["sets"]:
+            assert parse(parts(each)).declared == each["declaredBytes"], case["name"]
     for case in document["refused"]:
         check(f"change set: {case['stage']}, {case['name']}", False, lambda: parse(parts(case)))
+    copies(document)
+    for case in document["closure"]:
+        check_closure(case)
+
+
+def copies(document):
+    """Sets with missing and with unreadable slots."""
+    for case in document["copies"]:
+        whole = document["accepted"][case["accepted"]]["sets"][case["set"]]
+        read = parse(parts({**whole, "values": case["values"]}))
+        assert read.id.hex() == whole["id"] and read.values.missing == case["absent"] == absent(read), case["name"]
+        assert parse(parts(whole)).without(*case["absent"]).raw == read.raw, case["name"]
+    for case in document["unreadable"]:
+        read = parse(parts(case))
+        assert read.id.hex() == case["id"] and read.values.missing == [], case["name"]
+        assert absent(read) == case["absent"], (case["name"], absent(read))
+
+
+def absent(verified):
+    """The slots of which all values are absent; no slot has some that are and some that are not."""
+    found = []
+    for entry in filter(lambda entry: entry.fields, verified.entries):
+        are_absent = {value is ABSENT for value in entry.fields.values()}
+        assert len(are_absent) == 1
+        found += [verified.slots[entry.key]] * are_absent.pop()
+    return found
+
+
+def check_closure(case):
+    before, after = parse(parts(case["predecessor"])), parse(parts(case["set"]))
+    lane = Lane(before.lane, before.circle)
+    assert lane.place(before, FAR)
+    check(f"closure: {case['flag']}, {case['name']}", case["flag"] == "none", lambda: lane.place(after, FAR))
 
 
 def circles():
@@ -110,11 +147,46 @@ def merging():
         for each in history["sets"]:
             assert lane.place(parse(parts(each)), FAR)
         assert merge.digest(lane.folded.values()).hex() == history["digest"], history["name"]
+        check_merged(lane, history, [parse(parts(each)).id for each in history["sets"]])
     ranks = []
     for each in document["ranks"]:
         [[_, write]] = merge.writes(parse(parts(each)))
+        assert write.rank[:2] == (each["updatedAt"], each["nonEmptyFields"]), each["name"]
         ranks.append(write.rank)
     assert ranks == sorted(ranks)
+
+
+def check_merged(lane, history, ids):
+    """Winner and siblings of each cell, absent values, and the values that are no longer stored."""
+    cells, lost = merge.cells(lane.folded.values()), []
+    assert len(cells) == len(history["cells"]), history["name"]
+    for told in history["cells"]:
+        cell = told["kind"], unhex(told["record"]), told["field"]
+        best = merge.winner(cells[cell])
+        others = {each.set.id for each in lane.siblings(cell)}
+        assert best.set.id == ids[told["winner"]], (history["name"], told)
+        assert others == {ids[each] for each in told["siblings"]}, (history["name"], told)
+        lost += [told["kind"], told["record"], told["field"]] if best.is_absent else []
+    told = [value for each in history["erased"] for value in (each["kind"], each["record"], each["field"])]
+    assert lost == told, (history["name"], lost, told)
+    gaps = [{"set": place, "slots": lane.by_id[each].values.missing} for place, each in enumerate(ids)]
+    assert [gap for gap in gaps if gap["slots"]] == history["gaps"], history["name"]
+    check_conflicts(lane, cells, history, ids)
+
+
+def check_conflicts(lane, cells, history, ids):
+    """The conflicts of cells. Hidden writes replace that of the life of a dead record; this client doesn't compute
+    them."""
+    found, told = {}, {}
+    for cell in cells:
+        best, others = lane.conflict(cell)
+        if others and (cell[2] != 0 or is_whole(cell[0]) or best.value):
+            found[cell] = best.set.id, {each.set.id for each in others}
+    for each in history["conflicts"]:
+        if each["reason"] in ("field", "profile"):
+            cell = each["kind"], unhex(each["record"]), each["field"] or 0
+            told[cell] = ids[each["winner"]], {ids[loser] for loser in each["losers"]}
+    assert found == told, history["name"]
 
 
 def cutting():
@@ -129,9 +201,9 @@ def cutting():
             heads = sorted([sets[tip].id, folded] for tip, folded in stage["heads"])
             assert sorted(row[3:] for row in lane.heads()) == heads, (case["name"], stage)
             assert lane.hashes()[2].hex() == stage["digest"], (case["name"], stage)
-            title = merge.cells(lane.folded.values()).get((TRIP, bytes(15) + b"\x01", TITLE))
-            if title:
-                won, lost = merge.winner(title), merge.rivals(title, lane.covers)
+            title = (TRIP, bytes(15) + b"\x01", TITLE)
+            if title in merge.cells(lane.folded.values()):
+                won, lost = lane.conflict(title)
                 assert (won.set.id, sorted(each.set.id for each in lost)) == (
                     sets[stage["winner"]].id, sorted(sets[each].id for each in stage["losers"])), (case["name"], stage)
 

@@ -13,6 +13,7 @@ from encoding import encode
 from folding import Folding
 from node import Node, Refusal
 from store import Snapshot
+from values import ABSENT
 
 SECONDS = 15
 
@@ -29,10 +30,11 @@ class Promise:
 def parts(each):
     """The content of a set, cell by cell; the time of change of a whole record is that of its set."""
     said = set()
-    for type_, kind, record, *fields in each.entries:
-        for number, value in (fields[0].items() if fields else [(None, None)]):
-            if not (is_whole(kind) and number == 1):
-                said.add((type_, kind, record, number, encode(value)))
+    for entry in each.entries:
+        said.add((entry.type, *entry.key))
+        for number, value in entry.fields.items():
+            if not (is_whole(entry.kind) and number == 1):
+                said.add((entry.type, *entry.key, number, None if value is ABSENT else encode(value)))
     return said
 
 

@@ -37,6 +37,7 @@ def compare_store(path, who):
     snapshot = Snapshot(path)
     model = snapshot.model()
     order(snapshot, who)
+    erased(snapshot, model, who)
     for lane in (0, 1):
         expect(snapshot.digests.get(lane, 0).to_bytes(32, "big"), model.digest(lane), f"{who}: digest of lane {lane}")
     rows(snapshot, model, who)
@@ -54,12 +55,22 @@ def order(snapshot, who):
         for identity in [each.previous, *(dependency[3] for dependency in each.dependencies)]:
             if identity is None:
                 continue
-            if snapshot.is_excused(each, identity):
+            if snapshot.is_tolerated(each, identity):
                 continue
             if snapshot.numbers.get(identity, number) >= number:
                 raise Difference(f"{who}: set {each.id.hex()} is stored before its past")
             if each.id in folded and identity not in folded:
                 raise Difference(f"{who}: set {each.id.hex()} is folded before its past")
+
+
+def erased(snapshot, model, who):
+    """The log does not contain the values of writes that a folded set has erased."""
+    for key, of_cells in model.records.items():
+        sets = {write.set for of_cell in of_cells.values() for write in of_cell if write.is_erased}
+        for each in sets:
+            slot = each.slots.get(key)
+            if slot is not None and slot not in each.values.missing:
+                raise Difference(f"{who}: {describe(key)}: set {each.id.hex()} has values that were erased")
 
 
 def shown(model, kind):
@@ -144,7 +155,8 @@ def conflicts(snapshot, model, who):
     wanted = {
         (c.kind, c.record, c.field or 0, loser, content[loser, (c.kind, c.record), c.field or 0])
         for c in model.conflicts if c.reason in ("field", "profile") for loser in c.losers}
-    expect_same({key for key, differs in snapshot.rivals.items() if differs}, wanted, f"{who}: rivals that differ")
+    differing = {key for key, differs in snapshot.siblings.items() if differs}
+    expect_same(differing, wanted, f"{who}: siblings that differ")
     wanted = {
         (c.kind, c.record, loser, int(c.reason == "hidden-by-parent"), c.winner)
         for c in model.conflicts if c.reason not in ("field", "profile") for loser in c.losers}

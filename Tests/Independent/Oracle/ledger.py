@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 
-from change_set import DELETE, PUT, RESTORE
+from change_set import DELETE, INSERT, PUT, RESTORE
 from compare import Difference, describe
 from encoding import encode
 from store import sets_after, verified
+from values import ABSENT
 
 ANY = object()
 
@@ -20,17 +21,17 @@ class Wish:
     is_partial: bool = False
 
     def is_in(self, entries):
-        mine = [entry for entry in entries if (entry[1], entry[2]) == (self.kind, self.record)]
+        mine = [entry for entry in entries if entry.key == (self.kind, self.record)]
         if self.word is not None:
-            return any(entry[0] == {"delete": DELETE, "restore": RESTORE}[self.word] for entry in mine)
-        return any(self.fits(entry[3] | life) for entry in mine if entry[0] == PUT
-                   for life in ({}, {0: True} if any(other[0] == RESTORE for other in mine) else {}))
+            return any(entry.type == {"delete": DELETE, "restore": RESTORE}[self.word] for entry in mine)
+        return any(self.fits(entry.fields | life) for entry in mine if entry.type in (PUT, INSERT)
+                   for life in ({}, {0: True} if any(other.type in (INSERT, RESTORE) for other in mine) else {}))
 
     def fits(self, written):
         common = self.fields.keys() & written.keys()
         return (bool(common) if self.is_partial else len(common) == len(self.fields)) and all(
-            self.fields[number] is ANY or encode(written[number]) == encode(self.fields[number])
-            for number in common)
+            self.fields[number] is ANY or written[number] is not ABSENT
+            and encode(written[number]) == encode(self.fields[number]) for number in common)
 
     def __str__(self):
         said = self.word or {n: "…" if v is ANY else v for n, v in self.fields.items()}

@@ -9,21 +9,25 @@ from dataclasses import dataclass
 
 import catalogue
 from catalogue import KINDS, NONE_ID, ORGANIZATION, OWNERS, SEEDS
-from change_set import DELETE, PUT, is_whole
+from change_set import ERASE, is_whole
 from encoding import encode, hashed
+from values import ABSENT
 
 LIFE = 0
-EMPTY = (b"\xf6", b"\x60", b"\x40", b"\x80")
 
 
 @dataclass(frozen=True, eq=False)
 class Write:
     set: object
+    # An absent value is null: one that was erased, is missing or is unreadable.
     value: object
     content: bytes
     rank: tuple
     # What is compared to decide whether two writes are equal.
     says: bytes
+    is_absent: bool
+    # Whether a set that erases the record has the write in its past.
+    is_erased: bool
 
 
 @dataclass(frozen=True)
@@ -47,14 +51,14 @@ def demand(condition, rule, about):
 
 
 class Model:
-    """`excuses`: whether a cut of a log explains that a set has seen more of it than is stored; `may_fork`: whether
-    two sets at one position are a known fork."""
+    """`tolerates_gap`: whether a cut of a log explains that a set has seen more of it than is stored; `may_fork`:
+    whether two sets at one position are a known fork."""
 
-    def __init__(self, sets, excuses=lambda log, lane: False, may_fork=lambda log: False):
+    def __init__(self, sets, tolerates_gap=lambda log, lane: False, may_fork=lambda log: False):
         self.sets = {each.id: each for each in sets}
         # Clocks ascend along causality, so this order is causal.
         self.ordered = sorted(self.sets.values(), key=lambda each: each.stamp)
-        self.excuses = excuses
+        self.tolerates_gap = tolerates_gap
         # One bit per set: the past of each, including itself, and its own log up to it.
         self.bits, self.pasts, self.paths = {}, {}, {}
         places = {}
@@ -75,6 +79,8 @@ class Model:
             demand((before.log, before.lane, before.sequence) == (each.log, each.lane, each.sequence - 1),
                    "the predecessor is not the set before", each)
             demand(before.clock < each.clock, "the clock is not above the predecessor's", each)
+            demand(before.number == each.number, "another number of the incarnation", each)
+            demand(before.log_bytes + before.declared == each.log_bytes, "wrong bytes of the log so far", each)
             path |= self.paths[before.id]
             past |= self.pasts[before.id]
         seen = [self.dependency(each, *dependency) for dependency in each.dependencies]
@@ -87,7 +93,7 @@ class Model:
     def dependency(self, each, device, incarnation, sequence, identity):
         seen = self.sets.get(identity)
         if seen is None:
-            demand(self.excuses((device, incarnation), each.lane), "a dependency is missing", each)
+            demand(self.tolerates_gap((device, incarnation), each.lane), "a dependency is missing", each)
             return None
         demand((seen.log, seen.lane, seen.sequence) == ((device, incarnation), each.lane, sequence),
                "a dependency is elsewhere", each)
@@ -109,9 +115,21 @@ class Model:
         records = defaultdict(lambda: defaultdict(list))
         for each in self.ordered:
             for entry in each.entries:
-                for number, write in writes(each, entry):
-                    records[entry[1], entry[2]][number].append(write)
+                erases = self.erases.get(entry.key, [])
+                is_erased = any(each is not other and self.covers(other, each) for other in erases)
+                for number, write in writes(each, entry, is_erased):
+                    records[entry.key][number].append(write)
         return records
+
+    @functools.cached_property
+    def erases(self):
+        """(kind, record) → the sets that erase it."""
+        erases = defaultdict(list)
+        for each in self.ordered:
+            for entry in each.entries:
+                if entry.type == ERASE:
+                    erases[entry.key].append(each)
+        return erases
 
     @functools.cached_property
     def touching(self):
@@ -119,7 +137,7 @@ class Model:
         touching = defaultdict(set)
         for each in self.ordered:
             for entry in each.entries:
-                touching[entry[1], entry[2]].add(each.id)
+                touching[entry.key].add(each.id)
         return touching
 
     @functools.cached_property
@@ -129,9 +147,12 @@ class Model:
             for key, cells in self.records.items()}
 
     def maximal(self, of_cell):
+        """The maximal writes. An erased one is left out, unless it is the winner."""
+        best = max(of_cell, key=lambda write: write.rank)
+        left = [write for write in of_cell if write is best or not write.is_erased]
         return [
-            write for write in of_cell
-            if not any(other is not write and self.covers(other.set, write.set) for other in of_cell)]
+            write for write in left
+            if not any(other is not write and self.covers(other.set, write.set) for other in left)]
 
     def field(self, key, number):
         """The visible value of a field."""
@@ -139,6 +160,10 @@ class Model:
         if is_whole(key[0]):
             return cells[0].value.get(number) if 0 in cells else None
         return cells[number].value if number in cells else None
+
+    def has_erase_outside(self, key, ids):
+        """Whether a set that is not among some erases a record: its values may have been present before."""
+        return any(each.id not in ids for each in self.erases.get(key, []))
 
     # MARK: Life
 
@@ -231,26 +256,23 @@ def has_parent(key):
     return key[0] in KINDS and bool(KINDS[key[0]].parent)
 
 
-def writes(verified, entry):
+def writes(verified, entry, is_erased=False):
     """(field, write) for each cell that an entry writes."""
-    kind, record = entry[1], entry[2]
-    if is_whole(kind):
-        if entry[0] == PUT:
-            fields = {number: value for number, value in entry[3].items() if number != LIFE}
-            yield 0, Write(verified, fields, encode(fields), whole_rank(verified, fields), encode(
-                {number: value for number, value in fields.items() if number != 1}))
+    is_absent = is_erased or ABSENT in entry.fields.values()
+    fields = {number: None for number in entry.fields} if is_absent else entry.fields
+    if is_whole(entry.kind):
+        if entry.rank is not None:
+            changed, filled = entry.rank
+            rank = min(changed, verified.clock >> 16), filled, verified.stamp
+            says = encode({number: value for number, value in fields.items() if number != 1})
+            yield 0, Write(verified, fields, encode(fields), rank, says, is_absent, is_erased)
         return
-    fields = entry[3] if entry[0] == PUT else {LIFE: entry[0] != DELETE}
-    for number, value in fields.items():
-        if (kind, record) != (ORGANIZATION, NONE_ID) or number > 1:
-            yield number, Write(verified, value, encode(value), (verified.stamp,), encode(value))
-
-
-def whole_rank(verified, fields):
-    changed = fields.get(1)
-    changed = changed if type(changed) is int else 0
-    filled = sum(encode(value) not in EMPTY for value in fields.values())
-    return min(changed, verified.clock >> 16), filled, verified.stamp
+    life = verified.life(entry)
+    for number, value in (fields if life is None else {LIFE: life, **fields}).items():
+        if entry.key != (ORGANIZATION, NONE_ID) or number > 1:
+            content = encode(value)
+            yield number, Write(
+                verified, value, content, (verified.stamp,), content, is_absent and number != LIFE, is_erased)
 
 
 def record_hash(kind, record, cells):

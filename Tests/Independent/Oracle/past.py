@@ -45,7 +45,7 @@ class Past:
         for number, of_cell in self.model.records[self.key].items():
             write = next((write for write in of_cell if write.set is each), None)
             winner = self.model.winners[self.key][number]
-            if write is None:
+            if write is None or write.is_absent:
                 continue
             if is_whole(self.key[0]):
                 for line in lines.values():

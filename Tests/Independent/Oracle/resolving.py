@@ -15,6 +15,12 @@ def check_resolved(node, conflict, take, fresh):
     seen = [each for each in everything.ordered if each.lane == lane and everything.covers(fresh[0], each)]
     before, after = snapshot.model([each for each in seen if each.id != fresh[0].id]), snapshot.model(seen + fresh)
     key = kind_number(conflict["kind"]), uuid_bytes(conflict["record"])
+    if everything.has_erase_outside(key, {each.id for each in seen}):
+        # The values of that time are not known any more.
+        return
+    if is_whole(key[0]) and any(write.is_absent for write in everything.records[key][0]):
+        # The profile is written without the fields that are absent, and not with nulls.
+        return
     place = conflict["reason"], *key, field_number(key[0], conflict)
     decided = next((each for each in before.conflicts if named(each) == place), None)
     who = f"{node.name}: {describe(key)}, {conflict['reason']} of {conflict['field']}"

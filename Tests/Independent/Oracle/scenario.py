@@ -31,7 +31,8 @@ from undoing import check_undo
 
 # Errors that are allowed: another write was faster, or something needed is missing at the moment.
 EXPECTED = {"not_found", "ambiguous", "in_use", "usage", "not_in_sync", "offline", "bad_value",
-            "nothing_to_undo", "not_deleted", "hidden", "needs_yes", "connecting", "dial_refused", "no_answer"}
+            "nothing_to_undo", "not_deleted", "erased", "hidden", "needs_yes", "connecting", "dial_refused",
+            "no_answer"}
 WEIGHTS = {
     "add": 20, "edit": 30, "delete": 7, "restore": 5, "day": 8, "setting": 6, "profile": 4, "undo": 5, "undo_last": 3,
     "resolve": 7, "export": 1, "import_": 2, "mirror": 2, "assert_": 2, "cleanup": 1}

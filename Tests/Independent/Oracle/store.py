@@ -25,9 +25,9 @@ class Row:
 VERIFIED = {}
 
 
-def verified(number, header, signature, body):
+def verified(number, header, signature, plan, values):
     """Parses a set and checks its signature; bytes that were verified before are not verified again."""
-    raw = ChangeSet(header, signature, body)
+    raw = ChangeSet(header, signature, plan, values)
     if raw not in VERIFIED:
         VERIFIED[raw] = Verified(raw)
     return VERIFIED[raw]
@@ -54,7 +54,7 @@ class Snapshot:
     def read_log(self, store):
         self.numbers, self.folded, self.by_number = {}, [], {}
         for number, identity, folded, *parts in store.execute(
-                "SELECT number, id, folded, header, signature, body FROM change_sets ORDER BY number"):
+                "SELECT number, id, folded, header, signature, plan, field_values FROM change_sets ORDER BY number"):
             each = verified(number, *parts)
             assert each.id == identity, f"set {number} is stored under a wrong id"
             self.by_number[number], self.numbers[each.id] = each, number
@@ -72,15 +72,15 @@ class Snapshot:
 
     def model(self, sets=None):
         """Evaluates the folded sets, or others that are given."""
-        return Model(self.folded if sets is None else sets, self.excuses, self.may_fork)
+        return Model(self.folded if sets is None else sets, self.tolerates_gap, self.may_fork)
 
-    def excuses(self, log, lane):
+    def tolerates_gap(self, log, lane):
         return bool(self.membership.cuts(*log, lane))
 
-    def is_excused(self, each, identity):
+    def is_tolerated(self, each, identity):
         """Whether a set need not be stored after a set in its past, because a cut excludes that one."""
         logs = [(device, incarnation) for device, incarnation, _, other in each.dependencies if other == identity]
-        return any(self.excuses(log, each.lane) for log in logs)
+        return any(self.tolerates_gap(log, each.lane) for log in logs)
 
     def may_fork(self, log):
         headers = [decode(each.fields[3]) for each in self.statements if each.kind == FORK_PROOF]
@@ -97,11 +97,12 @@ class Snapshot:
                     f"SELECT id FROM {kind.view}")}
         for kind, record, life, stamps, extra in store.execute("SELECT kind, id, life, stamps, extra FROM other_rows"):
             self.rows[kind, record] = Row(life, read_stamps(stamps), extra, {})
-        self.rivals = {
+        self.siblings = {
             (kind, record, field, self.by_number[number].id, content): is_listed
             for kind, record, field, number, content, is_listed in store.execute(
-                "SELECT r.kind, r.record, r.field, r.number, r.content, coalesce(c.is_conflict = 1 AND c.says <> r.says, 0)"
-                " FROM rivals r LEFT JOIN contested_cells c USING (kind, record, field)")}
+                "SELECT s.kind, s.record, s.field, s.number, s.content,"
+                " coalesce(c.is_conflict = 1 AND c.content_hash <> s.content_hash, 0)"
+                " FROM siblings s LEFT JOIN contested_cells c USING (kind, record, field)")}
         self.hidden = {
             (kind, record, self.by_number[number].id, by_parent, self.by_number[deletion].id)
             for kind, record, number, by_parent, deletion in store.execute(
@@ -145,4 +146,5 @@ def sets_after(path, number):
     """The sets stored after a number, with their numbers."""
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=20)) as store:
         return [(number, verified(number, *parts)) for number, *parts in store.execute(
-            "SELECT number, header, signature, body FROM change_sets WHERE number > ? ORDER BY number", (number,))]
+            "SELECT number, header, signature, plan, field_values FROM change_sets WHERE number > ? ORDER BY number",
+            (number,))]

@@ -78,13 +78,18 @@ class Undone:
                 if writers & self.undo and not writers & self.own:
                     raise Difference(f"{self.who}: {describe(key)}: undo writes cell {number}, which it does not undo")
             mine = [number for number, of_cell in cells.items() if any(w.set.id in self.own for w in of_cell)]
-            if mine and key[0] != CONTENT:
+            if mine and key[0] != CONTENT and not self.model.has_erase_outside(key, self.seen | self.undo):
                 self.record(key, cells, mine)
 
     def record(self, key, cells, mine):
+        self.erased = set()
         wanted = {number: self.wanted(key, number, cells[number]) for number in mine}
         held = {number: self.best(cells[number], self.seen) for number in mine}
         is_created = (not is_whole(key[0]) and LIFE in mine and wanted[LIFE] is None and held[LIFE].value is True)
+        is_trashed = (not is_whole(key[0]) and LIFE in mine and held[LIFE].value is True
+                      and not (wanted[LIFE] and wanted[LIFE].value))
+        if self.erased and not is_trashed and uuid_text(key[1]) not in self.told:
+            raise Difference(f"{self.who}: {describe(key)}: values were erased, and this was not reported")
         for number in mine:
             after = self.best(cells[number], self.seen | self.undo)
             if uuid_text(key[1]) in self.kept or (is_created and number != LIFE):
@@ -100,7 +105,7 @@ class Undone:
         held = self.best(of_cell, counted)
         while (shown := self.best(of_cell, counted)) is not None:
             if shown.set.id in self.group:
-                return self.best(of_cell, counted - self.group)
+                return self.unless_absent(key, number, self.best(of_cell, counted - self.group), held)
             for void in self.operations.void_groups(self.operations.of(shown.set)):
                 without = self.best(of_cell, counted - void)
                 if self.said(key, number, without) == self.said(key, number, shown):
@@ -114,7 +119,14 @@ class Undone:
                 raise Difference(
                     f"{self.who}: {describe(key)}, field {number}, was changed since, and this was not reported")
             if self.is_forced:
-                return before
+                return self.unless_absent(key, number, before, held)
+        return held
+
+    def unless_absent(self, key, number, write, held):
+        """A value that was erased can't come back, so what is shown stays."""
+        if write is None or not write.is_absent or self.said(key, number, write) == self.said(key, number, held):
+            return write
+        self.erased.add(number)
         return held
 
     def before(self, of_cell):

@@ -10,12 +10,13 @@ import Wire
     return Set(list.compactMap { $0["name"]?.string })
   }
 
-  /// Alters the body of the change set that created a trip.
+  /// Alters the values of the change set that created a trip.
   private func flip(_ name: String, on device: Device) async throws {
     try await device.sql(
       """
-      UPDATE change_sets SET body = CAST(substr(body, 1, length(body) - 1) || x'a7' AS BLOB)
-      WHERE instr(body, CAST('\(name)' AS BLOB)) > 0
+      UPDATE change_sets
+      SET field_values = CAST(substr(field_values, 1, length(field_values) - 1) || x'a7' AS BLOB)
+      WHERE instr(field_values, CAST('\(name)' AS BLOB)) > 0
       """)
   }
 

@@ -14,7 +14,7 @@ import Wire
   ]
 
   private static let between: Set<Reason> = [
-    .inSync, .paused, .refusedByPeer, .syncOff, .peerSyncOff, .sending, .conflicts,
+    .inSync, .paused, .refusedByPeer, .syncOff, .peerSyncOff, .sending, .conflicts, .eraseUnheard,
   ]
   private static let alone: Set<Reason> = [.connecting, .dialTimeout, .dialRefused, .notRunning, .offline]
   private static let premium: Set<Reason> = [
@@ -85,6 +85,12 @@ import Wire
     try await probe.see(.conflicts, on: alice, exit: 6)
     try await alice.text("conflicts", "resolve", "--all", "--take", "winner", "--yes")
     try await probe.gone(.conflicts, on: alice)
+
+    try await bob.stop()
+    try await alice.text("erase", "Oslo", "--yes")
+    try await probe.see(.eraseUnheard, on: alice)
+    try await bob.start()
+    try await probe.gone(.eraseUnheard, on: alice)
     #expect(probe.reasons == Self.between)
   }
 

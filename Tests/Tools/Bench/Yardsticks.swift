@@ -66,7 +66,8 @@ struct PlainTable {
   }
 }
 
-/// The bare pipeline in C, built if its sources and a compiler are available.
+/// The bare pipeline in C, built if its sources and a compiler are available. It hashes as much as the node does: a
+/// commitment for each record, and the salts.
 final class Pipeline {
   private let folder: URL
 
@@ -86,9 +87,14 @@ final class Pipeline {
     try FileManager.default.createDirectory(
       at: folder.appending(path: "db"), withIntermediateDirectories: true)
     let built = try Self.shell(
-      "gcc -O2 -w '\(source)/floor.c' -lsqlite3 -lsodium -o '\(folder.path)/floor'", in: folder)
+      "gcc -O2 -w -include '\(Self.commitments)' '\(source)/floor.c' -lsqlite3 -lsodium -o '\(folder.path)/floor'",
+      in: folder)
     guard built.code == 0 else { return nil }
   }
+
+  /// The header that replaces the pipeline's hash of a set.
+  private static let commitments = URL(filePath: #filePath).deletingLastPathComponent()
+    .deletingLastPathComponent().appending(path: "Pipeline/commitments.h").path
 
   /// One run over the rows of a table.
   func run(_ tabs: String) throws -> Figures {

@@ -73,7 +73,8 @@ import Wire
   ) throws -> [VerifiedChangeSet] {
     let key = Family.key(name)
     let log = LogKey(device: DeviceKey(key), incarnation: Incarnation(Bytes16(1, 1)), lane: .records)
-    var author = Author(position: try store.authorPosition(circle: family.circle, log: log), key: key)
+    var author = Author(
+      position: try store.authorPosition(circle: family.circle, log: log), key: key, seed: Family.seed)
     let operation = OperationDraft(id: OperationID(record.id.raw), verb: "test")
     let sets = try author.write([insert(record)], operation: operation, wall: Family.start)
     _ = try store.commit(sets, horizon: Clock(milliseconds: Family.start))

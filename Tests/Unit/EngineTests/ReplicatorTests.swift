@@ -66,7 +66,8 @@ import Wire
   ) throws -> [VerifiedChangeSet] {
     let key = Family.key(name)
     let log = LogKey(device: DeviceKey(key), incarnation: incarnation, lane: .records)
-    var author = Author(position: try store.authorPosition(circle: family.circle, log: log), key: key)
+    var author = Author(
+      position: try store.authorPosition(circle: family.circle, log: log), key: key, seed: Family.seed)
     let operation = OperationDraft(id: OperationID(incarnation.raw), verb: "test")
     let sets = try author.write([insert(record(1))], operation: operation, wall: Family.start)
     _ = try store.commit(sets, horizon: Clock(milliseconds: Family.start))
@@ -77,6 +78,19 @@ import Wire
     try Replicator(
       store: store, circle: try Circle(store: store), signing: Family.key("alice"), preference: false,
       localPremium: .none, place: AnyIncarnation(), now: Family.start, seed: 1, random16: { Bytes16(4, 4) })
+  }
+
+  @Test func `each incarnation of a device has a number of its own, and each log counts its bytes`() throws {
+    let family = try Family(founder: "alice")
+    let store = try store(family)
+    let first = try (1...3 as ClosedRange<UInt64>).map { number in
+      try write("alice", Incarnation(Bytes16(1, number)), in: store, family)[0]
+    }
+    #expect(first.map(\.header.number) == [1, 2, 3])
+    #expect(first.allSatisfy { $0.header.logBytes == 0 })
+    let second = try write("alice", Incarnation(Bytes16(1, 2)), in: store, family)[0]
+    #expect(second.header.number == 2 && second.header.logBytes == first[1].logBytes)
+    #expect(try write("bob", Incarnation(Bytes16(1, 2)), in: store, family)[0].header.number == 1)
   }
 
   /// A store's logs are rebuilt by the statements in it: after a kill on a full disk both are consistent.
@@ -322,8 +336,8 @@ import Wire
     let key = Family.key(name)
     let log = LogKey(device: DeviceKey(key), incarnation: Incarnation(Bytes16(5, 5)), lane: .settings)
     let position = AuthorPosition(
-      circle: circle, log: log, sequence: 0, id: nil, clock: .zero, unseen: [])
-    var author = Author(position: position, key: key)
+      circle: circle, log: log, number: 1, sequence: 0, id: nil, clock: .zero, logBytes: 0, unseen: [])
+    var author = Author(position: position, key: key, seed: Family.seed)
     return try numbers.flatMap { number in
       let operation = OperationDraft(id: OperationID(Bytes16(number, 1)), verb: "test")
       return try author.write(

@@ -136,15 +136,9 @@ import Wire
   @Test(arguments: [[1, 2], [1 << 63, .max - 1]] as [[UInt64]])
   func `a fork proof is the same, whichever device creates it`(clocks: [UInt64]) throws {
     var world = try World()
-    let headers = clocks.map { header(world, clock: $0) }
-    let signed = headers.map { header in
-      (
-        header: header,
-        signature: world.alice.sign(prefix: Array("waymark/change-set-signature/v1\0".utf8), header)
-      )
-    }
-    let one = try ForkProof.statement(circle: world.circle.id, signed[0], signed[1])
-    let other = try ForkProof.statement(circle: world.circle.id, signed[1], signed[0])
+    let pair = clocks.map { signed(header(world, clock: $0), world) }
+    let one = try ForkProof.statement(circle: world.circle.id, pair[0], pair[1])
+    let other = try ForkProof.statement(circle: world.circle.id, pair[1], pair[0])
     #expect(one.id == other.id)
     #expect(one.bytes == other.bytes)
     world.circle.insert([one])
@@ -154,15 +148,44 @@ import Wire
     #expect(proof.previous == nil)
     #expect(proof.ids == proof.ids.sorted())
     #expect(throws: StatementError.self) {
-      try ForkProof.statement(circle: world.circle.id, signed[0], signed[0])
+      try ForkProof.statement(circle: world.circle.id, pair[0], pair[0])
     }
   }
 
-  private func header(_ world: World, clock: UInt64) -> [UInt8] {
+  /// The proof is about the position alone: what else the headers state does not matter.
+  @Test(arguments: [(2, 0), (1, 1), (16, 1 << 62), (1, UInt64(Int64.max))] as [(UInt64, UInt64)])
+  func `headers with another number or other bytes of the log prove a fork too`(
+    number: UInt64, logBytes: UInt64
+  ) throws {
+    let world = try World()
+    let proof = try ForkProof.statement(
+      circle: world.circle.id, signed(header(world, clock: 1), world),
+      signed(header(world, clock: 2, number: number, logBytes: logBytes), world))
+    #expect(try Statement(proof.bytes).id == proof.id)
+  }
+
+  @Test(arguments: [0, 1, 3] as [UInt64])
+  func `headers of another version prove no fork`(version: UInt64) throws {
+    let world = try World()
+    let others = [1, 2].map { signed(header(world, clock: $0, version: version), world) }
+    #expect(throws: StatementError.self) {
+      try ForkProof.statement(circle: world.circle.id, others[0], others[1])
+    }
+  }
+
+  private func signed(_ header: [UInt8], _ world: World) -> (header: [UInt8], signature: [UInt8]) {
+    let prefix = Array("waymark/change-set-signature/v1\0".utf8)
+    return (header: header, signature: world.alice.sign(prefix: prefix, header))
+  }
+
+  /// The header of a first set with one slot.
+  private func header(
+    _ world: World, clock: UInt64, version: UInt64 = 2, number: UInt64 = 1, logBytes: UInt64 = 0
+  ) -> [UInt8] {
     var writer = CBORWriter()
-    writer.map(7)
+    writer.map(14)
     writer.unsigned(0)
-    writer.unsigned(1)
+    writer.unsigned(version)
     writer.unsigned(1)
     writer.byteString(world.circle.id.raw)
     writer.unsigned(2)
@@ -175,6 +198,20 @@ import Wire
     writer.unsigned(1)
     writer.unsigned(7)
     writer.unsigned(clock)
+    writer.unsigned(9)
+    writer.byteString(Bytes16(0, 1))
+    writer.unsigned(10)
+    writer.unsigned(100)
+    writer.unsigned(11)
+    writer.byteString(Bytes32(0, 0, 0, 11))
+    writer.unsigned(12)
+    writer.unsigned(100)
+    writer.unsigned(13)
+    writer.byteString(Bytes32(0, 0, 0, 13))
+    writer.unsigned(14)
+    writer.unsigned(number)
+    writer.unsigned(15)
+    writer.unsigned(logBytes)
     return writer.bytes
   }
 }

@@ -4,6 +4,22 @@ import Wire
 
 @testable import Replication
 
+/// The four byte strings of a set in the notation of the vectors.
+protocol DescribedSet: Decodable {
+  var header: String { get }
+  var signature: String { get }
+  var plan: String { get }
+  var values: String { get }
+}
+
+extension DescribedSet {
+  func raw() throws -> RawChangeSet {
+    RawChangeSet(
+      header: try expand(header), signature: try expand(signature), plan: try expand(plan),
+      values: try expand(values))
+  }
+}
+
 /// Protocol/vectors/change-sets.json.
 struct ChangeSetVectors: Decodable {
   struct NamedDevice: Decodable {
@@ -13,28 +29,24 @@ struct ChangeSetVectors: Decodable {
     let incarnation: String
   }
 
-  struct Sealed: Decodable {
+  struct Sealed: DescribedSet {
     let header: String
     let signature: String
-    let body: String
+    let plan: String
+    let values: String
     let id: String
-
-    func raw() throws -> RawChangeSet {
-      RawChangeSet(header: try expand(header), signature: try expand(signature), body: try expand(body))
-    }
+    /// In accepted sets only.
+    let declaredBytes: Int?
   }
 
-  struct Refused: Decodable {
+  struct Refused: DescribedSet {
     let flag: String
     let name: String
     let stage: String
     let header: String
     let signature: String
-    let body: String
-
-    func raw() throws -> RawChangeSet {
-      RawChangeSet(header: try expand(header), signature: try expand(signature), body: try expand(body))
-    }
+    let plan: String
+    let values: String
   }
 
   struct Accepted: Decodable {
@@ -47,15 +59,18 @@ struct ChangeSetVectors: Decodable {
   /// The author's state and its drafts.
   struct Write: Decodable {
     let lane: UInt8
+    let number: Int
     let sequence: String
     let previous: String?
     let seenClock: String
+    let logBytes: String
     let unseen: [Seen]
     let operation: String
     let verb: String
     let target: String?
     let wall: Int64
     let leastClock: String
+    let seed: String
     let entries: [DescribedEntry]
   }
 
@@ -73,11 +88,44 @@ struct ChangeSetVectors: Decodable {
     }
   }
 
+  /// An accepted set with other values that are valid too.
+  struct Copy: Decodable {
+    let name: String
+    let accepted: Int
+    let set: Int
+    let values: String
+    /// The missing slots.
+    let absent: [Int]
+  }
+
+  /// A valid set with contents that are not the values that its plan lists.
+  struct Unreadable: DescribedSet {
+    let name: String
+    let header: String
+    let signature: String
+    let plan: String
+    let values: String
+    let id: String
+    /// The slots whose fields are all absent.
+    let absent: [Int]
+  }
+
+  /// A set that is valid by itself, after a predecessor that it may contradict.
+  struct Following: Decodable {
+    let flag: String
+    let name: String
+    let predecessor: Sealed
+    let set: Sealed
+  }
+
   let circle: String
   let devices: [NamedDevice]
   let accepted: [Accepted]
+  let copies: [Copy]
+  let unreadable: [Unreadable]
   let atTheLimits: [Sealed]
   let refused: [Refused]
+  let closure: [Following]
 
   /// The author of a vector, in its state before the write.
   func author(of vector: Accepted) throws -> Author {
@@ -85,14 +133,15 @@ struct ChangeSetVectors: Decodable {
     guard let device = devices.first(where: { $0.name == vector.author }),
       let circle = CircleID(hex: circle), let key = DeviceKey(hex: device.key),
       let incarnation = Incarnation(hex: device.incarnation), let lane = Lane(rawValue: write.lane),
-      let sequence = UInt64(write.sequence), let clock = UInt64(write.seenClock)
+      let sequence = UInt64(write.sequence), let clock = UInt64(write.seenClock),
+      let logBytes = UInt64(write.logBytes), let seed = Bytes16(try expand(write.seed))
     else { throw BrokenVector(vector.name) }
     return Author(
       position: AuthorPosition(
-        circle: circle, log: LogKey(device: key, incarnation: incarnation, lane: lane),
+        circle: circle, log: LogKey(device: key, incarnation: incarnation, lane: lane), number: write.number,
         sequence: sequence, id: write.previous.flatMap { ChangeSetID(hex: $0) },
-        clock: Clock(raw: clock), unseen: try write.unseen.map { try $0.dependency() }),
-      key: try SigningKey(seed: try expand(device.seed)))
+        clock: Clock(raw: clock), logBytes: logBytes, unseen: try write.unseen.map { try $0.dependency() }),
+      key: try SigningKey(seed: try expand(device.seed)), seed: { seed })
   }
 }
 
@@ -103,18 +152,34 @@ struct DescribedEntry: Decodable {
     let value: DescribedValue
   }
 
+  struct Stated: Decodable {
+    let updatedAt: String
+    let nonEmptyFields: Int
+  }
+
   let type: String
   let kind: UInt64
   let record: String
   let fields: [Field]?
+  /// The rank of a whole record, which the author derives from the fields.
+  let stated: Stated?
 
   func draft() throws -> EntryDraft {
-    let types: [String: EntryType] = ["put": .put, "delete": .delete, "restore": .restore]
+    let types: [String: EntryType] = [
+      "put": .put, "delete": .delete, "restore": .restore, "insert": .insert, "erase": .erase,
+    ]
     guard let type = types[type], let kind = KindNumber(kind), let id = RecordID(hex: record) else {
       throw BrokenVector("an entry")
     }
     return EntryDraft(
       type, RecordKey(kind: kind, id: id),
       try (fields ?? []).map { (field: $0.field, value: try $0.value.value()) })
+  }
+
+  func statedRank() throws -> StatedRank? {
+    try stated.map { stated in
+      guard let updatedAt = Int64(stated.updatedAt) else { throw BrokenVector(stated.updatedAt) }
+      return StatedRank(updatedAt: updatedAt, nonEmptyFields: stated.nonEmptyFields)
+    }
   }
 }

@@ -40,14 +40,35 @@ func key(_ kindNumber: UInt64, _ id: UInt64) -> RecordKey {
 }
 
 func author(
-  _ device: Device, _ lane: Lane = .records, sequence: UInt64 = 0, previous: ChangeSetID? = nil,
-  clock: Clock = .zero, unseen: [Dependency] = []
+  _ device: Device, _ lane: Lane = .records, number: Int = 1, sequence: UInt64 = 0,
+  previous: ChangeSetID? = nil,
+  clock: Clock = .zero, logBytes: UInt64 = 0, unseen: [Dependency] = [],
+  seed: @escaping () -> Bytes16 = countedSeeds()
 ) -> Author {
   Author(
     position: AuthorPosition(
-      circle: testCircle, log: device.log(lane), sequence: sequence, id: previous, clock: clock,
-      unseen: unseen),
-    key: device.signing)
+      circle: testCircle, log: device.log(lane), number: number, sequence: sequence, id: previous,
+      clock: clock,
+      logBytes: logBytes, unseen: unseen),
+    key: device.signing, seed: seed)
+}
+
+/// Seeds that are the same in every run: 1, 2, 3, …
+func countedSeeds() -> () -> Bytes16 {
+  var count: UInt64 = 0
+  return {
+    count += 1
+    return Bytes16(0, count)
+  }
 }
 
 let anOperation = OperationDraft(id: operation(1), verb: "edit")
+
+extension VerifiedChangeSet {
+  /// The same set as from a peer that lacks some of its slots.
+  func lacking(_ slots: Set<Int>) throws -> VerifiedChangeSet {
+    try VerifiedChangeSet(
+      verifying: RawChangeSet(
+        header: raw.header, signature: raw.signature, plan: raw.plan, values: values(without: slots)))
+  }
+}

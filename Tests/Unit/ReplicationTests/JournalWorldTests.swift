@@ -52,6 +52,25 @@ import Wire
     Scene(
       name: "deletions", beginning: [.insert], actions: [.delete, .putAndRestore], operations: 4, every: 97),
     Scene(name: "profiles", actions: [.oldProfile, .newProfile], operations: 4, every: 97),
+    Scene(
+      name: "an erased record", beginning: [.insert], actions: [.erase, .editName, .putAndErase, .delete],
+      every: 151),
+    Scene(
+      name: "an erased record that lives again", beginning: [.insert],
+      actions: [.erase, .restore, .insertAndErase, .editName], every: 157),
+    Scene(
+      name: "absent values", beginning: [.insert], actions: [.absentName, .editName, .emptyName, .erase],
+      every: 149),
+    Scene(
+      name: "an erased family", beginning: [.settle],
+      actions: [.erase, .eraseChild, .restoreChild, .moveChild, .editGrandchild], every: 199),
+    Scene(
+      name: "erased profiles",
+      actions: [.oldProfile, .newProfile, .eraseProfile, .putAndEraseProfile, .absentProfile], every: 211),
+    Scene(
+      name: "erased and unknown", beginning: [.insertStrange],
+      actions: [.editStrange, .eraseStrange, .insertStrange], every: 61),
+    Scene(name: "None", actions: [.editNone, .renameNone, .eraseNone], every: 61),
   ]
 
   @Test(arguments: scenes)
@@ -96,36 +115,55 @@ private struct JournalOracle {
 
   private let plan: Plan
   private var cells: [Cell: [Write]] = [:]
+  /// The sets that erased each record.
+  private var erases: [RecordKey: [Int]] = [:]
 
   init(_ plan: Plan, _ sets: [VerifiedChangeSet]) {
     self.plan = plan
+    for (index, action) in plan.actions.enumerated() {
+      for draft in action.drafts(index) where draft.type == .erase {
+        erases[draft.key, default: []].append(index)
+      }
+    }
     for (index, set) in sets.enumerated() {
-      for draft in plan.actions[index].drafts(index) { add(draft, index, set.stamp) }
+      let drafts = plan.actions[index].drafts(index)
+      for draft in drafts { add(draft, among: drafts, index, set.stamp) }
     }
   }
 
-  private mutating func add(_ draft: EntryDraft, _ set: Int, _ stamp: Stamp) {
+  private mutating func add(_ draft: EntryDraft, among drafts: [EntryDraft], _ set: Int, _ stamp: Stamp) {
+    let isAbsent = plan.actions[set].isAbsent || isErased(draft.key, in: set)
     if draft.key.kind.mergeClass == .wholeRecord {
-      guard case .integer(let updatedAt) = draft.fields[0].value else { return }
-      var write = Write(set: set, stamp: stamp, content: draft.fields[1].value)
+      guard case .integer(let updatedAt)? = draft.fields.first?.value else { return }
+      var write = Write(set: set, stamp: stamp, content: isAbsent ? .null : draft.fields[1].value)
       write.rank = WholeRecordRank(updatedAt: updatedAt, nonEmptyFields: 2, stamp: stamp)
       cells[Cell(record: draft.key, field: 0), default: []].append(write)
       return
     }
-    let fields = draft.type == .put ? draft.fields : [(0, .bool(draft.type == .restore))]
-    for (field, value) in fields {
+    for (field, value) in draft.cells(among: drafts) where !FixedRecords.isFixed(draft.key, field) {
+      let content = isAbsent && field != Fields.life ? .null : value
       cells[Cell(record: draft.key, field: field), default: []].append(
-        Write(set: set, stamp: stamp, content: value))
+        Write(set: set, stamp: stamp, content: content))
     }
+  }
+
+  /// Whether an erase of a record, in another set, has seen what a set wrote to the record.
+  private func isErased(_ record: RecordKey, in set: Int) -> Bool {
+    erases[record, default: []].contains { $0 != set && hasSeen($0, set) }
   }
 
   private func hasSeen(_ later: Int, _ earlier: Int) -> Bool {
     plan.seen[later] >> UInt64(earlier) & 1 == 1
   }
 
+  /// The maximal writes, without those erased ones that are not shown.
   private func maximal(_ cell: Cell) -> [Write] {
     let writes = cells[cell] ?? []
-    return writes.filter { one in !writes.contains { hasSeen($0.set, one.set) } }
+    let winner = winner(cell)?.set
+    return writes.filter { one in
+      !writes.contains { hasSeen($0.set, one.set) }
+        && (one.set == winner || !isErased(cell.record, in: one.set))
+    }
   }
 
   private func winner(_ cell: Cell) -> Write? {
@@ -213,7 +251,7 @@ extension Conflict {
 
 extension Store {
   /// Empties a store, which is much faster than creating one.
-  fileprivate func forgetAll() throws {
+  func forgetAll() throws {
     try connection.transaction {
       for table in try Self.tables(connection) { try connection.execute("DELETE FROM \(table)") }
       try Derived.seed(connection)

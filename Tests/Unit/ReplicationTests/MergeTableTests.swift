@@ -8,7 +8,8 @@ import Wire
 @Suite struct MergeTableTests {
   /// One case per row. On the left the operations in order, each with its author, and after `<` the operations
   /// (numbered from 0) that it had seen. On the right the winner of each cell, and its siblings behind `|`; field 0
-  /// is the life. All concurrent writes have the same clock, so Carol beats Bob beats Alice.
+  /// is the life; `~` marks a winner whose value was erased. All concurrent writes have the same clock, so Carol beats
+  /// Bob beats Alice.
   private static let table = """
     A insert                                          = trip.0 0, trip.1 0, trip.2 0
     A editName                                        = trip.1 0
@@ -37,6 +38,37 @@ import Wire
     A renameNone; B editNone                          = none.2 1|0
     A deleteNone                                      =
     A editNone; B deleteNone<0                        = none.2 0
+    A insert; B erase<0                               = trip.0 1, trip.1 0~, trip.2 0~
+    A insert; B erase<0; C editName<0                 = trip.0 1, trip.1 2, trip.2 0~
+    A insert; C erase<0; B editName<0                 = trip.0 1, trip.1 2, trip.2 0~
+    A insert; B erase<0; C editName<0; A erase<0 1 2  = trip.0 3, trip.1 2~, trip.2 0~
+    A insert; B editName<0; C editName<0; A erase<0 1 2 = trip.0 3, trip.1 2~, trip.2 0~
+    A insert; B editName<0; C editName<0; A erase<0 1 = trip.0 3, trip.1 2, trip.2 0~
+    A insert; B editName<0; C editName<0; A erase<0 2 = trip.0 3, trip.1 2~|1, trip.2 0~
+    A insert; B editName<0; A erase<0 1; C editName<0 = trip.0 2, trip.1 3, trip.2 0~
+    A insert; B erase<0; C erase<0                    = trip.0 2|1, trip.1 0~, trip.2 0~
+    A insert; B erase<0; C delete<0                   = trip.0 2|1, trip.1 0~, trip.2 0~
+    A insert; B erase<0; C restore<0                  = trip.0 2|1, trip.1 0~, trip.2 0~
+    A insert; B erase<0; C restore<0 1                = trip.0 2, trip.1 0~, trip.2 0~
+    A insert; B erase<0; C insert<0 1                 = trip.0 2, trip.1 2, trip.2 2
+    A insert; B putAndErase<0                         = trip.0 1, trip.1 1, trip.2 0~
+    A insert; B putAndErase<0; C erase<0              = trip.0 2|1, trip.1 1, trip.2 0~
+    A insert; B insertAndErase<0                      = trip.0 1, trip.1 1, trip.2 0~
+    A insert; B insertAndErase<0; C erase<0           = trip.0 2|1, trip.1 1, trip.2 0~
+    A erase                                           = trip.0 0
+    A erase; B insert                                 = trip.0 1|0, trip.1 1, trip.2 1
+    A newProfile; B eraseProfile<0                    = profile.0 0~
+    A newProfile; B eraseProfile                      = profile.0 0
+    A newProfile; B oldProfile<0; C eraseProfile<0 1  = profile.0 0~
+    A newProfile; B oldProfile<0; C eraseProfile<0    = profile.0 0~|1
+    A oldProfile; B newProfile; C eraseProfile<0      = profile.0 1
+    A oldProfile; B newProfile; C eraseProfile<1      = profile.0 1~|0
+    A newProfile; B eraseProfile<0; C futureProfile   = profile.0 2
+    A newProfile; B putAndEraseProfile<0              = profile.0 0~|1
+    A oldProfile; B putAndEraseProfile<0              = profile.0 1
+    A editNone; B eraseNone<0                         = none.2 0~
+    A editNone; B editNone; C eraseNone<0             = none.2 1
+    A editNone; B editNone; C eraseNone<1             = none.2 1~|0
     """
 
   @Test(arguments: table.split(separator: "\n").map(String.init))
@@ -56,8 +88,9 @@ import Wire
       Action.trip: "trip", Action.child: "child", FixedRecords.none: "none", FixedRecords.profile: "profile",
     ]
     return model.cells.sorted { $0.key < $1.key }.map { cell, state in
-      let rivals = state.rivals.sorted().map { "|\($0)" }.joined()
-      return "\(names[cell.record] ?? "?").\(cell.field) \(state.winner)\(rivals)"
+      let siblings = state.siblings.sorted().map { "|\($0)" }.joined()
+      return
+        "\(names[cell.record] ?? "?").\(cell.field) \(state.winner)\(state.isErased ? "~" : "")\(siblings)"
     }.joined(separator: ", ")
   }
 
@@ -124,8 +157,19 @@ extension World {
         updatedAt: Int64(random.below(120)), nonEmptyFields: random.below(3), stamp: stamp)
       let profile = Cell(record: FixedRecords.profile, field: Fields.life)
       if random.below(2) == 0 { writes = [CellWrite(cell: profile, content: [UInt8(index)], rank: rank)] }
+      var erased: Set<RecordKey> = []
+      if random.below(5) == 0 {
+        let record = random.below(2) == 0 ? Action.trip : FixedRecords.profile
+        erased = [record]
+        // Now and then, the set writes to the record that it erases.
+        if random.below(3) > 0 { writes = [] }
+        let life = Cell(record: record, field: Fields.life)
+        if record == Action.trip, !writes.contains(where: { $0.cell == life }) {
+          writes.append(CellWrite(cell: life, content: ChangeSetBody.dead))
+        }
+      }
       world.sets.append(
-        WorldSet(stamp: stamp, log: log, sequence: past[log], past: past, writes: writes))
+        WorldSet(stamp: stamp, log: log, sequence: past[log], past: past, writes: writes, erased: erased))
       known[log].append(index)
     }
     return world

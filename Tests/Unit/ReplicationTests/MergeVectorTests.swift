@@ -12,7 +12,20 @@ struct MergeVectors: Decodable {
       let record: String
       let field: UInt32
       let winner: Int
-      let rivals: [Int]
+      let siblings: [Int]
+    }
+
+    struct CellName: Decodable {
+      let kind: UInt64
+      let record: String
+      let field: UInt32
+
+      func cell() throws -> Cell { Cell(record: try recordKey(kind, record), field: field) }
+    }
+
+    struct Gap: Decodable {
+      let set: Int
+      let slots: [Int]
     }
 
     struct ConflictRow: Decodable {
@@ -39,6 +52,8 @@ struct MergeVectors: Decodable {
     let name: String
     let sets: [ChangeSetVectors.Sealed]
     let cells: [CellRow]
+    let erased: [CellName]
+    let gaps: [Gap]
     let conflicts: [ConflictRow]
     let digests: [RecordHash]
     let digest: String
@@ -48,14 +63,14 @@ struct MergeVectors: Decodable {
     }
   }
 
-  struct Ranked: Decodable {
+  struct Ranked: DescribedSet {
     let name: String
     let updatedAt: Int64
     let nonEmptyFields: Int
     let header: String
     let signature: String
-    let body: String
-    let id: String
+    let plan: String
+    let values: String
   }
 
   let circle: String
@@ -79,13 +94,8 @@ func recordKey(_ kindNumber: UInt64, _ hex: String) throws -> RecordKey {
       let world = World(try history.verifiedSets())
       var model = FoldModel()
       for index in world.sets.indices { model.fold(index, of: world) }
-      var expected: [Cell: CellState] = [:]
-      for row in history.cells {
-        expected[Cell(record: try recordKey(row.kind, row.record), field: row.field)] =
-          CellState(winner: row.winner, rivals: Set(row.rivals))
-      }
-      #expect(model.cells == expected, "\(history.name)")
-      #expect(Oracle.cells(world) == expected, "\(history.name)")
+      #expect(model.cells == Oracle.cells(world), "\(history.name)")
+      try check(model.cells, world, history)
       let (digest, records) = model.digest(world)
       #expect(records.count == history.digests.count, "\(history.name)")
       for row in history.digests {
@@ -93,6 +103,22 @@ func recordKey(_ kindNumber: UInt64, _ hex: String) throws -> RecordKey {
       }
       #expect(hexadecimal(digest.sum.bytes) == history.digest, "\(history.name)")
     }
+  }
+
+  private func check(_ cells: [Cell: CellState], _ world: World, _ history: MergeVectors.History) throws {
+    var expected: [Cell: CellState] = [:]
+    for row in history.cells {
+      expected[Cell(record: try recordKey(row.kind, row.record), field: row.field)] =
+        CellState(winner: row.winner, siblings: Set(row.siblings))
+    }
+    let found = cells.mapValues { CellState(winner: $0.winner, siblings: $0.siblings) }
+    #expect(found == expected, "\(history.name)")
+    let absent = cells.filter { cell, state in
+      state.isErased || world.write(state.winner, to: cell)?.isAbsent == true
+    }
+    #expect(Set(absent.keys) == Set(try history.erased.map { try $0.cell() }), "\(history.name)")
+    let gaps = Dictionary(uniqueKeysWithValues: history.gaps.map { ($0.set, Set($0.slots)) })
+    #expect(world.gaps(in: try history.verifiedSets()) == gaps, "\(history.name)")
   }
 
   @Test func `any causal order of a history gives the same state`() throws {
@@ -111,11 +137,9 @@ func recordKey(_ kindNumber: UInt64, _ hex: String) throws -> RecordKey {
   @Test func `profiles are ranked as in the table`() throws {
     var below: WholeRecordRank?
     for row in file.ranks {
-      let set = try VerifiedChangeSet(
-        verifying: RawChangeSet(
-          header: try expand(row.header), signature: try expand(row.signature), body: try expand(row.body)))
+      let set = try VerifiedChangeSet(verifying: try row.raw())
       let entry = try #require(set.body.entries.first)
-      let rank = WholeRecordRank(of: entry, in: set.body, stamp: set.stamp)
+      let rank = WholeRecordRank(of: entry, stamp: set.stamp)
       #expect(rank.updatedAt == row.updatedAt, "\(row.name)")
       #expect(rank.nonEmptyFields == row.nonEmptyFields, "\(row.name)")
       if let below { #expect(below < rank, "\(row.name)") }

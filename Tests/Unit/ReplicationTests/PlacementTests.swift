@@ -1,4 +1,5 @@
 import Testing
+import Vectors
 import Wire
 
 @testable import Replication
@@ -27,7 +28,9 @@ private struct InMemoryLog: LogIndex {
 
   mutating func add(_ set: VerifiedChangeSet, folded: Bool = true) {
     sets[set.header.log, default: [:]][set.header.sequence, default: []].append(
-      StoredPosition(id: set.id, clock: set.header.clock, isFolded: folded))
+      StoredPosition(
+        id: set.id, clock: set.header.clock, isFolded: folded, number: set.header.number,
+        logBytes: set.logBytes))
   }
 }
 
@@ -57,6 +60,16 @@ private struct InMemoryLog: LogIndex {
   private static func bob(after set: VerifiedChangeSet, clock: Clock? = nil) throws -> [VerifiedChangeSet] {
     var author = author(.bob, clock: clock ?? set.header.clock, unseen: [seen(set)])
     return [try write(&author, wall: 0), try write(&author, wall: 0)]
+  }
+
+  /// An author of Alice's log after its first sets, in a state that may be wrong.
+  private func twin(
+    after count: Int, clock: Clock? = nil, number: Int = 1, logBytes: UInt64? = nil
+  ) -> Author {
+    let last = alice[count - 1]
+    return author(
+      .alice, number: number, sequence: UInt64(count), previous: last.id, clock: clock ?? last.header.clock,
+      logBytes: logBytes ?? last.logBytes)
   }
 
   private func place(
@@ -91,7 +104,7 @@ private struct InMemoryLog: LogIndex {
   }
 
   @Test func `a dependency is identified by its id, not only by its sequence`() throws {
-    var other = author(.alice, sequence: 1, previous: alice[0].id, clock: alice[0].header.clock)
+    var other = twin(after: 1)
     let branch = try Self.write(&other, wall: 999)
     let child = try Self.bob(after: branch)
     #expect(try place(child[0], among: alice) == .missing(alice[0].header.log, sequence: 2))
@@ -99,7 +112,7 @@ private struct InMemoryLog: LogIndex {
   }
 
   @Test func `another set for the same position is placed too: the log has forked`() throws {
-    var other = author(.alice, sequence: 1, previous: alice[0].id, clock: alice[0].header.clock)
+    var other = twin(after: 1)
     let branch = try Self.write(&other, wall: 999)
     #expect(try place(branch, among: alice) == .place(folds: true))
     var twin = author(.alice)
@@ -121,12 +134,66 @@ private struct InMemoryLog: LogIndex {
 
   @Test func `a clock not above those that the set follows is refused`() throws {
     // The author forgets the clocks that it has seen.
-    var author = author(.alice, sequence: 3, previous: alice[2].id, clock: .zero)
+    var author = twin(after: 3, clock: .zero)
     let late = try Self.write(&author, wall: 300)
     #expect(late.header.clock == alice[2].header.clock)
     #expect(try place(late, among: alice) == .refused("a clock not above its predecessor's"))
     let early = try Self.bob(after: alice[1], clock: .zero)[0]
     #expect(try place(early, among: alice) == .clockConflict)
+  }
+
+  @Test(
+    arguments: [
+      // columns: what is added to the number and to the bytes of the log, the rule that this breaks
+      (0, 0, nil),
+      (1, 0, "another number of the incarnation"),
+      (15, 0, "another number of the incarnation"),
+      (0, 1, "wrong bytes of the log so far"),
+      (0, -1, "wrong bytes of the log so far"),
+      (0, 1 << 40, "wrong bytes of the log so far"),
+      (1, 1, "another number of the incarnation"),
+    ] as [(Int, Int64, String?)])
+  func `the number and the bytes of a log continue those of the predecessor`(
+    number: Int, bytes: Int64, rule: String?
+  ) throws {
+    let logBytes = UInt64(Int64(alice[1].logBytes) + bytes)
+    var author = twin(after: 2, number: 1 + number, logBytes: logBytes)
+    let next = try Self.write(&author, wall: 999)
+    let expected = rule.map { Placement.refused($0) } ?? .place(folds: true)
+    #expect(try place(next, among: alice) == expected)
+  }
+
+  @Test func `what a set declares counts for its log, whether its values are here or not`() throws {
+    var author = twin(after: 2)
+    let next = try Self.write(&author, wall: 999)
+    let gaps = try alice.map { try $0.lacking([0]) }
+    #expect(gaps.map(\.logBytes) == alice.map(\.logBytes))
+    #expect(try place(next, among: gaps) == .place(folds: true))
+    #expect(try place(next.lacking([0]), among: alice) == .place(folds: true))
+  }
+
+  @Test func `the logs of an incarnation share its number, and each counts its own bytes`() throws {
+    var settings = author(.alice, .settings)
+    let set = try settings.write(
+      [EntryDraft(.insert, key(8_192, 1), [(1, .integer(1))])], operation: anOperation, wall: 500)[0]
+    #expect(set.header.logBytes == 0)
+    #expect(try place(set, among: alice) == .place(folds: true))
+  }
+
+  @Test func `a set that contradicts its predecessor is refused, as in Python`() throws {
+    let file = try vectors("change-sets.json", as: ChangeSetVectors.self)
+    let rules = [
+      "number": "another number of the incarnation", "log_bytes": "wrong bytes of the log so far",
+      "clock": "a clock not above its predecessor's",
+    ]
+    #expect(Set(file.closure.map(\.flag)) == Set(rules.keys).union(["none"]))
+    for vector in file.closure {
+      let predecessor = try VerifiedChangeSet(verifying: try vector.predecessor.raw())
+      let set = try VerifiedChangeSet(verifying: try vector.set.raw())
+      let expected = rules[vector.flag].map { Placement.refused($0) } ?? .place(folds: true)
+      let found = try place(set, among: [predecessor], horizon: Clock(raw: .max))
+      #expect(found == expected, "\(vector.flag): \(vector.name)")
+    }
   }
 
   @Test func `a set ahead of the horizon is placed and parked, with everything that depends on it`() throws {

@@ -39,6 +39,10 @@ import Testing
     }
   }
 
+  @Test func `a prefix of a former format is used for nothing else`() throws {
+    #expect(try prefixes().isDisjoint(with: ["waymark/body/v1", "waymark/value/v1"]))
+  }
+
   @Test func `every prefix is in the table of the chapter`() throws {
     let chapter = try String(
       contentsOf: Self.root.appending(path: "Protocol/encoding.md"), encoding: .utf8)

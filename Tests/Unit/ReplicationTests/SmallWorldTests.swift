@@ -66,6 +66,10 @@ enum Action: CaseIterable {
   case insertChild, deleteChild, renameNone, editNone, deleteNone
   case settle, sameName, emptyName, editChild, moveChild, restoreChild, insertGrandchild, editGrandchild
   case deleteOtherTrip, insertStrange, editStrange, deleteStrange, sameProfile
+  case erase, putAndErase, insertAndErase, eraseChild, eraseProfile, putAndEraseProfile, eraseNone,
+    eraseStrange
+  /// Writes whose values did not arrive.
+  case absentName, absentInsert, absentChild, absentProfile
 
   /// Actions on different cells don't interact, so those that do are searched together.
   static let alphabets: [[Action]] = [
@@ -73,7 +77,15 @@ enum Action: CaseIterable {
     [.editNotes, .editName, .putAndRestore, .insertChild, .delete],
     [.oldProfile, .newProfile, .futureProfile],
     [.renameNone, .editNone, .deleteNone],
+    [.insert, .editName, .erase, .insertAndErase],
+    [.editName, .editNotes, .erase, .putAndErase],
+    [.erase, .delete, .restore, .editName],
+    [.oldProfile, .newProfile, .eraseProfile, .putAndEraseProfile],
+    [.editNone, .renameNone, .eraseNone],
   ]
+
+  /// Whether the values of the operation are missing in the sets that all devices have.
+  var isAbsent: Bool { [.absentName, .absentInsert, .absentChild, .absentProfile].contains(self) }
 
   static let trip = key(1, 1)
   static let otherTrip = key(1, 2)
@@ -87,17 +99,17 @@ enum Action: CaseIterable {
     let text = Value.text("\(number)")
     let none = FixedRecords.none
     return switch self {
-    case .insert: [EntryDraft(.put, Self.trip, [(0, .bool(true)), (1, text), (2, text)])]
-    case .editName: [EntryDraft(.put, Self.trip, [(1, text)])]
+    case .insert, .absentInsert: [EntryDraft(.insert, Self.trip, [(1, text), (2, text)])]
+    case .editName, .absentName: [EntryDraft(.put, Self.trip, [(1, text)])]
     case .editNotes: [EntryDraft(.put, Self.trip, [(2, text)])]
     case .delete: [EntryDraft(.delete, Self.trip)]
     case .restore: [EntryDraft(.restore, Self.trip)]
     case .putAndRestore: [EntryDraft(.put, Self.trip, [(1, text)]), EntryDraft(.restore, Self.trip)]
     case .oldProfile: profile(10, text)
-    case .newProfile: profile(50, text)
+    case .newProfile, .absentProfile: profile(50, text)
     case .futureProfile: profile(1 << 40, text)
     case .insertChild:
-      [EntryDraft(.put, Self.child, [(0, .bool(true)), (1, .bytes(Self.trip.id.bytes)), (2, text)])]
+      [EntryDraft(.insert, Self.child, [(1, .bytes(Self.trip.id.bytes)), (2, text)])]
     case .deleteChild: [EntryDraft(.delete, Self.child)]
     case .renameNone: [EntryDraft(.put, none, [(1, text), (2, text)])]
     case .editNone: [EntryDraft(.put, none, [(2, text)])]
@@ -105,10 +117,27 @@ enum Action: CaseIterable {
     case .sameName: [EntryDraft(.put, Self.trip, [(1, .text("same"))])]
     case .emptyName: [EntryDraft(.put, Self.trip, [(1, .null)])]
     case .sameProfile: profile(1 + Int64(number), .text("same"))
-    case .insertStrange: [EntryDraft(.put, Self.strange, [(0, .bool(true)), (3, text), (70, text)])]
+    case .insertStrange: [EntryDraft(.insert, Self.strange, [(3, text), (70, text)])]
     case .editStrange: [EntryDraft(.put, Self.strange, [(70, text)])]
     case .deleteStrange: [EntryDraft(.delete, Self.strange)]
+    case .erase, .putAndErase, .insertAndErase, .eraseChild, .eraseProfile, .putAndEraseProfile, .eraseNone,
+      .eraseStrange:
+      eraseDrafts(text)
     default: familyDrafts(text)
+    }
+  }
+
+  private func eraseDrafts(_ text: Value) -> [EntryDraft] {
+    switch self {
+    case .erase: [EntryDraft(.erase, Self.trip)]
+    case .putAndErase: [EntryDraft(.put, Self.trip, [(1, text)]), EntryDraft(.erase, Self.trip)]
+    case .insertAndErase: [EntryDraft(.insert, Self.trip, [(1, text)]), EntryDraft(.erase, Self.trip)]
+    case .eraseChild: [EntryDraft(.erase, Self.child)]
+    case .eraseProfile: [EntryDraft(.erase, FixedRecords.profile)]
+    case .putAndEraseProfile: profile(15, text) + [EntryDraft(.erase, FixedRecords.profile)]
+    case .eraseNone: [EntryDraft(.erase, FixedRecords.none)]
+    case .eraseStrange: [EntryDraft(.erase, Self.strange)]
+    default: []
     }
   }
 
@@ -117,12 +146,12 @@ enum Action: CaseIterable {
     switch self {
     case .settle:
       Action.insert.drafts(90) + Action.insertChild.drafts(91) + Action.insertGrandchild.drafts(92)
-        + [EntryDraft(.put, Self.otherTrip, [(0, .bool(true)), (1, text)])]
-    case .editChild: [EntryDraft(.put, Self.child, [(2, text)])]
+        + [EntryDraft(.insert, Self.otherTrip, [(1, text)])]
+    case .editChild, .absentChild: [EntryDraft(.put, Self.child, [(2, text)])]
     case .moveChild: [EntryDraft(.put, Self.child, [(1, .bytes(Self.otherTrip.id.bytes))])]
     case .restoreChild: [EntryDraft(.restore, Self.child)]
     case .insertGrandchild:
-      [EntryDraft(.put, Self.grandchild, [(0, .bool(true)), (1, Self.owner), (2, text)])]
+      [EntryDraft(.insert, Self.grandchild, [(1, Self.owner), (2, text)])]
     case .editGrandchild: [EntryDraft(.put, Self.grandchild, [(2, text)])]
     case .deleteOtherTrip: [EntryDraft(.delete, Self.otherTrip)]
     default: []
@@ -206,21 +235,44 @@ struct Plan {
       world.sets.append(
         WorldSet(
           stamp: stamp, log: authors[index], sequence: past[authors[index]], past: past,
-          writes: writes(index, stamp)))
+          writes: actions[index].writes(index, stamp), erased: actions[index].erased(index)))
     }
     return world
   }
+}
 
-  private func writes(_ index: Int, _ stamp: Stamp) -> [CellWrite] {
-    actions[index].drafts(index).flatMap { draft -> [CellWrite] in
+extension Action {
+  /// The records that the drafts erase.
+  fileprivate func erased(_ number: Int) -> Set<RecordKey> {
+    Set(drafts(number).filter { $0.type == .erase }.map(\.key))
+  }
+
+  /// The cells that the drafts write, without fixed ones.
+  fileprivate func writes(_ number: Int, _ stamp: Stamp) -> [CellWrite] {
+    let drafts = drafts(number)
+    return drafts.flatMap { draft -> [CellWrite] in
       if draft.key.kind.mergeClass == .wholeRecord {
-        guard case .integer(let updatedAt) = draft.fields[0].value else { return [] }
+        guard case .integer(let updatedAt)? = draft.fields.first?.value else { return [] }
         let rank = WholeRecordRank(updatedAt: updatedAt, nonEmptyFields: 2, stamp: stamp)
-        return [CellWrite(cell: Cell(record: draft.key, field: 0), content: [UInt8(index)], rank: rank)]
+        return [CellWrite(cell: Cell(record: draft.key, field: 0), content: [UInt8(number)], rank: rank)]
       }
-      let cells = draft.type == .put ? draft.fields : [(0, .bool(draft.type == .restore))]
-      return cells.filter { !FixedRecords.isFixed(draft.key, $0.field) }
+      return draft.cells(among: drafts).filter { !FixedRecords.isFixed(draft.key, $0.field) }
         .map { CellWrite(cell: Cell(record: draft.key, field: $0.field), content: $0.value.encoded) }
+    }
+  }
+}
+
+extension EntryDraft {
+  /// The cells that the draft writes, including the life.
+  func cells(among drafts: [EntryDraft]) -> [(field: FieldNumber, value: Value)] {
+    switch type {
+    case .put: return fields
+    case .insert, .restore: return [(field: Fields.life, value: .bool(true))] + fields
+    case .delete: return [(field: Fields.life, value: .bool(false))]
+    case .erase:
+      // An insert in the same set decides the life.
+      return drafts.contains { $0.type == .insert && $0.key == key }
+        ? [] : [(field: Fields.life, value: .bool(false))]
     }
   }
 }

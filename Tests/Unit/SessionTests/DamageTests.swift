@@ -18,11 +18,13 @@ import Wire
     return world
   }
 
-  /// Alters the bodies of sets as a disk does, lets a check find them, and notifies the replica.
-  private func damage(_ device: Device, in world: World, _ numbers: ClosedRange<Int> = 2...2) throws {
+  /// Alters the bytes of sets as a disk does, lets a check find them, and notifies the replica.
+  private func damage(
+    _ device: Device, in world: World, _ numbers: ClosedRange<Int> = 2...2, column: String = "plan"
+  ) throws {
     try device.store.connection.execute(
       """
-      UPDATE change_sets SET body = CAST(x'00' || substr(body, 2) AS BLOB)
+      UPDATE change_sets SET \(column) = CAST(x'00' || substr(\(column), 2) AS BLOB)
       WHERE number BETWEEN \(numbers.lowerBound) AND \(numbers.upperBound)
       """)
     _ = try device.store.check(after: 0, setsMax: .max, bytesMax: .max)
@@ -38,11 +40,13 @@ import Wire
     world.sent.count { if case .want = $0.message { $0.from == name } else { false } }
   }
 
-  @Test(arguments: ["alice", "bob"])
-  func `a damaged set is requested by its id, whether it is our own or another's`(_ name: String) throws {
+  @Test(arguments: ["alice", "bob"], ["header", "signature", "plan", "field_values"])
+  func `a damaged set is requested by its id, whether it is our own or another's`(
+    _ name: String, column: String
+  ) throws {
     let world = try world()
     let device = world[name]
-    try damage(device, in: world)
+    try damage(device, in: world, column: column)
     world.run(2_000)
     #expect(device.store.damagedSets.isEmpty)
     #expect(wants(world, by: name) == 1)
@@ -70,7 +74,7 @@ import Wire
     let world = try world(["alice", "bob", "carol"])
     for name in ["alice", "carol"] {
       let device = world[name]
-      try device.store.connection.execute("UPDATE change_sets SET body = x'00' WHERE number = 2")
+      try device.store.connection.execute("UPDATE change_sets SET plan = x'00' WHERE number = 2")
     }
     world.cut("bob", "carol")
     world.run(1_000)

@@ -1,3 +1,4 @@
+import Families
 import Membership
 import Replication
 import Storage
@@ -47,7 +48,7 @@ extension Device {
       horizon: Clock(milliseconds: wall + Limits.clockDriftMilliseconds))
     let signing = signing
     do {
-      _ = try store.reauthor(order, by: { Author(position: $0, key: signing) }) { _ in }
+      _ = try store.reauthor(order, by: { Author(position: $0, key: signing, seed: Family.seed) }) { _ in }
     } catch {
       fatalError("\(name) can't write again: \(error)")
     }

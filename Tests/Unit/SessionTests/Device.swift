@@ -67,7 +67,9 @@ final class Device {
       let entries = drafts.filter { $0.key.kind.lane == lane }
       guard !entries.isEmpty else { continue }
       let log = LogKey(device: key, incarnation: incarnation, lane: lane)
-      var author = Author(position: try store.authorPosition(circle: circle, log: log), key: signing)
+      var author = Author(
+        position: try store.authorPosition(circle: circle, log: log), key: signing,
+        seed: Family.seed)
       sets += try author.write(entries, operation: operation, wall: wall)
     }
     return (sets, commit(sets.map { ($0, nil) }, horizon: Clock(raw: .max)))

@@ -73,12 +73,16 @@ import Wire
     #expect(world.isConnected("alice", "bob"))
   }
 
-  @Test(arguments: ["another circle", "another lane", "a bad signature", "a clock that does not rise"])
+  @Test(arguments: [
+    "another circle", "another lane", "a bad signature", "altered values", "a clock that does not rise",
+    "another number", "wrong bytes of the log",
+  ])
   func `sets that no correct device sends end the session`(what: String) throws {
     let world = try World(["alice", "bob"])
     world.connect("alice", "bob")
     world.run(500)
     let before = world["bob"].count(.records)
+    let later = Clock(milliseconds: World.start + 5)
     switch what {
     case "another circle":
       world.inject(
@@ -90,6 +94,20 @@ import Wire
       var bytes = Message.sets(.records, [try Self.set(circle: world.family.circle)]).encoded
       bytes[bytes.count / 2] ^= 1
       world.inject(bytes, from: "alice", to: "bob")
+    case "altered values":
+      // The values of the last set end a message.
+      var bytes = Message.sets(.records, [try Self.set(circle: world.family.circle)]).encoded
+      bytes[bytes.count - 1] ^= 1
+      world.inject(bytes, from: "alice", to: "bob")
+    case "another number":
+      let first = try Self.set(circle: world.family.circle)
+      let second = try Self.set(circle: world.family.circle, after: first, clock: later, number: 8)
+      world.inject(.sets(.records, [first, second]), from: "alice", to: "bob")
+    case "wrong bytes of the log":
+      let first = try Self.set(circle: world.family.circle)
+      let second = try Self.set(
+        circle: world.family.circle, after: first, clock: later, logBytes: first.logBytes + 1)
+      world.inject(.sets(.records, [first, second]), from: "alice", to: "bob")
     default:
       let first = try Self.set(circle: world.family.circle)
       let second = try Self.set(circle: world.family.circle, after: first, clock: first.header.clock)
@@ -130,7 +148,7 @@ import Wire
   /// A set as Alice's key could sign it.
   private static func set(
     circle: CircleID, after previous: VerifiedChangeSet? = nil, seen: VerifiedChangeSet? = nil,
-    clock: Clock? = nil, name: String = "x"
+    clock: Clock? = nil, number: Int = 7, logBytes: UInt64? = nil, name: String = "x"
   ) throws -> VerifiedChangeSet {
     let key = Family.key("alice")
     let log = LogKey(
@@ -141,9 +159,9 @@ import Wire
     }
     var author = Author(
       position: AuthorPosition(
-        circle: circle, log: log, sequence: previous?.header.sequence ?? 0, id: previous?.id,
-        clock: .zero, unseen: dependencies.map { [$0] } ?? []),
-      key: key)
+        circle: circle, log: log, number: number, sequence: previous?.header.sequence ?? 0, id: previous?.id,
+        clock: .zero, logBytes: logBytes ?? previous?.logBytes ?? 0, unseen: dependencies.map { [$0] } ?? []),
+      key: key, seed: Family.seed)
     let wall = clock.map(\.milliseconds) ?? World.start
     let sets = try author.write(
       [insert(record(1), name)], operation: OperationDraft(id: OperationID(Bytes16(7, 7)), verb: "test"),

@@ -22,7 +22,7 @@ import VirtualDisk
 
   @Test(arguments: Spoiling.allCases)
   func `the images of a disk that is never synced are reported as wrong`(_ spoiling: Spoiling) throws {
-    let props = try Props(oldStore: [])
+    let props = try Props()
     let scenario = try #require(Scenario.all.first { $0.name == "a local write of one lane" })
     var extent = ImageRun.Extent()
     extent.moments = 4
@@ -31,12 +31,9 @@ import VirtualDisk
     #expect(figures.failures.count > 0)
   }
 
-  static let fixture = URL(filePath: #filePath).deletingLastPathComponent()
-    .appending(path: "../../Fixtures/schema-1/store.db").standardized
-
   @Test(arguments: Scenario.all)
   func `a crash leaves all of a step or nothing`(_ scenario: Scenario) throws {
-    let props = try Props(oldStore: [UInt8](Data(contentsOf: Self.fixture)))
+    let props = try Props()
     var extent = ImageRun.Extent()
     extent.moments = 30
     extent.damages = 2

@@ -24,7 +24,7 @@ import VirtualDisk
     "seed=1010029 devices=4 free=0 adversaries=2 events=983 faults-every=233 people-every=200 records=45 "
       + "faults=beyond-cut:24,branches:48,broken-link:27,closed-lane:30,crash-loop:10,cut:12,deaf:15,delay:13,"
       + "disk-full:19,drift:17,far-jump:16,flap:20,gap:6,garble:30,half-open:13,invite:8,kill:2,kill-inside:1,"
-      + "lost-place:18,move:4,mutual:12,narrow:17,one-way:13,other-body:30,partition:17,poison:33,power-loss:8,"
+      + "lost-place:18,move:4,mutual:12,narrow:17,one-way:13,other-plan:30,partition:17,poison:33,power-loss:8,"
       + "preference:14,read-error:11,restamp:19,restart:13,restore:20,skew:9,sloppy:42,slow-disk:20,storm:6,"
       + "sync-error:14,unknown-author:6,unknown-dependency:57,write-error:5",
   ])
@@ -36,11 +36,22 @@ import VirtualDisk
   /// What a run is meant to exercise does occur in it.
   @Test func `members lie and trickle, and users start overrides meanwhile`() throws {
     let line =
-      "seed=1891018 devices=4 free=0 adversaries=2 events=900 faults-every=400 people-every=60 records=20 large=10 "
+      "seed=1891020 devices=4 free=0 adversaries=2 events=900 faults-every=400 people-every=60 records=20 large=10 "
       + "faults=forced-direction:40,lying-answer:20,trickle:12,kill-inside:4,disk-full:4"
     let outcome = Run.outcome(of: try #require(Options(line: line)))
     #expect(outcome.failure == nil)
     for name in ["lied in heads", "trickled", "overrides begun", "records judged after overrides"] {
+      #expect(outcome.tally[name] > 0, "\(name)")
+    }
+  }
+
+  @Test func `members withhold and falsify values, and users erase records meanwhile`() throws {
+    let line =
+      "seed=20 devices=3 free=0 adversaries=2 events=900 faults-every=100 people-every=40 records=12 large=10 "
+      + "faults=withhold:20,other-values:20,unreadable:20,log-bytes:8,other-number:8,sloppy:8,kill:4,restart:4"
+    let outcome = Run.outcome(of: try #require(Options(line: line)))
+    #expect(outcome.failure == nil)
+    for name in ["fault withhold", "fault other-values", "fault unreadable", "erases"] {
       #expect(outcome.tally[name] > 0, "\(name)")
     }
   }

@@ -176,8 +176,9 @@ import Wire
       device: header.log.device, incarnation: header.log.incarnation, sequence: header.sequence, id: seen.id)
     var author = Author(
       position: AuthorPosition(
-        circle: Device.circle, log: mallory.log, sequence: 0, id: nil, clock: .zero, unseen: [dependency]),
-      key: mallory.key)
+        circle: Device.circle, log: mallory.log, number: 1, sequence: 0, id: nil, clock: .zero, logBytes: 0,
+        unseen: [dependency]),
+      key: mallory.key, seed: mallory.nextSeed)
     return try drafts.flatMap {
       try author.write($0, operation: OperationDraft(id: OperationID(Bytes16(6, 6)), verb: "test"), wall: 20)
     }
@@ -246,7 +247,9 @@ import Wire
     let half = Clock(raw: 1 << 63)
     var author = Author(
       position: AuthorPosition(
-        circle: Device.circle, log: bob.log, sequence: 0, id: nil, clock: half, unseen: []), key: bob.key)
+        circle: Device.circle, log: bob.log, number: 1, sequence: 0, id: nil, clock: half, logBytes: 0,
+        unseen: []),
+      key: bob.key, seed: bob.nextSeed)
     let operation = OperationDraft(id: OperationID(Bytes16(9, 9)), verb: "test")
     let late = try author.write([insert(trip(9), [:])], operation: operation, wall: 10)
     try reader.receive(late, horizon: .zero)

@@ -35,7 +35,7 @@ import Wire
     try body(path, try Device("alice", Store(path: path)), bob)
   }
 
-  static let damages = ["header", "signature", "body"].map {
+  static let damages = ["header", "signature", "plan", "field_values"].map {
     "UPDATE change_sets SET \($0) = CAST(substr(\($0), 1, 20) || x'a7' || substr(\($0), 22) AS BLOB) WHERE number = 2"
   }
 
@@ -59,7 +59,7 @@ import Wire
     #expect(try dump(alice.store) == dump(bob.store))
   }
 
-  @Test(arguments: [damages[0], damages[2]])
+  @Test(arguments: [damages[0], damages[2], damages[3]])
   func `a rebuild of the tables leaves out a damaged set, and the store opens`(_ damage: String) throws {
     try inDamagedStore(damage) { path, alice, bob in
       try alice.store.setMeta("anything", [1])
@@ -76,7 +76,7 @@ import Wire
     }
   }
 
-  @Test(arguments: [damages[0], damages[2]])
+  @Test(arguments: [damages[0], damages[2], damages[3]])
   func `logs that are rebuilt for a cut keep a damaged set in its position`(_ damage: String) throws {
     try inDamagedStore(damage) { path, alice, bob in
       let carol = try Device("carol")

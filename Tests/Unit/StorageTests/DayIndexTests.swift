@@ -9,10 +9,10 @@ import Wire
 @Suite struct DayIndexTests {
   private func log(_ number: UInt64) -> EntryDraft {
     EntryDraft(
-      .put,
+      .insert,
       RecordKey(kind: KindNumbers.habitEntry, id: RecordID(Bytes16(number &* 0x9e37_79b9_7f4a_7c15, number))),
       [
-        (0, .bool(true)), (1, .bytes(Self.habit.bytes)),
+        (1, .bytes(Self.habit.bytes)),
         (2, .array([.integer(Int64(number) * 1_000), .null, .text("2026-05-03")])), (3, .float(1)),
       ])
   }

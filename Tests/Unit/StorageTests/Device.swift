@@ -14,6 +14,7 @@ final class Device {
   /// Every set that this device's store received, own and foreign, in order of arrival.
   private(set) var known: [VerifiedChangeSet] = []
   private var operations: UInt64 = 0
+  private var seeds: UInt64 = 0
 
   static let circle = CircleID(Bytes32(1, 2, 3, 4))
   static let horizon = Clock(milliseconds: 1_000_000)
@@ -32,10 +33,16 @@ final class Device {
   func draft(at wall: Moment, _ drafts: [EntryDraft]) throws -> [VerifiedChangeSet] {
     operations += 1
     var author = Author(
-      position: try store.authorPosition(circle: Self.circle, log: log), key: key)
+      position: try store.authorPosition(circle: Self.circle, log: log), key: key, seed: nextSeed)
     let operation = OperationDraft(
       id: OperationID(Bytes16(log.incarnation.raw.word0, operations)), verb: "test")
     return try author.write(drafts, operation: operation, wall: wall)
+  }
+
+  /// Another seed for the salts of a set, the same in each run.
+  func nextSeed() -> Bytes16 {
+    seeds += 1
+    return Bytes16(log.incarnation.raw.word0, seeds)
   }
 
   /// Writes and stores one transaction.
@@ -71,7 +78,7 @@ func log(_ number: UInt64) -> RecordKey { RecordKey(kind: KindNumbers.habitEntry
 func owner(_ key: RecordKey) -> Value { .array([.integer(Int64(key.kind.rawValue)), .bytes(key.id.bytes)]) }
 
 func insert(_ key: RecordKey, _ fields: [FieldNumber: Value]) -> EntryDraft {
-  EntryDraft(.put, key, [(Fields.life, .bool(true))] + fields.map { ($0.key, $0.value) })
+  EntryDraft(.insert, key, fields.map { ($0.key, $0.value) })
 }
 
 func edit(_ key: RecordKey, _ fields: [FieldNumber: Value]) -> EntryDraft {
@@ -80,6 +87,7 @@ func edit(_ key: RecordKey, _ fields: [FieldNumber: Value]) -> EntryDraft {
 
 func delete(_ key: RecordKey) -> EntryDraft { EntryDraft(.delete, key) }
 func restore(_ key: RecordKey) -> EntryDraft { EntryDraft(.restore, key) }
+func erase(_ key: RecordKey) -> EntryDraft { EntryDraft(.erase, key) }
 
 func lodging(_ number: UInt64, of parent: RecordKey, _ fields: [FieldNumber: Value] = [:]) -> EntryDraft {
   insert(lodging(number), [1: .bytes(parent.id.bytes), 2: .text("Casa")].merging(fields) { $1 })

@@ -92,8 +92,52 @@ import Wire
         let other = try Connection(.file(path))
         try other.execute("UPDATE meta SET value = 99 WHERE key = 'schema'")
       }
-      let known: Int64 = 4
+      let known: Int64 = 5
       #expect(throws: StoreError.newerSchema(found: 99, known: known)) { try Store(path: path) }
+    }
+  }
+
+  /// The tables of a store of format 1 that matter here, with one change set.
+  private static let formerTables = """
+    CREATE TABLE meta(key TEXT PRIMARY KEY NOT NULL, value NOT NULL) WITHOUT ROWID;
+    INSERT INTO meta VALUES ('schema', 4), ('derived', 'fold 3');
+    CREATE TABLE statements(id BLOB PRIMARY KEY NOT NULL, bytes BLOB NOT NULL) WITHOUT ROWID;
+    CREATE TABLE branches(
+      branch INTEGER PRIMARY KEY, device BLOB NOT NULL, incarnation BLOB NOT NULL, lane INTEGER NOT NULL,
+      first_sequence INTEGER NOT NULL, first_id BLOB NOT NULL, parent INTEGER
+    );
+    CREATE TABLE change_sets(
+      number INTEGER PRIMARY KEY, id BLOB NOT NULL, branch INTEGER NOT NULL, sequence INTEGER NOT NULL,
+      clock INTEGER NOT NULL, operation BLOB NOT NULL, folded INTEGER NOT NULL, header BLOB NOT NULL,
+      signature BLOB NOT NULL, body BLOB NOT NULL
+    );
+    INSERT INTO branches VALUES (1, zeroblob(32), zeroblob(16), 1, 1, zeroblob(32), NULL);
+    INSERT INTO change_sets VALUES (1, zeroblob(32), 1, 1, 1, zeroblob(16), 1, x'a0', zeroblob(64), x'a0')
+    """
+
+  @Test func `a store of format 1 is refused and left unchanged`() throws {
+    try inFolder { path in
+      do {
+        let former = try Connection(.file(path))
+        try former.setUp()
+        try former.execute(Self.formerTables)
+      }
+      #expect(throws: StoreError.formerFormat) { try Store(path: path) }
+      #expect(throws: StoreError.formerFormat) { try Store(path: path, refolds: true) }
+      let about = BackupAbout(created: 0, program: "test", device: DeviceKey(.zero), name: "alice", kept: [:])
+      #expect(throws: StoreError.formerFormat) {
+        try Store.backup(storeAt: path, to: path + ".waymark", about: about)
+      }
+      #expect(!FileManager.default.fileExists(atPath: path + ".waymark"))
+      let reader = try Connection(.file(path))
+      let tables = try reader.with("SELECT count(*) FROM sqlite_schema WHERE type = 'table'") { row in
+        try row.step() ? row.integer(0) : 0
+      }
+      #expect(tables == 4)
+      let body = try reader.with("SELECT body FROM change_sets") { row in
+        try row.step() ? row.bytes(0) : []
+      }
+      #expect(body == [0xa0])
     }
   }
 

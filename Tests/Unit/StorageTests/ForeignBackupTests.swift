@@ -11,21 +11,23 @@ struct ForeignBackupTests {
   private static let plain = [
     "about": "CREATE TABLE about(key TEXT, value)",
     "statements": "CREATE TABLE statements(id BLOB, bytes BLOB)",
-    "change_sets": "CREATE TABLE change_sets(number INTEGER PRIMARY KEY, header, signature, body)",
+    "change_sets":
+      "CREATE TABLE change_sets(number INTEGER PRIMARY KEY, header, signature, plan, field_values)",
   ]
 
   private static let endless = """
     CREATE VIEW change_sets AS WITH RECURSIVE rows(number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM rows)
-      SELECT number, x'00' AS header, x'00' AS signature, x'00' AS body FROM rows
+      SELECT number, x'00' AS header, x'00' AS signature, x'00' AS plan, x'00' AS field_values
+        FROM rows
     """
 
-  private func read(_ tables: [String: String]) throws -> BackupFile {
+  private func read(_ tables: [String: String], version: Int = 2) throws -> BackupFile {
     let path = FileManager.default.temporaryDirectory.appending(path: "foreign-\(UUID().uuidString)").path
     defer { try? FileManager.default.removeItem(atPath: path) }
     do {
       let connection = try Connection(.file(path))
       try connection.execute("PRAGMA application_id = \(0x574d_424b)")
-      try connection.execute("PRAGMA user_version = 1")
+      try connection.execute("PRAGMA user_version = \(version)")
       for table in tables.sorted(by: { $0.key < $1.key }) { try connection.execute(table.value) }
       let device = String(repeating: "00", count: 32)
       try connection.execute(
@@ -39,6 +41,12 @@ struct ForeignBackupTests {
 
   @Test func `a file with the tables of a backup is read`() throws {
     #expect(try read(Self.plain).changeSetCount == 0)
+  }
+
+  @Test func `a backup of format 1 is refused`() throws {
+    var tables = Self.plain
+    tables["change_sets"] = "CREATE TABLE change_sets(number INTEGER PRIMARY KEY, header, signature, body)"
+    #expect(throws: BackupError.formerFormat) { try read(tables, version: 1) }
   }
 
   @Test(
@@ -65,12 +73,13 @@ struct ForeignBackupTests {
       let connection = try Connection(.file(path))
       try connection.execute("PRAGMA page_size = 65536")
       try connection.execute("PRAGMA application_id = \(0x574d_424b)")
-      try connection.execute("PRAGMA user_version = 1")
+      try connection.execute("PRAGMA user_version = 2")
       for table in Self.plain.sorted(by: { $0.key < $1.key }) { try connection.execute(table.value) }
       for name in ["a", "b", "leaf"] {
-        try connection.execute("CREATE TABLE \(name)(number INTEGER PRIMARY KEY, header, signature, body)")
+        try connection.execute(
+          "CREATE TABLE \(name)(number INTEGER PRIMARY KEY, header, signature, plan, field_values)")
       }
-      try connection.execute("INSERT INTO leaf VALUES (1, x'00', x'00', x'00')")
+      try connection.execute("INSERT INTO leaf VALUES (1, x'00', x'00', x'00', x'00')")
       try connection.execute(
         """
         INSERT INTO about(key, value) VALUES ('created', 1), ('program', 'x'), ('name', 'x'),

@@ -26,7 +26,7 @@ import Wire
     let trips = [trip(1), trip(2)]
     let item = lodging(UInt64(chance.below(3)))
     let parent = trips[chance.below(2)]
-    switch chance.below(15) {
+    switch chance.below(18) {
     case 0: return insert(parent, [1: .text("trip \(step)")])
     case 1: return edit(parent, [1: .text("name \(chance.below(3))"), 2: .text("notes \(step)")])
     case 2: return delete(parent)
@@ -44,6 +44,9 @@ import Wire
     case 11: return edit(attachment(1), [1: owner(item), 3: .text("\(step)")])
     case 12: return restore(item)
     case 13: return edit(item, [333: .integer(Int64(chance.below(2)))])
+    case 14: return erase(parent)
+    case 15: return erase(item)
+    case 16: return erase(chance.below(2) == 0 ? FixedRecords.profile : FixedRecords.none)
     default:
       let kind = Self.strange ?? KindNumbers.trip
       return insert(RecordKey(kind: kind, id: id(7)), [4: .text("\(step)")])

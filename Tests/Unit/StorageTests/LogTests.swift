@@ -44,7 +44,7 @@ import Wire
     #expect(part.rest.isEmpty)
   }
 
-  @Test(arguments: ["header", "signature", "body"])
+  @Test(arguments: ["header", "signature", "plan", "field_values"])
   func `altered data is never sent, not even if the set has just been stored`(column: String) throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "log-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

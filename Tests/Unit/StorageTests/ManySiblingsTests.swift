@@ -42,9 +42,10 @@ import Wire
       }
       let newest = declared.map(\.set.header.clock).max() ?? .zero
       let position = AuthorPosition(
-        circle: Device.circle, log: log, sequence: before?.set.header.sequence ?? 0, id: before?.set.id,
-        clock: max(before?.set.header.clock ?? .zero, newest), unseen: unseen.sorted())
-      var author = Author(position: position, key: device.key)
+        circle: Device.circle, log: log, number: 1, sequence: before?.set.header.sequence ?? 0,
+        id: before?.set.id, clock: max(before?.set.header.clock ?? .zero, newest),
+        logBytes: before?.set.logBytes ?? 0, unseen: unseen.sorted())
+      var author = Author(position: position, key: device.key, seed: device.nextSeed)
       let operation = OperationDraft(id: OperationID(Bytes16(8, UInt64(all.count))), verb: "test")
       let entry = insert(ManySiblingsTests.record, [1: .text(text)])
       let set = try author.write([entry], operation: operation, wall: wall)[0]
@@ -79,9 +80,9 @@ import Wire
     try counter.execute(
       """
       CREATE TABLE work(what TEXT);
-      CREATE TRIGGER rival_added AFTER INSERT ON rivals BEGIN INSERT INTO work VALUES ('added'); END;
-      CREATE TRIGGER rival_changed AFTER UPDATE ON rivals BEGIN INSERT INTO work VALUES ('changed'); END;
-      CREATE TRIGGER rival_deleted AFTER DELETE ON rivals BEGIN INSERT INTO work VALUES ('deleted'); END;
+      CREATE TRIGGER sibling_added AFTER INSERT ON siblings BEGIN INSERT INTO work VALUES ('added'); END;
+      CREATE TRIGGER sibling_changed AFTER UPDATE ON siblings BEGIN INSERT INTO work VALUES ('changed'); END;
+      CREATE TRIGGER sibling_deleted AFTER DELETE ON siblings BEGIN INSERT INTO work VALUES ('deleted'); END;
       """)
     func count(_ what: String) throws -> Int64 {
       try counter.with("SELECT count(*) FROM work WHERE what = '\(what)'") {

@@ -38,9 +38,12 @@ import Wire
       circle: Device.circle, ended: ended, incarnation: next, time: .now(Self.now),
       admission: rule(others + ended),
       horizon: Device.horizon)
-    let key = device.key
-    _ = try device.store.reauthor(order, by: { Author(position: $0, key: key) }, noting: noting)
+    _ = try device.store.reauthor(order, by: author(device), noting: noting)
     return try sets(device.store) { $0.device == device.log.device && $0.incarnation == next }
+  }
+
+  private func author(_ device: Device) -> (AuthorPosition) -> Author {
+    { Author(position: $0, key: device.key, seed: device.nextSeed) }
   }
 
   private func sets(_ store: Store, of isWanted: (LogKey) -> Bool) throws -> [VerifiedChangeSet] {
@@ -111,7 +114,9 @@ import Wire
         device: alice.log.device, incarnation: Incarnation(Bytes16(7, UInt64(number))), lane: .records)
       var author = Author(
         position: AuthorPosition(
-          circle: Device.circle, log: log, sequence: 0, id: nil, clock: .zero, unseen: []), key: alice.key)
+          circle: Device.circle, log: log, number: 1, sequence: 0, id: nil, clock: .zero, logBytes: 0,
+          unseen: []),
+        key: alice.key, seed: alice.nextSeed)
       let operation = OperationDraft(id: OperationID(Bytes16(7, UInt64(number))), verb: "test")
       try alice.receive(
         try author.write(
@@ -185,6 +190,25 @@ import Wire
     #expect(alice.store.heads(.records).map(\.sequence) == [3])
   }
 
+  @Test func `sets that lost values to an erase are re-authored without them`() throws {
+    let (alice, bob) = (try Device("alice"), try Device("bob"))
+    try writeAhead(
+      alice, insert(rome, [1: .text("Rome"), 2: .text("sunny")]), insert(trip(2), [1: .text("Oslo")]))
+    try writeAhead(
+      alice, edit(FixedRecords.profile, [1: .integer(Self.later), 2: .text("Alice")]),
+      insert(trip(3), [1: .text("Bern")]))
+    try writeAhead(alice, erase(rome), erase(FixedRecords.profile))
+    let sets = try restamp(alice)
+    #expect(sets.map(\.body.isComplete) == [false, false, true])
+    #expect(try alice.store.record(rome)?.life == false)
+    #expect(try alice.store.text(rome, 1) == nil)
+    #expect(try alice.store.text(trip(2), 1) == "Oslo")
+    #expect(try alice.store.text(trip(3), 1) == "Bern")
+    #expect(try alice.store.text(FixedRecords.profile, 2) == nil)
+    try bob.receive(sets)
+    #expect(try state(bob.store) == state(alice.store))
+  }
+
   @Test func `unsent sets keep their clocks in the other log, and leave no trace in the old one`() throws {
     let alice = try Device("alice")
     try alice.write(at: 10, insert(rome, [1: .text("Rome")]))
@@ -194,12 +218,13 @@ import Wire
     let order = Reauthoring(
       circle: Device.circle, ended: [EndedLog(log: alice.log, tip: tip)], incarnation: next, time: .asWritten,
       admission: nil, horizon: Device.horizon)
-    let key = alice.key
-    _ = try alice.store.reauthor(order, by: { Author(position: $0, key: key) }) { _ in }
+    _ = try alice.store.reauthor(order, by: author(alice)) { _ in }
     #expect(alice.store.heads(.records).map(\.sequence).sorted() == [1, 2])
     let sets = try sets(alice.store) { $0.incarnation == next }
     #expect(sets.map { $0.header.clock.milliseconds } == [20, 30])
-    #expect(sets.map(\.raw.body) == alice.known.dropFirst().map(\.raw.body))
+    #expect(sets.map(\.raw.plan) == alice.known.dropFirst().map(\.raw.plan))
+    #expect(sets.map(\.raw.values) == alice.known.dropFirst().map(\.raw.values))
+    #expect(sets.map(\.header.number) == [2, 2])
     let bob = try Device("bob")
     try bob.receive([alice.known[0]] + sets)
     #expect(try state(bob.store) == state(alice.store))

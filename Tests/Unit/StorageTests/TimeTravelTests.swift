@@ -1,7 +1,5 @@
-import Foundation
 import Records
 import Replication
-import SQLite
 import Storage
 import Testing
 import Vectors
@@ -109,7 +107,8 @@ import Wire
     let id = OperationID(Bytes16(7, 7))
     for (device, wall) in [(alice, Int64(10)), (forger, 20)] {
       var author = Author(
-        position: try device.store.authorPosition(circle: Device.circle, log: device.log), key: device.key)
+        position: try device.store.authorPosition(circle: Device.circle, log: device.log), key: device.key,
+        seed: device.nextSeed)
       let draft = OperationDraft(id: id, verb: "test")
       try device.receive(try author.write([edit(rome, [1: .text("x")])], operation: draft, wall: wall))
     }
@@ -117,34 +116,6 @@ import Wire
     let found = try alice.store.operations(prefix: id.description, limit: 9)
     #expect(Set(found.map(\.key.device)) == [alice.log.device, forger.log.device])
     #expect(found.map(\.sets.count) == [1, 1])
-  }
-
-  @Test func `a store of the first schema is upgraded and has its history`() throws {
-    let folder = FileManager.default.temporaryDirectory.appending(path: "store-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
-    let path = folder.path + "/store.db"
-    let before: [String]
-    do {
-      let alice = try Device("alice", Store(path: path))
-      try alice.write(at: 10, insert(rome, [1: .text("Rome")]))
-      try alice.write(at: 20, edit(rome, [1: .text("Roma")]))
-      before = try dump(alice.store)
-    }
-    do {
-      let other = try Connection(.file(path))
-      try other.execute(
-        """
-        DROP INDEX change_sets_by_operation; DROP INDEX change_sets_by_clock;
-        DROP INDEX change_sets_parked_by_clock; DROP TABLE record_writes; DROP TABLE undos; DROP TABLE set_aside;
-        DROP TABLE excused; UPDATE meta SET value = 1 WHERE key = 'schema';
-        UPDATE meta SET value = 'older' WHERE key = 'derived'
-        """)
-    }
-    let store = try Store(path: path)
-    #expect(try dump(store) == before)
-    #expect(try store.writes(of: rome).count == 2)
-    #expect(try store.operations(limit: 9).count == 2)
   }
 
   @Test func `an operation is listed even while its sets are parked`() throws {
@@ -271,12 +242,11 @@ import Wire
     }
     for set in sets {
       for entry in set.body.entries where entry.key == key {
-        var fields: [FieldNumber: [UInt8]] = [:]
-        for cell in set.body.cells[entry.cells] { fields[cell.field] = Array(set.body.content(cell)) }
-        if entry.type != .put { fields[0] = entry.type == .delete ? [0xf4] : [0xf5] }
+        let fields = Dictionary(
+          uniqueKeysWithValues: set.body.writes(of: entry).map { ($0.field, $0.content ?? []) })
         if key.kind.mergeClass == .wholeRecord {
-          let rank = WholeRecordRank(of: entry, in: set.body, stamp: set.stamp)
-          if entry.type == .put, whole.map({ rank > $0.rank }) ?? true { whole = (rank, fields) }
+          let rank = WholeRecordRank(of: entry, stamp: set.stamp)
+          if entry.type.writesFields, whole.map({ rank > $0.rank }) ?? true { whole = (rank, fields) }
           continue
         }
         for (field, content) in fields where !(key == FixedRecords.none && field < 2) {

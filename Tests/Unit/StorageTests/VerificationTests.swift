@@ -64,7 +64,7 @@ import Wire
   private static func draft(_ wall: Moment, using random: inout SeededRandom) -> EntryDraft {
     let number = UInt64(1 + random.below(6))
     let text = Value.text("at \(wall)")
-    switch random.below(9) {
+    switch random.below(11) {
     case 0: return insert(trip(number), [1: text])
     case 1: return edit(trip(number), [1: text, 800: .integer(wall)])
     case 2: return delete(trip(number))
@@ -73,6 +73,8 @@ import Wire
     case 5: return edit(lodging(number), [2: text])
     case 6: return delete(lodging(number))
     case 7: return insert(habit(number), [1: text])
+    case 8: return erase(trip(number))
+    case 9: return erase(random.below(3) == 0 ? FixedRecords.profile : lodging(number))
     default: return edit(FixedRecords.profile, [1: .integer(wall), 2: text])
     }
   }
@@ -99,8 +101,8 @@ import Wire
     Damage(
       sql: "INSERT INTO habit_rows(id, life, stamps, name) VALUES (zeroblob(16), 1, x'0103', 'Ghost')",
       location: .records, saying: "is in its table but not in the log"),
-    Damage(sql: "DELETE FROM rivals", location: .records, saying: "is in the log but not in its table"),
-    Damage(sql: "UPDATE rivals SET content = x'f6'", location: .records, saying: "differs from the log"),
+    Damage(sql: "DELETE FROM siblings", location: .records, saying: "is in the log but not in its table"),
+    Damage(sql: "UPDATE siblings SET content = x'f6'", location: .records, saying: "differs from the log"),
     Damage(
       sql: "UPDATE digests SET sum = zeroblob(31) || x'01'", location: .records, saying: "digest bucket",
       isNamed: false),
@@ -122,6 +124,13 @@ import Wire
     Damage(
       sql: "UPDATE change_sets SET operation = zeroblob(16) WHERE number = 1", location: .index,
       saying: "the index entry of change set 1 differs", isNamed: false),
+    Damage(
+      sql: "UPDATE change_sets SET log_bytes = log_bytes + 1 WHERE number = 1", location: .index,
+      saying: "the index entry of change set 1 differs", isNamed: false),
+    Damage(
+      sql: "UPDATE branches SET incarnation_number = 2 WHERE branch = 1", location: .index,
+      saying: "log 1 differs",
+      isNamed: false),
     Damage(
       sql: "UPDATE branches SET device = zeroblob(32) WHERE branch = 1", location: .index,
       saying: "log 1 differs",

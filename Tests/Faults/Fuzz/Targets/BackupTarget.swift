@@ -64,7 +64,7 @@ struct ForgedBackup {
   private var about: [(key: String, value: ColumnValue)] = []
   private var tables = ForgedBackup.schemas[0]
   private var application: Int64 = 0x574d_424b
-  private var version: Int64 = 1
+  private var version: Int64 = 2
 
   init(_ choices: inout Choices) throws {
     if choices.below(16) == 15 { application = Int64(choices.byte()) }
@@ -80,19 +80,20 @@ struct ForgedBackup {
     CREATE TABLE about(key TEXT PRIMARY KEY NOT NULL, value NOT NULL) WITHOUT ROWID;
     CREATE TABLE statements(id BLOB PRIMARY KEY NOT NULL, bytes BLOB NOT NULL) WITHOUT ROWID;
     CREATE TABLE change_sets(
-      number INTEGER PRIMARY KEY, header BLOB NOT NULL, signature BLOB NOT NULL, body BLOB NOT NULL);
+      number INTEGER PRIMARY KEY, header BLOB NOT NULL, signature BLOB NOT NULL, plan BLOB NOT NULL,
+      field_values BLOB NOT NULL);
     """,
     """
     CREATE TABLE about(key, value);
     CREATE TABLE statements(id, bytes);
-    CREATE TABLE change_sets(number, header, signature, body);
+    CREATE TABLE change_sets(number, header, signature, plan, field_values);
     """,
     """
     CREATE TABLE rows(id, bytes);
     CREATE TABLE about(key, value, other AS (value || key));
     CREATE VIEW statements AS SELECT * FROM rows;
     CREATE TRIGGER add_row INSTEAD OF INSERT ON statements BEGIN INSERT INTO rows VALUES (new.id, new.bytes); END;
-    CREATE TABLE change_sets(number, header, signature, body);
+    CREATE TABLE change_sets(number, header, signature, plan, field_values);
     """,
   ]
 
@@ -116,7 +117,9 @@ struct ForgedBackup {
     guard choices.below(8) == 7, !sets.isEmpty else { return }
     let set = sets.remove(at: choices.below(sets.count))
     if choices.flag() {
-      sets.append(RawChangeSet(header: set.header, signature: choices.bytes(max: 64), body: set.body))
+      sets.append(
+        RawChangeSet(
+          header: set.header, signature: choices.bytes(max: 64), plan: set.plan, values: set.values))
     }
   }
 
@@ -172,12 +175,13 @@ struct ForgedBackup {
         try row.run()
       }
     }
-    try? connection.with("INSERT INTO change_sets VALUES (?1, ?2, ?3, ?4)") { row in
+    try? connection.with("INSERT INTO change_sets VALUES (?1, ?2, ?3, ?4, ?5)") { row in
       for (number, set) in sets.enumerated() {
         try row.bind(1, Int64(number + 1))
         try row.bind(2, set.header)
         try row.bind(3, set.signature)
-        try row.bind(4, set.body)
+        try row.bind(4, set.plan)
+        try row.bind(5, set.values)
         try row.run()
       }
     }

@@ -159,7 +159,9 @@ final class Host {
     let lane: Lane = choices.flag() ? .records : .settings
     let log = LogKey(device: device, incarnation: Scribe.incarnations[0], lane: lane)
     let drafts = Scribe.drafts(&choices, lane)
-    var author = Author(position: try store.authorPosition(circle: circle.id, log: log), key: key)
+    let seed = Bytes16(9, operations)
+    var author = Author(
+      position: try store.authorPosition(circle: circle.id, log: log), key: key, seed: { seed })
     let operation = OperationDraft(id: OperationID(Bytes16(9, operations)), verb: "test")
     guard let sets = try? author.write(drafts, operation: operation, wall: now), !sets.isEmpty else {
       return []

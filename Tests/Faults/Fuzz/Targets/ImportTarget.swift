@@ -36,12 +36,11 @@ private func write(_ drafts: [RecordDraft]) throws {
   guard !drafts.isEmpty else { return }
   let log = LogKey(device: DeviceKey(Cast.alice), incarnation: Scribe.incarnations[0], lane: .records)
   var author = Author(
-    position: AuthorPosition(circle: Cast.circle, log: log, sequence: 0, id: nil, clock: .zero, unseen: []),
-    key: Cast.alice)
+    position: AuthorPosition(
+      circle: Cast.circle, log: log, number: 1, sequence: 0, id: nil, clock: .zero, logBytes: 0, unseen: []),
+    key: Cast.alice, seed: { Bytes16(5, 5) })
   let entries = drafts.map { draft in
-    EntryDraft(
-      .put, draft.key, [(field: Fields.life, value: .bool(true))] + draft.fields.map { ($0.number, $0.value) }
-    )
+    EntryDraft(.insert, draft.key, draft.fields.map { ($0.number, $0.value) })
   }
   let operation = OperationDraft(id: OperationID(.zero), verb: "import")
   let sets: [VerifiedChangeSet]

@@ -14,15 +14,22 @@ struct Scribe {
   mutating func write(_ choices: inout Choices, as authors: [SigningKey]) -> VerifiedChangeSet? {
     let key = choices.pick(authors)
     let lane: Lane = choices.below(3) == 0 ? .settings : .records
-    let log = LogKey(
-      device: DeviceKey(key), incarnation: Self.incarnations[choices.below(8) == 0 ? 1 : 0], lane: lane)
+    let incarnation = choices.below(8) == 0 ? 1 : 0
+    let log = LogKey(device: DeviceKey(key), incarnation: Self.incarnations[incarnation], lane: lane)
     var position = AuthorPosition(
-      circle: choices.below(64) == 63 ? CircleID(.zero) : Cast.circle, log: log, sequence: 0, id: nil,
-      clock: .zero, unseen: dependencies(&choices, of: log))
+      circle: choices.below(64) == 63 ? CircleID(.zero) : Cast.circle, log: log, number: incarnation + 1,
+      sequence: 0, id: nil, clock: .zero, logBytes: 0, unseen: dependencies(&choices, of: log))
     if let before = predecessor(&choices, in: log) {
       position.sequence = before.header.sequence
       position.id = before.id
       position.clock = before.header.clock
+      position.logBytes = before.logBytes
+    }
+    // Now and then, a set contradicts its predecessor.
+    switch choices.below(64) {
+    case 62: position.number = choices.below(18)
+    case 63: position.logBytes = choices.number()
+    default: break
     }
     let sets = try? write(&choices, position, key)
     written += sets ?? []
@@ -64,7 +71,8 @@ struct Scribe {
     let operation = OperationDraft(
       id: OperationID(Bytes16(8, UInt64(choices.below(8)))), verb: choices.below(8) == 0 ? "undo" : "test",
       target: choices.below(8) == 0 ? OperationID(Bytes16(8, UInt64(choices.below(8)))) : nil)
-    var author = Author(position: position, key: key)
+    let seed = Bytes16(6, UInt64(written.count))
+    var author = Author(position: position, key: key, seed: { seed })
     return try author.write(
       Self.drafts(&choices, position.log.lane), operation: operation, wall: wall(&choices))
   }
@@ -82,13 +90,17 @@ struct Scribe {
   // MARK: Entries
 
   static func drafts(_ choices: inout Choices, _ lane: Lane) -> [EntryDraft] {
-    (0..<1 + choices.below(5)).map { _ in
+    (0..<1 + choices.below(5)).flatMap { _ -> [EntryDraft] in
       let key = Self.key(&choices, lane)
-      switch choices.below(8) {
-      case 0: return EntryDraft(.delete, key)
-      case 1: return EntryDraft(.restore, key)
-      case 2...4: return EntryDraft(.put, key, [(0, .bool(true))] + fields(&choices))
-      default: return EntryDraft(.put, key, fields(&choices))
+      switch choices.below(12) {
+      case 0: return [EntryDraft(.delete, key)]
+      case 1: return [EntryDraft(.restore, key)]
+      case 2...4: return [EntryDraft(.insert, key, fields(&choices))]
+      case 5: return [EntryDraft(.erase, key)]
+      case 6: return [EntryDraft(.erase, key), EntryDraft(.put, key, fields(&choices))]
+      case 7: return [EntryDraft(.erase, key), EntryDraft(.insert, key, fields(&choices))]
+      case 8: return [EntryDraft(.insert, key)]
+      default: return [EntryDraft(.put, key, fields(&choices))]
       }
     }
   }

@@ -62,9 +62,29 @@ enum Seeds {
   }
 
   @Sendable static func changeSets() throws -> [[UInt8]] {
-    let parts = try vectors("change-sets.json") + (try vectors("merge.json").prefix(120))
-    return parts.filter { $0.count > 40 }.flatMap { [[0] + $0, [1, 1] + $0, [1, 0] + $0] }
-      + (try operations().map { [3] + $0 })
+    let headers = try vectors("change-sets.json").filter { $0.count > 40 }.map { [0] + $0 }
+    var (scribe, choices) = (Scribe(), random(5, 8_000))
+    for _ in 0..<80 { _ = scribe.write(&choices, as: [Cast.alice]) }
+    let contents = scribe.written.map { set -> [UInt8] in
+      var input: [UInt8] = [1, set.header.log.lane == .records ? 1 : 0]
+      input += prefixed(set.raw.plan)
+      input.append(7)
+      for slot in 0..<set.body.slots.count {
+        input += prefixed(set.body.slots.content(slot).map { Array(set.raw.values[$0]) } ?? [])
+        input.append(UInt8(slot % 3))
+      }
+      return input
+    }
+    let sets = scribe.written.prefix(10).map { set in
+      [2] + prefixed(set.raw.header) + prefixed(set.raw.signature) + prefixed(set.raw.plan) + set.raw.values
+    }
+    return headers + contents.filter { $0.count <= bytesMax } + sets + (try operations().map { [3] + $0 })
+  }
+
+  /// Bytes as `Choices.bytes(max:)` reads them.
+  private static func prefixed(_ bytes: [UInt8]) -> [UInt8] {
+    bytes.count < 240
+      ? [UInt8(bytes.count)] + bytes : [240, UInt8(bytes.count >> 8), UInt8(bytes.count & 255)] + bytes
   }
 
   @Sendable static func statements() throws -> [[UInt8]] {

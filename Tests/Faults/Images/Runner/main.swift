@@ -3,8 +3,7 @@ import Foundation
 
 /// `Images [NAME]`: every image of every moment of all scenarios, or of those whose name contains a word.
 let word = CommandLine.arguments.dropFirst().first ?? ""
-let fixture = URL(filePath: #filePath).appending(path: "../../../../Fixtures/schema-1/store.db").standardized
-let props = try Props(oldStore: [UInt8](Data(contentsOf: fixture)))
+let props = try Props()
 var total = ImageFigures()
 let start = ContinuousClock.now
 for (number, scenario) in Scenario.all.enumerated() where scenario.name.contains(word) || word.isEmpty {

@@ -85,7 +85,8 @@ struct Writer {
     return try Lane.allCases.flatMap { lane -> [VerifiedChangeSet] in
       let entries = drafts.filter { $0.key.kind.lane == lane }
       guard !entries.isEmpty else { return [] }
-      var author = Author(position: try store.authorPosition(circle: circle, log: log(lane)), key: key)
+      var author = Author(
+        position: try store.authorPosition(circle: circle, log: log(lane)), key: key, seed: { Bytes16(5, 5) })
       return try author.write(entries, operation: operation, wall: wall)
     }
   }
@@ -99,7 +100,7 @@ func lodging(_ number: UInt64) -> RecordKey { RecordKey(kind: KindNumbers.lodgin
 func setting(_ number: UInt64) -> RecordKey { RecordKey(kind: KindNumbers.setting, id: id(number)) }
 
 func insert(_ key: RecordKey, _ fields: [FieldNumber: Value]) -> EntryDraft {
-  EntryDraft(.put, key, [(Fields.life, .bool(true))] + fields.map { ($0.key, $0.value) })
+  EntryDraft(.insert, key, fields.map { ($0.key, $0.value) })
 }
 
 func edit(_ key: RecordKey, _ fields: [FieldNumber: Value]) -> EntryDraft {

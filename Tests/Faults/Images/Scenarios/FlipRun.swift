@@ -27,15 +27,8 @@ package final class FlipRun {
   private let props: Props
   private var random: SplitMix
   private let original: Disk
-  private let sets: [StoredBytes]
+  private let sets: [RawChangeSet]
   private var figures = FlipFigures()
-
-  /// The signed part of a change set.
-  private struct StoredBytes: Hashable {
-    let header: [UInt8]
-    let signature: [UInt8]
-    let body: [UInt8]
-  }
 
   package static func run(_ props: Props, seed: UInt64, flips: Int) throws -> FlipFigures {
     let run = try FlipRun(props, seed)
@@ -68,13 +61,16 @@ package final class FlipRun {
     sets = try Self.sets(stage.volume)
   }
 
-  private static func sets(_ volume: Volume) throws -> [StoredBytes] {
+  private static func sets(_ volume: Volume) throws -> [RawChangeSet] {
     let reader = try Connection(on: volume, Stage.path, isReadOnly: true)
     try reader.setUpReadOnly()
-    return try reader.with("SELECT header, signature, body FROM change_sets ORDER BY number") { row in
-      var sets: [StoredBytes] = []
+    let sql = "SELECT header, signature, plan, field_values FROM change_sets ORDER BY number"
+    return try reader.with(sql) { row in
+      var sets: [RawChangeSet] = []
       while try row.step() {
-        sets.append(StoredBytes(header: row.bytes(0), signature: row.bytes(1), body: row.bytes(2)))
+        sets.append(
+          RawChangeSet(
+            header: row.bytes(0), signature: row.bytes(1), plan: row.bytes(2), values: row.bytes(3)))
       }
       return sets
     }
@@ -129,8 +125,7 @@ package final class FlipRun {
         let want = Want(log: head.log, from: 1, through: head.sequence, tip: head.id)
         guard let served = try? store.read(lane, [want], bytesMax: .max, setsMax: .max) else { continue }
         for set in served.sets {
-          let bytes = StoredBytes(header: set.raw.header, signature: set.raw.signature, body: set.raw.body)
-          guard sets.contains(bytes) else { throw Finding("an altered change set is served") }
+          guard sets.contains(set.raw) else { throw Finding("an altered change set is served") }
         }
       }
     }

@@ -46,12 +46,9 @@ package final class Props {
   let cast: Cast
   /// A disk with a closed store that knows its circle.
   let founded = Disk()
-  /// A store as a program with the first schema left it.
-  let oldStore: [UInt8]
 
-  package init(oldStore: [UInt8]) throws {
+  package init() throws {
     cast = try Cast()
-    self.oldStore = oldStore
     let stage = try Stage(founded, self)
     try stage.open()
     try stage.save(cast.genesis, try cast.certificate("alice"), try cast.certificate("bob"))

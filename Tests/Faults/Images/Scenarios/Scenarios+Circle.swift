@@ -137,7 +137,7 @@ extension Scenario {
     let order = Reauthoring(
       circle: stage.cast.circle, ended: ended, incarnation: next.incarnation,
       time: isCut ? .now(500_000) : .asWritten, admission: admission, horizon: Cast.horizon)
-    _ = try store.reauthor(order, by: { Author(position: $0, key: next.key) }) { _ in
+    _ = try store.reauthor(order, by: { Author(position: $0, key: next.key, seed: { Bytes16(5, 5) }) }) { _ in
       try store.addStatements(cuts.map { ($0.id, $0.bytes) })
     }
     stage.alice = next
@@ -277,6 +277,4 @@ extension Stage {
       DROP VIEW trips; DROP TABLE trip_rows; CREATE TABLE trip_rows(id)
       """)
   }
-
-  func installOldStore() throws { try disk.write(Self.path, props.oldStore, synced: true) }
 }

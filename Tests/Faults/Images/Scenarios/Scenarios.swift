@@ -72,14 +72,17 @@ extension Scenario {
         },
       ]),
     Scenario(
-      "a store of the first schema is migrated", isFounded: false,
+      "a record is erased, and the write-ahead log is emptied",
       given: { stage in
-        try stage.installOldStore()
+        try trips(stage, 1...4)
       },
       steps: [
         {
-          try $0.open()
-        }
+          try $0.write(at: 90, EntryDraft(.erase, trip(2)))
+        },
+        {
+          try $0.store.checkpoint()
+        },
       ]),
     Scenario(
       "derived tables are rebuilt at a start",

@@ -107,9 +107,9 @@ enum HabitEntries {
     let habit = Bytes16(random.below(24), 7)
     let minute = Network.start + Moment(random.below(1_000_000)) * 60_000
     return EntryDraft(
-      .put, RecordKey(kind: KindNumbers.habitEntry, id: id),
+      .insert, RecordKey(kind: KindNumbers.habitEntry, id: id),
       [
-        (Fields.life, .bool(true)), (1, .bytes(habit.bytes)),
+        (1, .bytes(habit.bytes)),
         (2, .array([.integer(minute), .text("Europe/Rome"), .text("2026-03-04")])),
         (3, .float(Double(random.below(100_000)) / 1_000)),
       ])

@@ -94,8 +94,8 @@ import Wire
 
   static let damages = [
     Damage(
-      sql: "DELETE FROM excused", location: .index,
-      text: "a row of excused is in the log but not in its table"),
+      sql: "DELETE FROM tolerated_gaps", location: .index,
+      text: "a row of tolerated_gaps is in the log but not in its table"),
     Damage(
       sql: "UPDATE change_sets SET folded = 2 WHERE number = 1", location: .index,
       text: "the index entry of change set 1 differs from the log"),
@@ -109,7 +109,7 @@ import Wire
       sql: "UPDATE branches SET parent = 1 WHERE branch = 2", location: .index,
       text: "log 2 differs from the log"),
     Damage(sql: "DELETE FROM dependencies", location: .index, text: "is in the log but not in its table"),
-    Damage(sql: "DELETE FROM rivals", location: .records, text: "is in the log but not in its table"),
+    Damage(sql: "DELETE FROM siblings", location: .records, text: "is in the log but not in its table"),
     Damage(sql: "UPDATE trip_rows SET name = 'Rom'", location: .records, text: "differs from the log"),
     Damage(
       sql: "UPDATE change_sets SET number = 100 - number; UPDATE change_sets SET number = number - 95",
@@ -193,7 +193,8 @@ import Wire
   private func draft(_ random: inout SplitMix) -> EntryDraft {
     let number = UInt64(random.below(4) + 1)
     let text = Value.text("\(random.below(4))")
-    switch random.below(8) {
+    switch random.below(9) {
+    case 8: return erase(trip(number))
     case 0: return insert(trip(number), [1: text])
     case 1: return delete(trip(number))
     case 2: return restore(trip(number))

@@ -24,15 +24,17 @@ import Wire
   /// A set in Bob's log, signed by any key, with arbitrary dependencies.
   private func set(
     _ world: JudgedWorld, by name: String = "bob", at wall: Moment, after: VerifiedChangeSet? = nil,
-    unseen: [Dependency] = []
+    number: Int = 1, moreBytes: UInt64 = 0, unseen: [Dependency] = []
   ) throws -> VerifiedChangeSet {
     let key = JudgedWorld.key(name)
     let log = LogKey(
       device: DeviceKey(key), incarnation: world["bob"].log(.records).incarnation, lane: .records)
     var author = Author(
       position: AuthorPosition(
-        circle: world.circle, log: log, sequence: after?.header.sequence ?? 0, id: after?.id, clock: .zero,
-        unseen: unseen), key: key)
+        circle: world.circle, log: log, number: number, sequence: after?.header.sequence ?? 0, id: after?.id,
+        clock: .zero, logBytes: (after?.logBytes ?? 0) + moreBytes, unseen: unseen),
+      key: key
+    ) { Bytes16(9, UInt64(wall)) }
     let operation = OperationDraft(id: OperationID(Bytes16(9, UInt64(wall))), verb: "test")
     return try #require(
       author.write([insert(trip(5), [1: .text("x")])], operation: operation, wall: wall).first)
@@ -72,19 +74,33 @@ import Wire
     expect(.unauthorised) { try other.judge.inspected("alice", wall: other.wall) }
   }
 
+  @Test(arguments: [(2, 0), (1, 1)] as [(Int, UInt64)])
+  func `a set with another number or other log bytes than follow from its predecessor`(
+    _ number: Int, _ moreBytes: UInt64
+  ) throws {
+    let world = try JudgedWorld()
+    let first = try set(world, at: 100)
+    try world["alice"].take([first], wall: world.wall)
+    try world.look("alice")
+    try plant(
+      try set(world, at: 200, after: first, number: number, moreBytes: moreBytes), in: world["alice"])
+    expect(.unauthorised) { try world.judge.inspected("alice", wall: world.wall) }
+  }
+
   /// Puts a set into a store, bypassing all rules.
   private func plant(_ set: VerifiedChangeSet, in device: JudgedDevice) throws {
     let log = set.header.log
     let id = hexadecimal(set.id.bytes)
     try device.damage(
       """
-      INSERT INTO branches(device, incarnation, lane, first_sequence, first_id)
+      INSERT INTO branches(device, incarnation, incarnation_number, lane, first_sequence, first_id)
       VALUES (x'\(hexadecimal(log.device.bytes))', x'\(hexadecimal(log.incarnation.bytes))',
-        \(log.lane.rawValue), \(set.header.sequence), x'\(id)');
-      INSERT INTO change_sets(id, branch, sequence, clock, operation, folded, header, signature, body)
+        \(set.header.number), \(log.lane.rawValue), \(set.header.sequence), x'\(id)');
+      INSERT INTO change_sets(
+        id, branch, sequence, clock, operation, folded, log_bytes, header, signature, plan, field_values)
       VALUES (x'\(id)', (SELECT max(branch) FROM branches), \(set.header.sequence), \(set.header.clock.raw),
-        x'\(hexadecimal(set.header.operation.bytes))', 1, x'\(hexadecimal(set.raw.header))',
-        x'\(hexadecimal(set.raw.signature))', x'\(hexadecimal(set.raw.body))')
+        x'\(hexadecimal(set.header.operation.bytes))', 1, \(set.logBytes), x'\(hexadecimal(set.raw.header))',
+        x'\(hexadecimal(set.raw.signature))', x'\(hexadecimal(set.raw.plan))', x'\(hexadecimal(set.raw.values))')
       """)
   }
 
@@ -159,13 +175,15 @@ import Wire
     try world["alice"].take([first], wall: world.wall)
     try world.look("alice")
     // Directly in the database, since the store would restore it.
-    let sql = "INSERT INTO set_aside(id, clock, header, signature, body) VALUES (?1, ?2, ?3, ?4, ?5)"
+    let sql =
+      "INSERT INTO quarantine(id, clock, header, signature, plan, field_values) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
     try world["alice"].reader.with(sql) { row in
       try row.bind(1, second.id.bytes)
       try row.bind(2, Int64(bitPattern: second.header.clock.raw))
       try row.bind(3, second.raw.header)
       try row.bind(4, second.raw.signature)
-      try row.bind(5, second.raw.body)
+      try row.bind(5, second.raw.plan)
+      try row.bind(6, second.raw.values)
       try row.run()
     }
     expect(.state) { try world.judge.inspected("alice", wall: world.wall) }

@@ -170,6 +170,7 @@ final class JudgedDevice {
   private(set) var known: [VerifiedChangeSet] = []
   private(set) var held: [Membership.Statement] = []
   private var operations: UInt64 = 0
+  private var seeds: UInt64 = 0
 
   init(_ name: String, _ keys: String, _ circle: CircleID, incarnation: UInt64) throws {
     self.name = name
@@ -190,7 +191,10 @@ final class JudgedDevice {
     _ lane: Lane, _ drafts: [EntryDraft], verb: String, target: OperationID?, wall: Moment
   ) throws -> [VerifiedChangeSet] {
     operations += 1
-    var author = Author(position: try store.authorPosition(circle: circle, log: log(lane)), key: key)
+    var author = Author(position: try store.authorPosition(circle: circle, log: log(lane)), key: key) {
+      self.seeds += 1
+      return Bytes16(0, self.seeds)
+    }
     let id = OperationID(Bytes16(incarnation.raw.word0 ^ UInt64(name.utf8.count) << 40, operations))
     let sets = try author.write(
       drafts, operation: OperationDraft(id: id, verb: verb, target: target), wall: wall)
@@ -207,6 +211,14 @@ final class JudgedDevice {
     for (set, placement) in zip(sets, report.placements) {
       if case .place = placement { known.append(set) }
     }
+  }
+
+  /// The set with some of its values replaced by their commitments, as a device may send it that has erased them.
+  static func copy(of set: VerifiedChangeSet, without slots: Set<Int>) throws -> VerifiedChangeSet {
+    try VerifiedChangeSet(
+      verifying: RawChangeSet(
+        header: set.raw.header, signature: set.raw.signature, plan: set.raw.plan,
+        values: set.values(without: slots)))
   }
 
   func foldParked(wall: Moment) throws {
@@ -242,7 +254,7 @@ func lodging(_ number: UInt64) -> RecordKey { key(KindNumbers.lodging, number) }
 func setting(_ number: UInt64) -> RecordKey { key(KindNumbers.setting, number) }
 
 func insert(_ key: RecordKey, _ fields: [FieldNumber: Value]) -> EntryDraft {
-  EntryDraft(.put, key, [(Fields.life, .bool(true))] + fields.map { ($0.key, $0.value) })
+  EntryDraft(.insert, key, fields.map { ($0.key, $0.value) })
 }
 
 func edit(_ key: RecordKey, _ fields: [FieldNumber: Value]) -> EntryDraft {
@@ -251,3 +263,4 @@ func edit(_ key: RecordKey, _ fields: [FieldNumber: Value]) -> EntryDraft {
 
 func delete(_ key: RecordKey) -> EntryDraft { EntryDraft(.delete, key) }
 func restore(_ key: RecordKey) -> EntryDraft { EntryDraft(.restore, key) }
+func erase(_ key: RecordKey) -> EntryDraft { EntryDraft(.erase, key) }

@@ -233,7 +233,7 @@ extension Node {
   /// An operation that no command makes: with a record and a setting.
   fileprivate func writeBoth(_ name: String) throws {
     let trip = RecordKey(kind: KindNumbers.trip, id: RecordID(milliseconds: wall(), random: random16()))
-    let draft = EntryDraft(.put, trip, [(Fields.life, .bool(true)), (1, .text(name))])
+    let draft = EntryDraft(.insert, trip, [(1, .text(name))])
     try write("test", [draft] + (try storedSettings.draft("colorScheme", .text("dark"))))
   }
 }

@@ -123,7 +123,7 @@ struct KeyFileTests {
 
   @Test func `a key file of the first version can be read`() throws {
     let fixture = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .appending(path: "../../Fixtures/schema-1/device.key")
+      .appending(path: "../../Fixtures/format-1/device.key")
     let folder = try Folder()
     let path = try folder.write([UInt8](Data(contentsOf: fixture)), "device.key")
     let count = try KeyFile.secrets(.device, at: path, .none).count

@@ -61,7 +61,8 @@ extension Node {
     let log = LogKey(device: identity.device, incarnation: replicator.incarnation, lane: .records)
     let sets = try (1...2).map { number in
       var author = Author(
-        position: try store.authorPosition(circle: circle.id, log: log), key: identity.signing)
+        position: try store.authorPosition(circle: circle.id, log: log), key: identity.signing,
+        seed: random16)
       let operation = OperationDraft(id: OperationID(Bytes16(0, UInt64(number))), verb: "test")
       return try #require(try author.write([], operation: operation, wall: wall()).first)
     }

@@ -34,7 +34,7 @@ struct RepairTests {
     "UPDATE trip_rows SET name = 'Milan'", "UPDATE trip_rows SET stamps = x'07'", "DELETE FROM habit_rows",
     "UPDATE digests SET sum = zeroblob(31) || x'01'", "UPDATE digests SET sum = x'00'",
     "UPDATE child_counts SET live = 9", "DELETE FROM trip_summaries", "DROP TABLE lodging_rows",
-    "DROP VIEW trips; DROP TABLE rivals", "INSERT INTO undos VALUES (x'01', x'02', x'03')",
+    "DROP VIEW trips; DROP TABLE siblings", "INSERT INTO undos VALUES (x'01', x'02', x'03')",
   ]
 
   @Test(arguments: damages)
@@ -135,7 +135,8 @@ struct RepairTests {
 
   @Test(arguments: [
     ("UPDATE change_sets SET signature = zeroblob(64) WHERE number = 2", "change set 2 has an invalid"),
-    ("UPDATE change_sets SET body = body || x'00' WHERE number = 2", "change set 2 has an invalid"),
+    ("UPDATE change_sets SET plan = plan || x'00' WHERE number = 2", "change set 2 has an invalid"),
+    ("UPDATE change_sets SET field_values = x'00' WHERE number = 2", "change set 2 has an invalid"),
     ("UPDATE change_sets SET header = substr(header, 1, 20) WHERE number = 2", "change set 2 has an invalid"),
     ("DELETE FROM change_sets WHERE number = 2", "change set 2 is missing"),
     ("DELETE FROM change_sets WHERE number = 6", "refers to missing change set 6"),

@@ -38,7 +38,8 @@ struct RestoreTests {
   }
 
   static let forgeries: [(sql: String, saying: String)] = [
-    ("UPDATE change_sets SET body = body || x'00' WHERE number = 2", "signature of change set 2"),
+    ("UPDATE change_sets SET plan = plan || x'00' WHERE number = 2", "signature of change set 2"),
+    ("UPDATE change_sets SET field_values = x'00' WHERE number = 2", "signature of change set 2"),
     ("UPDATE change_sets SET signature = zeroblob(64) WHERE number = 2", "signature of change set 2"),
     ("UPDATE change_sets SET header = x'a0' WHERE number = 2", "signature of change set 2"),
     (
@@ -55,7 +56,8 @@ struct RestoreTests {
     ),
     ("DELETE FROM about WHERE key = 'device'", "its description (table about) is incomplete"),
     ("DROP TABLE change_sets", "is damaged: it has no ordinary table change_sets"),
-    ("PRAGMA user_version = 2", "newer version of Waymark"),
+    ("PRAGMA user_version = 3", "newer version of Waymark"),
+    ("PRAGMA user_version = 1", "has the former format 1"),
     ("PRAGMA application_id = 0", "not a Waymark backup"),
   ]
 
@@ -86,12 +88,15 @@ struct RestoreTests {
       try await mallory.run("backup", ["file": .string(other)])
       let mine = try Connection(.file(file))
       let theirs = try Connection(.file(other))
-      let set = try theirs.with("SELECT header, signature, body FROM change_sets") { row in
+      let set = try theirs.with("SELECT header, signature, plan, field_values FROM change_sets") { row in
         _ = try row.step()
-        return (0..<3).map { row.bytes($0) }
+        return (0..<4).map { row.bytes($0) }
       }
-      try mine.with("UPDATE change_sets SET header = ?1, signature = ?2, body = ?3 WHERE number = 3") { row in
-        for index in 0..<3 { try row.bind(index + 1, set[index]) }
+      let sql = """
+        UPDATE change_sets SET (header, signature, plan, field_values) = (?1, ?2, ?3, ?4) WHERE number = 3
+        """
+      try mine.with(sql) { row in
+        for index in 0..<4 { try row.bind(index + 1, set[index]) }
         try row.run()
       }
       let fresh = try TestHome()
@@ -138,14 +143,14 @@ struct RestoreTests {
       await alice.close()
       do { try Store(path: home.store).rest() }
       // The continuation of what did not fit on the page of the change set.
-      let body = try Connection(.file(home.store)).with(
-        "SELECT body FROM change_sets ORDER BY length(body) DESC LIMIT 1"
+      let values = try Connection(.file(home.store)).with(
+        "SELECT field_values FROM change_sets ORDER BY length(field_values) DESC LIMIT 1"
       ) { row in
         try #require(try row.step())
         return row.bytes(0)
       }
       var bytes = try Data(contentsOf: URL(filePath: home.store))
-      let half = try #require(bytes.range(of: Data(body[body.count / 2..<body.count / 2 + 40])))
+      let half = try #require(bytes.range(of: Data(values[values.count / 2..<values.count / 2 + 40])))
       let page = half.lowerBound / 4_096 * 4_096
       bytes.replaceSubrange(page..<page + 4, with: [0xff, 0xff, 0xff, 0xff])
       try bytes.write(to: URL(filePath: home.store))

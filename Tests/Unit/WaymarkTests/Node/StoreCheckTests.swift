@@ -19,7 +19,8 @@ struct StoreCheckTests {
     do {
       try Connection(.file(bob.home.store)).execute(
         """
-        UPDATE change_sets SET body = CAST(substr(body, 1, length(body) - 1) || x'a7' AS BLOB)
+        UPDATE change_sets
+        SET field_values = CAST(substr(field_values, 1, length(field_values) - 1) || x'a7' AS BLOB)
         WHERE number = (SELECT max(number) FROM change_sets)
         """)
     }

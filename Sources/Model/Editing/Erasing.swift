@@ -1,0 +1,391 @@
+// Protocol/merge.md, "Erase"
+//
+// An erase removes the values of records from every device. The user names records; others go with them:
+//
+//     erase trip Rome
+//      ├ lodging Casa           belongs to the trip, so it goes too, even if it was deleted before
+//      │   └ attachment         belongs to the lodging
+//      │       └ content 1, 2   the parts of the file, unless the history of any other record refers to them
+//      └ organization           stays: the lodging refers to it but is not part of it
+//
+// To erase a single field, the record is erased and the values of its other fields are written again in the same set.
+// So the earlier history of the whole record goes, and no device ever shows the record without its other values:
+//
+//     erase notes of trip Rome     insert trip [name "Rome", start …], erase trip        if the trip is alive
+//                                  put trip [name "Rome", start …], erase trip           if it is deleted
+//
+// The profile always exists. It is written without any value but its time of change, next to the erase.
+
+import Home
+import Records
+package import Replication
+package import Storage
+package import Wire
+
+/// The entries that erase records, and the records whose values they erase.
+package struct ErasePlan {
+  /// A record whose values are erased.
+  package struct Target {
+    package let key: RecordKey
+    package let name: String?
+    /// Whether the record is deleted, or hidden because a record that it belongs to is deleted.
+    package let isDeleted: Bool
+    /// The record with which this one is erased, because it belongs to it; nil if the user named this one.
+    package let with: RecordKey?
+  }
+
+  /// The records, the named ones first. Parts of files and addresses are not listed.
+  package fileprivate(set) var targets: [Target] = []
+  /// The field to erase; nil to erase whole records.
+  package fileprivate(set) var field: String?
+  /// The records whose values are erased, including parts of files and addresses.
+  package fileprivate(set) var keys: Set<RecordKey> = []
+  package fileprivate(set) var change: PreparedChange
+
+  package var isEmpty: Bool { change.isEmpty }
+}
+
+/// Plans erases.
+package struct Eraser {
+  private let store: Store
+  private let now: Moment
+  private let deviceName: (DeviceKey) -> String
+
+  package init(store: Store, now: Moment, deviceName: @escaping (DeviceKey) -> String) {
+    self.store = store
+    self.now = now
+    self.deviceName = deviceName
+  }
+
+  // MARK: Records
+
+  /// Plans to erase the records that names or ids mean, visible or not, and the records that belong to them.
+  ///
+  /// - Parameter force: whether to erase organizations and categories that are in use.
+  package func records(named names: [String], force: Bool) throws -> ErasePlan {
+    let resolver = NameResolver(store: store)
+    return try records(try names.map { try resolver.anyRecord($0).key }, force: force)
+  }
+
+  /// Plans to erase records, visible or not, and the records that belong to them.
+  package func records(_ keys: [RecordKey], force: Bool) throws -> ErasePlan {
+    let rows = try keys.map(row)
+    for row in rows { try checkErasable(row) }
+    let plan = try plan("erase", rows)
+    if !force { for row in rows where row.isVisible { try checkUnused(row, plan.keys) } }
+    guard let first = rows.first, plan.isEmpty else { return plan }
+    // Nothing is left of any of the records.
+    try store.checkNotErased(first, deviceName)
+    return plan
+  }
+
+  private func row(_ key: RecordKey) throws -> RecordRow {
+    guard let row = try store.record(key) else {
+      throw WaymarkError.notFound(RecordKind(key.kind).rawValue, key.id.uuid)
+    }
+    return row
+  }
+
+  private func checkErasable(_ row: RecordRow) throws {
+    guard row.key != FixedRecords.none else {
+      throw WaymarkError.usage("The organization None means “no organization” and can't be erased.")
+    }
+    guard !row.isUntouchedSeed else {
+      throw WaymarkError.usage("The profile was never filled in, so there is nothing to erase.")
+    }
+  }
+
+  /// Plans to erase the records, their descendants, and the parts that only these refer to.
+  ///
+  /// - Parameter parts: further parts to erase if no other record refers to them.
+  private func plan(_ verb: String, _ rows: [RecordRow], parts: Set<RecordKey> = []) throws -> ErasePlan {
+    var seen: Set<RecordKey> = []
+    var targets: [ErasePlan.Target] = []
+    var waiting: [(row: RecordRow, with: RecordKey?)] = []
+    for row in rows where seen.insert(row.key).inserted { waiting.append((row, nil)) }
+    var next = 0
+    while next < waiting.count {
+      let (row, parent) = waiting[next]
+      next += 1
+      // An erased record may still have children, which another device added without having received the erase.
+      if try store.completeErasure(of: row) == nil { targets.append(try target(row, with: parent)) }
+      for child in try store.allChildren(of: row.key) where seen.insert(child).inserted {
+        guard let childRow = try store.record(child) else { continue }
+        waiting.append((childRow, row.key))
+      }
+    }
+    let keys = Set(targets.map(\.key))
+    let owned = parts.union(try keys.flatMap { try self.parts(of: $0) })
+    let all = keys.union(try unreferenced(owned, but: keys))
+    var entries: [EntryDraft] = []
+    var leastClock = Clock.zero
+    for key in all.sorted() {
+      if key == FixedRecords.profile, let held = try store.record(key) {
+        let write = try emptied(held)
+        entries.append(write.draft)
+        leastClock = write.leastClock
+      }
+      entries.append(EntryDraft(.erase, key))
+    }
+    return ErasePlan(
+      targets: targets, keys: all,
+      change: PreparedChange(verb: verb, entries: entries, leastClock: leastClock))
+  }
+
+  private func target(_ row: RecordRow, with parent: RecordKey?) throws -> ErasePlan.Target {
+    ErasePlan.Target(
+      key: row.key, name: try store.title(row.key), isDeleted: !row.isVisible, with: parent)
+  }
+
+  /// Returns the write of a profile without any value but its time of change.
+  private func emptied(_ held: RecordRow) throws -> ProfileWrite {
+    try profile(held, without: held.allFields.keys.filter { $0 != Fields.life })
+  }
+
+  private func profile(_ held: RecordRow, without fields: [FieldNumber]) throws -> ProfileWrite {
+    ProfileWrite(
+      held: held, heldAt: try store.timeOfChange(of: held.key) ?? 0,
+      changed: fields.map { (field: $0, value: Value.null) }, now: now)
+  }
+
+  // MARK: One field
+
+  /// Plans to erase a field of a record, visible or not, and all earlier values of its other fields. The present values
+  /// of the other fields stay.
+  ///
+  /// - Parameter name: the name of the field, or of a part of it, as in `add` and `edit`.
+  package func field(_ name: String, ofRecordNamed record: String) throws -> ErasePlan {
+    try field(name, of: try NameResolver(store: store).anyRecord(record).key)
+  }
+
+  /// Plans to erase a field of a record; see `field(_:ofRecordNamed:)`.
+  package func field(_ name: String, of key: RecordKey) throws -> ErasePlan {
+    let named = try row(key)
+    try checkErasable(named)
+    let (row, kind) = try holder(of: name, named)
+    guard let field = kind.field(named: name) else {
+      let error = UnknownField(kind: kind.name, name: name, allowed: kind.assignableNames)
+      throw WaymarkError(
+        exitCode: ExitCode.usage, code: .unknownField, message: "\(error)".capitalizedFirst + ".")
+    }
+    try store.checkNotErased(row, deviceName)
+    try checkOptional(field, name, row, kind)
+    try checkConflicts(row, besides: field.number)
+    let kept = row.allFields.filter { number, value in
+      number != Fields.life && number != field.number && value != .null
+    }
+    let (entries, leastClock) = try rewrite(row, without: field.number, kept)
+    let parts = try parts(of: row.key).subtracting(kept.flatMap { kind.parts(of: $0.key, $0.value) })
+    let unreferenced = try unreferenced(parts, but: [row.key])
+    return ErasePlan(
+      targets: [try target(row, with: nil)], field: name, keys: unreferenced.union([row.key]),
+      change: PreparedChange(
+        verb: "erase.field", entries: entries + unreferenced.sorted().map { EntryDraft(.erase, $0) },
+        leastClock: leastClock))
+  }
+
+  /// Returns the record that has a field: the given one, or the address of an organization, which is typed as part of
+  /// the organization.
+  private func holder(of name: String, _ row: RecordRow) throws -> (RecordRow, Kind) {
+    guard let kind = Registry.kind(row.key.kind) else {
+      throw WaymarkError.usage("This version does not know the fields of \(RecordKind(row.key.kind)).")
+    }
+    guard kind == Registry.organization, kind.field(named: name) == nil,
+      Registry.address.field(named: name) != nil,
+      let id = row[kind.number("address")]?.asRecordID,
+      let address = try store.record(RecordKey(kind: KindNumbers.address, id: id))
+    else { return (row, kind) }
+    return (address, Registry.address)
+  }
+
+  private func rewrite(
+    _ row: RecordRow, without field: FieldNumber, _ kept: [FieldNumber: Value]
+  ) throws -> (entries: [EntryDraft], leastClock: Clock) {
+    let erase = EntryDraft(.erase, row.key)
+    if row.key.kind.mergeClass == .wholeRecord {
+      let write = try profile(row, without: [field])
+      return ([write.draft, erase], write.leastClock)
+    }
+    let fields = kept.sorted { $0.key < $1.key }.map { (field: $0.key, value: $0.value) }
+    if row.isAlive { return ([EntryDraft(.insert, row.key, fields), erase], .zero) }
+    return ((fields.isEmpty ? [] : [EntryDraft(.put, row.key, fields)]) + [erase], .zero)
+  }
+
+  private func checkOptional(_ field: Field, _ name: String, _ row: RecordRow, _ kind: Kind) throws {
+    guard kind.mergeClass == .fieldByField || field.number != Fields.wholeRecordUpdatedAt else {
+      throw WaymarkError.usage("`\(name)` is set automatically and can't be erased.")
+    }
+    guard field.rule.isRequired else { return }
+    let record =
+      kind == Registry.profile
+      ? "profile set" : "\(kind.name) edit \(shellWord(try store.title(row.key) ?? row.key.id.uuid))"
+    throw WaymarkError.usage(
+      "Every \(kind.name) needs \(name), so it can't be erased. To erase only earlier values, change it and "
+        + "then erase another field: that also erases all earlier values of the \(kind.name).",
+      next: .waymark("\(record) \(name)=VALUE"))
+  }
+
+  /// Throws an error if a conflict about another field would lose its values.
+  private func checkConflicts(_ row: RecordRow, besides field: FieldNumber) throws {
+    let lost = try store.conflicts().contains { conflict in
+      conflict.record == row.key && (conflict.reason != .field || conflict.field != field)
+    }
+    guard lost else { return }
+    let kind = RecordKind(row.key.kind)
+    let name = try store.title(row.key).map { " “\(shortened($0))”" } ?? ""
+    throw WaymarkError.failed(
+      .conflicts,
+      "The \(kind)\(name) has an unresolved conflict, whose values would be erased too. Resolve it first.",
+      next: .waymark("conflicts"))
+  }
+
+  // MARK: The trash
+
+  /// Plans to erase everything in the trash, and the records that belong to it.
+  ///
+  /// - Parameter age: how long ago a record must have been deleted, by the clock of the device that deleted it; nil for
+  ///   any time.
+  package func trash(olderThan age: Int64?) throws -> ErasePlan {
+    let trash = Trash(store: store)
+    let newest = age.map { now - $0 }
+    func isOld(_ deletion: Deletion) -> Bool {
+      newest.map { deletion.author.origin.stamp.clock.milliseconds <= $0 } ?? true
+    }
+    var rows: [RecordRow] = []
+    var parts: Set<RecordKey> = []
+    for kind in Registry.kinds {
+      // What is hidden with a deleted record is found as one of its descendants.
+      for (row, deletion) in try trash.records(kind) where deletion.record == row.key && isOld(deletion) {
+        if kind.isPart { parts.insert(row.key) } else { rows.append(row) }
+      }
+    }
+    return try plan("trash.empty", rows, parts: parts)
+  }
+
+  // MARK: Records in use
+
+  /// Throws an error if visible records that are not erased as well refer to an organization or a category.
+  private func checkUnused(_ row: RecordRow, _ erased: Set<RecordKey>) throws {
+    let users = try users(of: row.key).filter { !erased.contains($0.key) }
+    guard !users.isEmpty, let kind = Registry.kind(row.key.kind) else { return }
+    let name = kind.title(of: row) ?? row.key.id.uuid
+    let instead = kind == Registry.organization ? "their organization becomes None" : "they have no category"
+    throw WaymarkError(
+      exitCode: ExitCode.needsYes, code: .inUse,
+      message: "“\(shortened(name))” is used by \(plural(users.count, "record")). With --force it is erased, "
+        + "and then \(instead).",
+      next: .waymark("erase \(shellWord(name)) --force"),
+      candidates: NameResolver.shown(
+        users.map { user in
+          let kind = Registry.kind(user.key.kind)
+          return "\(kind?.name ?? "record") \(kind?.title(of: user) ?? user.key.id.uuid)"
+        }))
+  }
+
+  private func users(of key: RecordKey) throws -> [RecordRow] {
+    var users: [RecordRow] = []
+    for kind in Registry.kinds {
+      let fields = kind.fields.filter { $0.type.isUse(of: key.kind) }
+      guard !fields.isEmpty else { continue }
+      try store.forEach(RecordQuery(kind.number)) { row in
+        if fields.contains(where: { $0.type.used(by: row[$0.number]) == key }) { users.append(row) }
+      }
+    }
+    return users
+  }
+
+  // MARK: Parts of files, addresses
+
+  /// Returns the parts that any write of a record refers to, past or present.
+  private func parts(of key: RecordKey) throws -> Set<RecordKey> {
+    guard let kind = Registry.kind(key.kind), kind.hasParts, let row = try store.record(key) else {
+      return []
+    }
+    var parts = Set(row.fields.flatMap { kind.parts(of: $0.key, $0.value) })
+    let numbers = try store.writeNumbers(of: key)
+    // A single write holds just the present values.
+    guard numbers.count > 1 else { return parts }
+    for number in numbers {
+      guard let write = try store.intactWrite(of: key, in: number) else { continue }
+      for (field, content) in write.cells where kind.field(field)?.type.refersToParts == true {
+        parts.formUnion(kind.parts(of: field, try Value(encoded: content[...])))
+      }
+    }
+    return parts
+  }
+
+  /// Returns those of some parts to which no other record refers, past or present.
+  ///
+  /// - Parameter erased: the records whose references don't count.
+  private func unreferenced(_ parts: Set<RecordKey>, but erased: Set<RecordKey>) throws -> Set<RecordKey> {
+    var left = parts
+    for kind in Registry.kinds where kind.hasParts && !left.isEmpty {
+      try NameResolver(store: store, scope: .all).forEach(kind) { row in
+        guard !left.isEmpty, !erased.contains(row.key) else { return }
+        left.subtract(try self.parts(of: row.key))
+      }
+    }
+    return try left.filter { part in
+      guard let row = try store.record(part) else { return false }
+      return try store.completeErasure(of: row) == nil
+    }
+  }
+}
+
+extension Store {
+  /// Throws an error with the code `erased` if nothing is left of a record because it was erased.
+  func checkNotErased(_ row: RecordRow, _ deviceName: ((DeviceKey) -> String)? = nil) throws {
+    guard let erasure = try completeErasure(of: row) else { return }
+    let by = deviceName.map { " by \($0(erasure.device))" } ?? ""
+    throw WaymarkError.failed(
+      .erased,
+      "The values of this \(RecordKind(row.key.kind)) were erased on "
+        + "\(CivilTime.text(erasure.clock.milliseconds))\(by). Nothing of it can be restored.",
+      next: .waymark("history \(row.key.id.uuid)"))
+  }
+}
+
+extension Kind {
+  /// Whether people see records of this kind only as parts of other records: the parts of files, and addresses.
+  var isPart: Bool { number == KindNumbers.content || number == KindNumbers.address }
+
+  /// Whether records of this kind can have parts.
+  fileprivate var hasParts: Bool { fields.contains(where: \.type.refersToParts) }
+
+  /// Returns the parts that a value of a field refers to.
+  fileprivate func parts(of field: FieldNumber, _ value: Value) -> [RecordKey] {
+    switch self.field(field)?.type {
+    case .blob: Contents.parts(of: value).map { RecordKey(kind: KindNumbers.content, id: $0) }
+    case .reference(KindNumbers.address):
+      value.asRecordID.map { [RecordKey(kind: KindNumbers.address, id: $0)] } ?? []
+    default: []
+    }
+  }
+}
+
+extension FieldType {
+  /// Whether the field refers to parts of a file, or to an address.
+  fileprivate var refersToParts: Bool { self == .blob || self == .reference(KindNumbers.address) }
+
+  /// Whether the field refers to an organization or a category of the given kind. The referring record is not part of
+  /// it.
+  fileprivate func isUse(of kind: KindNumber) -> Bool {
+    switch self {
+    case .reference(FixedRecords.organization): kind == FixedRecords.organization
+    case .keyReference(let referred): kind == referred
+    default: false
+    }
+  }
+
+  /// Returns the organization or category that a value of this type refers to.
+  fileprivate func used(by value: Value?) -> RecordKey? {
+    switch self {
+    case .reference(let kind): value?.asRecordID.map { RecordKey(kind: kind, id: $0) }
+    case .keyReference(let number):
+      value?.asText.flatMap { key in
+        Registry.kind(number).map { RecordKey(kind: number, id: RecordID(kind: $0, key: key)) }
+      }
+    default: nil
+    }
+  }
+}

@@ -1,0 +1,105 @@
+// Protocol/merge.md, "Erase"
+
+import Records
+package import Replication
+import SQLite
+package import Wire
+
+/// A set that erased a record.
+package struct Erasure: Sendable {
+  package let place: SetPosition
+
+  /// When the record was erased, according to the clock of the device that erased it.
+  package var clock: Clock { place.origin.stamp.clock }
+  package var device: DeviceKey { place.log.device }
+}
+
+extension Store {
+  // MARK: Erased records
+
+  /// Returns the newest erase of a record; nil if the record was never erased.
+  package func erasure(of record: RecordKey) throws -> Erasure? {
+    try fold.erasures.numbers(of: record).map(fold.causality.place)
+      .max { $0.origin.stamp < $1.origin.stamp }.map { Erasure(place: $0) }
+  }
+
+  /// Returns the newest erase of a record of which nothing is left: the record is dead and has no values, and no
+  /// concurrent write has any. Returns nil for any other record.
+  package func completeErasure(of row: RecordRow) throws -> Erasure? {
+    guard row.life == false, row.allFields.isEmpty, let erasure = try erasure(of: row.key) else { return nil }
+    return try isContested(row.key) ? nil : erasure
+  }
+
+  private func isContested(_ record: RecordKey) throws -> Bool {
+    try connection.with("SELECT 1 FROM contested_cells WHERE kind = ?1 AND record = ?2 LIMIT 1") { row in
+      try row.bind(1, Int(record.kind.rawValue))
+      try row.bind(2, bigEndian: record.id.raw.word0, record.id.raw.word1)
+      return try row.step()
+    }
+  }
+
+  /// Returns whether a set wrote to a record but its values are absent.
+  ///
+  /// - Parameter field: the field; nil for any field.
+  func lacksValue(of record: RecordKey, _ field: FieldNumber?, _ number: Int64) throws -> Bool {
+    guard number != 0, let write = try intactWrite(of: record, in: number) else { return false }
+    return field.map(write.absent.contains) ?? !write.absent.isEmpty
+  }
+
+  /// Returns the newest set of a lane with which a device has erased records; nil if there is none.
+  ///
+  /// - Parameter since: the earliest clock of the set.
+  package func newestErase(by device: DeviceKey, _ lane: Lane, since: Clock) throws -> SetPosition? {
+    let sql = """
+      SELECT c.number FROM change_sets c JOIN branches b ON b.branch = c.branch
+      WHERE c.number IN (SELECT number FROM erasures) AND b.device = ?1 AND b.lane = ?2 AND c.clock >= ?3
+      ORDER BY c.clock DESC, c.number DESC LIMIT 1
+      """
+    let number: Int64? = try connection.with(sql) { row in
+      try row.bind(1, device.bytes)
+      try row.bind(2, Int(lane.rawValue))
+      try row.bind(3, Int64(bitPattern: since.raw))
+      return try row.step() ? row.integer(0) : nil
+    }
+    return try number.map(fold.causality.place)
+  }
+
+  // MARK: What an erase reaches
+
+  /// Returns the children of a record, of all kinds, whether they are alive or not.
+  package func allChildren(of parent: RecordKey) throws -> [RecordKey] {
+    try (Registry.kind(parent.kind)?.childKinds ?? []).flatMap { child in
+      guard let condition = child.belongs(to: parent.kind) else { return [RecordKey]() }
+      return try connection.with("SELECT id FROM \(child.table) WHERE \(condition) ORDER BY id") { row in
+        try row.bind(1, bigEndian: parent.id.raw.word0, parent.id.raw.word1)
+        var children: [RecordKey] = []
+        while try row.step() { children.append(RecordKey(kind: child.number, id: try row.recordID(0))) }
+        return children
+      }
+    }
+  }
+
+  /// Returns the folded sets that hold values of some records. Sets whose values of these records were all erased
+  /// don't count. Of a damaged set it can't be told, so it counts.
+  package func setsWithValues(of records: Set<RecordKey>) throws -> [SetPosition] {
+    var numbers: Set<Int64> = []
+    for record in records { numbers.formUnion(try writeNumbers(of: record)) }
+    return try numbers.sorted().filter { number in
+      guard let body = try intactSet(cached: number)?.body else { return true }
+      return body.entries.contains { entry in
+        records.contains(entry.key) && body.cells[entry.cells].contains { !$0.isAbsent }
+      }
+    }.map(fold.causality.place)
+  }
+
+  /// Returns whether a set is the set that a head names or one of its predecessors. If the head's set is not stored
+  /// here, returns false.
+  package func leads(_ head: LogHead, to place: SetPosition) throws -> Bool {
+    guard head.log == place.log, let branch = try logs.branch(of: head.id, head.log, head.sequence) else {
+      return false
+    }
+    return logs.path(branch.number, through: head.sequence).contains { stretch in
+      stretch.branch == place.branch && stretch.last >= UInt64(bitPattern: place.sequence)
+    }
+  }
+}

@@ -1,0 +1,116 @@
+import Foundation
+import JSONDocument
+import Processes
+import Testing
+
+/// Erased values are in no file of any device, not even after a kill.
+@Suite(.serialized) struct EraseTests {
+  /// Two devices that hold a trip with a secret in its notes, in the notes of a lodging, and in the history of both.
+  private struct Planted {
+    let circle: TestCircle
+    let secrets: [String]
+
+    var alice: Device { circle["alice"] }
+    var bob: Device { circle["bob"] }
+
+    init(on stage: Stage) async throws {
+      circle = try await TestCircle.make(["alice", "bob"], on: stage, isPremium: true)
+      secrets = ["first", "second", "third"].map { "\($0)-\(UUID().uuidString)" }
+      try await bob.start()
+      for number in 0..<12 { try await alice.text("trip", "add", "name=Trip \(number)", "notes=harmless") }
+      try await alice.text("trip", "add", "name=Rome", "notes=\(secrets[0])")
+      try await alice.text("lodging", "add", "trip=Rome", "name=Casa", "notes=\(secrets[1])")
+      try await bob.waitForSync(with: alice)
+      try await bob.text("trip", "edit", "Rome", "notes=\(secrets[2])")
+      try await alice.waitForSync(with: bob)
+      // Otherwise the search below would prove nothing.
+      for device in [alice, bob] {
+        for secret in secrets {
+          #expect(!EraseTests.files(in: device.home, with: secret).isEmpty, "\(device.name)")
+        }
+      }
+    }
+
+    /// Waits until no file of a device contains any of the secrets.
+    func waitUntilGone(from device: Device) async throws {
+      for secret in secrets {
+        var found: [String] = []
+        try await eventually(
+          "no file of \(device.name) contains “\(secret.prefix(6))”; it is in \(found)", seconds: 30
+        ) {
+          found = EraseTests.files(in: device.home, with: secret)
+          return found.isEmpty
+        }
+      }
+    }
+  }
+
+  /// The files below a folder that contain some bytes, whatever their form.
+  private static func files(in folder: String, with secret: String) -> [String] {
+    let names = FileManager.default.enumerator(atPath: folder)?.compactMap { $0 as? String } ?? []
+    return names.filter { name in
+      // Sockets can't be read, and a file may be gone by now.
+      guard let content = FileManager.default.contents(atPath: "\(folder)/\(name)") else { return false }
+      return content.range(of: Data(secret.utf8)) != nil
+    }
+  }
+
+  private func expectNone(of secrets: [String], in file: String) throws {
+    let content = try Data(contentsOf: URL(filePath: file))
+    for secret in secrets { #expect(content.range(of: Data(secret.utf8)) == nil, "\(file)") }
+  }
+
+  @Test func `an erased secret is in no file of either device, and in no later backup`() async throws {
+    let stage = try Stage()
+    defer { stage.end() }
+    let planted = try await Planted(on: stage)
+    let (alice, bob) = (planted.alice, planted.bob)
+    let refused = try await alice.run(["erase", "Rome"])
+    #expect(refused.code == 7, "\(refused.errors)")
+    let erased = try await alice.json("erase", "Rome", "--yes")
+    #expect(erased["records"]?.array?.count == 2)
+    #expect(erased["devices"]?.array?.map { $0["name"] } == ["bob"])
+    try await bob.waitForSync(with: alice)
+    for device in [alice, bob] { try await planted.waitUntilGone(from: device) }
+    for device in [alice, bob] {
+      let file = stage.path("\(device.name).waymark")
+      try await device.text("backup", file)
+      try expectNone(of: planted.secrets, in: file)
+      #expect(try await device.status().count("trips") == 12)
+      #expect(try await device.json("trash", "list")["items"] == [])
+      #expect(try await device.run(["verify", "--deep"]).code == 0)
+    }
+    #expect(try await alice.status().digest("records") == bob.status().digest("records"))
+    try await alice.wait(until: "bob has erased it") { $0.notices("erase_unheard").isEmpty }
+  }
+
+  @Test func `an erase survives a kill that follows at once, on both devices`() async throws {
+    let stage = try Stage()
+    defer { stage.end() }
+    let planted = try await Planted(on: stage)
+    let (alice, bob) = (planted.alice, planted.bob)
+    try await alice.text("erase", "Rome", "--yes")
+    #expect(try await alice.stop(SIGKILL) == -SIGKILL)
+    try await alice.start()
+    try await planted.waitUntilGone(from: alice)
+    try await alice.text("sync", "now")
+    try await bob.waitForSync(with: alice)
+    #expect(try await bob.stop(SIGKILL) == -SIGKILL)
+    try await bob.start()
+    try await planted.waitUntilGone(from: bob)
+    for device in [alice, bob] { #expect(try await device.status().count("trips") == 12) }
+  }
+
+  @Test func `an erase without a running node leaves nothing behind when the command ends`() async throws {
+    let stage = try Stage()
+    defer { stage.end() }
+    let alice = Device("alice", on: stage)
+    let secret = "secret-\(UUID().uuidString)"
+    try await alice.text("init", "--name", "alice")
+    try await alice.text("trip", "add", "name=Rome", "notes=\(secret)")
+    try await alice.text("trip", "delete", "Rome")
+    #expect(!Self.files(in: alice.home, with: secret).isEmpty)
+    try await alice.text("trash", "empty", "--yes")
+    #expect(Self.files(in: alice.home, with: secret) == [])
+  }
+}

@@ -131,9 +131,3 @@ package struct WholeRecordRank: Hashable, Comparable, Sendable {
     return left.stamp < right.stamp
   }
 }
-
-/// Whether canonical CBOR encodes null, empty text, empty bytes or an empty array.
-package func isEmptyContent(_ content: ArraySlice<UInt8>) -> Bool {
-  guard content.count == 1, let byte = content.first else { return false }
-  return byte == 0xf6 || byte == 0x60 || byte == 0x40 || byte == 0x80
-}

@@ -8,7 +8,7 @@ import Wire
 //
 // An erase names a record. When it is folded, all sets in its past that wrote to the record lose the slots in which
 // they did: each slot is replaced by its commitment, so that header, signature and id stay valid. The set can still be
-// verified, ordered and sent, but nobody gets the values from here any more.
+// verified, ordered and sent, but this device no longer sends the values to any other.
 //
 //     set 8     trip 7: name, notes     lodging 9: name           complete
 //     set 12    erase trip 7                                      has seen set 8
@@ -18,8 +18,8 @@ import Wire
 // that a cut keeps back. These are searched one by one (`redactOutside`): they are rare, and have no position that
 // tells whether the erase has seen them, so they lose the slots if they are older.
 //
-// The freed space is overwritten (`secure_delete`), and the write-ahead log, which holds former versions of pages, is
-// emptied at the next checkpoint (`Store.isErasePending`).
+// The bytes of erased values remain in free space of the database and in the write-ahead log, which holds former
+// versions of pages. The next checkpoint writes the database again and empties the log (`Store.isErasePending`).
 
 /// The erases that were folded, and the removal of values from the stored sets.
 final class Erasures {

@@ -282,7 +282,7 @@ final class Fold {
     try erasures.note(key, by: number)
     let table = try table(key.kind)
     guard let old = try table.row(key.id) else { return }
-    // A whole record has no life, so nothing has noted yet that the set wrote to it.
+    // The erase of a whole record writes no cell, so nothing else notes that the set wrote to the record.
     try recordWrites.add(number, to: key, before: old.stamps)
     let isErased = { [causality] (writer: Int64) in
       try writer != 0 && writer != number && causality.covers(number, writer)

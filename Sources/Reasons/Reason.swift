@@ -133,6 +133,8 @@ public enum Reason: String, CaseIterable, Codable, Sendable {
   case busy
   /// The limit on open files is too low.
   case tooFewFiles = "too_few_files"
+  /// The installed libsodium decides by a different rule which signatures are valid.
+  case signatureRule = "signature_rule"
   /// The value is not a valid address and port.
   case badAddress = "bad_address"
   /// Another program is using the address.
@@ -559,6 +561,9 @@ extension Reason {
     case .serving: ReasonText(.error, .command, "the node is already serving")
     case .busy: ReasonText(.warning, .time, "another operation is in progress")
     case .tooFewFiles: ReasonText(.error, .hands, "the limit on open files is too low")
+    case .signatureRule:
+      ReasonText(
+        .error, .hands, "the installed libsodium decides by a different rule which signatures are valid")
     case .badAddress: ReasonText(.error, .command, "the value is not a valid address and port")
     case .addressInUse: ReasonText(.error, .command, "another program is using the address")
     case .addressNotHere: ReasonText(.error, .command, "the address does not belong to this machine")

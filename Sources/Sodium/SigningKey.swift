@@ -48,8 +48,8 @@ package final class SigningKey: Sendable {
   }
 }
 
-/// Verifies Ed25519 signatures. The checks are exactly as strict as those of libsodium, because all platforms must
-/// agree on which signatures are valid.
+/// Verifies Ed25519 signatures by the rule of `Protocol/encoding.md`, because all devices must agree on which signatures
+/// are valid. `SignatureRule` checks that libsodium follows it.
 package enum Signature {
   package static let byteCount = 64
 
@@ -73,12 +73,28 @@ package enum Signature {
     verify(signature, prefix: prefix, message: message[...], publicKey: publicKey)
   }
 
-  /// Whether the bytes are a point of the main subgroup in canonical form. This is checked before a key is certified.
+  /// Whether the bytes are a point of the main subgroup in canonical form, and not the identity. This is checked before
+  /// a key is certified.
   package static func isValidPublicKey(_ publicKey: [UInt8]) -> Bool {
     Library.ready
     return publicKey.count == crypto_core_ed25519_bytes()
-      && crypto_core_ed25519_is_valid_point(publicKey) == 1
+      && crypto_core_ed25519_is_valid_point(publicKey) == 1 && isHalfOfItsDouble(publicKey)
   }
+
+  /// Whether half of twice a point is that point. This is false for points of the main subgroup plus the point of order
+  /// 2, which libsodium before 1.0.21 takes for valid (CVE-2025-69277).
+  private static func isHalfOfItsDouble(_ point: [UInt8]) -> Bool {
+    var double = [UInt8](repeating: 0, count: point.count)
+    var half = double
+    return crypto_core_ed25519_add(&double, point, point) == 0
+      && crypto_scalarmult_ed25519_noclamp(&half, oneHalf, double) == 0 && half == point
+  }
+
+  /// One half modulo the order of the main subgroup, that is, (L + 1) / 2 in little-endian order.
+  private static let oneHalf: [UInt8] = [
+    0xf7, 0xe9, 0x7a, 0x2e, 0x8d, 0x31, 0x09, 0x2c, 0x6b, 0xce, 0x7b, 0x51, 0xef, 0x7c, 0x6f, 0x0a,
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x08,
+  ]
 }
 
 /// Calls `body` with the prefix and the message as contiguous bytes. If they are short, no heap memory is allocated.

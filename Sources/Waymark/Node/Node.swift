@@ -33,7 +33,8 @@ public actor Node {
 
   /// Opens the node of a home: takes the lock, opens the store, loads the keys.
   ///
-  /// - Throws: `WaymarkError` for problems with keys and file modes, and `StoreError` for problems with the store.
+  /// - Throws: `WaymarkError` for problems with libsodium, keys and file modes, and `StoreError` for problems with the
+  ///   store.
   package init(
     home: Home, wall: @escaping @Sendable () -> Int64 = systemWall, log: NodeLog = .silent
   ) throws {
@@ -41,6 +42,7 @@ public actor Node {
   }
 
   package init(home: Home, in environment: NodeEnvironment, log: NodeLog = .silent) throws {
+    try WaymarkError.checkSignatureRule()
     try home.prepare()
     try home.finishReplacing(at: environment.clock.wall())
     // Load the keys after opening the store. The store's lock is held by then, so no other process can replace the keys
@@ -55,6 +57,7 @@ public actor Node {
   init(
     home: Home, identity: Identity, store: sending Store, in environment: NodeEnvironment, log: NodeLog
   ) throws {
+    try WaymarkError.checkSignatureRule()
     self.home = home
     self.identity = identity
     self.logger = log

@@ -434,7 +434,9 @@ def add_tickets():
     fields = {
         "circle": CIRCLE.hex(), "transport": transport("alice").hex(), "secret": secret.hex(),
         "expiry": 1_700_000_600_000, "id": blake("waymark/ticket-id/v1", secret)[:8].hex(),
-        "psk": blake("waymark/ticket-psk/v1", secret, CIRCLE, transport("alice")).hex()}
+        "psk": blake("waymark/ticket-psk/v1", secret, CIRCLE, transport("alice")).hex(),
+        "pairingKey": blake("waymark/pairing-preamble/v1", secret).hex(),
+        "sessionKey": blake("waymark/session-preamble/v1", CIRCLE).hex()}
     both = ["192.0.2.1:7433", "laptop.local:7433"]
     add("a ticket", good, addresses=both, **fields)
     add("in capital letters with blanks around", " \t" + good.upper() + "\r\n", addresses=both, **fields)

@@ -14,9 +14,6 @@ from noise.connection import Keypair, NoiseConnection
 
 MAGIC = b"WAYMARK\0"
 VERSION = 2
-SESSION = MAGIC + bytes([VERSION, 0])
-TICKET = bytes.fromhex("0123456789abcdef")
-PAIRING = MAGIC + bytes([VERSION, 1]) + TICKET
 PLAIN = "Noise_XX_25519_ChaChaPoly_SHA256"
 PSK = "Noise_XXpsk3_25519_ChaChaPoly_SHA256"
 
@@ -24,6 +21,20 @@ PSK = "Noise_XXpsk3_25519_ChaChaPoly_SHA256"
 def secret(name):
     """32 bytes that anyone can derive again."""
     return hashlib.sha256(b"waymark vector " + name.encode()).digest()
+
+
+def preamble_key(purpose, value):
+    return hashlib.blake2b(b"waymark/%b-preamble/v1\0" % purpose + value, digest_size=32).digest()
+
+
+def preamble(key, version=VERSION, nonce=secret("nonce")[:16], magic=MAGIC):
+    start = magic + bytes([version]) + nonce
+    return start + hashlib.blake2b(start, digest_size=16, key=key).digest()
+
+
+CIRCLE, TICKET_SECRET = secret("circle"), secret("ticket")[:16]
+SESSION_KEY, PAIRING_KEY = preamble_key(b"session", CIRCLE), preamble_key(b"pairing", TICKET_SECRET)
+SESSION, PAIRING = preamble(SESSION_KEY), preamble(PAIRING_KEY)
 
 
 def party(protocol, name, initiator, prologue, psk):
@@ -156,20 +167,40 @@ def records():
 
 
 def preambles():
+    other = secret("another nonce")[:16]
+
+    def refuse(why, data):
+        return {"why": why, "bytes": data.hex()}
+
+    def other_version(version, key, nonce):
+        return {"bytes": preamble(key, version, nonce).hex(), "version": version, "key": key.hex(),
+                "answer": preamble(key, VERSION, nonce).hex()}
+
     return {
+        "circle": CIRCLE.hex(), "session_key": SESSION_KEY.hex(),
+        "ticket_secret": TICKET_SECRET.hex(), "pairing_key": PAIRING_KEY.hex(),
         "accepted": [
-            {"bytes": SESSION.hex(), "purpose": "session"},
-            {"bytes": PAIRING.hex(), "purpose": "pairing", "ticket": TICKET.hex()},
+            {"bytes": SESSION.hex(), "key": SESSION_KEY.hex(), "nonce": SESSION[9:25].hex()},
+            {"bytes": PAIRING.hex(), "key": PAIRING_KEY.hex(), "nonce": PAIRING[9:25].hex()},
+            {"bytes": preamble(SESSION_KEY, nonce=other).hex(), "key": SESSION_KEY.hex(), "nonce": other.hex()},
         ],
         "refused": [
-            {"why": "another magic", "bytes": (b"WAYMARX\0" + bytes([VERSION, 0])).hex()},
-            {"why": "a first byte that is none", "bytes": "00"},
-            {"why": "a purpose that is none", "bytes": (MAGIC + bytes([VERSION, 2])).hex()},
+            *(refuse(f"byte {index} changed", bytes.fromhex(changed(SESSION.hex(), index)))
+              for index in (0, 7, 8, 9, 24, 25, 40)),
+            refuse("another magic, authenticated", preamble(SESSION_KEY, magic=b"WAYMARX\0")),
+            refuse("the key of another circle", preamble(preamble_key(b"session", secret("another circle")))),
+            refuse("the circle's key derived for pairing", preamble(preamble_key(b"pairing", CIRCLE))),
+            refuse("the circle itself as the key", preamble(CIRCLE)),
+            refuse("no key", preamble(b"")),
+            refuse("a MAC of zeros", SESSION[:25] + bytes(16)),
+            refuse("a MAC of 32 bytes, cut", SESSION[:25] + hashlib.blake2b(
+                SESSION[:25], digest_size=32, key=SESSION_KEY).digest()[:16]),
+            refuse("only zeros", bytes(41)),
+            refuse("another protocol", b"GET / HTTP/1.1\r\nHost: example.org\r\n\r\n\r\n\r\n"),
         ],
-        "other_version": [{"bytes": (MAGIC + bytes([3])).hex(), "version": 3},
-                          {"bytes": (MAGIC + bytes([1, 0])).hex(), "version": 1},
-                          {"bytes": (MAGIC + bytes([0, 0])).hex(), "version": 0}],
-        "answer": (MAGIC + bytes([VERSION])).hex(),
+        "other_version": [
+            other_version(3, SESSION_KEY, other), other_version(1, PAIRING_KEY, other),
+            other_version(0, SESSION_KEY, bytes(16)), other_version(255, SESSION_KEY, other)],
     }
 
 

@@ -1,7 +1,7 @@
 package import Home
 package import Membership
 import Replication
-import SecureChannel
+package import SecureChannel
 package import Sodium
 import Synchronization
 package import Transport
@@ -13,15 +13,18 @@ package final class Credentials: Sendable {
   private let identity: Identity
   private let clock: any NodeClock
   private let circle: Mutex<Circle>
+  /// The access to sessions with the other devices of the circle.
+  package let sessionAccess: ChannelAccess
   private let tickets = Mutex(TicketLedger())
   /// For each ticket whose joiner is to be certified with the root key: that key, and the time when the ticket expires
   /// and the key is no longer needed.
   private let signers = Mutex<[TicketID: (key: SigningKey, expiry: Moment)]>([:])
 
-  package init(identity: Identity, circle: Circle, clock: any NodeClock) {
+  package init(identity: Identity, circle: Circle, clock: any NodeClock) throws {
     self.identity = identity
     self.clock = clock
     self.circle = Mutex(circle)
+    sessionAccess = ChannelAccess(sessionKey: try SymmetricKey(circle.id.preambleKey))
   }
 
   package func update(_ circle: Circle) { self.circle.withLock { $0 = circle } }
@@ -36,15 +39,20 @@ package final class Credentials: Sendable {
     return circle.dialledIntroduction(of: identity.device, wallMilliseconds: clock.wall())?.encoded
   }
 
-  // MARK: Tickets
+  // MARK: Access
 
-  /// Returns the key of an open ticket; nil if there is no such ticket, or if too many attempts have failed recently.
-  package func presharedKey(of id: TicketID, from address: SocketAddress) -> SymmetricKey? {
-    let ticket = tickets.withLock { try? $0.begin(id, from: address.neighbourhood, at: clock.wall()) }
-    guard var secret = ticket?.preSharedKey else { return nil }
-    defer { wipe(&secret) }
-    return try? SymmetricKey(secret)
+  /// Returns the access under whose key an initiator's preamble is authentic; nil for a stranger. For a ticket, also nil
+  /// if it has expired, or if too many attempts have failed recently.
+  package func access(by preamble: Preamble, from address: SocketAddress) -> ChannelAccess? {
+    if preamble.isAuthentic(under: sessionAccess.preambleKey) { return sessionAccess }
+    let ticket = tickets.withLock { tickets -> Ticket? in
+      guard let id = tickets.ticket(whose: { preamble.isAuthentic(under: $0) }) else { return nil }
+      return try? tickets.begin(id, from: address.neighbourhood, at: clock.wall())
+    }
+    return try? ticket?.access()
   }
+
+  // MARK: Tickets
 
   /// Records that the peer has proven that it holds a ticket's secret.
   package func pairingSucceeded(from address: SocketAddress?) {
@@ -79,5 +87,18 @@ package final class Credentials: Sendable {
 
   package func isSpent(_ id: TicketID, on joiner: DeviceKey) -> Bool {
     tickets.withLock { $0.isSpent(id, on: joiner) }
+  }
+}
+
+extension Ticket {
+  /// Returns the access to a pairing with this ticket.
+  package func access() throws(SodiumError) -> ChannelAccess {
+    var (preamble, preshared) = (preambleKey, preSharedKey)
+    defer {
+      wipe(&preamble)
+      wipe(&preshared)
+    }
+    return ChannelAccess(
+      ticket: id, preambleKey: try SymmetricKey(preamble), presharedKey: try SymmetricKey(preshared))
   }
 }

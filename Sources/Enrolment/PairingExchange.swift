@@ -35,20 +35,16 @@ package struct PairingExchange: Sendable {
   /// Failures that say nothing about the inviter: another machine or another node may have the inviter's address by
   /// now, so the next address is worth trying. An inviter that does not know the ticket causes the same failures.
   static let saysLittle: Set<Reason> = [.unreachable, .ticketRefused, .wrongDevice]
-  /// The joiner gives up after this many refusals, because the inviter stops pairing for a while after ten failed
-  /// attempts.
+  /// The joiner gives up after this many refusals, because each takes some seconds.
   private static let refusalsMax = 4
 
   private func ask(_ address: String) async throws -> Circle {
     guard let endpoint = Endpoint(address) else { throw WaymarkError.unreachable(address) }
-    var secret = ticket.preSharedKey
-    defer { wipe(&secret) }
     let ticket = ticket
-    let key = try SymmetricKey(secret)
     let answer = Answer()
     let link = try Link(
       dialing: endpoint,
-      role: .initiator(.pairing(ticket: ticket.id), presharedKey: key) { $0 == ticket.transport ? [] : nil },
+      role: .initiator(try ticket.access()) { $0 == ticket.transport ? [] : nil },
       settings: identity.linkSettings { try JoinReply($0) }, handlers: handlers(answer))
     let reply = try await withCheckedThrowingContinuation { continuation in
       answer.await(continuation)
@@ -90,7 +86,9 @@ package struct PairingExchange: Sendable {
       )
     case .versionMismatch(let theirs):
       .failed(
-        .newerProtocol, "The inviting device uses protocol version \(theirs), but this one uses version 1.",
+        .newerProtocol,
+        "The inviting device uses protocol version \(theirs), but this one uses version "
+          + "\(Preamble.currentVersion).",
         next: "install the newer Waymark here; to see the version of this one: \(waymark: "version")")
     default: .unreachable(ticket.addresses.joined(separator: ", "))
     }
@@ -164,7 +162,9 @@ extension Identity {
     decode: @escaping @Sendable ([UInt8]) throws -> Message
   ) -> LinkSettings<Message> {
     LinkSettings(
-      makeKeys: { [transport] in ChannelKeys(staticKey: transport, ephemeral: try AgreementKey()) },
+      makeKeys: { [transport] in
+        ChannelKeys(staticKey: transport, ephemeral: try AgreementKey(), nonce: random16())
+      },
       decode: decode)
   }
 }

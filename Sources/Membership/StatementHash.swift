@@ -22,6 +22,8 @@ struct Prefix {
   static let joinProof = Prefix("waymark/join-proof/v1")
   static let ticketID = Prefix("waymark/ticket-id/v1")
   static let ticketKey = Prefix("waymark/ticket-psk/v1")
+  static let sessionPreamble = Prefix("waymark/session-preamble/v1")
+  static let pairingPreamble = Prefix("waymark/pairing-preamble/v1")
   static let ticketChecksum = Prefix("waymark/ticket-checksum/v1")
 
   static let beaconPair = Prefix("waymark/beacon-pair/v1")
@@ -47,4 +49,9 @@ extension DeviceKey {
   func hasSigned(_ message: [UInt8], _ prefix: Prefix, _ signature: [UInt8]) -> Bool {
     Signature.verify(signature, prefix: prefix.bytes, message: message, publicKey: bytes)
   }
+}
+
+extension CircleID {
+  /// The preamble key of sessions between devices of this circle: Protocol/channel.md, "Preamble".
+  package var preambleKey: [UInt8] { Prefix.sessionPreamble.hash(bytes).bytes }
 }

@@ -93,8 +93,11 @@ package struct Ticket: Hashable, Sendable {
 
   // MARK: Derived values
 
-  /// The id of the ticket. The joiner sends it unencrypted, so that the inviter knows which secret to use.
+  /// The id by which a device refers to the ticket in its own data. It is never sent.
   package var id: TicketID { TicketID(Prefix.ticketID.hash(secret.bytes).word0) }
+
+  /// The key with which the joiner's preamble shows which ticket it has.
+  package var preambleKey: [UInt8] { Prefix.pairingPreamble.hash(secret.bytes).bytes }
 
   /// The pre-shared key of the pairing handshake.
   package var preSharedKey: [UInt8] {

@@ -1,11 +1,14 @@
 // Protocol/circle.md, "Tickets": the inviter's side, in memory only. A restart voids all tickets.
 
+package import Sodium
 package import Wire
 
 /// The tickets that an inviter has created, and which joiners have used them.
 package struct TicketLedger: Sendable {
   private struct Entry {
     var ticket: Ticket
+    /// Derived once, because every stranger's preamble is compared with it.
+    var preambleKey: SymmetricKey?
     var role: Role
     var joiner: DeviceKey?
   }
@@ -46,8 +49,14 @@ package struct TicketLedger: Sendable {
         )
       }
     for (id, _) in spent.dropFirst(Limits.ticketsMax) { entries[id] = nil }
-    entries[ticket.id] = Entry(ticket: ticket, role: role)
+    entries[ticket.id] = Entry(
+      ticket: ticket, preambleKey: try? SymmetricKey(ticket.preambleKey), role: role)
     return true
+  }
+
+  /// Returns the ticket whose preamble key satisfies a condition. At most `2 * Limits.ticketsMax` keys are tried.
+  package func ticket(whose isKey: (SymmetricKey) -> Bool) -> TicketID? {
+    entries.first { $0.value.preambleKey.map(isKey) ?? false }?.key
   }
 
   /// Begins a handshake and returns its ticket. The handshake counts as failed until `succeeded(from:)` is called, so

@@ -8,21 +8,24 @@ package struct ChannelKeys: Sendable {
   package let staticKey: AgreementKey
   /// A key that must be new for each channel.
   package let ephemeral: AgreementKey
+  /// Random bytes for the preamble, which must be new for each channel. A responder does not use them.
+  package let nonce: Bytes16
 
-  package init(staticKey: AgreementKey, ephemeral: AgreementKey) {
+  package init(staticKey: AgreementKey, ephemeral: AgreementKey, nonce: Bytes16) {
     self.staticKey = staticKey
     self.ephemeral = ephemeral
+    self.nonce = nonce
   }
 }
 
 /// The role of this end of a channel, with the callbacks that the handshake needs.
 package enum ChannelRole: Sendable {
   /// The end that dials. `authorize` is called once the other end has proved its key; it returns the payload of message
-  /// 3, or nil to refuse the connection. `presharedKey` is used only for pairing.
-  case initiator(
-    Purpose, presharedKey: SymmetricKey?, authorize: @Sendable (TransportKey) -> [UInt8]?)
-  /// The end that was dialled. `presharedKey` returns the key of a ticket, or nil if the ticket is unknown.
-  case responder(presharedKey: @Sendable (TicketID) -> SymmetricKey?)
+  /// 3, or nil to refuse the connection.
+  case initiator(ChannelAccess, authorize: @Sendable (TransportKey) -> [UInt8]?)
+  /// The end that was dialled. `access` returns the access under whose key the preamble is authentic; nil for a
+  /// stranger.
+  case responder(access: @Sendable (Preamble) -> ChannelAccess?)
 }
 
 /// The result of a complete handshake.
@@ -43,6 +46,9 @@ package struct ChannelOpening: Hashable, Sendable {
 package struct Channel: ~Copyable {
   /// An event that `next()` returns.
   package enum Event: Hashable, Sendable {
+    /// The initiator's preamble is authentic, and the next call begins the handshake. This event occurs once, and only
+    /// on the responder's side.
+    case recognized
     /// The other end has proved its key, so messages may now be sent. This event occurs once.
     case opened(ChannelOpening)
     case message([UInt8])
@@ -52,8 +58,11 @@ package struct Channel: ~Copyable {
 
   private enum Phase: ~Copyable {
     case awaitingPreamble
-    case awaitingMessage1(Handshake)
-    case awaitingMessage2(Handshake)
+    /// The preamble was not authentic. All that follows is discarded until the owner's deadline, so that a stranger
+    /// can't tell at which byte it was wrong.
+    case ignoring
+    case awaitingMessage1(Preamble, ChannelAccess)
+    case awaitingMessage2(Handshake, Preamble, ChannelAccess)
     case awaitingMessage3(Handshake)
     case open(SealedChannel)
     case ended
@@ -61,43 +70,72 @@ package struct Channel: ~Copyable {
 
   /// The maximum size of the payload of message 3.
   package static let payloadBytesMax = Limits.introductionBytesMax
+  /// The capacity of the buffer before the preamble is known to be authentic. The initiator's first frame may follow the
+  /// preamble at once.
+  private static let preambleCapacity = 256
   /// The maximum number of bytes that are buffered during a handshake. The rest of `handshakeBytesMax` is reserved for
   /// the connection itself.
   private static let handshakeCapacity = FrameReader.lengthBytes + 64 + payloadBytesMax
   /// The capacity of the buffer for received bytes once the channel is open: two frames.
   private static let openCapacity = 2 * (Limits.frameBytesMax + FrameReader.lengthBytes)
 
-  package var frames = FrameReader(capacity: Channel.handshakeCapacity)
+  package var frames = FrameReader(capacity: Channel.preambleCapacity)
   /// Bytes to send to the other end. The owner sends and removes them.
   package var output: [UInt8] = []
   private let role: ChannelRole
-  private let keys: ChannelKeys
+  private let makeKeys: @Sendable () throws -> ChannelKeys
+  /// What the connection is for; on the responder's side, it is not known before the preamble is.
   private var purpose: Purpose
   private var phase: Phase
 
-  /// Begins a handshake. On the initiator's side, `output` then holds the first bytes to send.
-  package init(_ role: ChannelRole, keys: ChannelKeys) throws(ChannelError) {
+  /// Begins a connection. On the initiator's side, `output` then holds the first bytes to send.
+  ///
+  /// - Parameter makeKeys: creates the keys; called once the handshake begins. A stranger therefore costs a responder no
+  ///   keys.
+  package init(
+    _ role: ChannelRole, makeKeys: @escaping @Sendable () throws -> ChannelKeys
+  ) throws(ChannelError) {
     self.role = role
-    self.keys = keys
+    self.makeKeys = makeKeys
     switch role {
     case .responder:
       purpose = .session
       phase = .awaitingPreamble
-    case .initiator(let purpose, let presharedKey, _):
-      self.purpose = purpose
-      let preamble = Preamble(purpose).bytes
+    case .initiator(let access, _):
+      purpose = access.purpose
+      let keys = try made(makeKeys)
+      let preamble = Preamble(nonce: keys.nonce, key: access.preambleKey)
       var handshake = Handshake(
-        role: .initiator, staticKey: keys.staticKey, ephemeral: keys.ephemeral, presharedKey: presharedKey,
-        prologue: preamble)
-      output = preamble
+        role: .initiator, staticKey: keys.staticKey, ephemeral: keys.ephemeral,
+        presharedKey: access.presharedKey, prologue: preamble.bytes)
+      frames.grow(to: Self.handshakeCapacity)
+      output = preamble.bytes
       appendFrame(try handshake.write(), to: &output)
-      phase = .awaitingMessage2(handshake)
+      phase = .awaitingMessage2(handshake, preamble, access)
     }
   }
 
   package var isOpen: Bool {
     switch phase {
     case .open: true
+    default: false
+    }
+  }
+
+  /// Whether the other end has not shown yet that it knows the circle or holds a ticket. Its preamble is incomplete or
+  /// was wrong.
+  package var isUnrecognized: Bool {
+    switch phase {
+    case .awaitingPreamble: true
+    case .ignoring: true
+    default: false
+    }
+  }
+
+  /// Whether the preamble was wrong, and everything that follows is discarded.
+  package var isIgnoring: Bool {
+    switch phase {
+    case .ignoring: true
     default: false
     }
   }
@@ -118,8 +156,10 @@ package struct Channel: ~Copyable {
   package mutating func next() throws(ChannelError) -> Event? {
     switch takePhase() {
     case .awaitingPreamble: return try readPreamble()
-    case .awaitingMessage1(let handshake): return try readMessage1(handshake)
-    case .awaitingMessage2(let handshake): return try readMessage2(handshake)
+    case .ignoring: return ignoreAll()
+    case .awaitingMessage1(let preamble, let access): return try readMessage1(preamble, access)
+    case .awaitingMessage2(let handshake, let preamble, let access):
+      return try readMessage2(handshake, preamble, access)
     case .awaitingMessage3(let handshake): return try readMessage3(handshake)
     case .open(let sealed): return try readFrames(sealed)
     case .ended: return nil
@@ -134,61 +174,68 @@ package struct Channel: ~Copyable {
   }
 
   private mutating func readPreamble() throws(ChannelError) -> Event? {
-    let preamble: Preamble
-    do throws(ChannelError) {
-      guard let read = try Preamble.read(frames.bytes) else {
-        phase = .awaitingPreamble
-        return nil
-      }
-      preamble = read
-    } catch {
-      if case .versionMismatch = error { output += Preamble.answer }
-      throw error
-    }
-    frames.skip(preamble.bytes.count)
-    purpose = preamble.purpose
-    phase = .awaitingMessage1(
-      Handshake(
-        role: .responder, staticKey: keys.staticKey, ephemeral: keys.ephemeral,
-        presharedKey: try presharedKey(for: preamble.purpose), prologue: preamble.bytes))
-    return try next()
-  }
-
-  private func presharedKey(for purpose: Purpose) throws(ChannelError) -> SymmetricKey? {
-    guard case .pairing(let ticket) = purpose, case .responder(let lookUp) = role else { return nil }
-    guard let key = lookUp(ticket) else { throw .refused }
-    return key
-  }
-
-  private mutating func readMessage1(_ handshake: consuming Handshake) throws(ChannelError) -> Event? {
-    // With a pre-shared key, even the empty payload of message 1 has a tag.
-    let length = purpose == .session ? 32 : 48
-    guard let message = try handshakeMessage(bytes: length...length) else {
-      phase = .awaitingMessage1(handshake)
+    guard let preamble = Preamble(receiving: frames.bytes) else {
+      phase = .awaitingPreamble
       return nil
     }
+    guard case .responder(let find) = role, let access = find(preamble) else { return ignoreAll() }
+    frames.skip(Preamble.count)
+    guard preamble.version == Preamble.currentVersion else {
+      output += preamble.answer(under: access.preambleKey).bytes
+      throw .versionMismatch(theirs: preamble.version)
+    }
+    purpose = access.purpose
+    frames.grow(to: Self.handshakeCapacity)
+    phase = .awaitingMessage1(preamble, access)
+    return .recognized
+  }
+
+  private mutating func ignoreAll() -> Event? {
+    frames.skip(frames.unread.count)
+    phase = .ignoring
+    return nil
+  }
+
+  private mutating func readMessage1(
+    _ preamble: Preamble, _ access: ChannelAccess
+  ) throws(ChannelError) -> Event? {
+    // With a pre-shared key, even the empty payload of message 1 has a tag.
+    let length = access.presharedKey == nil ? 32 : 48
+    guard let message = try handshakeMessage(bytes: length...length) else {
+      phase = .awaitingMessage1(preamble, access)
+      return nil
+    }
+    let keys = try made(makeKeys)
+    var handshake = Handshake(
+      role: .responder, staticKey: keys.staticKey, ephemeral: keys.ephemeral,
+      presharedKey: access.presharedKey, prologue: preamble.bytes)
     _ = try handshake.read(message)
     appendFrame(try handshake.write(), to: &output)
     phase = .awaitingMessage3(handshake)
     return try next()
   }
 
-  private mutating func readMessage2(_ handshake: consuming Handshake) throws(ChannelError) -> Event? {
-    // A responder that uses another version answers with the magic. Read as a length, the magic exceeds any handshake
+  private mutating func readMessage2(
+    _ handshake: consuming Handshake, _ preamble: Preamble, _ access: ChannelAccess
+  ) throws(ChannelError) -> Event? {
+    // A responder that uses another version answers with a preamble. Read as a length, its magic exceeds any handshake
     // message.
     if let length = frames.nextLength, length > Limits.handshakeBytesMax {
-      guard let version = try Preamble.version(in: frames.bytes) else {
-        phase = .awaitingMessage2(handshake)
+      guard let answer = Preamble(receiving: frames.bytes) else {
+        phase = .awaitingMessage2(handshake, preamble, access)
         return nil
       }
-      throw .versionMismatch(theirs: version)
+      guard answer.isAuthentic(under: access.preambleKey), preamble.isAnswered(by: answer) else {
+        throw .handshakeFailed
+      }
+      throw .versionMismatch(theirs: answer.version)
     }
     guard let message = try handshakeMessage(bytes: 96...96) else {
-      phase = .awaitingMessage2(handshake)
+      phase = .awaitingMessage2(handshake, preamble, access)
       return nil
     }
     _ = try handshake.read(message)
-    guard case .initiator(_, _, let authorize) = role, let remote = handshake.remoteKey,
+    guard case .initiator(_, let authorize) = role, let remote = handshake.remoteKey,
       let payload = authorize(remote)
     else { throw .refused }
     guard payload.count <= Self.payloadBytesMax else { throw .messageTooLarge }
@@ -258,4 +305,12 @@ package struct Channel: ~Copyable {
 private func appendFrame(_ message: [UInt8], to output: inout [UInt8]) {
   appendFrameLength(message.count, to: &output)
   output += message
+}
+
+private func made(_ makeKeys: () throws -> ChannelKeys) throws(ChannelError) -> ChannelKeys {
+  do {
+    return try makeKeys()
+  } catch {
+    throw .noKeys
+  }
 }

@@ -6,13 +6,15 @@ package enum ChannelError: Error, Hashable, Sendable {
   case handshakeFailed
   /// The other end speaks another version of the protocol.
   case versionMismatch(theirs: UInt8)
-  /// This end refuses the other end's key, or does not know the ticket.
+  /// This end refuses the other end's key.
   case refused
   /// After the handshake, bytes were received that were tampered with or that violate the protocol.
   case violation
   /// A message that this end was to send is larger than `Limits.messageBytesMax`, or a payload is too large for the
   /// handshake.
   case messageTooLarge
+  /// There is no memory for the keys of the handshake.
+  case noKeys
   /// The counter of a cipher is exhausted, so a new channel is needed.
   case exhausted
 }

@@ -1,58 +1,56 @@
 // Protocol/channel.md, "Preamble".
 
+package import Sodium
 package import Wire
 
-/// The purpose of a connection. It is the first thing that the initiator sends, unencrypted.
-package enum Purpose: Hashable, Sendable {
-  /// A session between two devices of a circle.
-  case session
-  /// The pairing of a new device with the device that issued this ticket.
-  case pairing(ticket: TicketID)
-}
-
-/// The unencrypted bytes that the initiator sends before the handshake. They are the handshake's prologue, so the
-/// handshake fails if any of them was changed.
+/// The first bytes that an initiator sends, unencrypted. Their MAC proves that the initiator knows the circle or holds
+/// a ticket, before the responder does anything for it.
+///
+/// The form is the same in all versions, so that a responder can tell a member with another version from a stranger.
 package struct Preamble: Hashable, Sendable {
   /// The text "WAYMARK" and a zero byte. If its first two bytes are read as the length of a frame, that length exceeds
   /// the length of any handshake message.
   package static let magic: [UInt8] = [0x57, 0x41, 0x59, 0x4d, 0x41, 0x52, 0x4b, 0x00]
-  package static let version: UInt8 = 2
-  /// The length of the magic and the version, which preambles of all versions have in common.
-  package static let commonBytes = 9
-  static let bytesMax = 18
+  /// The version that this program speaks.
+  package static let currentVersion: UInt8 = 2
+  /// The length of a preamble, and of an answer.
+  package static let count = magic.count + 1 + Bytes16.count + SymmetricKey.codeBytes
+  private static let codeStart = count - SymmetricKey.codeBytes
+  private static let nonceStart = magic.count + 1
 
-  package let purpose: Purpose
+  package let bytes: [UInt8]
 
-  package init(_ purpose: Purpose) { self.purpose = purpose }
-
-  package var bytes: [UInt8] {
-    switch purpose {
-    case .session: return Self.answer + [0]
-    case .pairing(let ticket): return Self.answer + [1] + ticket.bytes
-    }
+  /// Creates the preamble of a new connection, for which `nonce` must be random.
+  package init(nonce: Bytes16, key: SymmetricKey, version: UInt8 = Preamble.currentVersion) {
+    let start = Self.magic + [version] + nonce.bytes
+    bytes = start + key.authenticationCode(of: start)
   }
 
-  /// The bytes with which a responder answers an initiator that uses another version, before it closes the connection.
-  package static var answer: [UInt8] { magic + [version] }
-
-  /// Returns the version, which follows the magic; nil if fewer than `commonBytes` bytes have been received.
-  static func version(in bytes: ArraySlice<UInt8>) throws(ChannelError) -> UInt8? {
-    let common = bytes.prefix(magic.count)
-    guard common.elementsEqual(magic.prefix(common.count)) else { throw .handshakeFailed }
-    return bytes.dropFirst(magic.count).first
+  /// Takes the preamble at the start of `bytes`. Returns nil if more bytes are needed. The result may be anything until
+  /// `isAuthentic` has returned true.
+  package init?(receiving bytes: ArraySlice<UInt8>) {
+    guard bytes.count >= Self.count else { return nil }
+    self.bytes = Array(bytes.prefix(Self.count))
   }
 
-  /// Reads the preamble at the start of `bytes`. Returns nil if more bytes are needed.
-  static func read(_ bytes: ArraySlice<UInt8>) throws(ChannelError) -> Preamble? {
-    guard let version = try version(in: bytes) else { return nil }
-    guard version == Self.version else { throw .versionMismatch(theirs: version) }
-    let rest = bytes.dropFirst(commonBytes)
-    switch rest.first {
-    case nil: return nil
-    case 0: return Preamble(.session)
-    case 1:
-      return TicketID(bytes: rest.dropFirst().prefix(TicketID.count)).map { Preamble(.pairing(ticket: $0)) }
-    default: throw .handshakeFailed
+  package var version: UInt8 { bytes[Self.magic.count] }
+
+  /// Whether the sender knows the preamble key of this circle or ticket.
+  package func isAuthentic(under key: SymmetricKey) -> Bool {
+    bytes.starts(with: Self.magic)
+      && key.isAuthenticationCode(Array(bytes[Self.codeStart...]), of: Array(bytes[..<Self.codeStart]))
+  }
+
+  /// Returns the bytes with which a responder answers this preamble of another version, before it closes the connection.
+  package func answer(under key: SymmetricKey) -> Preamble { Preamble(nonce: nonce, key: key) }
+
+  /// Whether an authentic `other` is an answer to this preamble.
+  func isAnswered(by other: Preamble) -> Bool { nonce == other.nonce && version != other.version }
+
+  private var nonce: Bytes16 {
+    guard let nonce = Bytes16(bytes[Self.nonceStart..<Self.codeStart]) else {
+      preconditionFailure("a preamble of \(bytes.count) bytes")
     }
+    return nonce
   }
 }

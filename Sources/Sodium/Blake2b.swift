@@ -141,3 +141,26 @@ package enum Blake2b512 {
     }
   }
 }
+
+// MARK: Keyed BLAKE2b
+
+extension SymmetricKey {
+  /// The length of an authentication code.
+  package static let codeBytes = 16
+
+  /// Returns the code that authenticates the bytes under this key: BLAKE2b with this key and 16 bytes of output.
+  package func authenticationCode(of bytes: [UInt8]) -> [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: Self.codeBytes) { output, count in
+      guard let start = output.baseAddress else { return }
+      let code = crypto_generichash_blake2b(
+        start, Self.codeBytes, bytes, UInt64(bytes.count), pointer, Self.count)
+      precondition(code == 0, "BLAKE2b failed: \(code)")
+      count = Self.codeBytes
+    }
+  }
+
+  /// Whether `code` authenticates the bytes under this key. The time that this takes does not depend on the code.
+  package func isAuthenticationCode(_ code: [UInt8], of bytes: [UInt8]) -> Bool {
+    code.count == Self.codeBytes && sodium_memcmp(code, authenticationCode(of: bytes), Self.codeBytes) == 0
+  }
+}

@@ -8,6 +8,9 @@ import Wire
 /// One connection, which this device dialled or accepted. It does the handshake, then carries messages, and ends
 /// exactly once.
 ///
+/// Until the preamble of an accepted link is authentic, the link behaves the same whatever arrives: it sends nothing,
+/// reads a limited number of bytes, and ends when the deadline for the preamble has passed.
+///
 /// Everything runs on the link's own queue, including decoding; calls from other threads go through `shared`. After
 /// the handshake, an accepted link reads nothing until its owner has checked the peer and called `admit()`, for which
 /// there is a deadline too. A link keeps itself alive until it has ended.
@@ -49,8 +52,9 @@ package actor Link<Message: Sendable> {
   /// The number of bytes of `channel.output` that the system has accepted.
   var written = 0
   var lastWriteProgress: Int64 = 0
-  /// The deadline of the current phase: connecting, handshake, admission or closing.
+  /// The deadline of the current phase: connecting, preamble, handshake, admission or closing.
   var deadline: Int64 = 0
+  private var handshakeBegan: Int64 = 0
   var isAdmitted: Bool
   var closeIsWanted = false
   /// When the current measurement of an incomplete message's speed began, and `bytesIn` at that time; nil if no message
@@ -73,7 +77,7 @@ package actor Link<Message: Sendable> {
     dialing endpoint: Endpoint, role: ChannelRole, settings: LinkSettings<Message>,
     handlers: LinkHandlers<Message>
   ) throws {
-    channel = try Channel(role, keys: settings.makeKeys())
+    channel = try Channel(role, makeKeys: settings.makeKeys)
     executor = QueueExecutor(label: "waymark.link", isShared: true)
     self.settings = settings
     self.handlers = handlers
@@ -88,7 +92,7 @@ package actor Link<Message: Sendable> {
     accepted socket: Socket, from address: SocketAddress, role: ChannelRole,
     settings: LinkSettings<Message>, handlers: LinkHandlers<Message>, slot: AdmissionSlot
   ) throws {
-    channel = try Channel(role, keys: settings.makeKeys())
+    channel = try Channel(role, makeKeys: settings.makeKeys)
     executor = QueueExecutor(label: "waymark.link", isShared: true)
     self.settings = settings
     self.handlers = handlers
@@ -224,10 +228,16 @@ package actor Link<Message: Sendable> {
 
   func beginHandshake() {
     stage = .handshaking
-    deadline = monotonicMilliseconds() + settings.limits.handshakeMilliseconds
+    handshakeBegan = monotonicMilliseconds()
+    let limits = settings.limits
+    deadline =
+      handshakeBegan + (channel.isUnrecognized ? limits.preambleMilliseconds : limits.handshakeMilliseconds)
     flush()
     if isActive { socket?.awaitReadable() }
   }
+
+  /// Called when the peer's preamble is authentic: the peer now has the time of a whole handshake.
+  func becomeRecognized() { deadline = handshakeBegan + settings.limits.handshakeMilliseconds }
 
   func becomeOpen(_ opening: ChannelOpening) {
     stage = .open
@@ -311,7 +321,7 @@ private enum SendOutcome {
 extension LinkEnd {
   package init(_ error: ChannelError) {
     switch error {
-    case .handshakeFailed, .messageTooLarge: self = .handshakeFailed
+    case .handshakeFailed, .messageTooLarge, .noKeys: self = .handshakeFailed
     case .versionMismatch(let theirs): self = .versionMismatch(theirs: theirs)
     case .refused: self = .notAuthorized
     case .violation, .exhausted: self = .violation

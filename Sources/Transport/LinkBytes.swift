@@ -50,9 +50,13 @@ extension Link {
   private var mayRead: Bool {
     switch stage {
     case .open: isAdmitted && !shared.withLock { $0.inbox.isFull }
+    case .handshaking where channel.isIgnoring: !hasReadEnough
     default: true
     }
   }
+
+  /// Whether a stranger has sent so much that reading on would only cost time.
+  private var hasReadEnough: Bool { shared.withLock { $0.bytesIn } >= Limits.handshakeBytesMax }
 
   private func received(_ count: Int) {
     let now = monotonicMilliseconds()
@@ -78,6 +82,7 @@ extension Link {
     do {
       while mayRead, let event = try channel.next() {
         switch event {
+        case .recognized: becomeRecognized()
         case .opened(let opening): becomeOpen(opening)
         case .message(let message):
           // Even a small message takes more memory than its own bytes.

@@ -43,6 +43,9 @@ package enum LinkEnd: Hashable, Sendable {
 /// The limits of a link. Most defaults come from `Limits`; tests may set other limits.
 package struct LinkLimits: Sendable {
   package var connectMilliseconds = Limits.handshakeMillisecondsMax
+  /// How long an accepted link waits for an authentic preamble. Until then, it behaves the same whatever it receives.
+  package var preambleMilliseconds = Limits.preambleMillisecondsMax
+  /// How long a handshake may take, including the preamble.
   package var handshakeMilliseconds = Limits.handshakeMillisecondsMax
   package var idleMilliseconds = Limits.idleMillisecondsMax
   package var slowMilliseconds = Limits.slowMilliseconds
@@ -59,7 +62,8 @@ package struct LinkLimits: Sendable {
   /// The interval at which deadlines are checked while something is in progress.
   var tickMilliseconds: Int64 {
     let shortest = min(
-      connectMilliseconds, handshakeMilliseconds, idleMilliseconds, slowMilliseconds, lingerMilliseconds)
+      connectMilliseconds, preambleMilliseconds, handshakeMilliseconds, idleMilliseconds, slowMilliseconds,
+      lingerMilliseconds)
     return max(5, min(1_000, shortest / 4))
   }
 }

@@ -167,7 +167,7 @@ extension Connections {
     guard let endpoint = Endpoint(address),
       let link = try? transport.dial(
         endpoint,
-        role: .initiator(.session, presharedKey: nil) { credentials.introduction(to: $0) },
+        role: .initiator(credentials.sessionAccess) { credentials.introduction(to: $0) },
         settings: identity.linkSettings { try Inbound(decoding: $0) }, handlers: handlers(dialled: address))
     else { return handle(.dialFailed(address, .unresolved)) }
     link.start()

@@ -37,7 +37,7 @@ final class Connections {
   init(
     _ loop: EventLoop, _ maintenance: StoreMaintenance, identity: Identity, waiting: AwaitedAdmission?,
     transport: any NodeTransport, log: NodeLog, paused: Set<DeviceKey>, remembered: PeerHistory
-  ) {
+  ) throws {
     self.loop = loop
     self.maintenance = maintenance
     self.identity = identity
@@ -45,7 +45,7 @@ final class Connections {
     self.transport = transport
     self.logger = log
     self.remembered = remembered
-    credentials = Credentials(identity: identity, circle: loop.circle, clock: loop.clock)
+    credentials = try Credentials(identity: identity, circle: loop.circle, clock: loop.clock)
     peering = Peering(paused: paused, seed: randomSeed())
   }
 
@@ -93,7 +93,7 @@ final class Connections {
     do {
       return try transport.listen(
         on: endpoint,
-        roleFor: { address in .responder { credentials.presharedKey(of: $0, from: address) } },
+        roleFor: { address in .responder { credentials.access(by: $0, from: address) } },
         settings: identity.linkSettings { try Inbound(decoding: $0) }, handlers: handlers(dialled: nil))
     } catch ListenError.addressInUse(let endpoint) {
       throw WaymarkError.failed(

@@ -73,7 +73,7 @@ public actor Node {
       random16: random16)
     loop = EventLoop(replicator, executor: executor, clock: clock)
     maintenance = StoreMaintenance(loop, home: home, log: log)
-    connections = Connections(
+    connections = try Connections(
       loop, maintenance, identity: identity, waiting: waiting, transport: environment.transport, log: log,
       paused: stored.pausedPeers, remembered: remembered)
     shell = NodeShell(loop, connections, maintenance, log: log)

@@ -58,7 +58,7 @@ actor InMemoryLink: NodeLink {
     role: ChannelRole, settings: LinkSettings<Inbound>, handlers: NodeLinkHandlers
   ) throws {
     executor = QueueExecutor(label: "waymark.memory-link", isShared: true)
-    channel = try Channel(role, keys: settings.makeKeys())
+    channel = try Channel(role, makeKeys: settings.makeKeys)
     isAdmitted = true
     self.endpoint = endpoint
     self.network = network
@@ -74,7 +74,7 @@ actor InMemoryLink: NodeLink {
     answering caller: InMemoryLink, _ responder: InMemoryNetwork.Responder, from address: SocketAddress
   ) throws {
     executor = caller.executor
-    channel = try Channel(responder.roleFor(address), keys: responder.settings.makeKeys())
+    channel = try Channel(responder.roleFor(address), makeKeys: responder.settings.makeKeys)
     isAdmitted = false
     endpoint = nil
     network = caller.network
@@ -253,6 +253,7 @@ actor InMemoryLink: NodeLink {
     while mayRead, reason == nil {
       if let event = try channel.next() {
         switch event {
+        case .recognized: break
         case .opened(let opening): becomeOpen(opening)
         case .message(let message):
           batch.append((try settings.decode(message), message.count + Limits.messageBytesLeast))
@@ -260,6 +261,8 @@ actor InMemoryLink: NodeLink {
         }
         continue
       }
+      // On a real network, the deadline for the preamble would end the connection.
+      if channel.isIgnoring { reason = .handshakeFailed }
       guard taken < incoming.count else { return }
       taken += channel.frames.append(incoming[taken...])
     }

@@ -130,7 +130,7 @@ def attackers(alice):
     """Attacking processes that run until stopped: one for all strangers, and one per hostile member."""
     hostile = members.recruit(alice) if members else []
     count = 50 - len(hostile)
-    found = [(strangers.attack, (alice.address, count))]
+    found = [(strangers.attack, (alice.address, count, alice.circle))]
     found += [(members.attack, (each, kind)) for each, kind in hostile]
     return [multiprocessing.Process(target=body, args=arguments, daemon=True) for body, arguments in found]
 

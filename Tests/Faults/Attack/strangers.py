@@ -1,5 +1,9 @@
-"""Strangers: they can reach the port and have proven nothing. Needs no packages."""
+"""Strangers: they can reach the port and have proven nothing. Needs no packages.
 
+Half of them know the circle, as a revoked device does: their preamble is authentic, and the node answers message 1.
+"""
+
+import hashlib
 import os
 import random
 import socket
@@ -7,9 +11,15 @@ import struct
 import threading
 import time
 
-MAGIC = b"WAYMARK\0"
 VERSION = 2
-SESSION = MAGIC + bytes([VERSION, 0])
+
+
+def preamble(circle):
+    """An authentic preamble of a session; one of another circle if `circle` is None."""
+    circle = os.urandom(32) if circle is None else bytes.fromhex(circle)
+    key = hashlib.blake2b(b"waymark/session-preamble/v1\0" + circle, digest_size=32).digest()
+    start = b"WAYMARK\0" + bytes([VERSION]) + os.urandom(16)
+    return start + hashlib.blake2b(start, digest_size=16, key=key).digest()
 
 
 def dial(address):
@@ -27,54 +37,54 @@ def until_closed(connection):
         pass
 
 
-def silent(connection):
+def silent(connection, circle):
     until_closed(connection)
 
 
-def half_open(connection):
+def half_open(connection, circle):
     """Begins a valid handshake and sends nothing more."""
-    connection.sendall(SESSION + struct.pack(">H", 32) + os.urandom(32))
+    connection.sendall(preamble(circle) + struct.pack(">H", 32) + os.urandom(32))
     until_closed(connection)
 
 
-def almost(connection):
+def almost(connection, circle):
     """Sends the longest message 3 without its last byte."""
-    connection.sendall(SESSION + struct.pack(">H", 32) + os.urandom(32))
+    connection.sendall(preamble(circle) + struct.pack(">H", 32) + os.urandom(32))
     connection.recv(98)
     connection.sendall(struct.pack(">H", 6_208) + os.urandom(6_207))
     until_closed(connection)
 
 
-def slow(connection):
+def slow(connection, circle):
     """Sends a byte every half second."""
-    for byte in SESSION + struct.pack(">H", 32) + os.urandom(32):
+    for byte in preamble(circle) + struct.pack(">H", 32) + os.urandom(32):
         connection.sendall(bytes([byte]))
         time.sleep(0.5)
 
 
-def garbage(connection):
+def garbage(connection, circle):
     connection.sendall(os.urandom(random.randint(1, 20_000)))
     until_closed(connection)
     time.sleep(0.01)
 
 
-def false_proof(connection):
+def false_proof(connection, circle):
     """Makes the node compute as much as a stranger can."""
-    connection.sendall(SESSION + struct.pack(">H", 32) + os.urandom(32))
+    connection.sendall(preamble(circle) + struct.pack(">H", 32) + os.urandom(32))
     connection.recv(98)
     connection.sendall(struct.pack(">H", 200) + os.urandom(200))
     until_closed(connection)
 
 
-def long_length(connection):
-    connection.sendall(SESSION + struct.pack(">H", 65_535))
+def long_length(connection, circle):
+    connection.sendall(preamble(circle) + struct.pack(">H", 65_535))
     until_closed(connection)
     time.sleep(0.01)
 
 
-def guess(connection):
+def guess(connection, circle):
     """Tries a ticket."""
-    connection.sendall(MAGIC + bytes([VERSION, 1]) + os.urandom(8) + struct.pack(">H", 48) + os.urandom(48))
+    connection.sendall(preamble(None) + struct.pack(">H", 48) + os.urandom(48))
     until_closed(connection)
     time.sleep(0.01)
 
@@ -82,7 +92,7 @@ def guess(connection):
 KINDS = [silent, half_open, almost, slow, garbage, false_proof, long_length, guess]
 
 
-def again_and_again(address, kind):
+def again_and_again(address, kind, circle):
     while True:
         try:
             connection = dial(address)
@@ -90,18 +100,19 @@ def again_and_again(address, kind):
             time.sleep(0.05)
             continue
         try:
-            kind(connection)
+            kind(connection, circle)
         except OSError:
             pass
         finally:
             connection.close()
 
 
-def attack(address, count):
-    """Keeps the given number of connections of all kinds busy for ever."""
+def attack(address, count, circle):
+    """Keeps the given number of connections of all kinds busy forever. Every other one of each kind knows the circle."""
     os.nice(10)
     for number in range(count):
         kind = KINDS[number % len(KINDS)]
-        threading.Thread(target=again_and_again, args=(address, kind), daemon=True).start()
+        known = circle if number // len(KINDS) % 2 else None
+        threading.Thread(target=again_and_again, args=(address, kind, known), daemon=True).start()
     while True:
         time.sleep(60)

@@ -5,6 +5,7 @@ import time
 
 from change_set import RECORDS, SETTINGS
 from channel import MORE, Ended, Wire, preamble
+from circle import session_key
 from session import GOODBYE, HEADS, HEADS_OF, QUERY, SERVED, STATE, STATEMENT_IDS, SUMMARY, WANT, milliseconds
 
 FAR = (1 << 63) - 1
@@ -172,7 +173,7 @@ def half_open_storm(stage, node):
     seconds."""
     wires = [Wire.dial(node.address) for _ in range(12)]
     for wire in wires:
-        wire.send(preamble())
+        wire.send(preamble(session_key(stage.circle)))
     stage.write_on()
     for wire in wires:
         wire.close()

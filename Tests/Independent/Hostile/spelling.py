@@ -168,7 +168,7 @@ def introduction(twist):
 def join_request(twist):
     def attempt(stage, node):
         ticket, eve = stage.ticket(node), Client("Eve")
-        channel = Channel.dial(node.address, eve.transport, lambda _: True, ticket=ticket.id, psk=ticket.psk)
+        channel = Channel.dial(node.address, ticket.key, eve.transport, lambda _: True, psk=ticket.psk)
         channel.send(twist({0: 1, 1: eve.device, 2: eve.transport_public, 3: "Eve",
                             4: sign(eve.key, "join-proof/v1", channel.hash)}))
         assert channel.receive(5) == encode({0: 1, 2: 6}), "not refused as a bad proof"

@@ -7,67 +7,90 @@ import time
 
 from nacl.signing import SigningKey
 
-from channel import MAGIC, VERSION, Channel, Ended, Wire, noise, preamble
-from circle import CERTIFICATE, GENESIS, Statement, Ticket, introduction
+from channel import MAGIC, NONCE, PREAMBLE, VERSION, Channel, Ended, Wire, is_answer, noise, preamble
+from circle import CERTIFICATE, GENESIS, Statement, Ticket, introduction, pairing_key, session_key
 from client import Client, listen
 from encoding import decode, encode, sign
 from session import SUMMARY, milliseconds
 
-# Before any proof
+# Without a key of the circle or of a ticket
+
+def stays_silent(node, data):
+    """The node answers nothing, and does not close early, which would tell a prober where the data was wrong."""
+    wire = Wire.dial(node.address)
+    start = time.monotonic()
+    wire.send(data)
+    assert wire.last_words() == b"", "the node answered a stranger"
+    assert time.monotonic() - start > 2, "the node closed before the deadline"
+
+
+def another_protocol(stage, node):
+    stays_silent(node, b"GET / HTTP/1.1\r\n\r\n")
+
 
 def other_magic(stage, node):
-    wire = Wire.dial(node.address)
-    wire.send(b"WAYMARX\0" + bytes(2))
-    assert wire.ended() and not wire.received
+    stays_silent(node, preamble(session_key(stage.circle), magic=b"WAYMARX\0"))
 
 
 def one_wrong_byte(stage, node):
-    wire = Wire.dial(node.address)
-    wire.send(b"G")
-    assert wire.ended(2), "MUST decide on the first byte that differs"
+    start = preamble(session_key(stage.circle))
+    for at in (0, 8, 9, 40):
+        stays_silent(node, start[:at] + bytes([start[at] ^ 1]) + start[at + 1:])
 
 
-def other_version(stage, node):
-    wire = Wire.dial(node.address)
-    wire.send(MAGIC + bytes([VERSION + 1]))
-    assert wire.take(9, 5) == MAGIC + bytes([VERSION]) and wire.ended()
+def half_a_preamble(stage, node):
+    stays_silent(node, preamble(session_key(stage.circle))[:40])
 
 
-def former_version(stage, node):
-    wire = Wire.dial(node.address)
-    wire.send(preamble(version=1))
-    assert wire.take(9, 5) == MAGIC + bytes([VERSION]) and wire.ended()
+def other_circle(stage, node):
+    """A whole message 1 follows, as an honest device would send it."""
+    start = preamble(session_key(os.urandom(32)))
+    hello = bytes(noise(stage.mallory.transport, True, start).write_message())
+    stays_silent(node, start + struct.pack(">H", len(hello)) + hello)
 
 
-def other_purpose(stage, node):
-    wire = Wire.dial(node.address)
-    wire.send(MAGIC + bytes([VERSION, 7]))
-    assert wire.ended() and not wire.received
+def other_version_of_a_stranger(stage, node):
+    stays_silent(node, preamble(session_key(os.urandom(32)), version=VERSION + 1))
+
+
+def preamble_of_version_1(stage, node):
+    stays_silent(node, MAGIC + bytes([1, 0, 0, 32]) + os.urandom(32))
 
 
 def unknown_ticket(stage, node):
-    wire = Wire.dial(node.address)
-    wire.send(preamble(ticket=bytes(8)))
-    wire.send_frame(os.urandom(48))
-    assert wire.ended() and not wire.received
+    stays_silent(node, preamble(pairing_key(os.urandom(16))) + struct.pack(">H", 48) + os.urandom(48))
+
+
+# With the key of the circle, as a revoked device has it
+
+def begun(stage, node):
+    wire, start = Wire.dial(node.address), preamble(session_key(stage.circle))
+    wire.send(start)
+    return wire, start
+
+
+def other_version(stage, node):
+    key = session_key(stage.circle)
+    for version in (0, 1, VERSION + 1, 255):
+        wire, start = Wire.dial(node.address), preamble(key, version=version)
+        wire.send(start)
+        assert is_answer(wire.last_words(), start, key, VERSION)
 
 
 def length_of_message_1(stage, node):
-    wire = Wire.dial(node.address)
-    wire.send(preamble() + struct.pack(">H", 33))
+    wire, _ = begun(stage, node)
+    wire.send(struct.pack(">H", 33))
     assert wire.ended(2), "MUST refuse before the content has come"
 
 
 def point_of_small_order(stage, node):
-    wire = Wire.dial(node.address)
-    wire.send(preamble())
+    wire, _ = begun(stage, node)
     wire.send_frame(bytes(32))
     assert wire.ended()
 
 
 def garbage_message_3(stage, node):
-    wire = Wire.dial(node.address)
-    wire.send(preamble())
+    wire, _ = begun(stage, node)
     wire.send_frame(os.urandom(32))
     assert len(wire.take_frame(5)) == 96
     wire.send_frame(os.urandom(200))
@@ -75,17 +98,15 @@ def garbage_message_3(stage, node):
 
 
 def oversize_message_3(stage, node):
-    wire = Wire.dial(node.address)
-    wire.send(preamble())
-    wire.send_frame(bytes(noise(stage.mallory.transport, True, preamble()).write_message()))
+    wire, start = begun(stage, node)
+    wire.send_frame(bytes(noise(stage.mallory.transport, True, start).write_message()))
     wire.take_frame(5)
     wire.send(struct.pack(">H", 65_535))
     assert wire.ended(2), "MUST refuse before the content has come"
 
 
 def silent_handshake(stage, node):
-    wire = Wire.dial(node.address)
-    wire.send(preamble())
+    wire, _ = begun(stage, node)
     assert wire.ended(8), "5 seconds at most"
 
 
@@ -101,7 +122,7 @@ def other_psk(stage, node):
 def false_proof(stage, node):
     ticket = Ticket(stage.invite(node=node))
     eve = Client("Eve")
-    channel = Channel.dial(node.address, eve.transport, lambda _: True, ticket=ticket.id, psk=ticket.psk)
+    channel = Channel.dial(node.address, ticket.key, eve.transport, lambda _: True, psk=ticket.psk)
     channel.send(encode({0: 1, 1: stage.mallory.device, 2: eve.transport_public, 3: "Eve", 4: bytes(64)}))
     assert channel.receive(5) == encode({0: 1, 2: 6})
 
@@ -249,7 +270,7 @@ def key_of_a_member(stage, node):
 def another_transport_key(stage, node):
     """A request with another transport key than the one that Noise authenticated."""
     ticket, eve = Ticket(stage.invite(node=node)), Client("Eve")
-    channel = Channel.dial(node.address, eve.transport, lambda _: True, ticket=ticket.id, psk=ticket.psk)
+    channel = Channel.dial(node.address, ticket.key, eve.transport, lambda _: True, psk=ticket.psk)
     channel.send(encode({0: 1, 1: eve.device, 2: os.urandom(32), 3: "Eve", 4: sign(eve.key, "join-proof/v1",
                          channel.hash)}))
     with contextlib.suppress(Ended):
@@ -263,7 +284,7 @@ def dribbled_handshake(stage, node):
     wire = Wire.dial(node.address)
     start = time.monotonic()
     with contextlib.suppress(Ended):
-        for byte in preamble() + bytes(34):
+        for byte in preamble(session_key(stage.circle)) + bytes(34):
             wire.send(bytes([byte]))
             time.sleep(0.2)
     assert wire.ended(5) and time.monotonic() - start < 9, "5 seconds at most"
@@ -283,30 +304,39 @@ def dialled(stage, node):
 
 def stranger_that_listens(stage, node):
     wire = Wire(dialled(stage, node))
-    state = noise(Client("Eve").transport, False, wire.take(10, 5))
+    state = noise(Client("Eve").transport, False, wire.take(PREAMBLE, 5))
     state.read_message(wire.take_frame(5))
     wire.send_frame(bytes(state.write_message()))
     assert wire.ended() and not wire.received, "no stranger gets message 3"
 
 
 def message_before_introduction(stage, node):
-    channel = Channel.accept(dialled(stage, node), stage.mallory.transport)
+    channel = Channel.accept(dialled(stage, node), session_key(stage.circle), stage.mallory.transport)
     channel.send(encode([SUMMARY, stage.mallory.circle.hash, 1] + 2 * [[0] + 3 * [bytes(32)]]))
     assert channel.wire.ended()
 
 
 def newer_version_that_listens(stage, node):
     wire = Wire(dialled(stage, node))
-    wire.take(10, 5)
+    start = wire.take(PREAMBLE, 5)
     wire.take_frame(5)
-    wire.send(MAGIC + bytes([VERSION + 1]))
+    wire.send(preamble(session_key(stage.circle), version=VERSION + 1, nonce=start[NONCE]))
     assert wire.ended(8)
 
 
+def newer_version_of_a_stranger(stage, node):
+    """An answer that only a device without the circle's key would give."""
+    wire = Wire(dialled(stage, node))
+    start = wire.take(PREAMBLE, 5)
+    wire.take_frame(5)
+    wire.send(preamble(os.urandom(32), version=VERSION + 1, nonce=start[NONCE]))
+    assert wire.last_words(8) == b""
+
+
 ATTEMPTS = [
-    stranger_that_listens, message_before_introduction, newer_version_that_listens,
-    other_magic, one_wrong_byte, other_version, former_version, other_purpose, unknown_ticket, length_of_message_1,
-    point_of_small_order, garbage_message_3, oversize_message_3, other_psk, false_proof,
+    stranger_that_listens, message_before_introduction, newer_version_that_listens, newer_version_of_a_stranger,
+    another_protocol, other_magic, one_wrong_byte, half_a_preamble, other_circle, other_version_of_a_stranger,
+    preamble_of_version_1, unknown_ticket, other_version, length_of_message_1, point_of_small_order, garbage_message_3, oversize_message_3, other_psk, false_proof,
     no_introduction, certificate_of_another, own_certificate, certificate_by_a_member,
     certificate_with_another_transport_key, introduction_of_another_circle, introduction_of_nine_links,
     introduction_without_a_chain, introduction_that_is_none, introduction_of_the_wrong_size,

@@ -1,5 +1,7 @@
 """Protocol/channel.md: preamble, Noise handshake, frames and fragments."""
 
+import hashlib
+import os
 import socket
 import struct
 
@@ -8,7 +10,8 @@ from noise.connection import Keypair, NoiseConnection
 from encoding import require
 
 MAGIC = b"WAYMARK\0"
-VERSION, SESSION, PAIRING = 2, 0, 1
+VERSION = 2
+PREAMBLE, NONCE = 41, slice(9, 25)
 MORE, LAST, CLOSE = 0, 1, 2
 PART, MESSAGE = 65_518, 1_048_576
 
@@ -70,20 +73,31 @@ class Wire:
 
     def ended(self, timeout=5):
         """Waits until the other end closes, whatever else it sends; false if it does not."""
+        return self.last_words(timeout) is not None
+
+    def last_words(self, timeout=5):
+        """Returns what the other end sends until it closes; None if it does not close."""
+        words = b""
         try:
             while True:
-                self.take(1, timeout)
+                words += self.take(1, timeout)
         except Ended:
-            return True
+            return words
         except Silence:
-            return False
+            return None
 
     def close(self):
         self.socket.close()
 
 
-def preamble(ticket=None, magic=MAGIC, version=VERSION):
-    return magic + bytes([version, SESSION if ticket is None else PAIRING]) + (ticket or b"")
+def preamble(key, magic=MAGIC, version=VERSION, nonce=None):
+    start = magic + bytes([version]) + (os.urandom(16) if nonce is None else nonce)
+    return start + hashlib.blake2b(start, digest_size=16, key=key).digest()
+
+
+def is_answer(data, start, key, version):
+    """Whether the data is the answer of a device with this version to a preamble of another."""
+    return data == preamble(key, version=version, nonce=start[NONCE])
 
 
 def noise(transport, initiator, prologue, psk=None):
@@ -106,10 +120,11 @@ class Channel:
         self.hash = state.get_handshake_hash()
 
     @classmethod
-    def dial(cls, address, transport, knows, payload=b"", ticket=None, psk=None):
-        """`knows` says whether a transport key is accepted; before that nothing about us is sent."""
+    def dial(cls, address, key, transport, knows, payload=b"", psk=None):
+        """`key` is that of the preamble. `knows` says whether a transport key is accepted; before that nothing about us
+        is sent."""
         wire = Wire.dial(address)
-        start = preamble(ticket)
+        start = preamble(key)
         state = noise(transport, True, start, psk)
         handshake = state.noise_protocol.handshake_state
         wire.send(start)
@@ -123,10 +138,10 @@ class Channel:
         return cls(wire, state, peer)
 
     @classmethod
-    def accept(cls, sock, transport):
+    def accept(cls, sock, key, transport):
         wire = Wire(sock)
-        start = wire.take(10, 5)
-        require(start == preamble(), "preamble of a session")
+        start = wire.take(PREAMBLE, 5)
+        require(start == preamble(key, nonce=start[NONCE]), "preamble of a session")
         state = noise(transport, False, start)
         handshake = state.noise_protocol.handshake_state
         require(state.read_message(wire.take_frame(5)) == b"", "payload in message 1")

@@ -64,6 +64,11 @@ class Circle:
         return any(s.fields[6] <= now < s.fields[7] for s in self.entitlements(device))
 
 
+def session_key(circle):
+    """The preamble key of sessions between devices of a circle."""
+    return hashed("session-preamble/v1", circle)
+
+
 class Ticket:
     def __init__(self, line):
         line = line.strip().lower()
@@ -84,7 +89,13 @@ class Ticket:
         self.circle, self.transport, self.addresses = fields[1], fields[2], fields[3]
         self.secret, self.until = fields[4], fields[5]
         self.id = hashed("ticket-id/v1", self.secret)[:8]
+        self.key = pairing_key(self.secret)  # of the preamble
         self.psk = hashed("ticket-psk/v1", self.secret, self.circle, self.transport)
+
+
+def pairing_key(secret):
+    """The preamble key of a pairing with the ticket that has this secret."""
+    return hashed("pairing-preamble/v1", secret)
 
 
 def introduction(chain, entitlements, now):

@@ -38,7 +38,7 @@ class Client:
     def join(self, ticket, address=None, psk=None):
         self.address = address or ticket.addresses[0]
         channel = Channel.dial(
-            self.address, self.transport, lambda peer: peer == ticket.transport, ticket=ticket.id,
+            self.address, ticket.key, self.transport, lambda peer: peer == ticket.transport,
             psk=ticket.psk if psk is None else psk)
         channel.send(encode({
             0: 1, 1: self.device, 2: self.transport_public, 3: self.name,
@@ -81,7 +81,8 @@ class Client:
     def channel(self, payload=None):
         payload = self.introduction() if payload is None else payload
         return Channel.dial(
-            self.address, self.transport, lambda peer: self.circle.device_with(peer) is not None, payload)
+            self.address, circles.session_key(self.circle.id), self.transport,
+            lambda peer: self.circle.device_with(peer) is not None, payload)
 
     def dial(self):
         channel = self.channel()
@@ -95,7 +96,7 @@ class Client:
         listener.settimeout(timeout)
         while True:
             sock, _ = listener.accept()
-            channel = Channel.accept(sock, self.transport)
+            channel = Channel.accept(sock, circles.session_key(self.circle.id), self.transport)
             peer = circles.read_introduction(channel.payload, self.circle, channel.peer)
             channel.send(encode([INTRODUCTION, self.introduction()]))
             return Session(self, channel, peer, False)

@@ -5,7 +5,8 @@ import pathlib
 
 import merge
 from change_set import is_whole, parse
-from circle import Circle, Statement, Ticket
+from channel import NONCE, VERSION, is_answer, preamble
+from circle import Circle, Statement, Ticket, pairing_key, session_key
 from encoding import Refused, check_value, decode_counted, encode, require
 from replica import Lane
 from values import ABSENT
@@ -103,6 +104,27 @@ def check_closure(case):
     check(f"closure: {case['flag']}, {case['name']}", case["flag"] == "none", lambda: lane.place(after, FAR))
 
 
+def preambles():
+    document = load("noise.json")["preambles"]
+    assert session_key(unhex(document["circle"])).hex() == document["session_key"]
+    assert pairing_key(unhex(document["ticket_secret"])).hex() == document["pairing_key"]
+    keys = [unhex(document["session_key"]), unhex(document["pairing_key"])]
+
+    def read(data, key):
+        require(data == preamble(key, version=data[8], nonce=data[NONCE]), "MAC of a preamble")
+
+    for case in document["accepted"]:
+        for key in keys:
+            check("preamble", key.hex() == case["key"], lambda: read(unhex(case["bytes"]), key))
+    for case in document["refused"]:
+        for key in keys:
+            check("preamble: " + case["why"], False, lambda: read(unhex(case["bytes"]), key))
+    for case in document["other_version"]:
+        start, key = unhex(case["bytes"]), unhex(case["key"])
+        check("preamble of another version", True, lambda: read(start, key))
+        assert is_answer(unhex(case["answer"]), start, key, VERSION)
+
+
 def circles():
     document = load("circle.json")
     for case in document["statements"]:
@@ -112,6 +134,8 @@ def circles():
         if case["accepted"]:
             ticket = Ticket(case["line"])
             assert (ticket.id.hex(), ticket.psk.hex()) == (case["id"], case["psk"])
+            assert ticket.key.hex() == case["pairingKey"]
+            assert session_key(ticket.circle).hex() == case["sessionKey"]
     for case in document["circles"]:
         circle = Circle(Statement(unhex(case["statements"][0])))
         for each in case["statements"][1:]:
@@ -223,6 +247,6 @@ def arriving(lane, waiting):
 
 
 def run(step):
-    for each in (cbor, change_sets, circles, merging, cutting):
+    for each in (cbor, change_sets, preambles, circles, merging, cutting):
         each()
-    step("the vectors of encoding, change sets, circle, merge and cuts")
+    step("the vectors of encoding, change sets, preambles, circle, merge and cuts")

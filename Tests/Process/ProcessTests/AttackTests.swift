@@ -17,7 +17,7 @@ import Testing
     let node = Footprint(try #require(alice.nodeID))
     let (memory, descriptors) = (try node.memoryMegabytes, try node.descriptors)
 
-    let strangers = try Strangers(at: alice.address)
+    let strangers = try Strangers(at: alice.address, circle: try await alice.status().circle)
     for number in 1...3 { try await carry("red \(number)", from: alice, to: bob) }
     for number in 1...3 { try await carry("blue \(number)", from: bob, to: alice) }
     // A member that connects is served among them.

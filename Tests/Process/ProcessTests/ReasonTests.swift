@@ -261,7 +261,7 @@ import Wire
     child.signal(SIGTERM)
     _ = try await child.wait(seconds: 10, for: "the stranger")
 
-    let newer = try stage.python(Self.newerProtocol, [bob.address])
+    let newer = try stage.python(Self.newerProtocol, [bob.address, try await alice.status().circle])
     try await alice.text("sync", "now")
     try await probe.see(.newerProtocol, on: alice, of: "bob", seconds: 60)
     newer.signal(SIGKILL)
@@ -290,15 +290,17 @@ import Wire
     }
   }
 
-  /// Answers like a responder of another version.
+  /// Answers like a member of the circle with another version.
   private static let newerProtocol = """
-    import socket, sys
+    import hashlib, socket, sys
     host, port = sys.argv[1].rsplit(":", 1)
+    circle = bytes.fromhex(sys.argv[2])
+    key = hashlib.blake2b(b"waymark/session-preamble/v1\\0" + circle, digest_size=32).digest()
     server = socket.create_server((host, int(port)))
     while True:
         one, _ = server.accept()
-        one.recv(8192)
-        one.sendall(b"WAYMARK\\0\\xee")
+        start = b"WAYMARK\\0\\xee" + one.recv(8192)[9:25]
+        one.sendall(start + hashlib.blake2b(start, digest_size=16, key=key).digest())
         one.shutdown(socket.SHUT_WR)
         one.recv(1)
         one.close()

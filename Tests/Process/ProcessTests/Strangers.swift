@@ -1,14 +1,21 @@
 import Foundation
 import Processes
+import Sodium
 import Synchronization
+import Testing
+import Wire
 
-/// Fifty unauthenticated connections, kept busy until the crowd is dismissed.
+/// Fifty unauthenticated connections, kept busy until the crowd is dismissed. Every other one of each kind knows the
+/// circle, as a revoked device does, so that the node answers its first message.
 final class Strangers: Sendable {
   private enum Kind: Int, CaseIterable {
     case silent, halfOpen, almost, slow, garbage, falseProof, longLength, guess
   }
 
   private let address: sockaddr_in
+  /// The preamble key of the circle, and one of another circle.
+  private let known: SymmetricKey
+  private let other: SymmetricKey
   private let isOver = Atomic(false)
   private let attempts = Atomic(0)
   private let threads = DispatchGroup()
@@ -16,8 +23,10 @@ final class Strangers: Sendable {
   /// How many connections have been made.
   var count: Int { attempts.load(ordering: .relaxed) }
 
-  /// - Parameter address: `127.0.0.1:PORT`.
-  init(at address: String, count: Int = 50) throws {
+  /// - Parameters:
+  ///   - address: `127.0.0.1:PORT`.
+  ///   - circle: the circle's id in hexadecimal.
+  init(at address: String, circle: String, count: Int = 50) throws {
     guard let port = address.split(separator: ":").last.flatMap({ UInt16($0) }) else {
       throw Failure("no port in \(address)")
     }
@@ -26,11 +35,14 @@ final class Strangers: Sendable {
     place.sin_port = port.bigEndian
     place.sin_addr.s_addr = inet_addr("127.0.0.1")
     self.address = place
+    known = try preambleKey(circle: try #require(bytesFromHexadecimal(circle)))
+    other = try preambleKey(circle: randomBytes(32))
     for number in 0..<count {
       let kind = Kind.allCases[number % Kind.allCases.count]
+      let key = number / Kind.allCases.count % 2 == 1 ? known : other
       threads.enter()
       Thread.detachNewThread { [self] in
-        while !isOver.load(ordering: .relaxed) { once(kind) }
+        while !isOver.load(ordering: .relaxed) { once(kind, key) }
         threads.leave()
       }
     }
@@ -42,7 +54,7 @@ final class Strangers: Sendable {
     try await eventually("the strangers are gone", seconds: 20) { threads.wait(timeout: .now()) == .success }
   }
 
-  private func once(_ kind: Kind) {
+  private func once(_ kind: Kind, _ key: SymmetricKey) {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     guard descriptor >= 0 else { return rest() }
     defer { close(descriptor) }
@@ -57,13 +69,14 @@ final class Strangers: Sendable {
     }
     guard connected == 0 else { return rest() }
     attempts.add(1, ordering: .relaxed)
-    behave(kind, descriptor)
+    behave(kind, key, descriptor)
     usleep(10_000)
   }
 
-  private func behave(_ kind: Kind, _ descriptor: Int32) {
-    let magic = Array("WAYMARK".utf8) + [0, 1]
-    let hello = magic + [0, 0, 32] + random(32)
+  private func behave(_ kind: Kind, _ key: SymmetricKey, _ descriptor: Int32) {
+    let start = Array("WAYMARK".utf8) + [0, 2] + random(16)
+    let preamble = start + key.authenticationCode(of: start)
+    let hello = preamble + [0, 32] + random(32)
     switch kind {
     case .silent: break
     case .halfOpen: say(hello, descriptor)
@@ -75,8 +88,8 @@ final class Strangers: Sendable {
       }
     case .garbage: say(random(Int.random(in: 1...20_000)), descriptor)
     case .falseProof: say(hello + [0, 200] + random(200), descriptor)
-    case .longLength: say(magic + [0, 0xff, 0xff], descriptor)
-    case .guess: say(magic + [1] + random(8) + [0, 48] + random(48), descriptor)
+    case .longLength: say(preamble + [0xff, 0xff], descriptor)
+    case .guess: say(preamble + [0, 48] + random(48), descriptor)
     }
     readToEnd(descriptor)
   }
@@ -96,4 +109,9 @@ final class Strangers: Sendable {
   private func rest() { usleep(50_000) }
 
   private func random(_ count: Int) -> [UInt8] { (0..<count).map { _ in .random(in: 0...255) } }
+}
+
+private func preambleKey(circle: [UInt8]) throws -> SymmetricKey {
+  let prefix = Array("waymark/session-preamble/v1".utf8) + [0]
+  return try SymmetricKey(Blake2b256.hashBytes(prefix: prefix, parts: [circle]))
 }

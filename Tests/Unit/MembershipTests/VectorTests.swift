@@ -110,6 +110,8 @@ import Wire
     #expect(ticket.id.bytes == unhex(row.id))
     #expect(TicketID(bytes: unhex(row.id)) == ticket.id)
     #expect(ticket.preSharedKey == unhex(row.psk))
+    #expect(ticket.preambleKey == unhex(row.pairingKey))
+    #expect(ticket.circle.preambleKey == unhex(row.sessionKey))
     #expect(try Ticket(line: ticket.line) == ticket)
     let trimmed = row.line.lowercased().filter { !$0.isWhitespace }
     #expect(ticket.line == trimmed)

@@ -50,7 +50,7 @@ struct Vectors: Decodable, Sendable {
     var name, line: String
     var accepted: Bool
     var reason: String?
-    var circle, transport, secret, id, psk: String?
+    var circle, transport, secret, id, psk, pairingKey, sessionKey: String?
     var expiry: Int64?
     var addresses: [String]?
     var testDescription: String { name }

@@ -111,29 +111,41 @@ import Wire
 }
 
 @Suite struct `The preamble` {
-  @Test(arguments: NoiseVectors.ours.preambles.accepted.indices)
-  func `is parsed byte by byte, and waits for all of them`(index: Int) throws {
-    let vector = NoiseVectors.ours.preambles.accepted[index]
+  private static let vectors = NoiseVectors.ours.preambles
+
+  private func keys() throws -> [SymmetricKey] {
+    [try key(Self.vectors.session_key), try key(Self.vectors.pairing_key)]
+  }
+
+  private func key(_ hex: String) throws -> SymmetricKey { try SymmetricKey(bytes(hex)) }
+
+  @Test(arguments: vectors.accepted.indices)
+  func `is authentic under its key and no other, once all of it has arrived`(index: Int) throws {
+    let vector = Self.vectors.accepted[index]
     let wire = bytes(vector.bytes)
-    let preamble = try #require(try Preamble.read(wire[...]))
-    #expect(preamble.bytes == wire)
-    for count in 0..<wire.count { #expect(try Preamble.read(wire[..<count]) == nil) }
-    let ticket = try vector.ticket.map { TicketID(try #require(UInt64($0, radix: 16))) }
-    #expect(preamble.purpose == ticket.map { .pairing(ticket: $0) } ?? .session)
-  }
-
-  @Test(arguments: NoiseVectors.ours.preambles.refused.indices)
-  func `with other bytes is refused`(index: Int) {
-    let vector = NoiseVectors.ours.preambles.refused[index]
-    #expect(throws: ChannelError.handshakeFailed) { try Preamble.read(bytes(vector.bytes)[...]) }
-  }
-
-  @Test(arguments: NoiseVectors.ours.preambles.other_version.indices)
-  func `of another version reports that version`(index: Int) {
-    let vector = NoiseVectors.ours.preambles.other_version[index]
-    #expect(throws: ChannelError.versionMismatch(theirs: vector.version)) {
-      try Preamble.read(bytes(vector.bytes)[...])
+    for count in 0..<wire.count { #expect(Preamble(receiving: wire[..<count]) == nil) }
+    let preamble = try #require(Preamble(receiving: (wire + [1, 2, 3])[...]))
+    #expect(preamble.bytes == wire && preamble.version == Preamble.currentVersion)
+    for hex in [Self.vectors.session_key, Self.vectors.pairing_key] {
+      #expect(preamble.isAuthentic(under: try key(hex)) == (hex == vector.key))
     }
-    #expect(hexadecimal(Preamble.answer) == NoiseVectors.ours.preambles.answer)
+    let nonce = try #require(Bytes16(bytes(vector.nonce)))
+    #expect(Preamble(nonce: nonce, key: try key(vector.key)) == preamble)
+  }
+
+  @Test(arguments: vectors.refused) func `with other bytes is not authentic`(
+    vector: PreambleVectors.Refused
+  ) throws {
+    let preamble = try #require(Preamble(receiving: bytes(vector.bytes)[...]))
+    for key in try keys() { #expect(!preamble.isAuthentic(under: key)) }
+  }
+
+  @Test(arguments: vectors.other_version.indices)
+  func `of another version is authentic too, and gets an answer`(index: Int) throws {
+    let vector = Self.vectors.other_version[index]
+    let preamble = try #require(Preamble(receiving: bytes(vector.bytes)[...]))
+    let key = try key(vector.key)
+    #expect(preamble.version == vector.version && preamble.isAuthentic(under: key))
+    #expect(hexadecimal(preamble.answer(under: key).bytes) == vector.answer)
   }
 }

@@ -77,20 +77,25 @@ struct RecordVectors: Decodable, Sendable {
 struct PreambleVectors: Decodable, Sendable {
   struct Accepted: Decodable, Sendable {
     var bytes: String
-    var ticket: String?
+    var key: String
+    var nonce: String
   }
-  struct Refused: Decodable, Sendable {
+  struct Refused: Decodable, Sendable, CustomTestStringConvertible {
     var why: String
     var bytes: String
+    var testDescription: String { why }
   }
   struct Other: Decodable, Sendable {
     var bytes: String
     var version: UInt8
+    var key: String
+    var answer: String
   }
+  var session_key: String
+  var pairing_key: String
   var accepted: [Accepted]
   var refused: [Refused]
   var other_version: [Other]
-  var answer: String
 }
 
 struct NoiseVectors: Decodable, Sendable {

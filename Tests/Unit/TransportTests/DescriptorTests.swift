@@ -16,7 +16,7 @@ import Wire
     await #expect(processExitsWith: .success) {
       let (alice, bob) = (Recorder(), Recorder())
       let listener = try Listener(
-        on: Endpoint(host: "127.0.0.1", port: 0), role: .responder { _ in nil }, settings: settings(key: 2),
+        on: Endpoint(host: "127.0.0.1", port: 0), role: World.responder, settings: settings(key: 2),
         handlers: bob.handlers)
       // Dispatch needs some of its own for timers, and opens them when the first one is set.
       try await Task.sleep(for: .milliseconds(10))
@@ -26,7 +26,7 @@ import Wire
       try await Task.sleep(for: .milliseconds(100))
       for descriptor in held { close(descriptor) }
       let link = try TestLink(
-        dialing: listener.address.endpoint, role: .initiator(.session, presharedKey: nil) { _ in [] },
+        dialing: listener.address.endpoint, role: .initiator(World.session) { _ in [] },
         settings: settings(key: 1), handlers: alice.handlers)
       link.start()
       try await eventually("both ends are open", seconds: 20) { bob.opening != nil && alice.opening != nil }

@@ -28,25 +28,25 @@ import Wire
   }
 
   @Test func `opens for pairing with the ticket's key`() async throws {
-    let key = try SymmetricKey(randomBytes(32))
-    let world = try World(ticketKey: key)
-    _ = try world.dial(purpose: .pairing(ticket: World.ticket), ticketKey: key, payload: [])
+    let world = try World()
+    _ = try world.dial(World.pairing(), payload: [])
     try await eventually("Bob is open") { world.bob.opening != nil }
     #expect(world.bob.opening?.purpose == .pairing(ticket: World.ticket))
   }
 
   @Test func `for pairing with another key or ticket never opens at the responder`() async throws {
-    let world = try World(ticketKey: SymmetricKey(randomBytes(32)))
-    let guess = try SymmetricKey(randomBytes(32))
-    _ = try world.dial(purpose: .pairing(ticket: World.ticket), ticketKey: guess, payload: [])
+    var limits = LinkLimits.unhurried
+    limits.preambleMilliseconds = 300
+    let world = try World(limits: limits)
+    _ = try world.dial(World.pairing(presharedKey: 6), payload: [])
     try await eventually("Alice is rejected") { world.alice.ends.count == 1 && world.bob.ends.count == 1 }
     // She had proof of Bob's key, but he had none of hers.
     #expect(world.alice.ends == [.truncated] && world.bob.ends == [.handshakeFailed])
-    _ = try world.dial(purpose: .pairing(ticket: TicketID(6)), ticketKey: guess, payload: [])
+    _ = try world.dial(World.pairing(secret: 6), payload: [])
     try await eventually("Alice is rejected again") {
       world.alice.ends.count == 2 && world.bob.ends.count == 2
     }
-    #expect(world.alice.ends.last == .handshakeFailed && world.bob.ends.last == .notAuthorized)
+    #expect(world.alice.ends.last == .handshakeFailed && world.bob.ends.last == .timeout)
     #expect(world.bob.opening == nil)
   }
 
@@ -190,7 +190,7 @@ import Wire
   private func end(of endpoint: Endpoint, _ limits: LinkLimits = .unhurried) async throws -> LinkEnd? {
     let alice = Recorder()
     let link = try TestLink(
-      dialing: endpoint, role: .initiator(.session, presharedKey: nil) { _ in [] },
+      dialing: endpoint, role: .initiator(World.session) { _ in [] },
       settings: settings(key: 1, limits), handlers: alice.handlers)
     link.start()
     try await eventually("dialing \(endpoint) has ended") { !alice.ends.isEmpty }
@@ -219,7 +219,7 @@ import Wire
     let world = try World()
     let endpoint = Endpoint(host: "localhost", port: world.listener.address.port)
     let link = try TestLink(
-      dialing: endpoint, role: .initiator(.session, presharedKey: nil) { _ in [] },
+      dialing: endpoint, role: .initiator(World.session) { _ in [] },
       settings: settings(key: 1), handlers: world.alice.handlers)
     link.start()
     try await eventually("both ends are open") { world.bob.opening != nil }

@@ -12,12 +12,12 @@ import Wire
     let endpoint = world.listener.address.endpoint
     #expect(throws: ListenError.addressInUse(endpoint)) {
       _ = try Listener(
-        on: endpoint, role: .responder { _ in nil }, settings: settings(key: 2),
+        on: endpoint, role: World.responder, settings: settings(key: 2),
         handlers: Recorder().handlers)
     }
     #expect(throws: ListenError.notHere(Endpoint(host: "192.0.2.1", port: 0))) {
       _ = try Listener(
-        on: Endpoint(host: "192.0.2.1", port: 0), role: .responder { _ in nil }, settings: settings(key: 2),
+        on: Endpoint(host: "192.0.2.1", port: 0), role: World.responder, settings: settings(key: 2),
         handlers: Recorder().handlers)
     }
   }
@@ -25,7 +25,7 @@ import Wire
   @Test func `on every address accepts IPv4 and reports it as IPv4`() async throws {
     let bob = Recorder()
     let listener = try Listener(
-      on: Endpoint(host: "::", port: 0), role: .responder { _ in nil }, settings: settings(key: 2),
+      on: Endpoint(host: "::", port: 0), role: World.responder, settings: settings(key: 2),
       handlers: bob.handlers)
     listener.start()
     defer { listener.close() }
@@ -33,7 +33,7 @@ import Wire
     let alice = Recorder()
     let link = try TestLink(
       dialing: Endpoint(host: "127.0.0.1", port: listener.address.port),
-      role: .initiator(.session, presharedKey: nil) { _ in [] }, settings: settings(key: 1),
+      role: .initiator(World.session) { _ in [] }, settings: settings(key: 1),
       handlers: alice.handlers)
     link.start()
     try await eventually("both ends are open") { bob.opening != nil && alice.opening != nil }
@@ -43,7 +43,7 @@ import Wire
 
   @Test func `serves a member while strangers hold on to their connections`() async throws {
     var limits = LinkLimits.unhurried
-    limits.handshakeMilliseconds = 2_000
+    limits.preambleMilliseconds = 2_000
     let world = try World(limits: limits)
     let strangers = try (0..<20).map { _ in try RawClient(to: world.listener.address) }
     try await Task.sleep(for: .milliseconds(50))
@@ -61,16 +61,13 @@ import Wire
     limits.unauthenticatedMax = 2
     limits.sureMilliseconds = 300
     let world = try World(listenerLimits: limits)
-    let strangers = try (0..<2).map { _ in try RawClient(to: world.listener.address) }
-    try await Task.sleep(for: .milliseconds(900))
-    #expect(world.bob.ends.isEmpty, "no connection waits")
-    _ = try world.dial()
-    try await eventually("Alice is connected", seconds: 20) { world.bob.opening != nil }
-    #expect(world.bob.ends == [.timeout])
-    let third = try RawClient(to: world.listener.address)
-    _ = try world.dial()
-    try await eventually("Alice is connected again", seconds: 20) { world.bob.links == 2 }
-    #expect(strangers.count == 2 && third.socket.descriptor >= 0)
+    _ = try await world.opened()
+    let strangers = try (0..<3).map { _ in try RawClient(to: world.listener.address) }
+    try await Task.sleep(for: .milliseconds(200))
+    #expect(world.bob.ends.isEmpty)
+    let more = try (0..<5).map { _ in try RawClient(to: world.listener.address) }
+    try await eventually("five are evicted") { world.bob.ends == [LinkEnd](repeating: .timeout, count: 5) }
+    #expect(strangers.count + more.count == 8 && world.bob.links == 1)
   }
 
   @Test func `a waiting connection waits until the oldest has had its time`() throws {
@@ -139,7 +136,9 @@ import Wire
   }
 
   @Test func `closes a thousand connections in quick succession and still answers`() async throws {
-    let world = try World()
+    var limits = LinkLimits.unhurried
+    limits.preambleMilliseconds = 300
+    let world = try World(limits: limits)
     for _ in 0..<1_000 {
       let client = try RawClient(to: world.listener.address)
       try await client.write([1])
@@ -154,7 +153,7 @@ import Wire
     let world = try World()
     let raw = try RawClient(to: world.listener.address)
     var channel = try Channel(
-      .initiator(.session, presharedKey: nil) { _ in [9] }, keys: try settings(key: 1).makeKeys())
+      .initiator(World.session) { _ in [9] }, makeKeys: settings(key: 1).makeKeys)
     let hello = channel.output
     channel.output = []
     for byte in hello { try await raw.write([byte]) }
@@ -168,8 +167,8 @@ import Wire
   @Test func `sends its own version to a client of another, and closes`() async throws {
     let world = try World()
     let raw = try RawClient(to: world.listener.address)
-    try await raw.write(Preamble.magic + [9, 0, 0, 0, 0])
-    #expect(try await raw.read() == Preamble.answer)
+    try await raw.write(World.preamble(version: 9).bytes + [0, 0, 0])
+    #expect(try await raw.read() == World.preamble().bytes)
     try await eventually("the link has ended") { world.bob.ends == [.versionMismatch(theirs: 9)] }
   }
 
@@ -178,7 +177,43 @@ import Wire
     let raw = try RawClient(to: world.listener.address)
     try await raw.write(Array("GET / HTTP/1.1\r\n\r\n".utf8))
     #expect(try await raw.read().isEmpty)
-    try await eventually("the link has ended") { world.bob.ends == [.handshakeFailed] }
+    try await eventually("the link has ended") { world.bob.ends == [.timeout] }
+  }
+
+  @Test func `treats all strangers alike, whatever they send`() async throws {
+    var limits = LinkLimits.unhurried
+    limits.preambleMilliseconds = 1_000
+    let world = try World(limits: limits)
+    let stranger = Preamble(nonce: Bytes16(1, 2), key: try SymmetricKey([UInt8](repeating: 9, count: 32)))
+    let wires: [[UInt8]] = [
+      [], [0], Preamble.magic, Preamble.magic.dropLast() + [1], stranger.bytes,
+      stranger.bytes + [0, 32] + [UInt8](repeating: 1, count: 32), World.preamble().bytes.dropLast() + [0],
+      [UInt8](repeating: 7, count: 8_000),
+    ]
+    for wire in wires {
+      let raw = try RawClient(to: world.listener.address)
+      let begun = ContinuousClock.now
+      try await raw.write(wire)
+      #expect(try await raw.read().isEmpty)
+      // No byte ends the connection early.
+      #expect(ContinuousClock.now - begun >= .milliseconds(900), "\(wire.prefix(50))")
+    }
+    try await eventually("the links have ended") {
+      world.bob.ends == [LinkEnd](repeating: .timeout, count: wires.count)
+    }
+    _ = try await world.opened()
+  }
+
+  @Test func `reads only a limited number of bytes of a stranger`() async throws {
+    let world = try World()
+    let raw = try RawClient(to: world.listener.address)
+    let flood = Task {
+      while !Task.isCancelled { try await raw.write([UInt8](repeating: 7, count: 10_000)) }
+    }
+    try await Task.sleep(for: .milliseconds(500))
+    #expect(world.bob.ends.isEmpty, "it still waits for the deadline")
+    flood.cancel()
+    _ = try await world.opened()
   }
 
   @Test func `gives up on a handshake that takes too long`() async throws {
@@ -186,7 +221,7 @@ import Wire
     limits.handshakeMilliseconds = 500
     let world = try World(limits: limits)
     let raw = try RawClient(to: world.listener.address)
-    try await raw.write(Preamble(.session).bytes)
+    try await raw.write(World.preamble().bytes)
     #expect(try await raw.read().isEmpty)
     try await eventually("the link has ended") { world.bob.ends == [.timeout] }
   }
@@ -197,7 +232,7 @@ import Wire
     let world = try World(limits: limits)
     let raw = try RawClient(to: world.listener.address)
     let dribble = Task {
-      for byte in Preamble(.session).bytes + [0, 32] + [UInt8](repeating: 1, count: 32) {
+      for byte in World.preamble().bytes + [0, 32] + [UInt8](repeating: 1, count: 32) {
         try await raw.write([byte])
         try await Task.sleep(for: .milliseconds(100))
       }
@@ -305,7 +340,7 @@ import Wire
   /// Performs Alice's handshake by hand; returns her open channel.
   private func opened(_ raw: RawClient) async throws -> Channel {
     var channel = try Channel(
-      .initiator(.session, presharedKey: nil) { _ in [] }, keys: try settings(key: 1).makeKeys())
+      .initiator(World.session) { _ in [] }, makeKeys: settings(key: 1).makeKeys)
     try await raw.write(channel.output)
     channel.output = []
     _ = channel.frames.append(try await raw.read(98)[...])

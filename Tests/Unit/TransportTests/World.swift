@@ -74,6 +74,22 @@ final class Recorder: Sendable {
 /// A listener (Bob) and a client that dials it (Alice), over loopback.
 final class World: Sendable {
   static let ticket = TicketID(5)
+  static let sessionKey = symmetricKey(3)
+  static let session = ChannelAccess(sessionKey: sessionKey)
+
+  static func pairing(presharedKey: UInt8 = 5, secret: UInt8 = 4) -> ChannelAccess {
+    ChannelAccess(
+      ticket: ticket, preambleKey: symmetricKey(secret), presharedKey: symmetricKey(presharedKey))
+  }
+
+  /// Recognizes Alice's session, and the holder of a ticket.
+  static let responder = ChannelRole.responder { preamble in
+    [session, pairing()].first { preamble.isAuthentic(under: $0.preambleKey) }
+  }
+
+  static func preamble(version: UInt8 = Preamble.currentVersion) -> Preamble {
+    Preamble(nonce: Bytes16(1, 2), key: sessionKey, version: version)
+  }
 
   let bob: Recorder
   let alice = Recorder()
@@ -81,11 +97,11 @@ final class World: Sendable {
 
   init(
     bob: Recorder = Recorder(), limits: LinkLimits = LinkLimits.unhurried,
-    listenerLimits: ListenerLimits = ListenerLimits(), ticketKey: SymmetricKey? = nil
+    listenerLimits: ListenerLimits = ListenerLimits()
   ) throws {
     self.bob = bob
     listener = try Listener(
-      on: Endpoint(host: "127.0.0.1", port: 0), role: .responder { $0 == Self.ticket ? ticketKey : nil },
+      on: Endpoint(host: "127.0.0.1", port: 0), role: Self.responder,
       limits: listenerLimits, settings: settings(key: 2, limits), handlers: bob.handlers)
     listener.start()
   }
@@ -93,12 +109,12 @@ final class World: Sendable {
   deinit { listener.close() }
 
   func dial(
-    purpose: Purpose = .session, ticketKey: SymmetricKey? = nil, limits: LinkLimits = LinkLimits.unhurried,
+    _ access: ChannelAccess = World.session, limits: LinkLimits = LinkLimits.unhurried,
     as recorder: Recorder? = nil, payload: [UInt8]? = [1, 2]
   ) throws -> TestLink {
     let link = try TestLink(
       dialing: listener.address.endpoint,
-      role: .initiator(purpose, presharedKey: ticketKey) { _ in payload },
+      role: .initiator(access) { _ in payload },
       settings: settings(key: 1, limits), handlers: (recorder ?? alice).handlers)
     link.start()
     return link
@@ -112,10 +128,19 @@ final class World: Sendable {
   }
 }
 
+private func symmetricKey(_ number: UInt8) -> SymmetricKey {
+  do {
+    return try SymmetricKey([UInt8](repeating: number, count: SymmetricKey.count))
+  } catch {
+    fatalError("a key of 32 bytes was rejected: \(error)")
+  }
+}
+
 func settings(key: UInt8, _ limits: LinkLimits = LinkLimits.unhurried) -> LinkSettings<[UInt8]> {
   LinkSettings(limits: limits) {
     ChannelKeys(
-      staticKey: try AgreementKey(secret: [UInt8](repeating: key, count: 32)), ephemeral: try AgreementKey())
+      staticKey: try AgreementKey(secret: [UInt8](repeating: key, count: 32)), ephemeral: try AgreementKey(),
+      nonce: try #require(Bytes16(randomBytes(Bytes16.count))))
   } decode: { message in
     if message == [0xba, 0xd0] { throw Recorder.Refusal() }
     return message
@@ -180,6 +205,7 @@ extension LinkLimits {
   static var unhurried: LinkLimits {
     var limits = LinkLimits()
     limits.connectMilliseconds = 60_000
+    limits.preambleMilliseconds = 60_000
     limits.handshakeMilliseconds = 60_000
     return limits
   }

@@ -23,7 +23,9 @@ private struct End: ~Copyable {
   var isOver = false
 
   init(_ role: ChannelRole, _ staticKey: AgreementKey, _ ephemeral: String) throws {
-    channel = try Channel(role, keys: ChannelKeys(staticKey: staticKey, ephemeral: Cast.agreement(ephemeral)))
+    let keys = ChannelKeys(
+      staticKey: staticKey, ephemeral: Cast.agreement(ephemeral), nonce: Bytes16(1, 2))
+    channel = try Channel(role) { keys }
   }
 
   mutating func takeOutput() -> [UInt8] {
@@ -48,6 +50,7 @@ private struct End: ~Copyable {
       while let event = try channel.next() {
         count += 1
         switch event {
+        case .recognized: break
         case .opened(let opening): self.opening = opening
         case .message(let message): heard.append(message)
         case .closed: isOver = true
@@ -75,20 +78,31 @@ private struct End: ~Copyable {
 /// Alice's payload for Bob in message 3.
 private let payload: [UInt8] = Array("alice's certificates".utf8)
 private let ticket = TicketID(77)
-private let ticketKey = try? SymmetricKey([UInt8](repeating: 9, count: SymmetricKey.count))
-/// The result of a wrong secret.
-private let otherKey = try? SymmetricKey([UInt8](repeating: 5, count: SymmetricKey.count))
 
-private func dialler(_ isPairing: Bool, _ key: SymmetricKey?) throws -> End {
+private func key(_ byte: UInt8) throws -> SymmetricKey {
+  try SymmetricKey([UInt8](repeating: byte, count: SymmetricKey.count))
+}
+
+/// The access to a session or a pairing. Without the secret, only the pre-shared key is wrong: a wrong preamble key would
+/// end everything at the first bytes.
+private func access(_ isPairing: Bool, hasSecret: Bool = true) throws -> ChannelAccess {
+  isPairing
+    ? ChannelAccess(ticket: ticket, preambleKey: try key(8), presharedKey: try key(hasSecret ? 9 : 5))
+    : ChannelAccess(sessionKey: try key(7))
+}
+
+private func dialler(_ isPairing: Bool, hasSecret: Bool = true) throws -> End {
   try End(
-    .initiator(isPairing ? .pairing(ticket: ticket) : .session, presharedKey: isPairing ? key : nil) {
-      remote in
+    .initiator(try access(isPairing, hasSecret: hasSecret)) { remote in
       remote == Cast.transport(Cast.bobTransport) ? payload : nil
     }, Cast.aliceTransport, "ephemeral of alice")
 }
 
 private func responder() throws -> End {
-  try End(.responder { $0 == ticket ? ticketKey : nil }, Cast.bobTransport, "ephemeral of bob")
+  let known = [try access(false), try access(true)]
+  return try End(
+    .responder { preamble in known.first { preamble.isAuthentic(under: $0.preambleKey) } },
+    Cast.bobTransport, "ephemeral of bob")
 }
 
 // MARK: On the wire
@@ -117,7 +131,7 @@ private struct Direction {
 private func meddle(_ choices: inout Choices) throws {
   let isPairing = choices.flag()
   let hasSecret = choices.below(8) > 0
-  var alice = try dialler(isPairing, hasSecret ? ticketKey : otherKey)
+  var alice = try dialler(isPairing, hasSecret: hasSecret)
   var bob = try responder()
   var (toBob, toAlice) = (Direction(), Direction())
   for _ in 0..<60 where !choices.isAtEnd {
@@ -168,10 +182,10 @@ private func checkOpenings(
 private func dialAsMallory(_ choices: inout Choices) throws {
   var bob = try responder()
   let isPairing = choices.flag()
-  let preamble = mallorysPreamble(&choices, isPairing)
+  let preamble = try mallorysPreamble(&choices, isPairing)
   var handshake = Handshake(
     role: .initiator, staticKey: Cast.malloryTransport, ephemeral: Cast.agreement("ephemeral of mallory"),
-    presharedKey: isPairing ? ticketKey : nil, prologue: preamble)
+    presharedKey: try access(isPairing).presharedKey, prologue: preamble)
   try bob.receive(preamble + framed(try handshake.write()))
   guard let answer = frame(bob.takeOutput()), (try? handshake.read(answer)) != nil else {
     return try bob.receive(choices.rest())
@@ -191,16 +205,16 @@ private func dialAsMallory(_ choices: inout Choices) throws {
 /// Alice dials an address where Mallory answers; the handshake must never succeed.
 private func answerAsMallory(_ choices: inout Choices) throws {
   let isPairing = choices.flag()
-  var alice = try dialler(isPairing, ticketKey)
+  var alice = try dialler(isPairing)
   let first = alice.takeOutput()
-  let preamble = Array(first.prefix(isPairing ? 18 : 10))
+  let preamble = Array(first.prefix(Preamble.count))
   switch choices.below(3) {
   case 0: try alice.receive(choices.rest())
   case 1: try alice.receive(Preamble.magic + choices.rest())
   default:
     var handshake = Handshake(
       role: .responder, staticKey: Cast.malloryTransport, ephemeral: Cast.agreement("ephemeral of mallory"),
-      presharedKey: isPairing ? ticketKey : nil, prologue: preamble)
+      presharedKey: try access(isPairing).presharedKey, prologue: preamble)
     guard let hello = frame(Array(first.dropFirst(preamble.count))) else {
       throw BrokenRule("Alice did not send message 1")
     }
@@ -212,8 +226,8 @@ private func answerAsMallory(_ choices: inout Choices) throws {
   try require(alice.takeOutput().isEmpty, "Alice sent her introduction to an unknown key")
 }
 
-private func mallorysPreamble(_ choices: inout Choices, _ isPairing: Bool) -> [UInt8] {
-  var preamble = Preamble(isPairing ? .pairing(ticket: ticket) : .session).bytes
+private func mallorysPreamble(_ choices: inout Choices, _ isPairing: Bool) throws -> [UInt8] {
+  var preamble = Preamble(nonce: Bytes16(3, 4), key: try access(isPairing).preambleKey).bytes
   guard choices.below(4) == 0 else { return preamble }
   preamble[choices.below(preamble.count)] ^= choices.byte()
   return preamble

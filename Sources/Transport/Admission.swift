@@ -1,124 +1,122 @@
 import Synchronization
+import Wire
 
-/// Counts the accepted connections: all of them, those from each address, and those that are not admitted yet.
+/// Applies the decisions of an `AdmissionTable` to the connections of one listener, from any thread.
 final class Admission: Sendable {
   private struct State {
-    var total = 0
-    /// The connections that are not admitted yet, oldest first.
-    var pending: [(slot: AdmissionSlot, since: Int64)] = []
-    var perAddress: [String: Int] = [:]
-    var listenerWaits = false
-    var whenFree: (@Sendable () -> Void)?
+    var table: AdmissionTable
+    var random: AnyRandom
+    var slots: [AdmissionTable.Number: AdmissionSlot] = [:]
+
+    /// Removes the slots of evicted connections.
+    mutating func take(_ numbers: [AdmissionTable.Number]) -> [AdmissionSlot] {
+      numbers.compactMap { slots.removeValue(forKey: $0) }
+    }
   }
 
-  private let limits: ListenerLimits
-  private let state = Mutex(State())
+  private let state: Mutex<State>
 
-  init(_ limits: ListenerLimits) { self.limits = limits }
+  init(_ limits: ListenerLimits, random: any RandomNumberGenerator & Sendable) {
+    state = Mutex(State(table: AdmissionTable(limits), random: AnyRandom(generator: random)))
+  }
 
-  /// Sets the callback that reports, after `hasRoom` was false, that a connection was admitted or has ended.
-  func whenFree(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.whenFree = body } }
+  /// Returns a slot for a new connection, for which another one may have to end; nil if there is no room.
+  func enter(_ address: SocketAddress) -> AdmissionSlot? {
+    let (slot, evicted) = state.withLock { state -> (AdmissionSlot?, [AdmissionSlot]) in
+      let entry = state.table.enter(from: AddressOrigin.origins(of: address), using: &state.random)
+      guard case .entered(let number, let evicted) = entry else { return (nil, []) }
+      let slot = AdmissionSlot(self, number)
+      state.slots[number] = slot
+      return (slot, state.take(evicted))
+    }
+    for slot in evicted { slot.evict() }
+    return slot
+  }
 
-  /// Whether one more unadmitted connection is allowed. Each unadmitted connection is admitted or closed within
-  /// seconds, so a caller can wait.
-  var hasRoom: Bool {
+  /// Ends a random connection of a stranger. Returns false if there is none.
+  func evictStranger() -> Bool {
+    let evicted = state.withLock { state in
+      let number = state.table.evictUnrecognized(using: &state.random)
+      return state.take(number.map { [$0] } ?? [])
+    }
+    for slot in evicted { slot.evict() }
+    return !evicted.isEmpty
+  }
+
+  /// Handles an authentic preamble. Returns false if the connection may not begin its handshake.
+  fileprivate func recognize(_ number: AdmissionTable.Number) -> Bool {
+    let (isAllowed, evicted) = state.withLock { state -> (Bool, [AdmissionSlot]) in
+      let evicted = state.table.recognize(number, at: monotonicMilliseconds(), using: &state.random)
+      let slots = state.take(evicted)
+      return (!evicted.contains(number), evicted.contains(number) ? [] : slots)
+    }
+    for slot in evicted { slot.evict() }
+    return isAllowed
+  }
+
+  fileprivate func admit(_ number: AdmissionTable.Number) { state.withLock { $0.table.admit(number) } }
+
+  fileprivate func leave(_ number: AdmissionTable.Number) {
     state.withLock { state in
-      let hasRoom = state.pending.count < limits.unauthenticatedMax
-      if !hasRoom { state.listenerWaits = true }
-      return hasRoom
+      state.table.remove(number)
+      state.slots[number] = nil
     }
   }
+}
 
-  /// Returns a slot for a new connection; nil if there are too many connections in total or from its address.
-  func enter(_ address: SocketAddress, at now: Int64 = monotonicMilliseconds()) -> AdmissionSlot? {
-    let host = address.neighbourhood
-    return state.withLock { state in
-      let ofAddress = state.perAddress[host, default: 0]
-      guard state.total < limits.connectionsMax,
-        address.isLoopback || ofAddress < limits.connectionsPerAddressMax
-      else { return nil }
-      let slot = AdmissionSlot(self, host: host)
-      state.total += 1
-      state.pending.append((slot, now))
-      state.perAddress[host] = ofAddress + 1
-      return slot
-    }
-  }
+private struct AnyRandom: RandomNumberGenerator {
+  var generator: any RandomNumberGenerator & Sendable
 
-  /// Evicts the connection that has been unadmitted longest, if its guaranteed time has passed; otherwise returns
-  /// the milliseconds until that time has passed. Returns nil if a connection was evicted or there is none to evict.
-  func makeRoom(at now: Int64) -> Int64? {
-    let (oldest, wait) = state.withLock { state -> (AdmissionSlot?, Int64?) in
-      guard let first = state.pending.first else { return (nil, nil) }
-      let wait = first.since + limits.sureMilliseconds - now
-      return wait > 0 ? (nil, wait) : (first.slot, nil)
-    }
-    oldest?.evict()
-    return wait
-  }
-
-  fileprivate func admitted(_ slot: AdmissionSlot) { change { Self.removePending(slot, &$0) } }
-
-  fileprivate func left(_ slot: AdmissionSlot) {
-    change { state in
-      state.total -= 1
-      Self.removePending(slot, &state)
-      let left = state.perAddress[slot.host, default: 1] - 1
-      state.perAddress[slot.host] = left == 0 ? nil : left
-    }
-  }
-
-  private static func removePending(_ slot: AdmissionSlot, _ state: inout State) {
-    state.pending.removeAll { $0.slot === slot }
-  }
-
-  private func change(_ body: (inout State) -> Void) {
-    let wake = state.withLock { state -> (@Sendable () -> Void)? in
-      body(&state)
-      guard state.listenerWaits else { return nil }
-      state.listenerWaits = false
-      return state.whenFree
-    }
-    wake?()
-  }
+  mutating func next() -> UInt64 { generator.next() }
 }
 
 /// The slot of one accepted connection.
 final class AdmissionSlot: Sendable {
   private struct State {
-    var isAdmitted = false
     var hasLeft = false
+    var isEvicted = false
     var evict: (@Sendable () -> Void)?
   }
 
   private let admission: Admission
-  fileprivate let host: String
+  private let number: AdmissionTable.Number
   private let state = Mutex(State())
 
-  fileprivate init(_ admission: Admission, host: String) {
+  fileprivate init(_ admission: Admission, _ number: AdmissionTable.Number) {
     self.admission = admission
-    self.host = host
+    self.number = number
   }
 
-  /// Sets the callback that ends the connection when its slot is needed for another connection.
-  func onEviction(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.evict = body } }
-
-  fileprivate func evict() { state.withLock { $0.evict }?() }
-
-  /// Marks the connection as admitted, so that it is no longer a candidate for eviction.
-  func admitted() {
-    let isFirst = state.withLock { state in
-      defer { state.isAdmitted = true }
-      return !state.isAdmitted && !state.hasLeft
+  /// Sets the callback that ends the connection when another one needs its room. If that is the case already, it is
+  /// called at once.
+  func onEviction(_ body: @escaping @Sendable () -> Void) {
+    let isEvicted = state.withLock { state in
+      state.evict = body
+      return state.isEvicted
     }
-    if isFirst { admission.admitted(self) }
+    if isEvicted { body() }
   }
 
+  fileprivate func evict() {
+    let body = state.withLock { state in
+      state.isEvicted = true
+      return state.evict
+    }
+    body?()
+  }
+
+  /// Reports an authentic preamble. Returns false if the connection may not begin its handshake.
+  func recognized() -> Bool { admission.recognize(number) }
+
+  /// Reports that the peer is a member, whose connection is not evicted any more.
+  func admitted() { admission.admit(number) }
+
+  /// Reports the end of the connection.
   func leave() {
     let isFirst = state.withLock { state in
       defer { state.hasLeft = true }
       return !state.hasLeft
     }
-    if isFirst { admission.left(self) }
+    if isFirst { admission.leave(number) }
   }
 }

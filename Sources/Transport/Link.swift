@@ -55,6 +55,8 @@ package actor Link<Message: Sendable> {
   /// The deadline of the current phase: connecting, preamble, handshake, admission or closing.
   var deadline: Int64 = 0
   private var handshakeBegan: Int64 = 0
+  /// Known once the link is open.
+  private var purpose: Purpose?
   var isAdmitted: Bool
   var closeIsWanted = false
   /// When the current measurement of an incomplete message's speed began, and `bytesIn` at that time; nil if no message
@@ -236,11 +238,16 @@ package actor Link<Message: Sendable> {
     if isActive { socket?.awaitReadable() }
   }
 
-  /// Called when the peer's preamble is authentic: the peer now has the time of a whole handshake.
-  func becomeRecognized() { deadline = handshakeBegan + settings.limits.handshakeMilliseconds }
+  /// Called when the peer's preamble is authentic: unless there are too many handshakes, the peer now has the time of a
+  /// whole one.
+  func becomeRecognized() {
+    deadline = handshakeBegan + settings.limits.handshakeMilliseconds
+    if slot?.recognized() == false { end(.handshakeFailed) }
+  }
 
   func becomeOpen(_ opening: ChannelOpening) {
     stage = .open
+    purpose = opening.purpose
     let now = monotonicMilliseconds()
     deadline = now + settings.limits.handshakeMilliseconds
     lastWriteProgress = now
@@ -251,7 +258,8 @@ package actor Link<Message: Sendable> {
   private func becomeAdmitted() {
     guard stage == .open, !isAdmitted else { return }
     isAdmitted = true
-    slot?.admitted()
+    // A joiner is no member yet. Its connection is still counted, and may be evicted.
+    if purpose == .session { slot?.admitted() }
     resumeReading()
   }
 

@@ -80,7 +80,7 @@ extension Link {
     var batch: [Inbox<Message>.Item] = []
     defer { if stage == .handshaking { flush() } }
     do {
-      while mayRead, let event = try channel.next() {
+      while isActive, mayRead, let event = try channel.next() {
         switch event {
         case .recognized: becomeRecognized()
         case .opened(let opening): becomeOpen(opening)

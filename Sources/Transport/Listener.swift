@@ -13,21 +13,32 @@ package enum ListenError: Error, Hashable, Sendable {
 
 /// The limits of a listener. They come from `Limits` unless a test sets others.
 package struct ListenerLimits: Sendable {
+  /// The maximum number of connections with an authentic preamble.
   package var connectionsMax = Limits.connectionsMax
-  package var unauthenticatedMax = Limits.unauthenticatedMax
-  /// The maximum number of connections from one address; loopback is exempt.
+  /// How many of those may be without an admission decision.
+  package var handshakesMax = Limits.handshakesMax
+  package var unrecognizedMax = Limits.unrecognizedMax
+  /// The maximum number of connections from one address that are not admitted; loopback is exempt.
   package var connectionsPerAddressMax = Limits.connectionsPerAddressMax
-  /// How long an unadmitted connection may keep its slot although others are waiting for it.
-  package var sureMilliseconds = Limits.unauthenticatedSureMilliseconds
+  package var connectionsPerSiteMax = Limits.connectionsPerSiteMax
+  package var connectionsPerNetworkMax = Limits.connectionsPerNetworkMax
 
   package init() {}
+
+  /// How many connections of an origin may be not admitted, and how many handshakes it may begin in a second.
+  func pendingMax(of origin: AddressOrigin) -> Int {
+    switch origin.size {
+    case .address: connectionsPerAddressMax
+    case .site: connectionsPerSiteMax
+    case .network: connectionsPerNetworkMax
+    }
+  }
 }
 
 /// Accepts connections and starts a responding link for each.
 ///
-/// The system's accept queue is the waiting room: while too many connections are unadmitted, or descriptors run
-/// out, nothing is accepted, and the listener retries by itself. If a connection is waiting in the queue, the one that
-/// has been unadmitted longest is evicted once its guaranteed time has passed.
+/// Every connection is accepted at once, and `AdmissionTable` decides which others have to end for it. Only if
+/// descriptors run out and no stranger can be evicted does the system's accept queue hold connections for a while.
 package actor Listener<Message: Sendable> {
   /// The address that the listener is bound to, with the port that the system chose if the requested port was 0.
   package nonisolated let address: SocketAddress
@@ -43,10 +54,7 @@ package actor Listener<Message: Sendable> {
 
   package nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-  private var isRetryScheduled = false
-
-  /// Binds immediately; accepts connections from `start()` until `close()`. For pairing, the role's `presharedKey`
-  /// returns a ticket's key.
+  /// Binds immediately; accepts connections from `start()` until `close()`.
   package init(
     on endpoint: Endpoint, role: ChannelRole, limits: ListenerLimits = ListenerLimits(),
     settings: LinkSettings<Message>, handlers: LinkHandlers<Message>
@@ -55,24 +63,26 @@ package actor Listener<Message: Sendable> {
       on: endpoint, roleFor: { _ in role }, limits: limits, settings: settings, handlers: handlers)
   }
 
-  /// - Parameter roleFor: returns the channel role for a caller at an address.
+  /// - Parameters:
+  ///   - roleFor: returns the channel role for a caller at an address.
+  ///   - random: chooses the connections that are evicted.
   package init(
     on endpoint: Endpoint, roleFor: @escaping @Sendable (SocketAddress) -> ChannelRole,
     limits: ListenerLimits = ListenerLimits(), settings: LinkSettings<Message>,
-    handlers: LinkHandlers<Message>
+    handlers: LinkHandlers<Message>,
+    random: any RandomNumberGenerator & Sendable = SystemRandomNumberGenerator()
   ) throws {
     let (socket, address) = try boundSocket(endpoint)
     self.address = address
     self.roleFor = roleFor
     self.settings = settings
     self.handlers = handlers
-    admission = Admission(limits)
+    admission = Admission(limits, random: random)
     executor = QueueExecutor(label: "waymark.listener")
     bound = socket
   }
 
   package nonisolated func start() {
-    admission.whenFree { [weak self] in self?.enqueue { $0.acceptable() } }
     enqueue { $0.begin() }
   }
 
@@ -103,41 +113,33 @@ package actor Listener<Message: Sendable> {
   private func acceptable() {
     for _ in 0..<64 {
       guard let socket else { return }
-      guard admission.hasRoom else { return makeRoom() }
       do throws(SystemError) {
         guard let (accepted, address) = try socket.socket.accepted() else { return socket.awaitReadable() }
-        guard accepted.leavesDescriptors else {
-          accepted.closeDescriptor()
-          return acceptLater()
-        }
+        guard accepted.leavesDescriptors else { return acceptWithoutDescriptors(accepted, from: address) }
         begin(accepted, from: address)
       } catch {
         if error.isTransientAccept { continue }
+        _ = admission.evictStranger()
         return acceptLater()
       }
     }
     enqueue { $0.acceptable() }
   }
 
-  /// Called when unadmitted connections hold all slots. If another connection is waiting, evicts the oldest unadmitted
-  /// one once its guaranteed time has passed; the listener is notified when the slot is free.
-  private func makeRoom() {
-    guard let socket, !isRetryScheduled else { return }
-    guard socket.socket.isReadable else { return socket.awaitReadable() }
-    guard let wait = admission.makeRoom(at: monotonicMilliseconds()) else { return }
-    isRetryScheduled = true
-    executor.after(milliseconds: wait) { [weak self] in
-      self?.assumeIsolated {
-        $0.isRetryScheduled = false
-        $0.acceptable()
-      }
+  /// Called when the few descriptors that are left are reserved for the node's own files and its commands. The new
+  /// connection takes the place of a stranger's, which needs a moment to end.
+  private func acceptWithoutDescriptors(_ accepted: Socket, from address: SocketAddress) {
+    guard admission.evictStranger() else {
+      accepted.closeDescriptor()
+      return acceptLater()
     }
+    begin(accepted, from: address)
+    acceptLater(milliseconds: 5)
   }
 
-  /// Called when descriptors have run out, or the few that are left are reserved for the node's own files and its
-  /// commands. The listening socket stays readable, so waiting for readability would spin.
-  private func acceptLater() {
-    executor.after(milliseconds: 200) { [weak self] in
+  /// Called when descriptors have run out. The listening socket stays readable, so waiting for readability would spin.
+  private func acceptLater(milliseconds: Int64 = 200) {
+    executor.after(milliseconds: milliseconds) { [weak self] in
       self?.assumeIsolated { $0.acceptable() }
     }
   }

@@ -87,7 +87,7 @@ struct Socket: Sendable {
       // On the unspecified IPv6 address, one socket serves both families.
       if address.family == AF_INET6 { try socket.set(ipv6Level, IPV6_V6ONLY, 0) }
       guard address.withSocketAddress({ bind(socket.descriptor, $0, $1) }) == 0 else { throw .last("bind") }
-      guard listen(socket.descriptor, 128) == 0 else { throw .last("listen") }
+      guard listen(socket.descriptor, Int32(Limits.acceptQueueMax)) == 0 else { throw .last("listen") }
     } catch {
       socket.closeDescriptor()
       throw error

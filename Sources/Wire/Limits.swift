@@ -38,12 +38,13 @@ package enum Limits {
   package static let handshakeMillisecondsMax: Int64 = 5_000
   package static let handshakeBytesMax = 8 * 1024
   package static let connectionsMax = 64
-  package static let unauthenticatedMax = 16
-  package static let unauthenticatedSureMilliseconds: Int64 = 1_000
+  package static let handshakesMax = 32
+  package static let unrecognizedMax = 256
+  package static let acceptQueueMax = 512
   package static let connectionsPerAddressMax = 4
-  package static let idleMillisecondsMax: Int64 = 60_000
   package static let connectionsPerSiteMax = 8
   package static let connectionsPerNetworkMax = 16
+  package static let idleMillisecondsMax: Int64 = 60_000
   package static let slowBytesPerSecondMin = 1_024
   package static let slowMilliseconds: Int64 = 30_000
   package static let sendBufferBytesMax = 8 * 1024 * 1024

@@ -169,8 +169,7 @@ def reconnect_storm(stage, node):
 
 
 def half_open_storm(stage, node):
-    """Handshakes that stop after the first message: the node keeps sixteen at a time and closes each after 5
-    seconds."""
+    """Handshakes that stop after the preamble: the node closes each after 5 seconds."""
     wires = [Wire.dial(node.address) for _ in range(12)]
     for wire in wires:
         wire.send(preamble(session_key(stage.circle)))

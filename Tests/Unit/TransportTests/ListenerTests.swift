@@ -56,10 +56,9 @@ import Wire
     }
   }
 
-  @Test func `evicts the oldest stranger when another connection waits, and no other`() async throws {
+  @Test func `evicts a stranger for every new connection beyond its limit, and no member`() async throws {
     var limits = ListenerLimits()
-    limits.unauthenticatedMax = 2
-    limits.sureMilliseconds = 300
+    limits.unrecognizedMax = 3
     let world = try World(listenerLimits: limits)
     _ = try await world.opened()
     let strangers = try (0..<3).map { _ in try RawClient(to: world.listener.address) }
@@ -70,26 +69,16 @@ import Wire
     #expect(strangers.count + more.count == 8 && world.bob.links == 1)
   }
 
-  @Test func `a waiting connection waits until the oldest has had its time`() throws {
+  @Test func `a handshake does not wait for silent connections`() async throws {
     var limits = ListenerLimits()
-    limits.unauthenticatedMax = 2
-    let admission = Admission(limits)
-    let evicted = Mutex<[Int]>([])
-    let slots = try (0..<2).map { number in
-      let slot = try #require(admission.enter(try loopback(port: 9), at: Int64(100 * number)))
-      slot.onEviction { evicted.withLock { $0.append(number) } }
-      return slot
-    }
-    #expect(!admission.hasRoom)
-    #expect(admission.makeRoom(at: limits.sureMilliseconds - 1) == 1)
-    #expect(evicted.withLock { $0 }.isEmpty)
-    #expect(admission.makeRoom(at: limits.sureMilliseconds) == nil)
-    #expect(evicted.withLock { $0 } == [0])
-    slots[0].leave()
-    #expect(admission.hasRoom)
-    slots[1].admitted()
-    #expect(
-      admission.makeRoom(at: 10_000) == nil && evicted.withLock { $0 } == [0], "a member is never evicted")
+    limits.unrecognizedMax = 4
+    let world = try World(listenerLimits: limits)
+    let strangers = try (0..<4).map { _ in try RawClient(to: world.listener.address) }
+    try await Task.sleep(for: .milliseconds(100))
+    let begun = ContinuousClock.now
+    _ = try await world.opened()
+    #expect(ContinuousClock.now - begun < .seconds(10), "no stranger's deadline was waited for")
+    #expect(world.bob.ends.count == 1 && strangers.count == 4)
   }
 
   @Test func `accepts no more connections than its limit`() async throws {
@@ -108,37 +97,8 @@ import Wire
     try await eventually("the fifth is connected") { fifth.opening != nil && world.bob.links == 4 }
   }
 
-  @Test func `counts connections per address, but not those of this machine`() throws {
-    let admission = Admission(ListenerLimits())
-    let stranger = try #require(
-      SocketAddress.resolve(Endpoint(host: "192.0.2.1", port: 9), numericOnly: true).first)
-    let slots = (0..<4).map { _ in admission.enter(stranger) }
-    #expect(slots.allSatisfy { $0 != nil } && admission.enter(stranger) == nil)
-    slots[0]?.leave()
-    slots[0]?.leave()
-    #expect(admission.enter(stranger) != nil && admission.enter(stranger) == nil)
-    let own = try loopback(port: 9)
-    #expect((0..<8).allSatisfy { _ in admission.enter(own) != nil })
-  }
-
-  @Test func `counts an IPv6 household as one, but not link-local addresses`() throws {
-    let admission = Admission(ListenerLimits())
-    func enter(_ host: String) throws -> AdmissionSlot? {
-      let address = try #require(
-        SocketAddress.resolve(Endpoint(host: host, port: 9), numericOnly: true).first)
-      return admission.enter(address)
-    }
-    for number in 1...4 { #expect(try enter("2001:db8:1:2::\(number)") != nil) }
-    #expect(try enter("2001:db8:1:2:ffff::5") == nil)
-    #expect(try enter("2001:db8:1:3::5") != nil)
-    for number in 1...5 { #expect(try enter("fe80::\(number)") != nil) }
-    #expect(try (0..<8).allSatisfy { _ in try enter("::1") != nil })
-  }
-
   @Test func `closes a thousand connections in quick succession and still answers`() async throws {
-    var limits = LinkLimits.unhurried
-    limits.preambleMilliseconds = 300
-    let world = try World(limits: limits)
+    let world = try World()
     for _ in 0..<1_000 {
       let client = try RawClient(to: world.listener.address)
       try await client.write([1])
@@ -173,7 +133,9 @@ import Wire
   }
 
   @Test func `sends nothing to another protocol`() async throws {
-    let world = try World()
+    var limits = LinkLimits.unhurried
+    limits.preambleMilliseconds = 300
+    let world = try World(limits: limits)
     let raw = try RawClient(to: world.listener.address)
     try await raw.write(Array("GET / HTTP/1.1\r\n\r\n".utf8))
     #expect(try await raw.read().isEmpty)

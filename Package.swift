@@ -176,9 +176,9 @@ let package = Package(
     tests(
       "WaymarkTests",
       [
-        "ChangeHistory", "Control", "Engine", "Exchange", "Home", "JSONDocument", "Membership", "Model",
-        "Records",
-        "Replication", "SQLite", "Sodium", "Storage", "Transport", "Waymark", "WaymarkTesting", "Wire",
+        "ChangeHistory", "Control", "Engine", "Enrolment", "Exchange", "Home", "JSONDocument", "Membership",
+        "Model", "Records", "Replication", "SQLite", "Sodium", "Storage", "Transport", "Waymark",
+        "WaymarkTesting", "Wire",
       ]),
     tests("WireTests", ["Vectors", "Wire"]),
   ]

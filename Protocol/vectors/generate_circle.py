@@ -207,8 +207,13 @@ def add_statements():
     refused_pairs("an empty name", 2, cert, ROOT, _5="")
     refused_pairs("a name of 65 bytes", 2, cert, ROOT, _5="a" * 65)
     accepted("a name of 64 bytes", statement(2, {**cert, 5: "ä" * 32}, ROOT), ROOT)
-    for code in [0x00, 0x1b, 0x7f, 0x85, 0x2028, 0x202e, 0x2066]:
+    for code in [0x00, 0x1b, 0x7f, 0x85, 0xad, 0x34f, 0x61c, 0x115f, 0x1160, 0x17b4, 0x17b5, 0x180b, 0x180f, 0x200b,
+                 0x200d, 0x200f, 0x2028, 0x202a, 0x202e, 0x2060, 0x2064, 0x2066, 0x206f, 0x2800, 0x3164, 0xfeff, 0xffa0,
+                 0xfff0, 0xfffb, 0x1bca0, 0x1bca3, 0x1d173, 0x1d17a, 0xe0000, 0xe0041, 0xe007f, 0xe0fff]:
         refused_pairs(f"a name with U+{code:04X}", 2, cert, ROOT, _5="a" + chr(code) + "b")
+    for code in [0x20, 0x7e, 0xa0, 0xac, 0xae, 0x34e, 0x1161, 0x180a, 0x200a, 0x2010, 0x2027, 0x202f, 0x205f, 0x2070,
+                 0x3165, 0xfe0f, 0xfffc, 0x1f3dd, 0xe1000]:
+        accepted(f"a name with U+{code:04X}", statement(2, {**cert, 5: "a" + chr(code) + "b"}, ROOT), ROOT)
     refused_pairs("a name that is bytes", 2, cert, ROOT, _5=b"bob")
     refused_pairs("a time of 49 bits", 2, cert, ROOT, _7=2**48)
     accepted("a time of 48 bits", statement(2, {**cert, 7: 2**48 - 1}, ROOT), ROOT)

@@ -31,7 +31,8 @@ package struct CircleCreation: Sendable {
     do {
       genesis = try Statement(signing: body, with: root)
     } catch {
-      throw WaymarkError.badValue("name", name, allowed: "1 to 64 bytes without control characters")
+      throw WaymarkError.badValue(
+        "name", name, allowed: "1 to 64 bytes without control or invisible characters")
     }
   }
 

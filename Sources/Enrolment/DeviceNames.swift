@@ -14,9 +14,23 @@ package struct DeviceNames {
     self.circle = circle
   }
 
+  /// Returns the name under which people see a device. If it looks like the name of another member, the beginning of the
+  /// device's id follows, as in `phone (3f2a91c0)`.
   package func name(of device: DeviceKey) -> String {
-    given[device] ?? circle.evaluation.known(device)?.name ?? String(device.description.prefix(8))
+    guard let name = plainName(of: device) else { return shortID(device) }
+    let form = skeleton(name)
+    let isAmbiguous = circle.evaluation.members.keys.contains { other in
+      other != device && plainName(of: other).map(skeleton) == form
+    }
+    return isAmbiguous ? "\(name) (\(shortID(device)))" : name
   }
+
+  /// The name that this device's owner or the circle gave a device; nil for one that the circle does not know.
+  private func plainName(of device: DeviceKey) -> String? {
+    given[device] ?? circle.evaluation.known(device)?.name
+  }
+
+  private func shortID(_ device: DeviceKey) -> String { String(device.description.prefix(8)) }
 
   /// Checks a name that this device is to use for a peer. Returns nil if the name is empty or the peer's own, which
   /// means that the given name is to be removed.
@@ -24,18 +38,19 @@ package struct DeviceNames {
   /// - Throws: `WaymarkError` with the code `bad_value` if the name is invalid or taken.
   package func checked(_ name: String, for peer: Member) throws -> String? {
     if name.isEmpty || name == peer.name { return nil }
-    guard name.utf8.count <= 64,
-      name.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }),
-      name.contains(where: { !$0.isWhitespace }), !name.hasPrefix("-")
-    else {
+    guard isName(name), name.contains(where: { !$0.isWhitespace }), !name.hasPrefix("-") else {
       throw WaymarkError.badValue(
-        "NAME", name, allowed: "use one line of at most 64 bytes that does not begin with a dash")
+        "NAME", name,
+        allowed:
+          "use one line of at most 64 bytes without invisible characters that does not begin with a dash")
     }
-    let taken = circle.evaluation.members.values.first {
-      $0.device != peer.device && (self.name(of: $0.device) == name || $0.name == name)
+    let taken = circle.evaluation.members.values.first { member in
+      guard member.device != peer.device else { return false }
+      return [given[member.device], member.name].contains { $0.map { lookAlike($0, name) } ?? false }
     }
     guard taken == nil else {
-      throw WaymarkError.badValue("NAME", name, allowed: "another device of the circle already has this name")
+      throw WaymarkError.badValue(
+        "NAME", name, allowed: "another device of the circle has this name, or one that looks like it")
     }
     return name
   }
@@ -79,7 +94,9 @@ package struct DeviceNames {
     let folded = name.lowercased()
     let others = circle.evaluation.members.values.filter { $0.device != device }
       .sorted { ($0.name, $0.device) < ($1.name, $1.device) }
-    func names(_ peer: Member) -> [String] { [given[peer.device], peer.name].compactMap(\.self) }
+    func names(_ peer: Member) -> [String] {
+      [given[peer.device], peer.name, self.name(of: peer.device)].compactMap(\.self)
+    }
     let exact = others.filter { names($0).contains(name) || $0.device.description == folded }
     guard exact.isEmpty, !folded.isEmpty else { return exact }
     return others.filter { peer in

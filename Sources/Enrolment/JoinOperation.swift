@@ -52,7 +52,7 @@ public struct JoinOperation: Sendable {
   ///   - home: the home of the new device, which may be empty or have a store already.
   ///   - line: the text of ``Invitation/ticket``.
   ///   - name: the name that the circle should give this device; 1 to 64 bytes.
-  /// - Throws: `WaymarkError` with the code `bad_ticket` or `ticket_expired`.
+  /// - Throws: `WaymarkError` with the code `bad_value`, `bad_ticket` or `ticket_expired`.
   public init(home: Home, ticket line: String, name: String) throws {
     try self.init(home: home, ticket: line, name: name, wall: systemWall)
   }
@@ -62,6 +62,10 @@ public struct JoinOperation: Sendable {
     home: Home, ticket line: String, name: String, keepsFormerName: Bool = false,
     wall: @escaping @Sendable () -> Int64 = systemWall
   ) throws {
+    guard isName(name) else {
+      throw WaymarkError.badValue(
+        "name", name, allowed: "1 to 64 bytes without control or invisible characters")
+    }
     self.home = home
     self.name = name
     self.keepsFormerName = keepsFormerName

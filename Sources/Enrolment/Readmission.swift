@@ -117,7 +117,7 @@ public struct Readmission: Sendable {
       return try Statement(signing: body, with: root)
     } catch {
       throw WaymarkError.badValue(
-        "name", name(prior, identity), allowed: "1 to 64 bytes without control characters")
+        "name", name(prior, identity), allowed: "1 to 64 bytes without control or invisible characters")
     }
   }
 

@@ -73,7 +73,8 @@ package struct RestorePlan: Sendable {
     do {
       circle.insert([try Statement(signing: certificate, with: root)])
     } catch {
-      throw WaymarkError.badValue("name", name, allowed: "1 to 64 bytes without control characters")
+      throw WaymarkError.badValue(
+        "name", name, allowed: "1 to 64 bytes without control or invisible characters")
     }
   }
 

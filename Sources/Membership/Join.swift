@@ -104,7 +104,7 @@ extension Circle {
   /// Certifies a joiner that has proved its keys. If the joiner is already a member, repeats the reply, because the
   /// joiner may have missed it.
   ///
-  /// If another member already has the name, a number is appended to it, as in `phone 2`.
+  /// If the name looks like another member's, a number is appended to it, as in `phone 2`.
   ///
   /// - Parameter key: an admin's key, or the circle's root key.
   /// - Returns: the reply to the joiner, and the new certificate, which must be inserted and stored before the reply is
@@ -167,21 +167,21 @@ extension Circle {
 }
 
 extension Evaluation {
-  /// Returns the name if no member has it. If a member has it, returns the name with the lowest number that makes it
-  /// unique among members, as in `phone 2`. Case is ignored.
+  /// Returns the name if it does not look like any member's. If it does, returns the name with the lowest number that
+  /// makes it look different from all of them, as in `phone 2`.
   ///
   /// - Parameters:
   ///   - name: a name of at most `Limits.nameBytesMax` bytes. Its end is cut off if there is no room for the number
   ///     otherwise.
   ///   - device: a member whose own name is ignored.
   package func freeName(_ name: String, for device: DeviceKey? = nil) -> String {
-    let taken = Set(members.values.filter { $0.device != device }.map { $0.name.lowercased() })
-    guard taken.contains(name.lowercased()) else { return name }
+    let taken = Set(members.values.filter { $0.device != device }.map { skeleton($0.name) })
+    guard taken.contains(skeleton(name)) else { return name }
     for number in 2...taken.count + 2 {
       let suffix = " \(number)"
       var stem = name
       while stem.utf8.count + suffix.utf8.count > Limits.nameBytesMax { stem.removeLast() }
-      if !taken.contains((stem + suffix).lowercased()) { return stem + suffix }
+      if !taken.contains(skeleton(stem + suffix)) { return stem + suffix }
     }
     return name
   }

@@ -141,18 +141,6 @@ extension CBORReader {
   }
 }
 
-/// Whether text is valid as a device name: 1 to `Limits.nameBytesMax` bytes and no control characters, so that it can
-/// be printed on a terminal unchanged.
-package func isName(_ text: String) -> Bool {
-  let count = text.utf8.count
-  guard (1...Limits.nameBytesMax).contains(count) else { return false }
-  return text.unicodeScalars.allSatisfy { scalar in
-    scalar.value >= 0x20 && !(0x7f...0x9f).contains(scalar.value)
-      && !(0x202a...0x202e).contains(scalar.value) && !(0x2066...0x2069).contains(scalar.value)
-      && scalar.value != 0x2028 && scalar.value != 0x2029
-  }
-}
-
 /// Whether text is valid as an address in a statement or ticket.
 package func isAddress(_ text: String) -> Bool {
   let count = text.utf8.count

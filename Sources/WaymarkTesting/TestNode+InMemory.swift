@@ -11,7 +11,7 @@ extension Node {
   /// ```
   ///
   /// - Parameters:
-  ///   - name: the name of the device, 1 to 64 bytes without control characters.
+  ///   - name: the name of the device, 1 to 64 bytes without control or invisible characters.
   ///   - clock: the node's clock.
   ///   - log: receives the node's log messages.
   /// - Throws: `WaymarkError` if the name is invalid.

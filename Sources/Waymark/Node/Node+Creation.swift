@@ -93,7 +93,7 @@ extension Node {
   /// ```
   ///
   /// - Parameters:
-  ///   - name: the device's name: 1 to 64 bytes without control characters.
+  ///   - name: the device's name: 1 to 64 bytes without control or invisible characters.
   ///   - log: receives the node's log messages.
   /// - Throws: ``WaymarkError`` if the name is invalid.
   public static func inMemory(name: String = "memory", log: NodeLog = .silent) throws -> Node {

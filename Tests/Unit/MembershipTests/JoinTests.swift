@@ -69,6 +69,25 @@ import Wire
     #expect(try refusal(world.dave, World.transport(of: world.carol), by: world.alice) == .keyInUse)
   }
 
+  @Test(arguments: [
+    ("phone", "phone"), ("PHONE 2", "PHONE 2"), ("рhоne", "рhоne 2"), ("Laptop", "Laptop 2"),
+    (" laptop", " laptop 2"), ("lapt0p", "lapt0p 2"),
+  ]) func `a name that looks like a member's gets a number`(wanted: String, given: String) throws {
+    var world = try World()
+    if wanted != "phone" {
+      world.circle.insert([try world.certificate(by: world.alice, for: world.carol, name: "phone")])
+    }
+    let answer = try world.circle.admit(
+      request(world.bob, name: wanted), role: .member, by: world.alice, at: 5)
+    world.circle.insert([try #require(answer.certificate)])
+    #expect(world.circle.evaluation.members[DeviceKey(world.bob)]?.name == given)
+  }
+
+  @Test func `a joiner whose name has invisible characters sends no valid request`() throws {
+    let world = try World()
+    #expect(throws: WireError.self) { try JoinRequest(request(world.bob, name: "phone\u{200B}").encoded) }
+  }
+
   @Test func `the sixty-fourth device is admitted, the next is not`() throws {
     var world = try World()
     for number in 2...Limits.devicesMax {

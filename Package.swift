@@ -58,7 +58,9 @@ let package = Package(
     pure("JSONDocument", ["Wire"]),
     pure("SecureChannel", ["Wire", "Sodium"]),
     pure("Membership", ["Wire", "Sodium"]),
-    pure("Replication", ["Wire", "Sodium", "Membership"]),
+    pure("FileFormat", ["Wire", "Sodium"]),
+    shell("FileStore", ["Wire", "FileFormat"]),
+    pure("Replication", ["Wire", "Sodium", "Membership", "FileFormat"]),
     pure("Records", ["Wire", "JSONDocument", "Replication"]),
     shell("Storage", ["Wire", "JSONDocument", "Sodium", "Replication", "Membership", "Records", "SQLite"]),
     shell("Engine", ["Wire", "Sodium", "Membership", "Replication", "Records", "Storage"]),
@@ -126,6 +128,7 @@ let package = Package(
     .target(
       name: "Families", dependencies: ["Membership", "Records", "Replication", "Sodium", "Wire"],
       path: "Tests/Unit/Families", swiftSettings: common),
+    tests("FileStoreTests", ["FileFormat", "FileStore", "Sodium", "Vectors", "Wire"]),
     .target(
       name: "FuzzTargets",
       dependencies: [

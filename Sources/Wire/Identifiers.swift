@@ -70,6 +70,12 @@ package struct StatementID: Identifier32 {
   package init(_ raw: Bytes32) { self.raw = raw }
 }
 
+/// Identifies a file: the BLAKE2b-256 hash of its size and its leaf list.
+package struct FileID: Identifier32 {
+  package let raw: Bytes32
+  package init(_ raw: Bytes32) { self.raw = raw }
+}
+
 /// Identifies the logs that a device writes in one data directory. The bytes are random.
 package struct Incarnation: Identifier16 {
   package let raw: Bytes16

@@ -111,6 +111,25 @@ package enum Limits {
   package static let ownHeadsMillisecondsMax: Int64 = 5_000
   package static let ownSetsMillisecondsMax: Int64 = 60_000
 
+  // MARK: Files
+  package static let fileBytesMax = 1024 * 1024 * 1024
+  package static let leafBytes = 64 * 1024
+  package static let leavesPerRequestMax = 16
+  package static let leafHashesPerMessageMax = 2_048
+  package static let filesPerMessageMax = 1_024
+  package static let leavesRequestedMin = 2
+  package static let leavesRequestedBegin = 8
+  package static let leavesRequestedMax = 64
+  package static let fileRequestsMax = 128
+  package static let fileSlicesMax = 4
+  package static let filesActiveMax = 128
+  package static let activeLeavesMax = 64 * 1024
+  package static let filesWantedMax = 4_096
+  package static let filesKnownMax = 8_192
+  package static let filesRefusedMax = 1_024
+  package static let fileOverdueMilliseconds: Int64 = 30_000
+  package static let fileAnnouncementMilliseconds: Int64 = 200
+
   // MARK: Discovery
   package static let beaconsPerSecond = 64
   package static let beaconsBurst = 128

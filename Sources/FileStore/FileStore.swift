@@ -1,0 +1,332 @@
+// Protocol/store.md, "Files"
+
+package import FileFormat
+package import Wire
+
+// A device's files.
+//
+// Each file is kept once, whatever names it, as a file of its own:
+//
+//     ab/ab12…            all bytes, verified and durable
+//     ab/ab12….part       a file that is still arriving; leaves that are missing are holes
+//     ab/ab12….leaves     the leaf list, and the set of leaves that were written to `.part`
+//     import-1            a file that is being imported, whose id is not known yet
+//
+// `.leaves` exists for every partial file of more than one leaf, and stays next to a complete file of many leaves, so
+// that the list can be sent without reading the file. Nothing in it is trusted: the list is verified against the id
+// whenever it is read, and after a restart each leaf is verified against the list.
+//
+// A file gets its final name only after its bytes are durable, so a crash leaves either the whole file or a part of it
+// under another name. `sweep` removes what no record names.
+
+/// The files of one device, on a disk that it alone uses.
+package final class FileStore {
+  private let disk: any FileDisk
+  private var importNumber = 0
+  private var partials: [FileReference: PartialFile] = [:]
+
+  package init(_ disk: any FileDisk) { self.disk = disk }
+
+  // MARK: Reading
+
+  /// Whether all bytes of a file are here.
+  package func has(_ file: FileReference) throws(FileStoreError) -> Bool {
+    try disk.size(of: Self.name(file.id)) == file.size
+  }
+
+  /// Reads some bytes of a file, without verifying them.
+  ///
+  /// - Throws: `.missing` if the file is not here; `.damaged` if it has another size.
+  package func read(_ file: FileReference, _ range: Range<Int>) throws(FileStoreError) -> [UInt8] {
+    precondition(range.lowerBound >= 0 && range.upperBound <= file.size, "\(range) of \(file.size) bytes")
+    return try read(Self.name(file.id), range)
+  }
+
+  /// Reads a leaf and verifies it.
+  ///
+  /// - Throws: `.damaged` if the bytes do not match the list.
+  package func leaf(_ index: Int, of list: LeafList) throws(FileStoreError) -> [UInt8] {
+    let bytes = try read(list.reference, list.reference.range(ofLeaf: index))
+    guard list.verifies(bytes[...], at: index) else { throw .damaged }
+    return bytes
+  }
+
+  /// Returns the leaf list of a file that is here: the stored one, or else the one that results from reading the file.
+  ///
+  /// - Throws: `.damaged` if the file does not match its id.
+  package func list(of file: FileReference) throws(FileStoreError) -> LeafList {
+    if file.leafCount >= Self.storedListLeavesMin, let list = try storedList(of: file) { return list }
+    let list = try hashed(file)
+    guard list.reference == file else { throw .damaged }
+    return list
+  }
+
+  /// Reads a whole file and returns whether it matches its id.
+  package func verify(_ file: FileReference) throws(FileStoreError) -> Bool {
+    guard try has(file) else { throw .missing }
+    return try hashed(file).reference == file
+  }
+
+  private func hashed(_ file: FileReference) throws(FileStoreError) -> LeafList {
+    var hasher = FileHasher()
+    var start = 0
+    while start < file.size {
+      let end = min(start + Self.chunkBytes, file.size)
+      hasher.update(try read(file, start..<end))
+      start = end
+    }
+    guard let list = hasher.finish() else { throw .tooLarge }
+    return list
+  }
+
+  private func storedList(of file: FileReference) throws(FileStoreError) -> LeafList? {
+    let count = file.leafCount * Bytes32.count
+    guard let size = try disk.size(of: Self.leavesName(file.id)), size >= count else { return nil }
+    return LeafList(file, bytes: try read(Self.leavesName(file.id), 0..<count)[...])
+  }
+
+  private func read(_ name: String, _ range: Range<Int>) throws(FileStoreError) -> [UInt8] {
+    let bytes = try disk.read(name, range)
+    guard bytes.count == range.count else { throw .damaged }
+    return bytes
+  }
+
+  // MARK: Importing
+
+  /// Copies a foreign file into the store, durably.
+  ///
+  /// - Throws: `.tooLarge`, `.notAFile`, `.full` and others. Nothing is left in the store then.
+  package func importFile(_ foreign: borrowing ForeignFile) throws(FileStoreError) -> FileReference {
+    guard foreign.size <= Limits.fileBytesMax else { throw .tooLarge }
+    try checkRoom(foreign.size)
+    var writing = try beginImport()
+    do throws(FileStoreError) {
+      var buffer = [UInt8](repeating: 0, count: Self.chunkBytes)
+      while true {
+        let count = try foreign.read(into: &buffer)
+        guard count > 0 else { break }
+        try append(buffer[..<count], to: &writing)
+      }
+      return try finish(&writing)
+    } catch {
+      cancel(writing)
+      throw error
+    }
+  }
+
+  /// Begins to import a file that the caller reads piece by piece. The caller must end with `finish` or `cancel`.
+  package func beginImport() throws(FileStoreError) -> FileImport {
+    importNumber += 1
+    let name = "\(Self.importPrefix)\(importNumber)"
+    try disk.create(name)
+    return FileImport(name: name)
+  }
+
+  package func append(
+    _ bytes: ArraySlice<UInt8>, to writing: inout FileImport
+  ) throws(FileStoreError) {
+    guard writing.hasher.size + bytes.count <= Limits.fileBytesMax else { throw .tooLarge }
+    try disk.write(bytes, to: writing.name, at: writing.hasher.size)
+    writing.hasher.update(bytes)
+  }
+
+  /// Ends an import. When this returns, the file is durable, and a record may name it.
+  package func finish(_ writing: inout FileImport) throws(FileStoreError) -> FileReference {
+    guard let list = writing.hasher.finish() else { throw .tooLarge }
+    let file = list.reference
+    if try has(file) {
+      // The existing copy may have been damaged since it was written, and this one was verified just now.
+      if try verify(file) {
+        try disk.remove(writing.name)
+        return file
+      }
+    }
+    try disk.makeFolder(Self.folder(file.id))
+    if file.leafCount >= Self.storedListLeavesMin { try store(list) }
+    try disk.sync(writing.name)
+    try disk.move(writing.name, to: Self.name(file.id))
+    try disk.syncNames(in: Self.folder(file.id))
+    return file
+  }
+
+  /// Removes what an import has written so far.
+  package func cancel(_ writing: FileImport) { try? disk.remove(writing.name) }
+
+  private func store(_ list: LeafList) throws(FileStoreError) {
+    let name = Self.leavesName(list.reference.id)
+    try disk.create(name)
+    try disk.write(list.bytes[...], to: name, at: 0)
+  }
+
+  // MARK: Receiving
+
+  /// Returns the state of a file that has arrived in part; nil if nothing of it is stored. Each stored leaf is verified
+  /// once after a start.
+  package func partial(_ file: FileReference) throws(FileStoreError) -> PartialFile? {
+    if let partial = partials[file] { return partial }
+    guard file.leafCount > 1, try disk.size(of: Self.partName(file.id)) != nil,
+      let list = try storedList(of: file), let written = try writtenLeaves(file)
+    else { return nil }
+    var partial = PartialFile(list: list, leaves: LeafSet(leafCount: file.leafCount))
+    for index in 0..<file.leafCount where written.contains(index) {
+      let bytes = try? read(Self.partName(file.id), file.range(ofLeaf: index))
+      if let bytes, list.verifies(bytes[...], at: index) { partial.leaves.insert(index) }
+    }
+    partials[file] = partial
+    return partial
+  }
+
+  private func writtenLeaves(_ file: FileReference) throws(FileStoreError) -> LeafSet? {
+    let start = file.leafCount * Bytes32.count
+    let end = start + (file.leafCount + 7) / 8
+    guard let size = try disk.size(of: Self.leavesName(file.id)), size >= end else { return nil }
+    return LeafSet(leafCount: file.leafCount, bytes: try read(Self.leavesName(file.id), start..<end)[...])
+  }
+
+  /// Begins to receive a file of which nothing is stored.
+  ///
+  /// - Throws: `.full` if the file does not fit on the disk.
+  package func begin(_ list: LeafList) throws(FileStoreError) {
+    let file = list.reference
+    try checkRoom(file.size)
+    try disk.makeFolder(Self.folder(file.id))
+    let partial = PartialFile(list: list, leaves: LeafSet(leafCount: file.leafCount))
+    try store(list)
+    try disk.write(
+      partial.leaves.bytes[...], to: Self.leavesName(file.id), at: file.leafCount * Bytes32.count)
+    try disk.create(Self.partName(file.id))
+    partials[file] = partial
+  }
+
+  /// Writes a verified leaf of a file that was begun or resumed.
+  package func write(
+    _ bytes: [UInt8], leaf index: Int, of file: FileReference
+  ) throws(FileStoreError) {
+    guard var partial = partials[file] else { throw .missing }
+    try disk.write(bytes[...], to: Self.partName(file.id), at: file.range(ofLeaf: index).lowerBound)
+    partial.leaves.insert(index)
+    partials[file] = partial
+    // Only a hint for the next start, so it need not be durable.
+    let byte = partial.leaves.bytes[index / 8...index / 8]
+    try disk.write(byte, to: Self.leavesName(file.id), at: file.leafCount * Bytes32.count + index / 8)
+  }
+
+  /// Writes the only leaf of a file, or nothing for a file without bytes.
+  package func write(whole file: FileReference, _ bytes: [UInt8]) throws(FileStoreError) {
+    precondition(file.leafCount <= 1 && bytes.count == file.size, "\(bytes.count) of \(file.size) bytes")
+    try checkRoom(file.size)
+    try disk.makeFolder(Self.folder(file.id))
+    try disk.create(Self.partName(file.id))
+    try disk.write(bytes[...], to: Self.partName(file.id), at: 0)
+  }
+
+  /// Makes received files durable and gives them their final names. All of their leaves must have been written.
+  package func finish(_ files: [FileReference]) throws(FileStoreError) {
+    for file in files {
+      let isWhole = file.leafCount <= 1 || partials[file]?.leaves.isComplete == true
+      precondition(isWhole, "a file of which leaves are missing")
+      try disk.sync(Self.partName(file.id))
+    }
+    for file in files {
+      try disk.move(Self.partName(file.id), to: Self.name(file.id))
+      if file.leafCount < Self.storedListLeavesMin { try disk.remove(Self.leavesName(file.id)) }
+      partials[file] = nil
+    }
+    for folder in Set(files.map { Self.folder($0.id) }).sorted() { try disk.syncNames(in: folder) }
+  }
+
+  /// Frees the memory for a partial file. What is stored of it stays.
+  package func suspend(_ file: FileReference) { partials[file] = nil }
+
+  // MARK: Freeing
+
+  /// Removes a file and all parts of it.
+  ///
+  /// - Returns: how many bytes were freed.
+  @discardableResult
+  package func remove(_ file: FileReference) throws(FileStoreError) -> Int {
+    partials[file] = nil
+    return try remove(file.id)
+  }
+
+  private func remove(_ id: FileID) throws(FileStoreError) -> Int {
+    var freed = 0
+    for name in [Self.name(id), Self.partName(id), Self.leavesName(id)] {
+      freed += try disk.size(of: name) ?? 0
+      try disk.remove(name)
+    }
+    return freed
+  }
+
+  /// Removes unfinished imports and all files that nothing names. No import may be under way.
+  ///
+  /// - Returns: how many files were removed, and how many bytes that has freed.
+  package func sweep(
+    isNamed: (FileID) throws -> Bool
+  ) throws -> (files: Int, bytes: Int) {
+    var swept = (files: 0, bytes: 0)
+    for name in try disk.names(in: "") where name.hasPrefix(Self.importPrefix) {
+      swept.bytes += try disk.size(of: name) ?? 0
+      try disk.remove(name)
+    }
+    for id in try stored().sorted() where try !isNamed(id) {
+      swept.files += 1
+      swept.bytes += try remove(id)
+    }
+    partials = [:]
+    return swept
+  }
+
+  /// Returns the ids of all files of which something is stored.
+  package func stored() throws(FileStoreError) -> Set<FileID> {
+    var ids: Set<FileID> = []
+    for folder in try disk.names(in: "") where folder.utf8.count == 2 {
+      for name in try disk.names(in: folder) {
+        if let id = FileID(hex: name.prefix { $0 != "." }), Self.folder(id) == folder { ids.insert(id) }
+      }
+    }
+    return ids
+  }
+
+  // MARK: Room
+
+  /// Checks that a file of this size can be written without filling the disk.
+  package func checkRoom(_ size: Int) throws(FileStoreError) {
+    guard try disk.room() >= size + Self.reservedBytes else { throw .full }
+  }
+
+  /// Room that files leave free for the store.
+  private static let reservedBytes = 16 * 1024 * 1024
+  private static let chunkBytes = 256 * 1024
+  /// From this number of leaves on (4 MiB), the list is kept next to the file. It then takes a thousandth of the file's
+  /// room or less, even where the disk allots whole blocks.
+  private static let storedListLeavesMin = 64
+
+  // MARK: Names
+
+  private static let importPrefix = "import-"
+  private static func folder(_ id: FileID) -> String { String(id.description.prefix(2)) }
+  private static func name(_ id: FileID) -> String { "\(folder(id))/\(id)" }
+  private static func partName(_ id: FileID) -> String { "\(name(id)).part" }
+  private static func leavesName(_ id: FileID) -> String { "\(name(id)).leaves" }
+}
+
+/// A file that is being imported.
+package struct FileImport {
+  fileprivate let name: String
+  fileprivate var hasher = FileHasher()
+
+  fileprivate init(name: String) { self.name = name }
+}
+
+/// A file that has arrived in part.
+package struct PartialFile: Sendable {
+  package let list: LeafList
+  /// The leaves that are stored and verified.
+  package internal(set) var leaves: LeafSet
+
+  init(list: LeafList, leaves: LeafSet) {
+    self.list = list
+    self.leaves = leaves
+  }
+}

@@ -132,7 +132,7 @@ let package = Package(
     .target(
       name: "FuzzTargets",
       dependencies: [
-        "Control", "Exchange", "JSONDocument", "Membership", "Records", "Replication", "SQLite",
+        "Control", "Exchange", "FileFormat", "JSONDocument", "Membership", "Records", "Replication", "SQLite",
         "SecureChannel", "Sodium", "Storage", "Waymark", "WaymarkTesting", "Wire",
       ], path: "Tests/Faults/Fuzz/Targets", swiftSettings: common),
     tests("FuzzTests", ["FuzzTargets"]),
@@ -157,7 +157,7 @@ let package = Package(
     tests("RecordsTests", ["JSONDocument", "Records", "Replication", "Wire"]),
     tests(
       "ReplicationTests",
-      ["Membership", "Records", "Replication", "SQLite", "Sodium", "Storage", "Vectors", "Wire"]),
+      ["FileFormat", "Membership", "Records", "Replication", "SQLite", "Sodium", "Storage", "Vectors", "Wire"]),
     tests("SQLiteTests", ["SQLite"]),
     tests("SecureChannelTests", ["SecureChannel", "Sodium", "Wire"]),
     tests(

@@ -97,6 +97,8 @@ extension Replicator {
     case .foldParked: foldParked(now, &following)
     case .release(let lane): release(lane, now, &following)
     case .keepGateFloor: keepGateFloor()
+    case .file(let effect):
+      if let answer = effect.answerWithoutFiles { replica.handle(.file(answer), now: now, into: &following) }
     case .schedule(let timer, let wait): shell?.schedule(timer, after: wait)
     case .report(let event): report(event, now, &following)
     }

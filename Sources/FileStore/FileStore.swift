@@ -318,15 +318,3 @@ package struct FileImport {
 
   fileprivate init(name: String) { self.name = name }
 }
-
-/// A file that has arrived in part.
-package struct PartialFile: Sendable {
-  package let list: LeafList
-  /// The leaves that are stored and verified.
-  package internal(set) var leaves: LeafSet
-
-  init(list: LeafList, leaves: LeafSet) {
-    self.list = list
-    self.leaves = leaves
-  }
-}

@@ -49,6 +49,8 @@ package enum Input: Sendable {
   case ask(LinkID, Lane, Question)
   /// The shell carried out `Effect.answer`. The answer is nil if the link is congested.
   case answered(LinkID, Query, Answer?)
+  /// An event in the exchange of files.
+  case file(FileInput)
   /// The person turned records sync on or off.
   case preferenceChanged(Bool)
   /// A timer that was scheduled has fired.
@@ -80,6 +82,9 @@ package enum Effect: Sendable {
   /// Record durably that our own sets of a lane may be sent from now on. Answer with `released`. The replica repeats
   /// this effect with every input until it is answered.
   case release(Lane)
+  /// An action in the exchange of files. `send`, `charge`, `misbehaved` and `schedule` never occur here, because the
+  /// replica turns them into effects of its own.
+  case file(FileEffect)
   /// Fire the timer after this many milliseconds. It replaces a pending timer with the same name.
   case schedule(ReplicaTimer, after: Moment)
   case report(ReplicaEvent)
@@ -99,6 +104,7 @@ package enum ReplicaTimer: Hashable, Sendable {
   case overdue(LinkID)
   /// A peer's next question may be answered.
   case answer(LinkID)
+  case file(FileTimer)
   /// The withheld sets of a lane may be released.
   case ownLogs(Lane)
 }

@@ -82,6 +82,7 @@ extension Message {
       writer.byteString(answer.folded)
       writer.bool(answer.isDone)
       writer.content(answer.content)
+    case .file(let message): return message.encoded
     case .refusal(let token, let reason):
       writer.begin(Tag.answer, 2)
       writer.unsigned(token)
@@ -184,6 +185,7 @@ extension Message {
           lane: lane, folded: try reader.bytes32(), isDone: try reader.bool(),
           content: try reader.content(lane, headsMax: Limits.headsPerMessageMax)))
     case (Tag.answer, 2): return .refusal(token: try reader.unsigned(), try reader.refusalReason())
+    case (FileMessage.Tag.all, _): return .file(try FileMessage(tag: tag, parts: parts, &reader))
     default: throw .unexpected(offset: 0)
     }
   }
@@ -203,7 +205,7 @@ private func verified(_ raw: [RawChangeSet]) throws(MessageError) -> [VerifiedCh
 }
 
 extension CBORWriter {
-  fileprivate mutating func begin(_ tag: Int, _ parts: Int) {
+  mutating func begin(_ tag: Int, _ parts: Int) {
     array(parts + 1)
     unsigned(UInt64(tag))
   }

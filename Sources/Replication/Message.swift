@@ -29,6 +29,8 @@ package enum Message: Sendable {
   case answer(token: UInt64, Answer)
   /// The sender refuses the question.
   case refusal(token: UInt64, ReasonCode)
+  /// A message about files, in the records lane.
+  case file(FileMessage)
 }
 
 extension Message {
@@ -36,7 +38,7 @@ extension Message {
   var isOfCircle: Bool {
     switch self {
     case .introduction, .summary, .statementIDs, .statements, .state, .goodbye: true
-    case .heads, .want, .sets, .served, .query, .answer, .refusal: false
+    case .heads, .want, .sets, .served, .query, .answer, .refusal, .file: false
     }
   }
 }

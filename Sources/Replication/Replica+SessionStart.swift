@@ -114,6 +114,7 @@ extension Replica {
       guard sessions[link]?[lane].follow(judged) == true else { continue }
       hasChanged = true
       self[lane].asked = self[lane].asked.filter { $0.value != link }
+      if lane == .records { file(judged.isOpen ? .opened(link, peer) : .closed(link), now, &effects) }
       switch judged {
       case .open: effects.append(.report(.laneOpened(peer, lane)))
       case .closed(let reason?): effects.append(.report(.laneClosed(peer, lane, reason)))

@@ -65,6 +65,8 @@ package struct Replica: Sendable {
   var newestChangeAt = -Moment.max / 2
   /// When the next comparison after a change is scheduled, on the steady clock.
   var settlesAt: Moment?
+  /// The exchange of files with all peers whose records lane is open.
+  package internal(set) var files = FileExchange()
   /// False while the disk is full. Then no sets are requested, because they could not be stored.
   var canKeep = true
   var gateAnnounced: GateReason?
@@ -157,6 +159,7 @@ package struct Replica: Sendable {
     case .answered(let link, let query, let answer): answered(link, query, answer, now, &effects)
     case .preferenceChanged: gateMayHaveChanged(now, &effects)
     case .lookedUp(let link, let lane, let lacking): lookedUp(link, lane, lacking, now, &effects)
+    case .file(let input): file(input, now, &effects)
     case .rebuilt(let settings, let records, let newestForeignClock):
       self.newestForeignClock = newestForeignClock
       rebuilt(settings, records, now, &effects)
@@ -195,6 +198,7 @@ package struct Replica: Sendable {
     case .query(let query): receivedQuery(link, query, now, &effects)
     case .answer(let token, let answer): receivedAnswer(link, token, .success(answer), now, &effects)
     case .refusal(let token, let reason): receivedAnswer(link, token, .failure(reason), now, &effects)
+    case .file(let message): receivedFile(link, message, now, &effects)
     }
   }
 
@@ -206,6 +210,7 @@ package struct Replica: Sendable {
     case .unpark: effects.append(.foldParked)
     case .overdue(let link): overdue(link, now, &effects)
     case .answer(let link): answer(link, now, &effects)
+    case .file(let timer): file(.timer(timer), now, &effects)
     case .ownLogs: break  // `handle` checks withheld lanes after every input.
     }
   }
@@ -227,6 +232,7 @@ package struct Replica: Sendable {
     if cause == .duplicate { effects.append(.send(link, .goodbye(.duplicateConnection))) }
     effects.append(.close(link, cause))
     sessions[link]?.close()
+    if let lastNow { file(.closed(link), lastNow, &effects) }
   }
 
   mutating func closed(_ link: LinkID, _ now: Now, _ effects: inout [Effect]) {
@@ -237,6 +243,7 @@ package struct Replica: Sendable {
       // others, and learn it again.
       for session in sessions.keys { sessions[session]?[lane].open?.forgetSources() }
     }
+    file(.closed(link), now, &effects)
     askAll(now, &effects)
   }
 }

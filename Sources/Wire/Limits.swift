@@ -115,7 +115,7 @@ package enum Limits {
   package static let fileBytesMax = 1024 * 1024 * 1024
   package static let leafBytes = 64 * 1024
   package static let leavesPerRequestMax = 16
-  package static let leafHashesPerMessageMax = 2_048
+  package static let leafHashesPerMessageMax = 1_920
   package static let filesPerMessageMax = 1_024
   package static let leavesRequestedMin = 2
   package static let leavesRequestedBegin = 8

@@ -64,6 +64,7 @@ extension Judge {
     case .answer(let answer):
       if answer.lane == 1 { try checkAnswer(view, to, "an answer") }
       try noteAnswer(answer, from: from, to: to, link: link, ledger)
+    case .file: try checkOpen(view, to, link, "a message about a file")
     case .query, .other: break
     }
   }

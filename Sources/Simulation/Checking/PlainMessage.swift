@@ -16,18 +16,20 @@ enum PlainMessage {
   case state(Name32?, token: UInt64, asks: Bool)
   case query(PlainQuestion)
   case answer(PlainAnswer)
+  /// A message about files.
+  case file
   /// A message that is not checked further: introduction, statements, statement ids, served, goodbye or refusal.
   case other
 
   init(_ bytes: [UInt8]) throws(PlainRefusal) {
     guard bytes.count <= 1_048_576 else { throw PlainRefusal("message", "more than 1 MiB") }
     let item = try PlainItem.read(bytes, itemsMax: 200_000)
-    guard let parts = item.array, let tag = parts.first?.unsigned, (1...12).contains(tag) else {
+    guard let parts = item.array, let tag = parts.first?.unsigned, (1...12).contains(tag) || (15...19).contains(tag) else {
       throw PlainRefusal("message", "an unknown tag")
     }
     let counts: [UInt64: ClosedRange<Int>] = [
       1: 1...1, 2: 4...4, 3: 2...2, 4: 2...2, 5: 3...3, 6: 2...2, 7: 2...2, 8: 1...1, 9: 3...3, 10: 1...1,
-      11: 3...3, 12: 2...5,
+      11: 3...3, 12: 2...5, 15: 4...4, 16: 3...3, 17: 3...3, 18: 3...3, 19: 1...1,
     ]
     guard counts[tag]?.contains(parts.count - 1) == true else {
       throw PlainRefusal("message", "tag \(tag) with \(parts.count - 1) parts")
@@ -68,6 +70,7 @@ enum PlainMessage {
       }
       return echo ? nil : .state(nil, token: token, asks: false)
     case 11: return PlainQuestion(parts, bytes).map { .query($0) }
+    case 15...19: return .file
     case 12: return parts.count == 5 ? PlainAnswer(parts, bytes).map { .answer($0) } : .other
     default: return .other
     }

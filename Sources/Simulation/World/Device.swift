@@ -487,6 +487,7 @@ extension Message {
       "state \(hash.map { "\($0)" } ?? "the same")\(echo ? ", and asks" : "")"
     case .goodbye(let reason): "goodbye \(reason.map { "\($0)" } ?? "unknown")"
     case .query, .answer, .refusal: "a question or an answer"
+    case .file: "about a file"
     }
   }
 }

@@ -303,6 +303,10 @@ final class World {
       let committed = device.foldParked(wall: wall(device))
       device.replica.handle(.committed(committed), now: time(device), into: &following)
     case .keepGateFloor: break
+    case .file(let effect):
+      if let answer = effect.answerWithoutFiles {
+        device.replica.handle(.file(answer), now: time(device), into: &following)
+      }
     case .release(let lane):
       device.unsent = device.unsent.filter { $0.key.lane != lane }
       device.replica.handle(.released(lane), now: time(device), into: &following)

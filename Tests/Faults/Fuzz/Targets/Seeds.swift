@@ -29,6 +29,7 @@ enum Seeds {
       .served(.settings), .state(.zero, token: 7, echo: true), .refusal(token: 9, .syncOff),
     ]
     messages += ReasonCode.allCases.map { .goodbye($0) }
+    for _ in 0..<20 { messages.append(.file(Words.file(&choices))) }
     for lane in Lane.allCases {
       messages.append(.heads(lane, Words.heads(&choices, lane, scribe.written), complete: true))
       messages.append(.want(lane, Words.wants(&choices, lane, scribe.written)))

@@ -166,7 +166,7 @@ private struct Play {
 
   private mutating func message(_ choices: inout Choices, about host: Int) throws -> Message? {
     let lane: Lane = choices.flag() ? .records : .settings
-    switch choices.below(10) {
+    switch choices.below(11) {
     case 0: return .heads(lane, Words.heads(&choices, lane, scribe.written), complete: choices.flag())
     case 1: return .want(lane, Words.wants(&choices, lane, scribe.written))
     case 2: return .served(lane)
@@ -178,6 +178,7 @@ private struct Play {
     case 8:
       return .state(
         choices.flag() ? .zero : Bytes32(1, 2, 3, 4), token: choices.number(), echo: choices.flag())
+    case 9: return .file(Words.file(&choices))
     default:
       let reason = choices.pick(ReasonCode.allCases)
       return choices.flag() ? .goodbye(reason) : .refusal(token: choices.number(), reason)

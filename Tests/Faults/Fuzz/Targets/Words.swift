@@ -1,3 +1,4 @@
+import FileFormat
 import Membership
 import Replication
 import Wire
@@ -11,6 +12,30 @@ enum Words {
     case 2: .bucket(choices.byte(), after: choices.flag() ? Scribe.key(&choices, .records) : nil)
     default:
       .inventory(after: choices.flag() ? Scribe.key(&choices, choices.flag() ? .records : .settings) : nil)
+    }
+  }
+
+  static func file(_ choices: inout Choices) -> FileMessage {
+    let sizes = [0, 1, 65_536, 65_537, 200_000, Limits.fileBytesMax]
+    let file = FileReference(
+      size: choices.pick(sizes), id: FileID(Bytes32(0, 0, 0, UInt64(choices.below(4)))))
+    guard let file else { return .filesHere(.question([])) }
+    switch choices.below(5) {
+    case 0 where file.leafCount > 0:
+      let first = choices.below(file.leafCount)
+      let count = 1 + choices.below(min(file.leafCount - first, Limits.leavesPerRequestMax))
+      let part = choices.flag() ? FilePart.bytes : .list
+      return .wantLeaves(LeafRequest(file: file, part: part, leaves: first..<first + count))
+    case 1 where file.leafCount > 0:
+      return .leafList(file, first: 0, [Bytes32](repeating: .zero, count: min(file.leafCount, 4)))
+    case 2 where file.leafCount > 0:
+      let index = choices.below(file.leafCount)
+      let bytes = [UInt8](repeating: choices.byte(), count: file.range(ofLeaf: index).count)
+      return .leafBytes(FileLeaf(file, index, bytes))
+    case 3:
+      let role = choices.pick([FilesHere.Role.question, .answer, .announcement])
+      return .filesHere(FilesHere(role: role, keepsAll: role != .question && choices.flag(), files: [file]))
+    default: return .noSuchFile(file)
     }
   }
 

@@ -14,6 +14,8 @@ struct Traffic {
     case heads
     /// Comparisons of state.
     case state
+    /// Files, and questions about them.
+    case files
     /// Certificates and session openings.
     case circle
   }
@@ -36,6 +38,7 @@ extension Message {
     case .sets, .served: .sets
     case .heads, .want: .heads
     case .state, .summary: .state
+    case .file: .files
     case .introduction, .statementIDs, .statements, .goodbye, .query, .answer, .refusal: .circle
     }
   }

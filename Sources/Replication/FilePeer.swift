@@ -1,0 +1,314 @@
+// Protocol/files.md, "Who has a file", "Requests"
+
+import FileFormat
+import Wire
+
+/// What the exchange of files knows about one connected peer, and what is being transferred in both directions.
+struct FilePeer: Sendable {
+  let device: DeviceKey
+
+  // What the peer has.
+  private var known: Set<FileReference> = []
+  /// The same files in the order in which the peer named them; the oldest are forgotten first.
+  private var knownInOrder = Queue<FileReference>()
+  /// The peer's files that are wanted and waiting, those to be requested first at the end.
+  private var candidates: [FileReference] = []
+  private var isCandidate: Set<FileReference> = []
+  /// Files for which the peer is not asked again until this time, because it did not deliver them.
+  var avoidedUntil: [FileReference: Moment] = [:]
+
+  // Questions.
+  var question: (files: [FileReference], askedAt: Moment)?
+  private var toAsk = Queue<FileReference>()
+  /// Whether the shell is looking up the files that the peer has asked about.
+  var isLookingUp = false
+
+  // Requests to the peer, in the order in which they were sent.
+  private(set) var requests: [OpenRequest] = []
+  /// Leaves that have arrived and are not written to disk yet.
+  private var unwritten = 0
+  /// The number of leaves that may be requested and not written.
+  private(set) var window = Limits.leavesRequestedBegin
+  /// When the oldest request became the oldest, or last made progress.
+  private(set) var oldestProgressAt: Moment
+  /// When anything that was requested last arrived.
+  private(set) var arrivedAt: Moment
+  /// Whether the timer of the peer is pending.
+  var isTimerPending = false
+
+  // Requests of the peer.
+  private(set) var serving = FileServing()
+
+  init(device: DeviceKey, _ now: Now) {
+    self.device = device
+    oldestProgressAt = now.steady
+    arrivedAt = now.steady
+  }
+
+  // MARK: What the peer has
+
+  /// Whether the peer has a file and has not failed to deliver it recently.
+  func mayBeAsked(for file: FileReference) -> Bool { known.contains(file) && avoidedUntil[file] == nil }
+
+  mutating func note(_ files: [FileReference]) {
+    for file in files where known.insert(file).inserted {
+      knownInOrder.append(file)
+      if known.count > Limits.filesKnownMax, let oldest = knownInOrder.popFirst() { known.remove(oldest) }
+    }
+  }
+
+  /// Adds wanted files that the peer has.
+  mutating func enqueue(_ files: [FileReference], comesFirst: (FileReference, FileReference) -> Bool) {
+    let files = files.filter { isCandidate.insert($0).inserted }
+    if files.count == 1, let file = files.first {
+      let index = candidates.firstIndex { comesFirst($0, file) } ?? candidates.endIndex
+      candidates.insert(file, at: index)
+    } else if !files.isEmpty {
+      candidates += files
+      candidates.sort { comesFirst($1, $0) }
+    }
+  }
+
+  /// Returns the candidate to request first, after dropping those that are no longer eligible.
+  mutating func firstCandidate(_ isEligible: (FileReference) -> Bool) -> FileReference? {
+    while let last = candidates.last {
+      if mayBeAsked(for: last), isEligible(last) { return last }
+      candidates.removeLast()
+      isCandidate.remove(last)
+    }
+    return nil
+  }
+
+  // MARK: Questions
+
+  mutating func inquire(_ files: [FileReference]) {
+    for file in files where !known.contains(file) && toAsk.count < Limits.filesKnownMax { toAsk.append(file) }
+  }
+
+  /// Returns the next files to ask about, unless a question is waiting for its answer.
+  mutating func nextQuestion(_ now: Now) -> [FileReference]? {
+    if let question, now.steady < question.askedAt + Limits.answerMillisecondsMax { return nil }
+    question = nil
+    var files: [FileReference] = []
+    while files.count < Limits.filesPerMessageMax, let file = toAsk.popFirst() {
+      if !known.contains(file) { files.append(file) }
+    }
+    guard !files.isEmpty else { return nil }
+    question = (files, now.steady)
+    return files
+  }
+
+  // MARK: Requests
+
+  /// The number of leaves that may be requested now.
+  var room: Int {
+    requests.count < Limits.fileRequestsMax
+      ? window - unwritten - requests.reduce(0) { $0 + $1.leavesLeft } : 0
+  }
+
+  mutating func add(_ request: LeafRequest, _ now: Now) {
+    if requests.isEmpty { oldestProgressAt = now.steady }
+    requests.append(OpenRequest(request, now))
+  }
+
+  /// Takes a leaf out of the request that it answers.
+  ///
+  /// - Returns: whether it was requested, and earlier leaves of the same request that the peer has left out.
+  mutating func arrived(_ leaf: FileLeaf, _ now: Now) -> (isRequested: Bool, skipped: Range<Int>?) {
+    guard let position = requests.firstIndex(where: { $0.awaits(leaf) }) else { return (false, nil) }
+    let skipped = requests[position].next..<leaf.index
+    requests[position].next = leaf.index + 1
+    adjustWindow(position, now)
+    noteProgress(position, now)
+    return (true, skipped.isEmpty ? nil : skipped)
+  }
+
+  /// Takes a piece of a list out of the request that it answers.
+  ///
+  /// - Returns: whether it was requested.
+  mutating func arrived(_ file: FileReference, first: Int, count: Int, _ now: Now) -> Bool {
+    guard
+      let position = requests.firstIndex(where: {
+        $0.file == file && $0.part == .list && $0.next == first && first + count <= $0.end
+      })
+    else { return false }
+    requests[position].next += count
+    noteProgress(position, now)
+    return true
+  }
+
+  private mutating func noteProgress(_ position: Int, _ now: Now) {
+    arrivedAt = now.steady
+    if position == 0 { oldestProgressAt = now.steady }
+    if requests[position].isComplete { requests.remove(at: position) }
+  }
+
+  /// Requests less from a peer whose leaves take long, so that other data does not wait behind them, and more from a
+  /// fast one.
+  private mutating func adjustWindow(_ position: Int, _ now: Now) {
+    let passed = now.steady - requests[position].sentAt
+    if passed <= Self.fastMilliseconds {
+      window = min(window + 1, Limits.leavesRequestedMax)
+    } else if passed > Self.slowMilliseconds, !requests[position].isSlow {
+      requests[position].isSlow = true
+      window = max(window / 2, Limits.leavesRequestedMin)
+    }
+  }
+
+  /// Removes all requests for a file.
+  ///
+  /// - Returns: the requests that were removed.
+  @discardableResult
+  mutating func abandon(_ file: FileReference) -> [OpenRequest] {
+    let removed = requests.filter { $0.file == file }
+    requests.removeAll { $0.file == file }
+    return removed
+  }
+
+  mutating func forget(_ file: FileReference) { known.remove(file) }
+
+  /// Ends requests that make no progress. The peer is not asked for these files for a while.
+  ///
+  /// - Returns: the requests that were removed.
+  mutating func giveUp(_ now: Now) -> [OpenRequest] {
+    guard let oldest = requests.first, now.steady >= oldestProgressAt + Limits.fileOverdueMilliseconds else {
+      return []
+    }
+    let isSilent = arrivedAt <= oldestProgressAt
+    var removed: [OpenRequest] = []
+    for file in Set(isSilent ? requests.map(\.file) : [oldest.file]).sorted() {
+      avoid(file, now)
+      removed += abandon(file)
+    }
+    oldestProgressAt = now.steady
+    return removed
+  }
+
+  mutating func avoid(_ file: FileReference, _ now: Now) {
+    // The number is bounded by the files that this device has requested from the peer.
+    avoidedUntil[file] = now.steady + Limits.brokenPromiseMilliseconds
+  }
+
+  /// Returns the files for which the peer may be asked again.
+  mutating func endAvoiding(_ now: Now) -> [FileReference] {
+    let ended = avoidedUntil.filter { now.steady >= $0.value }.keys.sorted()
+    for file in ended { avoidedUntil[file] = nil }
+    return ended
+  }
+
+  /// When the timer of the peer is due next, on the steady clock.
+  var dueAt: Moment? {
+    let overdueAt = requests.isEmpty ? nil : oldestProgressAt + Limits.fileOverdueMilliseconds
+    let answerAt = question.map { $0.askedAt + Limits.answerMillisecondsMax }
+    return [overdueAt, answerAt, avoidedUntil.values.min()].compactMap { $0 }.min()
+  }
+
+  // MARK: Leaves on their way to the disk
+
+  mutating func writing() { unwritten += 1 }
+  mutating func written(_ leaves: Int) { unwritten = max(unwritten - leaves, 0) }
+
+  // MARK: Serving
+
+  mutating func serve(_ change: (inout FileServing) -> Void) { change(&serving) }
+
+  private static let fastMilliseconds: Moment = 500
+  private static let slowMilliseconds: Moment = 2_000
+}
+
+/// A request to a peer of which not everything has arrived.
+struct OpenRequest: Sendable {
+  let file: FileReference
+  let part: FilePart
+  /// The next leaf that is expected.
+  var next: Int
+  let end: Int
+  let sentAt: Moment
+  /// Whether a leaf of this request took long.
+  var isSlow = false
+
+  init(_ request: LeafRequest, _ now: Now) {
+    file = request.file
+    part = request.part
+    next = request.leaves.lowerBound
+    end = request.leaves.upperBound
+    sentAt = now.steady
+  }
+
+  var rest: Range<Int> { next..<end }
+  var isComplete: Bool { next == end }
+  var leavesLeft: Int { part == .bytes ? end - next : 0 }
+
+  func awaits(_ leaf: FileLeaf) -> Bool { file == leaf.file && part == .bytes && rest.contains(leaf.index) }
+}
+
+/// The requests of a peer, and how much of them is in the shell's hands.
+struct FileServing: Sendable {
+  private var requests = Queue<(number: Int, request: LeafRequest, next: Int)>()
+  private var count = 0
+  /// Slices that the shell has not reported yet.
+  private var slices = 0
+  /// The newest request for each file that was refused while slices of the file were in the shell's hands.
+  private var refusedThrough: [FileReference: Int] = [:]
+
+  /// - Returns: false if the peer has sent more requests than it may.
+  mutating func receive(_ request: LeafRequest) -> Bool {
+    guard requests.count < Limits.fileRequestsMax else { return false }
+    count += 1
+    requests.append((count, request, request.leaves.lowerBound))
+    return true
+  }
+
+  /// Returns the next slice to hand to the shell.
+  mutating func next() -> FileSlice? {
+    guard slices < Limits.fileSlicesMax, let (number, request, next) = requests.first else { return nil }
+    let sliceMax = request.part == .bytes ? 1 : Limits.leafHashesPerMessageMax
+    let end = min(next + sliceMax, request.leaves.upperBound)
+    if end == request.leaves.upperBound {
+      requests.popFirst()
+    } else {
+      requests.setFirst((number, request, end))
+    }
+    slices += 1
+    return FileSlice(request: number, file: request.file, part: request.part, leaves: next..<end)
+  }
+
+  /// - Returns: whether the peer is to be told that there is no such file.
+  mutating func served(_ slice: FileSlice, isSent: Bool) -> Bool {
+    slices = max(slices - 1, 0)
+    defer { if slices == 0 { refusedThrough = [:] } }
+    guard !isSent, slice.request > refusedThrough[slice.file] ?? 0 else { return false }
+    requests.removeAll { $0.request.file == slice.file }
+    refusedThrough[slice.file] = count
+    return true
+  }
+}
+
+/// A queue with quick access to its first element.
+struct Queue<Element: Sendable>: Sendable {
+  private var elements: [Element] = []
+  private var start = 0
+
+  var count: Int { elements.count - start }
+  var first: Element? { start < elements.count ? elements[start] : nil }
+
+  mutating func append(_ element: Element) { elements.append(element) }
+
+  @discardableResult
+  mutating func popFirst() -> Element? {
+    guard let first else { return nil }
+    start += 1
+    if start * 2 > elements.count, start > 16 {
+      elements.removeFirst(start)
+      start = 0
+    }
+    return first
+  }
+
+  mutating func setFirst(_ element: Element) { elements[start] = element }
+
+  mutating func removeAll(where isRemoved: (Element) -> Bool) {
+    elements = elements[start...].filter { !isRemoved($0) }
+    start = 0
+  }
+}

@@ -61,8 +61,13 @@ let package = Package(
     pure("FileFormat", ["Wire", "Sodium"]),
     shell("FileStore", ["Wire", "FileFormat"]),
     pure("Replication", ["Wire", "Sodium", "Membership", "FileFormat"]),
-    pure("Records", ["Wire", "JSONDocument", "Replication"]),
-    shell("Storage", ["Wire", "JSONDocument", "Sodium", "Replication", "Membership", "Records", "SQLite"]),
+    pure("Records", ["Wire", "FileFormat", "JSONDocument", "Replication"]),
+    shell(
+      "Storage",
+      [
+        "Wire", "FileFormat", "FileStore", "JSONDocument", "Sodium", "Replication", "Membership", "Records",
+        "SQLite",
+      ]),
     shell("Engine", ["Wire", "Sodium", "Membership", "Replication", "Records", "Storage"]),
     shell("Transport", ["Wire", "SecureChannel"]),
     shell("Exchange", ["Wire", "JSONDocument", "Records", "SQLite"]),
@@ -157,7 +162,10 @@ let package = Package(
     tests("RecordsTests", ["JSONDocument", "Records", "Replication", "Wire"]),
     tests(
       "ReplicationTests",
-      ["FileFormat", "Membership", "Records", "Replication", "SQLite", "Sodium", "Storage", "Vectors", "Wire"]),
+      [
+        "FileFormat", "Membership", "Records", "Replication", "SQLite", "Sodium", "Storage", "Vectors",
+        "Wire",
+      ]),
     tests("SQLiteTests", ["SQLite"]),
     tests("SecureChannelTests", ["SecureChannel", "Sodium", "Wire"]),
     tests(
@@ -172,7 +180,10 @@ let package = Package(
     tests("SodiumTests", ["Sodium"]),
     tests(
       "StorageTests",
-      ["Membership", "Records", "Replication", "SQLite", "Sodium", "Storage", "Vectors", "Wire"]),
+      [
+        "FileFormat", "Membership", "Records", "Replication", "SQLite", "Sodium", "Storage", "Vectors",
+        "Wire",
+      ]),
     tests("TidyTests", ["Processes"]),
     tests("TransportTests", ["SecureChannel", "Sodium", "Transport", "Wire"]),
     .target(name: "Vectors", dependencies: ["Wire"], path: "Tests/Unit/Vectors", swiftSettings: common),

@@ -128,6 +128,7 @@ package enum Limits {
   package static let filesKnownMax = 8_192
   package static let filesRefusedMax = 1_024
   package static let fileOverdueMilliseconds: Int64 = 30_000
+  package static let fileIdleMilliseconds: Int64 = 24 * 3_600_000
   package static let fileAnnouncementMilliseconds: Int64 = 200
 
   // MARK: Discovery

@@ -1,0 +1,131 @@
+// Protocol/files.md, "What a device keeps"
+
+package import FileFormat
+package import Replication
+package import Wire
+
+/// Which files a device keeps. Chosen by the person, for each device.
+package enum KeepPolicy: Hashable, Sendable {
+  /// Every file that a record names.
+  case all
+  /// Only files that were asked for. They are dropped again when they have not been used for a day.
+  case onDemand
+  /// As many files as fit into this number of bytes. Those that were not used for the longest time are dropped first.
+  case upTo(Int)
+
+  /// Parses `all`, `on-demand` or `up-to BYTES`.
+  package init?(_ text: String) {
+    let words = text.split(separator: " ")
+    switch (words.first, words.count) {
+    case ("all", 1): self = .all
+    case ("on-demand", 1): self = .onDemand
+    case ("up-to", 2):
+      guard let bytes = Int(words[1]), bytes >= 0 else { return nil }
+      self = .upTo(bytes)
+    default: return nil
+    }
+  }
+
+  package var text: String {
+    switch self {
+    case .all: "all"
+    case .onDemand: "on-demand"
+    case .upTo(let bytes): "up-to \(bytes)"
+    }
+  }
+
+  package var keepsAll: Bool { self == .all }
+}
+
+/// What names a file.
+package enum FileNaming: Hashable, Sendable {
+  /// A visible record, or a sibling of one of its fields.
+  case shown
+  /// Only deleted records, of which the last was deleted at this time.
+  case trash(deletedAt: Moment)
+  /// Nothing: no record has named the file, or the records were erased.
+  case nothing
+}
+
+/// How long the files of deleted records are kept.
+package enum TrashRetention: Hashable, Sendable {
+  case days(Int)
+  /// The files of deleted records are never freed.
+  case forever
+
+  package static let standard = TrashRetention.days(30)
+}
+
+/// A complete file, as far as it matters for the decision whether to keep it.
+package struct KeptFile: Hashable, Sendable {
+  package let file: FileReference
+  /// When the file was last added, received or read, by the wall clock.
+  package let usedAt: Moment
+  /// Whether another device has said that it has the file and keeps all files, after this device last stopped keeping
+  /// all files.
+  package let hasKeeper: Bool
+
+  package init(file: FileReference, usedAt: Moment, hasKeeper: Bool) {
+    self.file = file
+    self.usedAt = usedAt
+    self.hasKeeper = hasKeeper
+  }
+}
+
+/// Which files to fetch, to drop and to free.
+package enum FileDecision {
+  /// Whether a file is to be deleted here because its records are gone. Every device decides this for itself.
+  package static func isFreed(_ naming: FileNaming, _ retention: TrashRetention, now: Moment) -> Bool {
+    switch (naming, retention) {
+    case (.shown, _), (.trash, .forever): false
+    case (.nothing, _): true
+    // A deletion dated in the future counts from then on.
+    case (.trash(let deletedAt), .days(let days)): now >= deletedAt + Moment(days) * millisecondsPerDay
+    }
+  }
+
+  /// When the next file of the trash is to be freed; nil if never.
+  package static func nextFreed(_ deletedAt: Moment?, _ retention: TrashRetention) -> Moment? {
+    guard let deletedAt, case .days(let days) = retention else { return nil }
+    return deletedAt + Moment(days) * millisecondsPerDay
+  }
+
+  /// Whether to fetch a file that a record names and that is not here.
+  ///
+  /// - Parameters:
+  ///   - isAskedFor: whether a person waits for the file.
+  ///   - keptBytes: the size of all files that are here or on their way.
+  package static func isFetched(
+    _ file: FileReference, _ naming: FileNaming, _ policy: KeepPolicy, isAskedFor: Bool, keptBytes: Int
+  ) -> Bool {
+    if isAskedFor { return naming != .nothing }
+    // What is in the trash is fetched only on request, because most of it will be freed.
+    guard naming == .shown else { return false }
+    return switch policy {
+    case .all: true
+    case .onDemand: false
+    case .upTo(let bytes): keptBytes + file.size <= bytes
+    }
+  }
+
+  /// Returns the files to drop, although records name them, in the order in which to drop them. Only files that another
+  /// device keeps are dropped.
+  package static func dropped(_ files: [KeptFile], _ policy: KeepPolicy, now: Moment) -> [FileReference] {
+    let droppable = files.filter(\.hasKeeper).sorted { ($0.usedAt, $0.file) < ($1.usedAt, $1.file) }
+    switch policy {
+    case .all: return []
+    case .onDemand:
+      return droppable.filter { now >= $0.usedAt + Limits.fileIdleMilliseconds }.map(\.file)
+    case .upTo(let bytes):
+      var excess = files.reduce(0) { $0 + $1.file.size } - bytes
+      var dropped: [FileReference] = []
+      for file in droppable where excess > 0 && file.file.size > 0 {
+        dropped.append(file.file)
+        excess -= file.file.size
+      }
+      return dropped
+    }
+  }
+
+  private static let millisecondsPerDay: Moment = 86_400_000
+}

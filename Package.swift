@@ -70,12 +70,15 @@ let package = Package(
       ]),
     shell("Engine", ["Wire", "Sodium", "Membership", "Replication", "Records", "Storage"]),
     shell("Transport", ["Wire", "SecureChannel"]),
-    shell("Exchange", ["Wire", "JSONDocument", "Records", "SQLite"]),
+    shell("Exchange", ["Wire", "FileFormat", "JSONDocument", "Records", "SQLite"]),
     pure("Reasons", []),
     shell("Home", ["Wire", "JSONDocument", "Reasons", "Sodium", "Membership", "Records", "Storage"]),
     shell(
       "Model",
-      ["Wire", "JSONDocument", "Sodium", "Replication", "Records", "Storage", "Exchange", "Home"]),
+      [
+        "Wire", "FileFormat", "FileStore", "JSONDocument", "Sodium", "Replication", "Records", "Storage",
+        "Exchange", "Home",
+      ]),
     shell(
       "ChangeHistory", ["Wire", "JSONDocument", "Replication", "Records", "Storage", "Home", "Model"]),
     shell("ImportExport", ["Wire", "Replication", "Records", "Storage", "Exchange", "Home"]),
@@ -129,7 +132,7 @@ let package = Package(
     tests(
       "EngineTests",
       ["Engine", "Families", "Membership", "Records", "Replication", "SQLite", "Sodium", "Storage", "Wire"]),
-    tests("ExchangeTests", ["Exchange", "JSONDocument", "Records", "SQLite", "Wire"]),
+    tests("ExchangeTests", ["Exchange", "FileFormat", "JSONDocument", "Records", "SQLite", "Wire"]),
     .target(
       name: "Families", dependencies: ["Membership", "Records", "Replication", "Sodium", "Wire"],
       path: "Tests/Unit/Families", swiftSettings: common),
@@ -159,7 +162,7 @@ let package = Package(
         "Wire",
       ], in: "Process"),
     .target(name: "Processes", dependencies: [], path: "Tests/Process/Processes", swiftSettings: common),
-    tests("RecordsTests", ["JSONDocument", "Records", "Replication", "Wire"]),
+    tests("RecordsTests", ["FileFormat", "JSONDocument", "Records", "Replication", "Wire"]),
     tests(
       "ReplicationTests",
       [

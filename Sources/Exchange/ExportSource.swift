@@ -1,10 +1,12 @@
+package import FileFormat
 import JSONDocument
 package import Records
 package import Wire
 
-/// The visible records for an export, and the Content records that they refer to.
+/// The visible records for an export, and the files that they refer to.
 package struct ExportSource: Sendable {
   private var records: [Kind: [RecordID: RecordDraft]] = [:]
+  private var files: [FileReference: [UInt8]] = [:]
 
   package init(_ records: [RecordDraft] = []) {
     for record in records { add(record) }
@@ -13,6 +15,9 @@ package struct ExportSource: Sendable {
   package mutating func add(_ record: RecordDraft) {
     records[record.kind, default: [:]][record.id] = record
   }
+
+  /// Adds the bytes of a file that a record refers to.
+  package mutating func add(_ file: FileReference, _ bytes: [UInt8]) { files[file] = bytes }
 
   func record(_ kind: Kind, _ id: RecordID) -> RecordDraft? { records[kind]?[id] }
 
@@ -27,8 +32,8 @@ package struct ExportSource: Sendable {
   func records(_ kind: Kind) -> [RecordDraft] { records(kind) { $0.id } }
 
   /// Removes the bytes of each field that is larger than any device writes, or that exceeds what is left of the
-  /// export's size limit. Without this, an export could become huge, because many records can refer to the same few
-  /// Content records. Returns a warning for each removed field.
+  /// export's size limit. Without this, an export could become huge, because many records can refer to the same
+  /// file. Returns a warning for each removed field.
   mutating func leaveOutBytes(over bytesMax: Int = Limits.exportBytesMax) -> [String] {
     var total = 0
     var warnings: [String] = []
@@ -37,7 +42,7 @@ package struct ExportSource: Sendable {
       guard !blobs.isEmpty else { continue }
       for held in records(kind) {
         for field in blobs {
-          let size = size(of: held[field.number])
+          let size = Blob(held[field.number])?.byteCount ?? 0
           let isTooLong = size > Limits.attachmentBytesMax
           if !isTooLong, total + size <= bytesMax {
             total += size
@@ -55,20 +60,12 @@ package struct ExportSource: Sendable {
     return warnings
   }
 
-  /// Returns the size of the part of a field's bytes that is on this device.
-  private func size(of value: Value?) -> Int {
-    if case .bytes(let bytes) = value { return bytes.count }
-    return Contents.parts(of: value).reduce(0) { sum, id in
-      guard case .bytes(let bytes) = record(Registry.content, id)?[Contents.bytesField] else { return sum }
-      return sum + bytes.count
-    }
-  }
-
-  /// Returns the bytes of a `blob` field; nil if it is empty or incomplete on this device.
+  /// Returns the bytes of a `blob` field; nil if it is empty, or if its file is not on this device.
   func bytes(_ value: Value?) -> [UInt8]? {
-    Contents.join(value) { id in
-      guard case .bytes(let bytes) = record(Registry.content, id)?[Contents.bytesField] else { return nil }
-      return bytes
+    switch Blob(value) {
+    case .inline(let bytes): bytes
+    case .file(let file): files[file]
+    case nil: nil
     }
   }
 }
@@ -94,7 +91,7 @@ extension ExportSource {
       else { continue }
       part.add(attachment)
     }
-    for content in records(Registry.content) { part.add(content) }
+    part.files = files
     return part
   }
 }

@@ -8,7 +8,6 @@ struct FullExport {
   private let zones: ZoneOffsets
 
   /// The kinds in the order in which they are written, with categories before the habits that refer to them by key.
-  /// Content records are written with the records that they belong to.
   package static let kinds = Registry.kinds.reduce(into: [Kind]()) { kinds, kind in
     for kind in kind.kindsNamedByKey + [kind] where kind.view != nil && !kinds.contains(kind) {
       kinds.append(kind)

@@ -63,7 +63,7 @@ struct PlanBuilder {
 
   private func position(_ kind: Kind, _ id: RecordID) -> Int? { positions[kind]?[id].map { Int($0) } }
 
-  /// Adds or replaces records without validating them, such as Content records and the organization None.
+  /// Adds or replaces records without validating them, such as the organization None.
   mutating func put(_ records: [RecordDraft]) {
     for record in records {
       if let position = position(record.kind, record.id) { drafts[position] = record } else { append(record) }

@@ -172,10 +172,9 @@ struct RitualistReader {
       try row.read(Self.profileKeys, of: Registry.profile, into: &draft)
       draft[Registry.profile.number("appearance")] = try reader.appearance(row)
       reader.builder.noteUnknownKeys(profile, known: Self.allProfileKeys, in: "profile")
-      let contents = reader.readAvatar(text, into: &draft)
+      reader.readAvatar(text, into: &draft)
       reader.readMetadata(text, into: &draft)
       try reader.builder.add(draft, isComplete: true)
-      reader.builder.put(contents)
     }
   }
 
@@ -192,19 +191,15 @@ struct RitualistReader {
     }
   }
 
-  private mutating func readAvatar(_ text: JSONText, into draft: inout RecordDraft) -> [RecordDraft] {
+  private mutating func readAvatar(_ text: JSONText, into draft: inout RecordDraft) {
     let field = Registry.profile.number("avatar")
     draft[field] = .null
-    var contents: [RecordDraft] = []
     attempt(Location("avatar")) { (_) throws(RowError) in
       guard let avatar = text["avatar"],
         let bytes = try Row(.object([.init("avatar", avatar)])).bytes("avatar")
       else { return }
-      let cut = Contents.cut(bytes)
-      draft[field] = cut.value
-      contents = cut.records
+      draft[field] = .bytes(bytes)
     }
-    return contents
   }
 
   private mutating func readMetadata(_ text: JSONText, into draft: inout RecordDraft) {

@@ -246,10 +246,8 @@ struct TravelingSnailsReader {
     if case .integer(let size) = draft[kind.number("fileSize")], size != bytes.count {
       builder.warn("\(place): fileSize is \(size), but its data has \(bytes.count) bytes")
     }
-    let cut = Contents.cut(bytes)
-    draft[kind.number("fileData")] = cut.value
+    draft[kind.number("fileData")] = .bytes(bytes)
     try builder.add(draft, isComplete: false)
-    builder.put(cut.records)
   }
 
   private mutating func owner(_ row: Row) throws(RowError) -> Value {

@@ -29,7 +29,7 @@ package protocol FileDisk {
   /// Removes a file. Does nothing if it does not exist.
   func remove(_ name: String) throws(FileStoreError)
 
-  /// Creates a folder in the top folder, durably, unless it exists.
+  /// Creates a folder in the top folder, durably, unless it exists. The empty name stands for the top folder itself.
   func makeFolder(_ folder: String) throws(FileStoreError)
 
   /// Makes the names in a folder durable.

@@ -117,6 +117,7 @@ package final class FileStore {
   /// Begins to import a file that the caller reads piece by piece. The caller must end with `finish` or `cancel`.
   package func beginImport() throws(FileStoreError) -> FileImport {
     importNumber += 1
+    try disk.makeFolder("")
     let name = "\(Self.importPrefix)\(importNumber)"
     try disk.create(name)
     return FileImport(name: name)
@@ -292,7 +293,7 @@ package final class FileStore {
 
   /// Checks that a file of this size can be written without filling the disk.
   package func checkRoom(_ size: Int) throws(FileStoreError) {
-    guard try disk.room() >= size + Self.reservedBytes else { throw .full }
+    guard try disk.room() - Self.reservedBytes >= size else { throw .full }
   }
 
   /// Room that files leave free for the store.

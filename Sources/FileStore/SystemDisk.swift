@@ -13,7 +13,7 @@ import Wire
 package struct SystemDisk: FileDisk, Sendable {
   private let root: String
 
-  /// - Parameter root: the path of the folder, which must exist.
+  /// - Parameter root: the path of the folder, which is created when it is needed.
   package init(_ root: String) { self.root = root }
 
   package func names(in folder: String) throws(FileStoreError) -> [String] {
@@ -92,8 +92,20 @@ package struct SystemDisk: FileDisk, Sendable {
   }
 
   package func makeFolder(_ folder: String) throws(FileStoreError) {
-    if mkdir(path(folder), 0o700) == 0 { return try syncNames(in: "") }
-    if errno != EEXIST { throw failure(errno) }
+    if mkdir(path(folder), 0o700) == 0 { return try syncParent(of: folder) }
+    switch errno {
+    case EEXIST: break
+    case ENOENT where !folder.isEmpty:
+      try makeFolder("")
+      try makeFolder(folder)
+    default: throw failure(errno)
+    }
+  }
+
+  private func syncParent(of folder: String) throws(FileStoreError) {
+    guard folder.isEmpty else { return try syncNames(in: "") }
+    let parent = root.lastIndex(of: "/").map { String(root[...$0]) } ?? "."
+    try SystemDisk(parent).syncNames(in: "")
   }
 
   package func syncNames(in folder: String) throws(FileStoreError) {
@@ -106,7 +118,9 @@ package struct SystemDisk: FileDisk, Sendable {
 
   package func room() throws(FileStoreError) -> Int {
     var status = statvfs()
-    guard statvfs(root, &status) == 0 else { throw failure(errno) }
+    // The folder may not exist yet, so its parent is asked instead.
+    let parent = root.lastIndex(of: "/").map { String(root[...$0]) } ?? "."
+    guard statvfs(parent, &status) == 0 else { throw failure(errno) }
     return Int(
       clamping: UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue)
   }

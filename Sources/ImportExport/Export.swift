@@ -85,11 +85,10 @@ package struct StoreExport: Sendable {
       let blobs = kind.fields.filter { $0.type == .blob }.map(\.number)
       for record in try store.records(RecordQuery(kind.number)) {
         source.add(RecordDraft(kind, record.key.id, record.fields))
-        for id in Set(blobs.flatMap { Contents.parts(of: record[$0]) }) {
+        for blob in blobs.compactMap({ Blob(record[$0]) }) where blob.byteCount <= Limits.attachmentBytesMax {
+          guard case .file(let file) = blob else { continue }
           try await step()
-          let key = RecordKey(kind: KindNumbers.content, id: id)
-          guard let content = try store.record(key) else { continue }
-          source.add(RecordDraft(Registry.content, id, content.fields))
+          if let bytes = try store.bytes(of: blob) { source.add(file, bytes) }
         }
         try await step()
       }

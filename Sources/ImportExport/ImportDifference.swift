@@ -18,9 +18,16 @@ package struct ImportDifference {
   /// draft and as an entry.
   private var drafts: [RecordDraft]
 
-  /// - Parameter drafts: the imported records, in ascending order of their keys.
-  package init(_ drafts: consuming [RecordDraft], store: Store, now: Moment) throws {
+  /// The store that keeps the files of the import; nil for a preview.
+  private let keepsFiles: Store?
+
+  /// - Parameters:
+  ///   - drafts: the imported records, in ascending order of their keys.
+  ///   - isPreview: whether nothing is stored. Otherwise bytes that are too long for a field are stored as files, so that
+  ///     they are durable before the records that name them are written.
+  package init(_ drafts: consuming [RecordDraft], store: Store, now: Moment, isPreview: Bool = false) throws {
     self.drafts = drafts
+    keepsFiles = isPreview ? nil : store
     entries.reserveCapacity(self.drafts.count)
     if let profile = try store.record(FixedRecords.profile) {
       profileHeldAt = try store.timeOfChange(of: profile.key) ?? 0
@@ -47,7 +54,7 @@ package struct ImportDifference {
     _ range: Range<Int>, _ kind: KindNumber, _ store: Store, _ now: Moment
   ) throws {
     guard range.count > Self.lookupsMax else {
-      for index in range { compare(index, try store.record(drafts[index].key), now) }
+      for index in range { try compare(index, try store.record(drafts[index].key), now) }
       return
     }
     var query = RecordQuery(kind)
@@ -55,26 +62,41 @@ package struct ImportDifference {
     var next = range.lowerBound
     try store.forEach(query) { row in
       while next < range.upperBound, drafts[next].key.id < row.key.id {
-        compare(next, nil, now)
+        try compare(next, nil, now)
         next += 1
       }
       guard next < range.upperBound, drafts[next].key.id == row.key.id else { return }
-      compare(next, row, now)
+      try compare(next, row, now)
       next += 1
     }
-    for index in next..<range.upperBound { compare(index, nil, now) }
+    for index in next..<range.upperBound { try compare(index, nil, now) }
   }
 
   private static let lookupsMax = 200
 
-  private mutating func compare(_ index: Int, _ held: RecordRow?, _ now: Moment) {
-    let draft = drafts[index]
+  private mutating func compare(_ index: Int, _ held: RecordRow?, _ now: Moment) throws {
+    let draft = try storingFiles(drafts[index], held)
     drafts[index] = RecordDraft(draft.kind, draft.id)
     if let held, draft.key == FixedRecords.profile {
       profile(draft, held, now)
     } else {
       record(draft, held)
     }
+  }
+
+  /// Replaces bytes that are too long for a field by references to files with these bytes.
+  private func storingFiles(_ draft: RecordDraft, _ held: RecordRow?) throws -> RecordDraft {
+    guard draft.kind.fields.contains(where: { $0.type == .blob }) else { return draft }
+    var stored = draft
+    for field in draft.kind.fields where field.type == .blob {
+      guard case .bytes(let bytes)? = draft[field.number], !Blob.isInline(byteCount: bytes.count) else {
+        continue
+      }
+      let value = Blob.value(of: bytes)
+      stored[field.number] = value
+      if !isSame(value, held?[field.number]) { _ = try keepsFiles?.keep(bytes) }
+    }
+    return stored
   }
 
   private mutating func record(_ draft: RecordDraft, _ held: RecordRow?) {
@@ -135,8 +157,6 @@ package struct ImportDifference {
   }
 
   private mutating func count(_ draft: RecordDraft, isChanged: Bool, isNew: Bool) {
-    // Users don't see content records as records, so these are not counted.
-    guard draft.key.kind != KindNumbers.content else { return }
     if !isChanged { unchanged += 1 } else if isNew { added += 1 } else { updated += 1 }
   }
 }

@@ -51,8 +51,8 @@ package struct Assignments {
     self.resolver = resolver
   }
 
-  /// Returns the values of the assigned fields. Bytes of any length are returned as one value; the caller splits them
-  /// with `Contents.cut`.
+  /// Returns the values of the assigned fields. Bytes of any length are returned as one value; the caller stores
+  /// them as a file if they are too long for a field.
   ///
   /// - Throws: `UnknownField`, `FieldError`, or an error from the resolver.
   package func values(

@@ -145,17 +145,12 @@ extension FieldType {
     _ reader: inout CBORReader, to columns: inout [ColumnValue]
   ) throws(WireError) {
     guard try reader.peek() >> 5 == 4 else {
-      columns.append(.blob(try reader.byteString(max: Limits.inlineBytesMax)))
-      columns.append(.null)
+      columns += [.blob(try reader.byteString(max: Limits.inlineBytesMax)), .null, .null]
       return
     }
-    let start = reader.offset
-    let count = try reader.array(max: Limits.setItemsMax)
-    guard count > 0 else { throw .unexpected(offset: start) }
-    var ids: [UInt8] = []
-    for _ in 0..<count { try reader.bytes16().append(to: &ids) }
-    columns.append(.null)
-    columns.append(.blob(ids))
+    try reader.array(exactly: 2)
+    let size = try reader.unsigned(max: Limits.fileBytesMax)
+    columns += [.null, .blob(try reader.bytes32().bytes), .integer(Int64(size))]
   }
 }
 
@@ -192,7 +187,9 @@ extension FieldType {
     case (.uuid, .blob(let bytes), _), (.reference, .blob(let bytes), _), (.bytes, .blob(let bytes), _):
       return .bytes(bytes)
     case (.blob, .blob(let bytes), .null): return .bytes(bytes)
-    case (.blob, .null, .blob(let ids)): return Self.identifiers(ids)
+    case (.blob, .null, .integer(let size)):
+      guard case .blob(let id) = second else { return nil }
+      return .array([.integer(size), .bytes(id)])
     case (.coordinate, .real(let latitude), .real(let longitude)):
       return .array([.float(latitude), .float(longitude)])
     case (.instant, .integer(let time), let zone):
@@ -218,13 +215,6 @@ extension FieldType {
     }
   }
 
-  private static func identifiers(_ bytes: [UInt8]) -> Value? {
-    guard bytes.count.isMultiple(of: Bytes16.count) else { return nil }
-    return .array(
-      stride(from: 0, to: bytes.count, by: Bytes16.count).map {
-        .bytes(Array(bytes[$0..<$0 + Bytes16.count]))
-      })
-  }
 }
 
 extension Value {

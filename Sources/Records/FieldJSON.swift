@@ -1,5 +1,6 @@
 // Protocol/records.md, "JSON": a record as printed by the command line.
 
+import FileFormat
 package import JSONDocument
 package import Wire
 
@@ -58,12 +59,12 @@ extension Field {
     return .text(RecordID(bytes: bytes)?.uuid)
   }
 
-  /// Returns base64 text if the field itself holds the bytes, or a list of ids if Content records hold them.
+  /// Returns base64 text if the field itself holds the bytes, or the size and the id of the file.
   private func blob(_ value: Value) -> JSON {
-    switch value {
-    case .bytes(let bytes): .string(Base64.encode(bytes))
-    case .array(let ids): .array(ids.map(identifier))
-    default: .null
+    switch Blob(value) {
+    case .inline(let bytes): .string(Base64.encode(bytes))
+    case .file(let file): ["bytes": .integer(Int64(file.size)), "file": .string(file.id.description)]
+    case nil: .null
     }
   }
 }

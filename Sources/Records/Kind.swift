@@ -206,7 +206,7 @@ package enum FieldType: Hashable, Sendable {
   case keyReference(KindNumber)
   /// A reference to a record of one of several kinds: [kind number, id].
   case owner
-  /// Up to 32 KiB of bytes; or, for longer content, the ids of the Content records that hold the bytes, in order.
+  /// Up to 32 KiB of bytes, or a file reference: [size, file id].
   case blob
   /// Up to 48 KiB of bytes.
   case bytes
@@ -226,7 +226,7 @@ package enum FieldType: Hashable, Sendable {
     case .money: [.text, .text]
     case .coordinate: [.real, .real]
     case .owner: [.integer, .blob]
-    case .blob: [.blob, .blob]
+    case .blob: [.blob, .blob, .integer]
     }
   }
 }

@@ -4,7 +4,6 @@ import Replication
 package import Wire
 
 private let stringIDPrefix = HashPrefix("waymark/string-id/v1\0")
-private let contentIDPrefix = HashPrefix("waymark/content-id/v1\0")
 
 extension RecordID {
   /// Creates the id of the record that a text identifies in files. The id is the text itself if that is a UUID, and
@@ -18,11 +17,6 @@ extension RecordID {
       appendBigEndian(number, to: &message)
       self.init(hash: blake2b256(stringIDPrefix, Array(message.prefix(4)) + Array(key.utf8)))
     }
-  }
-
-  /// Creates the id of the Content record that holds these bytes, which is a hash of the bytes.
-  package init(contentOf bytes: [UInt8]) {
-    self.init(hash: blake2b256(contentIDPrefix, bytes))
   }
 
   private init(hash: Bytes32) { self.init(Bytes16(hash.word0, hash.word1)) }

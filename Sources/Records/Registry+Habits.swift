@@ -111,7 +111,7 @@ extension Registry {
       Field(
         7, "timezoneChangeHistory", .list(.zoneChanges), ["zone_changes"], Rule(itemsMax: 1_000)),
       Field(8, "createdAt", .timestamp, ["created"]),
-      Field(9, "avatar", .blob, ["avatar", "avatar_contents"]),
+      Field(9, "avatar", .blob, ["avatar", "avatar_id", "avatar_bytes"]),
       Field(10, "profileId", .uuid, ["profile_id"]),
       Field(11, "lastSynced", .timestamp, ["last_synced"]),
     ])

@@ -99,7 +99,7 @@ extension Registry {
       Field(6, "fileExtension", .text, ["file_extension"], .text(1_000)),
       Field(7, "createdDate", .timestamp, ["created"], initial: .now),
       Field(8, "fileDescription", .text, ["file_description"], .text(10_000)),
-      Field(9, "fileData", .blob, ["file_data", "file_contents"]),
+      Field(9, "fileData", .blob, ["file_data", "file_id", "file_bytes"]),
     ],
     listing: KindListing(
       title: .first(["originalFileName", "fileName"]),
@@ -111,10 +111,6 @@ extension Registry {
       ],
       example: .init(
         "ticket.pdf", add: "lodging='Casa Rosa' file=ticket.pdf", edit: "fileDescription='Seat 12'")))
-
-  package static let content = Kind(
-    8, "content", plural: "contents", table: "content_rows", view: nil,
-    fields: [Field(1, "bytes", .bytes, ["bytes"])])
 
   /// The fields that lodging, transportation and activities share.
   private static let itemFields = [
@@ -165,7 +161,6 @@ package enum KindNumbers {
   package static let activity = known(4)
   package static let address = known(6)
   package static let attachment = known(7)
-  package static let content = known(8)
   package static let habit = known(9)
   package static let category = known(10)
   package static let habitEntry = known(11)

@@ -6,7 +6,7 @@ package import Wire
 /// All kinds of records that this version knows.
 package enum Registry {
   package static let kinds: [Kind] = [
-    trip, lodging, transportation, activity, organization, address, attachment, content,
+    trip, lodging, transportation, activity, organization, address, attachment,
     habit, category, habitEntry, profile, setting,
   ]
 

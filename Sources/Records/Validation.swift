@@ -48,6 +48,8 @@ extension Field {
   /// Validates a value against the type and the rule of the field; null is always allowed.
   package func validate(_ value: Value) throws(FieldError) {
     guard value != .null else { return }
+    // Bytes that are too long for the field are stored as a file before the field is written.
+    if type == .blob, case .bytes(let bytes) = value, bytes.count <= Limits.fileBytesMax { return }
     guard type.accepts(value) else { throw refused(value, tooLong(value) ?? type.expectation) }
     switch value {
     case .text(let text): try validate(text)

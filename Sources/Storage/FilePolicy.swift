@@ -2,7 +2,7 @@
 
 package import FileFormat
 package import Replication
-package import Wire
+import Wire
 
 /// Which files a device keeps. Chosen by the person, for each device.
 package enum KeepPolicy: Hashable, Sendable {

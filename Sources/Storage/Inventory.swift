@@ -12,10 +12,7 @@ package struct Inventory: Sendable {
 
   package init(folded: Bytes32) { self.folded = folded }
 
-  /// Adds a record. Content records, the pieces of large fields, are left out because they count as parts of the
-  /// records that list them.
   package mutating func add(_ item: InventoryItem) {
-    guard item.key.kind != Registry.content.number else { return }
     items[item.key] = item.hash
     if item.key == FixedRecords.profile { profile = item.rank }
   }

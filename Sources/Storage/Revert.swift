@@ -145,9 +145,6 @@ extension Store {
   // MARK: Records
 
   private func isConcerned(_ record: RecordKey, _ scope: Revert.Scope, _ reach: Reach) throws -> Bool {
-    // Content records, the pieces of files, are identified by their bytes: other records may share them, and they are
-    // never shown on their own.
-    if record.kind == KindNumbers.content { return false }
     if let kind = scope.kind, record.kind != kind { return false }
     guard let trip = scope.trip else { return true }
     return try isUnder(trip, record) { [try state(of: $0), try state(of: $0) { !reach.takesBack($0) }] }

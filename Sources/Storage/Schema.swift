@@ -23,6 +23,9 @@ enum Schema {
   ///
   /// `quarantine` holds quarantined sets; see Store+Quarantine.swift. `tolerated_gaps` holds logs from which stored sets
   /// have seen a set that is missing here because a cut excludes it.
+  ///
+  /// `files` holds the files that are complete on this device, and `file_holders` what other devices have said about the
+  /// files that they have; see Store+Files.swift.
   private static let first = """
     CREATE TABLE statements(
       id BLOB PRIMARY KEY NOT NULL, bytes BLOB NOT NULL
@@ -53,6 +56,13 @@ enum Schema {
     CREATE TABLE tolerated_gaps(
       device BLOB NOT NULL, incarnation BLOB NOT NULL, lane INTEGER NOT NULL,
       PRIMARY KEY (device, incarnation, lane)
+    ) WITHOUT ROWID;
+    CREATE TABLE files(
+      id BLOB NOT NULL, size INTEGER NOT NULL, used_at INTEGER NOT NULL, PRIMARY KEY (id, size)
+    ) WITHOUT ROWID;
+    CREATE TABLE file_holders(
+      id BLOB NOT NULL, size INTEGER NOT NULL, device BLOB NOT NULL, keeps INTEGER NOT NULL,
+      said_at INTEGER NOT NULL, PRIMARY KEY (id, size, device)
     ) WITHOUT ROWID;
     """
 
@@ -124,6 +134,10 @@ enum Schema {
 
       """
     if let index = parentIndex(kind) { sql += index.sql }
+    for column in kind.fileColumns {
+      sql += "CREATE INDEX \(kind.table)_by_\(column.id) ON \(kind.table)(\(column.id))"
+      sql += " WHERE \(column.id) IS NOT NULL;\n"
+    }
     if kind.canHaveChildren {
       sql += "CREATE INDEX \(kind.table)_dead ON \(kind.table)(id) WHERE life = 0;\n"
     }

@@ -2,6 +2,7 @@
 
 import Records
 import Replication
+package import FileStore
 package import SQLite
 package import Wire
 
@@ -13,6 +14,8 @@ package final class Store {
   let connection: Connection
   let logs: ChangeSetLogs
   let fold: Fold
+  /// The bytes of attachments and pictures, which are not in the database.
+  package let files: FileStore
   /// The device that owns the store; sets that it wrote are never parked. Nil if the store has no owner, as in
   /// verification and some tests.
   package var device: DeviceKey?
@@ -43,7 +46,13 @@ package final class Store {
     // the directory, but it ignores errors, and the system reports an error only once. A power loss could then remove
     // the name of the write-ahead log, and with it everything committed from now on.
     try Directory.syncNames(ofDatabase: path)
-    try self.init(connection, lock: lock, refolds: refolds)
+    try self.init(connection, lock: lock, files: Self.files(nextTo: path), refolds: refolds)
+  }
+
+  /// The folder `files` next to the database.
+  private static func files(nextTo path: String) -> FileStore {
+    let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
+    return FileStore(SystemDisk("\(folder)files"))
   }
 
   /// Opens a store on a virtual file system instead of the machine's, or creates one if none exists.
@@ -69,9 +78,11 @@ package final class Store {
   }
 
   private init(
-    _ connection: Connection, lock: consuming StoreLock?, refolds: Bool = false
+    _ connection: Connection, lock: consuming StoreLock?, files: FileStore = FileStore(MemoryDisk()),
+    refolds: Bool = false
   ) throws {
     self.connection = connection
+    self.files = files
     self.lock = lock
     // Anything that can be read from the store may be sent to other devices, so it must be durable first.
     try connection.syncLog()

@@ -118,7 +118,7 @@ extension Rendering {
 
   /// `3 trips, 20,000 entries added; 1 habit deleted`
   fileprivate func counts(_ counts: [RecordCounts]) -> String {
-    let shown = counts.filter { !["content", "address"].contains($0.kind.rawValue) }
+    let shown = counts.filter { $0.kind != .address }
     let actions: [(word: String, count: KeyPath<RecordCounts, Int>)] = [
       ("added", \.added), ("changed", \.changed), ("deleted", \.deleted), ("restored", \.restored),
     ]

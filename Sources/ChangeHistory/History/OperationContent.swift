@@ -99,5 +99,5 @@ package struct OperationContent {
   }
 
   /// The kinds whose records users see only as parts of other records.
-  private static let hidden: Set<KindNumber> = [KindNumbers.content, KindNumbers.address]
+  private static let hidden: Set<KindNumber> = [KindNumbers.address]
 }

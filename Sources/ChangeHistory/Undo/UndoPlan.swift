@@ -193,12 +193,11 @@ private struct Undoing {
   }
 
   /// Returns the state that a record should get. A record that only the operation has inserted goes to the trash and
-  /// keeps its fields there. Content records stay alive, because other records may share their bytes.
+  /// keeps its fields there.
   private func wanted(
     _ record: RecordKey, _ held: RecordState, _ cells: [FieldNumber: RecordState.Cell]
   ) -> WantedRecord {
     let isAlive = cells[Fields.life]?.content == Self.alive
-    if held.life == true, !isAlive, record.kind == KindNumbers.content { return WantedRecord(held) }
     let isWhole = record.kind.mergeClass == .wholeRecord
     let isCreated = !isWhole && held.life == true && cells[Fields.life] == nil
     let shown = isCreated ? held.cells : cells

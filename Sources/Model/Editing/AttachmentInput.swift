@@ -1,28 +1,34 @@
+import FileStore
 package import Foundation
 import Home
-package import Records
+import Records
 package import Replication
 package import Storage
 package import Wire
 
-/// A file to be saved as an attachment.
+/// A file to be saved as an attachment. Its bytes are durable before the record that names it is written.
 struct AttachmentInput {
-  package let bytes: [UInt8]
+  /// The value of the field that holds the bytes or names the file.
+  let value: Value
+  private let byteCount: Int
   private let name: String
 
   static let dataField = Registry.attachment.number("fileData")
 
-  init(path: String) throws {
-    bytes = try Files.read(path, bytesMax: Limits.attachmentBytesMax, what: "attachment")
+  /// Stores the file at a path.
+  init(path: String, in store: Store, now: Moment) throws {
     name = Files.name(of: path)
+    (value, byteCount) = try withFileErrors(path) { try store.keepFile(at: path, now: now) }
   }
 
-  /// Creates an attachment from a file in memory.
-  init(name: String, bytes: [UInt8]) throws {
-    guard bytes.count <= Limits.attachmentBytesMax else {
-      throw WaymarkError.badValue("file", name, allowed: "it must be at most 16 MiB")
+  /// Stores a file that is in memory.
+  init(name: String, bytes: [UInt8], in store: Store, now: Moment) throws {
+    guard bytes.count <= Limits.fileBytesMax else {
+      throw WaymarkError.badValue("file", name, allowed: "it must be at most 1 GiB")
     }
-    (self.name, self.bytes) = (name, bytes)
+    self.name = name
+    byteCount = bytes.count
+    value = try withFileErrors(name) { try store.keep(bytes, now: now) }
   }
 
   /// Returns the attachment's fields that are determined by the file: its name, size and type, and for a new
@@ -32,7 +38,7 @@ struct AttachmentInput {
     let type = name.contains(".") ? name.split(separator: ".").last.map { $0.lowercased() } ?? "" : ""
     var fields: [(FieldNumber, Value)] = [
       (kind.number("fileName"), .text(name)), (kind.number("originalFileName"), .text(name)),
-      (kind.number("fileSize"), .integer(Int64(bytes.count))), (kind.number("fileExtension"), .text(type)),
+      (kind.number("fileSize"), .integer(Int64(byteCount))), (kind.number("fileExtension"), .text(type)),
       (kind.number("mimeType"), .text(Self.mimeTypes[type] ?? "application/octet-stream")),
     ]
     if isNew { fields.append((kind.number("createdDate"), .integer(now))) }
@@ -57,7 +63,7 @@ struct AttachmentInput {
   ]
 }
 
-/// Reads and prepares the Content records of a store, which hold the bytes of attachments and pictures.
+/// Reads and writes the bytes of attachments and pictures.
 package struct StoredContents {
   let store: Store
 
@@ -65,33 +71,43 @@ package struct StoredContents {
 
   /// Returns the bytes of a `blob` field.
   ///
-  /// - Throws: `WaymarkError` if not all of the bytes are in the store.
+  /// - Throws: `WaymarkError` if the bytes are not on this device.
   package func bytes(of value: Value) throws -> [UInt8] {
-    let joined = try Contents.join(value) { id in
-      try store.record(RecordKey(kind: KindNumbers.content, id: id)).flatMap { record in
-        guard case .bytes(let bytes)? = record[Contents.bytesField] else { return nil }
-        return bytes
-      }
-    }
-    guard let joined else {
+    guard let blob = Blob(value), let bytes = try withFileErrors("the file", { try store.bytes(of: blob) })
+    else {
       throw WaymarkError.failed(
-        .noContent, "Not all of the content has arrived on this device yet.",
-        next: "\(waymark: "wait"), then try again")
+        .noContent, "The file has not arrived on this device yet.", next: "\(waymark: "wait"), then try again"
+      )
     }
-    return joined
+    return bytes
   }
+}
 
-  /// Returns the entries that write the given Content records, except those that are already alive in the store. A
-  /// record that is given several times is written once.
-  package func missing(_ records: [RecordDraft]) throws -> [EntryDraft] {
-    var seen: Set<RecordID> = []
-    return try records.filter { seen.insert($0.key.id).inserted }.flatMap { draft in
-      let held = try store.record(draft.key)
-      // The bytes of an erased record are gone.
-      let hasBytes = held?[Contents.bytesField] != nil
-      if hasBytes, held?.isAlive == true { return [EntryDraft]() }
-      return EntryDraft.putting(
-        draft.key, hasBytes ? [] : draft.fields.map { ($0.number, $0.value) }, on: held)
+/// Runs `body` and turns the errors of a file store into errors that a user can act on.
+func withFileErrors<Result>(_ name: String, _ body: () throws -> Result) throws -> Result {
+  do {
+    return try body()
+  } catch let error as FileStoreError {
+    switch error {
+    case .full:
+      throw WaymarkError.failed(
+        .diskFull, "There is not enough room on the disk for \(shortened(name)).",
+        next: Files.look(name, ENOSPC))
+    case .missing:
+      throw WaymarkError.failed(
+        .file, "Can't read \(shortened(name)): no such file.", next: Files.look(name, ENOENT))
+    case .tooLarge:
+      throw WaymarkError.failed(
+        .tooLarge, "\(shortened(name)) is too large: a file can have at most 1 GiB.",
+        next: Files.look(name, EFBIG))
+    case .notAFile: throw Files.notAFile(name)
+    case .damaged:
+      throw WaymarkError.failed(
+        .noContent, "The stored bytes of \(shortened(name)) are damaged.", next: .waymark("doctor"))
+    case .failed(let code):
+      throw WaymarkError.failed(
+        .file, "Can't access \(shortened(name)): \(String(cString: strerror(code)).lowercased()).",
+        next: Files.look(name, code))
     }
   }
 }
@@ -107,20 +123,18 @@ extension StoredContents {
         next: .waymark("trip list"))
     }
     let id = RecordID(milliseconds: now, random: random16())
-    let file = try AttachmentInput(name: name, bytes: Array(data))
-    let cut = Contents.cut(file.bytes)
+    let file = try AttachmentInput(name: name, bytes: Array(data), in: store, now: now)
     let fields =
       [(field: Registry.attachment.number("parent"), value: parent.value)]
       + file.fields(now: wholeSecond(now), isNew: true)
-      + [(field: AttachmentInput.dataField, value: cut.value)]
+      + [(field: AttachmentInput.dataField, value: file.value)]
     try RecordEditing(store: store, kind: Registry.attachment, held: nil, now: now, ownZone: "UTC")
       .check(fields, isNew: true)
     let key = RecordKey(kind: KindNumbers.attachment, id: id)
     return (
       UUID(id),
       PreparedChange(
-        verb: "attachment.add",
-        entries: try missing(cut.records) + EntryDraft.putting(key, fields, on: nil))
+        verb: "attachment.add", entries: EntryDraft.putting(key, fields, on: nil))
     )
   }
 
@@ -141,8 +155,9 @@ extension StoredContents {
   /// Prepares the change that sets the profile picture, or removes it if the data is nil. The change is empty if the
   /// profile already has this picture.
   package func settingAvatar(_ data: Data?, now: Moment) throws -> PreparedChange {
-    let cut = data.map { Contents.cut(Array($0)) }
-    let value = cut?.value ?? .null
+    let value =
+      try data.map { data in try withFileErrors("the picture") { try store.keep(Array(data), now: now) } }
+      ?? .null
     let held = try store.heldProfile()
     guard !isSame(value, held[ProfileWrite.avatar]) else {
       return PreparedChange(verb: "profile.set", entries: [])
@@ -151,7 +166,7 @@ extension StoredContents {
       held: held, heldAt: try store.timeOfChange(of: held.key) ?? 0, changed: [(ProfileWrite.avatar, value)],
       now: now)
     return PreparedChange(
-      verb: "profile.set", entries: try missing(cut?.records ?? []) + [profile.draft],
+      verb: "profile.set", entries: [profile.draft],
       leastClock: profile.leastClock)
   }
 }

@@ -85,11 +85,9 @@ struct RecordEditing {
     if kind.number == KindNumbers.attachment {
       own = AttachmentInput.expandingParent(own)
       if let index = own.firstIndex(where: { $0.name == "file" }) {
-        let file = try AttachmentInput(path: own.remove(at: index).value)
+        let file = try AttachmentInput(path: own.remove(at: index).value, in: store, now: now)
         extra = file.fields(now: now, isNew: held == nil)
-        let cut = Contents.cut(file.bytes)
-        extra.append((AttachmentInput.dataField, cut.value))
-        given.others += try StoredContents(store: store).missing(cut.records)
+        extra.append((AttachmentInput.dataField, file.value))
       }
     }
     if kind.number == FixedRecords.organization {

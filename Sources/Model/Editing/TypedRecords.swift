@@ -229,27 +229,25 @@ package struct TypedRecords {
     let editing = RecordEditing(
       store: store, kind: Registry.profile, held: held, now: now, ownZone: zone)
     var changed = try editing.changes(pairs)
-    if let picture, picture.value != held[ProfileWrite.avatar] {
-      changed.append((ProfileWrite.avatar, picture.value))
-    }
+    if let picture, picture != held[ProfileWrite.avatar] { changed.append((ProfileWrite.avatar, picture)) }
     guard !changed.isEmpty else { return nil }
     let write = ProfileWrite(
       held: held, heldAt: try store.timeOfChange(of: held.key) ?? 0, changed: changed, now: now)
     return (
       CivilTime.text(write.updatedAt),
       PreparedChange(
-        verb: "profile.set", entries: (picture?.contents ?? []) + [write.draft], leastClock: write.leastClock)
+        verb: "profile.set", entries: [write.draft], leastClock: write.leastClock)
     )
   }
 
   /// Removes the pair `avatar=PATH` from the pairs and returns the picture that it sets, read from the file; an empty
   /// path removes the picture. Returns nil if there is no such pair.
-  private func takePicture(_ pairs: inout Pairs) throws -> (value: Value, contents: [EntryDraft])? {
+  private func takePicture(_ pairs: inout Pairs) throws -> Value? {
     guard let index = pairs.firstIndex(where: { $0.name == "avatar" }) else { return nil }
     let path = pairs.remove(at: index).value
-    if path.isEmpty { return (.null, []) }
-    let cut = Contents.cut(try Files.read(path, bytesMax: Limits.attachmentBytesMax, what: "picture"))
-    return (cut.value, try contents.missing(cut.records))
+    if path.isEmpty { return .null }
+    let bytes = try Files.read(path, bytesMax: Limits.attachmentBytesMax, what: "picture")
+    return try withFileErrors(path) { try store.keep(bytes, now: now) }
   }
 }
 

@@ -1,3 +1,4 @@
+import FileFormat
 package import JSONDocument
 package import Records
 import Replication
@@ -123,13 +124,10 @@ package struct ShownValues {
 
   /// Returns the size of a file, which is shown instead of its content.
   private static func size(_ value: Value) -> ShownValue {
-    switch value {
-    case .bytes(let bytes):
-      .parts([.init("bytes", .integer(Int64(bytes.count))), .init("parts", .integer(0))])
-    case .array(let parts):
-      .parts([.init("bytes", .none), .init("parts", .integer(Int64(parts.count)))])
-    default: .none
-    }
+    guard let blob = Blob(value) else { return .none }
+    var parts = [ShownValue.Part("bytes", .integer(Int64(blob.byteCount)))]
+    if case .file(let file) = blob { parts.append(.init("file", .text(file.id.description))) }
+    return .parts(parts)
   }
 }
 

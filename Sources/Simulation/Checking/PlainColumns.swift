@@ -66,10 +66,13 @@ extension PlainType {
   }
 
   private static func blob(_ item: PlainItem, _ all: [UInt8]) -> [PlainColumn]? {
-    if let bytes = item.bytes(in: all) { return bytes.count <= 32_768 ? [.blob(Array(bytes)), .null] : nil }
-    guard let items = item.array, !items.isEmpty else { return nil }
-    let ids = items.compactMap { $0.name16(in: all)?.bytes }
-    return ids.count == items.count ? [.null, .blob(Array(ids.joined()))] : nil
+    if let bytes = item.bytes(in: all) {
+      return bytes.count <= 32_768 ? [.blob(Array(bytes)), .null, .null] : nil
+    }
+    guard let parts = item.array, parts.count == 2, let size = parts[0].unsigned, size <= 1_073_741_824,
+      let id = parts[1].name32(in: all)
+    else { return nil }
+    return [.null, .blob(id.bytes), .integer(Int64(size))]
   }
 
   private static func instant(_ parts: [PlainItem], _ all: [UInt8]) -> [PlainColumn]? {

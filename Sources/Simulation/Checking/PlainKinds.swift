@@ -7,8 +7,8 @@ enum PlainType: String {
 
   var columnCount: Int {
     switch self {
-    case .dated: 3
-    case .instant, .money, .coordinate, .owner, .blob: 2
+    case .dated, .blob: 3
+    case .instant, .money, .coordinate, .owner: 2
     default: 1
     }
   }
@@ -72,7 +72,6 @@ enum PlainKinds {
     kind(5, "organization_rows", "organizations", nil, organization),
     kind(6, "address_rows", "addresses", nil, address),
     kind(7, "attachment_rows", "attachments", .init(field: 1, kind: nil), attachment),
-    kind(8, "content_rows", nil, nil, "1 bytes bytes"),
     kind(9, "habit_rows", "habits", nil, habit),
     kind(10, "habit_category_rows", "habit_categories", nil, category),
     kind(11, "habit_log_rows", "habit_logs", .init(field: 1, kind: 9), log),
@@ -109,7 +108,7 @@ enum PlainKinds {
   private static let attachment =
     "1 owner parent_kind parent_id;2 text file_name;3 text original_file_name;4 integer file_size;"
     + "5 text mime_type;6 text file_extension;7 integer created;8 text file_description;"
-    + "9 blob file_data file_contents"
+    + "9 blob file_data file_id file_bytes"
   private static let habit =
     "1 text name;2 text color;3 text emoji;4 text kind;5 text unit_label;6 float daily_target;"
     + "7 schedule schedule;8 reminders reminders;9 integer start_date;10 integer end_date;11 bool is_active;"
@@ -124,7 +123,7 @@ enum PlainKinds {
   private static let log = "1 uuid habit_id;2 dated date zone day;3 float value"
   private static let profileFields =
     "1 integer updated;2 text name;3 text appearance;4 text current_zone;5 text home_zone;"
-    + "6 text display_zone_mode;7 zones zone_changes;8 integer created;9 blob avatar avatar_contents;"
+    + "6 text display_zone_mode;7 zones zone_changes;8 integer created;9 blob avatar avatar_id avatar_bytes;"
     + "10 uuid profile_id;11 integer last_synced"
 
   private static func kind(

@@ -138,7 +138,7 @@ extension World {
     case .coordinate: .array([.float(half()), .float(half())])
     case .owner: owner()
     case .bytes: bytes()
-    case .blob: random.happens(perThousand: 500) ? bytes() : .array([id(of: KindNumbers.content)])
+    case .blob: random.happens(perThousand: 500) ? bytes() : file()
     case .list(let shape): list(shape)
     case .any: value()
     }
@@ -181,6 +181,10 @@ extension World {
   private func time() -> Int64 { Self.start + Int64(random.below(1_000)) }
 
   private func zone() -> Value { random.happens(perThousand: 700) ? .null : .text("Europe/Rome") }
+
+  private func file() -> Value {
+    .array([.integer(Int64(random.below(1_000_000))), .bytes(random16().bytes + random16().bytes)])
+  }
 
   private func bytes() -> Value { .bytes((0..<random.below(20)).map { _ in UInt8(random.below(256)) }) }
 

@@ -46,7 +46,8 @@ extension Node {
       }
       try checkOpen()
       // There is no suspension from here on, because the store must not change between the comparison and the write.
-      var difference = try ImportDifference(records.takeDrafts(), store: store, now: wall())
+      var difference = try ImportDifference(
+        records.takeDrafts(), store: store, now: wall(), isPreview: isPreview)
       let entries = difference.takeEntries()
       if !isPreview, !entries.isEmpty {
         progress(.writing(entries: entries.count))

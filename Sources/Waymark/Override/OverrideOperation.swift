@@ -118,7 +118,7 @@ package struct OverrideOperation: Sendable {
   private func scope(on node: isolated Node) throws -> Scope {
     var scope = Scope(only: only, trip: trip)
     if let only {
-      guard let kind = Registry.kind(named: only), kind.lane == .records, kind != Registry.content else {
+      guard let kind = Registry.kind(named: only), kind.lane == .records else {
         throw WaymarkError.badValue(
           "--only", only,
           allowed: "expected one of \((Registry.listed.map(\.name) + ["profile"]).joined(separator: ", "))"

@@ -96,7 +96,7 @@ extension Node {
   /// Attaches a file to an item of a trip.
   ///
   /// - Parameters:
-  ///   - data: the content, at most 16 MiB.
+  ///   - data: the content, at most 1 GiB.
   ///   - name: the file name with its extension.
   ///   - parent: the item to attach it to.
   /// - Throws: ``WaymarkError`` with the code `not_found` if the item does not exist, or `bad_value` if the file is too

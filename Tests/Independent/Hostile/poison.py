@@ -32,7 +32,8 @@ OF_TYPE = {
     "schedule": ["daily", [1, 7], [0], [8], [7, 1], [LEAST]], "frequency": ["oncePerDay", 1, 0, MOST],
     "weights": [[["a", 1.0], ["b", 1.7e308]], [["b", 1.0], ["a", 1.0]]],
     "zone changes": [[["a", "b", MOST]], [["../etc", "", LEAST]]],
-    "blob": [bytes(49_152), [bytes(16)], [bytes(16)] * 500, []], "owner": [
+    "blob": [bytes(49_152), [0, bytes(32)], [1 << 30, bytes(32)], [(1 << 30) + 1, bytes(32)], [bytes(16)] * 500, []],
+    "owner": [
         [2, TRIP_ID], [1, TRIP_ID], [7, TRIP_ID], [0, bytes(16)], [12_287, bytes(16)], [LEAST, bytes(16)]]}
 
 

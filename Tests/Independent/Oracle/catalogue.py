@@ -9,7 +9,7 @@ from encoding import encode, hashed
 
 CHAPTER = pathlib.Path(__file__).parents[3] / "Protocol" / "records.md"
 TRIP, LODGING, TRANSPORTATION, ACTIVITY, ORGANIZATION = 1, 2, 3, 4, 5
-CONTENT, HABIT, CATEGORY, LOG, PROFILE, SETTING = 8, 9, 10, 11, 4096, 8192
+HABIT, CATEGORY, LOG, PROFILE, SETTING = 9, 10, 11, 4096, 8192
 OWNERS = (LODGING, TRANSPORTATION, ACTIVITY)
 NONE_ID = b"waymark\0" + (1).to_bytes(8, "big")
 PROFILE_ID = b"waymark\0" + (2).to_bytes(8, "big")
@@ -93,6 +93,10 @@ def is_id(value):
     return type(value) is bytes and len(value) == 16
 
 
+def is_file_id(value):
+    return type(value) is bytes and len(value) == 32
+
+
 def is_float(value):
     return type(value) is float
 
@@ -125,9 +129,9 @@ def columns_of(field, value):
     if type_ == "bytes" and type(value) is bytes:
         return [value]
     if type_ == "blob" and type(value) is bytes:
-        return [value, None]
-    if type_ == "blob" and type(value) is list and value and all(map(is_id, value)):
-        return [None, b"".join(value)]
+        return [value, None, None] if len(value) <= 32_768 else None
+    if type_ == "blob" and is_list(value, is_integer, is_file_id) and 0 <= value[0] <= 1 << 30:
+        return [None, value[1], value[0]]
     if type_ in SHAPES and SHAPES[type_](value):
         return [Json(value)]
     return None

@@ -1,5 +1,6 @@
 import JSONDocument
 @testable import Exchange
+import FileFormat
 import Records
 import Testing
 import Wire
@@ -216,23 +217,23 @@ struct RealFileTests {
   }
 }
 
-/// Attachments that refer to the same bytes again and again.
+/// Attachments that refer to the same file again and again.
 struct LargeExportTests {
-  private let part = [UInt8](repeating: 7, count: Limits.blobBytesMax)
+  private let content = [UInt8](repeating: 7, count: 400_000)
 
-  private func source(attachments: UInt64, parts: Int) -> ExportSource {
-    let content = RecordID(contentOf: part)
-    let names = Value.array([Value](repeating: .bytes(content.bytes), count: parts))
-    return ExportSource(
-      [RecordDraft(Registry.content, content, [Contents.bytesField: .bytes(part)])]
-        + (1...attachments).map { number in
-          RecordDraft(Registry.attachment, RecordID(Bytes16(0, number)), [2: .text("bomb"), 9: names])
-        })
+  private func source(attachments: UInt64, size: Int? = nil) throws -> ExportSource {
+    let file = try #require(FileHasher.list(of: content)).reference
+    let named = try #require(FileReference(size: size ?? file.size, id: file.id))
+    var source = ExportSource(
+      (1...attachments).map { number in
+        RecordDraft(Registry.attachment, RecordID(Bytes16(0, number)), [2: .text("bomb"), 9: named.value])
+      })
+    source.add(file, content)
+    return source
   }
 
-  @Test func `a field that refers to one content thousands of times is left out of exports, with a warning`()
-  {
-    let source = source(attachments: 3, parts: 13_000)
+  @Test func `a file that is too large for an export is left out, with a warning`() throws {
+    let source = try source(attachments: 3, size: Limits.attachmentBytesMax + 1)
     let file = Exporter.file(.json, from: source, now: 0)
     #expect(file.bytes.count < 1_000_000)
     #expect(file.warnings.filter { $0.contains("it is larger than 16 MiB") }.count == 3, "\(file.warnings)")
@@ -241,10 +242,15 @@ struct LargeExportTests {
     #expect(folder.warnings.filter { $0.contains("it is larger than 16 MiB") }.count == 3)
   }
 
-  @Test func `the total size of all fields in one export is limited as well`() {
-    var source = source(attachments: 5, parts: 10)
-    let warnings = source.leaveOutBytes(over: 30 * part.count)
+  @Test func `the total size of all fields in one export is limited as well`() throws {
+    var source = try source(attachments: 5)
+    let warnings = source.leaveOutBytes(over: 3 * content.count)
     #expect(warnings.count == 2 && warnings.allSatisfy { $0.contains("an export holds at most") })
     #expect(source.records(Registry.attachment).filter { $0.held("fileData") != .null }.count == 3)
+  }
+
+  @Test func `a file that is not on this device is left out, with a warning`() throws {
+    let file = Exporter.file(.json, from: try source(attachments: 1, size: 300_000), now: 0)
+    #expect(file.warnings.contains { $0.contains("is incomplete on this device") }, "\(file.warnings)")
   }
 }

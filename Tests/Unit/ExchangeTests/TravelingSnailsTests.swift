@@ -177,7 +177,7 @@ struct TravelingSnailsTests {
     let data = Base64.encode([UInt8](repeating: 1, count: 16 * 1024 * 1024 + 1))
     let plan = try plan("attachments", [["id": id(4), "fileName": "a", "fileData": .string(data)]])
     #expect(plan.skipped.map(\.place) == ["attachments[0]"])
-    #expect(!plan.drafts.contains { $0.kind == Registry.content })
+    #expect(!plan.drafts.contains { $0.kind == Registry.attachment })
   }
 
   @Test func `ids without a row are reported`() throws {

@@ -25,7 +25,6 @@ struct RecordIDTests {
     #expect(health != RecordID(kind: Registry.category, key: "Health"))
     // The example of Protocol/records.md.
     #expect(health.uuid == "D2B0CE44-28AA-CE68-CD1A-5A9AF92DBBA1")
-    #expect(RecordID(contentOf: Array("waymark".utf8)).uuid == "39D81B0F-805D-14CB-4155-19FDD493FA43")
   }
 
   @Test func `new ids contain their time, version and variant, and sort by time`() {

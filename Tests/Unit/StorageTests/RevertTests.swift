@@ -123,12 +123,6 @@ import Wire
     #expect(try visible(alice.store).map(\.key) == [trip(3), FixedRecords.none, FixedRecords.profile])
   }
 
-  @Test func `file contents stay: other records may refer to the same`() throws {
-    let piece = RecordKey(kind: KindNumbers.content, id: id(1))
-    try alice.write(at: 10, insert(piece, [1: .bytes([1, 2, 3])]))
-    #expect(try mirror(at: 20).changes.drafts.isEmpty)
-  }
-
   @Test func `the branch of a forked log that Bob lacks is reverted`() throws {
     let copy = try Device("alice")
     try alice.write(at: 10, insert(trip(1), [1: .text("Rome")]))

@@ -11,9 +11,7 @@ import Wire
     do throws(FieldError) {
       try draft.kind.validate(draft, isNew: true)
     } catch {
-      guard draft.kind == Registry.content else {
-        throw BrokenRule("an imported row may not be written: \(error)")
-      }
+      throw BrokenRule("an imported row may not be written: \(error)")
     }
   }
   let source = ExportSource(plan.drafts)

@@ -68,7 +68,9 @@ let package = Package(
         "Wire", "FileFormat", "FileStore", "JSONDocument", "Sodium", "Replication", "Membership", "Records",
         "SQLite",
       ]),
-    shell("Engine", ["Wire", "Sodium", "Membership", "Replication", "Records", "Storage"]),
+    shell(
+      "Engine",
+      ["Wire", "FileFormat", "FileStore", "Sodium", "Membership", "Replication", "Records", "Storage"]),
     shell("Transport", ["Wire", "SecureChannel"]),
     shell("Exchange", ["Wire", "FileFormat", "JSONDocument", "Records", "SQLite"]),
     pure("Reasons", []),

@@ -9,8 +9,22 @@ extension Replicator {
   package func handle(_ inputs: [Input], now: Now) {
     turn(now) {
       var effects: [Effect] = []
-      for input in inputs { replica.handle(input, now: now, into: &effects) }
+      for input in inputs {
+        switch input {
+        case .started: startFiles()
+        case .roomAgain: retryFiles()
+        default: break
+        }
+        replica.handle(input, now: now, into: &effects)
+      }
       perform(effects, now)
+      for input in inputs {
+        switch input {
+        case .drained(let link): serveWaiting(link, now)
+        case .closed(let link): transfers.waiting[link] = nil
+        default: break
+        }
+      }
     }
   }
 
@@ -61,6 +75,7 @@ extension Replicator {
 
   func perform(_ effects: [Effect], _ now: Now) {
     var effects = effects
+    tellFiles(now, &effects)
     while !effects.isEmpty {
       var following: [Effect] = []
       var hasCome = false
@@ -74,6 +89,7 @@ extension Replicator {
       }
       if hasCome { keep(now, &following) }
       tellDamage(now, &following)
+      tellFiles(now, &following)
       effects = following
     }
     if !unprovenForks.isEmpty { proveForks(now) }
@@ -97,8 +113,7 @@ extension Replicator {
     case .foldParked: foldParked(now, &following)
     case .release(let lane): release(lane, now, &following)
     case .keepGateFloor: keepGateFloor()
-    case .file(let effect):
-      if let answer = effect.answerWithoutFiles { replica.handle(.file(answer), now: now, into: &following) }
+    case .file(let effect): carryOut(effect, now, &following)
     case .schedule(let timer, let wait): shell?.schedule(timer, after: wait)
     case .report(let event): report(event, now, &following)
     }
@@ -241,6 +256,7 @@ extension Replicator {
     unprovenForks += report.forks
     if report.isRebuilt { isRebuilt = true }
     if report.foldedAnything { traceOvertaking() }
+    noteFiles(report)
     shell?.didCommit(report)
   }
 
@@ -318,7 +334,7 @@ extension Replicator {
     }
   }
 
-  private func isCongested(_ link: LinkID) -> Bool { shell?.isCongested(link) ?? false }
+  func isCongested(_ link: LinkID) -> Bool { shell?.isCongested(link) ?? false }
 
   /// Runs `body` and reports an error to the disk state. The work is repeated once the store has recovered.
   func trying(_ body: () throws -> Void) {

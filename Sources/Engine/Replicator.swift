@@ -67,6 +67,7 @@ package final class Replicator {
   package internal(set) var storeCheck: StoreCheck
   /// The nesting depth of the current turn; 0 between turns.
   var depth = 0
+  var transfers = FileTransfers()
   /// The damaged sets that were last reported to the replica and the shell.
   var toldDamage: [DamagedSet] = []
 

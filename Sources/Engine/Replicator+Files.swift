@@ -1,0 +1,197 @@
+// Protocol/files.md, "Exchange"
+
+import FileFormat
+import FileStore
+import Records
+import Replication
+import Storage
+import Wire
+
+/// What the replicator remembers about files between inputs.
+struct FileTransfers {
+  /// Slices that wait until their link is no longer congested, in order.
+  var waiting: [LinkID: [FileSlice]] = [:]
+  /// Files of which all leaves have been written in this round.
+  var finishing: [FileReference] = []
+  /// Files that records have begun to name since the last round: those that are not here, and those that are.
+  var wanted: [FileReference] = []
+  var added: [FileReference] = []
+  /// Whether all wanted files must be determined again, because it is not known which records have changed.
+  var isIncomplete = false
+  /// Whether more files are missing than the exchange has been given.
+  var hasMore = false
+  /// Files that could not be written. They are tried again after the next start, or when the disk has room again.
+  var failed: Set<FileReference> = []
+  /// The list of the file that was served last.
+  var servedList: LeafList?
+}
+
+extension Replicator {
+  // MARK: Effects
+
+  func carryOut(_ effect: FileEffect, _ now: Now, _ following: inout [Effect]) {
+    switch effect {
+    case .serve(let link, let slice):
+      if isCongested(link) {
+        transfers.waiting[link, default: []].append(slice)
+      } else {
+        serve(slice, link, now, &following)
+      }
+    case .lookUp(let link, let files):
+      trying {
+        let here = try files.filter { try store.isNamed($0) && (try? store.files.has($0)) == true }
+        handle(.lookedUp(link, here: here), now, &following)
+      }
+    case .readPart(let file): handle(.partRead(file, try? store.files.partial(file)), now, &following)
+    case .begin(let list):
+      writing(list.reference, now, &following) { try store.files.begin(list) }
+    case .write(let leaf, let link):
+      writing(leaf.file, now, &following) {
+        if leaf.file.leafCount == 1 {
+          try store.files.write(whole: leaf.file, leaf.bytes)
+        } else {
+          try store.files.write(leaf.bytes, leaf: leaf.index, of: leaf.file)
+        }
+      }
+      handle(.written(link, leaves: 1), now, &following)
+    case .finish(let file):
+      if file.leafCount == 0 { writing(file, now, &following) { try store.files.write(whole: file, []) } }
+      if !transfers.failed.contains(file) { transfers.finishing.append(file) }
+    case .suspend(let file): store.files.suspend(file)
+    case .learned(let device, let asked, let held, let keepsAll):
+      guard canStore else { return }
+      trying {
+        try store.noteHolder(device, asked: asked, held: Set(held), keepsAll: keepsAll, now: now.wall)
+      }
+    case .refill: if transfers.hasMore { transfers.isIncomplete = true }
+    case .send, .charge, .unresponsive, .misbehaved, .schedule:
+      preconditionFailure("the replica turns this effect into one of its own: \(effect)")
+    }
+  }
+
+  private func handle(_ input: FileInput, _ now: Now, _ following: inout [Effect]) {
+    replica.handle(.file(input), now: now, into: &following)
+  }
+
+  /// Writes part of a file. If that fails, the file is given up for now.
+  private func writing(
+    _ file: FileReference, _ now: Now, _ following: inout [Effect], _ body: () throws -> Void
+  ) {
+    guard !transfers.failed.contains(file) else { return }
+    do {
+      try body()
+    } catch {
+      transfers.failed.insert(file)
+      store.files.suspend(file)
+      handle(.failed([file]), now, &following)
+    }
+  }
+
+  /// Makes the files durable that have become complete in this round.
+  private func finish(_ now: Now, _ following: inout [Effect]) {
+    let files = transfers.finishing
+    guard !files.isEmpty else { return }
+    transfers.finishing = []
+    do {
+      try store.files.finish(files)
+    } catch {
+      transfers.failed.formUnion(files)
+      return handle(.failed(files), now, &following)
+    }
+    if canStore { trying { for file in files { try store.noteHere(file, usedAt: now.wall) } } }
+    handle(.finished(files), now, &following)
+  }
+
+  // MARK: Serving
+
+  /// Sends the slices that have waited for a link.
+  func serveWaiting(_ link: LinkID, _ now: Now) {
+    guard let slices = transfers.waiting.removeValue(forKey: link) else { return }
+    perform(slices.map { .file(.serve(link, $0)) }, now)
+  }
+
+  /// Sends a slice if the file is here and named, and its bytes verify.
+  private func serve(_ slice: FileSlice, _ link: LinkID, _ now: Now, _ following: inout [Effect]) {
+    let message = try? message(of: slice)
+    if let message { shell?.send(Message.file(message).encoded, to: link) }
+    handle(.served(link, slice, isSent: message != nil), now, &following)
+  }
+
+  private func message(of slice: FileSlice) throws -> FileMessage? {
+    guard try store.isNamed(slice.file), try store.files.has(slice.file) else { return nil }
+    if transfers.servedList?.reference != slice.file {
+      transfers.servedList = try store.files.list(of: slice.file)
+    }
+    guard let list = transfers.servedList else { return nil }
+    switch slice.part {
+    case .list:
+      return .leafList(slice.file, first: slice.leaves.lowerBound, Array(list.hashes[slice.leaves]))
+    case .bytes:
+      let index = slice.leaves.lowerBound
+      return .leafBytes(FileLeaf(slice.file, index, try store.files.leaf(index, of: list)))
+    }
+  }
+
+  // MARK: Wanted files
+
+  /// Notes which files the records of a commit name.
+  func noteFiles(_ report: CommitReport) {
+    guard report.foldedAnything || report.isRebuilt else { return }
+    guard let records = report.records, !report.isRebuilt else { return transfers.isIncomplete = true }
+    trying {
+      for file in try store.files(namedBy: records.sorted()) {
+        if (try? store.files.has(file)) == true {
+          transfers.added.append(file)
+        } else {
+          transfers.wanted.append(file)
+        }
+      }
+    }
+  }
+
+  /// Hands what has changed about files to the exchange. Called in each round of effects.
+  func tellFiles(_ now: Now, _ following: inout [Effect]) {
+    finish(now, &following)
+    if transfers.isIncomplete {
+      transfers.isIncomplete = false
+      trying { transfers.wanted = try missingFiles() }
+    }
+    let (wanted, added) = (transfers.wanted, transfers.added)
+    (transfers.wanted, transfers.added) = ([], [])
+    if !wanted.isEmpty { handle(.wanted(wanted, isUrgent: false), now, &following) }
+    if !added.isEmpty { handle(.added(added), now, &following) }
+  }
+
+  /// Returns files that records name and that are not here, as many as the exchange holds in memory.
+  private func missingFiles() throws -> [FileReference] {
+    var missing: [FileReference] = []
+    transfers.hasMore = false
+    for file in try store.namedFiles() {
+      guard !transfers.failed.contains(file), (try? store.files.has(file)) == false,
+        try store.naming(of: file) == .shown
+      else { continue }
+      guard missing.count < Limits.filesWantedMax else {
+        transfers.hasMore = true
+        break
+      }
+      missing.append(file)
+    }
+    return missing
+  }
+
+  /// Removes files that nothing names, which a crash may have left, and begins to want those that are missing. No file
+  /// may be being added.
+  func startFiles() {
+    trying {
+      let named = Set(try store.namedFiles().map(\.id))
+      _ = try? store.files.sweep { named.contains($0) }
+      transfers.isIncomplete = true
+    }
+  }
+
+  /// Tries again to write files for which there was no room.
+  func retryFiles() {
+    transfers.failed = []
+    transfers.isIncomplete = true
+  }
+}

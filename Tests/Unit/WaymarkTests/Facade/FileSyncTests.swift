@@ -1,0 +1,45 @@
+import Foundation
+import Testing
+import Waymark
+import WaymarkTesting
+
+/// Files that belong to records, on several devices.
+struct FileSyncTests {
+  private func content(_ size: Int) -> Data { Data((0..<size).map { UInt8(truncatingIfNeeded: $0 / 991) }) }
+
+  /// Lets virtual time pass until a file is on a device.
+  private func arrival(of file: Attachment, on name: String, _ circle: TestCircle) async throws -> Data {
+    for _ in 0..<20 {
+      if let data = try? await circle[name].data(of: file) { return data }
+      try await circle.settle()
+      try await circle.clock.advance(by: .seconds(1))
+    }
+    return try await circle[name].data(of: file)
+  }
+
+  @Test(arguments: [10, 40_000, 70_000, 3_000_000])
+  func `a file that is attached on one device can be read on all others`(size: Int) async throws {
+    let circle = try await TestCircle("alice", "bob", "carol")
+    let trip = try await circle["alice"].save(Trip(name: "Rome"))
+    let hotel = try await circle["alice"].save(Lodging(name: "Casa", tripID: trip.id))
+    let file = try await circle["alice"].attach(content(size), named: "ticket.pdf", to: .lodging(hotel.id))
+    for name in ["bob", "carol"] {
+      #expect(try await arrival(of: file, on: name, circle) == content(size), "\(name)")
+    }
+    await circle.close()
+  }
+
+  @Test func `a file reaches a device that connects later, through another one`() async throws {
+    let circle = try await TestCircle("alice", "bob", "carol")
+    await circle.disconnect("alice", "carol")
+    await circle.disconnect("bob", "carol")
+    let trip = try await circle["alice"].save(Trip(name: "Rome"))
+    let hotel = try await circle["alice"].save(Lodging(name: "Casa", tripID: trip.id))
+    let file = try await circle["alice"].attach(content(200_000), named: "ticket.pdf", to: .lodging(hotel.id))
+    #expect(try await arrival(of: file, on: "bob", circle) == content(200_000))
+    await circle.close("alice")
+    await circle.connect("bob", "carol")
+    #expect(try await arrival(of: file, on: "carol", circle) == content(200_000))
+    await circle.close()
+  }
+}

@@ -57,7 +57,7 @@ class Override:
             if key[0] >= 8192 or (self.only is not None and key[0] != self.only):
                 if writers & written:
                     raise Difference(f"{self.node.name}: {describe(key)} was written, but is outside the scope")
-            elif not writers - known and model.is_complete(key) and not model.has_erase_outside(key, known):
+            elif not writers - known and not model.has_erase_outside(key, known):
                 # Concurrent writes merge as usual.
                 self.record(key, cells, known)
 

@@ -78,7 +78,7 @@ class Undone:
                 if writers & self.undo and not writers & self.own:
                     raise Difference(f"{self.who}: {describe(key)}: undo writes cell {number}, which it does not undo")
             mine = [number for number, of_cell in cells.items() if any(w.set.id in self.own for w in of_cell)]
-            if mine and self.model.is_complete(key) and not self.model.has_erase_outside(key, self.seen | self.undo):
+            if mine and not self.model.has_erase_outside(key, self.seen | self.undo):
                 self.record(key, cells, mine)
 
     def record(self, key, cells, mine):

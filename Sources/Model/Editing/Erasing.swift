@@ -5,8 +5,10 @@
 //     erase trip Rome
 //      ├ lodging Casa           belongs to the trip, so it goes too, even if it was deleted before
 //      │   └ attachment         belongs to the lodging
-//      │       └ content 1, 2   the parts of the file, unless the history of any other record refers to them
 //      └ organization           stays: the lodging refers to it but is not part of it
+//
+// An organization's address goes with it, unless the history of any other record refers to it. Files need no entry: a
+// file that no record names is freed.
 //
 // To erase a single field, the record is erased and the values of its other fields are written again in the same set.
 // So the earlier history of the whole record goes, and no device ever shows the record without its other values:
@@ -34,11 +36,11 @@ package struct ErasePlan {
     package let with: RecordKey?
   }
 
-  /// The records, the named ones first. Parts of files and addresses are not listed.
+  /// The records, the named ones first. Addresses are not listed.
   package fileprivate(set) var targets: [Target] = []
   /// The field to erase; nil to erase whole records.
   package fileprivate(set) var field: String?
-  /// The records whose values are erased, including parts of files and addresses.
+  /// The records whose values are erased, including addresses.
   package fileprivate(set) var keys: Set<RecordKey> = []
   package fileprivate(set) var change: PreparedChange
 
@@ -95,10 +97,10 @@ package struct Eraser {
     }
   }
 
-  /// Plans to erase the records, their descendants, and the parts that only these refer to.
+  /// Plans to erase the records, their descendants, and the addresses that only these refer to.
   ///
-  /// - Parameter parts: further parts to erase if no other record refers to them.
-  private func plan(_ verb: String, _ rows: [RecordRow], parts: Set<RecordKey> = []) throws -> ErasePlan {
+  /// - Parameter addresses: further addresses to erase if no other record refers to them.
+  private func plan(_ verb: String, _ rows: [RecordRow], addresses: Set<RecordKey> = []) throws -> ErasePlan {
     var seen: Set<RecordKey> = []
     var targets: [ErasePlan.Target] = []
     var waiting: [(row: RecordRow, with: RecordKey?)] = []
@@ -115,7 +117,7 @@ package struct Eraser {
       }
     }
     let keys = Set(targets.map(\.key))
-    let owned = parts.union(try keys.flatMap { try self.parts(of: $0) })
+    let owned = addresses.union(try keys.flatMap { try self.addresses(of: $0) })
     let all = keys.union(try unreferenced(owned, but: keys))
     var entries: [EntryDraft] = []
     var leastClock = Clock.zero
@@ -175,8 +177,8 @@ package struct Eraser {
       number != Fields.life && number != field.number && value != .null
     }
     let (entries, leastClock) = try rewrite(row, without: field.number, kept)
-    let parts = try parts(of: row.key).subtracting(kept.flatMap { kind.parts(of: $0.key, $0.value) })
-    let unreferenced = try unreferenced(parts, but: [row.key])
+    let owned = try addresses(of: row.key).subtracting(kept.compactMap { kind.address(in: $0.key, $0.value) })
+    let unreferenced = try unreferenced(owned, but: [row.key])
     return ErasePlan(
       targets: [try target(row, with: nil)], field: name, keys: unreferenced.union([row.key]),
       change: PreparedChange(
@@ -252,14 +254,14 @@ package struct Eraser {
       newest.map { deletion.author.origin.stamp.clock.milliseconds <= $0 } ?? true
     }
     var rows: [RecordRow] = []
-    var parts: Set<RecordKey> = []
+    var addresses: Set<RecordKey> = []
     for kind in Registry.kinds {
       // What is hidden with a deleted record is found as one of its descendants.
       for (row, deletion) in try trash.records(kind) where deletion.record == row.key && isOld(deletion) {
-        if kind.isPart { parts.insert(row.key) } else { rows.append(row) }
+        if kind == Registry.address { addresses.insert(row.key) } else { rows.append(row) }
       }
     }
-    return try plan("trash.empty", rows, parts: parts)
+    return try plan("trash.empty", rows, addresses: addresses)
   }
 
   // MARK: Records in use
@@ -294,39 +296,39 @@ package struct Eraser {
     return users
   }
 
-  // MARK: Parts of files, addresses
+  // MARK: Addresses
 
-  /// Returns the parts that any write of a record refers to, past or present.
-  private func parts(of key: RecordKey) throws -> Set<RecordKey> {
-    guard let kind = Registry.kind(key.kind), kind.hasParts, let row = try store.record(key) else {
+  /// Returns the addresses that any write of a record refers to, past or present.
+  private func addresses(of key: RecordKey) throws -> Set<RecordKey> {
+    guard let kind = Registry.kind(key.kind), kind.hasAddress, let row = try store.record(key) else {
       return []
     }
-    var parts = Set(row.fields.flatMap { kind.parts(of: $0.key, $0.value) })
+    var found = Set(row.fields.compactMap { kind.address(in: $0.key, $0.value) })
     let numbers = try store.writeNumbers(of: key)
     // A single write holds just the present values.
-    guard numbers.count > 1 else { return parts }
+    guard numbers.count > 1 else { return found }
     for number in numbers {
       guard let write = try store.intactWrite(of: key, in: number) else { continue }
-      for (field, content) in write.cells where kind.field(field)?.type.refersToParts == true {
-        parts.formUnion(kind.parts(of: field, try Value(encoded: content[...])))
+      for (field, content) in write.cells where kind.field(field)?.type.isAddress == true {
+        if let address = kind.address(in: field, try Value(encoded: content[...])) { found.insert(address) }
       }
     }
-    return parts
+    return found
   }
 
-  /// Returns those of some parts to which no other record refers, past or present.
+  /// Returns those of some addresses to which no other record refers, past or present.
   ///
   /// - Parameter erased: the records whose references don't count.
-  private func unreferenced(_ parts: Set<RecordKey>, but erased: Set<RecordKey>) throws -> Set<RecordKey> {
-    var left = parts
-    for kind in Registry.kinds where kind.hasParts && !left.isEmpty {
+  private func unreferenced(_ addresses: Set<RecordKey>, but erased: Set<RecordKey>) throws -> Set<RecordKey> {
+    var left = addresses
+    for kind in Registry.kinds where kind.hasAddress && !left.isEmpty {
       try NameResolver(store: store, scope: .all).forEach(kind) { row in
         guard !left.isEmpty, !erased.contains(row.key) else { return }
-        left.subtract(try self.parts(of: row.key))
+        left.subtract(try self.addresses(of: row.key))
       }
     }
-    return try left.filter { part in
-      guard let row = try store.record(part) else { return false }
+    return try left.filter { address in
+      guard let row = try store.record(address) else { return false }
       return try store.completeErasure(of: row) == nil
     }
   }
@@ -346,26 +348,19 @@ extension Store {
 }
 
 extension Kind {
-  /// Whether people see records of this kind only as parts of other records: the parts of files, and addresses.
-  var isPart: Bool { number == KindNumbers.content || number == KindNumbers.address }
+  /// Whether records of this kind can refer to an address.
+  fileprivate var hasAddress: Bool { fields.contains(where: \.type.isAddress) }
 
-  /// Whether records of this kind can have parts.
-  fileprivate var hasParts: Bool { fields.contains(where: \.type.refersToParts) }
-
-  /// Returns the parts that a value of a field refers to.
-  fileprivate func parts(of field: FieldNumber, _ value: Value) -> [RecordKey] {
-    switch self.field(field)?.type {
-    case .blob: Contents.parts(of: value).map { RecordKey(kind: KindNumbers.content, id: $0) }
-    case .reference(KindNumbers.address):
-      value.asRecordID.map { [RecordKey(kind: KindNumbers.address, id: $0)] } ?? []
-    default: []
-    }
+  /// Returns the address that a value of a field refers to.
+  fileprivate func address(in field: FieldNumber, _ value: Value) -> RecordKey? {
+    guard self.field(field)?.type.isAddress == true else { return nil }
+    return value.asRecordID.map { RecordKey(kind: KindNumbers.address, id: $0) }
   }
 }
 
 extension FieldType {
-  /// Whether the field refers to parts of a file, or to an address.
-  fileprivate var refersToParts: Bool { self == .blob || self == .reference(KindNumbers.address) }
+  /// Whether the field refers to an address.
+  fileprivate var isAddress: Bool { self == .reference(KindNumbers.address) }
 
   /// Whether the field refers to an organization or a category of the given kind. The referring record is not part of
   /// it.

@@ -57,9 +57,7 @@ extension NodeInspection {
     var count = 0
     let operation = try store.operation(try store.operationKey(of: newest))
     try store.forEachEntry(of: operation?.sets ?? [newest]) { entry, _, _ in
-      if entry.type == .erase, entry.key.kind != KindNumbers.content, entry.key.kind != KindNumbers.address {
-        count += 1
-      }
+      if entry.type == .erase, entry.key.kind != KindNumbers.address { count += 1 }
     }
     let names = others.map { connections.name(of: $0.device) }
     let time = newest.origin.stamp.clock.milliseconds

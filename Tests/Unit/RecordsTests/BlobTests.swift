@@ -34,7 +34,8 @@ struct BlobTests {
   @Test func `other values are no content`() {
     let id = Value.bytes([UInt8](repeating: 1, count: 32))
     let values: [Value] = [
-      .text(""), .integer(1), .array([]), .array([id]), .array([.integer(-1), id]), .array([.integer(1), .text("")]),
+      .text(""), .integer(1), .array([]), .array([id]), .array([.integer(-1), id]),
+      .array([.integer(1), .text("")]),
       .array([.integer(Int64(Limits.fileBytesMax) + 1), id]), .array([.integer(1), id, id]),
       .array([.bytes([UInt8](repeating: 1, count: 16))]), .bytes([UInt8](repeating: 1, count: 32_769)),
     ]

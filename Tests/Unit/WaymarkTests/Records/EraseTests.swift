@@ -168,7 +168,9 @@ struct EraseTests {
     #expect(try await alice.node.data(of: second) == bytes)
     try await alice.node.erase("fileData", of: second)
     let data = Registry.attachment.number("fileData")
-    #expect(try await alice.node.values(of: Registry.attachment).allSatisfy { $0[data].map { $0 == .null } ?? true })
+    #expect(
+      try await alice.node.values(of: Registry.attachment).allSatisfy { $0[data].map { $0 == .null } ?? true }
+    )
     // The same bytes can be attached again.
     let third = try await alice.node.attach(bytes, named: "c.pdf", to: .lodging(hotel.id))
     #expect(try await alice.node.data(of: third) == bytes)

@@ -80,7 +80,7 @@ struct Options {
 
 /// All measures, in the order of the table.
 enum Measure: String, CaseIterable {
-  case bulk, mixed, many, `import`, change, steady, difference, equal, start, lists, idle, mesh, line
+  case bulk, mixed, many, `import`, change, steady, difference, equal, start, lists, idle, mesh, line, files
 
   static func named(_ name: String) throws -> Measure {
     guard let measure = Measure(rawValue: name) else {
@@ -105,6 +105,7 @@ enum Measure: String, CaseIterable {
     case .idle: try IdleMeasure(stage).run()
     case .mesh: try MeshMeasure(stage, .mesh).run()
     case .line: try MeshMeasure(stage, .line).run()
+    case .files: try FilesMeasure(stage).run()
     }
   }
 }

@@ -135,6 +135,7 @@ images: deps ## check every state that a crash can leave of a store | WORD=… (
 attack: release ## measure an honest peer while others attack its node
 	@Tests/Faults/Attack/run
 	@Tests/Faults/Attack/run costly
+	@Tests/Faults/Attack/run addresses
 
 fault-kill: release ## kill nodes at any moment; check them against a journal | KILLS=… SEED=…
 	@$(FAULTS) kill $(or $(KILLS),1000) $(SEED)

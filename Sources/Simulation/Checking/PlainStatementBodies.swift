@@ -87,12 +87,16 @@ extension PlainMap {
   /// Reads a time in milliseconds, which must fit into 48 bits.
   mutating func time(_ key: UInt64) throws(PlainRefusal) -> UInt64 { try unsigned(key, 0...(1 << 48 - 1)) }
 
-  /// Reads printable text of 1 to 64 bytes.
+  /// Reads a name: text of 1 to 64 bytes without characters that control a terminal or can't be seen.
   mutating func name(_ key: UInt64) throws(PlainRefusal) {
     let text = try text(key, 1...64)
     let isShown = String(decoding: text, as: UTF8.self).unicodeScalars.allSatisfy { scalar in
       switch scalar.value {
-      case 0...0x1f, 0x7f...0x9f, 0x2028...0x202e, 0x2066...0x2069: false
+      case 0...0x1f, 0x7f...0x9f: false
+      case 0x2028...0x202e, 0x2066...0x206f, 0x61c, 0x200e, 0x200f: false
+      case 0xad, 0x34f, 0x115f...0x1160, 0x17b4...0x17b5, 0x180b...0x180f, 0x200b...0x200d, 0x2060...0x2065: false
+      case 0x2800, 0x3164, 0xfeff, 0xffa0, 0xfff0...0xfffb, 0x1bca0...0x1bca3, 0x1d173...0x1d17a: false
+      case 0xe0000...0xe0fff: false
       default: true
       }
     }

@@ -4,12 +4,16 @@ The attackers share the processor. To see the effect of that alone, they attack 
 `elsewhere`.
 
 `costly` measures one hostile member that sends few but expensive sets: `costly.py`.
+
+`addresses` lets strangers with 300 addresses, each in a network of its own, attack the node. It measures a change, and how
+soon a device that starts is in sync.
 """
 
 import json
 import multiprocessing
 import os
 import pathlib
+import shutil
 import socket
 import statistics
 import subprocess
@@ -282,7 +286,84 @@ def run_costly():
     return 1 if failures else 0
 
 
+# Many addresses
+
+SOURCES = [f"10.{60 + number // 250}.{number % 250}.7" for number in range(300)]
+STARTS = 8
+# The longest that a device which starts may take until it is in sync.
+START_MILLISECONDS_MAX = 5_000
+
+
+def lay_addresses():
+    """Starts this program again in a network of its own with all addresses; returns False where that is not allowed."""
+    if "--inside" in sys.argv:
+        commands = ["link set lo up", "address add 10.50.0.1/32 dev lo"]
+        commands += [f"address add {source}/32 dev lo" for source in SOURCES]
+        subprocess.run(["ip", "-batch", "-"], input="\n".join(commands), text=True, check=True)
+        return True
+    probe = ["unshare", "--net", "ip", "link", "set", "lo", "up"]
+    if shutil.which("unshare") is None or subprocess.run(probe, capture_output=True).returncode != 0:
+        print("skipped: without the right to make networks, or without `ip`, strangers have one address")
+        return False
+    os.execvp("unshare", ["unshare", "--net", sys.executable, *sys.argv, "--inside"])
+
+
+def starts(bob):
+    """Milliseconds of several starts of Bob's node until it is in sync."""
+    times = []
+    for _ in range(STARTS):
+        bob.stop()
+        begun = time.monotonic()
+        bob.start()
+        while not any(row["state"] == "in_sync" for row in bob.json("peers")["peers"]):
+            assert time.monotonic() < begun + 60, "Bob's node is not in sync a minute after its start"
+            time.sleep(0.02)
+        times.append((time.monotonic() - begun) * 1_000)
+    return times
+
+
+def run_addresses():
+    if not lay_addresses():
+        return 0
+    nodes.Node.listen = "10.50.0.1:0"
+    alice, other, bob, failures = nodes.Node("Alice"), nodes.Node("Eve"), None, []
+    try:
+        bob = Peer("Bob", alice)
+        wait_in_sync(alice, bob)
+        measure(alice, bob, "warm")
+        found = {}
+        for name, target in (("calm", None), ("elsewhere", other), ("attacked", alice)):
+            process = multiprocessing.Process(
+                target=strangers.attack_from, args=(target.address, SOURCES, target.circle), daemon=True
+            ) if target else None
+            if process:
+                process.start()
+                time.sleep(SETTLE_SECONDS)
+            found[name] = measure(alice, bob, name), starts(bob)
+            print(row(name, found[name][0]) + "   a start until in sync: " + row("", found[name][1]).strip(), flush=True)
+            if process:
+                process.kill()
+                process.join()
+        middle = {name: [statistics.median(each) for each in pair] for name, pair in found.items()}
+        for index, what in enumerate(("a change", "a start")):
+            if middle["attacked"][index] >= 2 * max(middle["calm"][index], middle["elsewhere"][index]):
+                failures.append(f"{what} took twice its usual time or more")
+        if max(found["attacked"][1]) > START_MILLISECONDS_MAX:
+            failures.append("a device that started was kept out")
+        if not (alice.is_alive() and bob.is_alive()):
+            failures.append("a node died")
+    finally:
+        for each in (alice, bob, other):
+            if each is not None:
+                each.end()
+    for failure in failures:
+        print("FAILED: " + failure)
+    return 1 if failures else 0
+
+
 if __name__ == "__main__":
+    if "addresses" in sys.argv:
+        sys.exit(run_addresses())
     if costly is None or "costly" not in sys.argv:
         sys.exit(run())
     sys.exit(run_costly())

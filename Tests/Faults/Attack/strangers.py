@@ -22,9 +22,9 @@ def preamble(circle):
     return start + hashlib.blake2b(start, digest_size=16, key=key).digest()
 
 
-def dial(address):
+def dial(address, source=None):
     host, port = address.rsplit(":", 1)
-    connection = socket.create_connection((host, int(port)), 10)
+    connection = socket.create_connection((host, int(port)), 10, (source, 0) if source else None)
     connection.settimeout(30)
     return connection
 
@@ -92,10 +92,10 @@ def guess(connection, circle):
 KINDS = [silent, half_open, almost, slow, garbage, false_proof, long_length, guess]
 
 
-def again_and_again(address, kind, circle):
+def again_and_again(address, kind, circle, source=None):
     while True:
         try:
-            connection = dial(address)
+            connection = dial(address, source)
         except OSError:
             time.sleep(0.05)
             continue
@@ -114,5 +114,18 @@ def attack(address, count, circle):
         kind = KINDS[number % len(KINDS)]
         known = circle if number // len(KINDS) % 2 else None
         threading.Thread(target=again_and_again, args=(address, kind, known), daemon=True).start()
+    while True:
+        time.sleep(60)
+
+
+def attack_from(address, sources, circle):
+    """Keeps two connections from each source busy forever: one silent, and one of all kinds in turn. Every other source
+    knows the circle."""
+    os.nice(10)
+    threading.stack_size(262_144)
+    for number, source in enumerate(sources):
+        known = circle if number % 2 else None
+        for kind in (silent, KINDS[number // 2 % len(KINDS)]):
+            threading.Thread(target=again_and_again, args=(address, kind, known, source), daemon=True).start()
     while True:
         time.sleep(60)

@@ -13,6 +13,9 @@ BINARY = os.environ.get("WAYMARK", ".build/debug/waymark")
 
 
 class Node:
+    # Where nodes listen.
+    listen = "127.0.0.1:0"
+
     def __init__(self, name):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="waymark-interop-"))
         self.home, self.issuer = self.folder / "home", self.folder / "issuer"
@@ -20,8 +23,11 @@ class Node:
         founded = self.json("init", "--name", name, "--issuer", f"{self.issuer}.pub")
         self.circle, self.device = founded["circle"], founded["device"]
         self.log = open(self.folder / "log", "w")
+        self.start()
+
+    def start(self):
         self.process = subprocess.Popen(
-            [BINARY, "--home", self.home, "run", "--listen", "127.0.0.1:0", "--no-discovery"],
+            [BINARY, "--home", self.home, "run", "--listen", self.listen, "--no-discovery"],
             stdout=subprocess.PIPE, stderr=self.log, text=True)
         assert select.select([self.process.stdout], [], [], 20)[0], "the node is not ready within 20 s"
         ready = self.process.stdout.readline().split()
@@ -41,6 +47,10 @@ class Node:
 
     def json(self, *words):
         return json.loads(self.command(*words, "--json"))
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait(20)
 
     def is_alive(self):
         return self.process.poll() is None

@@ -69,12 +69,11 @@ struct Payload {
     megabytes = Double(count) * Double(bytes) / 1e6
     folder = stage.appending(path: "payload-\(count)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    var random = SystemRandomNumberGenerator()
+    let random = try FileHandle(forReadingFrom: URL(filePath: "/dev/urandom"))
     files = try (0..<count).map { [folder] number in
-      var content = Data(capacity: bytes + 8)
-      while content.count < bytes { withUnsafeBytes(of: random.next()) { content.append(contentsOf: $0) } }
+      let content = try random.read(upToCount: bytes) ?? Data()
       let file = folder.appending(path: "\(number).bin")
-      try content.prefix(bytes).write(to: file)
+      try content.write(to: file)
       return file.path
     }
   }

@@ -13,6 +13,7 @@ extension Replicator {
         switch input {
         case .started: startFiles()
         case .roomAgain: retryFiles()
+        case .timer(.trash): trashIsDue(now)
         default: break
         }
         replica.handle(input, now: now, into: &effects)
@@ -257,6 +258,7 @@ extension Replicator {
     if report.isRebuilt { isRebuilt = true }
     if report.foldedAnything { traceOvertaking() }
     noteFiles(report)
+    noteFormerFiles(report)
     shell?.didCommit(report)
   }
 

@@ -56,7 +56,7 @@ extension Replicator {
       handle(.written(link, leaves: 1), now, &following)
     case .finish(let file):
       if file.leafCount == 0 { writing(file, now, &following) { try store.files.write(whole: file, []) } }
-      if !transfers.failed.contains(file) { transfers.finishing.append(file) }
+      if !transfers.failed.contains(file), store.files.isWritten(file) { transfers.finishing.append(file) }
     case .suspend(let file): store.files.suspend(file)
     case .learned(let device, let asked, let held, let keepsAll):
       guard canStore else { return }
@@ -77,7 +77,8 @@ extension Replicator {
   private func writing(
     _ file: FileReference, _ now: Now, _ following: inout [Effect], _ body: () throws -> Void
   ) {
-    guard !transfers.failed.contains(file) else { return }
+    // A file that was freed in this round is not wanted any more.
+    guard !transfers.failed.contains(file), replica.progress(of: file) != nil else { return }
     do {
       try body()
     } catch {
@@ -139,7 +140,8 @@ extension Replicator {
     guard report.foldedAnything || report.isRebuilt else { return }
     guard let records = report.records, !report.isRebuilt else { return transfers.isIncomplete = true }
     trying {
-      for file in try store.files(namedBy: records.sorted()) {
+      for file in try store.files(namedBy: records.union(report.owned).sorted()) {
+        store.files.noteNamed(file)
         if (try? store.files.has(file)) == true {
           transfers.added.append(file)
         } else {
@@ -160,6 +162,7 @@ extension Replicator {
     (transfers.wanted, transfers.added) = ([], [])
     if !wanted.isEmpty { handle(.wanted(wanted, isUrgent: false), now, &following) }
     if !added.isEmpty { handle(.added(added), now, &following) }
+    freeFiles(now, &following)
   }
 
   /// Returns files that records name and that are not here, as many as the exchange holds in memory.
@@ -167,6 +170,7 @@ extension Replicator {
     var missing: [FileReference] = []
     transfers.hasMore = false
     for file in try store.namedFiles() {
+      store.files.noteNamed(file)
       guard !transfers.failed.contains(file), (try? store.files.has(file)) == false,
         try store.naming(of: file) == .shown
       else { continue }
@@ -183,9 +187,10 @@ extension Replicator {
   /// may be being added.
   func startFiles() {
     trying {
-      let named = Set(try store.namedFiles().map(\.id))
-      _ = try? store.files.sweep { named.contains($0) }
+      try sweepFiles()
       transfers.isIncomplete = true
+      freeing.looksAtAll = true
+      if canStore { try store.forgetMissingFiles() }
     }
   }
 

@@ -68,6 +68,7 @@ package final class Replicator {
   /// The nesting depth of the current turn; 0 between turns.
   var depth = 0
   var transfers = FileTransfers()
+  var freeing = FileFreeing()
   /// The damaged sets that were last reported to the replica and the shell.
   var toldDamage: [DamagedSet] = []
 
@@ -104,6 +105,8 @@ package final class Replicator {
     replica.gateFloor = try store.gateFloor()
     toldDamage = store.damagedSets
     replica.askAgain(for: toldDamage.map(\.head))
+    // The previous run may have ended after an erase was stored and before its files were deleted.
+    if try store.isErasePending { try sweepFiles() }
   }
 
   /// The store. It must not be accessed after `close`.
@@ -180,6 +183,8 @@ package enum ReplicatorEvent: Sendable {
   case repaired([DamagedSet])
   /// The write-ahead log could not be shortened. This is tried again after the next change.
   case logNotShortened(why: String)
+  /// Files were deleted because their records are gone.
+  case freed(FreedFiles)
   case override(OverrideEvent)
 }
 

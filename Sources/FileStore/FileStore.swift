@@ -24,6 +24,9 @@ package final class FileStore {
   private let disk: any FileDisk
   private var importNumber = 0
   private var partials: [FileReference: PartialFile] = [:]
+  /// Files that were added here and that no record has named yet. They must not be freed, because the record that names
+  /// them is about to be written.
+  private var awaited: Set<FileReference> = []
 
   package init(_ disk: any FileDisk) { self.disk = disk }
 
@@ -135,6 +138,7 @@ package final class FileStore {
   package func finish(_ writing: inout FileImport) throws(FileStoreError) -> FileReference {
     guard let list = writing.hasher.finish() else { throw .tooLarge }
     let file = list.reference
+    awaited.insert(file)
     if try has(file) {
       // The existing copy may have been damaged since it was written, and this one was verified just now.
       if try verify(file) {
@@ -149,6 +153,12 @@ package final class FileStore {
     try disk.syncNames(in: Self.folder(file.id))
     return file
   }
+
+  /// Whether the file was added here and no record has named it yet.
+  package func isAwaited(_ file: FileReference) -> Bool { awaited.contains(file) }
+
+  /// Notes that a record names the file.
+  package func noteNamed(_ file: FileReference) { awaited.remove(file) }
 
   /// Removes what an import has written so far.
   package func cancel(_ writing: FileImport) { try? disk.remove(writing.name) }
@@ -236,6 +246,13 @@ package final class FileStore {
     for folder in Set(files.map { Self.folder($0.id) }).sorted() { try disk.syncNames(in: folder) }
   }
 
+  /// Whether all leaves of a file were written, so that it can be finished.
+  package func isWritten(_ file: FileReference) -> Bool {
+    file.leafCount <= 1
+      ? (try? disk.size(of: Self.partName(file.id))) == file.size
+      : partials[file]?.leaves.isComplete == true
+  }
+
   /// Frees the memory for a partial file. What is stored of it stays.
   package func suspend(_ file: FileReference) { partials[file] = nil }
 
@@ -247,6 +264,7 @@ package final class FileStore {
   @discardableResult
   package func remove(_ file: FileReference) throws(FileStoreError) -> Int {
     partials[file] = nil
+    awaited.remove(file)
     return try remove(file.id)
   }
 
@@ -259,7 +277,8 @@ package final class FileStore {
     return freed
   }
 
-  /// Removes unfinished imports and all files that nothing names. No import may be under way.
+  /// Removes unfinished imports and all files that nothing names, except those that were added and are about to be
+  /// named. No import may be under way.
   ///
   /// - Returns: how many files were removed, and how many bytes that has freed.
   package func sweep(
@@ -270,12 +289,24 @@ package final class FileStore {
       swept.bytes += try disk.size(of: name) ?? 0
       try disk.remove(name)
     }
-    for id in try stored().sorted() where try !isNamed(id) {
+    let awaited = Set(awaited.map(\.id))
+    for id in try stored().sorted() where try !awaited.contains(id) && !isNamed(id) {
       swept.files += 1
       swept.bytes += try remove(id)
     }
     partials = [:]
     return swept
+  }
+
+  /// Returns all files that are complete here.
+  package func complete() throws(FileStoreError) -> [FileReference] {
+    var files: [FileReference] = []
+    for id in try stored() {
+      if let file = try disk.size(of: Self.name(id)).flatMap({ FileReference(size: $0, id: id) }) {
+        files.append(file)
+      }
+    }
+    return files
   }
 
   /// Returns the ids of all files of which something is stored.

@@ -105,6 +105,8 @@ package enum ReplicaTimer: Hashable, Sendable {
   /// A peer's next question may be answered.
   case answer(LinkID)
   case file(FileTimer)
+  /// A file of the trash may be due to be deleted. The replicator handles it.
+  case trash
   /// The withheld sets of a lane may be released.
   case ownLogs(Lane)
 }

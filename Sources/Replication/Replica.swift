@@ -211,6 +211,7 @@ package struct Replica: Sendable {
     case .overdue(let link): overdue(link, now, &effects)
     case .answer(let link): answer(link, now, &effects)
     case .file(let timer): file(.timer(timer), now, &effects)
+    case .trash: break
     case .ownLogs: break  // `handle` checks withheld lanes after every input.
     }
   }

@@ -167,6 +167,7 @@ final class Aggregates {
       for id in ids {
         let member = RecordKey(kind: child.number, id: id)
         hiddenDirty.insert(member)
+        if FileFields.byKind[child.number] != nil { report.owned.insert(member) }
         if child.canHaveChildren { try addFamily(of: member, &report) }
       }
     }

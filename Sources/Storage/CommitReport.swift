@@ -1,3 +1,4 @@
+package import FileFormat
 package import Replication
 package import Wire
 
@@ -22,6 +23,10 @@ package struct CommitReport: Sendable {
   /// The clock of the parked set that is due first; nil if nothing is parked.
   package var nextParkedClock: Clock?
   package var entries: [KindNumber: EntryCounts] = [:]
+  /// Files that records or siblings named before the commit and may not name any more, or name only in the trash.
+  package var formerFiles: Set<FileReference> = []
+  /// Records that can name files and may have become visible or hidden, because a record that they belong to did.
+  package var owned: Set<RecordKey> = []
   /// Records of known kinds that were alive before the commit and are dead after it.
   var deaths: [RecordKey: Death] = [:]
 

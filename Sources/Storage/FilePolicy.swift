@@ -2,7 +2,7 @@
 
 package import FileFormat
 package import Replication
-import Wire
+package import Wire
 
 /// Which files a device keeps. Chosen by the person, for each device.
 package enum KeepPolicy: Hashable, Sendable {
@@ -54,6 +54,18 @@ package enum TrashRetention: Hashable, Sendable {
   case forever
 
   package static let standard = TrashRetention.days(30)
+
+  /// The key of the setting, which applies to all devices.
+  package static let settingKey = "trashDays"
+
+  /// Reads the value of the setting: a whole number of days, or the text `never`. Returns nil for any other value.
+  package init?(_ value: Value) {
+    switch value {
+    case .integer(let days) where (1...Int64(Limits.trashDaysMax)).contains(days): self = .days(Int(days))
+    case .text("never"): self = .forever
+    default: return nil
+    }
+  }
 }
 
 /// A complete file, as far as it matters for the decision whether to keep it.

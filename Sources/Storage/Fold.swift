@@ -1,5 +1,6 @@
 // Protocol/merge.md
 
+import FileFormat
 import Records
 import Replication
 import SQLite
@@ -48,6 +49,8 @@ final class Fold {
   private let ranks: WholeRecordRanks
   var dayIndex: DayIndex
   private var tables: [KindNumber: RecordTable] = [:]
+  /// Files that rows named before this batch and may not name any more, or name only in the trash.
+  private var formerFiles: Set<FileReference> = []
   private var hashInput = RecordDigestInput()
   /// The stamps packed by the latest fast insert. They are reused if the next insert comes from the same set and has
   /// the same fields, as is usual.
@@ -81,6 +84,7 @@ final class Fold {
   func restore(_ state: RollbackState) {
     causality.forget()
     packed = (0, [], [])
+    _ = takeFormerFiles()
     digests.restore(state.digests)
     aggregates.restore(state.aggregates)
     dayIndex = state.dayIndex
@@ -122,7 +126,13 @@ final class Fold {
   /// Updates the values that are derived from several records. Call it once, at the end of a batch.
   func finish(_ report: inout CommitReport) throws {
     try aggregates.finish(self, &report)
+    report.formerFiles.formUnion(takeFormerFiles())
     try digests.save()
+  }
+
+  private func takeFormerFiles() -> Set<FileReference> {
+    defer { formerFiles = [] }
+    return formerFiles.union(siblings.takeFormerFiles())
   }
 
   private func fold(_ entry: Entry, in body: ChangeSetBody, at place: SetPosition) throws {
@@ -331,10 +341,24 @@ final class Fold {
   // MARK: Rows
 
   private func replace(_ key: RecordKey, _ old: StoredRow?, by row: StoredRow, _ table: RecordTable) throws {
-    if let old { digests.remove(try hash(key, old.stamps), key) }
+    if let old {
+      digests.remove(try hash(key, old.stamps), key)
+      noteFiles(old, row, key.kind)
+    }
     digests.add(try hash(key, row.stamps), key)
     try table.write(row, key.id)
     aggregates.changed(key, table.kind, from: old, to: row)
+  }
+
+  /// Notes the files that a row may have stopped naming, and those of a row that died or came back to life.
+  private func noteFiles(_ old: StoredRow, _ new: StoredRow, _ kind: KindNumber) {
+    for field in FileFields.byKind[kind] ?? [] {
+      let (before, after) = (old.contents[field], new.contents[field])
+      guard before != after || old.life != new.life else { continue }
+      for content in [before, after] {
+        if let file = content.flatMap(FileFields.file) { formerFiles.insert(file) }
+      }
+    }
   }
 
   /// Returns a record's contribution to the digest of its lane. A whole record counts as one cell.

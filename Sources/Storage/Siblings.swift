@@ -1,5 +1,6 @@
 // Protocol/merge.md, "Conflicts"
 
+import FileFormat
 import Records
 import Replication
 import SQLite
@@ -45,6 +46,7 @@ final class Siblings {
   private let selectWriters: Statement
   private let selectFollower: Statement
   private let selectExtremes: Statement
+  private let selectContent: Statement
   private let insert: Statement
   private let delete: Statement
   private let clearFollowers: Statement
@@ -75,6 +77,7 @@ final class Siblings {
       INSERT INTO siblings(kind, record, field, number, branch, sequence, content_hash, follows, content)
       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
       """)
+    selectContent = try connection.prepare("SELECT content FROM siblings WHERE \(cell) AND number = ?4")
     delete = try connection.prepare("DELETE FROM siblings WHERE \(cell) AND number = ?4")
     clearFollowers = try connection.prepare("UPDATE siblings SET follows = 0 WHERE \(cell) AND follows = 1")
     noteCell = try connection.prepare(
@@ -129,11 +132,29 @@ final class Siblings {
   ) throws -> Int {
     let seen = try seen(record, field, contest, by: place, causality)
     for number in seen {
+      try noteFiles(record, field, number)
       try bind(delete, record, field)
       try delete.bind(4, number)
       try delete.run()
     }
     return contest.count - seen.count
+  }
+
+  /// Files that removed siblings named, since the last `takeFormerFiles`.
+  private var formerFiles: Set<FileReference> = []
+
+  func takeFormerFiles() -> Set<FileReference> {
+    defer { formerFiles = [] }
+    return formerFiles
+  }
+
+  private func noteFiles(_ record: RecordKey, _ field: FieldNumber, _ number: Int64) throws {
+    guard FileFields.byKind[record.kind] != nil else { return }
+    try bind(selectContent, record, field)
+    try selectContent.bind(4, number)
+    defer { selectContent.reset() }
+    guard try selectContent.step() else { return }
+    formerFiles.formUnion(FileFields.files(in: selectContent.bytes(0), of: record.kind, field))
   }
 
   private func seen(

@@ -61,14 +61,15 @@ extension Store {
   // MARK: What names a file
 
   /// Returns all files that records or siblings name, in ascending order.
-  package func namedFiles() throws -> [FileReference] {
-    var found: Set<FileReference> = []
+  package func namedFiles() throws -> [FileReference] { try Self.namedFiles(connection) }
+
+  static func namedFiles(_ connection: Connection) throws -> [FileReference] {
+    var found = try siblingFiles(connection)
     for kind in Registry.kinds {
       for column in kind.fileColumns {
         let sql =
           "SELECT DISTINCT \(column.id), \(column.size) FROM \(kind.table) WHERE \(column.id) IS NOT NULL"
-        found.formUnion(try references(sql))
-        found.formUnion(try siblings(kind, column.field).compactMap { FileReference($0) })
+        found.formUnion(try references(sql, connection))
       }
     }
     return found.sorted()
@@ -76,10 +77,15 @@ extension Store {
 
   /// Returns what names a file.
   package func naming(of file: FileReference) throws -> FileNaming {
+    try naming(of: file, siblings: Self.siblingFiles(connection))
+  }
+
+  /// - Parameter siblings: the result of `siblingFiles`.
+  func naming(of file: FileReference, siblings: Set<FileReference>) throws -> FileNaming {
+    if siblings.contains(file) { return .shown }
     var deletedAt: Moment?
     for kind in Registry.kinds {
       for column in kind.fileColumns {
-        if try siblings(kind, column.field).contains(file.value) { return .shown }
         for id in try records(kind, column, naming: file) {
           guard let death = try hiddenAt(RecordKey(kind: kind.number, id: id)) else { return .shown }
           deletedAt = max(deletedAt ?? death, death)
@@ -106,7 +112,7 @@ extension Store {
     return found.sorted()
   }
 
-  private func references(_ sql: String) throws -> [FileReference] {
+  private static func references(_ sql: String, _ connection: Connection) throws -> [FileReference] {
     try connection.with(sql) { row in
       var found: [FileReference] = []
       while try row.step() {
@@ -128,16 +134,26 @@ extension Store {
     }
   }
 
-  /// Returns the values of a field in all siblings.
-  private func siblings(_ kind: Kind, _ field: FieldNumber) throws -> [Value] {
-    let sql = "SELECT content FROM siblings WHERE kind = ?1 AND field = ?2 AND content IS NOT NULL"
-    return try connection.with(sql) { row in
-      try row.bind(1, Int64(kind.number.rawValue))
-      try row.bind(2, Int64(field))
-      var found: [Value] = []
-      while try row.step() { if let value = try? Value(encoded: row.bytes(0)[...]) { found.append(value) } }
-      return found
+  /// Returns the files that siblings name.
+  static func siblingFiles(_ connection: Connection) throws -> Set<FileReference> {
+    var found: Set<FileReference> = []
+    for (kind, fields) in FileFields.byKind {
+      let sql = "SELECT field, content FROM siblings WHERE kind = ?1"
+      // The siblings of a whole record have all of its fields as their content.
+      let condition = kind.mergeClass == .wholeRecord ? "" : " AND field IN (\(list(fields)))"
+      try connection.with(sql + condition) { row in
+        try row.bind(1, Int64(kind.rawValue))
+        while try row.step() {
+          let field = FieldNumber(truncatingIfNeeded: row.integer(0))
+          found.formUnion(FileFields.files(in: row.bytes(1), of: kind, field))
+        }
+      }
     }
+    return found
+  }
+
+  private static func list(_ fields: [FieldNumber]) -> String {
+    fields.map(String.init).joined(separator: ", ")
   }
 
   /// Returns when a record, or the record that hides it, was deleted; nil if it is visible.
@@ -162,14 +178,23 @@ extension Store {
     try change(sql, file, .integer(usedAt))
   }
 
-  /// Records that a file is not here any more.
-  package func noteGone(_ file: FileReference) throws {
-    try change("DELETE FROM files WHERE id = ?1 AND size = ?2", file)
+  /// Records that files are not here any more.
+  package func noteGone(_ files: [FileReference]) throws {
+    try connection.transaction {
+      for file in files { try change("DELETE FROM files WHERE id = ?1 AND size = ?2", file) }
+    }
+  }
+
+  /// Records that files are not here any more which were deleted without this being recorded, because the process ended
+  /// in between.
+  package func forgetMissingFiles() throws {
+    let missing = try filesHere().filter { try !files.has($0) }
+    if !missing.isEmpty { try noteGone(missing) }
   }
 
   /// Returns the files that are complete here.
   package func filesHere() throws -> [FileReference] {
-    try references("SELECT id, size FROM files ORDER BY id, size")
+    try Self.references("SELECT id, size FROM files ORDER BY id, size", connection)
   }
 
   /// Returns the files that are complete here, with what matters for dropping them.

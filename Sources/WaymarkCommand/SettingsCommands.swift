@@ -32,6 +32,13 @@ extension SetSetting: TerminalCommand {
   static let syntax = CommandSpec(
     words: ["settings", "set"], summary: "change a setting on all devices",
     operands: [.init(placeholder: "KEY", key: "key"), .init(placeholder: "VALUE", key: "value")],
+    details: """
+      A setting can have any name. These have a meaning:
+      colorScheme: system, light or dark
+      biometricTimeoutMinutes: 0 to 1440
+      hasCompletedOnboarding: true or false
+      trashDays: for how many days the files of deleted records are kept, 1 to 3650, or never
+      """,
     exampleArguments: "colorScheme dark")
 
   func render(_ answer: Answer, into rendering: inout Rendering) { rendering.changed(answer.changed) }

@@ -1,6 +1,7 @@
 import Home
 package import JSONDocument
 import Records
+import Storage
 package import Wire
 
 /// A preference that this version knows, with its type and default value.
@@ -41,7 +42,13 @@ package struct KnownPreference: Sendable {
     parse: { ["true": .bool(true), "false": .bool(false)][$0.lowercased()] },
     accepts: { $0 == .bool(true) || $0 == .bool(false) })
 
-  static let all = [colorScheme, biometricTimeoutMinutes, hasCompletedOnboarding]
+  static let trashDays = KnownPreference(
+    TrashRetention.settingKey, default: .integer(30),
+    allowed: "use a whole number of days, 1 to \(Limits.trashDaysMax), or never",
+    parse: { Int64($0).map(Value.integer) ?? .text($0.lowercased()) },
+    accepts: { TrashRetention($0) != nil })
+
+  static let all = [colorScheme, biometricTimeoutMinutes, hasCompletedOnboarding, trashDays]
 
   package static func named(_ key: String) -> KnownPreference? { all.first { $0.key == key } }
 

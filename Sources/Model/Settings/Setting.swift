@@ -71,6 +71,37 @@ extension Setting where Value == Int {
   public static var biometricTimeoutMinutes: Self { Setting("biometricTimeoutMinutes", default: 5) }
 }
 
+/// How long the files of deleted records stay on a person's devices.
+public enum TrashDays: SettingValue {
+  /// This many days after the deletion, 1 to 3,650.
+  case days(Int)
+  /// Until the records are erased.
+  case never
+
+  public init?(stored: StoredSetting) {
+    if let days = Int(stored: stored) {
+      self = .days(days)
+    } else if stored == .text("never") {
+      self = .never
+    } else {
+      return nil
+    }
+  }
+
+  public var stored: StoredSetting {
+    switch self {
+    case .days(let days): days.stored
+    case .never: .text("never")
+    }
+  }
+}
+
+extension Setting where Value == TrashDays {
+  /// How long the files of deleted records are kept; 30 days by default. A shorter time applies to files that are in the
+  /// trash already: every device deletes those that are due at once.
+  public static var trashDays: Self { Setting("trashDays", default: .days(30)) }
+}
+
 // MARK: Values
 
 extension Bool: SettingValue {

@@ -127,6 +127,7 @@ extension World {
     switch event {
     case .began: tally.count("new incarnation")
     case .spent: tally.count("incarnations spent")
+    case .freed: tally.count("times that files were freed")
     case .logsRebuilt:
       tally.count("logs rebuilt")
       judged { try $0.passed(device) }

@@ -160,6 +160,10 @@ final class NodeShell: ReplicatorShell {
         "repaired \(plural(sets.count, "damaged change set")) from peers: \(connections.names.list(sets))")
     case .logNotShortened(let why):
       logger.warning("store", "the write-ahead log was not shortened, retrying after the next change: \(why)")
+    case .freed(let freed):
+      connections.counters.add(freed)
+      logger.info(
+        "files", "deleted \(plural(freed.files, "file")) whose records are gone: \(freed.bytes) bytes freed")
     case .override(let event):
       if case .dropped = event { loop.nodeChanged() }
       if let line = event.line { logger.info("override", line) }

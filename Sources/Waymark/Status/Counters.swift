@@ -1,3 +1,4 @@
+import Engine
 import Replication
 import Storage
 import Wire
@@ -18,6 +19,14 @@ struct Counters: Sendable {
   var beaconsSent: UInt64 = 0
   /// The number of members' beacons that were received and passed all checks.
   var beaconsBelieved: UInt64 = 0
+
+  /// Files that were deleted because their records are gone.
+  var freed = FreedFiles()
+
+  mutating func add(_ freed: FreedFiles) {
+    self.freed.files += freed.files
+    self.freed.bytes += freed.bytes
+  }
 
   mutating func add(_ report: CommitReport) {
     for (lane, count) in report.placed { applied[lane, default: 0] += UInt64(clamping: count) }

@@ -1,3 +1,4 @@
+import Engine
 import Foundation
 import JSONDocument
 import Replication
@@ -212,6 +213,11 @@ extension NodeInspection {
       "beacons_believed_total", .counter,
       "Valid beacons received from members since the node started.",
       Double(counters.beaconsBelieved))
+    metrics.add(
+      "files_freed_total", .counter, "Files deleted since the node started, because their records are gone.",
+      Double(counters.freed.files))
+    metrics.add(
+      "files_freed_bytes_total", .counter, "The bytes of these files.", Double(counters.freed.bytes))
     let live = serving.links.values.map(\.link.byteCounts)
     metrics.add(
       "network_received_bytes_total", .counter, "Bytes received from peers since the node started.",

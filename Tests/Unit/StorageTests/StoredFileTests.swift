@@ -17,10 +17,6 @@ import Wire
     bob = try Device("bob")
   }
 
-  private func attachment(_ number: UInt64) -> RecordKey {
-    RecordKey(kind: KindNumbers.attachment, id: id(number))
-  }
-
   private func parent(_ trip: UInt64, _ lodging: UInt64, _ device: Device) throws {
     try device.write(
       at: 5, insert(RecordKey(kind: KindNumbers.trip, id: id(trip)), [1: .text("Rome")]),
@@ -96,5 +92,101 @@ import Wire
     #expect(try keepers(since: 0) == [])
     try alice.store.noteHolder(bob.log.device, asked: [file], held: [], keepsAll: true, now: 300)
     #expect(try alice.store.holders(of: file) == [])
+  }
+
+  // MARK: Freeing
+
+  private func freed(_ files: FileReference..., at now: Moment? = 1_000, isChange: Bool = true) throws
+    -> [FileReference]
+  {
+    try alice.store.filesToFree(among: Set(files), now: now, isChange: isChange).files
+  }
+
+  private func file(_ value: Value) throws -> FileReference { try #require(FileReference(value)) }
+
+  @Test func `a commit reports the files that it may have taken the last name from`() throws {
+    let (first, second) = (try alice.store.keep(content), try alice.store.keep(content + [1]))
+    try parent(1, 2, alice)
+    func report(_ draft: EntryDraft) throws -> CommitReport {
+      try alice.receive(try alice.draft(at: 50, [draft]))
+    }
+    #expect(try report(insert(attachment(3), [1: owner(2), data: first])).formerFiles == [])
+    #expect(try report(edit(attachment(3), [data: second])).formerFiles == [file(first), file(second)])
+    #expect(try report(edit(attachment(3), [1: owner(2)])).formerFiles == [])
+    #expect(try report(delete(attachment(3))).formerFiles == [file(second)])
+    #expect(try report(restore(attachment(3))).formerFiles == [file(second)])
+    #expect(try report(delete(trip(1))).owned == [attachment(3)])
+    #expect(try report(restore(trip(1))).owned == [attachment(3)])
+    #expect(try report(erase(attachment(3))).formerFiles == [file(second)])
+  }
+
+  @Test func `a file that a sibling names is not freed until the sibling is gone`() throws {
+    let (first, second) = (try alice.store.keep(content), try alice.store.keep(content + [1]))
+    try parent(1, 2, alice)
+    try alice.write(at: 10, insert(attachment(3), [1: owner(2)]))
+    try bob.sync(from: alice)
+    try alice.write(at: 20, edit(attachment(3), [data: first]))
+    try bob.write(at: 21, edit(attachment(3), [data: second]))
+    try alice.sync(from: bob)
+    #expect(try freed(file(first), file(second)) == [])
+    let resolved = try alice.draft(at: 30, [edit(attachment(3), [data: second])])
+    #expect(try alice.receive(resolved).formerFiles.contains(file(first)))
+    #expect(try freed(file(first), file(second)) == [file(first)])
+  }
+
+  @Test func `a picture that a sibling of the profile names is not freed`() throws {
+    let (first, second) = (try alice.store.keep(content), try alice.store.keep(content + [1]))
+    try alice.write(at: 20, edit(FixedRecords.profile, [1: .integer(20), avatar: first]))
+    try bob.write(at: 21, edit(FixedRecords.profile, [1: .integer(21), avatar: second]))
+    try alice.sync(from: bob)
+    #expect(try alice.store.naming(of: file(first)) == .shown)
+    #expect(try alice.store.namedFiles().count == 2)
+    #expect(try freed(file(first), file(second)) == [])
+    let resolved = try alice.draft(at: 30, [edit(FixedRecords.profile, [1: .integer(30), avatar: second])])
+    #expect(try alice.receive(resolved).formerFiles.contains(file(first)))
+    #expect(try freed(file(first), file(second)) == [file(first)])
+  }
+
+  @Test func `a file that a parked set names is not freed`() throws {
+    let value = try alice.store.keep(content)
+    try parent(1, 2, alice)
+    try alice.write(at: 10, insert(attachment(3), [1: owner(2), data: value]))
+    try bob.sync(from: alice)
+    try bob.write(at: 20, edit(attachment(3), [2: .text("a copy")]))
+    let parked = try bob.write(at: 2_000_000, insert(attachment(4), [1: owner(2), data: value]))
+    try alice.sync(from: bob)
+    #expect(try alice.store.parkedCount(.records) == UInt64(parked.count))
+    try alice.write(at: 30, erase(attachment(3)))
+    #expect(try alice.store.naming(of: file(value)) == .nothing)
+    #expect(try freed(file(value)) == [])
+    _ = try alice.store.foldParked(horizon: Clock(milliseconds: 3_000_000))
+    #expect(try alice.store.naming(of: file(value)) == .shown)
+  }
+
+  @Test func `a file that a record names with its true size is not freed for a record with a wrong one`()
+    throws
+  {
+    let value = try alice.store.keep(content)
+    let wrong = try #require(FileReference(size: 99_999, id: file(value).id))
+    try parent(1, 2, alice)
+    try alice.write(
+      at: 10, insert(attachment(3), [1: owner(2), data: value]),
+      insert(attachment(4), [1: owner(2), data: wrong.value]))
+    try alice.write(at: 20, erase(attachment(4)))
+    #expect(try alice.store.naming(of: wrong) == .nothing)
+    #expect(try freed(wrong, file(value)) == [])
+    try alice.write(at: 30, erase(attachment(3)))
+    #expect(try freed(wrong, file(value)).count == 2)
+  }
+
+  @Test func `while the clock is in doubt nothing of the trash is freed`() throws {
+    let value = try alice.store.keep(content)
+    try parent(1, 2, alice)
+    try alice.write(at: 10, insert(attachment(3), [1: owner(2), data: value]))
+    try alice.write(at: 20, delete(attachment(3)))
+    let due: Moment = 20 + 30 * 86_400_000
+    #expect(try freed(file(value), at: due) == [file(value)])
+    let inDoubt = try alice.store.filesToFree(among: [file(value)], now: nil, isChange: true)
+    #expect(inDoubt.files == [] && inDoubt.nextAt == due)
   }
 }

@@ -1,0 +1,315 @@
+import Engine
+import Families
+import FileFormat
+import FileStore
+import Membership
+import Records
+import Replication
+import SQLite
+import Storage
+import Testing
+import Wire
+
+/// When a device deletes files whose records are gone.
+@Suite final class FreedFileTests {
+  private final class Shell: ReplicatorShell {
+    var freed: [FreedFiles] = []
+    /// The wait of the newest timer for the trash.
+    var wait: Moment?
+
+    func send(_ message: [UInt8], to link: LinkID) {}
+    func close(_ link: LinkID, _ cause: CloseCause) {}
+    func isCongested(_ link: LinkID) -> Bool { false }
+    func schedule(_ timer: ReplicaTimer, after milliseconds: Moment) {
+      if timer == .trash { wait = milliseconds }
+    }
+    func beginPiece() -> () -> Bool { { false } }
+    func goOnSoon() {}
+    func note(_ event: ReplicaEvent) {}
+    func note(_ event: ReplicatorEvent) { if case .freed(let files) = event { freed.append(files) } }
+    func replied(_ link: LinkID, _ reply: Reply) -> Input? { nil }
+    func noting(_ report: CommitReport) throws {}
+    func didCommit(_ report: CommitReport) {}
+    func perform(_ effect: DiskEffect) {}
+    func freeReserve() -> Bool { false }
+  }
+
+  private struct AnyIncarnation: IncarnationStorage {
+    func names(_ incarnation: Incarnation) -> Bool { true }
+    func write(_ incarnation: Incarnation) throws {}
+  }
+
+  private static let minute: Moment = 60_000
+  private static let day: Moment = 86_400_000
+
+  private let store: Store
+  private var shell = Shell()
+  private var replicator: Replicator
+  /// The time on both clocks since the beginning of the test.
+  private var time: Moment = 0
+  /// How far the wall clock has jumped.
+  private var jump: Moment = 0
+  private var operations: UInt64 = 0
+
+  private let trip = RecordKey(kind: KindNumbers.trip, id: RecordID(Bytes16(1, 1)))
+  private let lodging = RecordKey(kind: KindNumbers.lodging, id: RecordID(Bytes16(1, 2)))
+  private let attachment = RecordKey(kind: KindNumbers.attachment, id: RecordID(Bytes16(1, 3)))
+  private let data = Registry.attachment.number("fileData")
+
+  init() throws {
+    let family = try Family(founder: "alice")
+    store = try Store.inMemory()
+    try store.saveStatements([(family.genesis.id, family.genesis.bytes)])
+    try store.setMeta(MetaKey.incarnation, Bytes16(1, 1).bytes)
+    replicator = try Self.replicator(store, shell)
+    replicator.handle(.started, now: now)
+    try write(
+      EntryDraft(.insert, trip, [(1, .text("Rome"))]),
+      EntryDraft(.insert, lodging, [(1, .bytes(trip.id.bytes)), (2, .text("Casa"))]))
+  }
+
+  private static func replicator(_ store: Store, _ shell: Shell) throws -> Replicator {
+    let replicator = try Replicator(
+      store: store, circle: try Circle(store: store), signing: Family.key("alice"), preference: false,
+      localPremium: .none, place: AnyIncarnation(), now: Family.start, seed: 1, random16: { Bytes16(4, 4) })
+    replicator.shell = shell
+    return replicator
+  }
+
+  private var now: Now { Now(wall: Family.start + time + jump, steady: time) }
+
+  private func write(_ drafts: EntryDraft...) throws {
+    time += 1
+    operations += 1
+    try replicator.write(
+      OperationDraft(id: OperationID(Bytes16(9, operations)), verb: "test"), drafts, now: now)
+  }
+
+  /// Stores a file and an attachment that names it.
+  private func attach(_ byte: UInt8 = 7, to key: RecordKey? = nil) throws -> FileReference {
+    let value = try store.keep([UInt8](repeating: byte, count: 100_000))
+    try write(attaching(value, to: key ?? attachment))
+    return try #require(FileReference(value))
+  }
+
+  private func attaching(_ value: Value, to key: RecordKey) -> EntryDraft {
+    let owner = Value.array([.integer(Int64(lodging.kind.rawValue)), .bytes(lodging.id.bytes)])
+    return EntryDraft(.insert, key, [(1, owner), (data, value)])
+  }
+
+  private func set(_ days: Value) throws {
+    let kind = Registry.setting
+    try write(
+      EntryDraft(
+        .insert, Store.trashDaysKey,
+        [(kind.number("key"), .text(TrashRetention.settingKey)), (kind.number("value"), days)]))
+  }
+
+  /// Lets time pass, firing the timer whenever it is due.
+  private func wait(_ milliseconds: Moment) {
+    let end = time + milliseconds
+    while let next = shell.wait, time + next <= end {
+      time += next
+      shell.wait = nil
+      replicator.handle(.timer(.trash), now: now)
+    }
+    time = end
+  }
+
+  private func has(_ file: FileReference) throws -> Bool { try store.files.has(file) }
+
+  // MARK: Erased and replaced
+
+  @Test func `the file of an erased record is deleted in the same turn`() throws {
+    let file = try attach()
+    try write(EntryDraft(.erase, attachment, []))
+    #expect(try !has(file) && store.filesHere() == [])
+    #expect(shell.freed.map(\.files) == [1] && shell.freed.map(\.bytes) == [100_000])
+  }
+
+  @Test func `a file that another record names as well stays until that record is erased too`() throws {
+    let file = try attach()
+    let other = RecordKey(kind: KindNumbers.attachment, id: RecordID(Bytes16(1, 4)))
+    try write(attaching(file.value, to: other))
+    try write(EntryDraft(.erase, attachment, []))
+    #expect(try has(file))
+    try write(EntryDraft(.erase, other, []))
+    #expect(try !has(file))
+  }
+
+  @Test func `a file is deleted when its record names another file`() throws {
+    let file = try attach()
+    let next = try store.keep([UInt8](repeating: 8, count: 100_000))
+    try write(EntryDraft(.put, attachment, [(data, next)]))
+    #expect(try !has(file) && has(try #require(FileReference(next))))
+  }
+
+  @Test func `a file that was added for a record that is not written yet stays`() throws {
+    let file = try attach()
+    try write(EntryDraft(.erase, attachment, []))
+    // The same bytes again, while all files are looked at.
+    let value = try store.keep([UInt8](repeating: 7, count: 100_000))
+    #expect(FileReference(value) == file)
+    try set(.integer(1))
+    replicator.handle(.started, now: now)
+    #expect(try has(file))
+    try write(attaching(value, to: RecordKey(kind: KindNumbers.attachment, id: RecordID(Bytes16(1, 5)))))
+    #expect(try has(file))
+  }
+
+  @Test func `after a failure of the disk no file is deleted`() throws {
+    let file = try attach()
+    replicator.storeFailed(SQLiteError.noRoom)
+    #expect(throws: WriteRefusal.self) { try write(EntryDraft(.erase, attachment, [])) }
+    #expect(try has(file))
+    replicator.handle(DiskInput.looked(hasRoom: true), now: now)
+    #expect(try has(file))
+    replicator.storeFailed(StoreError.damaged("a test"))
+    wait(31 * Self.day)
+    #expect(try has(file))
+  }
+
+  // MARK: The end of the process
+
+  @Test func `an erase that was stored before the process ended is finished by the next start`() throws {
+    let file = try attach()
+    let log = LogKey(
+      device: replicator.device, incarnation: replicator.incarnation, lane: .records)
+    var author = Author(
+      position: try store.authorPosition(circle: replicator.circle.id, log: log), key: Family.key("alice"),
+      seed: Family.seed)
+    let sets = try author.write(
+      [EntryDraft(.erase, attachment, [])], operation: OperationDraft(id: OperationID(.zero), verb: "test"),
+      wall: Family.start + 10)
+    // The process ends between this transaction and the deletion.
+    _ = try store.commit(sets, horizon: Clock(raw: .max))
+    #expect(try has(file))
+    replicator.close()
+    replicator = try Self.replicator(store, shell)
+    #expect(try !has(file))
+    replicator.handle(.started, now: now)
+    #expect(try store.filesHere() == [])
+  }
+
+  // MARK: The trash
+
+  @Test func `the file of a deleted record is deleted thirty days later, and not before`() throws {
+    let file = try attach()
+    try write(EntryDraft(.delete, attachment, []))
+    wait(30 * Self.day - Self.minute)
+    #expect(try has(file))
+    wait(2 * Self.minute)
+    #expect(try !has(file))
+    #expect(shell.freed.map(\.files) == [1])
+    #expect(shell.wait == nil, "nothing more is due")
+  }
+
+  @Test func `the files of a deleted trip are due as well, and a restore keeps them`() throws {
+    let file = try attach()
+    try write(EntryDraft(.delete, trip, []))
+    #expect(shell.wait != nil)
+    wait(20 * Self.day)
+    try write(EntryDraft(.restore, trip, []))
+    wait(20 * Self.day)
+    #expect(try has(file))
+    try write(EntryDraft(.delete, trip, []))
+    wait(31 * Self.day)
+    #expect(try !has(file))
+  }
+
+  @Test func `a record that is restored after its file was deleted wants the file again`() throws {
+    let file = try attach()
+    try write(EntryDraft(.delete, trip, []))
+    wait(31 * Self.day)
+    #expect(try !has(file))
+    #expect(replicator.replica.progress(of: file) == nil)
+    try write(EntryDraft(.restore, trip, []))
+    #expect(replicator.replica.progress(of: file)?.bytes == 0)
+  }
+
+  @Test func `what is due at the start is deleted at the start`() throws {
+    let file = try attach()
+    try write(EntryDraft(.delete, attachment, []))
+    time += 40 * Self.day
+    replicator = try Self.replicator(store, shell)
+    #expect(try has(file))
+    replicator.handle(.started, now: now)
+    #expect(try !has(file))
+  }
+
+  @Test func `the setting changes when files of the trash are deleted`() throws {
+    let file = try attach()
+    try write(EntryDraft(.delete, attachment, []))
+    try set(.integer(60))
+    wait(50 * Self.day)
+    #expect(try has(file))
+    try set(.text("never"))
+    wait(500 * Self.day)
+    #expect(try has(file) && shell.wait == nil)
+    // A value that is not allowed counts as the default.
+    try set(.integer(0))
+    #expect(try !has(file))
+  }
+
+  @Test func `never keeps the files of the trash, and an erase deletes them all the same`() throws {
+    let file = try attach()
+    try set(.text("never"))
+    try write(EntryDraft(.delete, attachment, []))
+    time += 4_000 * Self.day
+    replicator.handle(.started, now: now)
+    #expect(try has(file))
+    try write(EntryDraft(.erase, attachment, []))
+    #expect(try !has(file))
+  }
+
+  // MARK: Clocks
+
+  @Test func `a wall clock that is ahead for a moment deletes nothing`() throws {
+    let file = try attach()
+    try write(EntryDraft(.delete, attachment, []))
+    jump = 400 * Self.day
+    wait(61 * Self.minute)
+    #expect(try has(file))
+    jump = 0
+    wait(29 * Self.day)
+    #expect(try has(file))
+    wait(2 * Self.day)
+    #expect(try !has(file))
+  }
+
+  @Test func `a wall clock that stays ahead counts after ten minutes`() throws {
+    let file = try attach()
+    try write(EntryDraft(.delete, attachment, []))
+    jump = 400 * Self.day
+    wait(61 * Self.minute)
+    #expect(try has(file))
+    wait(10 * Self.minute)
+    #expect(try !has(file))
+  }
+
+  @Test func `a wall clock that is set back delays the deletion and does not lose it`() throws {
+    let file = try attach()
+    try write(EntryDraft(.delete, attachment, []))
+    wait(29 * Self.day)
+    jump = -5 * Self.day
+    wait(4 * Self.day)
+    #expect(try has(file))
+    wait(3 * Self.day)
+    #expect(try !has(file))
+  }
+
+  // MARK: Files on their way
+
+  @Test func `a file that is still arriving is given up when its record is erased`() throws {
+    let content = [UInt8](repeating: 5, count: 200_000)
+    let list = try #require(FileHasher.list(of: content))
+    try write(attaching(list.reference.value, to: attachment))
+    #expect(replicator.replica.progress(of: list.reference) != nil)
+    try store.files.begin(list)
+    try store.files.write(Array(content[..<Limits.leafBytes]), leaf: 0, of: list.reference)
+    try write(EntryDraft(.erase, attachment, []))
+    #expect(replicator.replica.progress(of: list.reference) == nil)
+    #expect(try store.files.stored() == [])
+    #expect(shell.freed.count == 1)
+  }
+}

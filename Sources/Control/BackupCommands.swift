@@ -6,11 +6,13 @@ package struct WriteBackup: NodeCommand, ConfirmableCommand {
   package typealias Answer = Backup
 
   package var file: String?
+  package var withoutFiles: Bool?
   package var yes: Bool?
 
   package func perform(on node: isolated Node, _ call: CommandCall) async throws -> Backup {
     try await node.backupWriter.write(
-      to: try required(file, Self.name, "a file to write"), overwrites: yes == true
+      to: try required(file, Self.name, "a file to write"), overwrites: yes == true,
+      holdsFiles: withoutFiles != true
     ) { call.tell(.progress($0, file: $1)) }
   }
 

@@ -11,6 +11,11 @@ public struct Backup: Hashable, Sendable, Codable {
   public let bytes: Int
   /// The number of change sets in it.
   public let changeSets: Int
+  /// The number of files in it; nil if it was written without files.
+  public let files: Int?
+  /// The number of files that records name and that are not in the backup, because they are not on this device or are
+  /// damaged.
+  public let missingFiles: Int
   /// The number of visible records in it.
   public let records: Int
   /// When the backup was made.
@@ -40,26 +45,32 @@ package struct BackupWriter {
   ///
   /// - Parameters:
   ///   - overwrites: whether to replace an existing file and leave damaged change sets out without confirmation.
+  ///   - holdsFiles: whether to include the files that the records name.
   ///   - progress: receives the progress and the path of the file; called on any thread.
   package func write(
-    to path: String, overwrites: Bool, _ progress: @escaping @Sendable (WorkProgress, _ file: String) -> Void
+    to path: String, overwrites: Bool, holdsFiles: Bool,
+    _ progress: @escaping @Sendable (WorkProgress, _ file: String) -> Void
   ) async throws -> Backup {
     let path = try BackupTarget.check(path, home, overwrites: overwrites)
     let records = try store.visibleCounts().values.reduce(0, +)
-    let summary = try await write(to: path, overwrites: overwrites, allowsDamage: overwrites) { done, total in
+    let summary = try await write(
+      to: path, overwrites: overwrites, allowsDamage: overwrites, holdsFiles: holdsFiles
+    ) { done, total in
       progress(WorkProgress(stage: "writing", done: Int(clamping: done), total: Int(clamping: total)), path)
     }
     let damaged = summary.damaged
     return Backup(
       file: path, bytes: Int(clamping: summary.bytes), changeSets: Int(clamping: summary.changeSets),
-      records: records, created: Date(milliseconds: about.created), damaged: damaged.count,
+      files: summary.files, missingFiles: summary.missingFiles, records: records,
+      created: Date(milliseconds: about.created), damaged: damaged.count,
       text: damaged.isEmpty
         ? nil
         : "\(plural(damaged.count, "change set")) damaged on disk (\(list(damaged))) can't be restored from "
           + "this backup. To restore the rest: waymark restore --partial")
   }
 
-  /// Writes an automatic backup before an operation that makes large changes, and returns the path of the backup.
+  /// Writes an automatic backup before an operation that makes large changes, and returns the path of the backup. It
+  /// holds no files, because such an operation deletes none at once.
   ///
   /// - Parameter what: the operation as named in the file name: `mirror`, `assert` or `repair`.
   package func write(before what: String) async throws -> String {
@@ -72,17 +83,18 @@ package struct BackupWriter {
         .backup, "Can't write a backup to \(home.backups); nothing was changed.",
         next: "check that the folder is writable")
     }
-    _ = try await write(to: path, overwrites: false, allowsDamage: true) { _, _ in }
+    _ = try await write(to: path, overwrites: false, allowsDamage: true, holdsFiles: false) { _, _ in }
     return path
   }
 
   private func write(
-    to path: String, overwrites: Bool, allowsDamage: Bool,
+    to path: String, overwrites: Bool, allowsDamage: Bool, holdsFiles: Bool,
     progress: @escaping @Sendable (_ done: Int64, _ total: Int64) -> Void
   ) async throws -> BackupSummary {
     do {
       switch try home.storage.backUp(
-        store, to: path, about, overwrites: overwrites, allowsDamage: allowsDamage, progress: progress)
+        store, to: path, about, overwrites: overwrites, allowsDamage: allowsDamage, holdsFiles: holdsFiles,
+        progress: progress)
       {
       case .done(let summary): return summary
       case .elsewhere(let work): return try await offNode(work)

@@ -141,7 +141,10 @@ public struct JoinOperation: Sendable {
     let (identity, circle) = try await askWithDurableKeys()
     let staged = try StagedStore(home, identity, wall, under: lock)
     try NewStore.make(staged.home, circle.statements(notIn: []), joinedWith: ticket.id)
-    if !held.isEmpty { try staged.withReplica { try $0.write("join", held) } }
+    if !held.isEmpty {
+      try staged.takeFiles(namedBy: held)
+      try staged.withReplica { try $0.write("join", held) }
+    }
     try staged.replacePresent(isSameCircle: false)
     try PendingJoin(home).discard()
     return try membership(of: identity, in: circle)

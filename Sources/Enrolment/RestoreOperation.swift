@@ -113,8 +113,8 @@ public struct RestoreOperation: Sendable {
     try staged.prepare()
     defer { if !home.isReplacing { try? staged.discard() } }
     let plan = try RestorePlan(backup, present, home, request, now: wall())
-    let missing = try await build(plan, in: staged, progress)
-    var summary = try plan.summary(of: staged, missing: missing, isPreview: isPreview)
+    let parts = try await build(plan, in: staged, isPreview: isPreview, progress)
+    var summary = try plan.summary(of: staged, parts, isPreview: isPreview)
     if let discarded { (summary.discardedSets, summary.text) = (discarded.changeSets, discarded.sentence) }
     guard !isPreview else { return summary }
     let replacement = Replacement(
@@ -136,22 +136,28 @@ public struct RestoreOperation: Sendable {
       next: "\(waymark: "restore --yes \(shellWord(request.file))"); or use --preview to change nothing")
   }
 
-  /// Builds the store in the staging folder. Returns the number of the backup's change sets that are missing from it.
+  /// Builds the store in the staging folder, with the files that its records name.
   private func build(
-    _ plan: RestorePlan, in staged: Home, _ progress: @escaping @Sendable (WorkProgress) -> Void
-  ) async throws -> Int {
+    _ plan: RestorePlan, in staged: Home, isPreview: Bool,
+    _ progress: @escaping @Sendable (WorkProgress) -> Void
+  ) async throws -> RestoredParts {
     let target = plan.founds ? Home(path: staged.path + "/source") : staged
     try target.prepare()
     let now = wall()
-    let missing = try await offNode { try plan.makeStore(in: target, now: now, progress) }
-    guard plan.founds else { return missing }
+    // A store that a restore or a join has moved to the backups has its files next to its backup.
+    let folders = [parentFolder(of: request.file) + "/files", home.files]
+    let parts = try await offNode {
+      try plan.makeStore(in: target, filesFrom: folders, isPreview: isPreview, now: now, progress)
+    }
+    guard plan.founds else { return parts }
     let drafts = try Store(path: target.store).visibleDrafts()
     try plan.foundCircle(in: staged, now: now)
     let replica = try OfflineReplica(staged, plan.identity, try Store(path: staged.store), wall)
     defer { replica.close() }
+    try replica.store.takeFiles(namedBy: drafts, from: [target.files], now: now)
     try replica.write("restore", drafts)
     try target.discard()
-    return missing
+    return parts
   }
 
   /// Updates the copy of the preferences next to the store.
@@ -191,6 +197,11 @@ public struct RestoreSummary: Hashable, Sendable, Codable {
   public let changeSets: Int
   /// The number of change sets of the backup that are damaged and missing from the restored store.
   public let missing: Int
+  /// The number of files that were restored, from the backup or from the present store.
+  public let files: Int
+  /// The number of files that records name and that were not found or are damaged. They are requested from other
+  /// devices.
+  public let missingFiles: Int
   /// The number of visible records in the restored store.
   public let records: Int
   /// The number of change sets of the present store that are not in the backup; nil if unknown.
@@ -217,6 +228,8 @@ public struct RestoreSummary: Hashable, Sendable, Codable {
     case isAdmitted = "admitted"
     case changeSets
     case missing
+    case files
+    case missingFiles
     case records
     case discardedSets
     case keptAt

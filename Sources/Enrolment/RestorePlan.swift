@@ -6,6 +6,13 @@ import Sodium
 import Storage
 import Wire
 
+/// What a restore has built from a backup.
+package struct RestoredParts: Sendable {
+  /// The number of the backup's change sets that are missing from the store; 0 unless the restore is partial.
+  let missingSets: Int
+  let files: TakenFiles
+}
+
 /// The identity of this device after a restore, and the contents of its store.
 package struct RestorePlan: Sendable {
   let backup: BackupSource
@@ -99,9 +106,13 @@ package struct RestorePlan: Sendable {
 
   /// Builds the store from scratch: verifies and folds every change set of the backup.
   ///
-  /// - Returns: the number of the backup's change sets that are missing from the store; 0 unless the restore is
-  ///   partial.
-  package func makeStore(in target: Home, now: Moment, _ progress: (WorkProgress) -> Void) throws -> Int {
+  /// - Parameters:
+  ///   - folders: folders with files of other stores.
+  ///   - isPreview: whether to verify the files without writing them.
+  package func makeStore(
+    in target: Home, filesFrom folders: [String] = [], isPreview: Bool = false, now: Moment,
+    _ progress: (WorkProgress) -> Void
+  ) throws -> RestoredParts {
     if hasNewKeys, !founds { try identity.save(to: target.deviceKey) }
     try NewStore.make(target, circle.statements(notIn: []))
     let store = try Store(path: target.store)
@@ -125,8 +136,14 @@ package struct RestorePlan: Sendable {
             stage: "verifying", done: Int(clamping: done), total: Int(clamping: backup.changeSets)))
       }
     }
+    let files = try BackupSource.reading(backup.path) {
+      try store.takeFiles(
+        from: folders, try BackupFile(path: backup.path), skipsDamaged: isPartial, isPreview: isPreview,
+        now: now
+      ) { done, total in progress(WorkProgress(stage: "restoring files", done: done, total: total)) }
+    }
     try store.rest()
-    return partial.missing
+    return RestoredParts(missingSets: partial.missing, files: files)
   }
 
   private func take(
@@ -159,8 +176,7 @@ package struct RestorePlan: Sendable {
       .writeKeysAndStore(to: staged)
   }
 
-  /// - Parameter missing: the number of the backup's change sets that are not in the store.
-  func summary(of staged: Home, missing: Int, isPreview: Bool) throws -> RestoreSummary {
+  func summary(of staged: Home, _ parts: RestoredParts, isPreview: Bool) throws -> RestoreSummary {
     let store = try Store(path: staged.store)
     let circle = try Circle(statements: try store.statements().map { try Statement($0) })
     let isAdmitted = circle.evaluation.isMember(identity.device)
@@ -170,7 +186,8 @@ package struct RestorePlan: Sendable {
       // The new keys of a preview are discarded, and the restore creates others, so their id means nothing.
       device: isPreview && hasNewKeys ? nil : identity.device,
       name: circle.evaluation.members[identity.device]?.name ?? name, hasNewKeys: hasNewKeys,
-      isAdmitted: isAdmitted, changeSets: Int(clamping: backup.changeSets) - missing, missing: missing,
+      isAdmitted: isAdmitted, changeSets: Int(clamping: backup.changeSets) - parts.missingSets,
+      missing: parts.missingSets, files: parts.files.taken, missingFiles: parts.files.missing,
       records: try store.visibleCounts().values.reduce(0, +), discardedSets: 0,
       next: isAdmitted ? .waymark("run") : AwaitedAdmission.next)
   }

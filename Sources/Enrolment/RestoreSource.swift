@@ -59,6 +59,14 @@ package struct BackupSource: Sendable {
         next:
           "restore an older backup, or \(waymark: "restore --partial \(shellWord(path))"), which restores "
           + "everything intact and reports what is missing")
+    } catch BackupError.damagedFile(let file) {
+      throw WaymarkError.failed(
+        .damagedBackup,
+        "\(path) is damaged: the bytes of the file \(file) do not match its id. "
+          + "Nothing was changed.",
+        next:
+          "restore an older backup, or \(waymark: "restore --partial \(shellWord(path))"), which requests the "
+          + "file from other devices")
     } catch BackupError.damaged(let why) {
       throw WaymarkError.failed(
         .damagedBackup, "\(path) is damaged: \(why). Nothing was changed.",

@@ -50,6 +50,7 @@ struct StagedStore {
   ) throws -> Int {
     try present.copyStore(to: home, under: lock)
     try NewStore.make(home, statements, joinedWith: joinedWith)
+    _ = try Store(path: home.store).takeFiles(from: [present.files], now: wall())
     let written = try old.map { try Store(path: home.store).states(writtenBy: $0) } ?? [:]
     var rewritten = 0
     if !written.isEmpty {
@@ -62,6 +63,11 @@ struct StagedStore {
     }
     try replacePresent(isSameCircle: true)
     return rewritten
+  }
+
+  /// Brings the files that drafts name from the present store, before the drafts are written.
+  func takeFiles(namedBy drafts: [EntryDraft]) throws {
+    try Store(path: home.store).takeFiles(namedBy: drafts, from: [present.files], now: wall())
   }
 
   /// Opens the new store, so that `body` can write to it before it is put in place.

@@ -169,6 +169,33 @@ package final class FileStore {
     try disk.write(list.bytes[...], to: name, at: 0)
   }
 
+  // MARK: Taking over
+
+  /// Takes over a complete file from another folder: by a hard link if both are on one disk, otherwise by copying it.
+  /// A link is durable after `makeDurable`.
+  package func take(_ file: FileReference, from other: FileStore) throws(FileStoreError) {
+    guard try !has(file) else { return }
+    if let disk = disk as? SystemDisk, let source = other.disk as? SystemDisk {
+      try disk.makeFolder(Self.folder(file.id))
+      if disk.link(Self.name(file.id), from: source) { return }
+    }
+    var writing = try beginImport()
+    do throws(FileStoreError) {
+      for start in stride(from: 0, to: file.size, by: Self.chunkBytes) {
+        try append(try other.read(file, start..<min(start + Self.chunkBytes, file.size))[...], to: &writing)
+      }
+      guard try finish(&writing) == file else { throw .damaged }
+    } catch {
+      cancel(writing)
+      throw error
+    }
+  }
+
+  /// Makes the names of files durable.
+  package func makeDurable(_ files: [FileReference]) throws(FileStoreError) {
+    for folder in Set(files.map { Self.folder($0.id) }).sorted() { try disk.syncNames(in: folder) }
+  }
+
   // MARK: Receiving
 
   /// Returns the state of a file that has arrived in part; nil if nothing of it is stored. Each stored leaf is verified

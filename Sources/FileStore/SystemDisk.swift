@@ -87,6 +87,16 @@ package struct SystemDisk: FileDisk, Sendable {
     if rename(path(name), path(target)) != 0 { throw failure(errno) }
   }
 
+  /// Makes a file of another folder a file of this one as well. Returns false if that is not possible, for example
+  /// because the two are on different disks.
+  func link(_ name: String, from other: SystemDisk) -> Bool {
+    #if canImport(Glibc)
+      Glibc.link(other.path(name), path(name)) == 0
+    #else
+      Darwin.link(other.path(name), path(name)) == 0
+    #endif
+  }
+
   package func remove(_ name: String) throws(FileStoreError) {
     if unlink(path(name)) != 0 && errno != ENOENT { throw failure(errno) }
   }

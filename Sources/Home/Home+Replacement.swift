@@ -58,6 +58,8 @@ extension Home {
   /// Replaces the store and keys of this home with those of the complete home in `staging`. The old store is moved to
   /// the backups, and so are the old keys if `staging` has new ones.
   package func replace(_ replacement: Replacement, at now: Int64, under lock: HomeLock) throws {
+    // Without a folder for the new files, the old ones would stay; see `replaceFiles`.
+    try Files.makeFolder(Home(path: staging).files)
     try Files.replace(marker, with: [UInt8](replacement.marker), mode: 0o600)
     try finishReplacing(at: now, under: lock)
   }
@@ -82,12 +84,25 @@ extension Home {
         aside: automaticBackup(before: "join", at: now, suffix: ""), isSameCircle: false)
     if Files.exists(staged.deviceKey) { try retireKeys(replacement) }
     if Files.exists(staged.store) {
+      try replaceFiles(by: staged, replacement)
       try move(from: store, to: replacement.aside + "/store.db")
       try move(from: staged.store, to: store)
     }
     if Files.exists(staged.deviceKey) { try Files.move(staged.deviceKey, to: deviceKey) }
     if Files.exists(staged.rootKey) { try Files.move(staged.rootKey, to: rootKey) }
     try staged.discard()
+  }
+
+  /// Moves the folder with the old files to the backups, and the one with the new files into place. Once the new one
+  /// is in place, there is none in `staging`, so a repeated attempt does nothing.
+  private func replaceFiles(by staged: Home, _ replacement: Replacement) throws {
+    guard Files.isDirectory(staged.files) else { return }
+    let aside = replacement.aside + "/files"
+    if Files.isDirectory(files), !Files.exists(aside) {
+      try createFolder(replacement.aside)
+      try Files.move(files, to: aside)
+    }
+    try Files.move(staged.files, to: files)
   }
 
   /// Moves keys without a store to the backups, before new ones are created.

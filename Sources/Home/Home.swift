@@ -76,6 +76,8 @@ public struct Home: Hashable, Sendable {
   }
 
   package var store: String { path + "/store.db" }
+  /// The folder with the bytes of attachments and pictures.
+  package var files: String { path + "/files" }
   package var keys: String { path + "/keys" }
   package var deviceKey: String { keys + "/device.key" }
   package var rootKey: String { keys + "/root.key" }

@@ -28,6 +28,7 @@ package protocol HomeStorage: Sendable {
   /// Writes a backup of the committed state to a file.
   func backUp(
     _ store: Store, to path: String, _ about: BackupAbout, overwrites: Bool, allowsDamage: Bool,
+    holdsFiles: Bool,
     progress: @escaping @Sendable (_ done: Int64, _ total: Int64) -> Void
   ) throws -> BackupWork
 }
@@ -73,6 +74,7 @@ struct HomeFiles: HomeStorage {
   /// Reads the store through a read-only connection of its own.
   func backUp(
     _ store: Store, to path: String, _ about: BackupAbout, overwrites: Bool, allowsDamage: Bool,
+    holdsFiles: Bool,
     progress: @escaping @Sendable (_ done: Int64, _ total: Int64) -> Void
   ) throws -> BackupWork {
     let store = home.store
@@ -82,7 +84,7 @@ struct HomeFiles: HomeStorage {
       defer { TemporaryFiles.forget(partial) }
       return try Store.backup(
         storeAt: store, to: path, about: about, overwrites: overwrites, allowsDamage: allowsDamage,
-        progress: progress)
+        holdsFiles: holdsFiles, progress: progress)
     }
   }
 }

@@ -40,12 +40,13 @@ final class InMemoryHome: HomeStorage {
   /// store in memory.
   func backUp(
     _ store: Store, to path: String, _ about: BackupAbout, overwrites: Bool, allowsDamage: Bool,
+    holdsFiles: Bool,
     progress: @escaping @Sendable (_ done: Int64, _ total: Int64) -> Void
   ) throws -> BackupWork {
     .done(
       try store.backup(
         to: path, about: about, overwrites: overwrites, allowsDamage: allowsDamage,
-        progress: progress))
+        holdsFiles: holdsFiles, progress: progress))
   }
 }
 

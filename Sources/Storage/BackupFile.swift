@@ -35,6 +35,8 @@ package enum BackupError: Error, Hashable, Sendable {
   /// A change set does not match its signature, or the backup lacks a set that it depends on. The other change sets can
   /// be restored.
   case damagedSet(String)
+  /// The bytes of a file do not match its id. Everything else can be restored.
+  case damagedFile(String)
 }
 
 /// The description of a backup. It is not signed, unlike the statements and change sets.
@@ -64,7 +66,9 @@ package struct BackupAbout: Hashable, Sendable {
 package final class BackupFile {
   package let about: BackupAbout
   package let changeSetCount: Int64
-  private let connection: Connection
+  /// Whether the backup was written with the files that its records name.
+  package let holdsFiles: Bool
+  let connection: Connection
   private let statementCount: Int64
 
   /// - Throws: `BackupError`
@@ -80,13 +84,19 @@ package final class BackupFile {
         throw BackupError.newerFormat(found: version, known: BackupFormat.version)
       }
       guard version == BackupFormat.version else { throw BackupError.formerFormat }
-      try Self.checkTables(connection)
+      try Self.checkTables(["about", "statements", "change_sets"], connection)
       let values = try Self.values(connection)
       about = try BackupAbout(values)
       changeSetCount = values["change_sets"]?.integer ?? -1
       statementCount = values["statements"]?.integer ?? -1
       try Self.checkCount("change_sets", changeSetCount, connection)
       try Self.checkCount("statements", statementCount, connection)
+      holdsFiles = values["files"] != nil
+      if holdsFiles {
+        try Self.checkTables(["files", "leaves"], connection)
+        try Self.checkCount("files", values["files"]?.integer ?? -1, connection, leastRowBytes: 32)
+        try Self.checkCount("leaves", values["leaves"]?.integer ?? -1, connection, leastRowBytes: 1)
+      }
     } catch let error as SQLiteError {
       throw Self.readable(error)
     }
@@ -132,7 +142,7 @@ package final class BackupFile {
 
   // MARK: Reading
 
-  private func reading<Result>(_ body: () throws -> Result) throws -> Result {
+  func reading<Result>(_ body: () throws -> Result) throws -> Result {
     do {
       return try body()
     } catch let error as SQLiteError {
@@ -154,8 +164,8 @@ package final class BackupFile {
 
   /// Checks that the tables are ordinary ones. Reading a view or a computed column would evaluate expressions from the
   /// file, which might never end.
-  private static func checkTables(_ connection: Connection) throws {
-    for table in ["about", "statements", "change_sets"] {
+  private static func checkTables(_ tables: [String], _ connection: Connection) throws {
+    for table in tables {
       guard try connection.unplainness(of: table) == nil else {
         throw BackupError.damaged("it has no ordinary table \(table)")
       }
@@ -165,7 +175,12 @@ package final class BackupFile {
   /// Checks that a table has as many rows as the file declares. In a damaged B-tree, a few pages may be reached again
   /// and again. So counting stops one row after the declared number, and that number itself is limited by the size of
   /// the file.
-  private static func checkCount(_ table: String, _ declared: Int64, _ connection: Connection) throws {
+  ///
+  /// - Parameter leastRowBytes: the smallest possible size of a row. Each statement or change set has a signature of 64
+  ///   bytes and further fields.
+  private static func checkCount(
+    _ table: String, _ declared: Int64, _ connection: Connection, leastRowBytes: Int64 = 100
+  ) throws {
     let bytes = try integer(
       "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size", connection)
     guard (0...bytes / leastRowBytes).contains(declared) else {
@@ -177,9 +192,6 @@ package final class BackupFile {
       throw BackupError.damaged("it declares \(declared) rows in \(table) but holds \(more)")
     }
   }
-
-  /// The smallest possible size of a row: each statement or change set has a signature of 64 bytes and further fields.
-  private static let leastRowBytes: Int64 = 100
 
   private static let aboutMax = 1_000
 

@@ -1,5 +1,6 @@
 // Protocol/store.md, "Backups"
 
+import FileStore
 import Records
 import Replication
 import SQLite
@@ -18,6 +19,10 @@ package struct BackupSummary: Hashable, Sendable {
   package let changeSets: Int64
   /// Change sets that the disk has altered. The backup contains their altered bytes, to preserve their positions.
   package let damaged: [DamagedSet]
+  /// The files that the backup holds; nil if it was written without files.
+  package let files: Int?
+  /// Files that records name and that are not in the backup, because they are not on this device or are damaged.
+  package let missingFiles: Int
 }
 
 /// The store holds damaged change sets, and the caller did not allow a backup of them. Nothing was written.
@@ -35,14 +40,17 @@ package struct BackupTargetError: Error, Hashable, Sendable {
 extension Store {
   /// Writes a backup of everything committed so far, and verifies each of its change sets.
   ///
-  /// - Parameter allowsDamage: whether to write the backup even if the disk has altered some of the change sets.
+  /// - Parameters:
+  ///   - allowsDamage: whether to write the backup even if the disk has altered some of the change sets.
+  ///   - holdsFiles: whether to include the files that the records name and that are here.
   /// - Throws: `BackupTargetError` if the file can't be written; `BackupDamageError`, which names the damaged sets, if
   ///   there are any and `allowsDamage` is false.
   package func backup(
     to path: String, about: BackupAbout, overwrites: Bool = false, allowsDamage: Bool = true,
-    progress: (_ done: Int64, _ total: Int64) -> Void = { _, _ in }
+    holdsFiles: Bool = false, progress: (_ done: Int64, _ total: Int64) -> Void = { _, _ in }
   ) throws -> BackupSummary {
-    try Self.backup(connection, to: path, about, overwrites, allowsDamage, progress)
+    try Self.backup(
+      connection, holdsFiles ? files : nil, to: path, about, overwrites, allowsDamage, progress)
   }
 
   /// Writes a backup of a store file that may be open elsewhere. The process that has it open is not disturbed, so a
@@ -52,14 +60,15 @@ extension Store {
   ///   `BackupDamageError`.
   package static func backup(
     storeAt store: String, to path: String, about: BackupAbout, overwrites: Bool = false,
-    allowsDamage: Bool = true,
+    allowsDamage: Bool = true, holdsFiles: Bool = false,
     progress: (_ done: Int64, _ total: Int64) -> Void = { _, _ in }
   ) throws -> BackupSummary {
     let connection = try Connection(.existingFileReadOnly(store))
     try connection.setUpReadOnly()
     do {
       _ = try schemaVersion(connection)
-      return try backup(connection, to: path, about, overwrites, allowsDamage, progress)
+      let files = holdsFiles ? Self.files(nextTo: store) : nil
+      return try backup(connection, files, to: path, about, overwrites, allowsDamage, progress)
     } catch let error as SQLiteError where error.isDamage {
       throw StoreError.damaged(error.message)
     }
@@ -72,15 +81,20 @@ extension Store {
   private static let partialMark = hexadecimal(randomBytes(8))
 
   private static func backup(
-    _ source: Connection, to path: String, _ about: BackupAbout, _ overwrites: Bool, _ allowsDamage: Bool,
-    _ progress: (Int64, Int64) -> Void
+    _ source: Connection, _ files: FileStore?, to path: String, _ about: BackupAbout, _ overwrites: Bool,
+    _ allowsDamage: Bool, _ progress: (Int64, Int64) -> Void
   ) throws -> BackupSummary {
     let temporary = partialBackup(of: path)
     try makeFile(temporary)
     defer { unlink(temporary) }
     let copied: CopiedSets
+    let copiedFiles: FilesToCopy.Copied?
     do {
-      copied = try source.snapshot { try write(source, to: temporary, about, progress) }
+      (copied, copiedFiles) = try source.snapshot {
+        let files = try files.map { try FilesToCopy(from: $0, namedBy: source) }
+        if let files { try checkRoom(for: files, at: path) }
+        return try write(source, files, to: temporary, about, progress)
+      }
     } catch let error as SQLiteError where error.isFull {
       throw BackupTargetError(errno: ENOSPC)
     }
@@ -95,7 +109,9 @@ extension Store {
       guard link(temporary, path) == 0 else { throw BackupTargetError(errno: errno) }
     }
     try syncDirectory(of: path)
-    return BackupSummary(bytes: bytes, changeSets: copied.count, damaged: copied.damaged)
+    return BackupSummary(
+      bytes: bytes, changeSets: copied.count, damaged: copied.damaged,
+      files: copiedFiles.map { Int(clamping: $0.files) }, missingFiles: copiedFiles?.missing ?? 0)
   }
 
   // MARK: Content
@@ -106,8 +122,9 @@ extension Store {
   }
 
   private static func write(
-    _ source: Connection, to path: String, _ about: BackupAbout, _ progress: (Int64, Int64) -> Void
-  ) throws -> CopiedSets {
+    _ source: Connection, _ files: FilesToCopy?, to path: String, _ about: BackupAbout,
+    _ progress: (Int64, Int64) -> Void
+  ) throws -> (CopiedSets, FilesToCopy.Copied?) {
     let target = try Connection(.file(path))
     try target.setUpUnsafe()
     return try target.transaction {
@@ -115,11 +132,17 @@ extension Store {
       try target.execute("PRAGMA application_id = \(BackupFormat.application)")
       try target.execute("PRAGMA user_version = \(BackupFormat.version)")
       let statements = try copyStatements(source, target)
-      let changeSets = try copyChangeSets(source, target, progress)
+      let leaves = files?.leafCount ?? 0
+      let changeSets = try copyChangeSets(source, target) { progress($0, $1 + leaves) }
+      let copied = try files?.copy(to: target) { progress(changeSets.count + $0, changeSets.count + leaves) }
       var values = about.values
       values["statements"] = .integer(statements)
       values["change_sets"] = .integer(changeSets.count)
       values["damaged"] = .integer(Int64(changeSets.damaged.count))
+      if let copied {
+        values["files"] = .integer(copied.files)
+        values["leaves"] = .integer(copied.leaves)
+      }
       try target.with("INSERT INTO about(key, value) VALUES (?1, ?2)") { row in
         for (key, value) in values.sorted(by: { $0.key < $1.key }) {
           try row.bind(1, key)
@@ -127,7 +150,7 @@ extension Store {
           try row.run()
         }
       }
-      return changeSets
+      return (changeSets, copied)
     }
   }
 
@@ -204,6 +227,13 @@ extension Store {
     var status = stat()
     guard fsync(file) == 0, fstat(file, &status) == 0 else { throw BackupTargetError(errno: errno) }
     return Int64(status.st_size)
+  }
+
+  /// Checks that the files fit on the disk, before any of them is copied.
+  private static func checkRoom(for files: FilesToCopy, at path: String) throws {
+    // SQLite needs about a hundredth more than the bytes.
+    let needed = files.byteCount + files.byteCount / 64
+    guard (try? SystemDisk(path).room()) ?? .max >= needed else { throw BackupTargetError(errno: ENOSPC) }
   }
 
   private static func syncDirectory(of path: String) throws(BackupTargetError) {

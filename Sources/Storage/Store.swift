@@ -50,7 +50,7 @@ package final class Store {
   }
 
   /// The folder `files` next to the database.
-  private static func files(nextTo path: String) -> FileStore {
+  static func files(nextTo path: String) -> FileStore {
     let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
     return FileStore(SystemDisk("\(folder)files"))
   }

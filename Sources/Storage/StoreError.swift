@@ -1,7 +1,10 @@
+import FileStore
 import SQLite
 
-/// Returns whether a transaction failed because the disk is full.
-package func isNoRoom(_ error: any Error) -> Bool { (error as? SQLiteError)?.isFull ?? false }
+/// Returns whether a transaction or the writing of a file failed because the disk is full.
+package func isNoRoom(_ error: any Error) -> Bool {
+  (error as? SQLiteError)?.isFull ?? ((error as? FileStoreError) == .full)
+}
 
 /// Returns whether a transaction failed because of an input/output error or a damaged file. After such an error, it is
 /// unknown what is durable.

@@ -7,8 +7,14 @@ extension WriteBackup: TerminalCommand {
   static let syntax = CommandSpec(
     words: ["backup"], summary: "back up the store of this device to one file, without keys",
     operands: [.init(placeholder: "FILE", key: "file", type: .path)],
+    options: [
+      .init(
+        flag: "--without-files", placeholder: nil,
+        summary: "leave out attachments and pictures of more than 32 KiB")
+    ],
     details: """
-      A running node keeps working during the backup. Every change set is verified; if any is damaged on disk,
+      The backup holds the attachments and pictures that are on this device. Without them it is small, and a
+      restored device fetches them from the others. A running node keeps working during the backup. Every change set is verified; if any is damaged on disk,
       the backup needs --yes, which also overwrites an existing file. Keep a copy of the keys folder too
       (waymark paths): with the keys, a device restored from the backup is the same device as before.
       """,
@@ -17,10 +23,18 @@ extension WriteBackup: TerminalCommand {
   func render(_ answer: Backup, into rendering: inout Rendering) {
     let counts = [("record", answer.records), ("change set", answer.changeSets)]
       .map { counted(Int64($0.1), $0.0) }
+    let files = answer.files.map { "\(counted(Int64($0), "file")), " } ?? "no files, "
     rendering.data.line(
-      "Wrote \(printable(answer.file)): \(counts.joined(separator: " in ")), "
+      "Wrote \(printable(answer.file)): \(counts.joined(separator: " in ")), " + files
         + byteText(Int64(answer.bytes)))
     if let text = answer.text { rendering.notes.paragraph(printable(text), .careful) }
+    if answer.missingFiles > 0 {
+      let isOne = answer.missingFiles == 1
+      rendering.notes.paragraph(
+        "\(counted(Int64(answer.missingFiles), "file")) \(isOne ? "is" : "are") not in the backup, because "
+          + "\(isOne ? "it is" : "they are") not on this device or \(isOne ? "is" : "are") damaged.", .careful
+      )
+    }
     rendering.notes.paragraph(
       "The backup contains no keys. Keep a copy of them too: \(waymark: "paths") shows where they are.")
   }
@@ -70,8 +84,9 @@ extension RestoreBackup: TerminalCommand {
   func render(_ answer: RestoreSummary, into rendering: inout Rendering) {
     let records = counted(Int64(answer.records), "record")
     let changeSets = counted(Int64(answer.changeSets), "change set")
+    let files = answer.files > 0 ? " and \(counted(Int64(answer.files), "file"))" : ""
     rendering.data.paragraph(
-      "\(answer.isPreview ? "Would restore" : "Restored") \(records) from \(changeSets): backup of "
+      "\(answer.isPreview ? "Would restore" : "Restored") \(records) from \(changeSets)\(files): backup of "
         + "\(printable(answer.from)), taken \(rendering.time.full(answer.created))")
     let device = answer.device.map { "\($0)\(answer.hasNewKeys ? " (new keys)" : "")" } ?? "new keys"
     rendering.data.pairs([
@@ -87,6 +102,11 @@ extension RestoreBackup: TerminalCommand {
       rendering.notes.paragraph(
         "\(counted(Int64(answer.missing), "change set")) of the backup \(answer.missing == 1 ? "is" : "are") "
           + "damaged and missing here. waymark status shows what is requested from peers.", .careful)
+    }
+    if answer.missingFiles > 0 {
+      rendering.notes.paragraph(
+        "\(counted(Int64(answer.missingFiles), "file")) \(answer.missingFiles == 1 ? "is" : "are") neither in the "
+          + "backup nor on this device, and will be fetched from other devices.", .careful)
     }
     if answer.isPreview {
       return rendering.notes.paragraph("Nothing was changed. Next: \(waymark: "restore") without --preview")

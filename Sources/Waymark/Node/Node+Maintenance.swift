@@ -18,17 +18,20 @@ extension Node {
   /// - Parameters:
   ///   - file: the target file.
   ///   - overwrites: whether to replace an existing file, and to leave out damaged change sets.
+  ///   - includesFiles: whether the backup holds the files that the records name. Without them it is small, and a device
+  ///     that is restored from it fetches the files from the others.
   ///   - progress: called on an arbitrary thread.
   /// - Throws: `WaymarkError` with the code `file`, `disk_full`, or `needs_yes` if the file exists or the store has
   ///   damaged change sets.
   @discardableResult
   public func backUp(
-    to file: URL, overwrites: Bool = false, progress: @escaping @Sendable (WorkProgress) -> Void = { _ in }
+    to file: URL, overwrites: Bool = false, includesFiles: Bool = true,
+    progress: @escaping @Sendable (WorkProgress) -> Void = { _ in }
   ) async throws -> Backup {
     try await withWaymarkErrors {
-      try await backupWriter.write(to: file.path(percentEncoded: false), overwrites: overwrites) { done, _ in
-        progress(done)
-      }
+      try await backupWriter.write(
+        to: file.path(percentEncoded: false), overwrites: overwrites, holdsFiles: includesFiles
+      ) { done, _ in progress(done) }
     }
   }
 

@@ -152,6 +152,83 @@ import Wire
     #expect(try await alice.status().count("trips") == 3)
   }
 
+  // MARK: Files
+
+  /// Attaches a file to a lodging in a new trip; returns its content.
+  private func attach(_ name: String, on device: Device) async throws -> Data {
+    let path = device.stage.path(name)
+    let content = Data((0..<200_000).map { UInt8(truncatingIfNeeded: $0 / 771) } + Array(name.utf8))
+    try content.write(to: URL(filePath: path))
+    try await device.text("trip", "add", "name=Trip of \(name)")
+    try await device.text("lodging", "add", "trip=Trip of \(name)", "name=Casa of \(name)")
+    try await device.text("attachment", "add", "file=\(path)", "lodging=Casa of \(name)")
+    return content
+  }
+
+  private func size(_ path: String) throws -> Int { try Data(contentsOf: URL(filePath: path)).count }
+
+  private func content(_ name: String, on device: Device) async throws -> Data? {
+    let path = device.stage.path("\(device.name)-\(device.stage.number())-\(name)")
+    let outcome = try await device.run(["attachment", "show", name, "--output", path])
+    return outcome.code == 0 ? try Data(contentsOf: URL(filePath: path)) : nil
+  }
+
+  @Test func `the files of attachments are in a backup, and a restore brings them back`() async throws {
+    let stage = try Stage()
+    defer { stage.end() }
+    let circle = try await TestCircle.make(["alice"], on: stage, isPremium: true)
+    let (alice, carol, dora) = (circle["alice"], Device("carol", on: stage), Device("dora", on: stage))
+    let ticket = try await attach("ticket.pdf", on: alice)
+    let (whole, small) = (stage.path("whole.waymark"), stage.path("small.waymark"))
+    let made = try await alice.json("backup", whole)
+    #expect(made["files"] == 1 && made["missingFiles"] == 0)
+    #expect(try await alice.json("backup", "--without-files", small)["files"] == .null)
+    #expect(try size(whole) > size(small) + 200_000)
+
+    let preview = try await carol.json("restore", "--preview", "--name", "carol", whole)
+    #expect(preview["files"] == 1 && preview["missingFiles"] == 0)
+    #expect(try await carol.json("restore", "--name", "carol", whole)["files"] == 1)
+    #expect(try await content("ticket.pdf", on: carol) == ticket)
+
+    // Without files, the device fetches them.
+    #expect(try await dora.json("restore", "--name", "dora", small)["missingFiles"] == 1)
+    #expect(try await content("ticket.pdf", on: dora) == nil)
+    try await dora.join(alice)
+    try await dora.text("sync", "on")
+    try await dora.start()
+    try await eventually("dora has fetched the file", seconds: 30) {
+      try await content("ticket.pdf", on: dora) == ticket
+    }
+
+    // A restore on the same device keeps what is there, and the old store keeps its files.
+    try await alice.stop()
+    let restored = try await alice.json("restore", "--yes", small)
+    #expect(restored["files"] == 1 && restored["missingFiles"] == 0)
+    #expect(try await content("ticket.pdf", on: alice) == ticket)
+    let kept = try #require(restored["keptAt"]?.string)
+    #expect(FileManager.default.fileExists(atPath: kept + "/files"))
+    let erin = Device("erin", on: stage)
+    #expect(try await erin.json("restore", "--name", "erin", kept + "/store.waymark")["files"] == 1)
+    #expect(try await content("ticket.pdf", on: erin) == ticket)
+  }
+
+  @Test func `a device that joins another circle brings the files of its records along`() async throws {
+    let stage = try Stage()
+    defer { stage.end() }
+    let circle = try await TestCircle.make(["alice"], on: stage, isPremium: true)
+    let (alice, bob) = (circle["alice"], Device("bob", on: stage))
+    try await bob.text("init", "--name", "bob")
+    let ticket = try await attach("ticket.pdf", on: bob)
+    try await bob.join(alice)
+    #expect(try await content("ticket.pdf", on: bob) == ticket)
+    try await bob.text("sync", "on")
+    try await bob.start()
+    try await alice.waitForSync(with: bob)
+    try await eventually("alice has fetched the file", seconds: 30) {
+      try await content("ticket.pdf", on: alice) == ticket
+    }
+  }
+
   @Test func `a new circle takes over the visible records`() async throws {
     let stage = try Stage()
     defer { stage.end() }

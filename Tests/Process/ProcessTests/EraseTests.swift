@@ -101,6 +101,99 @@ import Testing
     for device in [alice, bob] { #expect(try await device.status().count("trips") == 12) }
   }
 
+  // MARK: Files
+
+  /// Two devices that hold a lodging with an attachment of 100 KB that consists of a secret.
+  private func attached(_ secret: String, on stage: Stage) async throws -> TestCircle {
+    let circle = try await TestCircle.make(["alice", "bob"], on: stage, isPremium: true)
+    let (alice, bob) = (circle["alice"], circle["bob"])
+    try await bob.start()
+    let file = stage.path("ticket.pdf")
+    let content = String(repeating: secret + "\n", count: 100_000 / (secret.utf8.count + 1))
+    try Data(content.utf8).write(to: URL(filePath: file))
+    try await alice.text("trip", "add", "name=Rome")
+    try await alice.text("lodging", "add", "trip=Rome", "name=Casa")
+    try await alice.text("attachment", "add", "file=\(file)", "lodging=Casa")
+    try await bob.waitForSync(with: alice)
+    for device in [alice, bob] {
+      try await eventually("\(device.name) holds the file", seconds: 30) {
+        Self.files(in: device.home + "/files", with: secret).count == 1
+      }
+    }
+    return circle
+  }
+
+  @Test
+  func `the file of an erased record is deleted on both devices, although one was off and both are killed`()
+    async throws
+  {
+    let stage = try Stage()
+    defer { stage.end() }
+    let secret = "secret-\(UUID().uuidString)"
+    let circle = try await attached(secret, on: stage)
+    let (alice, bob) = (circle["alice"], circle["bob"])
+    let early = stage.path("early.waymark")
+    try await alice.text("backup", early)
+    #expect(try Data(contentsOf: URL(filePath: early)).range(of: Data(secret.utf8)) != nil)
+    try await bob.stop()
+    try await alice.text("erase", "Rome", "--yes")
+    #expect(Self.files(in: alice.home + "/files", with: secret) == [])
+    #expect(try await alice.stop(SIGKILL) == -SIGKILL)
+    try await alice.start()
+    try await bob.start()
+    try await bob.waitForSync(with: alice)
+    #expect(try await bob.stop(SIGKILL) == -SIGKILL)
+    try await bob.start()
+    for device in [alice, bob] {
+      try await eventually("no file of \(device.name) contains the secret", seconds: 30) {
+        Self.files(in: device.home, with: secret).isEmpty
+      }
+      let file = stage.path("\(device.name).waymark")
+      #expect(try await device.json("backup", file)["files"] == 0)
+      try expectNone(of: [secret], in: file)
+      #expect(try await device.run(["verify", "--deep"]).code == 0)
+    }
+    // What an old backup holds is erased again once the set arrives.
+    try await bob.stop()
+    let restored = try await bob.json("restore", "--yes", early)
+    #expect(restored["files"] == 1)
+    #expect(Self.files(in: bob.home + "/files", with: secret).count == 1)
+    try await bob.start()
+    try await bob.waitForSync(with: alice)
+    try await eventually("the restored file is gone from bob", seconds: 30) {
+      Self.files(in: bob.home + "/files", with: secret).isEmpty
+    }
+  }
+
+  @Test func `the file of a deleted record is deleted after trashDays, also if the node was off`()
+    async throws
+  {
+    let stage = try Stage()
+    defer { stage.end() }
+    let secret = "secret-\(UUID().uuidString)"
+    let circle = try await attached(secret, on: stage)
+    let (alice, bob) = (circle["alice"], circle["bob"])
+    let refused = try await alice.run(["settings", "set", "trashDays", "0"])
+    #expect(refused.code == 2 && refused.errors.contains("1 to 3650"), "\(refused.errors)")
+    try await alice.text("settings", "set", "trashDays", "60")
+    try await alice.text("trip", "delete", "Rome")
+    try await bob.waitForSync(with: alice)
+    for device in [alice, bob] { try await device.stop() }
+    let day = 86_400
+    for (days, count) in [(40, 1), (61, 0)] {
+      alice.clockAhead = days * day
+      try await alice.start()
+      try await eventually("after \(days) days alice has \(count) file", seconds: 10) {
+        Self.files(in: alice.home + "/files", with: secret).count == count
+      }
+      try await alice.stop()
+    }
+    // Bob's clock has not moved.
+    #expect(Self.files(in: bob.home + "/files", with: secret).count == 1)
+    try await alice.text("trip", "restore", "Rome")
+    #expect(try await alice.json("attachment", "list")["attachments"]?.array?.count == 1)
+  }
+
   @Test func `an erase without a running node leaves nothing behind when the command ends`() async throws {
     let stage = try Stage()
     defer { stage.end() }

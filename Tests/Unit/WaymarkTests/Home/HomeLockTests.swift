@@ -36,6 +36,35 @@ struct HomeLockTests {
     #expect(try bytes(aside + "/store.db") == before)
   }
 
+  /// The moments when a process may end while files are replaced.
+  enum Progress: CaseIterable { case nothing, oldMoved, newMoved }
+
+  @Test(arguments: Progress.allCases)
+  func `the files of a home are replaced together with its store, whenever the process ends`(
+    _ progress: Progress
+  ) async throws {
+    let home = try TestHome().home
+    let old = try await Node.open(home, name: "old")
+    await old.close()
+    let staged = Home(path: home.staging)
+    _ = try Node.initialize(home: staged, name: "new")
+    for (folder, name) in [(home.files, "old"), (staged.files, "new")] {
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      try Data(name.utf8).write(to: URL(filePath: "\(folder)/\(name)"))
+    }
+    let aside = try home.automaticBackup(before: "restore", at: 0, suffix: "")
+    try Files.create(home.staging + "/ready", Array("other circle\n\(aside)\n".utf8), mode: 0o600)
+    if progress != .nothing {
+      try FileManager.default.createDirectory(atPath: aside, withIntermediateDirectories: true)
+      try FileManager.default.moveItem(atPath: home.files, toPath: aside + "/files")
+    }
+    if progress == .newMoved { try FileManager.default.moveItem(atPath: staged.files, toPath: home.files) }
+    try home.finishReplacing(at: 0)
+    #expect(try bytes(home.files + "/new") == Data("new".utf8))
+    #expect(try bytes(aside + "/files/old") == Data("old".utf8))
+    #expect(!FileManager.default.fileExists(atPath: home.files + "/old"))
+  }
+
   @Test func `of several processes that create a node in one home one succeeds, and the others find it`()
     async throws
   {

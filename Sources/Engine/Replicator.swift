@@ -87,7 +87,9 @@ package final class Replicator {
     self.random16 = random16
     let (evaluation, device) = (circle.evaluation, device)
     store.device = device
-    _ = try store.admit(by: { evaluation.admission(of: $0, at: device) }, horizon: Self.horizon(now))
+    _ = try store.admit(
+      by: { evaluation.admission(of: $0, at: device) }, quota: { evaluation.quota(of: $0, $1, at: device) },
+      horizon: Self.horizon(now))
     (incarnation, isSpent) = try Self.openIncarnation(store, circle, device, place, random16)
     unsent = try UnsentLogs(store, device: device, incarnation: incarnation)
     override = try Override(store, preference: preference)

@@ -45,6 +45,8 @@ struct Chains {
   private var revocations: [DeviceKey: [(id: StatementID, body: Revocation)]] = [:]
   /// The revocations that count, by the device that they name, sorted by length and then by id.
   private(set) var counted: [DeviceKey: [CountedRevocation]] = [:]
+  /// The keys that may sign certificates, revocations and grants, once all revocations are counted.
+  private var admins: Set<DeviceKey> = []
   /// For each revoked device, its statements that every revocation counted so far lists as valid.
   private var stillValid: [DeviceKey: Set<StatementID>] = [:]
 
@@ -89,6 +91,7 @@ struct Chains {
       }
       for (id, body) in found.sorted(by: { $0.id < $1.id }) { count(CountedRevocation(id: id, body: body)) }
     }
+    admins = Set(adminDepths().keys)
   }
 
   private mutating func count(_ revocation: CountedRevocation) {
@@ -101,6 +104,11 @@ struct Chains {
   func countingCertificates(of signer: DeviceKey) -> [StatementID] {
     guard let depth = adminDepths()[signer], depth < Limits.chainLinksMax else { return [] }
     return (links[signer] ?? []).map(\.id).filter { !isVoid($0, by: signer) }
+  }
+
+  /// Whether a grant counts: its signer is the root key or an admin, and the grant is not void.
+  func mayGrant(_ id: StatementID, by signer: DeviceKey) -> Bool {
+    admins.contains(signer) && !isVoid(id, by: signer)
   }
 
   /// Returns the depth of each key that may sign certificates and revocations. The root key has depth 0.

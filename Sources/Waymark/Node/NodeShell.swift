@@ -131,6 +131,9 @@ final class NodeShell: ReplicatorShell {
           "circle",
           "limit reached for certificates signed by \(connections.name(of: signer)); some are dropped")
       }
+    case .quotaExceeded(let device, let lane):
+      logger.warning(
+        "sync", "\(connections.name(of: device)) wrote more \(lane) than its quota; the rest is not stored")
     case .gateChanged: logger.gate(loop.replica.ownGate(now: loop.wall))
     case .acknowledgedRevocations: break
     }

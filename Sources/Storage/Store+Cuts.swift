@@ -57,7 +57,8 @@ extension Store {
     let changed = try AppliedCuts(stored: Self.metaBytes(AppliedCuts.key, connection)).difference(to: wanted)
     let matchesQuotas = try !logs.exceedsQuota && !hasReturning()
     guard !changed.isEmpty || !matchesQuotas else { return false }
-    let matchesCuts = matchesQuotas && changed.allSatisfy { !affectedLogs.contains($0) && self.matchesCuts($0) }
+    let matchesCuts =
+      matchesQuotas && changed.allSatisfy { !affectedLogs.contains($0) && self.matchesCuts($0) }
     try atomically {
       if matchesCuts { return try noteAppliedCuts(wanted) }
       _ = try rebuildLogs(horizon)

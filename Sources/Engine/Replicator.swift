@@ -176,6 +176,8 @@ package enum ReplicatorEvent: Sendable {
   /// Cuts have changed, and the logs were rebuilt.
   case logsRebuilt
   case unprovable(Fork, why: String)
+  /// Sets of revoked devices were deleted because a revocation discards them.
+  case discarded(Int)
   /// These stored sets are damaged on disk. Peers are asked to send them again.
   case damaged([DamagedSet])
   /// Peers have sent these damaged sets again, and the stored bytes have been replaced.

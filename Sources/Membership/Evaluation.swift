@@ -84,11 +84,13 @@ package struct Evaluation: Sendable {
   /// The greatest grant that counts for each device and lane.
   package private(set) var grants: [GrantKey: CountedGrant] = [:]
   private let quotas: DeviceQuotas
+  private let root: DeviceKey
 
   init(
     genesis: Genesis, genesisID: StatementID, statements: [StatementID: Statement], quotas: DeviceQuotas
   ) {
     self.quotas = quotas
+    root = genesis.root
     issuers = Set(genesis.issuers)
     var chains = Chains(genesis: genesis, genesisID: genesisID)
     let ordered = statements.values.sorted { $0.id < $1.id }
@@ -144,6 +146,15 @@ package struct Evaluation: Sendable {
   /// its own logs have no quota in its own store.
   package func quota(of author: DeviceKey, _ lane: Lane, at device: DeviceKey) -> UInt64 {
     author == device && members[device] == nil ? .max : quota(of: author, lane)
+  }
+
+  /// The revoked devices of which a revocation keeps nothing, and whether that is final because the root key signed such
+  /// a revocation.
+  package var discards: [DeviceKey: Bool] {
+    revocations.compactMapValues { counted in
+      let discarding = counted.filter(\.body.kept.isEmpty)
+      return discarding.isEmpty ? nil : discarding.contains { $0.body.issuer == root }
+    }
   }
 
   /// Returns the ids of the grants by a signer that count now, in ascending order.

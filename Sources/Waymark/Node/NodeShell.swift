@@ -144,6 +144,8 @@ final class NodeShell: ReplicatorShell {
     case .began(_, let why): logger.warning("log", "this device started a new log: \(why)")
     case .spent(let why):
       logger.error("log", "this device can't write any more because it has started too many logs: \(why)")
+    case .discarded(let count):
+      logger.info("log", "deleted \(plural(count, "change set")) of revoked devices")
     case .logsRebuilt:
       logger.info("log", "rebuilt the logs because a cut has changed")
       connections.remembered.syncedSets.renumber(upTo: loop.store.newestNumber)

@@ -24,6 +24,10 @@ package struct DeviceQuotas: Hashable, Sendable {
   ///   - quota: the quota of the log's device in the log's lane.
   ///   - number: the number of the log's incarnation. 0 stands for an unknown number, and counts as 1.
   package static func share(of quota: UInt64, number: Int) -> UInt64 {
-    number <= 1 ? quota / 2 : quota / 32
+    if quota == unlimited { return unlimited }
+    return number <= 1 ? quota / 2 : quota / 32
   }
+
+  /// Stands for no quota. Grants are smaller.
+  package static let unlimited = UInt64.max
 }

@@ -145,7 +145,7 @@ package struct Evaluation: Sendable {
   /// Returns the same for the store of a device. A device outside the circle shares its state with no other device, so
   /// its own logs have no quota in its own store.
   package func quota(of author: DeviceKey, _ lane: Lane, at device: DeviceKey) -> UInt64 {
-    author == device && members[device] == nil ? .max : quota(of: author, lane)
+    author == device && members[device] == nil ? DeviceQuotas.unlimited : quota(of: author, lane)
   }
 
   /// The revoked devices of which a revocation keeps nothing, and whether that is final because the root key signed such

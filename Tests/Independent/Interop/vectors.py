@@ -100,7 +100,7 @@ def absent(verified):
 
 def check_closure(case):
     before, after = parse(parts(case["predecessor"])), parse(parts(case["set"]))
-    lane = Lane(before.lane, before.circle, quota=lambda device, lane: 1 << 63)
+    lane = Lane(before.lane, before.circle, quota=lambda device, lane: 1 << 70)
     assert lane.place(before, FAR)
     check(f"closure: {case['flag']}, {case['name']}", case["flag"] == "none", lambda: lane.place(after, FAR))
 

@@ -420,19 +420,15 @@ def add_quotas():
     quota("a grant by a member", [GENESIS, carol, grant(CAROL, "carol")], carol=usual)
     quota("a grant by a key that is no device", [GENESIS, carol, grant(STRANGER, "carol")], carol=usual)
     quota("a grant by an admin whose certificate is missing", [GENESIS, carol, most], carol=usual)
-    quota("a grant by a revoked admin", [GENESIS, bob, carol, most, revocation(ALICE, "bob")], carol=usual)
-    quota("a grant by a revoked admin that the revocation lists",
-          [GENESIS, bob, carol, most, revocation(ALICE, "bob", valid=[statement_id(most)])],
-          carol=(usual[0], 2**32))
-    quota("a smaller grant counts when the greatest is void",
-          [GENESIS, bob, carol, most, more, revocation(ALICE, "bob")], carol=(usual[0], 2**31))
-    quota("a revocation that does not count voids no grant",
-          [GENESIS, bob, carol, more, revocation(CAROL, "alice")], carol=(usual[0], 2**31))
+    quota("no revocation voids a grant", [GENESIS, bob, carol, most, revocation(ALICE, "bob")], carol=(usual[0], 2**32))
+    quota("no revocation voids a grant of a device whose certificate it voids",
+          [GENESIS, bob, certificate(BOB, "dave", 1), carol, grant(DAVE, "carol"), revocation(ALICE, "bob")],
+          carol=(usual[0], 2**31))
     quota("a grant to a revoked device",
           [GENESIS, bob, carol, most, revocation(ALICE, "carol")], carol=(usual[0], 2**32))
     quota("a grant to a device that is not certified", [GENESIS, bob, grant(BOB, "dave")], dave=(usual[0], 2**31))
-    quota("a grant by an admin below a void link",
-          [GENESIS, bob, certificate(BOB, "dave", 1), carol, grant(DAVE, "carol"), revocation(ALICE, "bob")],
+    quota("a grant by an admin that a member certified",
+          [GENESIS, certificate(ALICE, "bob", 0), certificate(BOB, "dave", 1), carol, grant(DAVE, "carol")],
           carol=usual)
     for size in [1, 31, 32, 33, *usual, 2**50]:
         for number in [1, 2, 16]:

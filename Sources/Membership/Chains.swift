@@ -45,8 +45,9 @@ struct Chains {
   private var revocations: [DeviceKey: [(id: StatementID, body: Revocation)]] = [:]
   /// The revocations that count, by the device that they name, sorted by length and then by id.
   private(set) var counted: [DeviceKey: [CountedRevocation]] = [:]
-  /// The keys that may sign certificates, revocations and grants, once all revocations are counted.
-  private var admins: Set<DeviceKey> = []
+  /// The keys that may sign grants: those that could sign certificates if there were no revocations. Others have seen
+  /// what a grant admitted, and their changes must not disappear because its signer is revoked.
+  private(set) var granters: Set<DeviceKey> = []
   /// For each revoked device, its statements that every revocation counted so far lists as valid.
   private var stillValid: [DeviceKey: Set<StatementID>] = [:]
 
@@ -83,6 +84,7 @@ struct Chains {
   /// revocation that counts voids it or a link of its signer's chain. Revocations of equal length never void each
   /// other.
   mutating func countRevocations() {
+    granters = Set(adminDepths().keys)
     for length in 1...Limits.chainLinksMax + 1 {
       let depths = adminDepths()
       var found: [(id: StatementID, body: Revocation)] = []
@@ -91,7 +93,6 @@ struct Chains {
       }
       for (id, body) in found.sorted(by: { $0.id < $1.id }) { count(CountedRevocation(id: id, body: body)) }
     }
-    admins = Set(adminDepths().keys)
   }
 
   private mutating func count(_ revocation: CountedRevocation) {
@@ -104,11 +105,6 @@ struct Chains {
   func countingCertificates(of signer: DeviceKey) -> [StatementID] {
     guard let depth = adminDepths()[signer], depth < Limits.chainLinksMax else { return [] }
     return (links[signer] ?? []).map(\.id).filter { !isVoid($0, by: signer) }
-  }
-
-  /// Whether a grant counts: its signer is the root key or an admin, and the grant is not void.
-  func mayGrant(_ id: StatementID, by signer: DeviceKey) -> Bool {
-    admins.contains(signer) && !isVoid(id, by: signer)
   }
 
   /// Returns the depth of each key that may sign certificates and revocations. The root key has depth 0.

@@ -127,7 +127,7 @@ package struct Evaluation: Sendable {
     case .entitlement(let entitlement): entitlements.append(entitlement)
     case .issuers(let body) where body.root == genesis.root: issuers.formUnion(body.issuers)
     case .forkProof(let proof): forkProofs.append(proof)
-    case .grant(let grant) where chains.mayGrant(statement.id, by: grant.issuer):
+    case .grant(let grant) where chains.granters.contains(grant.issuer):
       let key = GrantKey(device: grant.device, lane: grant.lane)
       if let other = grants[key]?.body.bytes, other >= grant.bytes { return }
       grants[key] = CountedGrant(id: statement.id, body: grant)
@@ -155,11 +155,6 @@ package struct Evaluation: Sendable {
       let discarding = counted.filter(\.body.kept.isEmpty)
       return discarding.isEmpty ? nil : discarding.contains { $0.body.issuer == root }
     }
-  }
-
-  /// Returns the ids of the grants by a signer that count now, in ascending order.
-  func countingGrants(by signer: DeviceKey) -> [StatementID] {
-    grants.values.filter { $0.body.issuer == signer }.map(\.id).sorted()
   }
 
   package func status(of device: DeviceKey) -> MembershipStatus {

@@ -38,7 +38,6 @@ extension Circle {
     let revocations = evaluation.countingRevocations(by: terms.device)
       .filter { !terms.reinstated.contains($0.body.device) }.map(\.id)
     return evaluation.countingCertificates(of: terms.device) + cuts + revocations
-      + evaluation.countingGrants(by: terms.device)
   }
 
   private func logCuts(of device: DeviceKey) -> [StatementID] {

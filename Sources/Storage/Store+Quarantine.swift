@@ -12,8 +12,8 @@ package import Wire
 // 2. It depends on a set that a cut had excluded. The cut is now void, so the dependency is required again, but it is
 //    missing or its clock is not before the set's own clock (`hasClockConflict`). Sets that depend on such a set are
 //    quarantined with it.
-// 3. It is beyond the quota of its author, which has shrunk because a grant has become void, or it depends on such a
-//    set.
+// 3. It is beyond the quota of its author, which has shrunk because the circle had no room for a grant, or it depends on
+//    such a set.
 //
 //     log X    x1 ── x2 ── x3           x3 depends on nothing outside X; y5 depends on x3
 //     log Y    y4 ── y5

@@ -24,7 +24,9 @@ enum PlainMessage {
   init(_ bytes: [UInt8]) throws(PlainRefusal) {
     guard bytes.count <= 1_048_576 else { throw PlainRefusal("message", "more than 1 MiB") }
     let item = try PlainItem.read(bytes, itemsMax: 200_000)
-    guard let parts = item.array, let tag = parts.first?.unsigned, (1...12).contains(tag) || (15...19).contains(tag) else {
+    guard let parts = item.array, let tag = parts.first?.unsigned,
+      (1...12).contains(tag) || (15...19).contains(tag)
+    else {
       throw PlainRefusal("message", "an unknown tag")
     }
     let counts: [UInt64: ClosedRange<Int>] = [

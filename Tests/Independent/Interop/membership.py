@@ -17,6 +17,7 @@ class Membership:
         self.root = genesis.fields[2]
         self.certificates = [s for s in self.of(CERTIFICATE) if s.fields[3] != self.root]
         self.counted, self.quotas = [], {}
+        self.granters = set(self.depths())  # whether they are revoked or not
         for length in range(1, LINKS_MAX + 2):
             depths = self.depths()
             self.counted += [
@@ -103,10 +104,8 @@ class Membership:
         return self.quotas[device, lane]
 
     def greatest_grant(self, device, lane):
-        depths = self.depths()
         mine = [each for each in self.of(GRANT) if (each.fields[3], each.fields[4]) == (device, lane)]
-        counted = [each.fields[5] for each in mine if each.fields[2] in depths and not self.is_void(each)]
-        return max(counted + [QUOTAS[lane]])
+        return max([each.fields[5] for each in mine if each.fields[2] in self.granters] + [QUOTAS[lane]])
 
     def issuers(self):
         issuers = set(self.genesis.fields.get(6, []))

@@ -15,7 +15,7 @@ from nacl import bindings
 from nacl.signing import SigningKey, VerifyKey
 
 KINDS = {1: "genesis", 2: "device-certificate", 3: "revocation", 4: "log-cut", 5: "entitlement",
-         6: "issuers", 7: "fork-proof", 8: "addresses"}
+         6: "issuers", 7: "fork-proof", 8: "addresses", 9: "grant"}
 
 
 def blake(prefix, *parts):
@@ -107,6 +107,14 @@ def entitlement(**rest):
     return statement(5, entitlement_pairs(**rest), rest.get("issuer", ISSUER))
 
 
+def grant_pairs(signer, name, lane=1, size=2**31):
+    return {0: 1, 1: CIRCLE, 2: pub(signer), 3: pub(PEOPLE[name]), 4: lane, 5: size, 6: 1_700_000_004_000}
+
+
+def grant(signer, name, lane=1, size=2**31):
+    return statement(9, grant_pairs(signer, name, lane, size), signer)
+
+
 def header(signer, clock, sequence=2, previous=True, circle=None, lane=1, **changes):
     pairs = {0: 2, 1: circle or CIRCLE, 2: pub(signer), 3: INCARNATION, 4: lane, 5: sequence,
              6: fixed("previous", 32) if previous else None, 7: clock,
@@ -150,6 +158,7 @@ def add_statements():
     cut = cut_pairs(ALICE, TIPS[0])
     ent = entitlement_pairs(devices=[pub(ALICE), pub(BOB)])
     iss = {0: 1, 1: CIRCLE, 2: pub(ROOT), 3: [pub(NEXT)], 4: 5}
+    gra = grant_pairs(ALICE, "bob")
     adr = {0: 1, 1: CIRCLE, 2: pub(ALICE), 3: 2**63, 4: ["192.0.2.1:7433", "[2001:db8::1]:7433"]}
     accepted("genesis with two issuers", GENESIS, ROOT)
     accepted("genesis without issuers", statement(1, {**GENESIS_PAIRS, 6: None}, ROOT), ROOT)
@@ -172,7 +181,11 @@ def add_statements():
     accepted("fork of a long log", fork(header(ALICE, 10, _15=2**62), header(ALICE, 2**64 - 2, _15=2**62)), ALICE)
     accepted("addresses", statement(8, adr, ALICE), ALICE)
     accepted("no addresses", statement(8, {**adr, 4: []}, ALICE), ALICE)
-    newer = statement(9, {0: 1, 1: CIRCLE, 2: pub(BOB), 3: ["anything", [None, 1.5]], 99: -1}, BOB)
+    accepted("grant of records", statement(9, gra, ALICE), ALICE)
+    accepted("grant of settings by the root", grant(ROOT, "carol", 0, 1), ROOT)
+    accepted("grant of the most", statement(9, {**gra, 5: 2**50}, ALICE), ALICE)
+    accepted("grant by a device that no statement names", grant(STRANGER, "bob"), STRANGER)
+    newer = statement(10, {0: 1, 1: CIRCLE, 2: pub(BOB), 3: ["anything", [None, 1.5]], 99: -1}, BOB)
     accepted("a kind of a newer version", newer, BOB)
 
     body = cbor2.dumps({k: v for k, v in cert.items()})
@@ -186,7 +199,7 @@ def add_statements():
     refused("signature too short", envelope(2, body, good[:-1]))
     refused("signature too long", envelope(2, body, good + good))
     refused("kind with a longer integer", bytes.fromhex("831802") + statement(2, cert, ROOT)[2:])
-    refused("a statement of 64 KiB and one byte", envelope(9, b"\xa0" * 65_462, good))
+    refused("a statement of 64 KiB and one byte", envelope(10, b"\xa0" * 65_462, good))
     flipped = bytearray(good)
     flipped[5] ^= 1
     refused("a bit of the signature", envelope(2, body, bytes(flipped)), "badSignature")
@@ -253,8 +266,19 @@ def add_statements():
     refused_pairs("an address with a space", 8, adr, ALICE, _4=["192.0.2.1 :1"])
     refused_pairs("an empty address", 8, adr, ALICE, _4=[""])
     refused_pairs("an address of 129 bytes", 8, adr, ALICE, _4=["a" * 129])
-    refused_pairs("a newer kind without a signer", 9, {0: 1, 1: CIRCLE, 3: 1}, ROOT)
-    refused_pairs("a newer kind that holds a map", 9, {0: 1, 1: CIRCLE, 2: pub(ROOT), 3: {1: 2}}, ROOT)
+    refused_pairs("grant of nothing", 9, gra, ALICE, _5=0)
+    refused_pairs("grant of more than the most", 9, gra, ALICE, _5=2**50 + 1)
+    refused_pairs("grant of a negative number of bytes", 9, gra, ALICE, _5=-1)
+    refused_pairs("grant in an unknown lane", 9, gra, ALICE, _4=2)
+    refused_pairs("grant without a device", 9, gra, ALICE, _3=None)
+    refused_pairs("grant without a time", 9, gra, ALICE, _6=None)
+    refused_pairs("grant with one key more", 9, gra, ALICE, _7=0)
+    gra_body = cbor2.dumps(gra)
+    refused("grant signed by another admin", envelope(9, gra_body, signature(9, gra_body, CAROL)), "badSignature")
+    refused("grant signed as a newer kind", envelope(
+        9, gra_body, sign("waymark/statement-9-signature/v1", gra_body, ALICE)), "badSignature")
+    refused_pairs("a newer kind without a signer", 10, {0: 1, 1: CIRCLE, 3: 1}, ROOT)
+    refused_pairs("a newer kind that holds a map", 10, {0: 1, 1: CIRCLE, 2: pub(ROOT), 3: {1: 2}}, ROOT)
 
     one, other = header(ALICE, 10), header(ALICE, 11)
     refused("fork proof with the greater id first", fork(one, other, swap=True))
@@ -370,6 +394,45 @@ def add_circles():
 
 def lost_all_but_bob(bob):
     return revocation(BOB, "alice", valid=[statement_id(bob)])
+
+
+quotas = []
+shares = []
+
+
+def quota(name, held, **sizes):
+    quotas.append({
+        "name": name, "statements": [s.hex() for s in held],
+        "quotas": {pub(PEOPLE[m]).hex(): {"settings": settings, "records": records}
+                   for m, (settings, records) in sizes.items()}})
+
+
+def add_quotas():
+    usual = (4 * 2**20, 2**30)
+    bob, carol = certificate(ALICE, "bob", 1), certificate(ALICE, "carol", 0)
+    more, most = grant(ALICE, "carol", size=2**31), grant(BOB, "carol", size=2**32)
+    quota("no grant", [GENESIS, bob], alice=usual, bob=usual, carol=usual)
+    quota("a grant by an admin", [GENESIS, carol, more], alice=usual, carol=(usual[0], 2**31))
+    quota("a grant by the root key", [GENESIS, carol, grant(ROOT, "carol", 0, 2**23)], carol=(2**23, usual[1]))
+    quota("an admin's grant to itself", [GENESIS, grant(ALICE, "alice")], alice=(usual[0], 2**31))
+    quota("the greatest of two grants", [GENESIS, bob, carol, most, more], carol=(usual[0], 2**32))
+    quota("a grant below the quota that every device has", [GENESIS, carol, grant(ALICE, "carol", size=1)], carol=usual)
+    quota("a grant by a member", [GENESIS, carol, grant(CAROL, "carol")], carol=usual)
+    quota("a grant by a key that is no device", [GENESIS, carol, grant(STRANGER, "carol")], carol=usual)
+    quota("a grant by an admin whose certificate is missing", [GENESIS, carol, most], carol=usual)
+    quota("no revocation voids a grant", [GENESIS, bob, carol, most, revocation(ALICE, "bob")], carol=(usual[0], 2**32))
+    quota("no revocation voids a grant of a device whose certificate it voids",
+          [GENESIS, bob, certificate(BOB, "dave", 1), carol, grant(DAVE, "carol"), revocation(ALICE, "bob")],
+          carol=(usual[0], 2**31))
+    quota("a grant to a revoked device",
+          [GENESIS, bob, carol, most, revocation(ALICE, "carol")], carol=(usual[0], 2**32))
+    quota("a grant to a device that is not certified", [GENESIS, bob, grant(BOB, "dave")], dave=(usual[0], 2**31))
+    quota("a grant by an admin that a member certified",
+          [GENESIS, certificate(ALICE, "bob", 0), certificate(BOB, "dave", 1), carol, grant(DAVE, "carol")],
+          carol=usual)
+    for size in [1, 31, 32, 33, *usual, 2**50]:
+        for number in [1, 2, 16]:
+            shares.append({"quota": size, "number": number, "share": size // 2 if number == 1 else size // 32})
 
 
 gates = []
@@ -541,12 +604,13 @@ def messages():
 
 add_statements()
 add_circles()
+add_quotas()
 add_gates()
 add_tickets()
 document = {
     "about": "Protocol/circle.md; made by generate_circle.py", "genesis": GENESIS.hex(),
-    "statements": statements, "circles": circles, "gates": gates, "tickets": tickets,
-    "messages": messages()}
+    "statements": statements, "circles": circles, "quotas": quotas, "shares": shares, "gates": gates,
+    "tickets": tickets, "messages": messages()}
 path = pathlib.Path(__file__).with_name("circle.json")
 path.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 print(f"{path.name}: {len(statements)} statements, {len(circles)} circles, {len(gates)} gates, {len(tickets)} tickets")

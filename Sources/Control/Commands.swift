@@ -17,7 +17,7 @@ enum Commands {
     ListPeers.self, AddPeer.self, PausePeer.self, ResumePeer.self, PingPeer.self, RenamePeer.self,
     ShowSync.self, TurnSyncOn.self, TurnSyncOff.self, SyncNow.self,
     ListConflicts.self, ShowConflict.self, ResolveConflicts.self, ShowHistory.self, Undo.self, Explain.self,
-    ListMembers.self, Revoke.self, Invite.self, WriteBackup.self,
+    ListMembers.self, Revoke.self, GrantRoom.self, Invite.self, WriteBackup.self,
     ListRecords.self, ShowRecord.self, AddRecord.self, EditRecord.self, DeleteRecord.self, RestoreRecord.self,
     EraseRecords.self, ListTrash.self, EmptyTrash.self,
     ShowTimeline.self, TickHabit.self, UntickHabit.self, SetHabit.self,

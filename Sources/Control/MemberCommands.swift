@@ -1,4 +1,5 @@
 package import Waymark
+import Wire
 
 /// `members list`: the devices of the circle, including revoked ones.
 package struct ListMembers: PromptCommand {
@@ -22,6 +23,7 @@ package struct Revoke: NodeCommand, ConfirmableCommand {
   package var device: [String]?
   package var withInvited: Bool?
   package var undoRevocations: Bool?
+  package var discard: Bool?
   package var rootKey: String?
   package var preview: Bool?
   package var yes: Bool?
@@ -34,10 +36,34 @@ package struct Revoke: NodeCommand, ConfirmableCommand {
     var request = RevocationRequest(devices: device ?? [])
     request.withInvited = withInvited == true
     request.undoesRevocations = undoRevocations == true
+    request.discards = discard == true
     request.rootKey = rootKey
     request.isPreview = preview == true
     request.isConfirmed = yes == true
     request.passphrase = call.passphrase
     return try node.revoke(request)
+  }
+}
+
+/// `grant`: lets a device write more.
+package struct GrantRoom: NodeCommand {
+  package static let name = "grant"
+  package typealias Answer = GrantSummary
+
+  package var device: String
+  /// The new quota, as the user types it: `2GiB`.
+  package var size: String
+  package var settings: Bool?
+  package var rootKey: String?
+  package var keyFile: String? { rootKey }
+
+  package func perform(on node: isolated Node, _ call: CommandCall) async throws -> GrantSummary {
+    guard let bytes = byteSize(size) else {
+      throw WaymarkError.badValue("SIZE", size, allowed: "a size such as 500MiB or 2GiB")
+    }
+    var request = GrantRequest(device: device, lane: settings == true ? .settings : .records, bytes: bytes)
+    request.rootKey = rootKey
+    request.passphrase = call.passphrase
+    return try node.grant(request)
   }
 }

@@ -65,8 +65,10 @@ extension Evaluation {
 
 extension Circle {
   /// Creates the circle from the statements in a store.
-  package init(store: Store) throws {
-    try self.init(statements: try store.statements().map { try Statement($0) })
+  ///
+  /// - Parameter quotas: the quotas of devices without a grant.
+  package init(store: Store, quotas: DeviceQuotas = .standard) throws {
+    try self.init(statements: try store.statements().map { try Statement($0) }, quotas: quotas)
   }
 }
 

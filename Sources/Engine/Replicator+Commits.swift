@@ -11,7 +11,7 @@ extension Replicator {
   /// - Parameter leastClock: the least clock for the first set in the records lane. A profile's own time of change
   ///   requires it.
   /// - Returns: the ids of the sets, which are durable.
-  /// - Throws: `WriteRefusal`, or an error of the store. In either case nothing was written.
+  /// - Throws: `WriteRefusal`, `ChangeSetError.beyondQuota`, or an error of the store. In each case nothing was written.
   @discardableResult
   package func write(
     _ operation: OperationDraft, _ drafts: consuming [EntryDraft], leastClock: Clock = .zero, now: Now
@@ -68,11 +68,16 @@ extension Replicator {
     let order = Reauthoring(
       circle: circle.id, ended: ended, incarnation: next, time: .now(now.wall),
       admission: { evaluation.admission(of: $0, at: device) }, horizon: Self.horizon(now))
-    let report = try store.reauthor(order, by: { Author(position: $0, key: signing, seed: random16) }) { _ in
-      try store.addStatements(cuts.map { ($0.id, $0.bytes) })
-      // The clock that was ahead may have passed an end of premium that still lies in the future.
-      try store.setGateFloor(nil)
-      try store.setMeta(MetaKey.incarnation, next.bytes)
+    let report: CommitReport
+    do {
+      report = try store.reauthor(order, by: { Author(position: $0, key: signing, seed: random16) }) { _ in
+        try store.addStatements(cuts.map { ($0.id, $0.bytes) })
+        // The clock that was ahead may have passed an end of premium that still lies in the future.
+        try store.setGateFloor(nil)
+        try store.setMeta(MetaKey.incarnation, next.bytes)
+      }
+    } catch ChangeSetError.beyondQuota {
+      throw ReauthoringError.quotaUsed
     }
     didCommit(report)
     replica.gateFloor = nil
@@ -103,4 +108,6 @@ package enum ReauthoringError: Error {
   case tooManyStatements
   /// The disk is full, so some statements of the circle may not be in the store.
   case diskIsFull
+  /// The re-authored sets would exceed the share of this device's quota that a new incarnation has.
+  case quotaUsed
 }

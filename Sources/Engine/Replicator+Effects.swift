@@ -281,7 +281,7 @@ extension Replicator {
     }
   }
 
-  /// Applies the cuts that follow from the circle's statements. This may change which sets are stored and folded.
+  /// Applies the cuts and quotas that follow from the circle's statements. This may change which sets are stored and folded.
   ///
   /// Nothing is applied while the disk is full: the store is rebuilt from the statements stored in it, and there may
   /// have been no room for new ones.
@@ -290,7 +290,8 @@ extension Replicator {
     trying {
       let (evaluation, device) = (circle.evaluation, device)
       let admission = { (log: LogKey) in evaluation.admission(of: log, at: device) }
-      guard try store.admit(by: admission, horizon: Self.horizon(now)) else { return }
+      let quota = { (author: DeviceKey, lane: Lane) in evaluation.quota(of: author, lane, at: device) }
+      guard try store.admit(by: admission, quota: quota, horizon: Self.horizon(now)) else { return }
       logsWereRebuilt(now, &following)
       try leaveShortenedLogs(now)
     }

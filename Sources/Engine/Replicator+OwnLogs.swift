@@ -75,9 +75,17 @@ extension Replicator {
     let author = { [signing, random16] (position: AuthorPosition) in
       Author(position: position, key: signing, seed: random16)
     }
-    let report = try store.reauthor(order, by: author) { [unsent] _ in
-      if let next { try store.setMeta(MetaKey.incarnation, next.bytes) }
-      try unsent.save(store)
+    let report: CommitReport
+    do {
+      report = try store.reauthor(order, by: author) { [unsent] _ in
+        if let next { try store.setMeta(MetaKey.incarnation, next.bytes) }
+        try unsent.save(store)
+      }
+    } catch ChangeSetError.beyondQuota {
+      // The new log has no room for the withheld sets. They stay where they are, and the log forks: both branches are
+      // valid, so nothing is lost.
+      if next != nil { leaveIncarnation(Self.written, now: now) }
+      return
     }
     self.unsent = unsent
     didCommit(report)

@@ -88,7 +88,9 @@ package final class Replicator {
     self.random16 = random16
     let (evaluation, device) = (circle.evaluation, device)
     store.device = device
-    _ = try store.admit(by: { evaluation.admission(of: $0, at: device) }, horizon: Self.horizon(now))
+    _ = try store.admit(
+      by: { evaluation.admission(of: $0, at: device) }, quota: { evaluation.quota(of: $0, $1, at: device) },
+      horizon: Self.horizon(now))
     (incarnation, isSpent) = try Self.openIncarnation(store, circle, device, place, random16)
     unsent = try UnsentLogs(store, device: device, incarnation: incarnation)
     override = try Override(store, preference: preference)
@@ -177,6 +179,8 @@ package enum ReplicatorEvent: Sendable {
   /// Cuts have changed, and the logs were rebuilt.
   case logsRebuilt
   case unprovable(Fork, why: String)
+  /// Sets of revoked devices were deleted because a revocation discards them.
+  case discarded(Int)
   /// These stored sets are damaged on disk. Peers are asked to send them again.
   case damaged([DamagedSet])
   /// Peers have sent these damaged sets again, and the stored bytes have been replaced.

@@ -1,5 +1,6 @@
 // Protocol/store.md, "A damaged change set"
 
+import Membership
 package import Replication
 import Storage
 import Wire
@@ -71,6 +72,15 @@ package struct StoreCheck: Hashable, Sendable {
 }
 
 extension Replicator {
+  /// Deletes the sets of revoked devices that a revocation discards, as soon as nothing can bring them back.
+  package func deleteDiscarded(now: Now) {
+    guard canStore else { return }
+    trying {
+      let count = try store.deleteDiscarded(circle.evaluation.discards, now: now.wall)
+      if count > 0 { shell?.note(.discarded(count)) }
+    }
+  }
+
   /// Starts or continues a part of the background check, and asks peers for damaged sets.
   ///
   /// - Parameter isQuiet: whether nothing is being written.
@@ -79,6 +89,7 @@ extension Replicator {
     if storeCheck.rest == nil {
       // A peer that has connected since the last part may have sets that are damaged here.
       repair(now: now)
+      deleteDiscarded(now: now)
       storeCheck.beginPart(of: store.newestNumber)
     }
     guard isQuiet else { return StoreCheck.busyMilliseconds }

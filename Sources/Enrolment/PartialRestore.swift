@@ -51,16 +51,16 @@ struct PartialRestore {
     for (set, placement) in zip(run, placements) where try !isPlaced(set, placement) { missing += 1 }
   }
 
-  /// Returns whether a set is stored, or need not be because a cut excludes it. If dependencies of the set are
-  /// missing, stores their positions and tries again.
+  /// Returns whether a set is stored, or need not be because a cut excludes it or it is beyond the quota. If dependencies
+  /// of the set are missing, stores their positions and tries again.
   private func isPlaced(_ set: VerifiedChangeSet, _ placement: Placement) throws -> Bool {
     switch placement {
-    case .place, .duplicate, .excluded: return true
+    case .place, .duplicate, .excluded, .beyondQuota: return true
     case .refused, .clockConflict: return false
     case .missing:
       try store.keepAncestors(of: set.header, horizon: horizon)
       switch try store.commit([set], horizon: horizon).placements.first {
-      case .place, .duplicate, .excluded: return true
+      case .place, .duplicate, .excluded, .beyondQuota: return true
       case .refused, .clockConflict, .missing, nil: return false
       }
     }

@@ -124,7 +124,8 @@ package struct RestorePlan: Sendable {
     }
     let horizon = Clock(milliseconds: now + Limits.clockDriftMilliseconds)
     // Change sets may depend on others that a cut has excluded, so the cuts are applied first.
-    _ = try store.admit(by: circle.evaluation.admission, horizon: horizon)
+    _ = try store.admit(
+      by: circle.evaluation.admission, quota: circle.evaluation.quota, horizon: horizon)
     var partial = PartialRestore(store, circle, horizon)
     try BackupSource.reading(backup.path) {
       var done: Int64 = 0
@@ -163,7 +164,7 @@ package struct RestorePlan: Sendable {
     let report = try store.commit(sets, horizon: horizon)
     for (offset, placement) in report.placements.enumerated() {
       if case .place = placement { continue }
-      if placement == .excluded { continue }
+      if placement == .excluded || placement == .beyondQuota { continue }
       throw BackupError.damagedSet("a dependency of change set \(done + Int64(offset) + 1) is missing")
     }
   }

@@ -45,6 +45,9 @@ struct Chains {
   private var revocations: [DeviceKey: [(id: StatementID, body: Revocation)]] = [:]
   /// The revocations that count, by the device that they name, sorted by length and then by id.
   private(set) var counted: [DeviceKey: [CountedRevocation]] = [:]
+  /// The keys that may sign grants: those that could sign certificates if there were no revocations. Others have seen
+  /// what a grant admitted, and their changes must not disappear because its signer is revoked.
+  private(set) var granters: Set<DeviceKey> = []
   /// For each revoked device, its statements that every revocation counted so far lists as valid.
   private var stillValid: [DeviceKey: Set<StatementID>] = [:]
 
@@ -81,6 +84,7 @@ struct Chains {
   /// revocation that counts voids it or a link of its signer's chain. Revocations of equal length never void each
   /// other.
   mutating func countRevocations() {
+    granters = Set(adminDepths().keys)
     for length in 1...Limits.chainLinksMax + 1 {
       let depths = adminDepths()
       var found: [(id: StatementID, body: Revocation)] = []

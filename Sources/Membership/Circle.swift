@@ -11,6 +11,8 @@ package struct Circle: Sendable {
   package let genesis: Genesis
   /// The issuer that builds with a trait accept in addition to the issuers of the circle; nil in other builds.
   package let developmentIssuer: DeviceKey?
+  /// The quotas of devices without a grant.
+  package let quotas: DeviceQuotas
   private var held: [StatementID: Statement]
   private var bytesHeld = 0
   private var newestAddresses: [DeviceKey: StatementID] = [:]
@@ -32,26 +34,29 @@ package struct Circle: Sendable {
 
   /// Creates the circle that a genesis founds.
   package init(
-    genesis statement: Statement, developmentIssuer: DeviceKey? = BuildTraits.developmentIssuer
+    genesis statement: Statement, developmentIssuer: DeviceKey? = BuildTraits.developmentIssuer,
+    quotas: DeviceQuotas = .standard
   ) throws(StatementError) {
     guard case .genesis(let genesis) = statement.content else { throw .wrongCircle }
     id = statement.circle
     self.genesis = genesis
     self.developmentIssuer = developmentIssuer
+    self.quotas = quotas
     held = [statement.id: statement]
     bytesHeld = statement.bytes.count
-    evaluation = Evaluation(genesis: genesis, genesisID: statement.id, statements: [:])
+    evaluation = Evaluation(genesis: genesis, genesisID: statement.id, statements: [:], quotas: quotas)
     setHash = Self.hash(of: [statement.id])
   }
 
   /// Creates a circle from a stored set of statements, exactly one of which is a genesis.
   package init(
-    statements: [Statement], developmentIssuer: DeviceKey? = BuildTraits.developmentIssuer
+    statements: [Statement], developmentIssuer: DeviceKey? = BuildTraits.developmentIssuer,
+    quotas: DeviceQuotas = .standard
   ) throws(StatementError) {
     guard let genesis = statements.first(where: { $0.kind == StatementKind.genesis.rawValue }) else {
       throw .wrongCircle
     }
-    try self.init(genesis: genesis, developmentIssuer: developmentIssuer)
+    try self.init(genesis: genesis, developmentIssuer: developmentIssuer, quotas: quotas)
     for statement in statements where statement.circle != id { throw .wrongCircle }
     insert(statements)
   }
@@ -82,7 +87,9 @@ package struct Circle: Sendable {
       }
     }
     if makeRoom(&changes) { isAffected = true }
-    if isAffected { evaluation = Evaluation(genesis: genesis, genesisID: genesisID, statements: held) }
+    if isAffected {
+      evaluation = Evaluation(genesis: genesis, genesisID: genesisID, statements: held, quotas: quotas)
+    }
     if !changes.isEmpty { setHash = Self.hash(of: ids) }
     return changes
   }
@@ -170,7 +177,7 @@ package struct Circle: Sendable {
   /// The result of evaluating all statements except revocations.
   var withoutRevocations: Evaluation {
     let others = held.filter { $0.value.kind != StatementKind.revocation.rawValue }
-    return Evaluation(genesis: genesis, genesisID: genesisID, statements: others)
+    return Evaluation(genesis: genesis, genesisID: genesisID, statements: others, quotas: quotas)
   }
 
   // MARK: Addresses

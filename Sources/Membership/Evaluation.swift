@@ -21,6 +21,23 @@ package struct CountedRevocation: Hashable, Sendable {
   package let body: Revocation
 }
 
+/// A grant that counts.
+package struct CountedGrant: Hashable, Sendable {
+  package let id: StatementID
+  package let body: Grant
+}
+
+/// What a grant is for.
+package struct GrantKey: Hashable, Sendable {
+  package let device: DeviceKey
+  package let lane: Lane
+
+  package init(device: DeviceKey, lane: Lane) {
+    self.device = device
+    self.lane = lane
+  }
+}
+
 /// The membership status of a device.
 package enum MembershipStatus: Hashable, Sendable {
   case member(Member)
@@ -64,8 +81,16 @@ package struct Evaluation: Sendable {
   package private(set) var entitlements: [Entitlement] = []
   /// The fork proofs held, in ascending order of ids.
   package private(set) var forkProofs: [ForkProof] = []
+  /// The greatest grant that counts for each device and lane.
+  package private(set) var grants: [GrantKey: CountedGrant] = [:]
+  private let quotas: DeviceQuotas
+  private let root: DeviceKey
 
-  init(genesis: Genesis, genesisID: StatementID, statements: [StatementID: Statement]) {
+  init(
+    genesis: Genesis, genesisID: StatementID, statements: [StatementID: Statement], quotas: DeviceQuotas
+  ) {
+    self.quotas = quotas
+    root = genesis.root
     issuers = Set(genesis.issuers)
     var chains = Chains(genesis: genesis, genesisID: genesisID)
     let ordered = statements.values.sorted { $0.id < $1.id }
@@ -102,11 +127,35 @@ package struct Evaluation: Sendable {
     case .entitlement(let entitlement): entitlements.append(entitlement)
     case .issuers(let body) where body.root == genesis.root: issuers.formUnion(body.issuers)
     case .forkProof(let proof): forkProofs.append(proof)
+    case .grant(let grant) where chains.granters.contains(grant.issuer):
+      let key = GrantKey(device: grant.device, lane: grant.lane)
+      if let other = grants[key]?.body.bytes, other >= grant.bytes { return }
+      grants[key] = CountedGrant(id: statement.id, body: grant)
     default: break
     }
   }
 
   // MARK: Queries
+
+  /// Returns the bytes that a device may write in a lane, in all its logs together.
+  package func quota(of device: DeviceKey, _ lane: Lane) -> UInt64 {
+    max(quotas[lane], grants[GrantKey(device: device, lane: lane)]?.body.bytes ?? 0)
+  }
+
+  /// Returns the same for the store of a device. A device outside the circle shares its state with no other device, so
+  /// its own logs have no quota in its own store.
+  package func quota(of author: DeviceKey, _ lane: Lane, at device: DeviceKey) -> UInt64 {
+    author == device && members[device] == nil ? DeviceQuotas.unlimited : quota(of: author, lane)
+  }
+
+  /// The revoked devices of which a revocation keeps nothing, and whether that is final because the root key signed such
+  /// a revocation.
+  package var discards: [DeviceKey: Bool] {
+    revocations.compactMapValues { counted in
+      let discarding = counted.filter(\.body.kept.isEmpty)
+      return discarding.isEmpty ? nil : discarding.contains { $0.body.issuer == root }
+    }
+  }
 
   package func status(of device: DeviceKey) -> MembershipStatus {
     if revocations[device] != nil { return .revoked }

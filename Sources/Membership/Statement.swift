@@ -13,6 +13,7 @@ package enum StatementKind: UInt8, CaseIterable, Sendable {
   case issuers = 6
   case forkProof = 7
   case addresses = 8
+  case grant = 9
 
   var name: String {
     switch self {
@@ -24,6 +25,7 @@ package enum StatementKind: UInt8, CaseIterable, Sendable {
     case .issuers: "issuers"
     case .forkProof: "fork-proof"
     case .addresses: "addresses"
+    case .grant: "grant"
     }
   }
 }
@@ -50,6 +52,7 @@ package struct Statement: Sendable {
     case issuers(IssuerStatement)
     case forkProof(ForkProof)
     case addresses(AddressStatement)
+    case grant(Grant)
     /// A statement of a kind that only newer versions know. It is stored and forwarded, but has no effect here.
     case unknown
   }
@@ -141,6 +144,7 @@ private struct BodyLayout {
     case .entitlement: .entitlement(try Entitlement(circle, signer, &map))
     case .issuers: .issuers(try IssuerStatement(circle, signer, &map))
     case .addresses: .addresses(try AddressStatement(circle, signer, &map))
+    case .grant: .grant(try Grant(circle, signer, &map))
     case .genesis, .forkProof: preconditionFailure("\(kind) has a layout of its own")
     }
   }

@@ -90,6 +90,8 @@ public enum Reason: String, CaseIterable, Codable, Sendable {
   case overrideOvertaken = "override_overtaken"
   /// This device has started too many logs and can't write changes any more.
   case incarnationsSpent = "incarnations_spent"
+  /// A device has used more than nine tenths of its quota, or has written more than its quota.
+  case memberIsLarge = "member_is_large"
 
   // MARK: Failures of commands and calls, and findings of `doctor`
 
@@ -239,6 +241,8 @@ public enum Reason: String, CaseIterable, Codable, Sendable {
   case refused
   /// The device is not an admin of the circle.
   case notAdmin = "not_admin"
+  /// The change would exceed the device's quota.
+  case quotaUsed = "quota_used"
   /// The device is already an admin.
   case alreadyAdmin = "already_admin"
   /// No device in the circle has admitted this device yet.
@@ -541,6 +545,10 @@ extension Reason {
         next: .waymark("history"))
     case .incarnationsSpent:
       ReasonText(.error, .elsewhere, "this device has started too many logs and can't write changes any more")
+    case .memberIsLarge:
+      ReasonText(
+        .warning, .command, "a device has used most of its quota",
+        next: "\(waymark: "grant DEVICE SIZE"), or \(waymark: "revoke DEVICE --discard")")
     case .ok: ReasonText(.info, .none, "no problem was found")
     case .usage: ReasonText(.error, .command, "the request is not valid")
     case .badValue: ReasonText(.error, .command, "the value is not valid for the field")
@@ -619,6 +627,8 @@ extension Reason {
     case .circleFull: ReasonText(.error, .command, "the circle has no room for another device")
     case .keyInUse: ReasonText(.error, .command, "the device's keys are already in use in the circle")
     case .refused: ReasonText(.error, .command, "the inviting device rejected the request")
+    case .quotaUsed:
+      ReasonText(.error, .elsewhere, "the change would exceed the device's quota")
     case .notAdmin: ReasonText(.error, .command, "the device is not an admin of the circle")
     case .alreadyAdmin: ReasonText(.error, .none, "the device is already an admin")
     case .notAdmitted: ReasonText(.error, .elsewhere, "no device in the circle has admitted this device yet")

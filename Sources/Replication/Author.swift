@@ -47,11 +47,14 @@ package struct AuthorPosition: Sendable {
   package var logBytes: UInt64
   /// The folded heads of other logs that have moved since our own newest set was written, in ascending order.
   package var unseen: [Dependency]
+  /// The declared bytes that the log may hold: its share of the author's quota.
+  package var logBytesMax: UInt64
 
   package init(
     circle: CircleID, log: LogKey, number: Int, sequence: UInt64, id: ChangeSetID?, clock: Clock,
-    logBytes: UInt64, unseen: [Dependency]
+    logBytes: UInt64, unseen: [Dependency], logBytesMax: UInt64 = .max
   ) {
+    self.logBytesMax = logBytesMax
     self.circle = circle
     self.log = log
     self.number = number
@@ -146,6 +149,9 @@ package struct Author {
       previous: position.id, clock: clock, dependencies: dependencies, operation: operation.id,
       logBytes: position.logBytes, content: content.summary)
     let bytes = header.encoded
+    // No device would store the set, so it must not be signed.
+    guard position.logBytes + UInt64(header.declaredBytes(headerBytes: bytes.count)) <= position.logBytesMax
+    else { throw .beyondQuota(position.log.lane) }
     let raw = RawChangeSet(
       header: bytes, signature: key.sign(prefix: ChangeSetPrefix.signature.bytes, bytes), plan: content.plan,
       values: content.values)

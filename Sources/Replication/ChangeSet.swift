@@ -223,6 +223,8 @@ package enum ChangeSetError: Error, Hashable, Sendable {
   case badSignature
   /// The values are not those that the header commits to. The set itself may be valid.
   case valuesMismatch
+  /// The set would exceed its author's quota in the lane, so the author does not sign it.
+  case beyondQuota(Lane)
 }
 
 /// The prefixes of hashes and signatures, one for each purpose. None of them is a prefix of another.

@@ -136,6 +136,8 @@ package enum ReplicaEvent: Hashable, Sendable {
   /// These keys have signed more statements than the circle keeps.
   case statementsCrowded(Set<DeviceKey>)
   case gateChanged
+  /// A device has written more in a lane than its quota. Reported once for each of its logs.
+  case quotaExceeded(DeviceKey, Lane)
 }
 
 /// The outcome of a commit: where each set was placed, and the state of the store after the commit.

@@ -105,6 +105,8 @@ package struct OpenLane: Sendable {
   private(set) var elsewhere: Set<LogKey> = []
   /// When all heads were last sent to the peer, on the steady clock.
   var toldAllAt: Moment?
+  /// Tips in logs with sets beyond the quota that turned out to be within it, so that they are on another branch.
+  private var within: [LogKey: Set<ChangeSetID>] = [:]
 
   var request: SetRequest? { if case .requested(let request) = receiving { request } else { nil } }
 
@@ -164,7 +166,7 @@ package struct OpenLane: Sendable {
     elsewhere.formUnion(announced)
     announced = []
     (lacking, strangers) = ([:], [:])
-    back = [:]
+    (back, within) = ([:], [:])
   }
 
   mutating func noteAnnounced(_ logs: [LogKey]) { announced.formUnion(logs) }
@@ -190,14 +192,41 @@ package struct OpenLane: Sendable {
 
   /// Returns the ranges to request for missing tips, at most as many as fit in one message. One tip of each log comes
   /// first, so that a log with very many branches does not delay the others.
-  func needs(of logs: [LogKey], _ mine: Heads) -> [Want] {
+  ///
+  /// - Parameter isFull: whether sets of a log are known to be beyond the quota. Of such a log, a tip is requested alone
+  ///   until it is known to be within the quota.
+  func needs(of logs: [LogKey], _ mine: Heads, isFull: (LogKey) -> Bool) -> [Want] {
     let tips = logs.map { lacking[$0]?.values.sorted(by: Heads.isBefore) ?? [] }
     var wants: [Want] = []
     for tip in tips.compactMap(\.first) + tips.flatMap({ $0.dropFirst() }) {
       guard wants.count < Limits.wantsMax else { break }
-      wants.append(mine.want(tip, back: back[tip.log] ?? 0))
+      let isAlone = isFull(tip.log) && within[tip.log]?.contains(tip.id) != true
+      wants.append(isAlone ? Self.want(only: tip) : mine.want(tip, back: back[tip.log] ?? 0))
     }
     return wants
+  }
+
+  private static func want(only tip: LogHead) -> Want {
+    Want(log: tip.log, from: tip.sequence, through: tip.sequence, tip: tip.id)
+  }
+
+  /// Reduces the request for a log to its tips, because a set of it turned out to be beyond the quota. The sets between
+  /// that set and a tip are probably beyond it too.
+  ///
+  /// - Returns: the new request; nil if little is still to come.
+  mutating func shortenRequest(_ log: LogKey, behind sequence: UInt64) -> [Want]? {
+    var shortened: [Want]?
+    receiving.update { request in
+      guard let wants = request.wants[log],
+        wants.contains(where: { $0.from < $0.through && $0.through > sequence &+ Limits.overQuotaRestMax })
+      else { return }
+      let alone = wants.map {
+        Self.want(only: LogHead(log: log, sequence: $0.through, id: $0.tip, foldedSequence: 0))
+      }
+      request.wants[log] = alone
+      shortened = alone
+    }
+    return shortened
   }
 
   func mayAskAgain(_ id: ChangeSetID, _ now: Now) -> Bool {
@@ -263,7 +292,7 @@ package struct OpenLane: Sendable {
   private mutating func noteArrival(_ id: ChangeSetID, _ log: LogKey) {
     receiving.update { if $0.wants[log] != nil { $0.completed.insert(id) } }
     guard lacking[log]?.removeValue(forKey: id) != nil else { return }
-    if lacking[log]?.isEmpty == true { lacking[log] = nil }
+    if lacking[log]?.isEmpty == true { (lacking[log], within[log]) = (nil, nil) }
     back[log] = nil
   }
 
@@ -285,6 +314,11 @@ package struct OpenLane: Sendable {
       // Counts as progress only if the log was requested: a pushed set of another log does not.
       receiving.update { if $0.wants[log] != nil { $0.noteProgress(now) } }
     case .missing: cameTooEarly(item.set)
+    case .beyondQuota:
+      let isRequested = request?.wants[log] != nil
+      // The peer delivered what it was asked for.
+      receiving.update { if $0.wants[log] != nil { $0.noteProgress(now) } }
+      return isRequested
     case .duplicate, .excluded, .clockConflict: return request?.wants[log] != nil || back[log] != nil
     case .refused: break
     }
@@ -303,6 +337,10 @@ package struct OpenLane: Sendable {
     if tips.count < Limits.earlyTipsMax, !tips.values.contains(where: { $0.sequence > header.sequence }) {
       lacking[header.log, default: [:]][set.id] =
         LogHead(log: header.log, sequence: header.sequence, id: set.id, foldedSequence: 0)
+      // A set beyond the quota would have been dropped as such.
+      if within.count < Limits.headsMax, (within[header.log]?.count ?? 0) < Limits.earlyTipsMax {
+        within[header.log, default: []].insert(set.id)
+      }
     } else if tips.isEmpty {
       lacking[header.log] = nil
     }

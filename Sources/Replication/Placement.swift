@@ -5,6 +5,7 @@
 // cut excludes. The checks run in this order, and the first that applies decides:
 //
 //     already stored                                             → duplicate
+//     beyond the quota of its author                             → beyondQuota: dropped, whoever sent it
 //     all kept tips of its log are stored, so it leads to none   → excluded
 //     predecessor not stored                                     → missing: request it, the set comes again
 //     clock not above the predecessor's, another number of the
@@ -31,6 +32,7 @@
 // and never rejects a set. If the sender or a local clock mattered beyond that, two devices with the same sets might
 // never agree.
 
+import Membership
 package import Wire
 
 /// A stored set, as placement sees it.
@@ -57,6 +59,9 @@ package protocol LogIndex {
   /// Returns the set with this id at this sequence of a log; nil if the set is not stored.
   func stored(_ id: ChangeSetID, _ log: LogKey, _ sequence: UInt64) throws -> StoredPosition?
 
+  /// Returns the bytes that a device may write in a lane.
+  func quota(of device: DeviceKey, _ lane: Lane) -> UInt64
+
   /// Whether a cut that is in effect here ends the log. A new set of such a log is folded only if it turns out to lead
   /// to a kept tip.
   func isEnded(_ log: LogKey) -> Bool
@@ -78,6 +83,8 @@ package enum Placement: Hashable, Sendable {
   /// tip.
   case place(folds: Bool)
   case duplicate
+  /// The set is not stored, because its log would hold more than its share of the author's quota.
+  case beyondQuota
   /// The set is not stored, because a cut of its log excludes it.
   case excluded
   /// The set is not stored, because its predecessor or a dependency, at this sequence of this log, is missing. The set
@@ -97,6 +104,8 @@ package enum Placement: Hashable, Sendable {
   ) throws -> Placement {
     let header = set.header
     if try index.stored(set.id, header.log, header.sequence) != nil { return .duplicate }
+    let quota = index.quota(of: header.log.device, header.log.lane)
+    guard set.logBytes <= DeviceQuotas.share(of: quota, number: header.number) else { return .beyondQuota }
     if index.excludes(new: set.id, header.log) { return .excluded }
     var folds = header.clock <= horizon && !index.isEnded(header.log)
     if let previous = header.previous {

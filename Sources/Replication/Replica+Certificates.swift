@@ -97,6 +97,7 @@ extension Replica {
     }
     endRevokedSessions(added, &effects)
     admitStrangers()
+    quotasMayHaveChanged(now, &effects)
     gateMayHaveChanged(now, &effects)
   }
 

@@ -16,6 +16,7 @@ extension Replica {
       effects.append(.schedule(.unpark, after: Self.wait(until: due, now)))
     }
     judge(committed.items, &effects)
+    noteBeyondQuota(committed.items, now, &effects)
     noteSenders(committed.items, now, &effects)
     // A clock folded from another device may have moved gate time.
     updateTime(now, &effects)
@@ -62,13 +63,14 @@ extension Replica {
     }
   }
 
-  /// Closes sessions whose peer sent an invalid set. Forks and clock conflicts are not the sender's fault.
+  /// Closes sessions whose peer sent an invalid set. Forks, clock conflicts and sets beyond the quota are
+  /// not the sender's fault.
   private mutating func judge(_ items: [Committed.Item], _ effects: inout [Effect]) {
     for item in items {
       switch item.placement {
       case .refused(let rule):
         if let link = item.link { drop(link, .misbehaved(rule), &effects) }
-      case .place, .duplicate, .excluded, .missing, .clockConflict: break
+      case .place, .duplicate, .beyondQuota, .excluded, .missing, .clockConflict: break
       }
     }
   }
@@ -210,10 +212,10 @@ extension Heads {
 }
 
 extension Committed.Item {
-  /// Whether the set is stored or will never be needed.
+  /// Whether the set is stored or is not needed.
   fileprivate var hasArrived: Bool {
     switch placement {
-    case .place, .duplicate, .excluded: true
+    case .place, .duplicate, .beyondQuota, .excluded: true
     case .missing, .clockConflict, .refused: false
     }
   }

@@ -15,7 +15,14 @@ extension Replica {
     chargeRedundant(link, points: told.isKnown ? 1 + heads.count / 16 : heads.count / 8, now, &effects)
     sessions[link]?[lane].open?.told(told.heads, isComplete: complete)
     noteTold(link, lane, told.heads, isComplete: complete, now)
-    let unsure = look(at: told.heads, link, lane)
+    compare(told.heads, link, lane, now, &effects)
+  }
+
+  /// Compares heads that a peer announced with our own, and requests what is missing here.
+  mutating func compare(
+    _ heads: [LogHead], _ link: LinkID, _ lane: Lane, _ now: Now, _ effects: inout [Effect]
+  ) {
+    let unsure = look(at: heads, link, lane)
     // If some tips must be looked up, everything is requested at once after the lookup, because sets of one log may
     // depend on those of another.
     if unsure.isEmpty { ask(link, lane, now, &effects) } else { effects.append(.lookUp(link, lane, unsure)) }
@@ -34,7 +41,7 @@ extension Replica {
       let count = theirs.tipCount(of: log)
       let isCut = circle.isCut(log)
       if count <= 1 { unforked.append(log) }
-      for tip in count > 1 ? tips : theirs.tips(of: log) {
+      for tip in count > 1 ? tips : theirs.tips(of: log) where !full.hasDropped(tip) {
         // In a log that is cut, only the store knows which sets may lead to a kept tip.
         switch isCut ? nil : mine.lacks(tip, among: count) {
         case true?: lacking.append(tip)
@@ -61,7 +68,9 @@ extension Replica {
     _ link: LinkID, _ lane: Lane, _ lacking: [LogHead], _ now: Now, _ effects: inout [Effect]
   ) {
     guard isOpen(link, lane) else { return }
-    sessions[link]?[lane].open?.note(lacking) { circle.isStranger($0) }
+    // A tip may have been dropped since it was looked up.
+    let wanted = lacking.filter { !full.hasDropped($0) }
+    sessions[link]?[lane].open?.note(wanted) { circle.isStranger($0) }
     ask(link, lane, now, &effects)
   }
 
@@ -78,7 +87,7 @@ extension Replica {
       open.mayRequest
     else { return }
     let logs = open.lacking.keys.filter(circle.mayAuthor).sorted()
-    let needs = open.needs(of: logs, shownHeads(lane))
+    let needs = open.needs(of: logs, shownHeads(lane)) { full.contains($0) }
     let repairs = repairs(open, lane, besides: logs, now).prefix(Limits.wantsMax - needs.count)
     let wants = needs + repairs
     // If another peer is already sending some of these logs, the others may depend on them, so wait until they have

@@ -55,6 +55,8 @@ package struct Replica: Sendable {
   var withheld: [Lane: WithheldLogs] = [:]
   /// Stored sets that the disk has altered, by log; see `Replica+Repair`.
   package internal(set) var damaged: [LogKey: [LogHead]] = [:]
+  /// The logs of which sets beyond the quota were dropped.
+  package internal(set) var full = FullLogs()
   /// When each device last failed to deliver sets that it had announced, on the steady clock.
   var brokenPromises: [DeviceKey: Moment] = [:]
   /// Each member's budget for redundant messages. Survives reconnecting.

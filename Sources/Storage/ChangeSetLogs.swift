@@ -28,6 +28,8 @@ final class ChangeSetLogs: LogIndex {
   var cuts: [LogKey: LogCuts?] = [:]
   /// Returns the cuts that the circle's statements make in a log; nil for a log without cuts.
   var cutRule: (LogKey) -> Set<Set<ChangeSetID>>? = { _ in nil }
+  /// Returns the bytes that a device may write in a lane, according to the circle's statements.
+  var quotaRule: (DeviceKey, Lane) -> UInt64 = standardQuota
   private(set) var lastNumber: Int64 = 0
   /// For each branch whose head has moved in this transaction, its previous head; nil for a new branch.
   private var before: [Int64: LogHead?] = [:]
@@ -474,7 +476,7 @@ extension ChangeSetHeader {
   ///
   /// A header that stands in for one that is damaged or missing does not know the size of its set. Its `logBytes`
   /// includes the set already.
-  fileprivate func logBytesThroughSet(headerBytes: Int) -> UInt64 {
+  func logBytesThroughSet(headerBytes: Int) -> UInt64 {
     content == .unknown ? logBytes : logBytes + UInt64(declaredBytes(headerBytes: headerBytes))
   }
 }

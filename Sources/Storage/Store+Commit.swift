@@ -206,6 +206,7 @@ extension Store {
     var position = AuthorPosition(
       circle: circle, log: log, number: try incarnationNumber(of: log), sequence: own?.sequence ?? 0,
       id: own?.head.id, clock: own?.head.clock ?? .zero, logBytes: own?.head.logBytes ?? 0, unseen: [])
+    position.logBytesMax = logs.bytesMax(log, number: position.number)
     for branch in logs.branches(log.lane) {
       guard let folded = branch.folded, logs.isFoldedHead(branch) else { continue }
       position.clock = max(position.clock, folded.clock)

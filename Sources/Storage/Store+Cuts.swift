@@ -38,18 +38,27 @@ package import Wire
 // were folded ahead of time.
 
 extension Store {
-  /// Applies the cuts of the circle's statements. If they change what is stored or folded, the logs are rebuilt and
-  /// folded from the beginning, so that the state never depends on when a cut was received.
+  /// Applies the cuts and quotas of the circle's statements. If they change what is stored or folded, the logs are
+  /// rebuilt and folded from the beginning, so that the state never depends on when a statement was received.
   ///
+  /// - Parameter quota: returns the bytes that a device may write in a lane.
   /// - Returns: whether anything stored or folded has changed.
-  package func admit(by admission: @escaping (LogKey) -> Admission, horizon: Clock) throws -> Bool {
+  package func admit(
+    by admission: @escaping (LogKey) -> Admission,
+    quota: @escaping (DeviceKey, Lane) -> UInt64 = { DeviceQuotas.standard[$1] }, horizon: Clock
+  ) throws -> Bool {
     logs.cutRule = { log in if case .cut(let cuts) = admission(log) { cuts } else { nil } }
     logs.cuts = [:]
+    logs.quotaRule = quota
+    // Which quarantined sets wait for ancestors depends on the quotas too.
+    lacking = nil
     let affectedLogs = try affectedLogs()
     let wanted = wantedCuts(affectedLogs)
     let changed = try AppliedCuts(stored: Self.metaBytes(AppliedCuts.key, connection)).difference(to: wanted)
-    guard !changed.isEmpty else { return false }
-    let matchesCuts = changed.allSatisfy { !affectedLogs.contains($0) && self.matchesCuts($0) }
+    let matchesQuotas = try !logs.exceedsQuota && !hasReturning()
+    guard !changed.isEmpty || !matchesQuotas else { return false }
+    let matchesCuts =
+      matchesQuotas && changed.allSatisfy { !affectedLogs.contains($0) && self.matchesCuts($0) }
     try atomically {
       if matchesCuts { return try noteAppliedCuts(wanted) }
       _ = try rebuildLogs(horizon)
@@ -163,8 +172,8 @@ extension Store {
       guard try putBackNext(damagedHeaders, logs.hasAncestors) else { break }
       isInOrder = false
     }
-    // The remaining sets depend on sets that a cut had excluded and that are required again now, or have a clock no
-    // later than such a dependency.
+    // The remaining sets are beyond a quota, depend on sets that are beyond one or that a cut had excluded and that are
+    // required again now, or have a clock no later than such a dependency.
     try connection.execute(
       """
       INSERT OR IGNORE INTO quarantine(\(Self.columns)) SELECT \(Self.columns) FROM taken_out;
@@ -195,9 +204,9 @@ extension Store {
         guard let id = ChangeSetID(bytes: row.bytes(0)) else { throw StoreError.damaged("bad change set id") }
         let raw = RawChangeSet(row, at: 1)
         // A quarantined set with a damaged header stays in quarantine.
-        guard let header = damagedHeaders[id] ?? Self.header(raw.header, id), try mayCome(header) else {
-          continue
-        }
+        guard let header = damagedHeaders[id] ?? Self.header(raw.header, id),
+          logs.isWithinQuota(header, headerBytes: raw.header.count), try mayCome(header)
+        else { continue }
         _ = try logs.append(header, id, raw, logs.isCut(header.log) ? .held : .waits)
       }
     }

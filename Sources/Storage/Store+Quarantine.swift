@@ -6,12 +6,14 @@ package import Wire
 
 // Quarantine: sets that were received and verified, but have no position in the logs for now.
 //
-// A set gets here only by a rebuild (Store+Cuts.swift), for one of two reasons:
+// A set gets here only by a rebuild (Store+Cuts.swift), for one of three reasons:
 //
 // 1. It is neither a kept tip nor an ancestor of one, and all kept tips of its log are stored.
 // 2. It depends on a set that a cut had excluded. The cut is now void, so the dependency is required again, but it is
 //    missing or its clock is not before the set's own clock (`hasClockConflict`). Sets that depend on such a set are
 //    quarantined with it.
+// 3. It is beyond the quota of its author, which has shrunk because the circle had no room for a grant, or it depends on
+//    such a set.
 //
 //     log X    x1 ── x2 ── x3           x3 depends on nothing outside X; y5 depends on x3
 //     log Y    y4 ── y5
@@ -23,7 +25,8 @@ package import Wire
 // Quarantined sets (table `quarantine`) are not part of any head or digest, and are neither sent nor folded. They are
 // kept because the cut may turn out to be void, and then peers would have to send them again. A rebuild puts them back.
 // The rebuild is due when the cuts of a quarantined set's log, or of a log that the set depends on, change or take
-// effect (`logsAroundQuarantine`), or when the last missing ancestor is stored (`areAncestors`).
+// effect (`logsAroundQuarantine`), when the last missing ancestor is stored (`areAncestors`), or when a quota admits a
+// set again (`hasReturning`).
 //
 // Without quarantine, a device that has applied a cut would lack these sets once the cut is void. They would be missing
 // until a peer sent them again, and forever if no peer had kept them.
@@ -67,11 +70,27 @@ extension Store {
   private func readLacking() throws -> [Set<ChangeSetID>] {
     var found: [Set<ChangeSetID>] = []
     try eachQuarantined { id, header in
-      // A set that leads to no kept tip stays in quarantine whatever arrives, and so does a set with a clock conflict.
-      if try logs.excludes(new: id, header.log) || logs.hasClockConflict(header) { return }
+      // Whatever arrives, a set stays in quarantine if it leads to no kept tip, is beyond the quota, or has a clock
+      // conflict.
+      if try !mayReturn(id, header) || logs.hasClockConflict(header) { return }
       found.append(try logs.missingAncestors(of: header))
     }
     return found
+  }
+
+  private func mayReturn(_ id: ChangeSetID, _ header: ChangeSetHeader) -> Bool {
+    !logs.excludes(new: id, header.log)
+      && logs.isWithinQuota(header, headerBytes: header.encoded.count)
+  }
+
+  /// Returns whether a rebuild would put back a quarantined set.
+  func hasReturning() throws -> Bool {
+    var isFound = false
+    try eachQuarantined { id, header in
+      guard !isFound, mayReturn(id, header) else { return }
+      isFound = try logs.hasAncestors(header)
+    }
+    return isFound
   }
 
   /// For those dependencies of a set that cuts have since removed, returns how far their logs are still stored: by

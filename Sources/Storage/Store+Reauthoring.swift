@@ -248,7 +248,8 @@ extension Store {
     let own = logs[log].first
     return AuthorPosition(
       circle: circle, log: log, number: try incarnationNumber(of: log), sequence: own?.sequence ?? 0,
-      id: own?.head.id, clock: own?.head.clock ?? .zero, logBytes: own?.head.logBytes ?? 0, unseen: [])
+      id: own?.head.id, clock: own?.head.clock ?? .zero, logBytes: own?.head.logBytes ?? 0, unseen: [],
+      logBytesMax: logs.bytesMax(log, number: try incarnationNumber(of: log)))
   }
 
   /// Returns the dependencies to declare for sets that were seen, without duplicates. A duplicate arises if two

@@ -135,7 +135,9 @@ struct CommandRun: Sendable {
   private func isConfirmed(
     _ failure: WaymarkError, _ type: any TerminalCommand.Type, _ run: CommandContext
   ) async throws -> Bool {
-    if let type = type as? any TypedConfirmationCommand.Type { return try await isTyped(type, run) }
+    if let type = type as? any TypedConfirmationCommand.Type, let isConfirmed = try await isTyped(type, run) {
+      return isConfirmed
+    }
     for candidate in failure.candidates {
       for line in wrapped("  \(printable(candidate))", width: terminal.error.width, indent: 2) {
         terminal.note(line)
@@ -145,17 +147,18 @@ struct CommandRun: Sendable {
     return terminal.confirms(printable(failure.message))
   }
 
-  /// Shows a preview of a command that can't be undone, and asks for the word that confirms it.
+  /// Shows a preview of a command that can't be undone, and asks for the word that confirms it. Returns nil if a plain
+  /// yes is enough.
   private func isTyped<Asked: TypedConfirmationCommand>(
     _ type: Asked.Type, _ run: CommandContext
-  ) async throws -> Bool {
+  ) async throws -> Bool? {
     var command = try request(invocation).command(as: type)
     command.preview = true
     let preview = try await command.run(run)
+    guard let (question, word) = Asked.confirmation(of: preview) else { return nil }
     var rendering = rendering
     command.render(preview, into: &rendering)
     terminal.transient(rendering.data.text)
-    let (question, word) = Asked.confirmation(of: preview)
     return terminal.confirms(printable(question), typing: word)
   }
 

@@ -55,7 +55,7 @@ extension EmptyTrash: TypedConfirmationCommand {
 }
 
 extension TypedConfirmationCommand where Answer == EraseSummary {
-  static func confirmation(of preview: EraseSummary) -> (question: String, word: String) {
+  static func confirmation(of preview: EraseSummary) -> (question: String, word: String)? {
     ("Erase \(preview.subject), on all devices? This can't be undone.", preview.confirmation)
   }
 }

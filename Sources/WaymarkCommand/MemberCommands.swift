@@ -8,7 +8,7 @@ extension ListMembers: TerminalCommand {
 
   func render(_ answer: Answer, into rendering: inout Rendering) {
     var table = TextTable([
-      .init("NAME", widthMin: 12), .init("DEVICE"), .init("ROLE"), .init("LAST SEEN"),
+      .init("NAME", widthMin: 12), .init("DEVICE"), .init("ROLE"), .init("LAST SEEN"), .init("WRITTEN"),
       .init("STATE", widthMin: 24),
     ])
     table.wrapsLast = true
@@ -17,10 +17,21 @@ extension ListMembers: TerminalCommand {
         .init(member.name, member.isOwn ? .strong : .none),
         .init(shortID(member.device.description)),
         .init(member.role.rawValue), .init(member.isOwn ? "" : rendering.time.ago(member.lastSeen)),
+        .init(written(member)),
         state(member, rendering.time),
       ])
     }
     rendering.data.table(table)
+  }
+
+  /// What a device has written in both lanes, and the quota of a lane of which it has used a tenth: `1.2 MiB`,
+  /// `210 MiB of 1 GiB`.
+  private func written(_ member: CircleMember) -> String {
+    let large = member.usage.filter { $0.bytes >= $0.quota / 10 }
+    guard large.isEmpty else {
+      return large.map { "\(sizeText($0.bytes)) of \(sizeText($0.quota)) \($0.lane)" }.joined(separator: ", ")
+    }
+    return sizeText(member.usage.reduce(0) { $0 &+ $1.bytes })
   }
 
   private func state(_ member: CircleMember, _ time: TimeText) -> TextTable.Cell {
@@ -37,7 +48,7 @@ extension ListMembers: TerminalCommand {
   }
 }
 
-extension Revoke: TerminalCommand {
+extension Revoke: TypedConfirmationCommand {
   static let syntax = CommandSpec(
     words: ["revoke"], summary: "remove a device from the circle permanently",
     operands: [.init(placeholder: "DEVICE", key: "device", isRepeated: true)],
@@ -46,6 +57,9 @@ extension Revoke: TerminalCommand {
       .init(
         flag: "--undo-revocations", placeholder: nil,
         summary: "re-admit the devices that it had revoked"),
+      .init(
+        flag: "--discard", placeholder: nil,
+        summary: "also discard everything that it wrote, on all devices"),
       CommandTable.rootKey("sign with the circle's root key; no admin can undo that"),
       .init(flag: "--preview", placeholder: nil, summary: "show the consequences; change nothing"),
     ],
@@ -53,8 +67,18 @@ extension Revoke: TerminalCommand {
       For a device that was lost, stolen or given away. Those of its changes that have arrived here are kept;
       every device rejects its other changes as soon as it learns of the revocation. The device can't return
       with its keys: to re-admit it, use waymark invite and waymark join. See waymark help revoking.
+
+      With --discard, every device drops all changes of the device, including those that have arrived: records
+      that it created disappear, and others show the values that they had before. This can't be undone. You
+      confirm it by typing the name of the device; in scripts, use --yes. Each device gives the disk space back
+      after 7 days, or within an hour if the root key signs the revocation.
       """,
     exampleArguments: "phone --preview")
+
+  static func confirmation(of preview: RevocationSummary) -> (question: String, word: String)? {
+    guard preview.isDiscarding, let first = preview.revoked.first else { return nil }
+    return (preview.text, preview.revoked.count == 1 ? first.name : "\(preview.revoked.count)")
+  }
 
   func render(_ answer: RevocationSummary, into rendering: inout Rendering) {
     rendering.data.paragraph(printable(answer.text))
@@ -62,5 +86,35 @@ extension Revoke: TerminalCommand {
       for line in answer.notes { rendering.notes.paragraph(printable(line), indent: 2) }
     }
     rendering.notes.next(answer.next)
+  }
+}
+
+extension GrantRoom: TerminalCommand {
+  static let syntax = CommandSpec(
+    words: ["grant"], summary: "let a device write more",
+    operands: [
+      .init(placeholder: "DEVICE", key: "device"), .init(placeholder: "SIZE", key: "size"),
+    ],
+    options: [
+      .init(
+        flag: "--settings", placeholder: nil, summary: "grant room for settings; by default, for records"),
+      CommandTable.rootKey("sign with the circle's root key; needed if this device is not an admin"),
+    ],
+    details: """
+      Each device may write 1 GiB of records and 4 MiB of settings, so that a stolen or faulty device can't
+      fill the disks of the others. What a device writes beyond its quota is not stored by any device until an
+      admin grants it more. SIZE is the new quota: 500MiB, 2GiB. A quota can't be reduced. Half of it can be used
+      at once; the rest is reserved for restored and copied stores of the device.
+
+      waymark members shows what each device has written. If a device writes more than it should, see waymark
+      help revoke, option --discard.
+      """,
+    exampleArguments: "phone 2GiB")
+
+  func render(_ answer: GrantSummary, into rendering: inout Rendering) {
+    rendering.data.paragraph(
+      printable(
+        "\(answer.name) may write \(sizeText(answer.quota)) of \(answer.lane), instead of "
+          + "\(sizeText(answer.previous)); \(sizeText(answer.bytes)) are written."))
   }
 }

@@ -41,8 +41,8 @@ extension TerminalCommand {
 protocol TypedConfirmationCommand: TerminalCommand, ConfirmableCommand {
   var preview: Bool? { get set }
 
-  /// Returns the question to ask after a preview, and the word that confirms it.
-  static func confirmation(of preview: Answer) -> (question: String, word: String)
+  /// Returns the question to ask after a preview, and the word that confirms it; nil if a plain yes is enough.
+  static func confirmation(of preview: Answer) -> (question: String, word: String)?
 }
 
 extension TerminalCommand where Self: NodeCommand {

@@ -69,6 +69,10 @@ package enum Limits {
   // MARK: Circle
   package static let devicesMax = 64
   package static let incarnationsMax = 16
+  package static let recordsQuotaBytes: UInt64 = 1024 * 1024 * 1024
+  package static let settingsQuotaBytes: UInt64 = 4 * 1024 * 1024
+  package static let quotaBytesMax: UInt64 = 1 << 50
+  package static let discardMilliseconds: Int64 = 7 * 24 * 3_600_000
   package static let chainLinksMax = 8
   package static let clockDriftMilliseconds: Int64 = 10 * 60_000
   package static let ticketMilliseconds: Int64 = 10 * 60_000
@@ -97,6 +101,9 @@ package enum Limits {
   package static let headsMax = 32_768
   package static let wantsMax = 1_024
   package static let earlyTipsMax = 8
+  package static let overQuotaLogsMax = 1_024
+  package static let overQuotaTipsMax = 16
+  package static let overQuotaRestMax: UInt64 = 32
   package static let statementsAnswerBytesMax = 2 * 1024 * 1024
   package static let newStatementPointsMax = 65_536
   package static let newStatementMessagePoints = 1_024

@@ -290,7 +290,7 @@ package struct Doctor {
     switch reason {
     case .clockAhead, .clockSkew, .peerClockAhead, .parked: .clock
     case .diskFull: .disk
-    case .storeFailed, .damagedSet, .digestMismatch, .fork, .incarnationsSpent: .store
+    case .storeFailed, .damagedSet, .digestMismatch, .fork, .incarnationsSpent, .memberIsLarge: .store
     case .syncOff, .freeTier, .entitlementExpired, .entitlementNotYetValid, .conflicts, .massDeletion,
       .overrideWaiting, .overrideOvertaken, .settingsBeyondLimits:
       .sync

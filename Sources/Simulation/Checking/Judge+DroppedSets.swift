@@ -113,7 +113,7 @@ extension Judge {
     // On a full disk, changes to cuts take effect only once there is room again.
     guard ledgers[view.name]?.hasRoom != false else { return }
     for id in try StoreReader.quarantinedIDs(view.connection).sorted() {
-      guard let set = library.index(of: id), view[set] == .absent,
+      guard let set = library.index(of: id), view[set] == .absent, isWithinQuota(set, view),
         isKept(set, view) || isAllowed(set, view), !lacksAncestors(set, view)
       else { continue }
       throw Violation(

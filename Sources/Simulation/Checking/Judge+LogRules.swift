@@ -26,6 +26,7 @@ extension Judge {
     guard view.circle?.isKnown(header.log.device) == true else {
       throw refuse("has an author without a certificate")
     }
+    guard isWithinQuota(set, view) else { throw refuse("is beyond the quota of its author") }
     if let previous = library.predecessors[set] {
       guard view[previous] != .absent else { throw refuse("is stored before its predecessor") }
       switch header.objection(after: library.sets[previous].header) {
@@ -137,8 +138,20 @@ extension Judge {
     tips.allSatisfy { library.index(of: $0).map { view[$0] != .absent } ?? false }
   }
 
-  /// Whether a set is kept by every cut of its log that is in effect: it is a tip of the cut or an ancestor of one.
+  /// Whether a set is within the quota of its author.
+  func isWithinQuota(_ set: Int, _ view: NodeView) -> Bool {
+    let header = library.sets[set].header
+    guard let most = view.circle?.bytesMax(of: header.log, number: header.number, at: view.device, quotas)
+    else {
+      return true
+    }
+    return header.logBytes + UInt64(header.declaredSize) <= most
+  }
+
+  /// Whether a set is within the quota of its author and is kept by every cut of its log that is in effect: it is a tip
+  /// of the cut or an ancestor of one.
   func isAllowed(_ set: Int, _ view: NodeView) -> Bool {
+    guard isWithinQuota(set, view) else { return false }
     guard let cuts = cuts(of: library.sets[set].header.log, view) else { return true }
     return cuts.allSatisfy { !isInEffect($0, view) || leads(set, toOneOf: $0, view) }
   }
@@ -156,6 +169,11 @@ extension Judge {
     var known: [PlainLog: (tips: Set<Name32>, all: Bool)?] = [:]
     for set in view.numbers {
       let log = library.sets[set].header.log
+      guard isWithinQuota(set, view) else {
+        throw Violation(
+          .unauthorised, view.name,
+          "set \(library.sets[set].id) of \(log) is stored although it is beyond the quota of its author")
+      }
       if known[log] == nil {
         known.updateValue(
           cuts(of: log, view).map { cuts in

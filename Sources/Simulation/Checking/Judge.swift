@@ -71,6 +71,9 @@ package final class Judge {
     package var answers = 0
   }
 
+  /// The quotas of devices without a grant, in the settings lane and in the records lane.
+  package var quotas = PlainCircle.quotas
+
   package init(developmentIssuer: [UInt8]? = nil) { extraIssuer = developmentIssuer.flatMap { Name32($0) } }
 
   // MARK: Nodes

@@ -8,6 +8,9 @@ struct PlainCircle {
   private var revocations: [PlainRevocation] = []
   private var logCuts: [(id: Name32, log: PlainLog, tip: Name32?)] = []
   private var entitlements: [PlainEntitlement] = []
+  private var grants: [(issuer: Name32, device: Name32, lane: Int, bytes: UInt64)] = []
+  /// The keys that reach the root through admin certificates, whether or not they are revoked.
+  private var granters: Set<Name32> = []
   private var issuers: Set<Name32> = []
   private(set) var forkProofs: [PlainLog: Set<UInt64>] = [:]
 
@@ -35,6 +38,7 @@ struct PlainCircle {
     named = Set(certificates.map(\.device))
     certificates.removeAll { $0.device == root }
     revocations.removeAll { $0.device == root }
+    granters = Set(depths().keys)
     countRevocations()
     certify()
     admit()
@@ -48,6 +52,8 @@ struct PlainCircle {
     case .entitlement(let entitlement): entitlements.append(entitlement)
     case .issuers(let keys): if statement.signer == root { issuers.formUnion(keys) }
     case .forkProof(let log, let sequence): forkProofs[log, default: []].insert(sequence)
+    case .grant(let device, let lane, let bytes):
+      grants.append((statement.signer, device, lane, bytes))
     case .genesis, .addresses, .newer: break
     }
   }
@@ -144,6 +150,24 @@ struct PlainCircle {
 
   /// Whether a device's sets may be stored at all, which requires that a certificate names the device.
   func isKnown(_ device: Name32) -> Bool { named.contains(device) }
+
+  // MARK: Quotas
+
+  /// The quotas of devices without a grant, in the settings lane and in the records lane.
+  static let quotas: [UInt64] = [4_194_304, 1_073_741_824]
+
+  /// Returns the bytes that a log may hold in the store of `owner`; nil for any number of bytes.
+  ///
+  /// - Parameter quotas: the quotas of devices without a grant.
+  func bytesMax(of log: PlainLog, number: Int, at owner: Name32, _ quotas: [UInt64] = Self.quotas) -> UInt64?
+  {
+    if log.device == owner, !members.contains(owner) { return nil }
+    let granted = grants.filter {
+      $0.device == log.device && $0.lane == log.lane && granters.contains($0.issuer)
+    }
+    let quota = granted.map(\.bytes).reduce(quotas[log.lane], max)
+    return number == 1 ? quota / 2 : quota / 32
+  }
 
   // MARK: The gate
 

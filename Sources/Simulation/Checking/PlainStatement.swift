@@ -12,6 +12,7 @@ struct PlainStatement {
     /// The log that forked, and the sequence at which it forked.
     case forkProof(PlainLog, sequence: UInt64)
     case addresses(clock: UInt64)
+    case grant(Name32, lane: Int, bytes: UInt64)
     case newer
   }
 
@@ -60,6 +61,7 @@ struct PlainStatement {
     case 5: "entitlement"
     case 6: "issuers"
     case 8: "addresses"
+    case 9: "grant"
     default: "statement-\(kind)"
     }
   }
@@ -82,6 +84,7 @@ struct PlainStatement {
       body = .issuers(try issuers(&map, 3))
       _ = try map.time(4)
     case 8: body = try addresses(&map)
+    case 9: body = try grant(&map)
     default:
       try map.checkRestAreFieldValues()
       return (circle, signer, .newer)
@@ -128,6 +131,14 @@ struct PlainStatement {
       else { throw map.wrong(4) }
     }
     return .addresses(clock: clock)
+  }
+
+  private static func grant(_ map: inout PlainMap) throws(PlainRefusal) -> Body {
+    let device = try map.name32(3)
+    let lane = Int(try map.unsigned(4, 0...1))
+    let bytes = try map.unsigned(5, 1...1_125_899_906_842_624)
+    _ = try map.time(6)
+    return .grant(device, lane: lane, bytes: bytes)
   }
 
   // MARK: Fork proof

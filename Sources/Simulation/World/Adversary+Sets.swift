@@ -56,6 +56,8 @@ extension World {
     }
     // An adversary begins more incarnations than there are numbers.
     position.number = 1 + (position.number - 1) % Limits.incarnationsMax
+    // Nor does it keep to its quota.
+    position.logBytesMax = .max
     return position
   }
 

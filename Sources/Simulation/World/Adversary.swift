@@ -14,6 +14,7 @@ extension World {
   func misbehave(_ fault: Fault) -> Bool {
     let adversaries = devices.filter { !$0.isHonest && $0.process?.isServing == true }
     guard let device = random.pick(adversaries), let process = device.process else { return false }
+    grantSometimes(device)
     if process.links.isEmpty {
       // An adversary without connections was probably rejected, so let it dial again at once.
       process.receive(.peering(.hurried))

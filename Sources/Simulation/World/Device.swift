@@ -178,7 +178,7 @@ final class Process {
     if try store.meta(MetaKey.incarnation) == nil { try world.found(store, of: device) }
     if device.givesUp { try Override.forget(store) }
     device.givesUp = false
-    let circle = try Circle(store: store)
+    let circle = try Circle(store: store, quotas: world.quotas)
     peering = Peering(paused: device.pausedPeers, seed: world.random.next())
     replicator = try Replicator(
       store: store, circle: circle, signing: device.keys.signing, preference: device.preference,

@@ -25,6 +25,8 @@ package struct Options: Hashable, Sendable {
   package var records: Int
   /// The share of user actions, per thousand, that write more data than is pushed to peers.
   package var large = 10
+  /// The quota of the adversaries in each lane, in bytes; 0 for the protocol's. Honest devices have a grant.
+  package var quota = 0
 
   /// Creates the options that a seed chooses.
   ///
@@ -51,6 +53,9 @@ package struct Options: Hashable, Sendable {
     if random.happens(perThousand: 330), let theme = random.pick(Theme.allCases) {
       concentrate(on: theme, &random)
     }
+    // Drawn separately, so that what older seeds do stays the same in other respects.
+    var separate = SplitMix(seed: seed ^ 0x7175_6f74_6173_0001)
+    if adversaries > 0, separate.happens(perThousand: 400) { quota = separate.logarithmic(1_000, 40_000) }
   }
 
   /// Restricts the run to the faults of a theme, or to most of those.
@@ -150,6 +155,7 @@ extension Options: CustomStringConvertible {
     return
       "seed=\(seed) devices=\(devices) free=\(free) adversaries=\(adversaries) events=\(events) "
       + "faults-every=\(faultsEvery) people-every=\(peopleEvery) records=\(records) large=\(large) "
+      + "quota=\(quota) "
       + "faults=\(listed.isEmpty ? "none" : listed.joined(separator: ","))"
   }
 
@@ -181,6 +187,7 @@ extension Options: CustomStringConvertible {
     case "people-every": peopleEvery = Int64(number)
     case "records": records = number
     case "large": large = number
+    case "quota": quota = number
     default: return false
     }
     return true

@@ -64,6 +64,9 @@ extension World {
       let statement = try? authority.certificate(for: keys, by: device.keys.signing, at: device.wall)
     else { return false }
     learn(device, statement)
+    if options.quota > 0, device.isHonest, !process.isEnded {
+      for grant in (try? grants(to: keys.device, Self.ample)) ?? [] { learn(device, grant) }
+    }
     guard !process.isEnded else { return true }
     let guest = Device(keys, number: devices.count, world: self, isHonest: device.isHonest, preference: true)
     guest.addressBook = [device.address]

@@ -181,7 +181,7 @@ extension World {
       prefer(process.device, true)
     } catch {
       guard !process.isEnded else { return }
-      if !(error is WriteRefusal) { process.replicator.storeFailed(error) }
+      if !(error is WriteRefusal || error is ChangeSetError) { process.replicator.storeFailed(error) }
     }
     if !process.isEnded { process.replicator.finishOverride(now: process.device.time) }
   }

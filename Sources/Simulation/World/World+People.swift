@@ -126,7 +126,7 @@ extension World {
     } catch {
       guard !process.isEnded else { return }
       tally.count("refused writes")
-      if !(error is WriteRefusal) { process.replicator.storeFailed(error) }
+      if !(error is WriteRefusal || error is ChangeSetError) { process.replicator.storeFailed(error) }
     }
   }
 

@@ -134,6 +134,7 @@ extension World {
     case .damaged(let sets):
       fail(.store, "\(device.name) reported damaged sets on an undamaged disk: \(sets)")
     case .repaired: tally.count("damaged sets replaced")
+    case .discarded: tally.count("discarded sets deleted")
     case .logNotShortened: tally.count("log not shortened")
     case .override(let event): noted(event, by: device)
     case .unprovable(_, let why): fail(.fork, "\(device.name) can't prove a fork: \(why)")
@@ -146,6 +147,7 @@ extension World {
     tally.count("commits")
     tally.count("sets", by: report.placements.count)
     tally.count("forks", by: report.forks.count)
+    tally.count("sets beyond a quota", by: report.placements.count { $0 == .beyondQuota })
   }
 
   func storeFailed(_ error: any Error, on device: Device) {

@@ -62,6 +62,8 @@ package final class World {
   var linkCount: UInt64 = 0
   var weather = Weather()
   /// The statements with which each store begins.
+  /// Randomness of everything about quotas, so that it changes nothing else.
+  var quotaRandom: SplitMix
   var firstStatements: [Membership.Statement] = []
   /// The number of faults so far.
   var faults = 0
@@ -108,6 +110,7 @@ package final class World {
     self.options = options
     self.log = log
     random = SplitMix(seed: options.seed)
+    quotaRandom = SplitMix(seed: options.seed ^ 0x7175_6f74_6173_0002)
     let count = options.devices + options.adversaries
     let keys = try (0..<count).map { try DeviceKeys(Self.name($0), seed: options.seed) }
     authority = try Authority(founder: keys[0], seed: options.seed, at: Self.start)
@@ -118,6 +121,12 @@ package final class World {
       firstStatements.append(try authority.certificate(for: guest, by: issuer, at: Self.start))
     }
     try entitle(keys)
+    if options.quota > 0 {
+      watch.judge.quotas = [UInt64(options.quota), UInt64(options.quota)]
+      for honest in keys.prefix(options.devices) {
+        firstStatements += try grants(to: honest.device, Self.ample)
+      }
+    }
     for (number, keys) in keys.enumerated() {
       devices.append(
         Device(
@@ -128,6 +137,47 @@ package final class World {
     for device in devices { start(device) }
     later(random.wait(options.faultsEvery), .fault)
     later(random.wait(options.peopleEvery), .people)
+  }
+
+  // MARK: Quotas
+
+  /// The quotas of devices without a grant.
+  var quotas: DeviceQuotas {
+    let quota = UInt64(options.quota)
+    return quota > 0 ? DeviceQuotas(settings: quota, records: quota) : .standard
+  }
+
+  /// A quota that no device exhausts.
+  static let ample: UInt64 = 1 << 40
+
+  /// Returns grants for both lanes, signed with the root key.
+  func grants(to device: DeviceKey, _ bytes: UInt64) throws -> [Membership.Statement] {
+    try Lane.allCases.map { lane in
+      try Membership.Statement(
+        signing: Grant(
+          circle: authority.circle, issuer: DeviceKey(authority.root), device: device, lane: lane,
+          bytes: bytes, issued: Self.start), with: authority.root)
+    }
+  }
+
+  /// Now and then an admin grants an adversary more, so that sets that were dropped have to be requested again.
+  func grantSometimes(_ adversary: Device) {
+    guard options.quota > 0, quotaRandom.happens(perThousand: 60),
+      let device = quotaRandom.pick(devices.filter { $0.isHonest && $0.process?.isServing == true }),
+      let circle = device.process?.replicator.circle
+    else { return }
+    let lane: Lane = quotaRandom.happens(perThousand: 500) ? .records : .settings
+    let quota =
+      circle.evaluation.quota(of: adversary.key, lane) + UInt64(quotaRandom.logarithmic(500, 20_000))
+    let key = quotaRandom.happens(perThousand: 500) ? authority.root : device.keys.signing
+    guard
+      let statement = try? Membership.Statement(
+        signing: Grant(
+          circle: authority.circle, issuer: DeviceKey(key), device: adversary.key, lane: lane, bytes: quota,
+          issued: Self.start), with: key)
+    else { return }
+    tally.count("granted")
+    learn(device, statement)
   }
 
   private static func name(_ number: Int) -> String {

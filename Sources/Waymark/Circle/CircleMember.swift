@@ -1,6 +1,7 @@
 public import Foundation
 import Membership
 import Replication
+import Storage
 public import Wire
 
 /// A member of the circle, or a revoked device.
@@ -23,8 +24,20 @@ public struct CircleMember: Hashable, Sendable, Identifiable {
   public let revocations: [Revocation]
   /// The members that are not known to have received the device's revocation.
   public let notHeard: [DeviceReference]
+  /// How much of its quota the device has used, in each lane.
+  public let usage: [Usage]
 
   public var id: DeviceKey { device }
+
+  /// How much of its quota a device has used in one lane.
+  public struct Usage: Hashable, Sendable, Codable {
+    /// The lane: `settings` or `records`.
+    public let lane: String
+    /// The bytes that the device has written in the lane and that are stored here.
+    public let bytes: UInt64
+    /// The device's quota in the lane, in bytes. A part of it is reserved for restored or copied stores.
+    public let quota: UInt64
+  }
 
   /// The permissions of a device.
   public enum Role: String, Hashable, Sendable, Codable {
@@ -59,6 +72,7 @@ extension CircleMember: Codable {
     case isRevoked = "revoked"
     case revocations
     case notHeard
+    case usage
   }
 
   public init(from decoder: any Decoder) throws {
@@ -72,6 +86,7 @@ extension CircleMember: Codable {
     lastSeen = try container.decodeIfPresent(Date.self, forKey: .lastSeen)
     revocations = try container.decode([Revocation].self, forKey: .revocations)
     notHeard = try container.decode([DeviceReference].self, forKey: .notHeard)
+    usage = try container.decode([Usage].self, forKey: .usage)
   }
 
   public func encode(to encoder: any Encoder) throws {
@@ -86,6 +101,7 @@ extension CircleMember: Codable {
     try container.encode(isRevoked, forKey: .isRevoked)
     try container.encode(revocations, forKey: .revocations)
     try container.encode(notHeard, forKey: .notHeard)
+    try container.encode(usage, forKey: .usage)
   }
 }
 
@@ -95,6 +111,8 @@ public struct RevocationSummary: Hashable, Sendable, Codable {
   public let isPreview: Bool
   /// Whether the devices have been revoked.
   public let isDone: Bool
+  /// Whether everything that the devices wrote is discarded, on all devices.
+  public let isDiscarding: Bool
   /// The devices that were revoked or, in a preview, would be.
   public let revoked: [Target]
   /// The requested devices that had already been revoked.
@@ -124,8 +142,11 @@ public struct RevocationSummary: Hashable, Sendable, Codable {
     public let statement: String?
     /// The number of the device's logs that are stored here and kept.
     public let keptLogs: Int
-    /// The number of the device's change sets that are stored here and kept.
+    /// The number of the device's change sets that are stored here, which are kept or discarded.
     public let changeSets: Int
+    /// If the change sets are discarded: the number of records that the device was the last to change, and that
+    /// disappear or show earlier values. Nil if they are kept.
+    public let lastChanged: Int?
     /// The members that the device invited, directly or indirectly; they stay members unless they are revoked too.
     public let invited: [DeviceReference]
     /// The devices that the device had revoked; they stay revoked unless those revocations are undone.
@@ -147,6 +168,7 @@ public struct RevocationSummary: Hashable, Sendable, Codable {
   private enum CodingKeys: String, CodingKey {
     case isPreview = "preview"
     case isDone = "done"
+    case isDiscarding = "discard"
     case revoked
     case already
     case by
@@ -168,7 +190,20 @@ extension CircleMember {
       admittedBy: member.issuer == node.circle.genesis.root ? nil : member.issuer,
       lastSeen: inspection.lastSeen(of: member.device).map(Date.init(milliseconds:)),
       revocations: node.connections.revocationStatus.revocations(of: member.device),
-      notHeard: node.connections.revocationStatus.notHeard(of: member.device).map(DeviceReference.init))
+      notHeard: node.connections.revocationStatus.notHeard(of: member.device).map(DeviceReference.init),
+      usage: Usage.of(member.device, on: node))
+  }
+}
+
+extension CircleMember.Usage {
+  /// Returns the usage of both lanes.
+  static func of(_ device: DeviceKey, on node: isolated Node) -> [CircleMember.Usage] {
+    let usages = node.store.quotaUsages().filter { $0.device == device }
+    return Lane.allCases.map { lane in
+      CircleMember.Usage(
+        lane: "\(lane)", bytes: usages.first { $0.lane == lane }?.bytes ?? 0,
+        quota: node.circle.evaluation.quota(of: device, lane))
+    }
   }
 }
 

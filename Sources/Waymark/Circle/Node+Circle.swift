@@ -1,4 +1,5 @@
 public import Foundation
+import Engine
 import Membership
 import Replication
 import Sodium
@@ -72,7 +73,8 @@ extension Node {
       circle: circle, device: identity.device, signing: identity.signing, names: connections.names,
       home: home,
       passphrases: passphrases(request.passphrase), exclusion: connections.exclusion, replica: replica,
-      isServing: isServing, heads: Lane.allCases.flatMap { store.heads($0) }, now: wall())
+      isServing: isServing, heads: Lane.allCases.flatMap { store.heads($0) },
+      lastChanged: { [store] in try store.recordCount(lastChangedBy: $0) }, now: wall())
     let plan = try planner.plan(request)
     if request.isPreview || plan.targets.isEmpty {
       return plan.summary(isPreview: request.isPreview, isDone: false, connections.revocationStatus)
@@ -90,39 +92,44 @@ extension Node {
       }
       logger.warning("circle", "revoked \(target.member.name)")
     }
+    replicator.deleteDiscarded(now: loop.time)
     connections.handle(.timer(.dial))
     return plan.summary(isPreview: request.isPreview, isDone: true, connections.revocationStatus)
   }
 
   /// Returns what revoking devices would do, without writing anything.
   ///
-  /// The parameters are those of ``revoke(_:withInvited:undoingRevocations:rootKey:)``.
+  /// The parameters are those of ``revoke(_:withInvited:undoingRevocations:discarding:rootKey:)``.
   public func revocationPreview(
     of devices: [DeviceKey], withInvited: Bool = false, undoingRevocations: Bool = false,
-    rootKey: URL? = nil
+    discarding: Bool = false, rootKey: URL? = nil
   ) async throws -> RevocationSummary {
     try withWaymarkErrors {
-      try revoke(RevocationRequest(devices, withInvited, undoingRevocations, rootKey, isPreview: true))
+      try revoke(
+        RevocationRequest(devices, withInvited, undoingRevocations, discarding, rootKey, isPreview: true))
     }
   }
 
-  /// Revokes devices permanently. Those of their changes that this device holds are kept; every device drops all their
-  /// other changes, past and future.
+  /// Revokes devices permanently. Those of their changes that this device holds are kept, unless they are discarded;
+  /// every device drops all their other changes, past and future.
   ///
   /// - Parameters:
   ///   - devices: other devices of the circle.
   ///   - withInvited: whether to revoke the devices that `devices` invited, too.
   ///   - undoingRevocations: whether to readmit the devices that `devices` had revoked.
+  ///   - discarding: whether to discard all changes that `devices` have made, on every device. Records that they
+  ///     created disappear, and others show the values that they had before. This can't be undone.
   ///   - rootKey: the file with the circle's root key; needed if this device is not an admin, or to make a revocation
   ///     that no admin can undo.
   /// - Throws: `WaymarkError` with the code `not_admin`, `own_device` or `not_found`.
   @discardableResult
   public func revoke(
     _ devices: [DeviceKey], withInvited: Bool = false, undoingRevocations: Bool = false,
-    rootKey: URL? = nil
+    discarding: Bool = false, rootKey: URL? = nil
   ) async throws -> RevocationSummary {
     try withWaymarkErrors {
-      try revoke(RevocationRequest(devices, withInvited, undoingRevocations, rootKey, isPreview: false))
+      try revoke(
+        RevocationRequest(devices, withInvited, undoingRevocations, discarding, rootKey, isPreview: false))
     }
   }
 }

@@ -10,8 +10,10 @@ struct RevocationPlan {
   struct Target {
     let member: Member
     let terms: RevocationTerms
-    /// The number of the device's change sets that are stored here and kept.
+    /// The number of the device's change sets that are stored here, which are kept or discarded.
     let changeSets: UInt64
+    /// If the change sets are discarded: the number of records that the device was the last to change.
+    let lastChanged: Int
     /// The members that the device invited, directly or indirectly.
     let invited: [Member]
     /// The devices that the device has revoked.
@@ -30,6 +32,7 @@ struct RevocationPlan {
   let signer: String
   let issuer: DeviceKey
   let undoesRevocations: Bool
+  let discards: Bool
   let warnings: [String]
 
   /// The question that the person has to confirm.
@@ -37,6 +40,14 @@ struct RevocationPlan {
     let names = targets.map(\.member.name).joined(separator: ", ")
     let count = targets.reduce(0) { $0 + $1.changeSets }
     let (it, its) = targets.count == 1 ? ("It", "Its") : ("They", "Their")
+    if discards {
+      let records = targets.reduce(0) { $0 + $1.lastChanged }
+      return
+        "Revoke \(names) and discard everything that \(it.lowercased()) wrote, on all devices? "
+        + "\(plural(Int(clamping: count), "change set")) on this device are discarded. "
+        + "\(plural(records, "record")) that \(it.lowercased()) changed last disappear or show earlier values. "
+        + "This can't be undone."
+    }
     return
       "Revoke \(names)? \(it) can't rejoin with the same keys. \(its) changes on this device "
       + "(\(plural(Int(clamping: count), "change set"))) are kept; every device drops everything else that "
@@ -75,6 +86,7 @@ struct RevocationPlan {
     var words = ["revoke"] + request.devices.map(shellWord)
     if request.withInvited { words.append("--with-invited") }
     if request.undoesRevocations { words.append("--undo-revocations") }
+    if request.discards { words.append("--discard") }
     if let path = request.rootKey { words += ["--root-key", shellWord(path)] }
     return words.joined(separator: " ")
   }
@@ -84,7 +96,7 @@ extension RevocationPlan {
   /// - Parameter isDone: whether the devices have been revoked.
   func summary(isPreview: Bool, isDone: Bool, _ status: RevocationStatus) -> RevocationSummary {
     RevocationSummary(
-      isPreview: isPreview, isDone: isDone,
+      isPreview: isPreview, isDone: isDone, isDiscarding: discards,
       revoked: targets.map { summary(of: $0, isDone: isDone, status) },
       already: already.map { member in
         RevocationSummary.Already(
@@ -102,7 +114,7 @@ extension RevocationPlan {
       device: member.device, name: member.name, role: CircleMember.Role(member.role),
       statement: isDone ? target.statement.id.description : nil,
       keptLogs: target.revocation?.kept.count ?? 0,
-      changeSets: Int(clamping: target.changeSets),
+      changeSets: Int(clamping: target.changeSets), lastChanged: discards ? target.lastChanged : nil,
       invited: target.invited.map(DeviceReference.init),
       hadRevoked: target.revoked.map(DeviceReference.init),
       notHeard: status.notHeard(of: member.device).map(DeviceReference.init))
@@ -119,6 +131,10 @@ extension RevocationPlan {
     guard isDone else { return (sentences + [question]).joined(separator: " ") }
     sentences.append(
       "Revoked \(names), signed by \(signer).")
+    if discards {
+      let records = targets.reduce(0) { $0 + $1.lastChanged }
+      sentences.append("\(plural(records, "record")) disappeared or went back to earlier values.")
+    }
     let others = Set(targets.flatMap { status.notHeard(of: $0.member.device).map(\.name) })
       .sorted()
     sentences.append(

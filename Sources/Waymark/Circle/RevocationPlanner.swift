@@ -20,6 +20,8 @@ struct RevocationPlanner {
   let isServing: Bool
   /// The tips of all stored logs.
   let heads: [LogHead]
+  /// Returns the number of records that a device was the last to change.
+  let lastChanged: (DeviceKey) throws -> Int
   let now: Moment
 
   /// - Throws: `WaymarkError` if a name matches no device or several, or if this device can't sign a revocation.
@@ -45,7 +47,7 @@ struct RevocationPlanner {
     return RevocationPlan(
       targets: targets, already: already,
       signer: issuer == circle.genesis.root ? "the root key" : "this device",
-      issuer: issuer, undoesRevocations: request.undoesRevocations,
+      issuer: issuer, undoesRevocations: request.undoesRevocations, discards: request.discards,
       warnings: targets.flatMap { warnings($0, issuer: issuer) } + adminWarning(targets))
   }
 
@@ -124,11 +126,13 @@ struct RevocationPlanner {
         .compactMap { circle.evaluation.known($0.body.device) }
       let (logs, changeSets) = heldLogs(of: member.device)
       let terms = RevocationTerms(
-        device: member.device, kept: logs,
+        device: member.device, kept: request.discards ? [] : logs,
         // A revocation of this device by the target is always undone.
         reinstated: Set(isUndoing ? revoked.map(\.device) : []).union([device]))
       return RevocationPlan.Target(
-        member: member, terms: terms, changeSets: changeSets, invited: invited(by: member.device),
+        member: member, terms: terms, changeSets: changeSets,
+        lastChanged: request.discards ? try lastChanged(member.device) : 0,
+        invited: invited(by: member.device),
         revoked: revoked.filter { $0.device != device },
         statement: try circle.revocation(terms, by: key, at: now))
     }

@@ -98,6 +98,8 @@ package struct Restamper {
       throw WaymarkError.lastIncarnation
     } catch ReauthoringError.tooManyStatements {
       throw WaymarkError.tooManyStatements
+    } catch ReauthoringError.quotaUsed {
+      throw node.quotaUsed(.records)
     } catch ReauthoringError.diskIsFull {
       throw WaymarkError.diskFull(node.home)
     }

@@ -22,6 +22,8 @@ extension Node {
     let operation = OperationDraft(id: id, verb: verb, target: target)
     do {
       try replicator.write(operation, drafts, leastClock: leastClock, now: loop.time)
+    } catch ChangeSetError.beyondQuota(let lane) {
+      throw quotaUsed(lane)
     } catch {
       throw maintenance.notWritten(error)
     }
@@ -37,6 +39,22 @@ extension Node {
     throw WaymarkError.failed(
       notice.reason, notice.text.capitalizedFirst + ".", next: notice.next ?? .waymark("members"))
   }
+
+  /// Returns the error for a change that would exceed this device's quota in a lane.
+  func quotaUsed(_ lane: Lane) -> WaymarkError {
+    let device = identity.device
+    let quota = circle.evaluation.quota(of: device, lane)
+    let used = store.quotaUsages().first { ($0.device, $0.lane) == (device, lane) }?.bytes ?? 0
+    let option = lane == .settings ? " --settings" : ""
+    let words =
+      "grant \(shellWord(name(of: device))) \(NodeStatus.Notice.suggestedSize(quota))\(option)"
+    return WaymarkError.failed(
+      .quotaUsed,
+      "This change does not fit in this device's quota of \(sizeText(quota)) of \(lane): "
+        + "\(sizeText(used)) are written, and part of the quota is reserved for restored copies. Nothing was changed.",
+      next: .waymark(words, on: "an admin device"))
+  }
+
   /// Throws unless this device is a member of the circle.
   func checkAdmitted() throws {
     try checkKeysAdmitted()

@@ -131,6 +131,9 @@ final class NodeShell: ReplicatorShell {
           "circle",
           "limit reached for certificates signed by \(connections.name(of: signer)); some are dropped")
       }
+    case .quotaExceeded(let device, let lane):
+      logger.warning(
+        "sync", "\(connections.name(of: device)) wrote more \(lane) than its quota; the rest is not stored")
     case .gateChanged: logger.gate(loop.replica.ownGate(now: loop.wall))
     case .acknowledgedRevocations: break
     }
@@ -141,6 +144,8 @@ final class NodeShell: ReplicatorShell {
     case .began(_, let why): logger.warning("log", "this device started a new log: \(why)")
     case .spent(let why):
       logger.error("log", "this device can't write any more because it has started too many logs: \(why)")
+    case .discarded(let count):
+      logger.info("log", "deleted \(plural(count, "change set")) of revoked devices")
     case .logsRebuilt:
       logger.info("log", "rebuilt the logs because a cut has changed")
       connections.remembered.syncedSets.renumber(upTo: loop.store.newestNumber)

@@ -8,7 +8,9 @@ struct Counters: Sendable {
   /// The number of change sets that were stored, by lane, including our own.
   var applied: [Lane: UInt64] = [.settings: 0, .records: 0]
   /// The number of change sets that were not stored, by reason.
-  var rejected: [String: UInt64] = ["duplicate": 0, "excluded": 0, "early": 0, "invalid": 0]
+  var rejected: [String: UInt64] = [
+    "duplicate": 0, "excluded": 0, "beyond_quota": 0, "early": 0, "invalid": 0,
+  ]
   /// The number of connections that this node closed because of the other side, by reason.
   var refused: [String: UInt64] = ["misbehaved": 0, "not_a_member": 0, "revoked": 0]
   /// The bytes received over connections that are closed; open links count their own.
@@ -35,6 +37,7 @@ struct Counters: Sendable {
       case .place: break
       case .duplicate: rejected["duplicate", default: 0] += 1
       case .excluded: rejected["excluded", default: 0] += 1
+      case .beyondQuota: rejected["beyond_quota", default: 0] += 1
       case .missing: rejected["early", default: 0] += 1
       case .clockConflict, .refused: rejected["invalid", default: 0] += 1
       }

@@ -125,6 +125,7 @@ struct NodeInspection {
     if Preferences.isOverLimit(try store.settings()) {
       found.append(NodeStatus.Notice(.settingsBeyondLimits))
     }
+    found += NodeStatus.Notice.large(self)
     if replicator.disk.isFull {
       found.append(.diskFull(home, isWithholding: Lane.allCases.contains(where: replicator.withholds)))
     }

@@ -20,6 +20,7 @@ extension NodeStatus {
       case .device(let device), .unseen(let device, _): device
       case .unheard(let revoked, _): revoked.device
       case .massDeletion(let deletion): deletion.device
+      case .large(let usage): usage.device
       case .none, .futureDated, .clockSkew, .parked, .damaged, .revoked, .eraseUnheard: nil
       }
     }
@@ -62,6 +63,33 @@ extension NodeStatus {
       case eraseUnheard(records: Int, time: Date, notErased: [DeviceReference])
       /// A mass deletion by another device.
       case massDeletion(MassDeletion)
+      /// A device that has used most of its quota in a lane, or has written more than that.
+      case large(Large)
+    }
+
+    /// How much of its quota a device has used in one lane.
+    public struct Large: Hashable, Sendable, Codable {
+      /// The public key that identifies the device.
+      public let device: DeviceKey
+      /// The name under which this device shows it.
+      public let deviceName: String
+      /// The lane: `settings` or `records`.
+      public let lane: String
+      /// The bytes that the device has written in the lane and that are stored here.
+      public let bytes: UInt64
+      /// The device's quota in the lane, in bytes.
+      public let quota: UInt64
+      /// Whether changes by the device were dropped because they exceed the quota.
+      public let isExceeded: Bool
+
+      private enum CodingKeys: String, CodingKey {
+        case device
+        case deviceName
+        case lane
+        case bytes
+        case quota
+        case isExceeded = "exceeded"
+      }
     }
 
     /// A device not seen for two weeks or more.
@@ -117,6 +145,7 @@ extension NodeStatus.Notice: Codable {
     case deviceName
     case time
     case kinds = "deleted"
+    case large
   }
 
   public func encode(to encoder: any Encoder) throws {
@@ -159,6 +188,9 @@ extension NodeStatus.Notice: Codable {
       try container.encode(deletion.deviceName, forKey: .deviceName)
       try container.encode(deletion.time, forKey: .time)
       try container.encode(deletion.kinds, forKey: .kinds)
+    case .large(let usage):
+      try container.encode(usage.device, forKey: .device)
+      try container.encode(usage, forKey: .large)
     }
   }
 
@@ -184,6 +216,8 @@ extension NodeStatus.Notice.Details {
         MassDeletion(
           operation: try decode(.operation), device: try decode(.device), deviceName: try decode(.deviceName),
           time: try decode(.time), kinds: try decode(.kinds)))
+    } else if container.contains(.large) {
+      self = .large(try decode(.large))
     } else if container.contains(.notHeard) {
       self = .unheard(
         DeviceReference(device: try decode(.device), name: try decode(.name)), notHeard: try decode(.notHeard)

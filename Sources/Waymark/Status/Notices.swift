@@ -60,6 +60,47 @@ extension NodeStatus.Notice {
     next: "\(waymark: "invite", on: "another device"); then here \(waymark: "join TICKET")")
 }
 
+extension NodeStatus.Notice {
+  /// Returns a notice for each member and lane of which nine tenths of the quota are used, or sets beyond the quota were
+  /// dropped here.
+  static func large(_ inspection: NodeInspection) -> [NodeStatus.Notice] {
+    let full = inspection.replica.full
+    return inspection.store.quotaUsages().compactMap { usage in
+      guard inspection.circle.evaluation.isMember(usage.device) else { return nil }
+      let isExceeded = full.authors(usage.lane).contains(usage.device)
+      guard isExceeded || usage.isNearlyUsed else { return nil }
+      return large(
+        Large(
+          device: usage.device, deviceName: inspection.connections.names.name(of: usage.device),
+          lane: "\(usage.lane)", bytes: usage.bytes, quota: usage.quota, isExceeded: isExceeded),
+        percent: usage.percent, isOwn: usage.device == inspection.device)
+    }
+  }
+
+  private static func large(_ usage: Large, percent: Int, isOwn: Bool) -> NodeStatus.Notice {
+    let name = shellWord(usage.deviceName)
+    let option = usage.lane == "\(Lane.settings)" ? " --settings" : ""
+    let grant = "grant \(name) \(suggestedSize(usage.quota))\(option)"
+    let quota = "its quota of \(sizeText(usage.quota)) of \(usage.lane)"
+    let text =
+      usage.isExceeded
+      ? "\(usage.deviceName) has written more than \(quota) allows; what is beyond it is not stored here"
+      : "\(isOwn ? "this device" : usage.deviceName) has written \(sizeText(usage.bytes)), "
+        + "\(percent) % of what \(quota) allows now"
+    let next: Step =
+      isOwn
+      ? Step.waymark(grant, on: "an admin device")
+      : "if that is intended: \(waymark: grant); if not: \(waymark: "revoke \(name) --discard")"
+    return NodeStatus.Notice(.memberIsLarge, text: text, next: next, .large(usage))
+  }
+
+  /// Returns twice a quota, as it is typed.
+  static func suggestedSize(_ quota: UInt64) -> String {
+    let twice = min(quota &* 2, Limits.quotaBytesMax)
+    return sizeText(twice).contains(".") ? "\(twice)" : sizeText(twice).filter { $0 != " " }
+  }
+}
+
 extension NodeNotice {
   func notice(_ names: DeviceNames) -> NodeStatus.Notice {
     switch self {

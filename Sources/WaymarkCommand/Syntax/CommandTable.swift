@@ -17,7 +17,8 @@ enum CommandTable {
       ListPeers.self, AddPeer.self, PausePeer.self, ResumePeer.self, PingPeer.self, RenamePeer.self,
       ShowSync.self, TurnSyncOn.self, TurnSyncOff.self, SyncNow.self,
       ListConflicts.self, ShowConflict.self, ResolveConflicts.self, ShowHistory.self, Undo.self,
-      Explain.self, ListMembers.self, Revoke.self, FoundCircle.self, JoinCircle.self, Invite.self,
+      Explain.self, ListMembers.self, Revoke.self, GrantRoom.self, FoundCircle.self, JoinCircle.self,
+      Invite.self,
       WriteBackup.self, RestoreBackup.self, EraseRecords.self, ListTrash.self, EmptyTrash.self,
       ShowTimeline.self, TickHabit.self, UntickHabit.self, SetHabit.self,
       ShowProfile.self, SetProfile.self,
@@ -69,7 +70,7 @@ enum CommandTable {
         on a local network by themselves; a firewall must allow UDP port 7433 and the TCP port of --listen.
         """,
       exampleArguments: "--listen [::]:7433"),
-    ListMembers.syntax, Revoke.syntax,
+    ListMembers.syntax, Revoke.syntax, GrantRoom.syntax,
   ]
 
   static func rootKey(_ summary: String) -> CommandSpec.Option {

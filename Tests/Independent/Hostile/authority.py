@@ -23,7 +23,9 @@ def joined(name, circle):
     """A device with its own keys, not certified yet."""
     client = Client(name)
     client.circle = circle
-    client.lanes = {lane: Lane(lane, circle.id, lambda *log: circle.membership.cuts(*log)) for lane in LANES}
+    client.lanes = {
+        lane: Lane(lane, circle.id, lambda *log: circle.membership.cuts(*log),
+                   lambda device, lane: circle.membership.quota(device, lane)) for lane in LANES}
     return client
 
 
@@ -118,8 +120,8 @@ def largest_statement(stage):
     """Exactly 64 KiB."""
     key = SigningKey.generate()
     fields = {0: 1, 1: stage.circle, 2: bytes(key.verify_key), 3: bytes(40_000), 4: b""}
-    fields[4] = bytes(65_536 - len(Statement.make(9, key, fields).data) - 2)
-    statement = Statement.make(9, key, fields)
+    fields[4] = bytes(65_536 - len(Statement.make(10, key, fields).data) - 2)
+    statement = Statement.make(10, key, fields)
     assert len(statement.data) == 65_536, len(statement.data)
     return [statement]
 
@@ -217,9 +219,9 @@ def one_byte_too_large(stage):
     """One byte more than 64 KiB."""
     key = SigningKey.generate()
     fields = {0: 1, 1: stage.circle, 2: bytes(key.verify_key), 3: bytes(40_000), 4: b""}
-    fields[4] = bytes(65_537 - len(Statement.make(9, key, fields).data) - 2)
+    fields[4] = bytes(65_537 - len(Statement.make(10, key, fields).data) - 2)
     body = encode(fields)
-    data = encode([9, body, key.sign(b"waymark/statement-9-signature/v1\0" + body).signature])
+    data = encode([10, body, key.sign(b"waymark/statement-10-signature/v1\0" + body).signature])
     assert len(data) == 65_537
     return [data]
 
@@ -420,7 +422,7 @@ def full_of_words(stage, node):
     for size in [30_000] * 75 + [1000] * 40 + [0] * 60:
         key = SigningKey.generate()
         fields = {0: 1, 1: stage.circle, 2: bytes(key.verify_key), 3: bytes(size), 4: bytes(size)}
-        session.send(STATEMENTS, False, [Statement.make(9, key, fields).data])
+        session.send(STATEMENTS, False, [Statement.make(10, key, fields).data])
     count = 0
     while count < diagnostics(node.store).statements:
         count = diagnostics(node.store).statements

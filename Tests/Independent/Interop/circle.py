@@ -5,7 +5,7 @@ import base64
 from encoding import Refused, decode, encode, hashed, is_bytes, is_number, require
 from membership import Membership
 from statement import (  # noqa: F401  the kinds are this chapter's too
-    ADDRESSES, CERTIFICATE, ENTITLEMENT, FORK_PROOF, GENESIS, ISSUERS, LOG_CUT, REVOCATION, TIME_MAX, Statement,
+    ADDRESSES, CERTIFICATE, ENTITLEMENT, FORK_PROOF, GENESIS, GRANT, ISSUERS, LOG_CUT, REVOCATION, TIME_MAX, Statement,
     check_addresses)
 
 

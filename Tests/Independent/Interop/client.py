@@ -55,7 +55,8 @@ class Client:
         require(self.circle.id == ticket.circle, "the circle of the ticket")
         require(self.circle.transport(self.device) == self.transport_public, "a member with its own keys")
         cuts = lambda *log: self.circle.membership.cuts(*log)  # noqa: E731
-        self.lanes = {lane: Lane(lane, self.circle.id, cuts) for lane in LANES}
+        quota = lambda *owner: self.circle.membership.quota(*owner)  # noqa: E731
+        self.lanes = {lane: Lane(lane, self.circle.id, cuts, quota) for lane in LANES}
         return None
 
     def judge(self):

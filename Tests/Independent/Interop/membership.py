@@ -1,8 +1,14 @@
 """Protocol/circle.md, "Who is a member" and "What folds": evaluates a set of statements from the root outward."""
 
-from statement import CERTIFICATE, ENTITLEMENT, ISSUERS, LOG_CUT, REVOCATION
+from statement import CERTIFICATE, ENTITLEMENT, GRANT, ISSUERS, LOG_CUT, REVOCATION
 
 LINKS_MAX = 8
+QUOTAS = [4 << 20, 1 << 30]  # of settings and of records
+
+
+def share(quota, number):
+    """The bytes that a log may hold: change-set.md, "Quotas"."""
+    return quota // 2 if number == 1 else quota // 32
 
 
 class Membership:
@@ -10,7 +16,8 @@ class Membership:
         self.genesis, self.statements = genesis, statements
         self.root = genesis.fields[2]
         self.certificates = [s for s in self.of(CERTIFICATE) if s.fields[3] != self.root]
-        self.counted = []
+        self.counted, self.quotas = [], {}
+        self.granters = set(self.depths())  # whether they are revoked or not
         for length in range(1, LINKS_MAX + 2):
             depths = self.depths()
             self.counted += [
@@ -90,6 +97,15 @@ class Membership:
             if of == (device, incarnation, lane) and not self.is_void(each):
                 cuts.append({each.fields[5]} if 5 in each.fields else set())
         return cuts
+
+    def quota(self, device, lane):
+        if (device, lane) not in self.quotas:
+            self.quotas[device, lane] = self.greatest_grant(device, lane)
+        return self.quotas[device, lane]
+
+    def greatest_grant(self, device, lane):
+        mine = [each for each in self.of(GRANT) if (each.fields[3], each.fields[4]) == (device, lane)]
+        return max([each.fields[5] for each in mine if each.fields[2] in self.granters] + [QUOTAS[lane]])
 
     def issuers(self):
         issuers = set(self.genesis.fields.get(6, []))

@@ -5,6 +5,7 @@ import os
 import merge
 from change_set import Verified, content_of, seal
 from encoding import hashed, require
+from membership import QUOTAS, share
 
 DRIFT = 600_000
 
@@ -12,8 +13,9 @@ DRIFT = 600_000
 class Lane:
     """The change sets of one lane in order of arrival; cuts and the clock decide which are stored and folded."""
 
-    def __init__(self, lane, circle, cuts=lambda device, incarnation, lane: []):
-        self.lane, self.circle, self.cuts_of = lane, circle, cuts
+    def __init__(self, lane, circle, cuts=lambda device, incarnation, lane: [],
+                 quota=lambda device, lane: QUOTAS[lane]):
+        self.lane, self.circle, self.cuts_of, self.quota_of = lane, circle, cuts, quota
         self.by_id, self.numbers, self.pasts, self.folded, self.cut = {}, {}, {}, {}, {}
         # Record → the folded sets that erase it.
         self.erases = {}
@@ -25,6 +27,9 @@ class Lane:
         require(verified.circle == self.circle and verified.lane == self.lane, "circle and lane")
         if verified.id in self.by_id:
             return False
+        if verified.log_bytes + verified.declared > share(self.quota_of(verified.log[0], self.lane), verified.number):
+            # Valid, but not stored before a grant admits it.
+            raise KeyError("beyond the quota")
         if verified.previous is not None:
             before = self.by_id[verified.previous]
             if (before.log, before.sequence) != (verified.log, verified.sequence - 1):

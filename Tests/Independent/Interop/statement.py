@@ -2,10 +2,10 @@
 
 from encoding import ascends, check_value, decode, encode, hashed, is_bytes, is_number, require, sign, verify
 
-GENESIS, CERTIFICATE, REVOCATION, LOG_CUT, ENTITLEMENT, ISSUERS, FORK_PROOF, ADDRESSES = range(1, 9)
+GENESIS, CERTIFICATE, REVOCATION, LOG_CUT, ENTITLEMENT, ISSUERS, FORK_PROOF, ADDRESSES, GRANT = range(1, 10)
 NAMES = {
     1: "genesis", 2: "device-certificate", 3: "revocation", 4: "log-cut", 5: "entitlement", 6: "issuers",
-    7: "fork-proof", 8: "addresses"}
+    7: "fork-proof", 8: "addresses", 9: "grant"}
 KEYS = {  # needed, and optional
     GENESIS: ({0, 2, 3, 4, 5, 7, 8}, {6}),
     CERTIFICATE: ({0, 1, 2, 3, 4, 5, 6, 7}, set()),
@@ -14,8 +14,10 @@ KEYS = {  # needed, and optional
     ENTITLEMENT: ({0, 1, 2, 4, 5, 6, 7, 8, 9}, {3}),
     ISSUERS: ({0, 1, 2, 3, 4}, set()),
     FORK_PROOF: ({0, 1, 3, 4}, set()),
-    ADDRESSES: ({0, 1, 2, 3, 4}, set())}
+    ADDRESSES: ({0, 1, 2, 3, 4}, set()),
+    GRANT: ({0, 1, 2, 3, 4, 5, 6}, set())}
 TIME_MAX = (1 << 48) - 1
+QUOTA_MAX = 1 << 50
 
 
 class Statement:
@@ -44,7 +46,7 @@ class Statement:
         require(type(fields) is dict and fields.get(0) == 1, "version of a statement")
         if self.kind == FORK_PROOF:
             return self.check_fork()
-        if self.kind > ADDRESSES:
+        if self.kind > GRANT:
             require({0, 1, 2} <= set(fields), "keys of a newer kind")
             for value in fields.values():
                 check_value(value)
@@ -56,7 +58,8 @@ class Statement:
         verify(fields[2], name(self.kind) + "-signature/v1", self.body, self.signature)
         check = {GENESIS: check_genesis, CERTIFICATE: check_certificate, REVOCATION: check_revocation,
                  LOG_CUT: check_log_cut, ENTITLEMENT: check_entitlement,
-                 ISSUERS: lambda f: check_issuers(f[3]), ADDRESSES: check_addresses}.get(self.kind)
+                 ISSUERS: lambda f: check_issuers(f[3]), ADDRESSES: check_addresses,
+                 GRANT: check_grant}.get(self.kind)
         if check:
             check(fields)
 
@@ -124,6 +127,11 @@ def check_ids(ids):
 def check_log_cut(fields):
     require(is_bytes(fields[3], 16) and is_number(fields[4], 0, 1), "log of a cut")
     require(is_bytes(fields.get(5, bytes(32)), 32) and is_number(fields[6], 0, TIME_MAX), "cut")
+
+
+def check_grant(fields):
+    require(is_bytes(fields[3], 32) and is_number(fields[4], 0, 1), "device and lane of a grant")
+    require(is_number(fields[5], 1, QUOTA_MAX) and is_number(fields[6], 0, TIME_MAX), "size and time of a grant")
 
 
 def check_entitlement(fields):

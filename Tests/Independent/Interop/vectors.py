@@ -8,6 +8,7 @@ from change_set import is_whole, parse
 from channel import NONCE, VERSION, is_answer, preamble
 from circle import Circle, Statement, Ticket, pairing_key, session_key
 from encoding import Refused, check_value, decode_counted, encode, require
+from membership import share
 from replica import Lane
 from values import ABSENT
 
@@ -99,7 +100,7 @@ def absent(verified):
 
 def check_closure(case):
     before, after = parse(parts(case["predecessor"])), parse(parts(case["set"]))
-    lane = Lane(before.lane, before.circle)
+    lane = Lane(before.lane, before.circle, quota=lambda device, lane: 1 << 70)
     assert lane.place(before, FAR)
     check(f"closure: {case['flag']}, {case['name']}", case["flag"] == "none", lambda: lane.place(after, FAR))
 
@@ -142,6 +143,15 @@ def circles():
             circle.add(Statement(unhex(each)))
         assert circle.hash.hex() == case["setHash"], case["name"]
         check_members(circle, case)
+    for case in document["quotas"]:
+        circle = Circle(Statement(unhex(case["statements"][0])))
+        for each in case["statements"][1:]:
+            circle.add(Statement(unhex(each)))
+        for device, quotas in case["quotas"].items():
+            found = [circle.membership.quota(unhex(device), lane) for lane in (0, 1)]
+            assert found == [quotas["settings"], quotas["records"]], case["name"]
+    for case in document["shares"]:
+        assert share(case["quota"], case["number"]) == case["share"], case
 
 
 def check_members(circle, case):

@@ -81,6 +81,28 @@ import Wire
     return found
   }
 
+  @Test(arguments: Vectors.all.quotas) func `quotas`(row: Vectors.QuotaRow) throws {
+    let statements = try row.statements.map { try Statement(unhex($0)) }
+    for order in [statements, statements.reversed()] {
+      let evaluation = try Circle(statements: order).evaluation
+      for (device, quotas) in row.quotas {
+        let device = try #require(DeviceKey(hex: device))
+        #expect(evaluation.quota(of: device, .settings) == quotas.settings)
+        #expect(evaluation.quota(of: device, .records) == quotas.records)
+      }
+    }
+  }
+
+  @Test(arguments: Vectors.all.shares) func `shares of a quota`(row: Vectors.ShareRow) {
+    #expect(DeviceQuotas.share(of: row.quota, number: row.number) == row.share)
+  }
+
+  @Test(arguments: [DeviceQuotas.standard[.settings], DeviceQuotas.standard[.records], Limits.quotaBytesMax])
+  func `the shares of all incarnations fit in the quota`(quota: UInt64) {
+    let shares = (1...Limits.incarnationsMax).map { DeviceQuotas.share(of: quota, number: $0) }
+    #expect(shares.reduce(0, +) <= quota)
+  }
+
   @Test(arguments: Vectors.all.gates) func `gates`(row: Vectors.GateRow) throws {
     let circle = try Circle(statements: try row.statements.map { try Statement(unhex($0)) })
     let device = try #require(DeviceKey(hex: row.device))
@@ -178,6 +200,7 @@ extension Statement.Content {
     case .entitlement(let body): body
     case .issuers(let body): body
     case .addresses(let body): body
+    case .grant(let body): body
     case .forkProof, .unknown: nil
     }
   }

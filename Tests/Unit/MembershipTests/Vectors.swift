@@ -34,6 +34,21 @@ struct Vectors: Decodable, Sendable {
     var testDescription: String { name }
   }
 
+  struct QuotaRow: Decodable, Sendable, CustomTestStringConvertible {
+    struct Quotas: Decodable, Hashable, Sendable {
+      var settings, records: UInt64
+    }
+    var name: String
+    var statements: [String]
+    var quotas: [String: Quotas]
+    var testDescription: String { name }
+  }
+
+  struct ShareRow: Decodable, Sendable {
+    var quota, share: UInt64
+    var number: Int
+  }
+
   struct GateRow: Decodable, Sendable, CustomTestStringConvertible {
     var name: String
     var statements: [String]
@@ -69,6 +84,8 @@ struct Vectors: Decodable, Sendable {
   var genesis: String
   var statements: [StatementRow]
   var circles: [CircleRow]
+  var quotas: [QuotaRow]
+  var shares: [ShareRow]
   var gates: [GateRow]
   var tickets: [TicketRow]
   var messages: [MessageRow]

@@ -144,6 +144,7 @@ import Wire
       case .badSignature: return "signature"
       case .malformed, .invalid: return isHeader ? "header" : "plan"
       case .valuesMismatch: return "values"
+      case .beyondQuota: return "quota"
       }
     }
   }

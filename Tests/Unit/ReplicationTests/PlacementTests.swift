@@ -14,6 +14,11 @@ private struct InMemoryLog: LogIndex {
     sets[log]?[sequence]?.first { $0.id == id }
   }
 
+  /// The quota of every device.
+  var quota = UInt64.max
+
+  func quota(of device: DeviceKey, _ lane: Lane) -> UInt64 { quota }
+
   func isEnded(_ log: LogKey) -> Bool { kept[log] != nil }
 
   func excludes(new id: ChangeSetID, _ log: LogKey) -> Bool { kept[log].map { !$0.contains(id) } ?? false }
@@ -118,6 +123,26 @@ private struct InMemoryLog: LogIndex {
     var twin = author(.alice)
     let first = try Self.write(&twin, wall: 77)
     #expect(try place(first, among: alice) == .place(folds: true))
+  }
+
+  @Test(arguments: [1, 2, 16])
+  func `a set is placed up to the share of its incarnation, and dropped beyond it`(_ number: Int) throws {
+    var author = author(.alice, number: number)
+    let first = try Self.write(&author, wall: 1)
+    let second = try Self.write(&author, wall: 2)
+    var log = InMemoryLog()
+    log.add(first)
+    let parts: UInt64 = number == 1 ? 2 : 32
+    log.quota = second.logBytes * parts
+    #expect(try Placement.of(second, in: log, horizon: now) == .place(folds: true))
+    #expect(try Placement.of(first, in: log, horizon: now) == .duplicate)
+    log.quota -= 1
+    #expect(try Placement.of(second, in: log, horizon: now) == .beyondQuota)
+    // It is dropped whatever is missing, and counts as missing for the sets that depend on it.
+    #expect(try Placement.of(second, in: InMemoryLog(quota: log.quota), horizon: now) == .beyondQuota)
+    let child = try Self.bob(after: second)
+    log.quota = .max
+    #expect(try Placement.of(child[0], in: log, horizon: now) == .missing(second.header.log, sequence: 2))
   }
 
   @Test func `a set that a cut excludes has no position, and is not waited for`() throws {

@@ -26,7 +26,7 @@ import Testing
   /// The prefixes of statement signatures, whose names are concatenated in the source.
   private let assembled = [
     "genesis", "device-certificate", "revocation", "log-cut", "entitlement", "issuers", "fork-proof",
-    "addresses", "statement-9",
+    "addresses", "grant", "statement-10",
   ].map { "waymark/\($0)-signature/v1" }
 
   @Test func `no hash or signature prefix is the beginning of another`() throws {

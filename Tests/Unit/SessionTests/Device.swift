@@ -36,7 +36,7 @@ final class Device {
 
   init(
     _ name: String, number: Int, family: Family, knowing statements: [Statement], wants: Bool, seed: UInt64,
-    copyOf original: Device? = nil
+    copyOf original: Device? = nil, quotas: DeviceQuotas = .standard
   ) throws {
     self.name = name
     self.number = number
@@ -47,12 +47,17 @@ final class Device {
     incarnation = original?.incarnation ?? Incarnation(Bytes16(UInt64(number) + 1, 1))
     if let original { try store.copy(from: original.store) }
     replica = Replica(
-      device: key, circle: try Circle(statements: [family.genesis] + statements, developmentIssuer: nil),
+      device: key,
+      circle: try Circle(statements: [family.genesis] + statements, developmentIssuer: nil, quotas: quotas),
       preference: wants, localPremium: .none,
       settings: Replica.LaneState(heads: store.heads(.settings), digest: store.digest(.settings)),
       records: Replica.LaneState(heads: store.heads(.records), digest: store.digest(.records)),
       newestForeignClock: .zero, seed: seed)
+    if quotas != .standard { _ = admit(wall: World.start) }
   }
+
+  /// Whether it stores and sends sets beyond any quota.
+  var ignoresQuotas = false { didSet { _ = admit(wall: World.start) } }
 
   // MARK: Store
 
@@ -128,7 +133,10 @@ final class Device {
     let (evaluation, device) = (replica.circle.evaluation, key)
     let horizon = Clock(milliseconds: wall + Limits.clockDriftMilliseconds)
     let admission = { (log: LogKey) in evaluation.admission(of: log, at: device) }
-    guard obeyed({ try store.admit(by: admission, horizon: horizon) }) else { return nil }
+    let quota = { [ignoresQuotas] (author: DeviceKey, lane: Lane) in
+      ignoresQuotas ? DeviceQuotas.unlimited : evaluation.quota(of: author, lane, at: device)
+    }
+    guard obeyed({ try store.admit(by: admission, quota: quota, horizon: horizon) }) else { return nil }
     return .rebuilt(
       settings: Replica.LaneState(heads: store.heads(.settings), digest: store.digest(.settings)),
       records: Replica.LaneState(heads: store.heads(.records), digest: store.digest(.records)),

@@ -13,6 +13,8 @@ final class World {
 
   private(set) var now = World.start
   let family: Family
+  /// The quotas of devices without a grant.
+  let quotas: DeviceQuotas
   private(set) var devices: [Device] = []
   private(set) var connections: [Connection] = []
   private var connectionCount: UInt64 = 0
@@ -43,8 +45,9 @@ final class World {
   ///   - wanting: devices with records sync on; all if nil.
   init(
     _ names: [String] = ["alice", "bob", "carol"], premium: [String]? = nil, wanting: [String]? = nil,
-    seed: UInt64 = 1
+    quotas: DeviceQuotas = .standard, seed: UInt64 = 1
   ) throws {
+    self.quotas = quotas
     family = try Family(founder: names.first ?? "alice")
     random = SeededRandom(seed: seed)
     var statements = try names.dropFirst().map { try family.certificate(for: $0) }
@@ -62,7 +65,7 @@ final class World {
   ) throws -> Device {
     let device = try Device(
       name, number: devices.count, family: family, knowing: statements, wants: wants,
-      seed: random.next(), copyOf: original)
+      seed: random.next(), copyOf: original, quotas: quotas)
     devices.append(device)
     turn(device, [.started])
     return device

@@ -47,6 +47,7 @@ private func checkForm(_ statement: Statement) throws {
     case .entitlement(let content): content.encoded
     case .issuers(let content): content.encoded
     case .addresses(let content): content.encoded
+    case .grant(let content): content.encoded
     case .forkProof, .unknown: nil
     }
   if let encoded { try require(encoded == body, "a non-canonical statement was accepted") }
@@ -67,6 +68,7 @@ private func said(by circle: Circle) -> [String] {
       "\($0.body.device) \($0.body.issuer) \($0.body.issued)"
     }
     for lane in Lane.allCases {
+      lines.append("\(evaluation.quota(of: key, lane))")
       for incarnation in Scribe.incarnations {
         let log = LogKey(device: key, incarnation: incarnation, lane: lane)
         lines.append(text(evaluation.admission(of: log)))

@@ -1,0 +1,34 @@
+// Protocol/change-set.md, "Quotas"
+
+import Membership
+import Replication
+import Wire
+
+/// Quotas. `Placement` keeps sets beyond the quota out of the logs. The functions here find the sets that have to leave
+/// or may return because a quota has changed.
+extension ChangeSetLogs {
+  /// The quotas as long as the circle's statements are unknown.
+  static func standardQuota(of device: DeviceKey, _ lane: Lane) -> UInt64 { DeviceQuotas.standard[lane] }
+
+  func quota(of device: DeviceKey, _ lane: Lane) -> UInt64 { quotaRule(device, lane) }
+
+  /// Returns the bytes that a log may hold.
+  ///
+  /// - Parameter number: the number of the log's incarnation; 0 if it is unknown.
+  func bytesMax(_ log: LogKey, number: Int) -> UInt64 {
+    DeviceQuotas.share(of: quotaRule(log.device, log.lane), number: number)
+  }
+
+  /// Whether a set is within the quota of its author.
+  ///
+  /// - Parameter headerBytes: the length of the encoded header.
+  func isWithinQuota(_ header: ChangeSetHeader, headerBytes: Int) -> Bool {
+    header.logBytesThroughSet(headerBytes: headerBytes) <= bytesMax(header.log, number: header.number)
+  }
+
+  /// Whether a log holds sets that are beyond the quota of its author.
+  var exceedsQuota: Bool {
+    // Bytes grow along a branch, so the newest set decides.
+    branches.values.contains { $0.head.logBytes > bytesMax($0.log, number: $0.incarnationNumber) }
+  }
+}

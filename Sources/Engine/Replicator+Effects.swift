@@ -11,7 +11,7 @@ extension Replicator {
       var effects: [Effect] = []
       for input in inputs {
         switch input {
-        case .started: startFiles()
+        case .started: startFiles(now, &effects)
         case .roomAgain: retryFiles()
         default: break
         }
@@ -125,6 +125,8 @@ extension Replicator {
     case .membershipChanged:
       leaveEndedLogs(now)
       admitByCircle(now, &following)
+      forgetFormerHolders()
+    case .laneOpened(let device, .records): inquire(of: device, now, &following)
     case .acknowledgedRevocations: keepAcknowledgements()
     default: break
     }

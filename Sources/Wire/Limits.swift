@@ -130,6 +130,7 @@ package enum Limits {
   package static let fileOverdueMilliseconds: Int64 = 30_000
   package static let fileIdleMilliseconds: Int64 = 24 * 3_600_000
   package static let fileAnnouncementMilliseconds: Int64 = 200
+  package static let fileReviewMilliseconds: Int64 = 3_600_000
 
   // MARK: Discovery
   package static let beaconsPerSecond = 64

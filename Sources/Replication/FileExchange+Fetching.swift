@@ -248,6 +248,6 @@ extension FileExchange {
   /// Whether any wanted file can arrive.
   var isExpecting: Bool {
     guard wanted.count > 0 else { return false }
-    return links.contains { peers[$0]?.isAsked == true } || wanted.inOrder.contains(where: mayArrive)
+    return links.contains { peers[$0]?.isAsked == true } || wanted.contains(where: mayArrive)
   }
 }

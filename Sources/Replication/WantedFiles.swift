@@ -19,6 +19,8 @@ struct WantedFiles: Sendable {
   /// All wanted files, the urgent and small ones first.
   var inOrder: [FileReference] { files.keys.sorted(by: comesFirst) }
 
+  func contains(where isMet: (FileReference) -> Bool) -> Bool { files.keys.contains(where: isMet) }
+
   subscript(_ file: FileReference) -> WantedFile? {
     _read { yield files[file] }
     _modify { yield &files[file] }

@@ -246,6 +246,34 @@ extension Store {
     }
   }
 
+  /// Returns the largest files that records name, the largest first.
+  package func largestNamedFiles(limit: Int) throws -> [FileReference] {
+    Array(try namedFiles().sorted { ($1.size, $0) < ($0.size, $1) }.prefix(limit))
+  }
+
+  /// Returns the records that name a file, the visible ones first.
+  package func records(naming file: FileReference) throws -> [RecordKey] {
+    var found: [(key: RecordKey, isHidden: Bool)] = []
+    for kind in Registry.kinds {
+      for column in kind.fileColumns {
+        for id in try records(kind, column, naming: file) {
+          let key = RecordKey(kind: kind.number, id: id)
+          found.append((key, try record(key)?.isVisible != true))
+        }
+      }
+    }
+    return found.filter { !$0.isHidden }.map(\.key) + found.filter(\.isHidden).map(\.key)
+  }
+
+  /// Returns when a file that is here was last used; nil if it is not here.
+  package func usedAt(_ file: FileReference) throws -> Moment? {
+    try connection.with("SELECT used_at FROM files WHERE id = ?1 AND size = ?2") { row in
+      try row.bind(1, file.id.bytes)
+      try row.bind(2, Int64(file.size))
+      return try row.step() ? row.integer(0) : nil
+    }
+  }
+
   /// Returns the files that are complete here, with what matters for dropping them.
   package func keptFiles() throws -> [KeptFile] {
     let sql = """

@@ -319,7 +319,8 @@ package struct Eraser {
   /// Returns those of some addresses to which no other record refers, past or present.
   ///
   /// - Parameter erased: the records whose references don't count.
-  private func unreferenced(_ addresses: Set<RecordKey>, but erased: Set<RecordKey>) throws -> Set<RecordKey> {
+  private func unreferenced(_ addresses: Set<RecordKey>, but erased: Set<RecordKey>) throws -> Set<RecordKey>
+  {
     var left = addresses
     for kind in Registry.kinds where kind.hasAddress && !left.isEmpty {
       try NameResolver(store: store, scope: .all).forEach(kind) { row in

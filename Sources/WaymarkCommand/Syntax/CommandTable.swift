@@ -19,6 +19,7 @@ enum CommandTable {
       ListConflicts.self, ShowConflict.self, ResolveConflicts.self, ShowHistory.self, Undo.self,
       Explain.self, ListMembers.self, Revoke.self, FoundCircle.self, JoinCircle.self, Invite.self,
       WriteBackup.self, RestoreBackup.self, EraseRecords.self, ListTrash.self, EmptyTrash.self,
+      ListFiles.self, KeepFiles.self, FetchFile.self,
       ShowTimeline.self, TickHabit.self, UntickHabit.self, SetHabit.self,
       ShowProfile.self, SetProfile.self,
       ListSettings.self, GetSetting.self, SetSetting.self, UnsetSetting.self,
@@ -108,6 +109,7 @@ enum CommandTable {
   private static let mockPurchases = [BuyMockPremium.syntax, CancelMockPremium.syntax]
 
   private static let files: [CommandSpec] = [
+    ListFiles.syntax, KeepFiles.syntax, FetchFile.syntax,
     ImportFiles.syntax, ExportRecords.syntax, WriteBackup.syntax, RestoreBackup.syntax,
   ]
 

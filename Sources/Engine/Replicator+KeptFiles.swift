@@ -67,17 +67,25 @@ extension Replicator {
       try store.drop(dropped.filter { transfers.askedFor[$0] == nil })
       // Records that were hidden may have become visible with their parents, and dropped files have made room.
       transfers.isIncomplete = true
-      let files = try store.filesWithoutKeeper(limit: Limits.filesWantedMax)
+      let files = try filesToAskAbout()
       if !files.isEmpty { handle(.inquire(files, of: nil), now, &following) }
     }
   }
 
-  /// Asks a device that has connected about the files here of which no other device is known to keep a copy. Asks about
-  /// at least one file, because the answer also says whether the device keeps all files.
+  /// Returns the files here of which no other device is known to keep a copy, and those elsewhere that are not fetched.
+  /// The exchange itself asks about those that are.
+  private func filesToAskAbout() throws -> [FileReference] {
+    let here = try store.filesWithoutKeeper(limit: Limits.filesWantedMax)
+    guard !transfers.policy.keepsAll else { return here }
+    return here + (try store.filesMissing(limit: Limits.filesWantedMax).filter { !replica.isWanted($0) })
+  }
+
+  /// Asks a device that has connected who has which files. Asks about at least one file, because the answer also says
+  /// whether the device keeps all files.
   func inquire(of device: DeviceKey, _ now: Now, _ following: inout [Effect]) {
     transfers.keepsNothing.remove(device)
     trying {
-      var files = try store.filesWithoutKeeper(limit: Limits.filesWantedMax)
+      var files = try filesToAskAbout()
       if files.isEmpty { files = Array(try store.filesHere().prefix(1)) }
       if !files.isEmpty { handle(.inquire(files, of: device), now, &following) }
     }

@@ -207,7 +207,16 @@ extension Store {
 
   /// Returns the number and the size of the files that visible records name and that are not here.
   package func filesMissingTotal() throws -> FileTotal {
-    let missing = Registry.kinds.flatMap { kind in
+    try total("SELECT count(*), coalesce(sum(size), 0) FROM (\(Self.missing))")
+  }
+
+  /// Returns files that visible records name and that are not here, in ascending order.
+  package func filesMissing(limit: Int) throws -> [FileReference] {
+    try references("SELECT id, size FROM (\(Self.missing)) ORDER BY id, size LIMIT \(limit)")
+  }
+
+  private static let missing: String = {
+    let parts = Registry.kinds.flatMap { kind in
       kind.fileColumns.map { column in
         """
         SELECT r.\(column.id) AS id, r.\(column.size) AS size FROM \(kind.table) r
@@ -216,9 +225,8 @@ extension Store {
         """
       }
     }
-    return try total(
-      "SELECT count(*), coalesce(sum(size), 0) FROM (\(missing.joined(separator: " UNION ")))")
-  }
+    return parts.joined(separator: " UNION ")
+  }()
 
   /// Returns the number and the size of the files here that no other device is known to hold.
   package func lastCopiesTotal() throws -> FileTotal {

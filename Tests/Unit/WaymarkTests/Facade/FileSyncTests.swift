@@ -8,9 +8,13 @@ struct FileSyncTests {
   private func content(_ size: Int) -> Data { Data((0..<size).map { UInt8(truncatingIfNeeded: $0 / 991) }) }
 
   /// Lets virtual time pass until a file is on a device.
-  private func arrival(of file: Waymark.Attachment, on name: String, _ circle: TestCircle) async throws -> Data {
+  private func arrival(of file: Waymark.Attachment, on name: String, _ circle: TestCircle) async throws
+    -> Data
+  {
     for _ in 0..<20 {
-      if let data = try? await circle[name].data(of: file) { return data }
+      if (try? await circle[name].fileState(of: file)) == .here {
+        return try await circle[name].data(of: file)
+      }
       try await circle.settle()
       try await circle.clock.advance(by: .seconds(1))
     }

@@ -93,8 +93,8 @@ let package = Package(
     shell(
       "Waymark",
       [
-        "Wire", "JSONDocument", "Sodium", "SecureChannel", "Membership", "Replication", "Records", "Storage",
-        "Engine", "Transport", "Home", "Model", "ChangeHistory", "ImportExport", "Enrolment",
+        "Wire", "FileFormat", "JSONDocument", "Sodium", "SecureChannel", "Membership", "Replication", "Records",
+        "Storage", "Engine", "Transport", "Home", "Model", "ChangeHistory", "ImportExport", "Enrolment",
       ]),
     shell(
       "Control",

@@ -1,13 +1,23 @@
+import Home
 package import Waymark
 
-/// `profile show`: the profile.
+/// `profile show`: the profile. With an output file, the picture is fetched if it is not here.
 package struct ShowProfile: PromptCommand, ConfirmableCommand {
   package static let name = "profile.show"
   package typealias Answer = ShownRecord
   package var isReadOnly: Bool { output == nil }
+  package var isPrompt: Bool { output == nil }
 
   package var output: String?
   package var yes: Bool?
+
+  package func perform(on node: isolated Node, _ call: CommandCall) async throws -> ShownRecord {
+    if let output, let file = try node.typedRecords(zone: nil).fileOfPicture() {
+      _ = try OutputFile(output, in: node.home, overwrites: yes ?? false)
+      try await node.fetch(file, named: "the picture", tell: call.tellFetching("picture"))
+    }
+    return try perform(on: node)
+  }
 
   package func perform(on node: isolated Node) throws -> ShownRecord {
     try node.typedRecords(zone: nil).profile(output: output, overwrites: yes ?? false)

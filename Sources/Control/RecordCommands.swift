@@ -1,3 +1,4 @@
+import Home
 package import JSONDocument
 import Records
 package import Waymark
@@ -145,16 +146,29 @@ extension ListRecords.Item {
   }
 }
 
-/// `KIND show`: one record with all fields.
+/// `KIND show`: one record with all fields. With an output file, an attachment's content is fetched if it is not here.
 package struct ShowRecord: KindCommand, PromptCommand, ConfirmableCommand {
   package static let action = "show"
   package typealias Answer = ShownRecord
   package var isReadOnly: Bool { output == nil }
+  package var isPrompt: Bool { output == nil }
 
   package var kind: String
   package var id: String
   package var output: String?
   package var yes: Bool?
+
+  package func perform(on node: isolated Node, _ call: CommandCall) async throws -> ShownRecord {
+    if let output, try listedKind() == Registry.attachment {
+      // Checks the path before the person waits for the file.
+      _ = try OutputFile(output, in: node.home, overwrites: yes ?? false)
+      let attachment = try node.typedRecords(zone: nil).attachment(id)
+      if let file = attachment.file {
+        try await node.fetch(file, named: attachment.name, tell: call.tellFetching(attachment.name))
+      }
+    }
+    return try perform(on: node)
+  }
 
   package func perform(on node: isolated Node) throws -> ShownRecord {
     try node.typedRecords(zone: nil).show(listedKind(), id, output: output, overwrites: yes ?? false)

@@ -11,7 +11,7 @@ extension Replicator {
       var effects: [Effect] = []
       for input in inputs {
         switch input {
-        case .started: startFiles()
+        case .started: startFiles(now, &effects)
         case .roomAgain: retryFiles()
         case .timer(.trash): trashIsDue(now)
         default: break
@@ -126,6 +126,8 @@ extension Replicator {
     case .membershipChanged:
       leaveEndedLogs(now)
       admitByCircle(now, &following)
+      forgetFormerHolders()
+    case .laneOpened(let device, .records): inquire(of: device, now, &following)
     case .acknowledgedRevocations: keepAcknowledgements()
     default: break
     }

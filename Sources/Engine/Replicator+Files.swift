@@ -24,6 +24,12 @@ struct FileTransfers {
   var failed: Set<FileReference> = []
   /// The list of the file that was served last.
   var servedList: LeafList?
+  /// Which files this device keeps.
+  var policy = FileKeepPolicy.all
+  /// The files that people wait for, with the number of those who do.
+  var askedFor: [FileReference: Int] = [:]
+  /// The devices that have said that they do not keep all files, so that this is stored only once.
+  var keepsNothing: Set<DeviceKey> = []
 }
 
 extension Replicator {
@@ -61,15 +67,21 @@ extension Replicator {
     case .learned(let device, let asked, let held, let keepsAll):
       guard canStore else { return }
       trying {
+        if keepsAll {
+          transfers.keepsNothing.remove(device)
+        } else if transfers.keepsNothing.insert(device).inserted {
+          try store.noteKeepsNothing(device)
+        }
         try store.noteHolder(device, asked: asked, held: Set(held), keepsAll: keepsAll, now: now.wall)
       }
     case .refill: if transfers.hasMore { transfers.isIncomplete = true }
+    case .review: reviewFiles(now, &following)
     case .send, .charge, .unresponsive, .misbehaved, .schedule:
       preconditionFailure("the replica turns this effect into one of its own: \(effect)")
     }
   }
 
-  private func handle(_ input: FileInput, _ now: Now, _ following: inout [Effect]) {
+  func handle(_ input: FileInput, _ now: Now, _ following: inout [Effect]) {
     replica.handle(.file(input), now: now, into: &following)
   }
 
@@ -156,22 +168,26 @@ extension Replicator {
     finish(now, &following)
     if transfers.isIncomplete {
       transfers.isIncomplete = false
-      trying { transfers.wanted = try missingFiles() }
+      trying { transfers.wanted += try missingFiles() }
     }
-    let (wanted, added) = (transfers.wanted, transfers.added)
+    let added = transfers.added
+    var wanted: [FileReference] = []
+    trying { wanted = try toFetch(transfers.wanted) }
     (transfers.wanted, transfers.added) = ([], [])
     if !wanted.isEmpty { handle(.wanted(wanted, isUrgent: false), now, &following) }
     if !added.isEmpty { handle(.added(added), now, &following) }
     freeFiles(now, &following)
   }
 
-  /// Returns files that records name and that are not here, as many as the exchange holds in memory.
+  /// Returns files that records show and that are not here, as many as the exchange holds in memory.
   private func missingFiles() throws -> [FileReference] {
-    var missing: [FileReference] = []
     transfers.hasMore = false
+    // Without this, the review of each hour would look for files that are not fetched anyway.
+    guard transfers.policy != .onDemand else { return [] }
+    var missing: [FileReference] = []
     for file in try store.namedFiles() {
       store.files.noteNamed(file)
-      guard !transfers.failed.contains(file), (try? store.files.has(file)) == false,
+      guard !transfers.failed.contains(file), (try? store.files.has(file)) == false, !replica.isWanted(file),
         try store.naming(of: file) == .shown
       else { continue }
       guard missing.count < Limits.filesWantedMax else {
@@ -185,13 +201,14 @@ extension Replicator {
 
   /// Removes files that nothing names, which a crash may have left, and begins to want those that are missing. No file
   /// may be being added.
-  func startFiles() {
+  func startFiles(_ now: Now, _ effects: inout [Effect]) {
     trying {
       try sweepFiles()
+      if canStore { try store.reconcileFiles(named: try store.namedFiles(), now: now.wall) }
       transfers.isIncomplete = true
       freeing.looksAtAll = true
-      if canStore { try store.forgetMissingFiles() }
     }
+    handle(.policy(keepsAll: transfers.policy.keepsAll), now, &effects)
   }
 
   /// Tries again to write files for which there was no room.

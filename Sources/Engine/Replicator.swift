@@ -99,6 +99,7 @@ package final class Replicator {
       device: device, circle: circle, preference: preference, localPremium: localPremium,
       settings: Replica.LaneState(store, .settings), records: Replica.LaneState(store, .records),
       withheld: unsent.sent, newestForeignClock: store.newestFoldedClock(otherThan: device), seed: seed)
+    transfers.policy = try store.keepPolicy()
     replica.acknowledgedRevocations = try store.acknowledgedRevocations()
     // The previous run may have ended after storing a set of a forked log and before adding the fork proof.
     unprovenForks = try store.forks(but: Set(circle.evaluation.forkProofs.map(\.log)))

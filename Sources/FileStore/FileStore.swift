@@ -214,6 +214,19 @@ package final class FileStore {
     return partial
   }
 
+  /// Returns how many bytes of a file have arrived in part. What was written before the last start is counted without
+  /// being verified.
+  package func partBytes(of file: FileReference) -> Int {
+    guard file.leafCount > 1 else { return 0 }
+    let leaves = partials[file]?.leaves ?? (try? storedLeaves(of: file))
+    return min((leaves?.count ?? 0) * Limits.leafBytes, file.size)
+  }
+
+  private func storedLeaves(of file: FileReference) throws(FileStoreError) -> LeafSet? {
+    guard try disk.size(of: Self.partName(file.id)) != nil else { return nil }
+    return try writtenLeaves(file)
+  }
+
   private func writtenLeaves(_ file: FileReference) throws(FileStoreError) -> LeafSet? {
     let start = file.leafCount * Bytes32.count
     let end = start + (file.leafCount + 7) / 8

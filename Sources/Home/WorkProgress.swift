@@ -1,6 +1,6 @@
 /// Progress of a long operation.
 public struct WorkProgress: Hashable, Sendable {
-  /// The current stage: `reading`, `verifying`, `writing` or `receiving`.
+  /// The current stage: `reading`, `verifying`, `writing`, `receiving` or `fetching`.
   public let stage: String
   /// The amount done, in the unit of the stage.
   public let done: Int

@@ -74,6 +74,8 @@ package struct ListColumn: Sendable {
     case sums(String)
     case number(String)
     case bytes(String)
+    /// Where the file of a blob field is.
+    case file(String)
     /// A yes or no; an absent value counts as yes.
     case flag(String)
   }

@@ -107,6 +107,7 @@ extension Registry {
         ListColumn("NAME", widthMin: 16, .first(["originalFileName", "fileName"])),
         ListColumn("TYPE", widthMin: 8, .first(["mimeType"])),
         ListColumn("SIZE", isRight: true, .bytes("fileSize")),
+        ListColumn("WHERE", widthMin: 8, .file("fileData")),
         ListColumn("BELONGS TO", widthMin: 12, .first(["parentName"])),
       ],
       example: .init(

@@ -1,6 +1,6 @@
 // Protocol/files.md, "Requests", "Verification"
 
-package import FileFormat
+import FileFormat
 import Wire
 
 extension FileExchange {
@@ -229,11 +229,25 @@ extension FileExchange {
 
   // MARK: Progress
 
-  /// Returns how many bytes of a wanted file are here and from how many peers it can be fetched; nil if the file is not
-  /// wanted.
-  package func progress(of file: FileReference) -> (bytes: Int, sources: Int)? {
+  /// Returns how many bytes of a wanted file are known to be here, and the connected devices that it can be fetched from;
+  /// nil if the file is not wanted.
+  func progress(of file: FileReference) -> (bytes: Int, sources: [DeviceKey])? {
     guard let state = wanted[file] else { return nil }
     let leaves = state.fetch?.here.count ?? 0
-    return (min(leaves * Limits.leafBytes, file.size), links.count { isSource($0, file) })
+    let sources = links.filter { isSource($0, file) }.compactMap { peers[$0]?.device }
+    return (min(leaves * Limits.leafBytes, file.size), Set(sources).sorted())
+  }
+
+  /// Whether a wanted file can arrive: it is on its way, a connected peer has it, or a peer has not said yet whether it
+  /// does.
+  func mayArrive(_ file: FileReference) -> Bool {
+    guard let state = wanted[file] else { return false }
+    return !state.isWaiting || links.contains { isSource($0, file) || peers[$0]?.isAsked == true }
+  }
+
+  /// Whether any wanted file can arrive.
+  var isExpecting: Bool {
+    guard wanted.count > 0 else { return false }
+    return links.contains { peers[$0]?.isAsked == true } || wanted.contains(where: mayArrive)
   }
 }

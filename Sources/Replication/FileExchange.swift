@@ -52,10 +52,12 @@ package struct FileExchange: Sendable {
     case .received(let link, let message): received(link, message, now, &effects)
     case .wanted(let files, let isUrgent): want(files, isUrgent: isUrgent, now, &effects)
     case .unwanted(let files): forget(files, now, &effects)
-    case .inquire(let files):
-      for link in links { inquire(files, link, now, &effects) }
+    case .inquire(let files, let device):
+      for link in links where device == nil || peers[link]?.device == device {
+        inquire(files, link, isRepeated: true, now, &effects)
+      }
     case .added(let files): announce(files, &effects)
-    case .policy(let keepsAll): self.keepsAll = keepsAll
+    case .policy(let keepsAll): setPolicy(keepsAll: keepsAll, &effects)
     case .partRead(let file, let part): partRead(file, part, now, &effects)
     case .written(let link, let leaves): written(link, leaves, now, &effects)
     case .finished(let files): finished(files, now, &effects)
@@ -67,6 +69,7 @@ package struct FileExchange: Sendable {
     case .served(let link, let slice, let isSent): served(link, slice, isSent, &effects)
     case .timer(.overdue(let link)): overdue(link, now, &effects)
     case .timer(.announce): sendNews(&effects)
+    case .timer(.review): review(&effects)
     }
   }
 
@@ -165,12 +168,15 @@ package struct FileExchange: Sendable {
 
   // MARK: Who has what
 
-  /// Adds files to what a peer is asked about, except those that it is known to have.
+  /// Adds files to what a peer is asked about.
+  ///
+  /// - Parameter isRepeated: whether to ask also about files that the peer is known to have.
   private mutating func inquire(
-    _ files: [FileReference], _ link: LinkID, _ now: Now, _ effects: inout [FileEffect]
+    _ files: [FileReference], _ link: LinkID, isRepeated: Bool = false, _ now: Now,
+    _ effects: inout [FileEffect]
   ) {
     guard var peer = peers.removeValue(forKey: link) else { return }
-    peer.inquire(files)
+    peer.inquire(files, isRepeated: isRepeated)
     if let question = peer.nextQuestion(now) { effects.append(.send(link, .filesHere(.question(question)))) }
     peers[link] = peer
     scheduleOverdue(link, now, &effects)
@@ -231,6 +237,22 @@ package struct FileExchange: Sendable {
     }
   }
 
+  // MARK: Policy
+
+  /// A peer must learn at once that this device no longer keeps all files. Otherwise it would count on the copies here.
+  private mutating func setPolicy(keepsAll: Bool, _ effects: inout [FileEffect]) {
+    if keepsAll != self.keepsAll {
+      self.keepsAll = keepsAll
+      let here = FilesHere(role: .announcement, keepsAll: keepsAll, files: [])
+      for link in links { effects.append(.send(link, .filesHere(here))) }
+    }
+    review(&effects)
+  }
+
+  private func review(_ effects: inout [FileEffect]) {
+    effects += [.review, .schedule(.review, after: Limits.fileReviewMilliseconds)]
+  }
+
   // MARK: Requests
 
   mutating func requestAll(_ now: Now, _ effects: inout [FileEffect]) {
@@ -260,13 +282,14 @@ package enum FileInput: Sendable {
   /// Files that folded records name and that are not here, in any order, at most `filesWantedMax` together. Urgent ones
   /// are those that a person waits for.
   case wanted([FileReference], isUrgent: Bool)
-  /// Files that no record names any more.
+  /// Files that no record names any more, or that are not to be fetched any more.
   case unwanted([FileReference])
-  /// Ask all peers whether they have these files, to learn what would be lost with this disk.
-  case inquire([FileReference])
+  /// Ask a device, or all peers if it is nil, whether they have these files and keep all files, to learn what would be
+  /// lost with this disk and what may be dropped.
+  case inquire([FileReference], of: DeviceKey?)
   /// Files were added here. Reported after the set that names them was committed.
   case added([FileReference])
-  /// Whether this device keeps all files.
+  /// Whether this device keeps all files. Reported when the node begins to serve and when the keep policy changes.
   case policy(keepsAll: Bool)
   /// The shell carried out `FileEffect.readPart`. The part is nil if nothing of the file is stored.
   case partRead(FileReference, PartialFile?)
@@ -308,6 +331,8 @@ package enum FileEffect: Sendable {
   case learned(DeviceKey, asked: [FileReference], held: [FileReference], keepsAll: Bool)
   /// More wanted files may be reported.
   case refill
+  /// Drop files according to the keep policy, and find out who has those that stay.
+  case review
   /// The peer's messages cost it points.
   case charge(LinkID, points: Int)
   /// The peer did not deliver what it has.
@@ -326,7 +351,8 @@ extension FileEffect {
     case .serve(let link, let slice): .served(link, slice, isSent: false)
     case .readPart(let file): .partRead(file, nil)
     case .finish(let file): .failed([file])
-    case .send, .begin, .write, .suspend, .learned, .refill, .charge, .unresponsive, .misbehaved, .schedule:
+    case .send, .begin, .write, .suspend, .learned, .refill, .review, .charge, .unresponsive, .misbehaved,
+      .schedule:
       nil
     }
   }
@@ -338,6 +364,8 @@ package enum FileTimer: Hashable, Sendable {
   case overdue(LinkID)
   /// New files are due to be announced.
   case announce
+  /// The keep policy is due to be applied again.
+  case review
 }
 
 /// A part of a file that is sent in one message: one leaf, or a piece of the list.

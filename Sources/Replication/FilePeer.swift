@@ -19,7 +19,7 @@ struct FilePeer: Sendable {
 
   // Questions.
   var question: (files: [FileReference], askedAt: Moment)?
-  private var toAsk = Queue<FileReference>()
+  private var toAsk = Queue<(file: FileReference, isRepeated: Bool)>()
   /// Whether the shell is looking up the files that the peer has asked about.
   var isLookingUp = false
 
@@ -81,8 +81,13 @@ struct FilePeer: Sendable {
 
   // MARK: Questions
 
-  mutating func inquire(_ files: [FileReference]) {
-    for file in files where !known.contains(file) && toAsk.count < Limits.filesKnownMax { toAsk.append(file) }
+  /// Whether the peer still has to say which of the files that it is asked about it has.
+  var isAsked: Bool { question != nil || toAsk.count > 0 }
+
+  mutating func inquire(_ files: [FileReference], isRepeated: Bool) {
+    for file in files where (isRepeated || !known.contains(file)) && toAsk.count < Limits.filesKnownMax {
+      toAsk.append((file, isRepeated))
+    }
   }
 
   /// Returns the next files to ask about, unless a question is waiting for its answer.
@@ -90,8 +95,8 @@ struct FilePeer: Sendable {
     if let question, now.steady < question.askedAt + Limits.answerMillisecondsMax { return nil }
     question = nil
     var files: [FileReference] = []
-    while files.count < Limits.filesPerMessageMax, let file = toAsk.popFirst() {
-      if !known.contains(file) { files.append(file) }
+    while files.count < Limits.filesPerMessageMax, let (file, isRepeated) = toAsk.popFirst() {
+      if isRepeated || !known.contains(file) { files.append(file) }
     }
     guard !files.isEmpty else { return nil }
     question = (files, now.steady)

@@ -1,7 +1,7 @@
 // Protocol/files.md, "Exchange"
 
 package import FileFormat
-import Wire
+package import Wire
 
 extension Replica {
   /// Ingress: drops messages about files while the records lane is closed.
@@ -25,13 +25,30 @@ extension Replica {
       case .unresponsive(let link): markUnresponsive(link, now)
       case .misbehaved(let link, let what): drop(link, .misbehaved(what), &effects)
       case .schedule(let timer, let wait): effects.append(.schedule(.file(timer), after: wait))
-      case .serve, .lookUp, .readPart, .begin, .write, .finish, .suspend, .learned, .refill:
+      case .serve, .lookUp, .readPart, .begin, .write, .finish, .suspend, .learned, .refill, .review:
         effects.append(.file(action))
       }
     }
   }
 
-  /// Returns how many bytes of a wanted file are here and from how many peers it can be fetched; nil if the file is not
-  /// wanted.
-  package func progress(of file: FileReference) -> (bytes: Int, sources: Int)? { files.progress(of: file) }
+  /// Returns how many bytes of a wanted file are known to be here, and the connected devices that it can be fetched from;
+  /// nil if the file is not wanted.
+  package func progress(of file: FileReference) -> (bytes: Int, sources: [DeviceKey])? {
+    files.progress(of: file)
+  }
+
+  /// Whether a wanted file can arrive: it is on its way, a connected peer has it, or a peer has not said yet whether it
+  /// does.
+  package func mayArrive(_ file: FileReference) -> Bool { files.mayArrive(file) }
+
+  /// Whether any wanted file can arrive.
+  package var isExpectingFiles: Bool { files.isExpecting }
+
+  /// The files that this device is fetching or waiting for, the urgent and small ones first.
+  package var wantedFiles: [FileReference] { files.wanted.inOrder }
+
+  /// The size of all wanted files together.
+  package var wantedFileBytes: Int { files.wanted.bytes }
+
+  package func isWanted(_ file: FileReference) -> Bool { files.wanted[file] != nil }
 }

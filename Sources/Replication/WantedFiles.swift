@@ -13,8 +13,13 @@ struct WantedFiles: Sendable {
 
   var count: Int { files.count }
 
+  /// The size of all wanted files together.
+  var bytes: Int { files.keys.reduce(0) { $0 + $1.size } }
+
   /// All wanted files, the urgent and small ones first.
   var inOrder: [FileReference] { files.keys.sorted(by: comesFirst) }
+
+  func contains(where isMet: (FileReference) -> Bool) -> Bool { files.keys.contains(where: isMet) }
 
   subscript(_ file: FileReference) -> WantedFile? {
     _read { yield files[file] }

@@ -1,41 +1,9 @@
 // Protocol/files.md, "What a device keeps"
 
 package import FileFormat
+package import Records
 package import Replication
 package import Wire
-
-/// Which files a device keeps. Chosen by the person, for each device.
-package enum KeepPolicy: Hashable, Sendable {
-  /// Every file that a record names.
-  case all
-  /// Only files that were asked for. They are dropped again when they have not been used for a day.
-  case onDemand
-  /// As many files as fit into this number of bytes. Those that were not used for the longest time are dropped first.
-  case upTo(Int)
-
-  /// Parses `all`, `on-demand` or `up-to BYTES`.
-  package init?(_ text: String) {
-    let words = text.split(separator: " ")
-    switch (words.first, words.count) {
-    case ("all", 1): self = .all
-    case ("on-demand", 1): self = .onDemand
-    case ("up-to", 2):
-      guard let bytes = Int(words[1]), bytes >= 0 else { return nil }
-      self = .upTo(bytes)
-    default: return nil
-    }
-  }
-
-  package var text: String {
-    switch self {
-    case .all: "all"
-    case .onDemand: "on-demand"
-    case .upTo(let bytes): "up-to \(bytes)"
-    }
-  }
-
-  package var keepsAll: Bool { self == .all }
-}
 
 /// What names a file.
 package enum FileNaming: Hashable, Sendable {
@@ -73,7 +41,7 @@ package struct KeptFile: Hashable, Sendable {
   package let file: FileReference
   /// When the file was last added, received or read, by the wall clock.
   package let usedAt: Moment
-  /// Whether another device has said that it has the file and keeps all files, after this device last stopped keeping
+  /// Whether another member has said that it has the file and keeps all files, after this device last stopped keeping
   /// all files.
   package let hasKeeper: Bool
 
@@ -108,7 +76,7 @@ package enum FileDecision {
   ///   - isAskedFor: whether a person waits for the file.
   ///   - keptBytes: the size of all files that are here or on their way.
   package static func isFetched(
-    _ file: FileReference, _ naming: FileNaming, _ policy: KeepPolicy, isAskedFor: Bool, keptBytes: Int
+    _ file: FileReference, _ naming: FileNaming, _ policy: FileKeepPolicy, isAskedFor: Bool, keptBytes: Int
   ) -> Bool {
     if isAskedFor { return naming != .nothing }
     // What is in the trash is fetched only on request, because most of it will be freed.
@@ -116,13 +84,13 @@ package enum FileDecision {
     return switch policy {
     case .all: true
     case .onDemand: false
-    case .upTo(let bytes): keptBytes + file.size <= bytes
+    case .upTo(let bytes): keptBytes <= bytes - file.size
     }
   }
 
   /// Returns the files to drop, although records name them, in the order in which to drop them. Only files that another
   /// device keeps are dropped.
-  package static func dropped(_ files: [KeptFile], _ policy: KeepPolicy, now: Moment) -> [FileReference] {
+  package static func dropped(_ files: [KeptFile], _ policy: FileKeepPolicy, now: Moment) -> [FileReference] {
     let droppable = files.filter(\.hasKeeper).sorted { ($0.usedAt, $0.file) < ($1.usedAt, $1.file) }
     switch policy {
     case .all: return []

@@ -12,6 +12,8 @@ package enum MetaKey {
   package static let acknowledged = "heard-revocations"
   /// The progress of the background check of the store; see `StoreCheck`.
   package static let storeCheck = "store-check"
+  /// Which files this device keeps, as text; see `FileKeepPolicy`.
+  package static let keepPolicy = "file-keep-policy"
   /// Whether values were erased that may still be in the write-ahead log; see `Store.isErasePending`. Unlike the other
   /// keys, this one is stored without a prefix.
   static let erasePending = "erase_pending"

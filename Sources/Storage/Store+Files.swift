@@ -185,30 +185,128 @@ extension Store {
     }
   }
 
-  /// Records that files are not here any more which were deleted without this being recorded, because the process ended
-  /// in between.
-  package func forgetMissingFiles() throws {
-    let missing = try filesHere().filter { try !files.has($0) }
-    if !missing.isEmpty { try noteGone(missing) }
-  }
-
   /// Returns the files that are complete here.
   package func filesHere() throws -> [FileReference] {
     try Self.references("SELECT id, size FROM files ORDER BY id, size", connection)
   }
 
+  /// Records that a person has used a file that is here. Uses within an hour are recorded as one, because each costs a
+  /// write.
+  package func noteUsed(_ file: FileReference, now: Moment) throws {
+    let sql = "UPDATE files SET used_at = ?3 WHERE id = ?1 AND size = ?2 AND used_at < ?4"
+    try change(sql, file, .integer(now), .integer(now - Self.useMilliseconds))
+  }
+
+  private static let useMilliseconds: Moment = 3_600_000
+
+  /// Brings the table of files into line with the disk. They differ if the process ended between two steps.
+  package func reconcileFiles(named: [FileReference], now: Moment) throws {
+    let noted = Set(try filesHere())
+    try connection.transaction {
+      for file in noted.sorted() where (try? files.has(file)) == false { try noteGone(file) }
+      for file in named where !noted.contains(file) && (try? files.has(file)) == true {
+        try noteHere(file, usedAt: now)
+      }
+    }
+  }
+
+  /// Deletes the local copies of files. What names them stays.
+  package func drop(_ dropped: [FileReference]) throws {
+    for file in dropped {
+      _ = try? files.remove(file)
+      if (try? files.has(file)) == false { try noteGone(file) }
+    }
+  }
+
+  /// Returns the number and the size of all files that are complete here.
+  package func filesHereTotal() throws -> FileTotal {
+    try total("SELECT count(*), coalesce(sum(size), 0) FROM files")
+  }
+
+  /// Returns the number and the size of the files that visible records name and that are not here.
+  package func filesMissingTotal() throws -> FileTotal {
+    try total("SELECT count(*), coalesce(sum(size), 0) FROM (\(Self.missing))")
+  }
+
+  /// Returns files that visible records name and that are not here, in ascending order.
+  package func filesMissing(limit: Int) throws -> [FileReference] {
+    try references("SELECT id, size FROM (\(Self.missing)) ORDER BY id, size LIMIT \(limit)")
+  }
+
+  private static let missing: String = {
+    let parts = Registry.kinds.flatMap { kind in
+      kind.fileColumns.map { column in
+        """
+        SELECT r.\(column.id) AS id, r.\(column.size) AS size FROM \(kind.table) r
+        WHERE r.\(column.id) IS NOT NULL AND \(kind.isVisible("r")) AND NOT EXISTS (
+          SELECT 1 FROM files AS f WHERE f.id = r.\(column.id) AND f.size = r.\(column.size))
+        """
+      }
+    }
+    return parts.joined(separator: " UNION ")
+  }()
+
+  /// Returns the number and the size of the files here that no other device is known to hold.
+  package func lastCopiesTotal() throws -> FileTotal {
+    try total(
+      "SELECT count(*), coalesce(sum(size), 0) FROM files WHERE \(Self.lacksHolder("1 = 1"))")
+  }
+
+  /// Returns files that are here and that no other device is known to keep, in ascending order.
+  package func filesWithoutKeeper(limit: Int) throws -> [FileReference] {
+    try references(
+      "SELECT id, size FROM files WHERE \(Self.lacksHolder("h.keeps = 1")) ORDER BY id, size LIMIT \(limit)")
+  }
+
+  private static func lacksHolder(_ condition: String) -> String {
+    """
+    NOT EXISTS (
+      SELECT 1 FROM file_holders AS h WHERE h.id = files.id AND h.size = files.size AND \(condition))
+    """
+  }
+
+  private func total(_ sql: String) throws -> FileTotal {
+    try connection.with(sql) { row in
+      guard try row.step() else { return FileTotal(count: 0, bytes: 0) }
+      return FileTotal(count: Int(row.integer(0)), bytes: Int(row.integer(1)))
+    }
+  }
+
+  /// Returns the largest files that records name, the largest first.
+  package func largestNamedFiles(limit: Int) throws -> [FileReference] {
+    Array(try namedFiles().sorted { ($1.size, $0) < ($0.size, $1) }.prefix(limit))
+  }
+
+  /// Returns the records that name a file, the visible ones first.
+  package func records(naming file: FileReference) throws -> [RecordKey] {
+    var found: [(key: RecordKey, isHidden: Bool)] = []
+    for kind in Registry.kinds {
+      for column in kind.fileColumns {
+        for id in try records(kind, column, naming: file) {
+          let key = RecordKey(kind: kind.number, id: id)
+          found.append((key, try record(key)?.isVisible != true))
+        }
+      }
+    }
+    return found.filter { !$0.isHidden }.map(\.key) + found.filter(\.isHidden).map(\.key)
+  }
+
+  /// Returns when a file that is here was last used; nil if it is not here.
+  package func usedAt(_ file: FileReference) throws -> Moment? {
+    try connection.with("SELECT used_at FROM files WHERE id = ?1 AND size = ?2") { row in
+      try row.bind(1, file.id.bytes)
+      try row.bind(2, Int64(file.size))
+      return try row.step() ? row.integer(0) : nil
+    }
+  }
+
   /// Returns the files that are complete here, with what matters for dropping them.
-  ///
-  /// - Parameter policySince: when this device last stopped keeping all files, by the wall clock.
-  package func keptFiles(policySince: Moment) throws -> [KeptFile] {
+  package func keptFiles() throws -> [KeptFile] {
     let sql = """
-      SELECT id, size, used_at, EXISTS (
-        SELECT 1 FROM file_holders AS h
-        WHERE h.id = files.id AND h.size = files.size AND h.keeps = 1 AND h.said_at >= ?1)
+      SELECT id, size, used_at, NOT \(Self.lacksHolder("h.keeps = 1"))
       FROM files ORDER BY id, size
       """
     return try connection.with(sql) { row in
-      try row.bind(1, policySince)
       var kept: [KeptFile] = []
       while try row.step() {
         guard let id = FileID(bytes: row.bytes(0)),
@@ -220,7 +318,49 @@ extension Store {
     }
   }
 
+  // MARK: Policy
+
+  /// Returns which files this device keeps.
+  package func keepPolicy() throws -> FileKeepPolicy {
+    try meta(MetaKey.keepPolicy).flatMap { FileKeepPolicy(String(decoding: $0, as: UTF8.self)) } ?? .all
+  }
+
+  /// Sets which files this device keeps.
+  ///
+  /// A device that stops keeping all files forgets which others keep them, and asks again. Otherwise two devices that
+  /// stop at the same time could each rely on the other's copy.
+  package func setKeepPolicy(_ policy: FileKeepPolicy) throws {
+    let stops = try keepPolicy().keepsAll && !policy.keepsAll
+    try connection.transaction {
+      try setMeta(MetaKey.keepPolicy, Array(policy.text.utf8))
+      if stops { try connection.with("UPDATE file_holders SET keeps = 0 WHERE keeps = 1") { try $0.run() } }
+    }
+  }
+
   // MARK: What others have
+
+  /// Records that a device does not keep all files, so that none of its copies lasts for certain.
+  package func noteKeepsNothing(_ device: DeviceKey) throws {
+    try connection.with("UPDATE file_holders SET keeps = 0 WHERE device = ?1 AND keeps = 1") { row in
+      try row.bind(1, device.bytes)
+      try row.run()
+    }
+  }
+
+  /// Forgets what devices that are no longer members have said.
+  package func forgetHolders(except members: Set<DeviceKey>) throws {
+    let known = try connection.with("SELECT DISTINCT device FROM file_holders") { row in
+      var devices: [DeviceKey] = []
+      while try row.step() { if let device = DeviceKey(bytes: row.bytes(0)) { devices.append(device) } }
+      return devices
+    }
+    for device in known where !members.contains(device) {
+      try connection.with("DELETE FROM file_holders WHERE device = ?1") { row in
+        try row.bind(1, device.bytes)
+        try row.run()
+      }
+    }
+  }
 
   /// Records which of some files a device has.
   package func noteHolder(
@@ -261,6 +401,30 @@ extension Store {
       for (index, value) in more.enumerated() { try row.bind(3 + index, value) }
       try row.run()
     }
+  }
+}
+
+/// The number and the size of some files.
+package struct FileTotal: Hashable, Sendable {
+  package let count: Int
+  package let bytes: Int
+}
+
+/// What is known about where a file is.
+package struct FileLocation: Hashable, Sendable {
+  package let isHere: Bool
+  /// How many bytes of it have arrived, if it is not here completely.
+  package let receivedBytes: Int
+  /// The connected devices from which it can be fetched now.
+  package let sources: [DeviceKey]
+  /// The devices that have said that they have it, in ascending order.
+  package let holders: [DeviceKey]
+
+  package init(isHere: Bool, receivedBytes: Int, sources: [DeviceKey], holders: [DeviceKey]) {
+    self.isHere = isHere
+    self.receivedBytes = receivedBytes
+    self.sources = sources
+    self.holders = holders
   }
 }
 

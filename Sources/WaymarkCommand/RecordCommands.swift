@@ -89,6 +89,7 @@ extension ListRecords: KindTerminalCommand {
     case .sums(let name): (record[name]?.array ?? []).compactMap(\.moneyText).joined(separator: " + ")
     case .number(let name): grouped(record[name]?.integer ?? 0)
     case .bytes(let name): record[name]?.integer.map { "\(grouped($0)) B" } ?? ""
+    case .file(let name): record[name]?.fileState?.text ?? ""
     case .flag(let name): record[name]?.boolean == false ? "no" : "yes"
     }
   }
@@ -101,7 +102,8 @@ extension ShowRecord: KindTerminalCommand {
       options: kind.fields.contains { $0.type == .blob }
         ? [
           .init(
-            flag: "--output", placeholder: "FILE", summary: "write its content to a file", type: .path)
+            flag: "--output", placeholder: "FILE",
+            summary: "write its content to a file; fetch it first if it is on another device", type: .path)
         ] : [],
       exampleArguments: kind.listing?.example.id)
   }
@@ -205,7 +207,7 @@ extension Rendering {
     data.pairs(
       members.map { member in
         let typed = RecordText.typed(member.value, kind: kind, field: member.key)
-        return (member.key, typed.map(printable) ?? member.value.plainText)
+        return (member.key, typed.map(printable) ?? member.value.fileText ?? member.value.plainText)
       })
   }
 

@@ -78,7 +78,11 @@ extension WaitUntilInSync: TerminalCommand {
       .init(
         flag: "--timeout", placeholder: "30s", summary: "give up after this time; default 30s",
         type: .duration),
-    ], exampleArguments: "--timeout 30s")
+    ],
+    details: """
+      Waits also for the files that this device keeps, unless no connected device has them. It does not wait
+      until other devices have received files.
+      """, exampleArguments: "--timeout 30s")
 
   /// Prints only the verdict.
   func render(_ answer: Answer, into rendering: inout Rendering) { rendering.data.line("in sync") }

@@ -1,3 +1,4 @@
+package import FileFormat
 import FileStore
 package import Foundation
 import Home
@@ -136,6 +137,18 @@ extension StoredContents {
       PreparedChange(
         verb: "attachment.add", entries: EntryDraft.putting(key, fields, on: nil))
     )
+  }
+
+  /// Returns the file that holds the content of an attachment; nil if the content is stored in the record itself, or if
+  /// there is none.
+  ///
+  /// - Throws: `WaymarkError` if the attachment does not exist.
+  package func file(of attachment: Attachment) throws -> FileReference? {
+    guard let row = try store.visible(Registry.attachment, RecordID(attachment.id)) else {
+      throw WaymarkError.notFound("attachment", attachment.fileName, next: .waymark("attachment list"))
+    }
+    guard case .file(let file)? = Blob(row[AttachmentInput.dataField]) else { return nil }
+    return file
   }
 
   /// Returns the bytes of an attachment.

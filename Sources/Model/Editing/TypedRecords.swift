@@ -1,3 +1,4 @@
+package import FileFormat
 package import Home
 import JSONDocument
 package import Records
@@ -16,11 +17,14 @@ package struct TypedRecords {
   /// The name of the user's time zone; that of this process if none was given.
   let zone: String
   let deviceName: (DeviceKey) -> String
+  let fileState: (FileReference) throws -> FileState
 
   package init(
-    store: Store, home: Home, now: Moment, zone: String?, deviceName: @escaping (DeviceKey) -> String
+    store: Store, home: Home, now: Moment, zone: String?, deviceName: @escaping (DeviceKey) -> String,
+    fileState: @escaping (FileReference) throws -> FileState
   ) {
     (self.store, self.home, self.now, self.deviceName) = (store, home, now, deviceName)
+    self.fileState = fileState
     self.zone = zone ?? CivilTime.ownZoneName
   }
 
@@ -29,6 +33,7 @@ package struct TypedRecords {
 
   private var names: NameResolver { NameResolver(store: store) }
   private var contents: StoredContents { StoredContents(store: store) }
+  private var document: RecordDocument { RecordDocument(store: store, fileState: fileState) }
 
   // MARK: Reading
 
@@ -38,7 +43,7 @@ package struct TypedRecords {
   ///   See `RecordList`.
   package func list(_ kind: Kind, _ filter: (String) -> String?) throws -> [ShownRecord] {
     let summaries = kind == Registry.trip ? try store.tripSummaries() : [:]
-    var writer = RecordDocument(store: store)
+    var writer = document
     return try RecordList(store: store, names: names).records(kind, filter).map { record in
       var members = try writer.members(kind, record)
       if kind == Registry.trip { members += (summaries[record.key.id] ?? TripSummary()).members }
@@ -50,7 +55,7 @@ package struct TypedRecords {
   /// path to the result.
   package func show(_ kind: Kind, _ name: String, output: String?, overwrites: Bool) throws -> ShownRecord {
     let record = try names.resolve(kind, name)
-    var writer = RecordDocument(store: store)
+    var writer = document
     var shown = ShownRecord(try writer.members(kind, record))
     if kind == Registry.trip { shown.members += try store.tripSummary(record.key.id).members }
     guard kind == Registry.attachment, let output else { return shown }
@@ -61,6 +66,27 @@ package struct TypedRecords {
     return try shown.written(contents.bytes(of: data), to: output, in: home, overwrites: overwrites)
   }
 
+  /// Returns the attachment that the user means by a name. The file is nil if the content is stored in the record itself,
+  /// or if there is none.
+  package func attachment(_ name: String) throws -> (
+    id: String, name: String, bytes: Int, file: FileReference?
+  ) {
+    let record = try names.resolve(Registry.attachment, name)
+    let blob = Blob(record[AttachmentInput.dataField])
+    var file: FileReference?
+    if case .file(let found)? = blob { file = found }
+    return (
+      record.key.id.uuid, Registry.attachment.title(of: record) ?? name, blob?.byteCount ?? 0, file
+    )
+  }
+
+  /// Returns the file that holds the profile's picture; nil if the picture is stored in the profile itself, or if there
+  /// is none.
+  package func fileOfPicture() throws -> FileReference? {
+    guard case .file(let file)? = Blob(try store.heldProfile()[ProfileWrite.avatar]) else { return nil }
+    return file
+  }
+
   /// Returns the id of the trip that the user means by a name.
   package func trip(_ name: String) throws -> RecordID { try names.resolve(Registry.trip, name).key.id }
 
@@ -69,7 +95,7 @@ package struct TypedRecords {
     trip: ShownReference, items: [(kind: String, record: ShownRecord)]
   ) {
     let trip = try names.resolve(Registry.trip, name)
-    var writer = RecordDocument(store: store)
+    var writer = document
     let items = try store.timeline(of: trip.key).map { kind, record in
       (kind: kind.name, record: ShownRecord(try writer.members(kind, record)))
     }
@@ -125,7 +151,7 @@ package struct TypedRecords {
   /// Returns the records of a kind that are deleted, or hidden because a record that they belong to is deleted. The
   /// most recently deleted come first.
   package func deleted(_ kind: Kind) throws -> [(record: ShownRecord, deletion: ShownDeletion)] {
-    var writer = RecordDocument(store: store)
+    var writer = document
     return try Trash(store: store).records(kind).map { record, deletion in
       (ShownRecord(try writer.members(kind, record)), try shown(deletion, of: record))
     }
@@ -205,7 +231,7 @@ package struct TypedRecords {
   /// Returns the profile. If an output path is given, also writes the picture to that file and adds the path to the
   /// result.
   package func profile(output: String?, overwrites: Bool) throws -> ShownRecord {
-    var writer = RecordDocument(store: store)
+    var writer = document
     let held = try store.heldProfile()
     let shown = ShownRecord(Array(try writer.members(Registry.profile, held).dropFirst()))
     guard let output else { return shown }

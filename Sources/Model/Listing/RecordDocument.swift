@@ -1,3 +1,4 @@
+import FileFormat
 import JSONDocument
 import Records
 import Replication
@@ -9,7 +10,9 @@ import Wire
 struct RecordDocument {
   private var values: ShownValues
 
-  init(store: Store) { values = ShownValues(store: store) }
+  init(store: Store, fileState: @escaping (FileReference) throws -> FileState) {
+    values = ShownValues(store: store, fileState: fileState)
+  }
 
   /// Returns the members of one record's document, beginning with its id.
   package mutating func members(_ kind: Kind, _ record: RecordRow) throws -> [JSON.Member] {

@@ -1,4 +1,4 @@
-import FileFormat
+package import FileFormat
 package import JSONDocument
 package import Records
 import Replication
@@ -9,10 +9,14 @@ package import Wire
 /// refers to.
 package struct ShownValues {
   let store: Store
+  /// Returns where a file is; nil if states of files are not shown.
+  private let fileState: ((FileReference) throws -> FileState)?
   /// The names that were already looked up, kept because a list refers to the same few records repeatedly.
   private var titles: [RecordKey: String?] = [:]
 
-  package init(store: Store) { self.store = store }
+  package init(store: Store, fileState: ((FileReference) throws -> FileState)? = nil) {
+    (self.store, self.fileState) = (store, fileState)
+  }
 
   /// Returns the fields of one record, beginning with its id.
   mutating func parts(_ kind: Kind, _ record: RecordRow) throws -> [ShownValue.Part] {
@@ -50,7 +54,7 @@ package struct ShownValues {
     switch field.type {
     case .reference(FixedRecords.organization): parts += try organization(field, value)
     case .reference(KindNumbers.address): parts.append(try address(field, value))
-    case .blob: parts.append(.init(field.name, Self.size(value)))
+    case .blob: parts.append(.init(field.name, try file(value)))
     default:
       append(field.members(of: value, zones: CivilTime.offsets), to: &parts)
       if let name = try name(field, value) { parts.append(name) }
@@ -122,11 +126,16 @@ package struct ShownValues {
     return field.name + "Name"
   }
 
-  /// Returns the size of a file, which is shown instead of its content.
-  private static func size(_ value: Value) -> ShownValue {
+  /// Returns the size and the state of a file, which are shown instead of its content.
+  private func file(_ value: Value) throws -> ShownValue {
     guard let blob = Blob(value) else { return .none }
     var parts = [ShownValue.Part("bytes", .integer(Int64(blob.byteCount)))]
     if case .file(let file) = blob { parts.append(.init("file", .text(file.id.description))) }
+    guard let fileState else { return .parts(parts) }
+    switch blob {
+    case .inline: parts += FileState.here.parts
+    case .file(let file): parts += try fileState(file).parts
+    }
     return .parts(parts)
   }
 }

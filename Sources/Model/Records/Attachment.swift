@@ -6,7 +6,8 @@ import Wire
 
 /// A file that belongs to an item of a trip. The value contains the file's name and type, but not its bytes.
 ///
-/// ``Node/attach(_:named:to:)`` creates an attachment, and ``Node/data(of:)`` reads its bytes.
+/// ``Node/attach(_:named:to:)`` creates an attachment, ``Node/data(of:)`` reads its bytes, and
+/// ``Node/fileState(of:)`` tells where they are.
 public struct Attachment: Record {
   /// The record that an attachment belongs to. The attachment is hidden while that record is hidden.
   public enum Parent: Hashable, Sendable {
@@ -25,7 +26,7 @@ public struct Attachment: Record {
   public var fileName = ""
   /// The name that the file originally had.
   public var originalFileName = ""
-  /// The size of the file in bytes, at most 16 MiB.
+  /// The size of the file in bytes, at most 1 GiB.
   public var fileSize = 0
   /// The MIME type of the file, such as `application/pdf`.
   public var mimeType = ""

@@ -30,6 +30,8 @@ public struct LiveQuery<Value: Sendable & Equatable>: Sendable {
 enum LiveQueryName: String, CaseIterable, Sendable {
   case conflicts
   case count
+  case fileState
+  case files
   case habitProgress
   case history
   case massDeletions

@@ -45,7 +45,8 @@ extension Node {
   /// - Parameter zone: the person's time zone; nil for the time zone of this process.
   package func typedRecords(zone: String?) -> TypedRecords {
     TypedRecords(
-      store: store, home: home, now: wall(), zone: zone, deviceName: { self.name(of: $0) })
+      store: store, home: home, now: wall(), zone: zone, deviceName: { self.name(of: $0) },
+      fileState: { try self.fileState(of: $0) })
   }
 
   var names: NameResolver { NameResolver(store: store) }
@@ -109,14 +110,6 @@ extension Node {
       try write(change)
       return try store.record(Attachment.self, id) ?? Attachment(id: id)
     }
-  }
-
-  /// Returns the content of an attachment.
-  ///
-  /// - Throws: ``WaymarkError`` with the code `no_content` if the content has not completely arrived on this device
-  ///   yet.
-  public func data(of attachment: Attachment) throws -> Data {
-    try withWaymarkErrors { try StoredContents(store: store).data(of: attachment) }
   }
 
   /// Returns the profile's picture; nil if it has none.

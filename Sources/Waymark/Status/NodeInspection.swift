@@ -49,7 +49,8 @@ struct NodeInspection {
       servingSince: serving.map { Date(milliseconds: $0.startedAt) }, address: serving?.listening,
       sync: syncState, settings: try lane(.settings, nil),
       records: try lane(.records, gate.reason.map { Reason($0) }),
-      counts: .init(try store.visibleCounts()), conflicts: conflicts, notices: notices,
+      counts: .init(try store.visibleCounts()), files: try FileTotals(of: replicator), conflicts: conflicts,
+      notices: notices,
       peers: peers.map { peer in
         var peer = peer
         peer.consequenceOf = causes.consequence(peer)

@@ -29,6 +29,8 @@ public struct NodeStatus: Hashable, Sendable {
   public let records: Lane
   /// The numbers of visible records.
   public let counts: Counts
+  /// The numbers and sizes of files.
+  public let files: FileTotals
   /// The number of unresolved conflicts; see ``Node/conflicts()``.
   public let conflicts: Int
   /// The notices to show to a person, without duplicates.
@@ -173,6 +175,7 @@ extension NodeStatus: Codable {
     case sync
     case lanes
     case counts
+    case files
     case conflicts
     case notices
     case peers
@@ -232,6 +235,7 @@ extension NodeStatus: Codable {
     try lanes.encode(settings, forKey: .settings)
     try lanes.encode(records, forKey: .records)
     try container.encode(counts, forKey: .counts)
+    try container.encode(files, forKey: .files)
     try container.encode(conflicts, forKey: .conflicts)
   }
 
@@ -253,6 +257,7 @@ extension NodeStatus: Codable {
     settings = try lanes.decode(Lane.self, forKey: .settings)
     records = try lanes.decode(Lane.self, forKey: .records)
     counts = try container.decode(Counts.self, forKey: .counts)
+    files = try container.decode(FileTotals.self, forKey: .files)
     conflicts = try container.decode(Int.self, forKey: .conflicts)
     notices = try container.decode([Notice].self, forKey: .notices)
     peers = try container.decode([Peer].self, forKey: .peers)

@@ -64,7 +64,8 @@ extension Node {
 
   /// Waits until this node is in sync with one peer or with all connected peers.
   ///
-  /// Two devices are in sync if they hold the same change sets and the same data in all open lanes.
+  /// Two devices are in sync if they hold the same change sets and the same data in all open lanes. If the records lane
+  /// is among the lanes, this also waits for the files that this device keeps, as far as a connected device has them.
   ///
   /// - Parameters:
   ///   - peer: the peer to wait for; nil for all connected peers, of which there must be at least one.
@@ -83,7 +84,10 @@ extension Node {
     try await withWaymarkErrors {
       try checkServing()
       let milliseconds = max(timeout.wholeMilliseconds, 0)
-      let isMet = try await wait(milliseconds: milliseconds) { $0.replica.isInSync(with: peer, lanes) }
+      let isMet = try await wait(milliseconds: milliseconds) {
+        $0.replica.isInSync(with: peer, lanes)
+          && !(lanes.contains(.records) && $0.replicator.isExpectingFiles)
+      }
       guard isMet else { throw inspection().notInSync(with: peer, lanes) }
     }
   }

@@ -239,10 +239,22 @@ extension NodeInspection {
     let waiting = peers.first { $0.state != .inSync } ?? peers.first
     let closed = waiting.flatMap { lanes == [.records] ? $0.records.reason : nil }
     let reason = closed ?? waiting?.reason ?? .offline
+    if reason == .inSync, lanes.contains(.records), let files = filesToCome { return files }
     return WaymarkError(
       exitCode: ExitCode.notInSync, code: reason,
       message: "Not in sync\(waiting.map { " with \($0.name)" } ?? ""): "
         + "\(reason.sentence(peer: waiting?.name)).",
       next: reason.next(peer: waiting?.name) ?? .waymark("status"))
+  }
+
+  /// The error that records are in sync, but files are still to come; nil if there are none.
+  private var filesToCome: WaymarkError? {
+    guard replicator.isExpectingFiles else { return nil }
+    let count = replica.wantedFiles.count
+    return WaymarkError(
+      exitCode: ExitCode.notInSync, code: .receiving,
+      message:
+        "The records are in sync, but \(plural(count, "file")) \(count == 1 ? "is" : "are") still to come.",
+      next: .waymark("files"))
   }
 }

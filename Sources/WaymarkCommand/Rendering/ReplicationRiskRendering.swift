@@ -1,20 +1,32 @@
 import Waymark
 
-/// The replication risk: the changes that would be lost with this disk because no other device is known to hold them.
+/// The replication risk: the changes and files that would be lost with this disk because no other device is known to hold
+/// them.
 extension Rendering {
   func replicationRiskLines(
-    _ risk: NodeStatus.ReplicationRisk, _ peers: [Peer]
+    _ risk: NodeStatus.ReplicationRisk, _ files: FileTotals, _ peers: [Peer]
   ) -> [(text: String, stress: Stress)] {
     guard !risk.devices.isEmpty else { return [] }
     let known = risk.devices.filter { $0.lacking != nil }
     guard !known.isEmpty else {
-      guard risk.changeSets > 0 else { return [] }
+      guard risk.changeSets > 0 || files.lastCopies > 0 else { return [] }
       return [
         ("No other device has reported yet what it holds: this may be the only copy of your data.", .careful)
       ]
     }
-    guard risk.changeSets > 0 else { return [(safeText(known, peers), .none)] }
-    var text = "If this disk died now, \(counted(Int64(risk.changeSets), "change set")) would be lost"
+    guard risk.changeSets > 0 else {
+      guard files.lastCopies > 0 else { return [(safeText(known, peers), .none)] }
+      return [
+        (
+          "If this disk died now, \(lastCopies(files)) would be lost: no other device has said that it has "
+            + "\(files.lastCopies == 1 ? "it" : "them").", .careful
+        )
+      ]
+    }
+    let lost = [
+      counted(Int64(risk.changeSets), "change set"), files.lastCopies > 0 ? lastCopies(files) : nil,
+    ]
+    var text = "If this disk died now, \(lost.compactMap(\.self).joined(separator: " and ")) would be lost"
     if let newest = risk.newest { text += "; the newest: \(newestText(newest))" }
     let lacks = known.map { device in
       let lacking = device.lacking ?? 0
@@ -23,6 +35,10 @@ extension Rendering {
     }
     return [(text + ".", .careful)]
       + (known.count > 1 ? [("  \(lacks.joined(separator: " · "))", .none)] : [])
+  }
+
+  private func lastCopies(_ files: FileTotals) -> String {
+    "\(counted(Int64(files.lastCopies), "file")) (\(byteText(Int64(files.lastCopyBytes))))"
   }
 
   private func safeText(_ devices: [NodeStatus.ReplicationRisk.Holder], _ peers: [Peer]) -> String {

@@ -4,10 +4,12 @@ import Waymark
 extension Rendering {
   mutating func status(_ status: NodeStatus) {
     paragraphs(head(status))
-    data.pairs([
+    var pairs = [
       ("settings", laneText(.settings, status)), ("records", laneText(.records, status)),
       ("here", countsText(status.counts)),
-    ])
+    ]
+    if let files = filesText(status.files) { pairs.append(("files", files)) }
+    data.pairs(pairs)
     if !status.peers.isEmpty {
       data.gap()
       data.table(peerTable(status.peers))
@@ -155,7 +157,7 @@ extension Rendering {
     for cause in status.causes where cause.reason == .noRoute && cause.peer == nil {
       lines.append((sentence(printable(cause.text)) + following(cause.next), .careful))
     }
-    lines += replicationRiskLines(status.replicationRisk, status.peers)
+    lines += replicationRiskLines(status.replicationRisk, status.files, status.peers)
     for notice in status.notices {
       lines.append(
         (

@@ -20,6 +20,7 @@ enum CommandTable {
       Explain.self, ListMembers.self, Revoke.self, GrantRoom.self, FoundCircle.self, JoinCircle.self,
       Invite.self,
       WriteBackup.self, RestoreBackup.self, EraseRecords.self, ListTrash.self, EmptyTrash.self,
+      ListFiles.self, KeepFiles.self, FetchFile.self,
       ShowTimeline.self, TickHabit.self, UntickHabit.self, SetHabit.self,
       ShowProfile.self, SetProfile.self,
       ListSettings.self, GetSetting.self, SetSetting.self, UnsetSetting.self,
@@ -109,6 +110,7 @@ enum CommandTable {
   private static let mockPurchases = [BuyMockPremium.syntax, CancelMockPremium.syntax]
 
   private static let files: [CommandSpec] = [
+    ListFiles.syntax, KeepFiles.syntax, FetchFile.syntax,
     ImportFiles.syntax, ExportRecords.syntax, WriteBackup.syntax, RestoreBackup.syntax,
   ]
 

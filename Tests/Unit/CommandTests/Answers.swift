@@ -44,9 +44,14 @@ enum Answers {
     "device": .string(none), "name": "laptop", "circle": .string(none), "incarnation": "00", "version": "0",
     "running": true, "runningSince": nil, "listen": "[::]:7433", "conflicts": 0, "notices": [], "peers": [],
     "sync": ["preference": false, "active": false, "reason": nil], "reasons": [],
-    "loss": ["changeSets": 0, "newest": nil, "devices": []],
+    "loss": ["changeSets": 0, "newest": nil, "devices": []], "files": files,
     "storeCheck": ["checked": 0, "total": 0, "completed": nil, "damaged": 0],
     "keys": ["device": "plain", "root": nil],
+  ]
+
+  /// The totals of a device without files.
+  static let files: JSON = [
+    "keep": "all", "here": 0, "bytes": 0, "missing": 0, "missingBytes": 0, "lastCopies": 0, "lastCopyBytes": 0,
   ]
 
   private static let countDefaults: JSON = [

@@ -128,6 +128,10 @@ struct GoldenTests {
       "counts": [
         "trips": 25, "lodging": 0, "transportation": 0, "activities": 0, "organizations": 0, "habits": 12,
         "categories": 0, "habitEntries": 20_000, "settings": 3,
+      ],
+      "files": [
+        "keep": "all", "here": 41, "bytes": 212_400_000, "missing": 2, "missingBytes": 12_300_000,
+        "lastCopies": 1, "lastCopyBytes": 4_100_000,
       ], "conflicts": 1,
       "notices": [
         [

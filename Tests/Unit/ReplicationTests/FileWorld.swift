@@ -29,6 +29,7 @@ final class FileNode {
   private(set) var held: [DeviceKey: [FileReference: Bool]] = [:]
   /// Files in the order in which they became complete.
   private(set) var finished: [FileReference] = []
+  private(set) var reviews = 0
   private(set) var suspended: [FileReference] = []
   /// The greatest number of slices that were in this shell's hands.
   private(set) var slicesMost = 0
@@ -84,6 +85,7 @@ final class FileNode {
       finished.append(file)
       world.input(self, .finished([file]))
     case .suspend(let file): suspended.append(file)
+    case .review: reviews += 1
     case .learned(let device, let asked, let held, let keepsAll):
       for file in asked { self.held[device, default: [:]][file] = held.contains(file) ? keepsAll : nil }
     case .refill: break
@@ -92,6 +94,8 @@ final class FileNode {
     case .misbehaved(let link, _):
       if let peer = links[link]?.peer { misbehaved.append(peer.device) }
       world.end(link, of: self)
+    // It returns for ever.
+    case .schedule(.review, _): break
     case .schedule(let timer, let wait): timers[timer] = world.now + wait
     }
   }

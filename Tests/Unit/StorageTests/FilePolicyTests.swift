@@ -1,4 +1,5 @@
 import FileFormat
+import Records
 import Storage
 import Testing
 import Wire
@@ -34,7 +35,7 @@ import Wire
 
   @Test(
     arguments: [
-      (FileNaming.shown, KeepPolicy.all, false, 0, true),
+      (FileNaming.shown, FileKeepPolicy.all, false, 0, true),
       (.shown, .onDemand, false, 0, false),
       (.shown, .onDemand, true, 0, true),
       (.shown, .upTo(1_000), false, 900, true),
@@ -43,9 +44,9 @@ import Wire
       (.trash(deletedAt: 0), .all, false, 0, false),
       (.trash(deletedAt: 0), .all, true, 0, true),
       (.nothing, .all, true, 0, false),
-    ] as [(FileNaming, KeepPolicy, Bool, Int, Bool)])
+    ] as [(FileNaming, FileKeepPolicy, Bool, Int, Bool)])
   func `a file is fetched if the policy or a person wants it`(
-    naming: FileNaming, policy: KeepPolicy, isAskedFor: Bool, keptBytes: Int, isFetched: Bool
+    naming: FileNaming, policy: FileKeepPolicy, isAskedFor: Bool, keptBytes: Int, isFetched: Bool
   ) {
     let file = Self.file(100)
     #expect(
@@ -77,11 +78,11 @@ import Wire
 
   @Test(arguments: ["all", "on-demand", "up-to 0", "up-to 5000000000"])
   func `a keep policy is read as it is written`(text: String) {
-    #expect(KeepPolicy(text)?.text == text)
+    #expect(FileKeepPolicy(text)?.text == text)
   }
 
   @Test(arguments: ["", "none", "up-to", "up-to -1", "up-to five", "all 5"])
   func `other texts are no keep policy`(text: String) {
-    #expect(KeepPolicy(text) == nil)
+    #expect(FileKeepPolicy(text) == nil)
   }
 }

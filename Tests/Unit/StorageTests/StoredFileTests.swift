@@ -83,13 +83,17 @@ import Wire
     try alice.store.noteHolder(bob.log.device, asked: [file, other], held: [file], keepsAll: true, now: 100)
     #expect(try alice.store.holders(of: file) == [bob.log.device])
     #expect(try alice.store.holders(of: other) == [])
-    func keepers(since: Moment) throws -> [FileReference] {
-      try alice.store.keptFiles(policySince: since).filter(\.hasKeeper).map(\.file)
-    }
-    #expect(try keepers(since: 100) == [file])
-    #expect(try keepers(since: 101) == [])
+    func keepers() throws -> [FileReference] { try alice.store.keptFiles().filter(\.hasKeeper).map(\.file) }
+    #expect(try keepers() == [file])
+    try alice.store.setKeepPolicy(.onDemand)
+    #expect(try alice.store.keepPolicy() == .onDemand)
+    #expect(try keepers() == [])
+    #expect(try alice.store.holders(of: file) == [bob.log.device])
+    try alice.store.noteHolder(bob.log.device, asked: [file], held: [file], keepsAll: true, now: 150)
+    try alice.store.setKeepPolicy(.upTo(5))
+    #expect(try keepers() == [file])
     try alice.store.noteHolder(bob.log.device, asked: [file], held: [file], keepsAll: false, now: 200)
-    #expect(try keepers(since: 0) == [])
+    #expect(try keepers() == [])
     try alice.store.noteHolder(bob.log.device, asked: [file], held: [], keepsAll: true, now: 300)
     #expect(try alice.store.holders(of: file) == [])
   }

@@ -12,7 +12,9 @@ struct FileSyncTests {
     -> Data
   {
     for _ in 0..<20 {
-      if let data = try? await circle[name].data(of: file) { return data }
+      if (try? await circle[name].fileState(of: file)) == .here {
+        return try await circle[name].data(of: file)
+      }
       try await circle.settle()
       try await circle.clock.advance(by: .seconds(1))
     }

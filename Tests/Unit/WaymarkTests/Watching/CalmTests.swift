@@ -1,3 +1,4 @@
+import Foundation
 import JSONDocument
 import Testing
 import WaymarkTesting
@@ -12,10 +13,14 @@ struct CalmTests {
     let node = try Node.inMemory(name: "alice", clock: clock)
     let trip = try await node.save(Trip(name: "Rome"))
     let habit = try await node.save(Habit(name: "Read"))
+    let hotel = try await node.save(Lodging(name: "Casa", tripID: trip.id))
+    let file = try await node.attach(Data(count: 40_000), named: "a.pdf", to: .lodging(hotel.id))
     // All live queries: a new one does not compile without a line here.
     switch name {
     case .conflicts: try await expectCalm(node, clock, .conflicts)
     case .count: try await expectCalm(node, clock, .count(Trip.all))
+    case .fileState: try await expectCalm(node, clock, .fileState(of: file))
+    case .files: try await expectCalm(node, clock, .files(limit: 5))
     case .habitProgress: try await expectCalm(node, clock, .progress(of: habit.id))
     case .history: try await expectCalm(node, clock, .history(limit: 5))
     case .massDeletions: try await expectCalm(node, clock, .massDeletions)

@@ -1,0 +1,147 @@
+// Protocol/files.md, "What a device keeps"
+
+package import FileFormat
+import FileStore
+import Membership
+package import Records
+package import Replication
+package import Storage
+import Wire
+
+// Which files this device fetches and drops.
+//
+// The keep policy decides what is wanted (`toFetch`), each time that records begin to name files. What is here is
+// reviewed when the node begins to serve, after a change of the policy, and once an hour. A review drops what the policy
+// does not keep, as far as another device keeps it, and asks the connected devices about the other files. Their answers
+// are what the next review, and `status`, can rely on.
+
+extension Replicator {
+  // MARK: Policy
+
+  /// Which files this device keeps.
+  package var keepPolicy: FileKeepPolicy { transfers.policy }
+
+  /// Changes which files this device keeps: begins or stops fetching, and drops files.
+  ///
+  /// - Throws: errors of the store. Nothing has changed then.
+  package func setKeepPolicy(_ policy: FileKeepPolicy, now: Now) throws {
+    guard policy != transfers.policy else { return }
+    try store.setKeepPolicy(policy)
+    transfers.policy = policy
+    turn(now) {
+      var effects: [Effect] = []
+      trying {
+        // Those that the new policy wants are added again by `tellFiles`.
+        let unwanted = replica.wantedFiles.filter { transfers.askedFor[$0] == nil }
+        if !unwanted.isEmpty, !policy.keepsAll { handle(.unwanted(unwanted), now, &effects) }
+        transfers.isIncomplete = true
+      }
+      handle(.policy(keepsAll: policy.keepsAll), now, &effects)
+      perform(effects, now)
+    }
+  }
+
+  /// Returns those of the files that the policy, or a person, wants to be fetched.
+  func toFetch(_ files: [FileReference]) throws -> [FileReference] {
+    guard !files.isEmpty else { return [] }
+    var kept = 0
+    if case .upTo = transfers.policy { kept = try store.filesHereTotal().bytes + replica.wantedFileBytes }
+    return try files.filter { file in
+      guard !replica.isWanted(file), (try? store.files.has(file)) == false else { return false }
+      let isFetched = FileDecision.isFetched(
+        file, try store.naming(of: file), transfers.policy, isAskedFor: transfers.askedFor[file] != nil,
+        keptBytes: kept)
+      if isFetched { kept += file.size }
+      return isFetched
+    }
+  }
+
+  // MARK: Review
+
+  /// Drops files according to the policy, and asks about those of which no other device is known to keep a copy.
+  func reviewFiles(_ now: Now, _ following: inout [Effect]) {
+    guard canStore else { return }
+    forgetFormerHolders()
+    trying {
+      let dropped = FileDecision.dropped(try store.keptFiles(), transfers.policy, now: now.wall)
+      try store.drop(dropped.filter { transfers.askedFor[$0] == nil })
+      // Records that were hidden may have become visible with their parents, and dropped files have made room.
+      transfers.isIncomplete = true
+      let files = try filesToAskAbout()
+      if !files.isEmpty { handle(.inquire(files, of: nil), now, &following) }
+    }
+  }
+
+  /// Returns the files here of which no other device is known to keep a copy, and those elsewhere that are not fetched.
+  /// The exchange itself asks about those that are.
+  private func filesToAskAbout() throws -> [FileReference] {
+    let here = try store.filesWithoutKeeper(limit: Limits.filesWantedMax)
+    guard !transfers.policy.keepsAll else { return here }
+    return here + (try store.filesMissing(limit: Limits.filesWantedMax).filter { !replica.isWanted($0) })
+  }
+
+  /// Asks a device that has connected who has which files. Asks about at least one file, because the answer also says
+  /// whether the device keeps all files.
+  func inquire(of device: DeviceKey, _ now: Now, _ following: inout [Effect]) {
+    transfers.keepsNothing.remove(device)
+    trying {
+      var files = try filesToAskAbout()
+      if files.isEmpty { files = Array(try store.filesHere().prefix(1)) }
+      if !files.isEmpty { handle(.inquire(files, of: device), now, &following) }
+    }
+  }
+
+  /// Forgets what devices have said that are no longer members. Their copies are out of reach.
+  func forgetFormerHolders() {
+    guard canStore else { return }
+    trying { try store.forgetHolders(except: Set(circle.evaluation.members.keys)) }
+  }
+
+  // MARK: Files that people ask for
+
+  /// Fetches a file that a person waits for, whatever the policy. The caller must call `stopAsking` once.
+  package func ask(for file: FileReference, now: Now) {
+    transfers.askedFor[file, default: 0] += 1
+    transfers.failed.remove(file)
+    turn(now) {
+      var effects: [Effect] = []
+      let wasWanted = replica.isWanted(file)
+      handle(.wanted([file], isUrgent: true), now, &effects)
+      if wasWanted { handle(.inquire([file], of: nil), now, &effects) }
+      perform(effects, now)
+    }
+  }
+
+  /// Ends the wait for a file, whether or not it has arrived.
+  package func stopAsking(for file: FileReference, now: Now) {
+    guard let count = transfers.askedFor[file] else { return }
+    transfers.askedFor[file] = count > 1 ? count - 1 : nil
+    guard isOpen, count == 1, replica.isWanted(file), !transfers.policy.keepsAll else { return }
+    turn(now) {
+      var effects: [Effect] = []
+      handle(.unwanted([file]), now, &effects)
+      // The policy may want it all the same.
+      transfers.wanted.append(file)
+      perform(effects, now)
+    }
+  }
+
+  /// Whether a file could not be written to the disk when it last arrived.
+  package func hasFailed(_ file: FileReference) -> Bool { transfers.failed.contains(file) }
+
+  // MARK: Where files are
+
+  /// Whether files that this device wants can arrive from a connected device.
+  package var isExpectingFiles: Bool { transfers.isIncomplete || replica.isExpectingFiles }
+
+  /// Returns what is known about where a file is.
+  package func location(of file: FileReference) throws -> FileLocation {
+    guard (try? store.files.has(file)) != true else {
+      return FileLocation(isHere: true, receivedBytes: 0, sources: [], holders: [])
+    }
+    let progress = replica.progress(of: file)
+    return FileLocation(
+      isHere: false, receivedBytes: max(progress?.bytes ?? 0, store.files.partBytes(of: file)),
+      sources: progress?.sources ?? [], holders: try store.holders(of: file).filter { $0 != device })
+  }
+}

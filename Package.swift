@@ -93,8 +93,9 @@ let package = Package(
     shell(
       "Waymark",
       [
-        "Wire", "JSONDocument", "Sodium", "SecureChannel", "Membership", "Replication", "Records", "Storage",
-        "Engine", "Transport", "Home", "Model", "ChangeHistory", "ImportExport", "Enrolment",
+        "Wire", "FileStore", "JSONDocument", "Sodium", "SecureChannel", "Membership", "Replication",
+        "Records",
+        "Storage", "Engine", "Transport", "Home", "Model", "ChangeHistory", "ImportExport", "Enrolment",
       ]),
     shell(
       "Control",

@@ -56,10 +56,15 @@ extension NodeCommand {
 
 /// A command that waits for nothing but the store, so it can be answered on the client's own thread.
 package protocol PromptCommand: NodeCommand {
+  /// Whether this command, with its arguments, waits for nothing else.
+  var isPrompt: Bool { get }
+
   func perform(on node: isolated Node) throws -> Answer
 }
 
 extension PromptCommand {
+  package var isPrompt: Bool { true }
+
   package func perform(on node: isolated Node, _ call: CommandCall) async throws -> Answer {
     try perform(on: node)
   }

@@ -48,16 +48,17 @@ extension Node {
   /// command needs more than the store.
   private nonisolated func answerPromptly(_ request: ControlRequest) -> ControlReply? {
     guard let type = Commands.named[request.command] as? any PromptCommand.Type else { return nil }
-    return runNow { $0.promptReply(to: request, type) }
+    return runNow { $0.promptReply(to: request, type) } ?? nil
   }
 
   private func promptReply(
     to request: ControlRequest, _ type: (some PromptCommand).Type
-  ) -> ControlReply {
+  ) -> ControlReply? {
     beginCommand()
     defer { endCommand() }
     do {
       let command = try request.command(as: type)
+      guard command.isPrompt else { return nil }
       try readyForCommand()
       return .result(try AnswerCoding.encode(try command.perform(on: self)))
     } catch {

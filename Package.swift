@@ -93,7 +93,8 @@ let package = Package(
     shell(
       "Waymark",
       [
-        "Wire", "FileFormat", "JSONDocument", "Sodium", "SecureChannel", "Membership", "Replication", "Records",
+        "Wire", "FileFormat", "FileStore", "JSONDocument", "Sodium", "SecureChannel", "Membership", "Replication",
+        "Records",
         "Storage", "Engine", "Transport", "Home", "Model", "ChangeHistory", "ImportExport", "Enrolment",
       ]),
     shell(
@@ -195,8 +196,8 @@ let package = Package(
     tests(
       "WaymarkTests",
       [
-        "ChangeHistory", "Control", "Engine", "Enrolment", "Exchange", "Home", "JSONDocument", "Membership",
-        "Model", "Records", "Replication", "SQLite", "Sodium", "Storage", "Transport", "Waymark",
+        "ChangeHistory", "Control", "Engine", "Enrolment", "Exchange", "FileStore", "Home", "JSONDocument",
+        "Membership", "Model", "Records", "Replication", "SQLite", "Sodium", "Storage", "Transport", "Waymark",
         "WaymarkTesting", "Wire",
       ]),
     tests("WireTests", ["Vectors", "Wire"]),

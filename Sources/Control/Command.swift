@@ -56,7 +56,7 @@ extension NodeCommand {
 
 /// A command that waits for nothing but the store, so it can be answered on the client's own thread.
 package protocol PromptCommand: NodeCommand {
-  /// Whether these arguments need nothing but the store.
+  /// Whether this command, with its arguments, waits for nothing else.
   var isPrompt: Bool { get }
 
   func perform(on node: isolated Node) throws -> Answer

@@ -1,4 +1,5 @@
 import Home
+import Records
 package import Waymark
 
 /// `profile show`: the profile. With an output file, the picture is fetched if it is not here.
@@ -11,16 +12,23 @@ package struct ShowProfile: PromptCommand, ConfirmableCommand {
   package var output: String?
   package var yes: Bool?
 
-  package func perform(on node: isolated Node, _ call: CommandCall) async throws -> ShownRecord {
-    if let output, let file = try node.typedRecords(zone: nil).fileOfPicture() {
-      _ = try OutputFile(output, in: node.home, overwrites: yes ?? false)
-      try await node.fetch(file, named: "the picture", tell: call.tellFetching("picture"))
-    }
-    return try perform(on: node)
+  package func perform(on node: isolated Node) throws -> ShownRecord {
+    try node.typedRecords(zone: nil).profile()
   }
 
-  package func perform(on node: isolated Node) throws -> ShownRecord {
-    try node.typedRecords(zone: nil).profile(output: output, overwrites: yes ?? false)
+  /// Writes the picture to a file. If it is not on this device, it is fetched first.
+  package func perform(on node: isolated Node, _ call: CommandCall) async throws -> ShownRecord {
+    let records = node.typedRecords(zone: nil)
+    let shown = try records.profile()
+    guard let output else { return shown }
+    let picture = try records.picture()
+    // This checks the path before the person waits for the picture.
+    let file = try OutputFile(output, in: node.home, overwrites: yes ?? false)
+    if let named = try records.fileOfPicture() {
+      try await node.fetch(named, named: "the picture", tell: call.tellFetching("picture"))
+    }
+    try await node.copy(picture, to: file) { call.tell(.progress($0, file: output)) }
+    return shown.written(to: output)
   }
 }
 
@@ -43,11 +51,24 @@ package struct SetProfile: PromptCommand {
     }
   }
 
+  package var isPrompt: Bool { fields?.contains { $0.name == "avatar" } != true }
+
   package func perform(on node: isolated Node) throws -> Answer {
-    guard let (updatedAt, change) = try node.typedRecords(zone: zone).editingProfile(fields.pairs()) else {
-      return Answer(changed: false, updatedAt: nil)
-    }
+    let (answer, change) = try prepare(on: node, [:])
     try node.write(change)
-    return Answer(changed: true, updatedAt: updatedAt)
+    return answer
+  }
+
+  /// Sets the picture to the content of a file.
+  package func perform(on node: isolated Node, _ call: CommandCall) async throws -> Answer {
+    let paths = TypedRecords.paths(in: try fields.pairs(), of: Registry.profile)
+    return try await node.write(adding: paths, { call.tell(.progress($0)) }) { try prepare(on: node, $0) }
+  }
+
+  private func prepare(
+    on node: isolated Node, _ files: [String: AddedFile]
+  ) throws -> (Answer, PreparedChange) {
+    let (updatedAt, change) = try node.typedRecords(zone: zone).editingProfile(fields.pairs(), files)
+    return (Answer(changed: updatedAt != nil, updatedAt: updatedAt), change)
   }
 }

@@ -42,11 +42,12 @@ package struct TypedField: Codable, Sendable {
 }
 
 extension [TypedField]? {
-  /// - Throws: `WaymarkError` for a field that is given twice.
-  func pairs() throws -> TypedRecords.Pairs {
+  /// - Parameter repeated: the name of the field that may be given several times.
+  /// - Throws: `WaymarkError` for another field that is given twice.
+  func pairs(repeated: String? = nil) throws -> TypedRecords.Pairs {
     var pairs: TypedRecords.Pairs = []
     for field in self ?? [] {
-      if pairs.contains(where: { $0.name == field.name }) {
+      if field.name != repeated, pairs.contains(where: { $0.name == field.name }) {
         throw WaymarkError.usage("The field `\(field.name)` is given twice.")
       }
       pairs.append((field.name, field.value))
@@ -158,20 +159,23 @@ package struct ShowRecord: KindCommand, PromptCommand, ConfirmableCommand {
   package var output: String?
   package var yes: Bool?
 
-  package func perform(on node: isolated Node, _ call: CommandCall) async throws -> ShownRecord {
-    if let output, try listedKind() == Registry.attachment {
-      // Checks the path before the person waits for the file.
-      _ = try OutputFile(output, in: node.home, overwrites: yes ?? false)
-      let attachment = try node.typedRecords(zone: nil).attachment(id)
-      if let file = attachment.file {
-        try await node.fetch(file, named: attachment.name, tell: call.tellFetching(attachment.name))
-      }
-    }
-    return try perform(on: node)
+  package func perform(on node: isolated Node) throws -> ShownRecord {
+    try node.typedRecords(zone: nil).show(listedKind(), id)
   }
 
-  package func perform(on node: isolated Node) throws -> ShownRecord {
-    try node.typedRecords(zone: nil).show(listedKind(), id, output: output, overwrites: yes ?? false)
+  /// Writes the content of an attachment to a file. If it is not on this device, it is fetched first.
+  package func perform(on node: isolated Node, _ call: CommandCall) async throws -> ShownRecord {
+    let (kind, records) = (try listedKind(), node.typedRecords(zone: nil))
+    let shown = try records.show(kind, id)
+    guard let output, let content = try records.content(kind, id) else { return shown }
+    // This checks the path before the person waits for the file.
+    let file = try OutputFile(output, in: node.home, overwrites: yes ?? false)
+    let attachment = try records.attachment(id)
+    if let named = attachment.file {
+      try await node.fetch(named, named: attachment.name, tell: call.tellFetching(attachment.name))
+    }
+    try await node.copy(content, to: file) { call.tell(.progress($0, file: output)) }
+    return shown.written(to: output)
   }
 }
 
@@ -185,12 +189,33 @@ package struct AddRecord: KindCommand, PromptCommand {
 
   package struct Answer: Codable, Sendable {
     package let id: String
+    /// The ids of all added records; nil if there is only one.
+    package let ids: [String]?
   }
 
+  package var isPrompt: Bool { namesNoFile(fields, kind) }
+
   package func perform(on node: isolated Node) throws -> Answer {
-    let (id, change) = try node.typedRecords(zone: zone).adding(listedKind(), fields.pairs())
+    let (answer, change) = try prepare(on: node, [:])
     try node.write(change)
-    return Answer(id: id)
+    return answer
+  }
+
+  /// Adds a file as an attachment, or several files as one attachment each.
+  package func perform(on node: isolated Node, _ call: CommandCall) async throws -> Answer {
+    let paths = TypedRecords.paths(in: try pairs(), of: try listedKind())
+    return try await node.write(adding: paths, { call.tell(.progress($0)) }) { try prepare(on: node, $0) }
+  }
+
+  private func pairs() throws -> TypedRecords.Pairs {
+    try fields.pairs(repeated: kind == Registry.attachment.name ? "file" : nil)
+  }
+
+  private func prepare(
+    on node: isolated Node, _ files: [String: AddedFile]
+  ) throws -> (Answer, PreparedChange) {
+    let (ids, change) = try node.typedRecords(zone: zone).adding(listedKind(), pairs(), files)
+    return (Answer(id: ids[0], ids: ids.count > 1 ? ids : nil), change)
   }
 }
 
@@ -208,11 +233,31 @@ package struct EditRecord: KindCommand, PromptCommand {
     package let changed: Bool
   }
 
+  package var isPrompt: Bool { namesNoFile(fields, kind) }
+
   package func perform(on node: isolated Node) throws -> Answer {
-    let (id, change) = try node.typedRecords(zone: zone).editing(listedKind(), id, fields.pairs())
+    let (answer, change) = try prepare(on: node, [:])
     try node.write(change)
-    return Answer(id: id, changed: !change.isEmpty)
+    return answer
   }
+
+  /// Replaces the file of an attachment.
+  package func perform(on node: isolated Node, _ call: CommandCall) async throws -> Answer {
+    let paths = TypedRecords.paths(in: try fields.pairs(), of: try listedKind())
+    return try await node.write(adding: paths, { call.tell(.progress($0)) }) { try prepare(on: node, $0) }
+  }
+
+  private func prepare(
+    on node: isolated Node, _ files: [String: AddedFile]
+  ) throws -> (Answer, PreparedChange) {
+    let (id, change) = try node.typedRecords(zone: zone).editing(listedKind(), id, fields.pairs(), files)
+    return (Answer(id: id, changed: !change.isEmpty), change)
+  }
+}
+
+/// Whether typed fields name no file that would have to be read first.
+private func namesNoFile(_ fields: [TypedField]?, _ kind: String) -> Bool {
+  kind != Registry.attachment.name || fields?.contains { $0.name == "file" } != true
 }
 
 /// `KIND delete`: moves a record to the trash, with everything in it.

@@ -153,7 +153,6 @@ extension Replicator {
     guard let records = report.records, !report.isRebuilt else { return transfers.isIncomplete = true }
     trying {
       for file in try store.files(namedBy: records.union(report.owned).sorted()) {
-        store.files.noteNamed(file)
         if (try? store.files.has(file)) == true {
           transfers.added.append(file)
         } else {
@@ -186,7 +185,6 @@ extension Replicator {
     guard transfers.policy != .onDemand else { return [] }
     var missing: [FileReference] = []
     for file in try store.namedFiles() {
-      store.files.noteNamed(file)
       guard !transfers.failed.contains(file), (try? store.files.has(file)) == false, !replica.isWanted(file),
         try store.naming(of: file) == .shown
       else { continue }

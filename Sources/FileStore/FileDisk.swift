@@ -2,8 +2,9 @@
 
 /// The folder in which a `FileStore` keeps its files: the machine's disk, or a simulated one.
 ///
-/// Names are relative to that folder and have at most one slash. Folders exist for one level only.
-package protocol FileDisk {
+/// Names are relative to that folder and have at most one slash. Folders exist for one level only. All methods may be
+/// called on any thread.
+package protocol FileDisk: Sendable {
   /// Returns the names in a folder, without the folder's own name, in any order. The result is empty if the folder does
   /// not exist. The empty name stands for the top folder.
   func names(in folder: String) throws(FileStoreError) -> [String]
@@ -13,6 +14,9 @@ package protocol FileDisk {
 
   /// Returns the bytes of a range, or fewer if the file ends sooner.
   func read(_ name: String, _ range: Range<Int>) throws(FileStoreError) -> [UInt8]
+
+  /// Opens a file. It can be read even after it was removed.
+  func open(_ name: String) throws(FileStoreError) -> any OpenFile
 
   /// Creates an empty file, or empties an existing one.
   func create(_ name: String) throws(FileStoreError)
@@ -37,6 +41,15 @@ package protocol FileDisk {
 
   /// Returns how many bytes can be written before the disk is full.
   func room() throws(FileStoreError) -> Int
+}
+
+/// A file that is open for reading.
+package protocol OpenFile: Sendable {
+  /// The size of the file when it was opened.
+  var size: Int { get }
+
+  /// Returns the bytes of a range, or fewer if the file ends sooner.
+  func read(_ range: Range<Int>) throws(FileStoreError) -> [UInt8]
 }
 
 /// The reason why a file could not be read or written.

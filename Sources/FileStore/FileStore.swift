@@ -1,6 +1,7 @@
 // Protocol/store.md, "Files"
 
 package import FileFormat
+import Synchronization
 package import Wire
 
 // A device's files.
@@ -10,7 +11,7 @@ package import Wire
 //     ab/ab12…            all bytes, verified and durable
 //     ab/ab12….part       a file that is still arriving; leaves that are missing are holes
 //     ab/ab12….leaves     the leaf list, and the set of leaves that were written to `.part`
-//     import-1            a file that is being imported, whose id is not known yet
+//     import-…            a file that is being imported, whose id is not known yet
 //
 // `.leaves` exists for every partial file of more than one leaf, and stays next to a complete file of many leaves, so
 // that the list can be sent without reading the file. Nothing in it is trusted: the list is verified against the id
@@ -18,15 +19,26 @@ package import Wire
 //
 // A file gets its final name only after its bytes are durable, so a crash leaves either the whole file or a part of it
 // under another name. `sweep` removes what no record names.
+//
+// Files are imported and read on any thread, so that a large one delays nothing else. Between the moment at which an
+// imported file gets its name and the commit of the record that names it, nothing refers to it, so the operation that
+// imports it *holds* it: a held file is neither removed nor swept. Files are received on one thread only.
 
 /// The files of one device, on a disk that it alone uses.
-package final class FileStore {
+package final class FileStore: Sendable {
   private let disk: any FileDisk
-  private var importNumber = 0
-  private var partials: [FileReference: PartialFile] = [:]
-  /// Files that were added here and that no record has named yet. They must not be freed, because the record that names
-  /// them is about to be written.
-  private var awaited: Set<FileReference> = []
+  private let state = Mutex(State())
+
+  private struct State {
+    var partials: [FileReference: PartialFile] = [:]
+    /// The names of the files that are being imported.
+    var imports: Set<String> = []
+    /// How many operations hold each file.
+    var holds: [FileID: Int] = [:]
+  }
+
+  /// The number of imports that this process has begun, in all stores.
+  private static let importCount = Atomic(0)
 
   package init(_ disk: any FileDisk) { self.disk = disk }
 
@@ -43,6 +55,15 @@ package final class FileStore {
   package func read(_ file: FileReference, _ range: Range<Int>) throws(FileStoreError) -> [UInt8] {
     precondition(range.lowerBound >= 0 && range.upperBound <= file.size, "\(range) of \(file.size) bytes")
     return try read(Self.name(file.id), range)
+  }
+
+  /// Opens a file in order to read all of it, on any thread. It can be read to its end even if it is removed meanwhile.
+  ///
+  /// - Throws: `.missing` if the file is not here; `.damaged` if it has another size.
+  package func open(_ file: FileReference) throws(FileStoreError) -> FileReader {
+    let opened = try disk.open(Self.name(file.id))
+    guard opened.size == file.size else { throw .damaged }
+    return FileReader(file, opened, self)
   }
 
   /// Reads a leaf and verifies it.
@@ -82,7 +103,8 @@ package final class FileStore {
     return list
   }
 
-  private func storedList(of file: FileReference) throws(FileStoreError) -> LeafList? {
+  /// Returns the list that is stored next to a file of many leaves; nil if there is none that matches the file's id.
+  func storedList(of file: FileReference) throws(FileStoreError) -> LeafList? {
     let count = file.leafCount * Bytes32.count
     guard let size = try disk.size(of: Self.leavesName(file.id)), size >= count else { return nil }
     return LeafList(file, bytes: try read(Self.leavesName(file.id), 0..<count)[...])
@@ -96,33 +118,19 @@ package final class FileStore {
 
   // MARK: Importing
 
-  /// Copies a foreign file into the store, durably.
-  ///
-  /// - Throws: `.tooLarge`, `.notAFile`, `.full` and others. Nothing is left in the store then.
-  package func importFile(_ foreign: borrowing ForeignFile) throws(FileStoreError) -> FileReference {
-    guard foreign.size <= Limits.fileBytesMax else { throw .tooLarge }
-    try checkRoom(foreign.size)
-    var writing = try beginImport()
-    do throws(FileStoreError) {
-      var buffer = [UInt8](repeating: 0, count: Self.chunkBytes)
-      while true {
-        let count = try foreign.read(into: &buffer)
-        guard count > 0 else { break }
-        try append(buffer[..<count], to: &writing)
-      }
-      return try finish(&writing)
-    } catch {
-      cancel(writing)
-      throw error
-    }
-  }
-
   /// Begins to import a file that the caller reads piece by piece. The caller must end with `finish` or `cancel`.
   package func beginImport() throws(FileStoreError) -> FileImport {
-    importNumber += 1
+    // An earlier process may still be ending an import, so the name contains the number of the process.
+    let number = Self.importCount.add(1, ordering: .relaxed).newValue
+    let name = "\(Self.importPrefix)\(processNumber())-\(number)"
     try disk.makeFolder("")
-    let name = "\(Self.importPrefix)\(importNumber)"
-    try disk.create(name)
+    state.withLock { _ = $0.imports.insert(name) }
+    do throws(FileStoreError) {
+      try disk.create(name)
+    } catch {
+      forget(name)
+      throw error
+    }
     return FileImport(name: name)
   }
 
@@ -136,32 +144,63 @@ package final class FileStore {
 
   /// Ends an import. When this returns, the file is durable, and a record may name it.
   package func finish(_ writing: inout FileImport) throws(FileStoreError) -> FileReference {
-    guard let list = writing.hasher.finish() else { throw .tooLarge }
-    let file = list.reference
-    awaited.insert(file)
-    if try has(file) {
-      // The existing copy may have been damaged since it was written, and this one was verified just now.
-      if try verify(file) {
-        try disk.remove(writing.name)
-        return file
-      }
-    }
-    try disk.makeFolder(Self.folder(file.id))
-    if file.leafCount >= Self.storedListLeavesMin { try store(list) }
-    try disk.sync(writing.name)
-    try disk.move(writing.name, to: Self.name(file.id))
-    try disk.syncNames(in: Self.folder(file.id))
-    return file
+    let sealed = try seal(writing)
+    try place([sealed])
+    return sealed.list.reference
   }
 
-  /// Whether the file was added here and no record has named it yet.
-  package func isAwaited(_ file: FileReference) -> Bool { awaited.contains(file) }
+  /// Makes the bytes of an import durable. They have no name yet; `place` gives them one.
+  func seal(_ writing: FileImport) throws(FileStoreError) -> SealedImport {
+    guard let list = writing.hasher.finish() else { throw .tooLarge }
+    try disk.sync(writing.name)
+    return SealedImport(name: writing.name, list: list)
+  }
 
-  /// Notes that a record names the file.
-  package func noteNamed(_ file: FileReference) { awaited.remove(file) }
+  /// Gives files their names. When this returns, the names are durable, with one sync for all files of a folder.
+  func place(_ imports: [SealedImport]) throws(FileStoreError) {
+    var folders: Set<String> = []
+    for sealed in imports {
+      let file = sealed.list.reference
+      // The existing copy may have been damaged since it was written, and this one was verified just now.
+      if try has(file), try verify(file) {
+        try disk.remove(sealed.name)
+      } else {
+        try disk.makeFolder(Self.folder(file.id))
+        if file.leafCount >= Self.storedListLeavesMin { try store(sealed.list) }
+        try disk.move(sealed.name, to: Self.name(file.id))
+        folders.insert(Self.folder(file.id))
+      }
+      forget(sealed.name)
+    }
+    for folder in folders.sorted() { try disk.syncNames(in: folder) }
+  }
 
   /// Removes what an import has written so far.
-  package func cancel(_ writing: FileImport) { try? disk.remove(writing.name) }
+  package func cancel(_ writing: FileImport) { cancel(writing.name) }
+
+  func cancel(_ name: String) {
+    try? disk.remove(name)
+    forget(name)
+  }
+
+  private func forget(_ name: String) { state.withLock { _ = $0.imports.remove(name) } }
+
+  /// Keeps files from being removed until `release`.
+  func hold(_ files: [FileReference]) {
+    state.withLock { state in for file in files { state.holds[file.id, default: 0] += 1 } }
+  }
+
+  /// Whether an operation holds a file.
+  package func isHeld(_ file: FileReference) -> Bool { state.withLock { $0.holds[file.id] != nil } }
+
+  func release(_ files: [FileReference]) {
+    state.withLock { state in
+      for file in files {
+        let count = state.holds[file.id] ?? 0
+        state.holds[file.id] = count > 1 ? count - 1 : nil
+      }
+    }
+  }
 
   private func store(_ list: LeafList) throws(FileStoreError) {
     let name = Self.leavesName(list.reference.id)
@@ -201,7 +240,7 @@ package final class FileStore {
   /// Returns the state of a file that has arrived in part; nil if nothing of it is stored. Each stored leaf is verified
   /// once after a start.
   package func partial(_ file: FileReference) throws(FileStoreError) -> PartialFile? {
-    if let partial = partials[file] { return partial }
+    if let partial = state.withLock({ $0.partials[file] }) { return partial }
     guard file.leafCount > 1, try disk.size(of: Self.partName(file.id)) != nil,
       let list = try storedList(of: file), let written = try writtenLeaves(file)
     else { return nil }
@@ -210,7 +249,7 @@ package final class FileStore {
       let bytes = try? read(Self.partName(file.id), file.range(ofLeaf: index))
       if let bytes, list.verifies(bytes[...], at: index) { partial.leaves.insert(index) }
     }
-    partials[file] = partial
+    state.withLock { $0.partials[file] = partial }
     return partial
   }
 
@@ -246,20 +285,21 @@ package final class FileStore {
     try disk.write(
       partial.leaves.bytes[...], to: Self.leavesName(file.id), at: file.leafCount * Bytes32.count)
     try disk.create(Self.partName(file.id))
-    partials[file] = partial
+    state.withLock { $0.partials[file] = partial }
   }
 
   /// Writes a verified leaf of a file that was begun or resumed.
   package func write(
     _ bytes: [UInt8], leaf index: Int, of file: FileReference
   ) throws(FileStoreError) {
-    guard var partial = partials[file] else { throw .missing }
+    guard state.withLock({ $0.partials[file] != nil }) else { throw .missing }
     try disk.write(bytes[...], to: Self.partName(file.id), at: file.range(ofLeaf: index).lowerBound)
-    partial.leaves.insert(index)
-    partials[file] = partial
+    let byte = state.withLock { state in
+      state.partials[file]?.leaves.insert(index)
+      return state.partials[file]?.leaves.bytes[index / 8] ?? 0
+    }
     // Only a hint for the next start, so it need not be durable.
-    let byte = partial.leaves.bytes[index / 8...index / 8]
-    try disk.write(byte, to: Self.leavesName(file.id), at: file.leafCount * Bytes32.count + index / 8)
+    try disk.write([byte], to: Self.leavesName(file.id), at: file.leafCount * Bytes32.count + index / 8)
   }
 
   /// Writes the only leaf of a file, or nothing for a file without bytes.
@@ -274,14 +314,14 @@ package final class FileStore {
   /// Makes received files durable and gives them their final names. All of their leaves must have been written.
   package func finish(_ files: [FileReference]) throws(FileStoreError) {
     for file in files {
-      let isWhole = file.leafCount <= 1 || partials[file]?.leaves.isComplete == true
+      let isWhole = file.leafCount <= 1 || state.withLock { $0.partials[file]?.leaves.isComplete == true }
       precondition(isWhole, "a file of which leaves are missing")
       try disk.sync(Self.partName(file.id))
     }
     for file in files {
       try disk.move(Self.partName(file.id), to: Self.name(file.id))
       if file.leafCount < Self.storedListLeavesMin { try disk.remove(Self.leavesName(file.id)) }
-      partials[file] = nil
+      suspend(file)
     }
     for folder in Set(files.map { Self.folder($0.id) }).sorted() { try disk.syncNames(in: folder) }
   }
@@ -290,35 +330,39 @@ package final class FileStore {
   package func isWritten(_ file: FileReference) -> Bool {
     file.leafCount <= 1
       ? (try? disk.size(of: Self.partName(file.id))) == file.size
-      : partials[file]?.leaves.isComplete == true
+      : state.withLock { $0.partials[file]?.leaves.isComplete == true }
   }
 
   /// Frees the memory for a partial file. What is stored of it stays.
-  package func suspend(_ file: FileReference) { partials[file] = nil }
+  package func suspend(_ file: FileReference) { state.withLock { $0.partials[file] = nil } }
 
   // MARK: Freeing
 
-  /// Removes a file and all parts of it.
+  /// Removes a file and all parts of it, unless an operation that is adding it holds it.
   ///
   /// - Returns: how many bytes were freed.
   @discardableResult
   package func remove(_ file: FileReference) throws(FileStoreError) -> Int {
-    partials[file] = nil
-    awaited.remove(file)
-    return try remove(file.id)
+    suspend(file)
+    return try remove(file.id) ?? 0
   }
 
-  private func remove(_ id: FileID) throws(FileStoreError) -> Int {
-    var freed = 0
-    for name in [Self.name(id), Self.partName(id), Self.leavesName(id)] {
-      freed += try disk.size(of: name) ?? 0
-      try disk.remove(name)
+  /// Returns nil if the file is held.
+  private func remove(_ id: FileID) throws(FileStoreError) -> Int? {
+    // Locked, so that an operation that holds the file from now on sees that it is gone.
+    try state.withLock { state throws(FileStoreError) in
+      guard state.holds[id] == nil else { return nil }
+      var freed = 0
+      for name in [Self.name(id), Self.partName(id), Self.leavesName(id)] {
+        freed += try disk.size(of: name) ?? 0
+        try disk.remove(name)
+      }
+      return freed
     }
-    return freed
   }
 
-  /// Removes unfinished imports and all files that nothing names, except those that were added and are about to be
-  /// named. No import may be under way.
+  /// Removes what unfinished imports of earlier processes left, and all files that nothing names. Imports that are
+  /// under way, and files that are held, stay.
   ///
   /// - Returns: how many files were removed, and how many bytes that has freed.
   package func sweep(
@@ -326,15 +370,16 @@ package final class FileStore {
   ) throws -> (files: Int, bytes: Int) {
     var swept = (files: 0, bytes: 0)
     for name in try disk.names(in: "") where name.hasPrefix(Self.importPrefix) {
+      guard !state.withLock({ $0.imports.contains(name) }) else { continue }
       swept.bytes += try disk.size(of: name) ?? 0
       try disk.remove(name)
     }
-    let awaited = Set(awaited.map(\.id))
-    for id in try stored().sorted() where try !awaited.contains(id) && !isNamed(id) {
+    for id in try stored().sorted() where try !isNamed(id) {
+      guard let bytes = try remove(id) else { continue }
       swept.files += 1
-      swept.bytes += try remove(id)
+      swept.bytes += bytes
     }
-    partials = [:]
+    state.withLock { $0.partials = [:] }
     return swept
   }
 
@@ -369,10 +414,10 @@ package final class FileStore {
 
   /// Room that files leave free for the store.
   private static let reservedBytes = 16 * 1024 * 1024
-  private static let chunkBytes = 256 * 1024
+  static let chunkBytes = 256 * 1024
   /// From this number of leaves on (4 MiB), the list is kept next to the file. It then takes a thousandth of the file's
   /// room or less, even where the disk allots whole blocks.
-  private static let storedListLeavesMin = 64
+  static let storedListLeavesMin = 64
 
   // MARK: Names
 
@@ -384,9 +429,18 @@ package final class FileStore {
 }
 
 /// A file that is being imported.
-package struct FileImport {
-  fileprivate let name: String
+package struct FileImport: Sendable {
+  let name: String
   fileprivate var hasher = FileHasher()
 
   fileprivate init(name: String) { self.name = name }
+
+  /// The number of bytes so far.
+  package var size: Int { hasher.size }
+}
+
+/// An imported file whose bytes are durable, but which has no name yet.
+struct SealedImport: Sendable {
+  let name: String
+  let list: LeafList
 }

@@ -44,14 +44,17 @@ package struct SystemDisk: FileDisk, Sendable {
   package func read(_ name: String, _ range: Range<Int>) throws(FileStoreError) -> [UInt8] {
     let file = try open(name, O_RDONLY)
     defer { close(file) }
-    var code: Int32 = 0
-    let bytes = [UInt8](unsafeUninitializedCapacity: range.count) { buffer, count in
-      (count, code) = readAll(into: UnsafeMutableRawBufferPointer(buffer)) {
-        pread(file, $0, $1, off_t(range.lowerBound + $2))
-      }
+    return try readRange(range, of: file)
+  }
+
+  package func open(_ name: String) throws(FileStoreError) -> any OpenFile {
+    let file = try open(name, O_RDONLY)
+    var status = stat()
+    guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+      close(file)
+      throw .notAFile
     }
-    if code != 0 { throw failure(code) }
-    return bytes
+    return OpenSystemFile(file, size: Int(status.st_size))
   }
 
   package func create(_ name: String) throws(FileStoreError) {
@@ -152,6 +155,21 @@ package struct SystemDisk: FileDisk, Sendable {
   }
 }
 
+/// A file on the machine's disk that is open for reading.
+private final class OpenSystemFile: OpenFile {
+  private let descriptor: Int32
+  let size: Int
+
+  init(_ descriptor: Int32, size: Int) {
+    self.descriptor = descriptor
+    self.size = size
+  }
+
+  deinit { close(descriptor) }
+
+  func read(_ range: Range<Int>) throws(FileStoreError) -> [UInt8] { try readRange(range, of: descriptor) }
+}
+
 /// A file outside the store that is read once, from beginning to end.
 package struct ForeignFile: ~Copyable {
   private let descriptor: Int32
@@ -190,6 +208,20 @@ package struct ForeignFile: ~Copyable {
     #endif
   }
 }
+
+private func readRange(_ range: Range<Int>, of file: Int32) throws(FileStoreError) -> [UInt8] {
+  var code: Int32 = 0
+  let bytes = [UInt8](unsafeUninitializedCapacity: range.count) { buffer, count in
+    (count, code) = readAll(into: UnsafeMutableRawBufferPointer(buffer)) {
+      pread(file, $0, $1, off_t(range.lowerBound + $2))
+    }
+  }
+  if code != 0 { throw failure(code) }
+  return bytes
+}
+
+/// The number of this process.
+func processNumber() -> Int32 { getpid() }
 
 /// Reads until the buffer is full or the file ends.
 ///

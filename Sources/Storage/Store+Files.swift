@@ -33,20 +33,6 @@ extension Store {
     }
   }
 
-  /// Stores the file at a path as the content of a field.
-  ///
-  /// - Throws: `FileStoreError`.
-  package func keepFile(at path: String, now: Moment) throws -> (value: Value, byteCount: Int) {
-    let file = try files.importFile(try ForeignFile(path: path))
-    guard Blob.isInline(byteCount: file.size) else {
-      try noteHere(file, usedAt: now)
-      return (file.value, file.size)
-    }
-    let bytes = try files.read(file, 0..<file.size)
-    if try naming(of: file) == .nothing { try files.remove(file) }
-    return (.bytes(bytes), bytes.count)
-  }
-
   /// Returns the bytes of a field; nil if its file is not here, or is damaged.
   package func bytes(of blob: Blob) throws -> [UInt8]? {
     switch blob {
@@ -55,6 +41,30 @@ extension Store {
       guard try files.has(file) else { return nil }
       let bytes = try files.read(file, 0..<file.size)
       return FileHasher.list(of: bytes)?.reference == file ? bytes : nil
+    }
+  }
+
+  /// Returns a reader of a field's content; nil if its file is not here.
+  ///
+  /// - Throws: `FileStoreError`.
+  package func reader(of blob: Blob) throws -> BlobReader? {
+    switch blob {
+    case .inline(let bytes): return BlobReader(bytes: bytes)
+    case .file(let file):
+      do {
+        return BlobReader(file: try files.open(file))
+      } catch FileStoreError.missing {
+        return nil
+      }
+    }
+  }
+
+  /// Removes files that were added for an operation that failed, or that did not need them, unless something names
+  /// them.
+  package func removeUnnamed(_ files: [FileReference]) throws {
+    for file in Set(files).sorted() where try !isNamed(file) {
+      try self.files.remove(file)
+      try noteGone([file])
     }
   }
 
@@ -178,8 +188,15 @@ extension Store {
     try change(sql, file, .integer(usedAt))
   }
 
+  /// Records that several files are complete here, in one transaction.
+  package func noteHere(_ files: [FileReference], usedAt: Moment) throws {
+    guard !files.isEmpty else { return }
+    try connection.transaction { for file in files { try noteHere(file, usedAt: usedAt) } }
+  }
+
   /// Records that files are not here any more.
   package func noteGone(_ files: [FileReference]) throws {
+    guard !files.isEmpty else { return }
     try connection.transaction {
       for file in files { try change("DELETE FROM files WHERE id = ?1 AND size = ?2", file) }
     }
@@ -202,19 +219,15 @@ extension Store {
   /// Brings the table of files into line with the disk. They differ if the process ended between two steps.
   package func reconcileFiles(named: [FileReference], now: Moment) throws {
     let noted = Set(try filesHere())
-    try connection.transaction {
-      for file in noted.sorted() where (try? files.has(file)) == false { try noteGone(file) }
-      for file in named where !noted.contains(file) && (try? files.has(file)) == true {
-        try noteHere(file, usedAt: now)
-      }
-    }
+    try noteGone(noted.sorted().filter { (try? files.has($0)) == false })
+    try noteHere(named.filter { !noted.contains($0) && (try? files.has($0)) == true }, usedAt: now)
   }
 
   /// Deletes the local copies of files. What names them stays.
   package func drop(_ dropped: [FileReference]) throws {
     for file in dropped {
       _ = try? files.remove(file)
-      if (try? files.has(file)) == false { try noteGone(file) }
+      if (try? files.has(file)) == false { try noteGone([file]) }
     }
   }
 

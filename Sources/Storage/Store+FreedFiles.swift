@@ -85,10 +85,9 @@ extension Store {
     var result = FilesToFree()
     for file in candidates.sorted() {
       let naming = try naming(of: file, siblings: siblings)
-      if naming != .nothing { files.noteNamed(file) }
       switch naming {
       case .shown: continue
-      case .nothing: if !mayLackNames, !files.isAwaited(file) { result.files.append(file) }
+      case .nothing: if !mayLackNames, !files.isHeld(file) { result.files.append(file) }
       case .trash(let deletedAt):
         if let now, FileDecision.isFreed(naming, retention, now: now) {
           result.files.append(file)

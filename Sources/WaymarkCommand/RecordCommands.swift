@@ -118,7 +118,9 @@ extension AddRecord: KindTerminalCommand {
       exampleArguments: kind.listing?.example.adding)
   }
 
-  func render(_ answer: Answer, into rendering: inout Rendering) { rendering.data.line(answer.id) }
+  func render(_ answer: Answer, into rendering: inout Rendering) {
+    for id in answer.ids ?? [answer.id] { rendering.data.line(id) }
+  }
 }
 
 extension EditRecord: KindTerminalCommand {

@@ -23,21 +23,37 @@ enum DurableFile {
   static func put(
     _ path: String, mode: mode_t, _ placement: Placement, _ bytes: UnsafeRawBufferPointer
   ) throws(Trouble) {
-    let temporary = path + temporaryMark + hexadecimalNumber(UInt64.random(in: .min ... .max))
-    let file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-    guard file >= 0 else { throw Trouble(code: errno) }
-    defer { close(file) }
-    do throws(Trouble) {
+    try put(path, mode: mode, placement, failure: { $0 }) { file throws(Trouble) in
       try writeAll(bytes) { write(file, $0, $1) }
+    }
+  }
+
+  /// Writes a file piece by piece. If the process is ended by a signal in the meantime, the temporary file is removed.
+  ///
+  /// - Parameters:
+  ///   - failure: converts the error of a system call.
+  ///   - body: writes the content to an open file.
+  static func put<Failure: Error>(
+    _ path: String, mode: mode_t, _ placement: Placement, failure: (Trouble) -> Failure,
+    _ body: (_ file: Int32) throws(Failure) -> Void
+  ) throws(Failure) {
+    let temporary = path + temporaryMark + hexadecimalNumber(UInt64.random(in: .min ... .max))
+    TemporaryFiles.add(temporary)
+    defer { TemporaryFiles.forget(temporary) }
+    let file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    guard file >= 0 else { throw failure(Trouble(code: errno)) }
+    defer { close(file) }
+    do throws(Failure) {
+      try body(file)
       // `open` would apply this process's strict umask, and files for other users must be readable by them.
-      try check(fchmod(file, mode & ~ProcessGuard.userMask))
-      try check(fsync(file))
-      try place(temporary, path, placement)
+      try check(fchmod(file, mode & ~ProcessGuard.userMask), failure)
+      try check(fsync(file), failure)
+      do throws(Trouble) { try place(temporary, path, placement) } catch { throw failure(error) }
     } catch {
       unlink(temporary)
       throw error
     }
-    try syncDirectory(of: path)
+    do throws(Trouble) { try syncDirectory(of: path) } catch { throw failure(error) }
   }
 
   private static func place(
@@ -121,8 +137,12 @@ enum DurableFile {
     return String(repeating: "0", count: 16 - digits.count) + digits
   }
 
-  private static func check(_ code: Int32) throws(Trouble) {
-    guard code == 0 else { throw Trouble(code: errno) }
+  private static func check(_ code: Int32) throws(Trouble) { try check(code) { $0 } }
+
+  private static func check<Failure: Error>(
+    _ code: Int32, _ failure: (Trouble) -> Failure
+  ) throws(Failure) {
+    guard code == 0 else { throw failure(Trouble(code: errno)) }
   }
 }
 

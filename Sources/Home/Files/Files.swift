@@ -85,6 +85,24 @@ package enum Files {
     }
   }
 
+  /// Writes a file piece by piece, atomically and durably; see `OutputFile.write`.
+  static func write(
+    _ path: String, _ placement: DurableFile.Placement,
+    _ body: (_ write: ([UInt8]) throws -> Void) throws -> Void
+  ) throws {
+    do {
+      try DurableFile.put(path, mode: 0o600, placement, failure: { $0 as any Error }) { file in
+        try body { bytes in try bytes.withUnsafeBytes { try writeAll($0, to: file) } }
+      }
+    } catch let error as DurableFile.Trouble {
+      throw failure("write", path, error.code)
+    }
+  }
+
+  private static func writeAll(_ bytes: UnsafeRawBufferPointer, to file: Int32) throws(DurableFile.Trouble) {
+    try DurableFile.writeAll(bytes) { Foundation.write(file, $0, $1) }
+  }
+
   /// Returns the next step after a failed access to a file: a command that shows the cause.
   package static func look(_ path: String, _ code: Int32 = errno) -> Step {
     switch code {
@@ -117,15 +135,20 @@ package enum Files {
   ///
   /// - Parameter waits: whether to wait for a reader of the pipe.
   static func send(_ bytes: [UInt8], to device: String, waits: Bool) throws {
+    try send(to: device, waits: waits) { write in try write(bytes) }
+  }
+
+  /// Does the same with content that comes in pieces.
+  static func send(
+    to device: String, waits: Bool, _ body: (_ write: ([UInt8]) throws -> Void) throws -> Void
+  ) throws {
     let descriptor = open(device, O_WRONLY | O_NOCTTY | O_CLOEXEC | (waits ? 0 : O_NONBLOCK))
     guard descriptor >= 0 else { throw failure("write", device, errno) }
     defer { close(descriptor) }
-    var rest = bytes[...]
-    while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
-      if count < 0 && errno == EINTR { continue }
-      guard count > 0 else { throw failure("write", device, count == 0 ? EIO : errno) }
-      rest = rest.dropFirst(count)
+    do {
+      try body { bytes in try bytes.withUnsafeBytes { try writeAll($0, to: descriptor) } }
+    } catch let error as DurableFile.Trouble {
+      throw failure("write", device, error.code)
     }
   }
 
@@ -140,7 +163,7 @@ package enum Files {
       next: "write its output to a file, and use that")
   }
 
-  private static func tooLarge(_ path: String, _ what: String, _ bytesMax: Int) -> WaymarkError {
+  package static func tooLarge(_ path: String, _ what: String, _ bytesMax: Int) -> WaymarkError {
     let size = bytesMax < 1024 * 1024 ? "\(bytesMax / 1024) KiB" : "\(bytesMax / (1024 * 1024)) MiB"
     return .failed(
       .tooLarge, "\(path) is too large for a \(what): the limit is \(size).",

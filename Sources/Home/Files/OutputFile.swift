@@ -46,6 +46,20 @@ package struct OutputFile: Sendable {
     }
   }
 
+  /// Writes content that is too long for memory, with the same rules.
+  ///
+  /// - Parameter body: passes the content to `write`, piece by piece. If it throws, nothing is written, except to a
+  ///   device.
+  package func write(_ body: (_ write: ([UInt8]) throws -> Void) throws -> Void) throws {
+    if isDevice { return try Files.send(to: path, waits: false, body) }
+    do {
+      try Files.write(path, overwrites ? .replacing : .new, body)
+    } catch {
+      // Another process may have created the file since the check.
+      throw !overwrites && Files.isTaken(path) ? Self.isThere(named) : error
+    }
+  }
+
   /// Rejects directories, and links, because the target of a link could be anything.
   package static func checkName(_ named: String) throws {
     if named.hasSuffix("/") || Files.isDirectory(named) {

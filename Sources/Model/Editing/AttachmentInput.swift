@@ -1,50 +1,35 @@
 package import FileFormat
 import FileStore
 package import Foundation
-import Home
+package import Home
 import Records
 package import Replication
 package import Storage
 package import Wire
 
-/// A file to be saved as an attachment. Its bytes are durable before the record that names it is written.
-struct AttachmentInput {
+/// A file that was added to a store in order to be named by a record. Its bytes are durable.
+package struct AddedFile: Sendable {
   /// The value of the field that holds the bytes or names the file.
-  let value: Value
-  private let byteCount: Int
-  private let name: String
+  package let value: Value
+  package let byteCount: Int
+  package let name: String
 
+  /// The file in the store; nil if the field holds the bytes.
+  package var reference: FileReference? { FileReference(value) }
+
+  package func named(_ name: String) -> AddedFile {
+    AddedFile(value: value, byteCount: byteCount, name: name)
+  }
+
+  /// Stands for a file that has not been added yet, to check the other fields of a change before the file is read.
+  package static func unread(_ name: String) -> AddedFile {
+    AddedFile(value: .bytes([]), byteCount: 0, name: name)
+  }
+}
+
+/// The fields of an attachment that are determined by its file.
+enum AttachmentInput {
   static let dataField = Registry.attachment.number("fileData")
-
-  /// Stores the file at a path.
-  init(path: String, in store: Store, now: Moment) throws {
-    name = Files.name(of: path)
-    (value, byteCount) = try withFileErrors(path) { try store.keepFile(at: path, now: now) }
-  }
-
-  /// Stores a file that is in memory.
-  init(name: String, bytes: [UInt8], in store: Store, now: Moment) throws {
-    guard bytes.count <= Limits.fileBytesMax else {
-      throw WaymarkError.badValue("file", name, allowed: "it must be at most 1 GiB")
-    }
-    self.name = name
-    byteCount = bytes.count
-    value = try withFileErrors(name) { try store.keep(bytes, now: now) }
-  }
-
-  /// Returns the attachment's fields that are determined by the file: its name, size and type, and for a new
-  /// attachment the time of creation.
-  func fields(now: Moment, isNew: Bool) -> [(field: FieldNumber, value: Value)] {
-    let kind = Registry.attachment
-    let type = name.contains(".") ? name.split(separator: ".").last.map { $0.lowercased() } ?? "" : ""
-    var fields: [(FieldNumber, Value)] = [
-      (kind.number("fileName"), .text(name)), (kind.number("originalFileName"), .text(name)),
-      (kind.number("fileSize"), .integer(Int64(byteCount))), (kind.number("fileExtension"), .text(type)),
-      (kind.number("mimeType"), .text(Self.mimeTypes[type] ?? "application/octet-stream")),
-    ]
-    if isNew { fields.append((kind.number("createdDate"), .integer(now))) }
-    return fields.map { (field: $0.0, value: $0.1) }
-  }
 
   /// Expands an assignment such as `lodging=Casa` to `parentType=lodging parentId=Casa`.
   static func expandingParent(_ pairs: [(name: String, value: String)]) -> [(name: String, value: String)] {
@@ -54,7 +39,7 @@ struct AttachmentInput {
     }
   }
 
-  private static let mimeTypes = [
+  fileprivate static let mimeTypes = [
     "pdf": "application/pdf", "jpg": "image/jpeg", "jpeg": "image/jpeg", "png": "image/png",
     "heic": "image/heic", "gif": "image/gif", "webp": "image/webp", "txt": "text/plain",
     "csv": "text/csv", "html": "text/html", "json": "application/json",
@@ -62,6 +47,22 @@ struct AttachmentInput {
     "ics": "text/calendar", "doc": "application/msword", "zip": "application/zip",
     "docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
   ]
+}
+
+extension AddedFile {
+  /// Returns the attachment's fields that are determined by the file: its name, size and type, and for a new
+  /// attachment the time of creation.
+  func fields(now: Moment, isNew: Bool) -> [(field: FieldNumber, value: Value)] {
+    let kind = Registry.attachment
+    let type = name.contains(".") ? name.split(separator: ".").last.map { $0.lowercased() } ?? "" : ""
+    var fields: [(FieldNumber, Value)] = [
+      (kind.number("fileName"), .text(name)), (kind.number("originalFileName"), .text(name)),
+      (kind.number("fileSize"), .integer(Int64(byteCount))), (kind.number("fileExtension"), .text(type)),
+      (kind.number("mimeType"), .text(AttachmentInput.mimeTypes[type] ?? "application/octet-stream")),
+    ]
+    if isNew { fields.append((kind.number("createdDate"), .integer(now))) }
+    return fields.map { (field: $0.0, value: $0.1) }
+  }
 }
 
 /// Reads and writes the bytes of attachments and pictures.
@@ -75,13 +76,75 @@ package struct StoredContents {
   /// - Throws: `WaymarkError` if the bytes are not on this device.
   package func bytes(of value: Value) throws -> [UInt8] {
     guard let blob = Blob(value), let bytes = try withFileErrors("the file", { try store.bytes(of: blob) })
-    else {
-      throw WaymarkError.failed(
-        .noContent, "The file has not arrived on this device yet.", next: "\(waymark: "wait"), then try again"
-      )
-    }
+    else { throw Self.notHere }
     return bytes
   }
+
+  /// Returns a reader of the bytes of a `blob` field, for use on any thread.
+  ///
+  /// - Throws: `WaymarkError` if the bytes are not on this device.
+  package func reader(of value: Value) throws -> ContentReader {
+    guard let blob = Blob(value), let reader = try withFileErrors("the file", { try store.reader(of: blob) })
+    else { throw Self.notHere }
+    return ContentReader(reader)
+  }
+
+  private static var notHere: WaymarkError {
+    .failed(
+      .noContent, "The file has not arrived on this device yet.", next: "\(waymark: "wait"), then try again")
+  }
+}
+
+/// Reads the bytes of an attachment or a picture piece by piece, with errors that a user can act on.
+package struct ContentReader: Sendable {
+  private var reader: BlobReader
+
+  init(_ reader: BlobReader) { self.reader = reader }
+
+  package var byteCount: Int { reader.byteCount }
+
+  /// Returns the next bytes, at most 64 KiB and never none; nil at the end.
+  ///
+  /// - Throws: `WaymarkError` with the code `no_content` if the stored bytes are damaged.
+  package mutating func next() throws -> [UInt8]? { try withFileErrors("the file") { try reader.next() } }
+
+  /// Writes all bytes to a file of the user. Nothing appears there unless all bytes were verified.
+  ///
+  /// - Parameter progress: called for files of more than 16 MiB.
+  package func write(to output: OutputFile, _ progress: (WorkProgress) -> Void) throws {
+    var (reader, done) = (self, ByteProgress("writing", total: byteCount))
+    try output.write { write in
+      while let bytes = try reader.next() {
+        try Task.checkCancellation()
+        try write(bytes)
+        if let step = done.add(bytes.count) { progress(step) }
+      }
+    }
+  }
+}
+
+/// Counts bytes, and decides when it is worth to tell how many there were.
+struct ByteProgress {
+  private let stage: String
+  private let total: Int
+  private var done = 0
+  private var told = 0
+
+  init(_ stage: String, total: Int) {
+    self.stage = stage
+    self.total = total
+  }
+
+  /// Returns the progress every 4 MiB and at the end, if there are more than 16 MiB in all; otherwise nil.
+  mutating func add(_ bytes: Int) -> WorkProgress? {
+    done += bytes
+    guard total > Self.shortBytesMax, done - told >= Self.stepBytes || done >= total else { return nil }
+    told = done
+    return WorkProgress(stage: stage, done: done, total: total)
+  }
+
+  private static let shortBytesMax = 16 * 1024 * 1024
+  private static let stepBytes = 4 * 1024 * 1024
 }
 
 /// Runs `body` and turns the errors of a file store into errors that a user can act on.
@@ -116,15 +179,14 @@ func withFileErrors<Result>(_ name: String, _ body: () throws -> Result) throws 
 extension StoredContents {
   /// Prepares the change that attaches a file to an item of a trip.
   package func attaching(
-    _ data: Data, named name: String, to parent: Attachment.Parent, now: Moment
+    _ file: AddedFile, to parent: Attachment.Parent, now: Moment
   ) throws -> (id: UUID, change: PreparedChange) {
     guard try store.record(parent.key)?.isVisible == true else {
       throw WaymarkError.failed(
-        .notFound, "The item that “\(shortened(name))” belongs to does not exist.",
+        .notFound, "The item that “\(shortened(file.name))” belongs to does not exist.",
         next: .waymark("trip list"))
     }
     let id = RecordID(milliseconds: now, random: random16())
-    let file = try AttachmentInput(name: name, bytes: Array(data), in: store, now: now)
     let fields =
       [(field: Registry.attachment.number("parent"), value: parent.value)]
       + file.fields(now: wholeSecond(now), isNew: true)
@@ -153,10 +215,15 @@ extension StoredContents {
 
   /// Returns the bytes of an attachment.
   package func data(of attachment: Attachment) throws -> Data {
+    Data(try bytes(of: content(of: attachment)))
+  }
+
+  /// Returns the value that holds the bytes of an attachment or names its file.
+  package func content(of attachment: Attachment) throws -> Value {
     guard let row = try store.visible(Registry.attachment, RecordID(attachment.id)),
       let value = row[AttachmentInput.dataField]
     else { throw WaymarkError.notFound("attachment", attachment.fileName, next: .waymark("attachment list")) }
-    return Data(try bytes(of: value))
+    return value
   }
 
   /// Returns the profile picture; nil if there is none.
@@ -165,12 +232,10 @@ extension StoredContents {
     return Data(try bytes(of: value))
   }
 
-  /// Prepares the change that sets the profile picture, or removes it if the data is nil. The change is empty if the
+  /// Prepares the change that sets the profile picture, or removes it if there is none. The change is empty if the
   /// profile already has this picture.
-  package func settingAvatar(_ data: Data?, now: Moment) throws -> PreparedChange {
-    let value =
-      try data.map { data in try withFileErrors("the picture") { try store.keep(Array(data), now: now) } }
-      ?? .null
+  package func settingAvatar(_ picture: AddedFile?, now: Moment) throws -> PreparedChange {
+    let value = picture?.value ?? .null
     let held = try store.heldProfile()
     guard !isSame(value, held[ProfileWrite.avatar]) else {
       return PreparedChange(verb: "profile.set", entries: [])

@@ -12,11 +12,17 @@ struct RecordEditing {
   let held: RecordRow?
   let now: Moment
   let ownZone: String
+  /// The files that the typed fields name, by path.
+  let files: [String: AddedFile]
 
   /// A new version 7 UUID for a new record.
   private var newID: RecordID { RecordID(milliseconds: now, random: random16()) }
 
-  init(store: Store, kind: Kind, held: RecordRow?, now: Moment, ownZone: String) {
+  init(
+    store: Store, kind: Kind, held: RecordRow?, now: Moment, ownZone: String,
+    files: [String: AddedFile] = [:]
+  ) {
+    self.files = files
     self.store = store
     self.kind = kind
     self.held = held
@@ -85,7 +91,8 @@ struct RecordEditing {
     if kind.number == KindNumbers.attachment {
       own = AttachmentInput.expandingParent(own)
       if let index = own.firstIndex(where: { $0.name == "file" }) {
-        let file = try AttachmentInput(path: own.remove(at: index).value, in: store, now: now)
+        let path = own.remove(at: index).value
+        let file = files[path] ?? .unread(Files.name(of: path))
         extra = file.fields(now: now, isNew: held == nil)
         extra.append((AttachmentInput.dataField, file.value))
       }

@@ -51,19 +51,23 @@ package struct TypedRecords {
     }
   }
 
-  /// Returns one record. If an output path is given, also writes an attachment's content to that file and adds the
-  /// path to the result.
-  package func show(_ kind: Kind, _ name: String, output: String?, overwrites: Bool) throws -> ShownRecord {
+  /// Returns one record.
+  package func show(_ kind: Kind, _ name: String) throws -> ShownRecord {
     let record = try names.resolve(kind, name)
     var writer = document
     var shown = ShownRecord(try writer.members(kind, record))
     if kind == Registry.trip { shown.members += try store.tripSummary(record.key.id).members }
-    guard kind == Registry.attachment, let output else { return shown }
-    guard let data = record[AttachmentInput.dataField], data != .null else {
+    return shown
+  }
+
+  /// Returns the value that holds an attachment's bytes or names its file; nil for records of other kinds.
+  package func content(_ kind: Kind, _ name: String) throws -> Value? {
+    guard kind == Registry.attachment else { return nil }
+    guard let data = try names.resolve(kind, name)[AttachmentInput.dataField], data != .null else {
       throw WaymarkError.failed(
         .noContent, "This attachment has no content.", next: .waymark("attachment edit ID file=PATH"))
     }
-    return try shown.written(contents.bytes(of: data), to: output, in: home, overwrites: overwrites)
+    return data
   }
 
   /// Returns the attachment that the user means by a name. The file is nil if the content is stored in the record itself,
@@ -108,20 +112,37 @@ package struct TypedRecords {
 
   // MARK: Writing
 
-  /// Prepares the change that adds a record.
-  package func adding(_ kind: Kind, _ pairs: Pairs) throws -> (id: String, change: PreparedChange) {
-    let editing = RecordEditing(store: store, kind: kind, held: nil, now: now, ownZone: zone)
-    let (key, drafts) = try editing.add(pairs)
-    return (key.id.uuid, PreparedChange(verb: "\(kind.name).add", entries: drafts))
+  /// Returns the paths of the files that typed fields name. They must be added to the store before the fields are
+  /// written.
+  package static func paths(in pairs: Pairs, of kind: Kind) -> [String] {
+    let field = kind == Registry.attachment ? "file" : kind == Registry.profile ? "avatar" : nil
+    return pairs.filter { $0.name == field && !$0.value.isEmpty }.map(\.value)
+  }
+
+  /// Prepares the change that adds a record; of several files, it adds one attachment each.
+  ///
+  /// - Parameter files: the added files by path. A path that is missing stands for a file that is added later.
+  package func adding(
+    _ kind: Kind, _ pairs: Pairs, _ files: [String: AddedFile]
+  ) throws -> (ids: [String], change: PreparedChange) {
+    let editing = RecordEditing(
+      store: store, kind: kind, held: nil, now: now, ownZone: zone, files: files)
+    let named = kind == Registry.attachment ? pairs.filter { $0.name == "file" } : []
+    let others = pairs.filter { pair in named.isEmpty || pair.name != "file" }
+    let added = try (named.isEmpty ? [others] : named.map { others + [$0] }).map { try editing.add($0) }
+    return (
+      added.map(\.0.id.uuid), PreparedChange(verb: "\(kind.name).add", entries: added.flatMap(\.1))
+    )
   }
 
   /// Prepares the change of some fields of a record.
-  package func editing(_ kind: Kind, _ name: String, _ pairs: Pairs) throws -> (
-    id: String, change: PreparedChange
-  ) {
+  package func editing(
+    _ kind: Kind, _ name: String, _ pairs: Pairs, _ files: [String: AddedFile]
+  ) throws -> (id: String, change: PreparedChange) {
     let record = try names.resolve(kind, name)
     try Self.checkSomething(pairs)
-    let editing = RecordEditing(store: store, kind: kind, held: record, now: now, ownZone: zone)
+    let editing = RecordEditing(
+      store: store, kind: kind, held: record, now: now, ownZone: zone, files: files)
     return (
       record.key.id.uuid, PreparedChange(verb: "\(kind.name).edit", entries: try editing.edit(pairs))
     )
@@ -228,35 +249,38 @@ package struct TypedRecords {
 
   // MARK: Profile
 
-  /// Returns the profile. If an output path is given, also writes the picture to that file and adds the path to the
-  /// result.
-  package func profile(output: String?, overwrites: Bool) throws -> ShownRecord {
+  /// Returns the profile.
+  package func profile() throws -> ShownRecord {
     var writer = document
-    let held = try store.heldProfile()
-    let shown = ShownRecord(Array(try writer.members(Registry.profile, held).dropFirst()))
-    guard let output else { return shown }
-    guard let picture = held[ProfileWrite.avatar], !picture.isEmpty else {
+    return ShownRecord(Array(try writer.members(Registry.profile, try store.heldProfile()).dropFirst()))
+  }
+
+  /// Returns the value that holds the bytes of the profile's picture or names its file.
+  package func picture() throws -> Value {
+    guard let picture = try store.heldProfile()[ProfileWrite.avatar], !picture.isEmpty else {
       throw WaymarkError.failed(
         .noContent, "The profile has no picture.", next: .waymark("profile set avatar=FILE"))
     }
-    return try shown.written(contents.bytes(of: picture), to: output, in: home, overwrites: overwrites)
+    return picture
   }
 
-  /// Prepares the change of some fields of the profile, and returns it with the profile's new time of change; nil if
-  /// the profile already has these values.
-  package func editingProfile(_ pairs: Pairs) throws -> (updatedAt: String, change: PreparedChange)? {
+  /// Prepares the change of some fields of the profile, and returns it with the profile's new time of change; the
+  /// change is empty and the time nil if the profile already has these values.
+  package func editingProfile(
+    _ pairs: Pairs, _ files: [String: AddedFile]
+  ) throws -> (updatedAt: String?, change: PreparedChange) {
     try Self.checkSomething(pairs)
     if pairs.contains(where: { $0.name == "updatedAt" }) {
       throw WaymarkError.usage("`updatedAt` is set automatically and can't be changed.")
     }
     let held = try store.heldProfile()
     var pairs = pairs
-    let picture = try takePicture(&pairs)
+    let picture = try takePicture(&pairs, files)
     let editing = RecordEditing(
       store: store, kind: Registry.profile, held: held, now: now, ownZone: zone)
     var changed = try editing.changes(pairs)
     if let picture, picture != held[ProfileWrite.avatar] { changed.append((ProfileWrite.avatar, picture)) }
-    guard !changed.isEmpty else { return nil }
+    guard !changed.isEmpty else { return (nil, PreparedChange(verb: "profile.set", entries: [])) }
     let write = ProfileWrite(
       held: held, heldAt: try store.timeOfChange(of: held.key) ?? 0, changed: changed, now: now)
     return (
@@ -266,14 +290,17 @@ package struct TypedRecords {
     )
   }
 
-  /// Removes the pair `avatar=PATH` from the pairs and returns the picture that it sets, read from the file; an empty
-  /// path removes the picture. Returns nil if there is no such pair.
-  private func takePicture(_ pairs: inout Pairs) throws -> Value? {
+  /// Removes the pair `avatar=PATH` from the pairs and returns the picture that it sets; an empty path removes the
+  /// picture. Returns nil if there is no such pair.
+  private func takePicture(_ pairs: inout Pairs, _ files: [String: AddedFile]) throws -> Value? {
     guard let index = pairs.firstIndex(where: { $0.name == "avatar" }) else { return nil }
     let path = pairs.remove(at: index).value
     if path.isEmpty { return .null }
-    let bytes = try Files.read(path, bytesMax: Limits.attachmentBytesMax, what: "picture")
-    return try withFileErrors(path) { try store.keep(bytes, now: now) }
+    let size = files[path]?.byteCount ?? Int(clamping: Files.size(path) ?? 0)
+    guard size <= Limits.attachmentBytesMax else {
+      throw Files.tooLarge(path, "picture", Limits.attachmentBytesMax)
+    }
+    return files[path]?.value ?? .bytes([])
   }
 }
 
@@ -289,12 +316,9 @@ package struct ShownDeletion: Hashable, Sendable, Codable {
 }
 
 extension ShownRecord {
-  /// Writes the content of the record to a file, and returns the record with the file's path added.
-  fileprivate func written(
-    _ bytes: [UInt8], to path: String, in home: Home, overwrites: Bool
-  ) throws -> ShownRecord {
-    try OutputFile(path, in: home, overwrites: overwrites).write(bytes)
-    return ShownRecord(members + [.init("output", .string(path))])
+  /// Returns the record with the path of the file to which its content was written.
+  package func written(to path: String) -> ShownRecord {
+    ShownRecord(members + [.init("output", .string(path))])
   }
 }
 

@@ -69,7 +69,8 @@ extension Node {
     }
   }
 
-  /// Returns the content of an attachment. If it is not on this device, fetches it from a connected one first.
+  /// Returns the content of an attachment, for short files. For long ones, see ``bytes(of:)`` and ``copy(_:to:progress:)``.
+  /// If it is not on this device, it is fetched from a connected one first.
   ///
   /// - Throws: ``WaymarkError`` with the code `no_content` if the content can't be fetched; see ``fetch(_:)``.
   public func data(of attachment: Attachment) async throws -> Data {
@@ -79,7 +80,7 @@ extension Node {
     }
   }
 
-  private func fetchContent(
+  func fetchContent(
     of attachment: Attachment, tell: @escaping @Sendable (FileState) -> Void
   ) async throws {
     try await withWaymarkErrors {

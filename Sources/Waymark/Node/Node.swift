@@ -1,4 +1,5 @@
 package import Engine
+import FileStore
 package import Membership
 import Replication
 import Sodium
@@ -26,6 +27,8 @@ public actor Node {
   let shell: NodeShell
   let countedOperation = CountedOperation()
   var waiters = Waiters()
+  /// The operations that are adding files.
+  var additions: [FileAddition] = []
   /// The number of commands being carried out.
   nonisolated let commandsUnderWay = Atomic(0)
   /// Stops the control socket; nil unless the node serves one.
@@ -111,6 +114,7 @@ public actor Node {
     connections.stop()
     loop.timers.cancelAll()
     waiters.endAll()
+    for addition in additions { addition.end() }
     loop.watching.cancelAll()
     // Checkpoints now, so that the next start has nothing to do.
     if maintenance.failure == nil { try? store.rest() }

@@ -91,40 +91,4 @@ extension Node {
       return try write(value.map { try entries.setting($0) } ?? entries.clearing())
     }
   }
-
-  // MARK: Files
-
-  /// Attaches a file to an item of a trip.
-  ///
-  /// - Parameters:
-  ///   - data: the content, at most 1 GiB.
-  ///   - name: the file name with its extension.
-  ///   - parent: the item to attach it to.
-  /// - Throws: ``WaymarkError`` with the code `not_found` if the item does not exist, or `bad_value` if the file is too
-  ///   large.
-  @discardableResult
-  public func attach(_ data: Data, named name: String, to parent: Attachment.Parent) throws -> Attachment {
-    try withWaymarkErrors {
-      let (id, change) = try StoredContents(store: store).attaching(
-        data, named: name, to: parent, now: wall())
-      try write(change)
-      return try store.record(Attachment.self, id) ?? Attachment(id: id)
-    }
-  }
-
-  /// Returns the profile's picture; nil if it has none.
-  ///
-  /// - Throws: ``WaymarkError`` with the code `no_content` if the content has not completely arrived on this device
-  ///   yet.
-  public func avatar() throws -> Data? {
-    try withWaymarkErrors { try StoredContents(store: store).avatar() }
-  }
-
-  /// Sets the profile's picture, of at most 16 MiB; nil removes it.
-  public func setAvatar(_ data: Data?) throws {
-    guard (data?.count ?? 0) <= Limits.attachmentBytesMax else {
-      throw WaymarkError.badValue("avatar", "…", allowed: "use at most 16 MiB")
-    }
-    try withWaymarkErrors { try write(StoredContents(store: store).settingAvatar(data, now: wall())) }
-  }
 }

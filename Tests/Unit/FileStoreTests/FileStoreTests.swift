@@ -99,6 +99,85 @@ import Wire
     #expect(try store.list(of: file) == list)
   }
 
+  // MARK: Additions
+
+  @Test
+  func `files that are added together are durable before they have names, with one sync for each folder`()
+    throws
+  {
+    let addition = FileAddition(store)
+    let files = try (0..<300).map {
+      try addition.write(vectorContent(40_000) + [UInt8($0 & 255), UInt8($0 >> 8)])
+    }
+    #expect(try store.stored().isEmpty)
+    disk.losePower()
+    #expect(disk.all.isEmpty)
+    addition.end()
+    let again = FileAddition(store)
+    for number in 0..<300 {
+      _ = try again.write(vectorContent(40_000) + [UInt8(number & 255), UInt8(number >> 8)])
+    }
+    let before = disk.nameSyncs
+    try again.place()
+    #expect(disk.nameSyncs - before == Set(files.map { $0.id.description.prefix(2) }).count)
+    disk.losePower()
+    #expect(try store.stored() == Set(files.map(\.id)))
+    for file in files { #expect(try store.verify(file)) }
+  }
+
+  @Test func `an addition that ends early leaves nothing, and a copy under way stops`() throws {
+    let addition = FileAddition(store)
+    _ = try addition.write(content)
+    addition.end()
+    #expect(disk.all.isEmpty)
+    #expect(throws: CancellationError.self) { try addition.place() }
+    #expect(throws: CancellationError.self) { _ = try addition.write(content) }
+    #expect(disk.all.isEmpty)
+  }
+
+  @Test func `a file is neither removed nor swept while an addition holds it`() throws {
+    let addition = FileAddition(store)
+    let file = try addition.write(content)
+    #expect(try store.sweep { _ in false } == (0, 0))
+    try addition.place()
+    #expect(try store.remove(file) == 0)
+    #expect(try store.sweep { _ in false }.files == 0)
+    let other = FileAddition(store)
+    #expect(try other.write(content) == file)
+    try other.place()
+    addition.end()
+    #expect(try store.remove(file) == 0)
+    #expect(other.end() == [file])
+    #expect(try store.remove(file) == content.count)
+  }
+
+  // MARK: Reading to the end
+
+  @Test(arguments: [0, 1, 65_536, 200_000, 5_000_000])
+  func `an open file is read to its end although it is removed`(size: Int) throws {
+    let file = try add(vectorContent(size))
+    var reader = try store.open(file)
+    var read = try reader.next() ?? []
+    // The list of a large file has been read by now, and that of a small one was computed.
+    try store.remove(file)
+    while let leaf = try reader.next() {
+      #expect(leaf.count <= 65_536)
+      read += leaf
+    }
+    #expect(read == vectorContent(size))
+    #expect(throws: FileStoreError.missing) { _ = try store.open(file) }
+  }
+
+  @Test(arguments: [200_000, 5_000_000]) func `a reader stops before a damaged leaf`(size: Int) throws {
+    let file = try add(vectorContent(size))
+    disk.damage("\(file.id.description.prefix(2))/\(file.id)", at: 70_000)
+    var reader = try store.open(file)
+    #expect(throws: FileStoreError.damaged) {
+      _ = try reader.next()
+      _ = try reader.next()
+    }
+  }
+
   // MARK: Receiving
 
   @Test func `a file received leaf by leaf gets its name only when it is durable`() throws {
@@ -204,7 +283,10 @@ import Wire
     let home = folder.appending(path: "files")
     try FileManager.default.createDirectory(at: home, withIntermediateDirectories: true)
     let store = FileStore(SystemDisk(home.path))
-    let file = try store.importFile(try ForeignFile(path: source.path))
+    let addition = FileAddition(store)
+    let file = try addition.copy(try ForeignFile(path: source.path))
+    try addition.place()
+    #expect(addition.end() == [file])
     #expect(file == FileHasher.list(of: content)?.reference)
     #expect(try store.verify(file))
     let path = home.appending(path: "\(file.id.description.prefix(2))/\(file.id)")

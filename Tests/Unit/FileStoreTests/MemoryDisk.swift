@@ -1,7 +1,7 @@
 import FileStore
 
-/// A disk in memory that remembers what is durable.
-final class MemoryDisk: FileDisk {
+/// A disk in memory that remembers what is durable. Used on one thread at a time.
+final class MemoryDisk: FileDisk, @unchecked Sendable {
   private struct File {
     var bytes: [UInt8] = []
     var durable: [UInt8] = []
@@ -12,6 +12,8 @@ final class MemoryDisk: FileDisk {
   private var durableNames: Set<String> = []
   private var folders: Set<String> = []
   var bytesMax = Int.max
+  /// How often the names of a folder were made durable.
+  private(set) var nameSyncs = 0
   /// The number of bytes in the longest write or read so far.
   private(set) var longest = 0
 
@@ -39,6 +41,11 @@ final class MemoryDisk: FileDisk {
     guard let file = files[name] else { throw .missing }
     longest = max(longest, range.count)
     return Array(file.bytes[range.clamped(to: 0..<file.bytes.count)])
+  }
+
+  func open(_ name: String) throws(FileStoreError) -> any OpenFile {
+    guard let file = files[name] else { throw .missing }
+    return OpenMemoryFile(bytes: file.bytes)
   }
 
   func create(_ name: String) throws(FileStoreError) {
@@ -77,6 +84,7 @@ final class MemoryDisk: FileDisk {
   func makeFolder(_ folder: String) { folders.insert(folder) }
 
   func syncNames(in folder: String) {
+    nameSyncs += 1
     durableNames.formUnion(names(in: folder).map { folder.isEmpty ? $0 : "\(folder)/\($0)" })
   }
 

@@ -205,4 +205,46 @@ struct RecordCommandTests {
     #expect(shown["parentName"] == "Casa")
     #expect(try Data(contentsOf: URL(filePath: output)) == Data(bytes))
   }
+
+  @Test func `several files are attached as one operation, or none of them`() async throws {
+    let (alice, folder) = (try await rome(), try Folder())
+    try await alice.run("lodging.add", fields("trip=Rome", "name=Casa"))
+    let paths = try (0..<12).map { number in
+      try folder.write([UInt8](repeating: UInt8(number), count: number * 10_000), "\(number).pdf")
+    }
+    let typed = paths.map { "file=\($0)" } + ["lodging=Casa"]
+    let gone = try #require(
+      try await failure(alice, "attachment.add", fields(typed + ["file=\(folder.path)/no"])))
+    #expect(gone.code == .file && gone.message.contains("no such file"))
+    let nowhere = try #require(
+      try await failure(alice, "attachment.add", fields(paths.map { "file=\($0)" } + ["lodging=Nope"])))
+    #expect(nowhere.code == .notFound)
+    #expect(try await alice.run("attachment.list")["attachments"] == [])
+    #expect(alice.files.isEmpty)
+    let added = try await alice.run("attachment.add", fields(typed))
+    #expect(added["ids"]?.array?.count == 12 && added["ids"]?[0] == added["id"])
+    let names = try await alice.run("attachment.list")["attachments"]?.array?.map { $0["fileName"]?.string }
+    #expect(Set(names ?? []) == Set((0..<12).map { "\($0).pdf" }))
+    // Up to 32 KiB are in the record itself.
+    #expect(alice.files.count == 8)
+    try await alice.run("undo")
+    #expect(try await alice.run("attachment.list")["attachments"] == [])
+  }
+
+  @Test func `a damaged attachment is not written to a file`() async throws {
+    let (alice, folder) = (try await rome(), try Folder())
+    try await alice.run("lodging.add", fields("trip=Rome", "name=Casa"))
+    let path = try folder.write([UInt8](repeating: 7, count: 200_000), "a.pdf")
+    try await alice.run("attachment.add", fields("file=\(path)", "lodging=Casa"))
+    let file = try #require(alice.files.first)
+    let handle = try FileHandle(forUpdating: URL(filePath: file))
+    try handle.seek(toOffset: 150_000)
+    try handle.write(contentsOf: Data([8]))
+    try handle.close()
+    let output = folder.file("b.pdf")
+    let damaged = try #require(
+      try await failure(alice, "attachment.show", ["id": "a.pdf", "output": .string(output)]))
+    #expect(damaged.code == .noContent && damaged.message.contains("damaged"))
+    #expect(folder.names == ["a.pdf"])
+  }
 }

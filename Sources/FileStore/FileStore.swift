@@ -257,7 +257,7 @@ package final class FileStore: Sendable {
   /// being verified.
   package func partBytes(of file: FileReference) -> Int {
     guard file.leafCount > 1 else { return 0 }
-    let leaves = partials[file]?.leaves ?? (try? storedLeaves(of: file))
+    let leaves = state.withLock { $0.partials[file]?.leaves } ?? (try? storedLeaves(of: file))
     return min((leaves?.count ?? 0) * Limits.leafBytes, file.size)
   }
 

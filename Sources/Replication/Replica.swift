@@ -55,6 +55,8 @@ package struct Replica: Sendable {
   var withheld: [Lane: WithheldLogs] = [:]
   /// Stored sets that the disk has altered, by log; see `Replica+Repair`.
   package internal(set) var damaged: [LogKey: [LogHead]] = [:]
+  /// The slots that are missing from stored sets; see `Replica+Values`.
+  var values = ValueWants()
   /// When each device last failed to deliver sets that it had announced, on the steady clock.
   var brokenPromises: [DeviceKey: Moment] = [:]
   /// Each member's budget for redundant messages. Survives reconnecting.
@@ -154,6 +156,11 @@ package struct Replica: Sendable {
     case .damaged(let heads):
       askAgain(for: heads)
       askAll(now, &effects)
+    case .valuesMissing(let isAny): valuesMissing(isAny, now, &effects)
+    case .missingRead(let sets): readMissing(sets, now, &effects)
+    case .valuesRead(let link, let lane, let found): valuesRead(link, lane, found, now, &effects)
+    case .valuesStored(let link, let hasWrong, let isAny):
+      storedValues(link, hasWrong: hasWrong, isAnyMissing: isAny, now, &effects)
     case .statementsAdded(let statements): statementsAdded(statements, now, &effects)
     case .ask(let link, let lane, let question): ask(link, lane, question, now, &effects)
     case .answered(let link, let query, let answer): answered(link, query, answer, now, &effects)
@@ -198,6 +205,8 @@ package struct Replica: Sendable {
     case .query(let query): receivedQuery(link, query, now, &effects)
     case .answer(let token, let answer): receivedAnswer(link, token, .success(answer), now, &effects)
     case .refusal(let token, let reason): receivedAnswer(link, token, .failure(reason), now, &effects)
+    case .wantValues(let lane, let sets): receivedWantValues(link, lane, sets, now, &effects)
+    case .values(let lane, let sets): receivedValues(link, lane, sets, now, &effects)
     case .file(let message): receivedFile(link, message, now, &effects)
     }
   }
@@ -211,6 +220,7 @@ package struct Replica: Sendable {
     case .overdue(let link): overdue(link, now, &effects)
     case .answer(let link): answer(link, now, &effects)
     case .file(let timer): file(.timer(timer), now, &effects)
+    case .values(let link): valuesOverdue(link, now, &effects)
     case .ownLogs: break  // `handle` checks withheld lanes after every input.
     }
   }
@@ -245,5 +255,6 @@ package struct Replica: Sendable {
     }
     file(.closed(link), now, &effects)
     askAll(now, &effects)
+    requestValues(now, &effects)
   }
 }

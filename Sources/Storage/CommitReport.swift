@@ -55,6 +55,12 @@ package struct CommitReport: Sendable {
 
   package var foldedAnything: Bool { !foldedClocks.isEmpty }
 
+  /// Notes that missing values of a record have arrived.
+  mutating func filled(_ record: RecordKey) {
+    kinds.insert(record.kind)
+    touch(record)
+  }
+
   mutating func folded(_ set: VerifiedChangeSet) {
     let (body, header) = (set.body, set.header)
     // Entries are sorted by kind, so dictionaries are accessed once per kind and not once per entry.

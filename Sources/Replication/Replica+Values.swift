@@ -26,9 +26,10 @@ extension Replica {
     }
     guard !lanes.isEmpty else { return }
     if values.isStale { return effects.append(.readMissing(after: values.read(now.steady))) }
-    var onTheirWay = Set(sessions.values.flatMap { session in
-      Lane.allCases.flatMap { session[$0].open?.fetchingValues.sets.keys.map { $0 } ?? [] }
-    })
+    var onTheirWay = Set(
+      sessions.values.flatMap { session in
+        Lane.allCases.flatMap { session[$0].open?.fetchingValues.sets.keys.map { $0 } ?? [] }
+      })
     let isIdle = onTheirWay.isEmpty
     for (link, lane) in lanes { requestValues(link, lane, but: &onTheirWay, now, &effects) }
     guard isIdle, onTheirWay.isEmpty else { return }

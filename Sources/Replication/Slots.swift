@@ -25,7 +25,7 @@ package struct Slots: Sendable {
   private var slots: [Slot] = []
   private var seed: Bytes16?
   /// The number of missing slots.
-  private var missing = 0
+  package private(set) var missingCount = 0
 
   /// The slots of a set that writes no fields.
   package static let none = Slots()
@@ -35,7 +35,7 @@ package struct Slots: Sendable {
   package var count: Int { slots.count }
 
   /// Whether no slot is missing.
-  package var isComplete: Bool { missing == 0 }
+  package var isComplete: Bool { missingCount == 0 }
 
   /// Returns the range of a slot's content in the bytes of the values; nil if the slot is missing.
   package func content(_ slot: Int) -> Range<Int>? {
@@ -84,7 +84,7 @@ package struct Slots: Sendable {
         let commitment = try reader.byteStringRange(max: Bytes32.count)
         guard commitment.count == Bytes32.count else { throw .unexpected(offset: commitment.lowerBound) }
         slots.append(Slot(word: Int32(commitment.lowerBound), content: nil))
-        missing += 1
+        missingCount += 1
       }
     }
     try reader.end()

@@ -47,6 +47,9 @@ package struct CommitReport: Sendable {
   /// The number of stored sets that lost values to an erase.
   package var redactedSets = 0
 
+  /// The number of missing slots whose values have arrived.
+  package private(set) var filledSlots = 0
+
   package static let recordsMax = 1_000
 
   package init() {}
@@ -55,8 +58,12 @@ package struct CommitReport: Sendable {
 
   package var foldedAnything: Bool { !foldedClocks.isEmpty }
 
+  /// Whether the values of records may have changed.
+  package var changedValues: Bool { foldedAnything || filledSlots > 0 }
+
   /// Notes that missing values of a record have arrived.
   mutating func filled(_ record: RecordKey) {
+    filledSlots += 1
     kinds.insert(record.kind)
     touch(record)
   }

@@ -387,7 +387,9 @@ final class Fold {
         } else {
           try siblings.fill(key, field, number, content)
         }
-        if let contest = contests[field] { try siblings.note(key, field, contest, winner: row.content(field)) }
+        if let contest = contests[field] {
+          try siblings.note(key, field, contest, winner: row.content(field))
+        }
       }
     }
     try replace(key, old, by: row, table)

@@ -15,6 +15,13 @@ extension Store {
     }
   }
 
+  /// The number of slots that are missing although no folded erase explains it.
+  package var missingSlotCount: Int {
+    get throws {
+      try connection.with("SELECT count(*) FROM missing_values") { try $0.step() ? Int($0.integer(0)) : 0 }
+    }
+  }
+
   // MARK: Requesting
 
   /// Returns sets with missing slots, by ascending number.
@@ -101,7 +108,9 @@ extension Store {
 
   /// - Returns: whether a value did not match its commitment.
   private func fill(_ arrived: ArrivedValues, _ report: inout CommitReport) throws -> Bool {
-    guard let number = try foldedNumber(of: arrived.set), let set = try intactSet(number) else { return false }
+    guard let number = try foldedNumber(of: arrived.set), let set = try intactSet(number) else {
+      return false
+    }
     let missing = try fold.missing.slots(of: number)
     let filling = set.body.slots.filled(
       set.raw.values, with: arrived.values.filter { missing.contains($0.slot) }, set.header.content)
@@ -116,7 +125,8 @@ extension Store {
     let raw = RawChangeSet(
       header: set.raw.header, signature: set.raw.signature, plan: set.raw.plan, values: values)
     try fold.fill(
-      try VerifiedChangeSet(stored: raw, id: set.id), filling.filled, at: fold.causality.place(number), &report)
+      try VerifiedChangeSet(stored: raw, id: set.id), filling.filled, at: fold.causality.place(number),
+      &report)
     return filling.hasWrong
   }
 

@@ -80,6 +80,12 @@ def missing_slots(stage, node):
     for each in stage.nodes:
         names = [trips(each)[record]["name"] or None for record in sorted(records)]
         assert names == [None, "Trip 1", None, "Trip 3"], f"{each.name} shows {names}"
+    stage.eventually(lambda: author.device.hex() in withholders(node), f"{node.name} says who sent no values", 10)
+
+
+def withholders(node):
+    """The devices that a node names as senders of sets without values."""
+    return [each.get("device", "").lower() for each in node.ask("status")["notices"] if each["reason"] == "values_missing"]
 
 
 def all_slots_missing(stage, node):

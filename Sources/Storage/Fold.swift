@@ -84,21 +84,21 @@ final class Fold {
   /// Restores the state captured before a transaction. It does not read the disk, because the disk may be what failed.
   func restore(_ state: RollbackState) {
     causality.forget()
-    missing.forget()
     packed = (0, [], [])
     digests.restore(state.digests)
     aggregates.restore(state.aggregates)
     dayIndex = state.dayIndex
+    missing.forget()
   }
 
   /// Reloads the in-memory state from the tables.
   func reload() throws {
     causality.forget()
-    missing.forget()
     packed = (0, [], [])
     try digests.reload()
     try aggregates.reload()
     dayIndex = try DayIndex(connection)
+    missing.forget()
   }
 
   func table(_ kind: KindNumber) throws -> RecordTable {

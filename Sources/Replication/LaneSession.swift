@@ -16,8 +16,8 @@ package import Wire
 //     | Storing    | nothing → sets(n) → nothing           | `sets` received; all of them committed              |
 //     |            |           sets(n) → lastSets(n)       | `served` while sets are still being committed       |
 //     | Serving    | idle → reading ⇄ congested → idle     | `want` received; link full or drained; all is sent  |
-//     | Fetching-  | idle → requested → idle               | `want values` sent; `values`, or 20 seconds passed  |
-//     | Values     |                                       |                                                     |
+//     | Fetching-  | idle → requested → idle               | `want values` sent; `values`                        |
+//     | Values     |        requested → overdue → idle     | 20 seconds passed; `values`                         |
 //     | Serving-   | idle → reading → idle                 | `want values` received; `values` sent               |
 //     | Values     |                                       |                                                     |
 //
@@ -365,14 +365,11 @@ package struct OpenLane: Sendable {
     fetchingValues = .requested(Dictionary(uniqueKeysWithValues: sets.map { ($0.id, $0) }), dueAt: dueAt)
   }
 
-  /// Ends the request for missing values.
-  ///
-  /// - Returns: the sets that were requested; nil if there was no request.
-  mutating func endFetchingValues() -> [ChangeSetID: SetSlots]? {
-    guard case .requested(let sets, _) = fetchingValues else { return nil }
-    fetchingValues = .idle
-    return sets
-  }
+  /// Stops waiting for requested values.
+  mutating func giveUpValues() { if let sets = fetchingValues.sets { fetchingValues = .overdue(sets) } }
+
+  /// Records that the peer has answered the request for missing values.
+  mutating func valuesAnswered() { fetchingValues = .idle }
 
   /// The upper bound of `back`: more sets than any stored log can have.
   private static let backMax: UInt64 = 1 << 40

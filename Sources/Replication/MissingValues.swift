@@ -101,6 +101,8 @@ struct ValueWants: Sendable {
   private(set) var isAny = false
   /// Whether the store's list may differ from the window.
   private(set) var isStale = false
+  /// Whether the shell is reading the window.
+  private(set) var isReading = false
   /// The sets to request from peers, in the order of the store.
   private(set) var window: [MissingSlots] = []
   /// The number of the set after which the window begins.
@@ -115,19 +117,20 @@ struct ValueWants: Sendable {
   /// Notes that the store's list has changed.
   mutating func changed(isAny: Bool) {
     self.isAny = isAny
-    isStale = isAny
+    (isStale, isReading) = (isAny, false)
     if !isAny { (window, start) = ([], 0) }
   }
 
   /// Begins to read the window, and returns the number of the set after which it begins.
   mutating func read(_ now: Moment) -> Int64 {
-    isStale = false
+    (isStale, isReading) = (false, true)
     if start == 0 { beganAt = now }
     return start
   }
 
   mutating func filled(_ sets: [MissingSlots]) {
     window = sets
+    isReading = false
     // Nothing is left after the last window, for example because the store has renumbered its sets.
     if sets.isEmpty, start > 0 { (start, isStale) = (0, true) }
   }
@@ -162,9 +165,19 @@ struct ValueWants: Sendable {
 enum FetchingValues: Sendable {
   case idle
   case requested([ChangeSetID: SetSlots], dueAt: Moment)
+  /// The answer is late. Nothing more is requested until it arrives, or it would be taken for the answer to that.
+  case overdue([ChangeSetID: SetSlots])
 
-  /// The sets that were requested.
-  var sets: [ChangeSetID: SetSlots] { if case .requested(let sets, _) = self { sets } else { [:] } }
+  /// The sets that the peer can be expected to send.
+  var expected: [ChangeSetID: SetSlots] { if case .requested(let sets, _) = self { sets } else { [:] } }
+
+  /// The sets that were requested; nil if there was no request.
+  var sets: [ChangeSetID: SetSlots]? {
+    switch self {
+    case .idle: nil
+    case .requested(let sets, _), .overdue(let sets): sets
+    }
+  }
 
   var isIdle: Bool { if case .idle = self { true } else { false } }
 

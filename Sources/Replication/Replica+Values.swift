@@ -20,7 +20,7 @@ extension Replica {
 
   /// Requests missing slots from all peers that can be asked now.
   mutating func requestValues(_ now: Now, _ effects: inout [Effect]) {
-    guard values.isAny, canKeep else { return }
+    guard values.isAny, !values.isReading, canKeep else { return }
     let lanes = sessionsInOrder.flatMap { session in
       Lane.allCases.filter { mayRequestValues(session, $0) }.map { (session.link, $0) }
     }
@@ -28,7 +28,7 @@ extension Replica {
     if values.isStale { return effects.append(.readMissing(after: values.read(now.steady))) }
     var onTheirWay = Set(
       sessions.values.flatMap { session in
-        Lane.allCases.flatMap { session[$0].open?.fetchingValues.sets.keys.map { $0 } ?? [] }
+        Lane.allCases.flatMap { session[$0].open?.fetchingValues.expected.keys.map { $0 } ?? [] }
       })
     let isIdle = onTheirWay.isEmpty
     for (link, lane) in lanes { requestValues(link, lane, but: &onTheirWay, now, &effects) }
@@ -80,7 +80,7 @@ extension Replica {
   mutating func valuesOverdue(_ link: LinkID, _ now: Now, _ effects: inout [Effect]) {
     for lane in Lane.allCases {
       guard let due = sessions[link]?[lane].open?.fetchingValues.dueAt, due <= now.steady else { continue }
-      _ = sessions[link]?[lane].open?.endFetchingValues()
+      sessions[link]?[lane].open?.giveUpValues()
     }
     scheduleValues(link, now, &effects)
     requestValues(now, &effects)
@@ -94,10 +94,14 @@ extension Replica {
   ) {
     judgeLanes(link, now, &effects)
     guard isOpen(link, lane), sessions[link]?.isClosing == false else { return }
-    guard let wanted = sessions[link]?[lane].open?.endFetchingValues() else {
+    // A request is forgotten when the lane closes, so the answer may arrive after the lane has opened again.
+    guard let wanted = sessions[link]?[lane].open?.fetchingValues.sets,
+      received.allSatisfy({ wanted[$0.id] != nil })
+    else {
       let slots = received.reduce(0) { $0 + $1.slots.count }
       return chargeRedundant(link, points: 1 + slots / 16, now, &effects)
     }
+    sessions[link]?[lane].open?.valuesAnswered()
     var arrived: [ArrivedValues] = []
     for values in received {
       guard let set = wanted[values.id], Set(values.slots.map(\.slot)).isSubset(of: set.slots) else {

@@ -178,7 +178,13 @@ def value_of_a_slot_out_of_range(stage, node):
 
 
 def value_of_another_set(stage, node):
-    ends(stage, node, lambda raw, sets: [[os.urandom(32), values_right(raw, 0)]])
+    """The answer is dropped, and the session goes on."""
+    record, session = answering(stage, node, lambda raw, sets: [
+        [raw.id, values_right(raw, 0)], [os.urandom(32), values_right(raw, 0)]])
+    session.settle()
+    assert not trips(node)[record]["name"]
+    session.close()
+    stage.settle()
 
 
 def values_without_a_request(stage, node):

@@ -90,6 +90,7 @@ extension Replicator {
       }
       if hasCome { keep(now, &following) }
       tellDamage(now, &following)
+      tellMissing(now, &following)
       tellFiles(now, &following)
       effects = following
     }
@@ -111,6 +112,9 @@ extension Replicator {
     case .lookUp(let link, let lane, let tips): lookUp(link, lane, tips, now, &following)
     case .saveStatements(let added, let removed):
       trying { try store.saveStatements(added.map { ($0.id, $0.bytes) }, removed: removed) }
+    case .readMissing(let number): readMissing(after: number, now, &following)
+    case .readValues(let link, let lane, let sets): readValues(link, lane, sets, now, &following)
+    case .storeValues(let values, let link): storeValues(values, from: link, now, &following)
     case .foldParked: foldParked(now, &following)
     case .release(let lane): release(lane, now, &following)
     case .keepGateFloor: keepGateFloor()
@@ -244,6 +248,13 @@ extension Replicator {
   func commit(
     _ items: [(set: VerifiedChangeSet, link: LinkID?)], horizon: Clock, isTurnOver: () -> Bool = { false }
   ) throws -> Committed {
+    let senders = items.compactMap { item in
+      item.link.flatMap { replica.sessions[$0]?.device }.map { (set: item.set, device: $0) }
+    }
+    let noting = { (report: CommitReport) in
+      try self.store.noteValueSenders(senders)
+      try self.noting(report)
+    }
     let report = try store.commit(
       items.map(\.set), horizon: horizon, noting: noting, isTurnOver: isTurnOver)
     let placed = zip(items, report.placements).map { item, placement in

@@ -149,7 +149,7 @@ extension Replicator {
 
   /// Notes which files the records of a commit name.
   func noteFiles(_ report: CommitReport) {
-    guard report.foldedAnything || report.isRebuilt else { return }
+    guard report.changedValues || report.isRebuilt else { return }
     guard let records = report.records, !report.isRebuilt else { return transfers.isIncomplete = true }
     trying {
       for file in try store.files(namedBy: records.union(report.owned).sorted()) {

@@ -71,6 +71,8 @@ package final class Replicator {
   var freeing = FileFreeing()
   /// The damaged sets that were last reported to the replica and the shell.
   var toldDamage: [DamagedSet] = []
+  /// The state of the store's list of missing values that was last reported to the replica.
+  var toldMissing: Int?
 
   /// Creates a replicator that resumes from the stored state.
   ///

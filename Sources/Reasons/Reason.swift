@@ -68,6 +68,8 @@ public enum Reason: String, CaseIterable, Codable, Sendable {
   case digestMismatch = "digest_mismatch"
   /// Stored change sets are damaged on disk.
   case damagedSet = "damaged_set"
+  /// Values are missing from change sets that a peer sent, although nothing was erased.
+  case valuesMissing = "values_missing"
   /// The disk is full; no changes can be stored.
   case diskFull = "disk_full"
   /// A write to the store failed.
@@ -505,6 +507,11 @@ extension Reason {
         next:
           "\(waymark: "run") until a peer with intact copies connects; if none does, \(waymark: "restore FILE") with a backup"
       )
+    case .valuesMissing:
+      ReasonText(
+        .warning, .elsewhere,
+        "\(other.pronoun) sent changes without all of their values, although nothing was erased",
+        next: "\(waymark: "run"), within reach of another device that has these values")
     case .diskFull:
       ReasonText(
         .error, .hands, "the disk is full; no changes can be stored",

@@ -152,6 +152,11 @@ package struct ChangeSetBody: Sendable {
     }
   }
 
+  /// The entries that have a slot, with its number.
+  package var slotEntries: [(slot: Int, entry: Entry)] {
+    entries.filter { !$0.cells.isEmpty }.enumerated().map { ($0.offset, $0.element) }
+  }
+
   /// Whether the set inserts a record.
   private func hasInsert(of record: RecordKey) -> Bool {
     entries(of: record).contains { $0.type == .insert }

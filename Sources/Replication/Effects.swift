@@ -43,6 +43,14 @@ package enum Input: Sendable {
   case released(Lane)
   /// The complete list of the stored sets that are damaged.
   case damaged([LogHead])
+  /// Whether the store has missing slots. Reported when the store's list of them has changed.
+  case valuesMissing(Bool)
+  /// The shell carried out `Effect.readMissing`.
+  case missingRead([MissingSlots])
+  /// The shell carried out `Effect.readValues`. The values are nil if the link is congested.
+  case valuesRead(LinkID, Lane, [SetValues]?)
+  /// The shell carried out `Effect.storeValues`. Some of the values may not have matched their commitments.
+  case valuesStored(LinkID, hasWrong: Bool, isAnyMissing: Bool)
   /// This device added statements of its own: an entitlement, a certificate, addresses.
   case statementsAdded([[UInt8]])
   /// A command asks a peer a question. The outcome is reported with `Effect.reply`.
@@ -73,6 +81,13 @@ package enum Effect: Sendable {
   case reply(LinkID, Reply)
   /// Find out which of a peer's tips are missing from the store. Answer with `lookedUp`.
   case lookUp(LinkID, Lane, [LogHead])
+  /// Read at most `Limits.valuesWantedMax` sets with missing slots, by ascending number, from the one after this number
+  /// on. Answer with `missingRead`.
+  case readMissing(after: Int64)
+  /// Read those of these slots that are here, of folded sets. Answer with `valuesRead`.
+  case readValues(LinkID, Lane, [SetSlots])
+  /// Store those of these values that match their commitments. Answer with `valuesStored`.
+  case storeValues([ArrivedValues], from: LinkID)
   /// Save new statements and delete those that the circle no longer keeps.
   case saveStatements([Statement], removed: [StatementID])
   /// Save durably the moment below which gate time must never fall again.
@@ -107,6 +122,8 @@ package enum ReplicaTimer: Hashable, Sendable {
   case file(FileTimer)
   /// A file of the trash may be due to be deleted. The replicator handles it.
   case trash
+  /// The deadline for missing slots that were requested from a peer.
+  case values(LinkID)
   /// The withheld sets of a lane may be released.
   case ownLogs(Lane)
 }

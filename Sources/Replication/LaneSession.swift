@@ -5,8 +5,8 @@ package import Wire
 
 // The exchange of sets in one lane of one session.
 //
-// The gates decide whether a lane is open or closed. An open lane consists of four small state machines; a lane that
-// closes drops them, and one that opens starts with new ones.
+// The gates decide whether a lane is open or closed. An open lane consists of six small state machines; a lane that
+// closes drops them, and one that opens starts with new ones. Two of them belong to `MissingValues.swift`.
 //
 //     | machine    | states                                | transitions                                         |
 //     |------------|---------------------------------------|-----------------------------------------------------|
@@ -16,6 +16,10 @@ package import Wire
 //     | Storing    | nothing → sets(n) → nothing           | `sets` received; all of them committed              |
 //     |            |           sets(n) → lastSets(n)       | `served` while sets are still being committed       |
 //     | Serving    | idle → reading ⇄ congested → idle     | `want` received; link full or drained; all is sent  |
+//     | Fetching-  | idle → requested → idle               | `want values` sent; `values`                        |
+//     | Values     |        requested → overdue → idle     | 20 seconds passed; `values`                         |
+//     | Serving-   | idle → reading → idle                 | `want values` received; `values` sent               |
+//     | Values     |                                       |                                                     |
 //
 // Example: the peer has two more sets of log X than we have.
 //
@@ -97,6 +101,8 @@ package struct OpenLane: Sendable {
   fileprivate(set) var receiving = Receiving.idle
   private(set) var storing = Storing.nothing
   private(set) var serving = Serving.idle
+  private(set) var fetchingValues = FetchingValues.idle
+  var servingValues = ServingValues.idle
   /// When the peer was last asked for each damaged set, on the steady clock.
   private var repairAskedAt: [ChangeSetID: Moment] = [:]
   /// Logs of other devices that were announced to the peer and that the peer has not requested since.
@@ -390,6 +396,18 @@ package struct OpenLane: Sendable {
   mutating func drained() -> Serving.Step? { serving.drained() }
 
   mutating func stopServing() { serving = .idle }
+
+  // MARK: Missing values
+
+  mutating func fetchValues(_ sets: [SetSlots], dueAt: Moment) {
+    fetchingValues = .requested(Dictionary(uniqueKeysWithValues: sets.map { ($0.id, $0) }), dueAt: dueAt)
+  }
+
+  /// Stops waiting for requested values.
+  mutating func giveUpValues() { if let sets = fetchingValues.sets { fetchingValues = .overdue(sets) } }
+
+  /// Records that the peer has answered the request for missing values.
+  mutating func valuesAnswered() { fetchingValues = .idle }
 
   /// The upper bound of `back`: more sets than any stored log can have.
   private static let backMax: UInt64 = 1 << 40

@@ -23,6 +23,8 @@ extension Message {
     static let goodbye = 10
     static let query = 11
     static let answer = 12
+    static let wantValues = 13
+    static let values = 14
   }
 
   /// The maximum number of CBOR items in a message. Lists of heads need the most items.
@@ -82,6 +84,14 @@ extension Message {
       writer.byteString(answer.folded)
       writer.bool(answer.isDone)
       writer.content(answer.content)
+    case .wantValues(let lane, let sets):
+      writer.begin(Tag.wantValues, 2)
+      writer.unsigned(UInt64(lane.rawValue))
+      writer.setSlots(sets)
+    case .values(let lane, let sets):
+      writer.begin(Tag.values, 2)
+      writer.unsigned(UInt64(lane.rawValue))
+      writer.setValues(sets)
     case .file(let message): return message.encoded
     case .refusal(let token, let reason):
       writer.begin(Tag.answer, 2)
@@ -185,6 +195,10 @@ extension Message {
           lane: lane, folded: try reader.bytes32(), isDone: try reader.bool(),
           content: try reader.content(lane, headsMax: Limits.headsPerMessageMax)))
     case (Tag.answer, 2): return .refusal(token: try reader.unsigned(), try reader.refusalReason())
+    case (Tag.wantValues, 2):
+      let lane = try reader.lane()
+      return .wantValues(lane, try reader.setSlots(lane))
+    case (Tag.values, 2): return .values(try reader.lane(), try reader.setValues())
     case (FileMessage.Tag.all, _): return .file(try FileMessage(tag: tag, parts: parts, &reader))
     default: throw .unexpected(offset: 0)
     }
@@ -274,7 +288,7 @@ extension CBORReader {
     return Moment(value)
   }
 
-  fileprivate mutating func sequence(least: UInt64) throws(WireError) -> UInt64 {
+  mutating func sequence(least: UInt64) throws(WireError) -> UInt64 {
     let start = offset
     let value = try unsigned()
     guard value >= least, value <= UInt64(Int64.max) else { throw .limit(offset: start) }

@@ -29,6 +29,10 @@ package enum Message: Sendable {
   case answer(token: UInt64, Answer)
   /// The sender refuses the question.
   case refusal(token: UInt64, ReasonCode)
+  /// A request for missing slots of folded sets.
+  case wantValues(Lane, [SetSlots])
+  /// The answer to `wantValues`: those of the slots that the sender has.
+  case values(Lane, [SetValues])
   /// A message about files, in the records lane.
   case file(FileMessage)
 }
@@ -38,7 +42,7 @@ extension Message {
   var isOfCircle: Bool {
     switch self {
     case .introduction, .summary, .statementIDs, .statements, .state, .goodbye: true
-    case .heads, .want, .sets, .served, .query, .answer, .refusal, .file: false
+    case .heads, .want, .sets, .served, .query, .answer, .refusal, .wantValues, .values, .file: false
     }
   }
 }

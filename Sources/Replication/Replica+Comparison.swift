@@ -108,7 +108,7 @@ extension Replica {
   }
 
   /// Records that the peer holds exactly the same sets as this side. The peer can now be asked for sets that are
-  /// damaged here.
+  /// damaged here, and for missing values.
   private mutating func level(
     _ link: LinkID, _ lane: Lane, isDigestEqual: Bool, _ now: Now, _ effects: inout [Effect]
   ) {
@@ -116,6 +116,7 @@ extension Replica {
     sessions[link]?[lane].open?.level(with: mine, isDigestEqual: isDigestEqual)
     noteLevel(link, lane, now, isDigestEqual: isDigestEqual)
     if !damaged.isEmpty { ask(link, lane, now, &effects) }
+    requestValues(now, &effects)
   }
 
   // MARK: State hash

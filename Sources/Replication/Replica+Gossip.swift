@@ -29,6 +29,7 @@ extension Replica {
       pushOrAnnounce(lane, own, heads, now, &effects)
     }
     if !committed.heads.isEmpty { scheduleSettle(now, &effects) }
+    requestValues(now, &effects)
   }
 
   /// Handles rebuilt logs. The store no longer holds the same sets as before, so everything is compared again.

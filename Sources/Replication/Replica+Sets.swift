@@ -25,7 +25,9 @@ extension Replica {
     let unsure = look(at: heads, link, lane)
     // If some tips must be looked up, everything is requested at once after the lookup, because sets of one log may
     // depend on those of another.
-    if unsure.isEmpty { ask(link, lane, now, &effects) } else { effects.append(.lookUp(link, lane, unsure)) }
+    guard unsure.isEmpty else { return effects.append(.lookUp(link, lane, unsure)) }
+    ask(link, lane, now, &effects)
+    requestValues(now, &effects)
   }
 
   /// Records which of a peer's heads are missing here.
@@ -187,6 +189,7 @@ extension Replica {
       for lane in Lane.allCases { sessions[link]?[lane].open?.resume() }
     }
     askAll(now, &effects)
+    requestValues(now, &effects)
     effects.append(.foldParked)
     scheduleSettle(now, &effects)
   }
@@ -231,6 +234,7 @@ extension Replica {
     for lane in Lane.allCases {
       let step = sessions[link]?[lane].open?.drained()
       serve(link, lane, step, &effects)
+      serveValues(link, lane, &effects)
     }
     answer(link, now, &effects)
   }

@@ -57,6 +57,8 @@ package struct Replica: Sendable {
   package internal(set) var damaged: [LogKey: [LogHead]] = [:]
   /// The logs of which sets beyond the quota were dropped.
   package internal(set) var full = FullLogs()
+  /// The slots that are missing from stored sets; see `Replica+Values`.
+  var values = ValueWants()
   /// When each device last failed to deliver sets that it had announced, on the steady clock.
   var brokenPromises: [DeviceKey: Moment] = [:]
   /// Each member's budget for redundant messages. Survives reconnecting.
@@ -156,6 +158,11 @@ package struct Replica: Sendable {
     case .damaged(let heads):
       askAgain(for: heads)
       askAll(now, &effects)
+    case .valuesMissing(let isAny): valuesMissing(isAny, now, &effects)
+    case .missingRead(let sets): readMissing(sets, now, &effects)
+    case .valuesRead(let link, let lane, let found): valuesRead(link, lane, found, now, &effects)
+    case .valuesStored(let link, let hasWrong, let isAny):
+      storedValues(link, hasWrong: hasWrong, isAnyMissing: isAny, now, &effects)
     case .statementsAdded(let statements): statementsAdded(statements, now, &effects)
     case .ask(let link, let lane, let question): ask(link, lane, question, now, &effects)
     case .answered(let link, let query, let answer): answered(link, query, answer, now, &effects)
@@ -200,6 +207,8 @@ package struct Replica: Sendable {
     case .query(let query): receivedQuery(link, query, now, &effects)
     case .answer(let token, let answer): receivedAnswer(link, token, .success(answer), now, &effects)
     case .refusal(let token, let reason): receivedAnswer(link, token, .failure(reason), now, &effects)
+    case .wantValues(let lane, let sets): receivedWantValues(link, lane, sets, now, &effects)
+    case .values(let lane, let sets): receivedValues(link, lane, sets, now, &effects)
     case .file(let message): receivedFile(link, message, now, &effects)
     }
   }
@@ -214,6 +223,7 @@ package struct Replica: Sendable {
     case .answer(let link): answer(link, now, &effects)
     case .file(let timer): file(.timer(timer), now, &effects)
     case .trash: break
+    case .values(let link): valuesOverdue(link, now, &effects)
     case .ownLogs: break  // `handle` checks withheld lanes after every input.
     }
   }
@@ -248,5 +258,6 @@ package struct Replica: Sendable {
     }
     file(.closed(link), now, &effects)
     askAll(now, &effects)
+    requestValues(now, &effects)
   }
 }

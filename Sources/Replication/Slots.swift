@@ -25,7 +25,7 @@ package struct Slots: Sendable {
   private var slots: [Slot] = []
   private var seed: Bytes16?
   /// The number of missing slots.
-  private var missing = 0
+  package private(set) var missingCount = 0
 
   /// The slots of a set that writes no fields.
   package static let none = Slots()
@@ -35,7 +35,7 @@ package struct Slots: Sendable {
   package var count: Int { slots.count }
 
   /// Whether no slot is missing.
-  package var isComplete: Bool { missing == 0 }
+  package var isComplete: Bool { missingCount == 0 }
 
   /// Returns the range of a slot's content in the bytes of the values; nil if the slot is missing.
   package func content(_ slot: Int) -> Range<Int>? {
@@ -84,7 +84,7 @@ package struct Slots: Sendable {
         let commitment = try reader.byteStringRange(max: Bytes32.count)
         guard commitment.count == Bytes32.count else { throw .unexpected(offset: commitment.lowerBound) }
         slots.append(Slot(word: Int32(commitment.lowerBound), content: nil))
-        missing += 1
+        missingCount += 1
       }
     }
     try reader.end()
@@ -151,6 +151,77 @@ package struct Slots: Sendable {
       }
     }
     return writer.bytes
+  }
+}
+
+extension Slots {
+  // MARK: Filling slots
+
+  /// The result of adding contents to missing slots.
+  package struct Filling: Sendable {
+    /// The values with the contents that match, in salted form; nil if none was added.
+    package var values: [UInt8]?
+    package var filled: Set<Int> = []
+    /// Whether a content did not match its commitment.
+    package var hasWrong = false
+  }
+
+  /// Adds contents to missing slots, each of which must match the commitment that stands in its place.
+  ///
+  /// - Parameters:
+  ///   - bytes: the values of the set as they are stored.
+  ///   - contents: contents of slots in any order. Slots that are not missing, or that the set does not have, are
+  ///     ignored.
+  ///   - summary: what the header states about the values. Contents that would make the values longer than the header
+  ///     allows are not added.
+  package func filled(_ bytes: [UInt8], with contents: [SlotValue], _ summary: ContentSummary) -> Filling {
+    var filling = Filling()
+    var added: [Int: SlotValue] = [:]
+    var hash = CommitmentHash()
+    for content in contents where slots.indices.contains(content.slot) && slots[content.slot].content == nil {
+      let start = Int(slots[content.slot].word ?? 0)
+      if content.matches(bytes[start..<start + Bytes32.count], &hash) {
+        added[content.slot] = content
+      } else {
+        filling.hasWrong = true
+      }
+    }
+    guard !added.isEmpty else { return filling }
+    let values = self.values(bytes, with: added)
+    guard (try? Slots(reading: values, summary)) != nil else { return filling }
+    filling.values = values
+    filling.filled = Set(added.keys)
+    return filling
+  }
+
+  private func values(_ bytes: [UInt8], with added: [Int: SlotValue]) -> [UInt8] {
+    var writer = CBORWriter(
+      reserving: bytes.count + added.values.reduce(0) { $0 + $1.content.count + Limits.slotBytesMore })
+    writer.array(1)
+    writer.array(slots.count)
+    for (index, slot) in slots.enumerated() {
+      let start = Int(slot.word ?? 0)
+      if let content = content(index) {
+        writer.array(2)
+        writer.byteString(bytes[start..<start + Bytes16.count])
+        writer.byteString(bytes[content])
+      } else if let content = added[index] {
+        writer.array(2)
+        writer.byteString(content.salt)
+        writer.byteString(content.content)
+      } else {
+        writer.byteString(bytes[start..<start + Bytes32.count])
+      }
+    }
+    return writer.bytes
+  }
+
+  /// Returns the content of a slot with its salt; nil if the slot is missing, or if there is no such slot.
+  package func value(_ slot: Int, in bytes: [UInt8]) -> SlotValue? {
+    guard slots.indices.contains(slot), let content = content(slot) else { return nil }
+    var salts = seed.map(Salts.init)
+    let salt = slots[slot].word.map { bytes[Int($0)..<Int($0) + Bytes16.count] } ?? salts?[slot] ?? []
+    return Bytes16(Array(salt)).map { SlotValue(slot: slot, salt: $0, content: Array(bytes[content])) }
   }
 }
 

@@ -52,6 +52,9 @@ package struct CommitReport: Sendable {
   /// The number of stored sets that lost values to an erase.
   package var redactedSets = 0
 
+  /// The number of missing slots whose values have arrived.
+  package private(set) var filledSlots = 0
+
   package static let recordsMax = 1_000
 
   package init() {}
@@ -59,6 +62,16 @@ package struct CommitReport: Sendable {
   package var entryCount: Int { entries.values.reduce(0) { $0 + $1.count } }
 
   package var foldedAnything: Bool { !foldedClocks.isEmpty }
+
+  /// Whether the values of records may have changed.
+  package var changedValues: Bool { foldedAnything || filledSlots > 0 }
+
+  /// Notes that missing values of a record have arrived.
+  mutating func filled(_ record: RecordKey) {
+    filledSlots += 1
+    kinds.insert(record.kind)
+    touch(record)
+  }
 
   mutating func folded(_ set: VerifiedChangeSet) {
     let (body, header) = (set.body, set.header)

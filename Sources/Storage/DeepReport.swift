@@ -13,7 +13,14 @@ package struct DeepReport: Sendable {
   /// The number of findings by location, including findings that are not listed.
   package private(set) var counts: [DeepFinding.Location: Int] = [:]
 
-  /// The numbers of the change sets that do not match their signatures. They are also counted under `.log`.
+  /// The number of slots whose values were erased, and of slots whose values are missing although no erase explains it.
+  package var erasedValues = 0
+  package var missingValues = 0
+
+  /// The numbers of the change sets whose values do not match their commitments. They are also counted under `.log`.
+  package var damagedValues: [Int64] = []
+
+  /// The numbers of the change sets that are not as they were signed, including those with damaged values. They are also counted under `.log`.
   package var damagedSets: [Int64] = []
 
   package static let listedMax = 200

@@ -123,6 +123,7 @@ package struct DeepVerification {
         }
         guard let set = verified(RawChangeSet(row, at: 2), number) else { continue }
         let isFolded = row.integer(1) == FoldState.folded.rawValue
+        if isFolded { report.erasedValues += set.body.slots.missingCount }
         batch.append(LogReplay.Row(number: number, isFolded: isFolded, set: set))
         if batch.count == Self.batchMax {
           try replayRows(&batch)
@@ -132,6 +133,9 @@ package struct DeepVerification {
     }
     try replayRows(&batch)
     if report.counts[.log] == nil { try replay.finish(&report) }
+    // What no erase explains after the whole log was folded is missing.
+    report.missingValues = try replay.store.missingSlotCount
+    report.erasedValues -= min(report.missingValues, report.erasedValues)
     progress(total, total)
   }
 
@@ -142,8 +146,15 @@ package struct DeepVerification {
   }
 
   private mutating func verified(_ raw: RawChangeSet, _ number: Int64) -> VerifiedChangeSet? {
-    guard let set = try? VerifiedChangeSet(verifying: raw) else {
-      report.note(.log, "change set \(number) has an invalid signature")
+    let set: VerifiedChangeSet
+    do throws(ChangeSetError) {
+      set = try VerifiedChangeSet(verifying: raw)
+    } catch {
+      // The signature has been verified before the values are compared with their commitments.
+      let areValuesDamaged = error == .valuesMismatch
+      report.note(
+        .log, "change set \(number) has \(areValuesDamaged ? "damaged values" : "an invalid signature")")
+      if areValuesDamaged { report.damagedValues.append(number) }
       report.damagedSets.append(number)
       return nil
     }

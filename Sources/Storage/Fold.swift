@@ -27,6 +27,8 @@ import Wire
 //
 // If 9 had arrived before 8, the second state would be the same: 8 would lose and become a sibling at once.
 //
+// Values that are missing from a set are folded as absent. They can be added later (`fill`).
+//
 // An erase is a deletion that also takes the values of all writes in its past: in the row, which then holds null, among
 // the siblings, and in the stored sets themselves (`Erasures`). The stamps stay, so nothing about winners changes.
 //
@@ -46,6 +48,7 @@ final class Fold {
   private let siblings: Siblings
   private let aggregates: Aggregates
   let erasures: Erasures
+  let missing: MissingValues
   private let ranks: WholeRecordRanks
   var dayIndex: DayIndex
   private var tables: [KindNumber: RecordTable] = [:]
@@ -65,6 +68,7 @@ final class Fold {
     siblings = try Siblings(connection)
     aggregates = try Aggregates(connection)
     erasures = try Erasures(connection)
+    missing = try MissingValues(connection)
     ranks = try WholeRecordRanks(connection)
     dayIndex = try DayIndex(connection)
   }
@@ -88,6 +92,7 @@ final class Fold {
     digests.restore(state.digests)
     aggregates.restore(state.aggregates)
     dayIndex = state.dayIndex
+    missing.forget()
   }
 
   /// Reloads the in-memory state from the tables.
@@ -97,6 +102,7 @@ final class Fold {
     try digests.reload()
     try aggregates.reload()
     dayIndex = try DayIndex(connection)
+    missing.forget()
   }
 
   func table(_ kind: KindNumber) throws -> RecordTable {
@@ -120,6 +126,7 @@ final class Fold {
     // An erase takes effect before the other entries of its record, because it concerns the past of the set alone.
     for entry in set.body.entries where entry.type == .erase { try erase(entry.key, at: place, &report) }
     for entry in set.body.entries { try fold(entry, in: set.body, at: place) }
+    if !set.body.isComplete { try noteMissing(of: set, at: place) }
     report.folded(set)
   }
 
@@ -290,6 +297,7 @@ final class Fold {
   private func erase(_ key: RecordKey, at place: SetPosition, _ report: inout CommitReport) throws {
     let number = place.origin.number
     try erasures.note(key, by: number)
+    try missing.remove(of: key) { [causality] in try $0 != number && causality.covers(number, $0) }
     let table = try table(key.kind)
     guard let old = try table.row(key.id) else { return }
     // The erase of a whole record writes no cell, so nothing else notes that the set wrote to the record.
@@ -336,6 +344,65 @@ final class Fold {
       last = entry.key
       if try isErased(place, of: entry.key) { try redact(place.origin.number, entry.key, &report) }
     }
+  }
+
+  // MARK: Missing values
+
+  /// Notes the missing slots of a set that no folded erase explains.
+  private func noteMissing(of set: VerifiedChangeSet, at place: SetPosition) throws {
+    for (slot, entry) in set.body.slotEntries where set.body.slots.content(slot) == nil {
+      guard try !isErased(place, of: entry.key) else { continue }
+      try missing.note(entry.key, set: place.origin.number, slot: slot)
+    }
+  }
+
+  /// Adds the values of slots that were missing when their set was folded. The tables are then the same as if the
+  /// values had been there at first, because values decide neither which write wins nor which siblings stay.
+  ///
+  /// - Parameters:
+  ///   - set: the set with the values.
+  ///   - slots: the slots that were missing.
+  func fill(_ set: VerifiedChangeSet, _ slots: Set<Int>, at place: SetPosition, _ report: inout CommitReport)
+    throws
+  {
+    // The records change without another set being folded.
+    foldedSets += 1
+    for (slot, entry) in set.body.slotEntries where slots.contains(slot) {
+      try fill(entry, in: set.body, by: place.origin.number)
+      try missing.remove(set: place.origin.number, slot: slot)
+      report.filled(entry.key)
+    }
+  }
+
+  private func fill(_ entry: Entry, in body: ChangeSetBody, by number: Int64) throws {
+    let key = entry.key
+    let table = try table(key.kind)
+    guard let old = try table.row(key.id) else { return }
+    var row = old
+    let contests = try siblings.contests(of: key)
+    if key.kind.mergeClass == .wholeRecord {
+      let written = wholeRow(entry, in: body, number)
+      if old.stamps[Fields.life] == number {
+        row.contents = written.contents
+      } else {
+        try siblings.fill(key, Fields.life, number, written.whole)
+      }
+      if let contest = contests[Fields.life] {
+        try siblings.note(key, Fields.life, contest, winner: row.whole)
+      }
+    } else {
+      for (field, content) in shown(entry, in: body) where field != Fields.life {
+        if row.stamps[field] == number {
+          row.contents[field] = content
+        } else {
+          try siblings.fill(key, field, number, content)
+        }
+        if let contest = contests[field] {
+          try siblings.note(key, field, contest, winner: row.content(field))
+        }
+      }
+    }
+    try replace(key, old, by: row, table)
   }
 
   // MARK: Rows

@@ -25,7 +25,8 @@ enum Schema {
   /// have seen a set that is missing here because a cut excludes it.
   ///
   /// `files` holds the files that are complete on this device, and `file_holders` what other devices have said about the
-  /// files that they have; see Store+Files.swift.
+  /// files that they have; see Store+Files.swift. `value_senders` names the device that sent a set of which values are
+  /// missing; see Store+MissingValues.swift.
   private static let first = """
     CREATE TABLE statements(
       id BLOB PRIMARY KEY NOT NULL, bytes BLOB NOT NULL
@@ -64,6 +65,9 @@ enum Schema {
       id BLOB NOT NULL, size INTEGER NOT NULL, device BLOB NOT NULL, keeps INTEGER NOT NULL,
       said_at INTEGER NOT NULL, PRIMARY KEY (id, size, device)
     ) WITHOUT ROWID;
+    CREATE TABLE value_senders(
+      id BLOB PRIMARY KEY NOT NULL, device BLOB NOT NULL
+    ) WITHOUT ROWID;
     """
 
   /// The tables and views that are filled by folding the log.
@@ -72,7 +76,7 @@ enum Schema {
   }
 
   /// `siblings.content` is NULL for an absent value. A row of `erasures` names a set that erases a record's earlier
-  /// values.
+  /// values, and a row of `missing_values` a slot whose content is absent although no erase explains that.
   private static let derivedTables = """
     CREATE TABLE digests(
       lane INTEGER NOT NULL, bucket INTEGER NOT NULL, sum BLOB NOT NULL, PRIMARY KEY (lane, bucket)
@@ -92,6 +96,11 @@ enum Schema {
     CREATE TABLE erasures(
       kind INTEGER NOT NULL, record BLOB NOT NULL, number INTEGER NOT NULL, PRIMARY KEY (kind, record, number)
     ) WITHOUT ROWID;
+    CREATE TABLE missing_values(
+      number INTEGER NOT NULL, slot INTEGER NOT NULL, kind INTEGER NOT NULL, record BLOB NOT NULL,
+      PRIMARY KEY (number, slot)
+    ) WITHOUT ROWID;
+    CREATE INDEX missing_values_by_record ON missing_values(kind, record);
     CREATE TABLE whole_ranks(
       kind INTEGER NOT NULL, record BLOB NOT NULL, updated_at INTEGER NOT NULL, filled INTEGER NOT NULL,
       PRIMARY KEY (kind, record)
@@ -158,5 +167,5 @@ enum Schema {
   static var fingerprint: String { "fold \(foldVersion)\n" + derived }
 
   /// The version of the fold. Increase it when the fold derives a different result from the same log.
-  private static let foldVersion = 4
+  private static let foldVersion = 5
 }

@@ -49,6 +49,7 @@ final class Siblings {
   private let selectContent: Statement
   private let insert: Statement
   private let delete: Statement
+  private let update: Statement
   private let clearFollowers: Statement
   private let noteCell: Statement
   private let deleteCell: Statement
@@ -79,6 +80,8 @@ final class Siblings {
       """)
     selectContent = try connection.prepare("SELECT content FROM siblings WHERE \(cell) AND number = ?4")
     delete = try connection.prepare("DELETE FROM siblings WHERE \(cell) AND number = ?4")
+    update = try connection.prepare(
+      "UPDATE siblings SET content_hash = ?5, content = ?6 WHERE \(cell) AND number = ?4")
     clearFollowers = try connection.prepare("UPDATE siblings SET follows = 0 WHERE \(cell) AND follows = 1")
     noteCell = try connection.prepare(
       """
@@ -206,6 +209,15 @@ final class Siblings {
     try insert.bind(8, follows ? 1 : 0)
     try insert.bind(9, content)
     try insert.run()
+  }
+
+  /// Replaces the content of a sibling whose value was missing; does nothing if the write is not a sibling.
+  func fill(_ record: RecordKey, _ field: FieldNumber, _ number: Int64, _ content: [UInt8]) throws {
+    try bind(update, record, field)
+    try update.bind(4, number)
+    try update.bind(5, try Self.contentHash(content, of: record))
+    try update.bind(6, content)
+    try update.run()
   }
 
   /// Notes that no sibling of a whole record follows the winner. Call this when another write wins: the new winner is

@@ -30,7 +30,10 @@ extension Store {
         report.placements.append(placement)
         if placement == .duplicate, let damaged = damage[set.id] {
           try replace(damaged, by: set, &report)
-          report.repaired.append(damaged)
+          // The copy may lack values that the tables still show, so they are folded again from the log.
+          let lacksValues = damaged.isUnfolded || !set.body.isComplete
+          report.repaired.append(
+            DamagedSet(id: damaged.id, log: damaged.log, sequence: damaged.sequence, isUnfolded: lacksValues))
         }
         guard case .place(let folds) = placement else { continue }
         newlyCut.formUnion(self.newlyCut(set.header))

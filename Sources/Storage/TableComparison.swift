@@ -56,10 +56,14 @@ struct TableComparison {
     "statements", "branches", "change_sets", "dependencies", "tolerated_gaps", "quarantine",
   ]
 
+  private static let underivable: Set<String> = [
+    "meta", "statements", "quarantine", "files", "file_holders", "value_senders",
+  ]
+
   private func tables() throws -> [String] {
     try schema(right).filter { $0.value.type == "table" }.keys
-      // Quarantined sets, and what is known about files, can't be derived from any table.
-      .filter { !["meta", "statements", "quarantine", "files", "file_holders"].contains($0) }.sorted()
+      // Quarantined sets, and what is known about files and about peers, can't be derived from any table.
+      .filter { !Self.underivable.contains($0) }.sorted()
   }
 
   // MARK: Rows
@@ -264,6 +268,7 @@ struct TableLayout {
     case "contested_cells": "the conflict state of a cell"
     case "hidden_writes": "a write hidden by a deletion"
     case "erasures": "an erase"
+    case "missing_values": "missing values of change set \(number("number"))"
     case "whole_ranks": "the rank of a record"
     case "record_writes": "the write list of a record"
     case "undos": "the target of an undo"

@@ -117,6 +117,13 @@ package enum Limits {
   package static let ownHeadsMillisecondsMin: Int64 = 20
   package static let ownHeadsMillisecondsMax: Int64 = 5_000
   package static let ownSetsMillisecondsMax: Int64 = 60_000
+  package static let valueSetsMax = 256
+  package static let valueSlotsMax = 4_096
+  package static let valueBytesMax = 768 * 1024
+  package static let valueReadBytesMax = 4 * 1024 * 1024
+  package static let valueOverdueMilliseconds: Int64 = 20_000
+  package static let valueAgainMilliseconds: Int64 = 3_600_000
+  package static let valuesWantedMax = 4_096
 
   // MARK: Files
   package static let fileBytesMax = 1024 * 1024 * 1024

@@ -58,7 +58,7 @@ package struct DeepOutcome: Sendable {
   package var text: String {
     if found.isClean {
       return "\(found.changeSets) change sets and \(found.statements) statements verified, "
-        + "\(found.rows) rows match the log"
+        + "\(found.rows) rows match the log" + absentValues
     }
     let count = found.count
     guard let after else {
@@ -66,6 +66,16 @@ package struct DeepOutcome: Sendable {
     }
     if after.isClean { return "repaired: the tables were rebuilt from the log (differences: \(count))" }
     return "not fully repaired: differences remain (\(after.count) of \(count))"
+  }
+
+  /// What is known about absent values, as the end of a sentence.
+  private var absentValues: String {
+    let (erased, missing) = (found.erasedValues, found.missingValues)
+    let parts = [
+      erased > 0 ? "\(erased) \(erased == 1 ? "value was" : "values were") erased" : nil,
+      missing > 0 ? "\(missing) \(missing == 1 ? "is" : "are") missing" : nil,
+    ].compactMap { $0 }
+    return parts.isEmpty ? "" : "; " + parts.joined(separator: ", ")
   }
 
   /// The next step for the worst finding.

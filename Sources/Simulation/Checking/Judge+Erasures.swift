@@ -85,6 +85,44 @@ extension Judge {
     }
   }
 
+  /// Checks the values that a node sends by themselves: none of them was erased at the node before.
+  func checkValues(_ slots: [Int], of id: Name32, to: String, _ view: NodeView) throws {
+    guard let set = library.index(of: id) else { return }
+    for entry in library.sets[set].entries {
+      guard let slot = entry.slot, slots.contains(slot),
+        let erase = library.erases[entry.key]?.first(where: {
+          $0 != set && view[$0] == .folded && view.covers($0, set, library)
+        })
+      else { continue }
+      throw Violation(
+        .erased, view.name,
+        "it sent \(to) values of \(entry.key) in set \(id), which set \(library.sets[erase].id) has erased")
+    }
+  }
+
+  // MARK: Values that arrive later
+
+  /// Reads again the sets that lacked values at the last look, because values that peers send by themselves are added to
+  /// them. Returns the sets that have gained values.
+  func readFilled(_ view: NodeView) throws -> [Int] {
+    guard let ledger = ledgers[view.name], ledger.mayHaveFilled else { return [] }
+    ledger.mayHaveFilled = false
+    var filled: [Int] = []
+    for (set, lacked) in view.missing.sorted(by: { $0.key < $1.key }) {
+      guard let values = try StoreReader.values(at: view.number(of: set), view.connection) else { continue }
+      do {
+        view.lacks(try library.learn(values, of: set), of: set)
+      } catch {
+        throw Violation(
+          .unauthorised, view.name, "the values of change set \(library.sets[set].id) are not valid: \(error)"
+        )
+      }
+      if view.missing[set] != lacked { filled.append(set) }
+    }
+    count { $0.filledSets += filled.count }
+    return filled
+  }
+
   // MARK: Values that must be kept
 
   /// Checks that no stored set has lost values since the last look, unless an erase may have erased them.

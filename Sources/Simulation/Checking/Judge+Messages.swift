@@ -61,6 +61,10 @@ extension Judge {
       try checkAsked(ids, to: to, view, ledger)
       if lane == 1, !ids.isEmpty { try checkOpen(view, to, link, "heads") }
     case .want(let lane): if lane == 1 { try checkOpen(view, to, link, "a want") }
+    case .wantValues(let lane): if lane == 1 { try checkOpen(view, to, link, "a request for values") }
+    case .values(let lane, let sets):
+      if lane == 1 { try checkOpen(view, to, link, "values") }
+      for (id, slots) in sets { try checkValues(slots, of: id, to: to, view) }
     case .answer(let answer):
       if answer.lane == 1 { try checkAnswer(view, to, "an answer") }
       try noteAnswer(answer, from: from, to: to, link: link, ledger)
@@ -102,6 +106,7 @@ extension Judge {
         links[key, default: LinkView(peer: from)].hasOpened = true
       }
       links[key, default: LinkView(peer: from)].announced = records.reason
+    case .values: ledger.mayHaveFilled = true
     case .query(let question): ledger.questions[link, default: [:]][question.token] = question
     // Only requests for an echo count, because an answer carries the receiver's own token. Tokens are times in
     // milliseconds, so two requests may share a token. An answer without a hash may then confirm either request.

@@ -26,6 +26,7 @@ extension Judge {
     guard try !isRebuilt && isContinued(view) else { return try readWhole(node, isStart: false) }
     // Some of the new sets may depend on sets that a cut excludes.
     view.hasGaps = try StoreReader.hasToleratedGap(view.connection)
+    let filled = try readFilled(view)
     var news = StoreNews()
     for row in try StoreReader.logRows(after: Int64(view.numbers.count), view.connection) {
       try take(row, view, &news)
@@ -47,7 +48,7 @@ extension Judge {
     try checkGivesWay(news.stored, view)
     noteOwnFromElsewhere(news.stored, view)
     try checkAdmitted(news.stored, view)
-    try checkRecords(touchedBy: news.folded, view)
+    try checkRecords(touchedBy: news.folded + filled.filter { view[$0] == .folded }, view)
     for set in news.stored { try checkWaits(set, view) }
     try checkDated(news.stored, view)
     try checkReleased(by: news.stored, view)

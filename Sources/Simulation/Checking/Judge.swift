@@ -65,6 +65,8 @@ package final class Judge {
   package struct Counts: Sendable {
     package var looks = 0
     package var wholeLooks = 0
+    /// Sets to which values that were missing have been added.
+    package var filledSets = 0
     package var sets = 0
     package var records = 0
     package var messages = 0
@@ -239,6 +241,8 @@ final class NodeLedger {
   /// Whether the disk has just got room again. If so, the next look must find everything in the store that the node
   /// learned while the disk was full.
   var hasRoomAgain = false
+  /// Whether the node has received values by themselves since the last look.
+  var mayHaveFilled = false
   /// Whether the node ended in the middle of a step. The state that it sent last is then read from its store only when
   /// it starts again.
   var wasCutShort = false

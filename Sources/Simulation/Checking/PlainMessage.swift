@@ -16,6 +16,9 @@ enum PlainMessage {
   case state(Name32?, token: UInt64, asks: Bool)
   case query(PlainQuestion)
   case answer(PlainAnswer)
+  case wantValues(lane: Int)
+  /// The sets and the slots of which values are sent.
+  case values(lane: Int, [(id: Name32, slots: [Int])])
   /// A message about files.
   case file
   /// A message that is not checked further: introduction, statements, statement ids, served, goodbye or refusal.
@@ -24,14 +27,13 @@ enum PlainMessage {
   init(_ bytes: [UInt8]) throws(PlainRefusal) {
     guard bytes.count <= 1_048_576 else { throw PlainRefusal("message", "more than 1 MiB") }
     let item = try PlainItem.read(bytes, itemsMax: 200_000)
-    guard let parts = item.array, let tag = parts.first?.unsigned,
-      (1...12).contains(tag) || (15...19).contains(tag)
+    guard let parts = item.array, let tag = parts.first?.unsigned, (1...19).contains(tag)
     else {
       throw PlainRefusal("message", "an unknown tag")
     }
     let counts: [UInt64: ClosedRange<Int>] = [
       1: 1...1, 2: 4...4, 3: 2...2, 4: 2...2, 5: 3...3, 6: 2...2, 7: 2...2, 8: 1...1, 9: 3...3, 10: 1...1,
-      11: 3...3, 12: 2...5, 15: 4...4, 16: 3...3, 17: 3...3, 18: 3...3, 19: 1...1,
+      11: 3...3, 12: 2...5, 13: 2...2, 14: 2...2, 15: 4...4, 16: 3...3, 17: 3...3, 18: 3...3, 19: 1...1,
     ]
     guard counts[tag]?.contains(parts.count - 1) == true else {
       throw PlainRefusal("message", "tag \(tag) with \(parts.count - 1) parts")
@@ -72,6 +74,8 @@ enum PlainMessage {
       }
       return echo ? nil : .state(nil, token: token, asks: false)
     case 11: return PlainQuestion(parts, bytes).map { .query($0) }
+    case 13: return lane(parts[0]).map { .wantValues(lane: $0) }
+    case 14: return lane(parts[0]).flatMap { values($0, parts[1], bytes) }
     case 15...19: return .file
     case 12: return parts.count == 5 ? PlainAnswer(parts, bytes).map { .answer($0) } : .other
     default: return .other
@@ -79,6 +83,22 @@ enum PlainMessage {
   }
 
   private static func lane(_ item: PlainItem) -> Int? { item.unsigned.flatMap { $0 <= 1 ? Int($0) : nil } }
+
+  private static func values(_ lane: Int, _ list: PlainItem, _ bytes: [UInt8]) -> PlainMessage? {
+    guard let items = list.array else { return nil }
+    var found: [(id: Name32, slots: [Int])] = []
+    for item in items {
+      guard let parts = item.array, parts.count == 2, let id = parts[0].name32(in: bytes),
+        let slots = parts[1].array
+      else { return nil }
+      let numbers = slots.compactMap { slot in
+        slot.array.flatMap { $0.count == 3 ? $0[0].unsigned.map { Int(clamping: $0) } : nil }
+      }
+      guard numbers.count == slots.count, !slots.isEmpty else { return nil }
+      found.append((id, numbers))
+    }
+    return .values(lane: lane, found)
+  }
 
   private static func sets(_ lane: Int, _ list: PlainItem, _ bytes: [UInt8]) -> PlainMessage? {
     guard let items = list.array else { return nil }

@@ -68,12 +68,34 @@ extension World {
       return []
     }
     if let lies = lies(insteadOf: message, by: sender) { return lies }
+    if let wrong = wrongValues(insteadOf: message) { return [wrong] }
     let message = sender.claimsPremium ? claimingPremium(message) : message
     guard let fault = sender.mischief.first else { return [message] }
     guard let spoiled = spoil(message, fault, sender) else { return [message] }
     sender.mischief.removeFirst()
     tally.count("did \(fault)")
     return spoiled
+  }
+
+  /// Returns an answer with values of which some are wrong or left out, in place of one with the right values; nil for
+  /// any other message, and now and then.
+  private func wrongValues(insteadOf message: [UInt8]) -> [UInt8]? {
+    guard message.count > 2, message[0] >> 5 == 4, message[1] == 14,
+      case .values(let lane, let sets)? = try? Message(decoding: message), !sets.isEmpty,
+      random.happens(perThousand: 500)
+    else { return nil }
+    tally.count("sent wrong values")
+    guard random.happens(perThousand: 500) else {
+      return Message.values(lane, Array(sets.dropLast())).encoded
+    }
+    let wrong = sets.map { set in
+      SetValues(
+        id: set.id,
+        slots: set.slots.map { slot in
+          SlotValue(slot: slot.slot, salt: slot.salt, content: slot.content + [0xf6])
+        })
+    }
+    return Message.values(lane, wrong).encoded
   }
 
   /// Changes a summary to claim that the sender's records lane is open.

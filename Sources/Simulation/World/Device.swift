@@ -487,6 +487,8 @@ extension Message {
       "state \(hash.map { "\($0)" } ?? "the same")\(echo ? ", and asks" : "")"
     case .goodbye(let reason): "goodbye \(reason.map { "\($0)" } ?? "unknown")"
     case .query, .answer, .refusal: "a question or an answer"
+    case .wantValues(let lane, let sets): "wants values of \(sets.count) sets of \(lane)"
+    case .values(let lane, let sets): "values of \(sets.count) sets of \(lane)"
     case .file: "about a file"
     }
   }

@@ -77,7 +77,7 @@ final class NodeShell: ReplicatorShell {
     loop.watching.changed(by: report)
     // A commit succeeded, so the failure is over.
     notices.removeAll { if case .storeFailed = $0 { true } else { false } }
-    guard report.foldedAnything, report.kinds.contains(where: { $0.lane == .settings }) else { return }
+    guard report.changedValues, report.kinds.contains(where: { $0.lane == .settings }) else { return }
     loop.onNode { $0.settingsDidFold() }
   }
 

@@ -122,6 +122,7 @@ struct NodeInspection {
     ].compactMap { $0 }
     found += connections.revocationStatus.unheardNotices
     if let unheard = try eraseNotice() { found.append(unheard) }
+    found += try missingValueNotices()
     found += NodeStatus.Notice.forks(circle, store, names)
     if Preferences.isOverLimit(try store.settings()) {
       found.append(NodeStatus.Notice(.settingsBeyondLimits))

@@ -18,6 +18,7 @@ extension NodeStatus {
     public var device: DeviceKey? {
       switch details {
       case .device(let device), .unseen(let device, _): device
+      case .valuesMissing(_, let sender): sender?.device
       case .unheard(let revoked, _): revoked.device
       case .massDeletion(let deletion): deletion.device
       case .large(let usage): usage.device
@@ -61,6 +62,8 @@ extension NodeStatus {
       /// The number of records that this device's newest erase names, when it was made, and the members that are not
       /// known to have received it.
       case eraseUnheard(records: Int, time: Date, notErased: [DeviceReference])
+      /// The number of records that lack values, and the device that sent them without; nil if that is not known.
+      case valuesMissing(records: Int, sender: DeviceReference?)
       /// A mass deletion by another device.
       case massDeletion(MassDeletion)
       /// A device that has used most of its quota in a lane, or has written more than that.
@@ -141,6 +144,7 @@ extension NodeStatus.Notice: Codable {
     case notHeard
     case records
     case notErased
+    case recordsLackingValues
     case operation
     case deviceName
     case time
@@ -182,6 +186,10 @@ extension NodeStatus.Notice: Codable {
       try container.encode(records, forKey: .records)
       try container.encode(time, forKey: .time)
       try container.encode(others, forKey: .notErased)
+    case .valuesMissing(let records, let sender):
+      try container.encode(records, forKey: .recordsLackingValues)
+      try container.encodeIfPresent(sender?.device, forKey: .device)
+      try container.encodeIfPresent(sender?.name, forKey: .name)
     case .massDeletion(let deletion):
       try container.encode(deletion.operation, forKey: .operation)
       try container.encode(deletion.device, forKey: .device)
@@ -225,6 +233,11 @@ extension NodeStatus.Notice.Details {
     } else if container.contains(.notErased) {
       self = .eraseUnheard(
         records: try decode(.records), time: try decode(.time), notErased: try decode(.notErased))
+    } else if container.contains(.recordsLackingValues) {
+      let sender = try container.decodeIfPresent(DeviceKey.self, forKey: .device)
+      self = .valuesMissing(
+        records: try decode(.recordsLackingValues),
+        sender: try sender.map { DeviceReference(device: $0, name: try decode(.name)) })
     } else if container.contains(.revokedBy) {
       self = .revoked(by: try decode(.revokedBy), at: try decode(.revokedAt))
     } else if container.contains(.damaged) {

@@ -17,6 +17,12 @@ public struct StoreVerification: Hashable, Sendable, Codable {
   public let changeSets: Int
   /// The number of rows compared.
   public let rows: Int
+  /// The number of entries of change sets whose values were erased.
+  public let erasedValues: Int
+  /// The number of entries of change sets whose values are missing, although nothing was erased.
+  public let missingValues: Int
+  /// The number of change sets whose values are damaged. They are also findings.
+  public let damagedValues: Int
   /// The number of findings.
   public let found: Int
   /// The first findings.
@@ -49,6 +55,9 @@ public struct StoreVerification: Hashable, Sendable, Codable {
     case statements
     case changeSets
     case rows
+    case erasedValues
+    case missingValues
+    case damagedValues
     case found
     case findings
     case isRepaired = "repaired"
@@ -73,6 +82,9 @@ extension StoreVerification {
     statements = found.statements
     changeSets = Int(clamping: found.changeSets)
     rows = Int(clamping: found.rows)
+    erasedValues = found.erasedValues
+    missingValues = found.missingValues
+    damagedValues = found.damagedValues.count
     self.found = found.count
     findings = found.findings.map { finding in
       Finding(

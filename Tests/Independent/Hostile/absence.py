@@ -9,7 +9,7 @@ from checker import Holding, read
 from client import text_id
 from encoding import encode, head
 from replica import DRIFT
-from session import milliseconds
+from session import VALUES as VALUES_MESSAGE, milliseconds
 from spelling import VALUES
 from values import ITEMS_MAX, read_content
 
@@ -80,6 +80,12 @@ def missing_slots(stage, node):
     for each in stage.nodes:
         names = [trips(each)[record]["name"] or None for record in sorted(records)]
         assert names == [None, "Trip 1", None, "Trip 3"], f"{each.name} shows {names}"
+    stage.eventually(lambda: author.device.hex() in withholders(node), f"{node.name} says who sent no values", 10)
+
+
+def withholders(node):
+    """The devices that a node names as senders of sets without values."""
+    return [each.get("device", "").lower() for each in node.ask("status")["notices"] if each["reason"] == "values_missing"]
 
 
 def all_slots_missing(stage, node):
@@ -133,6 +139,69 @@ def unreadable_slots(stage, node):
         found = trips(each)
         assert not any(found[record]["name"] for record in records), f"{each.name} reads a slot that is none"
         assert found[last]["name"] == "The most items", f"{each.name} does not read the most items"
+
+
+# Missing values on request
+
+def answering(stage, node, answer):
+    """Sends a set without its values, and answers the request for them. Returns the record and the session."""
+    author, record = stage.trudy, os.urandom(16)
+    stage.sync(author, node)
+    raw = write(author, RECORDS, [trip(record, "Requested")])
+    session = stage.dial(author, node)
+    session.until(lambda: session.theirs is not None and session.is_open(RECORDS), 10, "an open lane")
+    session.on_want_values = lambda lane, sets: session.send(VALUES_MESSAGE, lane, answer(raw, sets))
+    session.push(RECORDS, [raw.without(0)])
+    return record, session
+
+
+def ends(stage, node, answer):
+    """An answer that ends the session. The value is not shown, and is taken from someone honest later."""
+    record, session = answering(stage, node, answer)
+    assert session.is_closed_by_peer(15), "the session goes on"
+    session.channel.wire.close()
+    assert not trips(node)[record]["name"]
+    stage.settle()
+
+
+def values_right(raw, *slots):
+    held = Verified(raw).values.slots
+    return [[slot, *held[slot]] for slot in slots]
+
+
+def value_with_another_content(stage, node):
+    ends(stage, node, lambda raw, sets: [[raw.id, [[0, values_right(raw, 0)[0][1], encode(["Forged", "notes"])]]]])
+
+
+def value_of_a_slot_out_of_range(stage, node):
+    ends(stage, node, lambda raw, sets: [[raw.id, values_right(raw, 0) + [[999, bytes(16), encode(["x"])]]]])
+
+
+def value_of_another_set(stage, node):
+    """The answer is dropped, and the session goes on."""
+    record, session = answering(stage, node, lambda raw, sets: [
+        [raw.id, values_right(raw, 0)], [os.urandom(32), values_right(raw, 0)]])
+    session.settle()
+    assert not trips(node)[record]["name"]
+    session.close()
+    stage.settle()
+
+
+def values_without_a_request(stage, node):
+    """They are dropped, the right ones too; a request is answered as before."""
+    author, record = stage.trudy, os.urandom(16)
+    stage.sync(author, node)
+    raw = write(author, RECORDS, [trip(record, "Asked for")])
+    session = stage.dial(author, node)
+    session.until(lambda: session.theirs is not None and session.is_open(RECORDS), 10, "an open lane")
+    for _ in range(20):
+        session.send(VALUES_MESSAGE, RECORDS, [[raw.id, values_right(raw, 0)]])
+    session.push(RECORDS, [raw.without(0)])
+    stage.eventually(lambda: raw.id in stage.ids(session.peer), "the set is stored")
+    session.settle()
+    session.until(lambda: trips(node)[record]["name"] == "Asked for", 15, "the value", look=0.2)
+    session.close()
+    stage.settle()
 
 
 # Erases
@@ -278,5 +347,6 @@ def thousand_erases(stage, node):
 
 ATTEMPTS = [
     missing_slots, erase_by_a_member, erase_of_a_setting, unreadable_slots, erased_values_again, all_slots_missing,
-    complete_with_salts, other_copies_at_other_nodes, insert_with_an_erase, erase_concurrent_with_an_edit,
+    complete_with_salts, value_with_another_content, value_of_a_slot_out_of_range, value_of_another_set,
+    values_without_a_request, other_copies_at_other_nodes, insert_with_an_erase, erase_concurrent_with_an_edit,
     erase_of_none, erase_of_the_profile, erase_of_nothing, erase_that_waits, thousand_erases]

@@ -113,6 +113,14 @@ class Verified:
         other.fill(self.values.without(gone))
         return other
 
+    def filled(self, contents):
+        """The same set with contents, pairs of salt and content, in some of the slots that it lacks."""
+        other = copy.copy(self)
+        values = self.values.filled(contents)
+        other.raw = replace(self.raw, values=values.data)
+        other.fill(values)
+        return other
+
     @property
     def stamp(self):
         return self.clock.to_bytes(8, "big") + self.device + self.id

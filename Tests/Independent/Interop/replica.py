@@ -220,6 +220,33 @@ class Lane:
     def causal(self, sets):
         return [each.raw for each in sorted(sets, key=lambda each: self.numbers[each.id])]
 
+    # Missing values
+
+    def missing(self):
+        """Folded set → its missing slots that no folded erase explains."""
+        found = {}
+        for each in self.folded.values():
+            erased = {slot for key, slot in each.slots.items() if any(
+                eraser.id != each.id and self.covers(eraser, each) for eraser in self.erases.get(key, []))}
+            if slots := [slot for slot in each.values.missing if slot not in erased]:
+                found[each.id] = slots
+        return found
+
+    def values_of(self, sets):
+        """Those of the requested slots that are here, of folded sets, with their salts."""
+        found = []
+        for *_, id, slots in sets:
+            held = self.by_id[id].values.slots if id in self.folded else []
+            here = [[slot, *held[slot]] for slot in slots if slot < len(held) and type(held[slot]) is tuple]
+            if here:
+                found.append([id, here])
+        return found
+
+    def fill(self, id, slots):
+        """Adds the contents of slots, each of which must match its commitment."""
+        self.by_id[id] = self.by_id[id].filled({slot: (salt, content) for slot, salt, content in slots})
+        self.folded[id] = self.by_id[id]
+
     # Writing
 
     def draft(self, device, entries, now, after=None):

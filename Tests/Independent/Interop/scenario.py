@@ -10,7 +10,7 @@ from change_set import ERASE, INSERT, PUT, RECORDS, SETTINGS, Slot, Verified, co
 from circle import CERTIFICATE, ENTITLEMENT, GENESIS, Ticket
 from client import HABIT, SETTING, Client, listen, text_id
 from node import Node
-from session import BUCKET_OF, DIGESTS_OF, HEADS_OF, INVENTORY_OF, milliseconds
+from session import BUCKET_OF, DIGESTS_OF, HEADS_OF, INVENTORY_OF, WANT_VALUES, milliseconds
 from values import ABSENT
 
 
@@ -177,6 +177,25 @@ def absent_values(node, bob, session):
     step("a slot that is not the array that it should be: its values are absent, and the set folds")
 
 
+def missing_values(node, bob, session):
+    """Values that are missing on one side come from the other side, in both directions."""
+    lane, record = bob.lanes[RECORDS], uuid.UUID(int=5 << 64)
+    raw = seal(**lane.draft(bob, [[INSERT, HABIT, record.bytes, {1: "Sent on request", 6: 2.5}]], milliseconds()))
+    lane.place(Verified(raw), milliseconds())
+    session.push(RECORDS, [raw.without(0)])
+    name = lambda: node.json("habit", "show", str(record))["name"]  # noqa: E731
+    follow(session, node, lambda: WANT_VALUES in session.heard and name() == "Sent on request", "the value arrives")
+    in_sync(session, node)
+    step("the node requests the value that a set lacks, and shows it")
+    mine = lane.by_id[raw.id] = lane.folded[raw.id] = lane.by_id[raw.id].without(0)
+    assert mine.id in lane.missing() and lane.value(HABIT, record.bytes, 1) is ABSENT
+    session.want_values(RECORDS)
+    session.until(lambda: RECORDS not in session.wanted, 10, "values")
+    assert lane.value(HABIT, record.bytes, 1) == "Sent on request"
+    assert raw.id not in lane.missing()
+    step("the node sends the value that this client lacks, and it matches its commitment")
+
+
 def erasing(node, bob, session):
     """Erases: the node drops the values that the erase has seen, and keeps what is concurrent with it."""
     lane, record, setting = bob.lanes[RECORDS], uuid.uuid4(), text_id(SETTING, "secret")
@@ -281,6 +300,7 @@ def main():
         responding(node, bob)
         session, habit = records(node, bob)
         conflict(node, bob, session, habit)
+        missing_values(node, bob, session)
         absent_values(node, bob, session)
         erasing(node, bob, session)
         gate(node, bob, session)

@@ -3,15 +3,48 @@
 import time
 
 import merge
-from change_set import RECORDS, SETTINGS, parse
+from change_set import RECORDS, SEQUENCE_MAX, SET_MAX, SETTINGS, parse
 from channel import Ended, Silence
 from circle import Statement
-from encoding import decode, encode, hashed, is_bytes, is_number, require
+from encoding import ascends, decode, encode, hashed, is_bytes, is_number, require
 
 (INTRODUCTION, SUMMARY, STATEMENT_IDS, STATEMENTS, HEADS, WANT, SETS, SERVED, STATE, GOODBYE, QUERY,
- ANSWER) = range(1, 13)
+ ANSWER, WANT_VALUES, VALUES) = range(1, 15)
 HEADS_OF, DIGESTS_OF, BUCKET_OF, INVENTORY_OF = range(4)
 LANES = (SETTINGS, RECORDS)
+
+
+# Sets and slots in one message about missing values, and the slots of a set.
+VALUE_SETS, VALUE_SLOTS, SLOTS = 256, 4_096, 1_000
+
+
+def check_want_values(lane, sets):
+    """Checks the parts of a request for values."""
+    require(lane in LANES and type(sets) is list and 1 <= len(sets) <= VALUE_SETS, "want values")
+    for each in sets:
+        require(type(each) is list and len(each) == 5, "a set")
+        device, incarnation, sequence, id, slots = each
+        require(is_bytes(device, 32) and is_bytes(incarnation, 16) and is_bytes(id, 32), "ids of a set")
+        require(is_number(sequence, 1, SEQUENCE_MAX) and type(slots) is list, "a set")
+    check_slots([each[3] for each in sets], [each[4] for each in sets])
+
+
+def check_values(lane, sets):
+    """Checks the parts of an answer with values."""
+    require(lane in LANES and type(sets) is list and len(sets) <= VALUE_SETS, "values")
+    for each in sets:
+        require(type(each) is list and len(each) == 2 and is_bytes(each[0], 32) and type(each[1]) is list, "a set")
+        for slot in each[1]:
+            require(type(slot) is list and len(slot) == 3 and is_bytes(slot[1], 16), "a slot")
+            require(type(slot[2]) is bytes and len(slot[2]) <= SET_MAX, "the content of a slot")
+    check_slots([each[0] for each in sets], [[slot for slot, *_ in each[1]] for each in sets])
+
+
+def check_slots(ids, slots):
+    require(len(set(ids)) == len(ids), "a set twice")
+    require(sum(map(len, slots)) <= VALUE_SLOTS, "slots of a message")
+    for each in slots:
+        require(each and all(is_number(slot, 0, SLOTS - 1) for slot in each) and ascends(each), "slots of a set")
 
 
 def milliseconds():
@@ -25,6 +58,8 @@ class Session:
         self.client, self.channel, self.peer, self.is_initiator = client, channel, peer, is_initiator
         self.heard, self.theirs, self.sent, self.answers, self.goodbye = [], None, None, {}, None
         self.asked = {}
+        # Lane → the requested slots of each set.
+        self.wanted = {}
         self.token, self.told, self.of_records = 0, {}, []
         self.send_summary()
 
@@ -105,12 +140,13 @@ class Session:
         require(type(message) is list and message and type(message[0]) is int, "message")
         tag, *parts = message
         self.heard.append(tag)
-        if tag in (HEADS, WANT, SETS, SERVED) and parts[0] == RECORDS:
+        if tag in (HEADS, WANT, SETS, SERVED, WANT_VALUES, VALUES) and parts[0] == RECORDS:
             self.of_records.append(tag)
         handlers = {SUMMARY: self.on_summary, STATEMENT_IDS: self.on_ids, STATEMENTS: self.on_statements,
                     HEADS: self.on_heads, WANT: self.on_want, SETS: self.on_sets, SERVED: self.on_served,
                     STATE: self.on_state, GOODBYE: self.on_goodbye,
-                    QUERY: self.on_query, ANSWER: self.on_answer}
+                    QUERY: self.on_query, ANSWER: self.on_answer,
+                    WANT_VALUES: self.on_want_values, VALUES: self.on_values}
         require(tag in handlers, "tag")
         handlers[tag](*parts)
 
@@ -197,6 +233,30 @@ class Session:
 
     def on_goodbye(self, reason):
         self.goodbye = reason
+
+    # Missing values
+
+    def want_values(self, lane):
+        """Requests the slots that are missing here and not erased."""
+        self.wanted[lane] = self.client.lanes[lane].missing()
+        sets = [self.client.lanes[lane].by_id[each] for each in self.wanted[lane]]
+        require(len(sets) <= 256, "this client requests everything at once")
+        self.send(WANT_VALUES, lane, [[*each.log, each.sequence, each.id, self.wanted[lane][each.id]] for each in sets])
+
+    def on_want_values(self, *parts):
+        check_want_values(*parts)
+        lane, sets = parts
+        if self.is_open(lane):
+            self.send(VALUES, lane, self.client.lanes[lane].values_of(sets))
+
+    def on_values(self, *parts):
+        check_values(*parts)
+        lane, sets = parts
+        require(lane in self.wanted, "values without a request")
+        wanted = self.wanted.pop(lane)
+        for id, slots in sets:
+            require(id in wanted and {slot for slot, *_ in slots} <= set(wanted[id]), "values that were not requested")
+            self.client.lanes[lane].fill(id, slots)
 
     # Questions
 

@@ -78,6 +78,12 @@ class Values:
         kept = self.commitments
         return Values([kept[number] if number in gone else each for number, each in enumerate(self.slots)])
 
+    def filled(self, contents):
+        """The values with contents in some of the missing slots."""
+        for slot, content in contents.items():
+            require(self.slots[slot] == commitment(*content), "commitment of a value")
+        return Values([contents.get(number, each) for number, each in enumerate(self.slots)])
+
     def fields(self, slot, numbers):
         """Field number → value. If the slot is missing or not the array that it should be, all are absent."""
         found = None if type(self.slots[slot]) is bytes else read_content(self.slots[slot][1], len(numbers))

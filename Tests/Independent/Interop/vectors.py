@@ -10,6 +10,7 @@ from circle import Circle, Statement, Ticket, pairing_key, session_key
 from encoding import Refused, check_value, decode_counted, encode, require
 from membership import share
 from replica import Lane
+from session import VALUES, WANT_VALUES, check_values, check_want_values
 from values import ABSENT
 
 FOLDER = pathlib.Path(__file__).parents[3] / "Protocol" / "vectors"
@@ -256,7 +257,19 @@ def arriving(lane, waiting):
         waiting = left
 
 
+def messages():
+    checks = {WANT_VALUES: check_want_values, VALUES: check_values}
+
+    def read(data):
+        message, _ = decode_counted(data)
+        require(type(message) is list and len(message) == 3 and message[0] in checks, "message")
+        checks[message[0]](*message[1:])
+
+    for each in load("messages.json")["messages"]:
+        check(f"message: {each['name']}", each["flag"] == "none", lambda each=each: read(unhex(each["bytes"])))
+
+
 def run(step):
-    for each in (cbor, change_sets, preambles, circles, merging, cutting):
+    for each in (cbor, change_sets, preambles, circles, merging, cutting, messages):
         each()
-    step("the vectors of encoding, change sets, preambles, circle, merge and cuts")
+    step("the vectors of encoding, change sets, preambles, circle, merge, cuts and messages about values")

@@ -155,6 +155,33 @@ final class Device {
 
   func lacking(_ tips: [LogHead]) -> [LogHead] { obeyed { try store.lacking(tips) } }
 
+  func missing(after number: Int64) -> [MissingSlots] {
+    obeyed { try store.missingValues(after: number, max: Limits.valuesWantedMax) }
+  }
+
+  func values(_ lane: Lane, _ sets: [SetSlots]) -> [SetValues] {
+    obeyed {
+      try store.values(
+        lane, sets, bytesMax: Limits.messageBytesMax - 1_024, readMax: Limits.valueReadBytesMax)
+    }
+  }
+
+  func fill(_ values: [ArrivedValues], from link: LinkID) -> Input {
+    obeyed {
+      let hasWrong = try store.fill(values).hasWrong
+      return .valuesStored(link, hasWrong: hasWrong, isAnyMissing: try store.isAnyValueMissing)
+    }
+  }
+
+  /// The state of the list of missing values that the core was last told; see `Replicator.tellMissing`.
+  private var toldMissing: Int?
+
+  func missingNews() -> Input? {
+    guard toldMissing != store.missingVersion else { return nil }
+    toldMissing = store.missingVersion
+    return .valuesMissing(obeyed { try store.isAnyValueMissing })
+  }
+
   func save(_ added: [Statement], _ removed: [StatementID]) {
     obeyed { try store.saveStatements(added.map { ($0.id, $0.bytes) }, removed: removed) }
   }

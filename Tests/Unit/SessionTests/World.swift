@@ -277,6 +277,7 @@ final class World {
         let committed = device.commit(sets, wall: wall(device))
         device.replica.handle(.committed(committed), now: time(device), into: &following)
       }
+      if let news = device.missingNews() { device.replica.handle(news, now: time(device), into: &following) }
       effects = following
     }
   }
@@ -301,6 +302,13 @@ final class World {
     case .lookUp(let link, let lane, let tips):
       let input = Input.lookedUp(link, lane, lacking: device.lacking(tips))
       device.replica.handle(input, now: time(device), into: &following)
+    case .readMissing(let number):
+      device.replica.handle(.missingRead(device.missing(after: number)), now: time(device), into: &following)
+    case .readValues(let link, let lane, let sets):
+      let found = isCongested(link, device) ? nil : device.values(lane, sets)
+      device.replica.handle(.valuesRead(link, lane, found), now: time(device), into: &following)
+    case .storeValues(let values, let link):
+      device.replica.handle(device.fill(values, from: link), now: time(device), into: &following)
     case .saveStatements(let added, let removed): device.save(added, removed)
     case .foldParked:
       let committed = device.foldParked(wall: wall(device))

@@ -57,7 +57,10 @@ final class Host {
           try carryOut(effect, now, &following)
         }
       }
-      if !sets.isEmpty { try commit(sets, now, &following) }
+      if !sets.isEmpty {
+        try commit(sets, now, &following)
+        replica.handle(.valuesMissing(try store.isAnyValueMissing), now: now, into: &following)
+      }
       effects = following
     }
   }
@@ -73,6 +76,17 @@ final class Host {
       replica.handle(.answered(link, query, answer), now: now, into: &following)
     case .lookUp(let link, let lane, let tips):
       replica.handle(.lookedUp(link, lane, lacking: try store.lacking(tips)), now: now, into: &following)
+    case .readMissing(let number):
+      let sets = try store.missingValues(after: number, max: Limits.valuesWantedMax)
+      replica.handle(.missingRead(sets), now: now, into: &following)
+    case .readValues(let link, let lane, let sets):
+      let found = try store.values(lane, sets, bytesMax: 64 * 1024, readMax: 64 * 1024)
+      replica.handle(.valuesRead(link, lane, found), now: now, into: &following)
+    case .storeValues(let values, let link):
+      let hasWrong = try store.fill(values).hasWrong
+      let input = Input.valuesStored(
+        link, hasWrong: hasWrong, isAnyMissing: try store.isAnyValueMissing)
+      replica.handle(input, now: now, into: &following)
     case .saveStatements(let added, let removed):
       try store.saveStatements(added.map { ($0.id, $0.bytes) }, removed: removed)
     case .foldParked:

@@ -27,6 +27,9 @@ enum Seeds {
       .statementIDs(host.circle.ids, reply: true), .statements([Cast.genesis.bytes], last: true),
       .sets(.records, scribe.written.filter { $0.header.log.lane == .records }.suffix(2)),
       .served(.settings), .state(.zero, token: 7, echo: true), .refusal(token: 9, .syncOff),
+      .values(
+        .records,
+        [SetValues(id: ChangeSetID(.zero), slots: [SlotValue(slot: 1, salt: .zero, content: [0x81, 0xf5])])]),
     ]
     messages += ReasonCode.allCases.map { .goodbye($0) }
     for _ in 0..<20 { messages.append(.file(Words.file(&choices))) }

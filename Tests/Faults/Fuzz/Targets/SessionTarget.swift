@@ -166,7 +166,7 @@ private struct Play {
 
   private mutating func message(_ choices: inout Choices, about host: Int) throws -> Message? {
     let lane: Lane = choices.flag() ? .records : .settings
-    switch choices.below(11) {
+    switch choices.below(12) {
     case 0: return .heads(lane, Words.heads(&choices, lane, scribe.written), complete: choices.flag())
     case 1: return .want(lane, Words.wants(&choices, lane, scribe.written))
     case 2: return .served(lane)
@@ -179,10 +179,29 @@ private struct Play {
       return .state(
         choices.flag() ? .zero : Bytes32(1, 2, 3, 4), token: choices.number(), echo: choices.flag())
     case 9: return .file(Words.file(&choices))
+    case 10: return values(&choices, lane)
     default:
       let reason = choices.pick(ReasonCode.allCases)
       return choices.flag() ? .goodbye(reason) : .refusal(token: choices.number(), reason)
     }
+  }
+
+  /// A request for values of written sets, or an answer with values that were not necessarily requested.
+  private func values(_ choices: inout Choices, _ lane: Lane) -> Message {
+    var ids: Set<ChangeSetID> = []
+    let sets = scribe.written.suffix(1 + choices.below(6)).filter { ids.insert($0.id).inserted }
+    let slots = [choices.below(3), 3 + choices.below(900)]
+    if choices.flag(), !sets.isEmpty {
+      return .wantValues(
+        lane,
+        sets.map { SetSlots(log: $0.header.log, sequence: $0.header.sequence, id: $0.id, slots: slots) })
+    }
+    return .values(
+      lane,
+      sets.map { set in
+        let wrong = SlotValue(slot: slots[0], salt: .zero, content: [0x80])
+        return SetValues(id: set.id, slots: [set.body.slots.value(slots[0], in: set.raw.values) ?? wrong])
+      })
   }
 
   private mutating func statementMessage(_ choices: inout Choices) throws -> Message {

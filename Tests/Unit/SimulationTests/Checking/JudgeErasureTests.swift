@@ -125,6 +125,27 @@ import Wire
     try world.healed()
   }
 
+  @Test func `values that arrive after their set`() throws {
+    let world = try JudgedWorld()
+    let set = try world.write(
+      "alice", .records, insert(trip(1), [1: .text("Rome")]),
+      insert(lodging(3), [1: .bytes(trip(1).id.bytes), 2: .text("Casa")]))[0]
+    try take([withoutValues(set)], world, at: "bob")
+    let wanted = SetSlots(log: set.header.log, sequence: set.header.sequence, id: set.id, slots: [0, 1])
+    let found = try world["alice"].store.values(.records, [wanted], bytesMax: .max, readMax: .max)
+    let message = Message.values(.records, found).encoded
+    try world.judge.sent("alice", to: "bob", link: 1, message, wall: world.wall)
+    world.judge.arrived("alice", to: "bob", link: 1, message, wall: world.wall)
+    _ = try world["bob"].store.fill([ArrivedValues(set: wanted, values: found[0].slots)])
+    try world.look("bob")
+    try inspect(world, "bob")
+    try world.healed()
+    // A later erase takes them again.
+    try world.write("alice", .records, erase(trip(1)), erase(lodging(3)))
+    try world.meet()
+    try world.healed()
+  }
+
   @Test func `an erase in a log that is cut afterwards`() throws {
     let world = try JudgedWorld(["alice", "bob", "carol"])
     try world.write("alice", .records, insert(trip(1), [1: .text("Rome")]))
@@ -237,6 +258,9 @@ import Wire
       let message = Message.encodedSets(.records, [raw])
       expect(rule) { try world.judge.sent("alice", to: "bob", link: 1, message, wall: world.wall) }
     }
+    let slot = SlotValue(slot: 0, salt: .zero, content: [0x80])
+    let alone = Message.values(.records, [SetValues(id: sets[0].id, slots: [slot])]).encoded
+    expect(.erased) { try world.judge.sent("alice", to: "bob", link: 1, alone, wall: world.wall) }
     let redacted = Message.encodedSets(.records, [try withoutValues(sets[0]).raw])
     try world.judge.sent("alice", to: "bob", link: 1, redacted, wall: world.wall)
     try world.look("alice")

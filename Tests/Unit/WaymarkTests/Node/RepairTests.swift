@@ -136,7 +136,7 @@ struct RepairTests {
   @Test(arguments: [
     ("UPDATE change_sets SET signature = zeroblob(64) WHERE number = 2", "change set 2 has an invalid"),
     ("UPDATE change_sets SET plan = plan || x'00' WHERE number = 2", "change set 2 has an invalid"),
-    ("UPDATE change_sets SET field_values = x'00' WHERE number = 2", "change set 2 has an invalid"),
+    ("UPDATE change_sets SET field_values = x'00' WHERE number = 2", "change set 2 has damaged values"),
     ("UPDATE change_sets SET header = substr(header, 1, 20) WHERE number = 2", "change set 2 has an invalid"),
     ("DELETE FROM change_sets WHERE number = 2", "change set 2 is missing"),
     ("DELETE FROM change_sets WHERE number = 6", "refers to missing change set 6"),

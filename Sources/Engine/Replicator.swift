@@ -87,7 +87,9 @@ package final class Replicator {
     self.random16 = random16
     let (evaluation, device) = (circle.evaluation, device)
     store.device = device
-    _ = try store.admit(by: { evaluation.admission(of: $0, at: device) }, horizon: Self.horizon(now))
+    _ = try store.admit(
+      by: { evaluation.admission(of: $0, at: device) }, horizon: Self.horizon(now),
+      holding: EraseHolding(device: device, now: now))
     (incarnation, isSpent) = try Self.openIncarnation(store, circle, device, place, random16)
     unsent = try UnsentLogs(store, device: device, incarnation: incarnation)
     override = try Override(store, preference: preference)
@@ -126,6 +128,9 @@ package final class Replicator {
 
   /// Returns the clock up to which peers' sets are folded now; sets with later clocks are parked.
   static func horizon(_ now: Now) -> Clock { horizon(now.wall) }
+
+  /// Decides which erases by other devices are held.
+  func holding(_ now: Now) -> EraseHolding { EraseHolding(device: device, now: now.wall) }
 
   private static func horizon(_ now: Moment) -> Clock {
     Clock(milliseconds: now + Limits.clockDriftMilliseconds)

@@ -26,6 +26,9 @@ enum Schema {
   ///
   /// `files` holds the files that are complete on this device, and `file_holders` what other devices have said about the
   /// files that they have; see Store+Files.swift.
+  ///
+  /// `held_erases` names the sets whose erases are not applied before `due`, and `erase_counts` what each device has
+  /// erased lately; see HeldErases.swift.
   private static let first = """
     CREATE TABLE statements(
       id BLOB PRIMARY KEY NOT NULL, bytes BLOB NOT NULL
@@ -63,6 +66,12 @@ enum Schema {
     CREATE TABLE file_holders(
       id BLOB NOT NULL, size INTEGER NOT NULL, device BLOB NOT NULL, keeps INTEGER NOT NULL,
       said_at INTEGER NOT NULL, PRIMARY KEY (id, size, device)
+    ) WITHOUT ROWID;
+    CREATE TABLE held_erases(id BLOB PRIMARY KEY NOT NULL, due INTEGER NOT NULL) WITHOUT ROWID;
+    CREATE INDEX held_erases_by_due ON held_erases(due);
+    CREATE TABLE erase_counts(
+      device BLOB NOT NULL, kind INTEGER NOT NULL, since INTEGER NOT NULL, erased INTEGER NOT NULL,
+      before INTEGER NOT NULL, PRIMARY KEY (device, kind)
     ) WITHOUT ROWID;
     """
 

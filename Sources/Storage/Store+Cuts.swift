@@ -42,7 +42,9 @@ extension Store {
   /// folded from the beginning, so that the state never depends on when a cut was received.
   ///
   /// - Returns: whether anything stored or folded has changed.
-  package func admit(by admission: @escaping (LogKey) -> Admission, horizon: Clock) throws -> Bool {
+  package func admit(
+    by admission: @escaping (LogKey) -> Admission, horizon: Clock, holding: EraseHolding? = nil
+  ) throws -> Bool {
     logs.cutRule = { log in if case .cut(let cuts) = admission(log) { cuts } else { nil } }
     logs.cuts = [:]
     let affectedLogs = try affectedLogs()
@@ -50,7 +52,7 @@ extension Store {
     let changed = try AppliedCuts(stored: Self.metaBytes(AppliedCuts.key, connection)).difference(to: wanted)
     guard !changed.isEmpty else { return false }
     let matchesCuts = changed.allSatisfy { !affectedLogs.contains($0) && self.matchesCuts($0) }
-    try atomically {
+    try atomically(holding) {
       if matchesCuts { return try noteAppliedCuts(wanted) }
       _ = try rebuildLogs(horizon)
       // Sets that were put back may depend on logs that were unknown here before.

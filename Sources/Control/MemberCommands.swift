@@ -22,6 +22,7 @@ package struct Revoke: NodeCommand, ConfirmableCommand {
   package var device: [String]?
   package var withInvited: Bool?
   package var undoRevocations: Bool?
+  package var beforeErase: Bool?
   package var rootKey: String?
   package var preview: Bool?
   package var yes: Bool?
@@ -34,6 +35,7 @@ package struct Revoke: NodeCommand, ConfirmableCommand {
     var request = RevocationRequest(devices: device ?? [])
     request.withInvited = withInvited == true
     request.undoesRevocations = undoRevocations == true
+    request.isBeforeErase = beforeErase == true
     request.rootKey = rootKey
     request.isPreview = preview == true
     request.isConfirmed = yes == true

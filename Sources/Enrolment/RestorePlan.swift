@@ -1,6 +1,7 @@
 import Foundation
 package import Home
 import Membership
+import Records
 package import Replication
 import Sodium
 import Storage
@@ -16,6 +17,8 @@ package struct RestorePlan: Sendable {
   let founds: Bool
   private let name: String
   private let kept: [String: [UInt8]]
+  /// The records that the present store has erased since the backup was made.
+  private let erased: [RecordKey]
 
   package init(
     _ backup: BackupSource, _ present: PresentStore, _ home: Home, _ request: RestoreOperation.Request,
@@ -42,6 +45,7 @@ package struct RestorePlan: Sendable {
       }
     }
     self.circle = circle
+    erased = !founds && present.circle?.id == circle.id ? present.erased(since: backup) : []
     kept = Self.kept(backup, present, circle, identity)
   }
 
@@ -113,24 +117,31 @@ package struct RestorePlan: Sendable {
     }
     let horizon = Clock(milliseconds: now + Limits.clockDriftMilliseconds)
     // Change sets may depend on others that a cut has excluded, so the cuts are applied first.
-    _ = try store.admit(by: circle.evaluation.admission, horizon: horizon)
-    var partial = PartialRestore(store, circle, horizon)
+    let holding = EraseHolding(device: identity.device, now: now)
+    _ = try store.admit(by: circle.evaluation.admission, horizon: horizon, holding: holding)
+    // A person who restores a backup may want to stop a mass erase, so the days to do so begin again.
+    try store.holdErases(backup.heldErases, until: now &+ EraseHolding.milliseconds)
+    var partial = PartialRestore(store, circle, horizon, holding)
     try BackupSource.reading(backup.path) {
       var done: Int64 = 0
       try BackupFile(path: backup.path).forEachPart(of: Self.partSets) { part in
-        if isPartial { try partial.take(part) } else { try take(part, after: done, into: store, horizon) }
+        if isPartial { try partial.take(part) } else { try take(part, after: done, into: store, horizon, holding) }
         done += Int64(part.count)
         progress(
           WorkProgress(
             stage: "verifying", done: Int(clamping: done), total: Int(clamping: backup.changeSets)))
       }
     }
+    let lines = try store.unerased(erased).prefix(Self.erasedMax).map { row in
+      "\(row.key.kind.rawValue) \(hexadecimal(row.key.id.bytes))"
+    }
+    if !lines.isEmpty { try store.setMetaLines(MetaKey.erasedBefore, Array(lines)) }
     try store.rest()
     return partial.missing
   }
 
   private func take(
-    _ part: [RawChangeSet], after done: Int64, into store: Store, _ horizon: Clock
+    _ part: [RawChangeSet], after done: Int64, into store: Store, _ horizon: Clock, _ holding: EraseHolding
   ) throws {
     var sets: [VerifiedChangeSet] = []
     sets.reserveCapacity(part.count)
@@ -143,7 +154,7 @@ package struct RestorePlan: Sendable {
       else { throw BackupError.damaged("change set \(number) does not belong to this circle") }
       sets.append(set)
     }
-    let report = try store.commit(sets, horizon: horizon)
+    let report = try store.commit(sets, horizon: horizon, holding: holding)
     for (offset, placement) in report.placements.enumerated() {
       if case .place = placement { continue }
       if placement == .excluded { continue }
@@ -152,6 +163,8 @@ package struct RestorePlan: Sendable {
   }
 
   private static let partSets = 1_000
+  /// The maximum number of records that the restored store remembers as erased before.
+  private static let erasedMax = 10_000
 
   /// Founds a new circle that accepts the same issuers as the backup's circle.
   func foundCircle(in staged: Home, now: Moment) throws {
@@ -171,7 +184,14 @@ package struct RestorePlan: Sendable {
       device: isPreview && hasNewKeys ? nil : identity.device,
       name: circle.evaluation.members[identity.device]?.name ?? name, hasNewKeys: hasNewKeys,
       isAdmitted: isAdmitted, changeSets: Int(clamping: backup.changeSets) - missing, missing: missing,
-      records: try store.visibleCounts().values.reduce(0, +), discardedSets: 0,
+      records: try store.visibleCounts().values.reduce(0, +),
+      erasedAgain: try store.unerased(erased).compactMap { row in
+        let kind = Registry.kind(row.key.kind)
+        let name = (kind?.field(named: "name") ?? kind?.field(named: "fileName")).flatMap { row[$0.number]?.asText }
+        return UUID(uuidString: row.key.id.uuid).map {
+          RestoreSummary.ErasedRecord(kind: RecordKind(row.key.kind), id: $0, name: name)
+        }
+      }, discardedSets: 0,
       next: isAdmitted ? .waymark("run") : AwaitedAdmission.next)
   }
 }

@@ -123,7 +123,7 @@ final class Fold {
     try dayIndex.makeWay(for: set)
     try undos.note(set)
     // An erase takes effect before the other entries of its record, because it concerns the past of the set alone.
-    for entry in set.body.entries where entry.type == .erase { try erase(entry.key, at: place) }
+    for entry in set.body.entries where entry.type == .erase { try erase(entry, in: set.body, at: place) }
     for entry in set.body.entries { try fold(entry, in: set.body, at: place) }
     report.folded(set)
   }
@@ -291,8 +291,8 @@ final class Fold {
   // MARK: Erasing
 
   /// Folds an erase. The values are taken at the end of the batch.
-  private func erase(_ key: RecordKey, at place: SetPosition) throws {
-    let number = place.origin.number
+  private func erase(_ entry: Entry, in body: ChangeSetBody, at place: SetPosition) throws {
+    let (key, number) = (entry.key, place.origin.number)
     try erasures.note(key, by: number)
     let old = try table(key.kind).row(key.id)
     // The erase of a whole record writes no cell, so nothing else notes that the set wrote to the record.
@@ -306,7 +306,8 @@ final class Fold {
       }
       try eraseSiblings(of: key, in: old, seenBy: place)
     }
-    newErases.append(FoldedErase(key: key, place: place, takesValues: takesValues))
+    let ends = old?.life == true && body.life(writtenBy: entry) == false
+    newErases.append(FoldedErase(key: key, place: place, takesValues: takesValues, endsLife: ends))
   }
 
   private func eraseSiblings(of key: RecordKey, in row: StoredRow, seenBy place: SetPosition) throws {

@@ -19,6 +19,7 @@ package import Wire
 // What is a mass erase is counted over a *stretch*: everything that one device erases within seven days of its first
 // erase, in however many sets and operations. Once the count passes the limit, the device's erases are held, those of the
 // same batch included. So a device that erases in small portions can take at most a quarter of a kind in seven days.
+// Records in the trash count as erased, but not as records of the kind, so it does not help to delete them first.
 //
 // Only the taking of values is delayed, and only here. What is folded, and with it the digest, follows from signed data
 // alone. The times are those of this device's clock.
@@ -55,6 +56,8 @@ struct FoldedErase {
   let place: SetPosition
   /// Whether the record showed values that the erase takes.
   let takesValues: Bool
+  /// Whether the record was alive before and is dead now.
+  let endsLife: Bool
 }
 
 /// The erases whose values this device keeps for now, and the counts that decide which erases are held.
@@ -95,7 +98,8 @@ final class HeldErases {
   func judge(_ erases: [FoldedErase], _ holding: EraseHolding) throws {
     let fresh = try erases.filter { try !contains($0.place.origin.stamp.set) }
     for (device, erases) in Dictionary(grouping: fresh, by: \.place.log.device) {
-      let counts = Dictionary(grouping: erases.filter(\.takesValues), by: \.key.kind).mapValues(\.count)
+      let counts = Dictionary(grouping: erases.filter(\.takesValues), by: \.key.kind)
+        .mapValues { (erased: $0.count, ended: $0.count(where: \.endsLife)) }
       let isMass = try count(counts, by: device, now: holding.now)
       guard isMass, device != holding.device else { continue }
       let due = holding.now &+ EraseHolding.milliseconds
@@ -106,12 +110,14 @@ final class HeldErases {
   /// Adds erased records to the counts of a device's stretch.
   ///
   /// - Returns: whether the device's erases are a mass erase now.
-  private func count(_ erased: [KindNumber: Int], by device: DeviceKey, now: Moment) throws -> Bool {
+  private func count(
+    _ erased: [KindNumber: (erased: Int, ended: Int)], by device: DeviceKey, now: Moment
+  ) throws -> Bool {
     var stretch = try stretch(of: device, now: now)
     for (kind, count) in erased {
-      let before = try stretch.counts[kind]?.before ?? remaining(kind) + count
+      let before = try stretch.counts[kind]?.before ?? living(kind) + count.ended
       let earlier = stretch.counts[kind]?.erased ?? 0
-      stretch.counts[kind] = Stretch.Count(erased: earlier + count, before: before)
+      stretch.counts[kind] = Stretch.Count(erased: earlier + count.erased, before: before)
     }
     if !erased.isEmpty { try save(stretch, of: device) }
     return stretch.isMass
@@ -124,14 +130,14 @@ final class HeldErases {
       || erased.contains { kind, count in
         let known = stretch.counts[kind]
         return MassRemoval.isMass(
-          (known?.erased ?? 0) + count, of: try known?.before ?? remaining(kind))
+          (known?.erased ?? 0) + count, of: try known?.before ?? living(kind))
       }
   }
 
   private struct Stretch {
     struct Count {
       var erased: Int
-      /// The number of records of the kind, in the trash or not, before the first erase of the stretch.
+      /// The number of living records of the kind before the first erase of the stretch.
       var before: Int
     }
 
@@ -174,15 +180,12 @@ final class HeldErases {
     }
   }
 
-  /// Returns the number of records of a kind that were not erased and left dead.
-  private func remaining(_ kind: KindNumber) throws -> Int {
-    let (table, condition) = Registry.kind(kind).map { ($0.table, "") } ?? ("other_rows", "kind = ?1 AND ")
-    let sql = """
-      SELECT count(*) FROM \(table) AS t WHERE \(condition)(life = 1 OR NOT EXISTS (
-        SELECT 1 FROM erasures AS e WHERE e.kind = ?1 AND e.record = t.id))
-      """
-    return try connection.with(sql) { row in
-      try row.bind(1, Int(kind.rawValue))
+  /// Returns the number of living records of a kind.
+  private func living(_ kind: KindNumber) throws -> Int {
+    let table = Registry.kind(kind)?.table
+    let rows = table ?? "other_rows WHERE kind = ?1"
+    return try connection.with("SELECT count(*) FROM \(rows) \(table == nil ? "AND" : "WHERE") life = 1") { row in
+      if table == nil { try row.bind(1, Int(kind.rawValue)) }
       return try row.step() ? Int(row.integer(0)) : 0
     }
   }

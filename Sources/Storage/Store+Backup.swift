@@ -120,6 +120,8 @@ extension Store {
       values["statements"] = .integer(statements)
       values["change_sets"] = .integer(changeSets.count)
       values["damaged"] = .integer(Int64(changeSets.damaged.count))
+      let held = try HeldErases.sets(source)
+      if !held.isEmpty { values[BackupFormat.heldErases] = .blob(held.flatMap(\.id.bytes)) }
       try target.with("INSERT INTO about(key, value) VALUES (?1, ?2)") { row in
         for (key, value) in values.sorted(by: { $0.key < $1.key }) {
           try row.bind(1, key)

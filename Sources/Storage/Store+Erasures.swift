@@ -11,6 +11,8 @@ package struct Erasure: Sendable {
 
   /// When the record was erased, according to the clock of the device that erased it.
   package var clock: Clock { place.origin.stamp.clock }
+  /// The number of the set.
+  package var number: Int64 { place.origin.number }
   package var device: DeviceKey { place.log.device }
 }
 
@@ -98,8 +100,10 @@ extension Store {
       // Sets that are not folded now are judged again once they are.
       try fold.heldErases.release(through: now)
       try fold.apply(
-        try due.map { FoldedErase(key: $0.key, place: try fold.causality.place($0.number), takesValues: true) },
-        &report)
+        try due.map {
+          FoldedErase(
+            key: $0.key, place: try fold.causality.place($0.number), takesValues: true, endsLife: false)
+        }, &report)
       for erase in due { report.changed(erase.key) }
       try finish(&report)
       return report
@@ -144,6 +148,28 @@ extension Store {
     return first.values.sorted { $0.branch < $1.branch }
   }
 
+  /// Returns heads of a device's logs, each moved back to before the first held erase on its path. A head whose first
+  /// set is a held erase is left out.
+  package func heads(_ heads: [LogHead], beforeHeldErasesBy device: DeviceKey) throws -> [LogHead] {
+    let first = try firstHeldErases(by: device)
+    var found: [LogHead] = []
+    for head in heads {
+      let held = try first.filter { try leads(head, to: $0) }.map(\.sequence).min()
+      guard let held else {
+        found.append(head)
+        continue
+      }
+      let sequence = UInt64(bitPattern: held) - 1
+      guard sequence > 0, let branch = try logs.branch(of: head.id, head.log, head.sequence),
+        let stretch = logs.path(branch.number, through: sequence).first,
+        let id = try id(stretch.branch, sequence)
+      else { continue }
+      let moved = LogHead(log: head.log, sequence: sequence, id: id, foldedSequence: sequence)
+      if !found.contains(moved) { found.append(moved) }
+    }
+    return found
+  }
+
   /// Returns whether the other devices would hold the erase of some records by a device.
   package func isMassErase(of records: Set<RecordKey>, by device: DeviceKey, now: Moment) throws -> Bool {
     let counts = Dictionary(grouping: records, by: \.kind).mapValues(\.count)
@@ -153,6 +179,14 @@ extension Store {
   /// Holds the erases of some sets, as a backup says that they were held.
   package func holdErases(_ sets: [ChangeSetID], until due: Moment) throws {
     try atomically { for set in sets { try fold.heldErases.hold(set, until: due) } }
+  }
+
+  /// Returns those of some records that have values in this store and that no erase here has named.
+  package func unerased(_ records: [RecordKey]) throws -> [RecordRow] {
+    try records.compactMap { key in
+      guard let row = try record(key), try fold.erasures.numbers(of: key).isEmpty else { return nil }
+      return row.allFields.contains { $0.key != Fields.life && $0.value != .null } ? row : nil
+    }
   }
 
   // MARK: What an erase reaches

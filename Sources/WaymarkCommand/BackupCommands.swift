@@ -88,6 +88,15 @@ extension RestoreBackup: TerminalCommand {
         "\(counted(Int64(answer.missing), "change set")) of the backup \(answer.missing == 1 ? "is" : "are") "
           + "damaged and missing here. waymark status shows what is requested from peers.", .careful)
     }
+    if !answer.erasedAgain.isEmpty {
+      let shown = answer.erasedAgain.prefix(Self.erasedShownMax).map { record in
+        "\(record.kind) \(printable(record.name ?? "\("\(record.id)".prefix(8))"))"
+      }
+      let rest = answer.erasedAgain.count - shown.count
+      let list = shown.joined(separator: ", ") + (rest > 0 ? " and \(counted(Int64(rest), "more record"))" : "")
+      rendering.notes.paragraph(
+        "Erased since this backup, and erased again once another device sends the erase: \(list).", .careful)
+    }
     if answer.isPreview {
       return rendering.notes.paragraph("Nothing was changed. Next: \(waymark: "restore") without --preview")
     }
@@ -97,6 +106,10 @@ extension RestoreBackup: TerminalCommand {
     }
     rendering.notes.next(answer.next)
   }
+}
+
+extension RestoreBackup {
+  private static let erasedShownMax = 20
 }
 
 /// Returns a size for people, such as `1.4 MB`.

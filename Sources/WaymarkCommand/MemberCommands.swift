@@ -46,6 +46,9 @@ extension Revoke: TerminalCommand {
       .init(
         flag: "--undo-revocations", placeholder: nil,
         summary: "re-admit the devices that it had revoked"),
+      .init(
+        flag: "--before-erase", placeholder: nil,
+        summary: "keep only what it wrote before its mass erase, and bring the erased records back"),
       CommandTable.rootKey("sign with the circle's root key; no admin can undo that"),
       .init(flag: "--preview", placeholder: nil, summary: "show the consequences; change nothing"),
     ],
@@ -53,6 +56,11 @@ extension Revoke: TerminalCommand {
       For a device that was lost, stolen or given away. Those of its changes that have arrived here are kept;
       every device rejects its other changes as soon as it learns of the revocation. The device can't return
       with its keys: to re-admit it, use waymark invite and waymark join. See waymark help revoking.
+
+      An erase by another device of more than a quarter of a kind, and of at least 20 records, hides the
+      records at once, but this device keeps their values for seven days; waymark status names the device
+      (mass_erase). Within that time, --before-erase drops the erase and everything that the device wrote
+      after it.
       """,
     exampleArguments: "phone --preview")
 

@@ -25,6 +25,8 @@ extension Node {
   /// - Parameters:
   ///   - role: the role of the new device.
   ///   - lifetime: how long the ticket is valid.
+  ///   - beforeErase: whether to keep only what the devices wrote before their mass erases, so that the erased records
+  ///     come back, on every device that still keeps their values. See ``MassErase``.
   ///   - rootKey: the file with the circle's root key; needed if this device is not an admin.
   /// - Throws: `WaymarkError` with the code `not_running`, `not_admin` or `too_many_tickets`.
   public func invite(
@@ -72,7 +74,8 @@ extension Node {
       circle: circle, device: identity.device, signing: identity.signing, names: connections.names,
       home: home,
       passphrases: passphrases(request.passphrase), exclusion: connections.exclusion, replica: replica,
-      isServing: isServing, heads: Lane.allCases.flatMap { store.heads($0) }, now: wall())
+      isServing: isServing, heads: Lane.allCases.flatMap { store.heads($0) }, store: store,
+      now: wall())
     let plan = try planner.plan(request)
     if request.isPreview || plan.targets.isEmpty {
       return plan.summary(isPreview: request.isPreview, isDone: false, connections.revocationStatus)
@@ -96,13 +99,15 @@ extension Node {
 
   /// Returns what revoking devices would do, without writing anything.
   ///
-  /// The parameters are those of ``revoke(_:withInvited:undoingRevocations:rootKey:)``.
+  /// The parameters are those of ``revoke(_:withInvited:undoingRevocations:beforeErase:rootKey:)``.
   public func revocationPreview(
     of devices: [DeviceKey], withInvited: Bool = false, undoingRevocations: Bool = false,
-    rootKey: URL? = nil
+    beforeErase: Bool = false, rootKey: URL? = nil
   ) async throws -> RevocationSummary {
     try withWaymarkErrors {
-      try revoke(RevocationRequest(devices, withInvited, undoingRevocations, rootKey, isPreview: true))
+      try revoke(
+        RevocationRequest(
+          devices, withInvited, undoingRevocations, beforeErase, rootKey, isPreview: true))
     }
   }
 
@@ -119,10 +124,12 @@ extension Node {
   @discardableResult
   public func revoke(
     _ devices: [DeviceKey], withInvited: Bool = false, undoingRevocations: Bool = false,
-    rootKey: URL? = nil
+    beforeErase: Bool = false, rootKey: URL? = nil
   ) async throws -> RevocationSummary {
     try withWaymarkErrors {
-      try revoke(RevocationRequest(devices, withInvited, undoingRevocations, rootKey, isPreview: false))
+      try revoke(
+        RevocationRequest(
+          devices, withInvited, undoingRevocations, beforeErase, rootKey, isPreview: false))
     }
   }
 }

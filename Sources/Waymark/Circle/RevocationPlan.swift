@@ -30,6 +30,7 @@ struct RevocationPlan {
   let signer: String
   let issuer: DeviceKey
   let undoesRevocations: Bool
+  let isBeforeErase: Bool
   let warnings: [String]
 
   /// The question that the person has to confirm.
@@ -37,6 +38,11 @@ struct RevocationPlan {
     let names = targets.map(\.member.name).joined(separator: ", ")
     let count = targets.reduce(0) { $0 + $1.changeSets }
     let (it, its) = targets.count == 1 ? ("It", "Its") : ("They", "Their")
+    if isBeforeErase {
+      return "Revoke \(names)? \(it) can't rejoin with the same keys. The first \(plural(Int(clamping: count), "change set")) "
+        + "by \(it.lowercased() == "it" ? "it" : "them"), from before the mass erase, are kept; every device drops everything "
+        + "later, and the erased records come back where their values are still kept."
+    }
     return
       "Revoke \(names)? \(it) can't rejoin with the same keys. \(its) changes on this device "
       + "(\(plural(Int(clamping: count), "change set"))) are kept; every device drops everything else that "
@@ -75,6 +81,7 @@ struct RevocationPlan {
     var words = ["revoke"] + request.devices.map(shellWord)
     if request.withInvited { words.append("--with-invited") }
     if request.undoesRevocations { words.append("--undo-revocations") }
+    if request.isBeforeErase { words.append("--before-erase") }
     if let path = request.rootKey { words += ["--root-key", shellWord(path)] }
     return words.joined(separator: " ")
   }

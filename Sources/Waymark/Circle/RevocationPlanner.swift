@@ -3,6 +3,7 @@
 import Membership
 import Replication
 import Sodium
+import Storage
 import Wire
 
 /// Plans a revocation from what this device knows, without changing anything.
@@ -20,6 +21,7 @@ struct RevocationPlanner {
   let isServing: Bool
   /// The tips of all stored logs.
   let heads: [LogHead]
+  let store: Store
   let now: Moment
 
   /// - Throws: `WaymarkError` if a name matches no device or several, or if this device can't sign a revocation.
@@ -45,7 +47,7 @@ struct RevocationPlanner {
     return RevocationPlan(
       targets: targets, already: already,
       signer: issuer == circle.genesis.root ? "the root key" : "this device",
-      issuer: issuer, undoesRevocations: request.undoesRevocations,
+      issuer: issuer, undoesRevocations: request.undoesRevocations, isBeforeErase: request.isBeforeErase,
       warnings: targets.flatMap { warnings($0, issuer: issuer) } + adminWarning(targets))
   }
 
@@ -98,6 +100,7 @@ struct RevocationPlanner {
   private func signed(
     _ members: [Member], _ request: RevocationRequest
   ) throws -> (SigningKey, [RevocationPlan.Target]) {
+    if request.isBeforeErase { try checkHeldErases(by: members) }
     let path = request.rootKey
     if path == nil {
       let own = try targets(members, by: signing, request)
@@ -122,7 +125,7 @@ struct RevocationPlanner {
     return try members.map { member in
       let revoked = circle.evaluation.countingRevocations(by: member.device)
         .compactMap { circle.evaluation.known($0.body.device) }
-      let (logs, changeSets) = heldLogs(of: member.device)
+      let (logs, changeSets) = try heldLogs(of: member.device, isBeforeErase: request.isBeforeErase)
       let terms = RevocationTerms(
         device: member.device, kept: logs,
         // A revocation of this device by the target is always undone.
@@ -135,8 +138,13 @@ struct RevocationPlanner {
   }
 
   /// Returns the stored tips of a device's logs, longest log first, and the number of change sets up to those tips.
-  private func heldLogs(of device: DeviceKey) -> (logs: [KeptLog], changeSets: UInt64) {
-    let heads = heads.filter { $0.log.device == device }
+  ///
+  /// - Parameter isBeforeErase: whether the logs end before the first held erase.
+  private func heldLogs(
+    of device: DeviceKey, isBeforeErase: Bool
+  ) throws -> (logs: [KeptLog], changeSets: UInt64) {
+    var heads = heads.filter { $0.log.device == device }
+    if isBeforeErase { heads = try store.heads(heads, beforeHeldErasesBy: device) }
     let logs = Dictionary(grouping: heads, by: \.log).map { log, heads in
       (
         KeptLog(incarnation: log.incarnation, lane: log.lane, tips: heads.map(\.id)),
@@ -145,6 +153,14 @@ struct RevocationPlanner {
     }
     let sorted = logs.sorted { ($1.1, $0.0) < ($0.1, $1.0) }
     return (sorted.map(\.0), sorted.reduce(0) { $0 &+ $1.1 })
+  }
+
+  private func checkHeldErases(by members: [Member]) throws {
+    for member in members where try store.firstHeldErases(by: member.device).isEmpty {
+      throw WaymarkError.failed(
+        .notFound, "This device keeps no values that \(member.name) has erased, so it can't bring any back.",
+        next: .waymark("revoke \(shellWord(member.name))"))
+    }
   }
 
   // MARK: Warnings

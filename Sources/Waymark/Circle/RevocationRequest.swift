@@ -14,6 +14,8 @@ package struct RevocationRequest: Sendable {
   package var withInvited = false
   /// Whether to readmit the devices that `devices` had revoked.
   package var undoesRevocations = false
+  /// Whether to keep only what `devices` wrote before their held mass erases.
+  package var isBeforeErase = false
   /// The file with the circle's root key, which then signs in place of this device's key; nil to sign with this
   /// device's key if it may revoke.
   package var rootKey: String?
@@ -26,11 +28,13 @@ package struct RevocationRequest: Sendable {
 
   /// Creates an app's request. It counts as confirmed, because apps ask for confirmation themselves.
   init(
-    _ devices: [DeviceKey], _ withInvited: Bool, _ undoesRevocations: Bool, _ rootKey: URL?, isPreview: Bool
+    _ devices: [DeviceKey], _ withInvited: Bool, _ undoesRevocations: Bool, _ isBeforeErase: Bool,
+    _ rootKey: URL?, isPreview: Bool
   ) {
     self.init(devices: devices.map(\.description))
     self.withInvited = withInvited
     self.undoesRevocations = undoesRevocations
+    self.isBeforeErase = isBeforeErase
     self.rootKey = rootKey?.path(percentEncoded: false)
     self.isPreview = isPreview
     isConfirmed = !isPreview

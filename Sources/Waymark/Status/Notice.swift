@@ -20,6 +20,7 @@ extension NodeStatus {
       case .device(let device), .unseen(let device, _): device
       case .unheard(let revoked, _): revoked.device
       case .massDeletion(let deletion): deletion.device
+      case .massErase(let erase): erase.device
       case .none, .futureDated, .clockSkew, .parked, .damaged, .revoked, .eraseUnheard: nil
       }
     }
@@ -62,6 +63,8 @@ extension NodeStatus {
       case eraseUnheard(records: Int, time: Date, notErased: [DeviceReference])
       /// A mass deletion by another device.
       case massDeletion(MassDeletion)
+      /// A mass erase by another device, whose values this device still keeps.
+      case massErase(MassErase)
     }
 
     /// A device not seen for two weeks or more.
@@ -159,6 +162,12 @@ extension NodeStatus.Notice: Codable {
       try container.encode(deletion.deviceName, forKey: .deviceName)
       try container.encode(deletion.time, forKey: .time)
       try container.encode(deletion.kinds, forKey: .kinds)
+    case .massErase(let erase):
+      try container.encode(erase.device, forKey: .device)
+      try container.encode(erase.deviceName, forKey: .deviceName)
+      try container.encode(erase.time, forKey: .time)
+      try container.encode(erase.due, forKey: .due)
+      try container.encode(erase.kinds, forKey: .kinds)
     }
   }
 
@@ -179,7 +188,12 @@ extension NodeStatus.Notice.Details {
     func decode<Value: Decodable>(_ key: NodeStatus.Notice.CodingKeys) throws -> Value {
       try container.decode(Value.self, forKey: key)
     }
-    if container.contains(.kinds) {
+    if container.contains(.kinds), container.contains(.due) {
+      self = .massErase(
+        MassErase(
+          device: try decode(.device), deviceName: try decode(.deviceName), time: try decode(.time),
+          due: try decode(.due), kinds: try decode(.kinds)))
+    } else if container.contains(.kinds) {
       self = .massDeletion(
         MassDeletion(
           operation: try decode(.operation), device: try decode(.device), deviceName: try decode(.deviceName),

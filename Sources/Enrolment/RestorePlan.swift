@@ -125,7 +125,11 @@ package struct RestorePlan: Sendable {
     try BackupSource.reading(backup.path) {
       var done: Int64 = 0
       try BackupFile(path: backup.path).forEachPart(of: Self.partSets) { part in
-        if isPartial { try partial.take(part) } else { try take(part, after: done, into: store, horizon, holding) }
+        if isPartial {
+          try partial.take(part)
+        } else {
+          try take(part, after: done, into: store, horizon, holding)
+        }
         done += Int64(part.count)
         progress(
           WorkProgress(
@@ -187,7 +191,9 @@ package struct RestorePlan: Sendable {
       records: try store.visibleCounts().values.reduce(0, +),
       erasedAgain: try store.unerased(erased).compactMap { row in
         let kind = Registry.kind(row.key.kind)
-        let name = (kind?.field(named: "name") ?? kind?.field(named: "fileName")).flatMap { row[$0.number]?.asText }
+        let name = (kind?.field(named: "name") ?? kind?.field(named: "fileName")).flatMap {
+          row[$0.number]?.asText
+        }
         return UUID(uuidString: row.key.id.uuid).map {
           RestoreSummary.ErasedRecord(kind: RecordKind(row.key.kind), id: $0, name: name)
         }

@@ -301,7 +301,8 @@ final class Fold {
     }
     var takesValues = false
     if let old {
-      for writer in Set(old.stamps.cells.filter { old.holdsValue($0.field) }.map(\.number)) where !takesValues {
+      for writer in Set(old.stamps.cells.filter { old.holdsValue($0.field) }.map(\.number)) where !takesValues
+      {
         takesValues = try takes(place, writer)
       }
       try eraseSiblings(of: key, in: old, seenBy: place)
@@ -394,7 +395,9 @@ final class Fold {
         return try takes(erase, place.origin.number) && !heldErases.contains(erase.origin.stamp.set)
       }
     }
-    if !keys.isEmpty, try erasures.redact(place.origin.number, where: keys.contains) { report.redactedSets += 1 }
+    if !keys.isEmpty, try erasures.redact(place.origin.number, where: keys.contains) {
+      report.redactedSets += 1
+    }
   }
 
   // MARK: Rows

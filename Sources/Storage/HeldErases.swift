@@ -32,7 +32,9 @@ package enum MassRemoval {
   /// Returns whether the removal of some records of a kind is a mass removal.
   ///
   /// - Parameter before: the number of records of the kind before.
-  package static func isMass(_ removed: Int, of before: Int) -> Bool { removed >= least && removed * 4 > before }
+  package static func isMass(_ removed: Int, of before: Int) -> Bool {
+    removed >= least && removed * 4 > before
+  }
 }
 
 /// Whose erases are never held, and the present time.
@@ -184,7 +186,8 @@ final class HeldErases {
   private func living(_ kind: KindNumber) throws -> Int {
     let table = Registry.kind(kind)?.table
     let rows = table ?? "other_rows WHERE kind = ?1"
-    return try connection.with("SELECT count(*) FROM \(rows) \(table == nil ? "AND" : "WHERE") life = 1") { row in
+    return try connection.with("SELECT count(*) FROM \(rows) \(table == nil ? "AND" : "WHERE") life = 1") {
+      row in
       if table == nil { try row.bind(1, Int(kind.rawValue)) }
       return try row.step() ? Int(row.integer(0)) : 0
     }

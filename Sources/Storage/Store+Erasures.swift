@@ -113,7 +113,9 @@ extension Store {
   /// Returns the held erase of a record that is due last; nil if none is held.
   package func heldErase(of record: RecordKey) throws -> HeldErase? {
     let held = try fold.erasures.numbers(of: record).map(fold.causality.place).compactMap { place in
-      try fold.heldErases.due(place.origin.stamp.set).map { HeldErase(erasure: Erasure(place: place), due: $0) }
+      try fold.heldErases.due(place.origin.stamp.set).map {
+        HeldErase(erasure: Erasure(place: place), due: $0)
+      }
     }
     return held.max { ($0.due, $0.erasure.place.origin.stamp) < ($1.due, $1.erasure.place.origin.stamp) }
   }
@@ -131,7 +133,9 @@ extension Store {
       var mass = found[device] ?? MassErase(device: device, since: place.origin.stamp.clock, due: erase.due)
       mass.due = min(mass.due, erase.due)
       mass.since = min(mass.since, place.origin.stamp.clock)
-      if records[device, default: []].insert(erase.key).inserted { mass.records[erase.key.kind, default: 0] += 1 }
+      if records[device, default: []].insert(erase.key).inserted {
+        mass.records[erase.key.kind, default: 0] += 1
+      }
       found[device] = mass
     }
     return found.values.sorted { ($0.due, $0.device) < ($1.due, $1.device) }

@@ -69,7 +69,8 @@ package struct StoreDiagnostics: Sendable {
     return try connection.with(sql) { row in
       var found: [(record: RecordKey, by: ChangeSetID)] = []
       while try row.step() {
-        guard let kind = KindNumber(UInt64(bitPattern: row.integer(0))), let id = ChangeSetID(bytes: row.bytes(2))
+        guard let kind = KindNumber(UInt64(bitPattern: row.integer(0))),
+          let id = ChangeSetID(bytes: row.bytes(2))
         else { continue }
         found.append((RecordKey(kind: kind, id: try row.recordID(1)), id))
       }

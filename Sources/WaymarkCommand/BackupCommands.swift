@@ -93,7 +93,8 @@ extension RestoreBackup: TerminalCommand {
         "\(record.kind) \(printable(record.name ?? "\("\(record.id)".prefix(8))"))"
       }
       let rest = answer.erasedAgain.count - shown.count
-      let list = shown.joined(separator: ", ") + (rest > 0 ? " and \(counted(Int64(rest), "more record"))" : "")
+      let list =
+        shown.joined(separator: ", ") + (rest > 0 ? " and \(counted(Int64(rest), "more record"))" : "")
       rendering.notes.paragraph(
         "Erased since this backup, and erased again once another device sends the erase: \(list).", .careful)
     }

@@ -163,7 +163,8 @@ extension Rendering {
         ? "No other device is known to hold it." : "Also held by: \(names.joined(separator: ", ")).")
     if summary.isHeldElsewhere {
       data.paragraph(
-        "The other devices hide this at once but keep the values for 7 days, because this is more than a quarter.")
+        "The other devices hide this at once but keep the values for 7 days, because this is more than a quarter."
+      )
     }
     guard !summary.backups.isEmpty else { return }
     let them = summary.backups.count == 1 ? "This backup holds" : "These backups hold"

@@ -291,7 +291,8 @@ package struct Doctor {
     case .clockAhead, .clockSkew, .peerClockAhead, .parked: .clock
     case .diskFull: .disk
     case .storeFailed, .damagedSet, .digestMismatch, .fork, .incarnationsSpent: .store
-    case .syncOff, .freeTier, .entitlementExpired, .entitlementNotYetValid, .conflicts, .massDeletion, .massErase,
+    case .syncOff, .freeTier, .entitlementExpired, .entitlementNotYetValid, .conflicts, .massDeletion,
+      .massErase,
       .overrideWaiting, .overrideOvertaken, .settingsBeyondLimits:
       .sync
     default: .peers

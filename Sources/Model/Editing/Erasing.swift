@@ -319,7 +319,8 @@ package struct Eraser {
   /// Returns those of some addresses to which no other record refers, past or present.
   ///
   /// - Parameter erased: the records whose references don't count.
-  private func unreferenced(_ addresses: Set<RecordKey>, but erased: Set<RecordKey>) throws -> Set<RecordKey> {
+  private func unreferenced(_ addresses: Set<RecordKey>, but erased: Set<RecordKey>) throws -> Set<RecordKey>
+  {
     var left = addresses
     for kind in Registry.kinds where kind.hasAddress && !left.isEmpty {
       try NameResolver(store: store, scope: .all).forEach(kind) { row in
@@ -338,7 +339,8 @@ extension Store {
   /// Throws an error with the code `erased` if nothing is left of a record because it was erased, or if nothing will be
   /// left because the record's deletion is a held erase.
   func checkNotErased(_ row: RecordRow, _ deviceName: ((DeviceKey) -> String)? = nil) throws {
-    if let held = try heldErase(of: row.key), held.erasure.number == (try lifeAuthor(of: row)?.origin.number) {
+    if let held = try heldErase(of: row.key), held.erasure.number == (try lifeAuthor(of: row)?.origin.number)
+    {
       throw erasedError(row.key, held.erasure, deviceName)
     }
     guard let erasure = try completeErasure(of: row) else { return }

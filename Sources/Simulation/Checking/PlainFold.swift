@@ -73,7 +73,8 @@ struct PlainRecord {
       let entry = set.entries[write.entry]
       let taking = erasers.filter { $0 != write.set && scope.covers($0, write.set) }
       let isErased = !taking.isEmpty
-      let isHeld = taking.allSatisfy(scope.isHeldErase) && entry.slot.map { scope.holds(write.set, $0) } ?? true
+      let isHeld =
+        taking.allSatisfy(scope.isHeldErase) && entry.slot.map { scope.holds(write.set, $0) } ?? true
       let values = isHeld ? library.values(of: write.set, entry) : [:]
       let cells = Self.cells(entry, values)
       guard !cells.isEmpty else { continue }

@@ -39,7 +39,8 @@ struct RevocationPlan {
     let count = targets.reduce(0) { $0 + $1.changeSets }
     let (it, its) = targets.count == 1 ? ("It", "Its") : ("They", "Their")
     if isBeforeErase {
-      return "Revoke \(names)? \(it) can't rejoin with the same keys. The first \(plural(Int(clamping: count), "change set")) "
+      return
+        "Revoke \(names)? \(it) can't rejoin with the same keys. The first \(plural(Int(clamping: count), "change set")) "
         + "by \(it.lowercased() == "it" ? "it" : "them"), from before the mass erase, are kept; every device drops everything "
         + "later, and the erased records come back where their values are still kept."
     }

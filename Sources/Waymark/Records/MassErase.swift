@@ -58,10 +58,9 @@ extension NodeInspection {
         .massErase,
         text: "\(erase.deviceName) erased \(parts.joined(separator: ", ")) on "
           + "\(CivilTime.text(erase.time.milliseconds)); this device keeps their values until "
-          + "\(CivilTime.text(erase.due.milliseconds))",
+          + "\(CivilTime.text(erase.due.milliseconds)), in case that was not intended",
         next: isRevoked
-          ? "\(waymark: "members") shows who revoked it"
-          : "if that was not intended: \(waymark: "revoke \(shellWord(erase.deviceName)) --before-erase")",
+          ? .waymark("members") : .waymark("revoke \(shellWord(erase.deviceName)) --before-erase"),
         .massErase(erase))
     }
   }

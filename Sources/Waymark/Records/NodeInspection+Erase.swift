@@ -88,7 +88,8 @@ extension NodeInspection {
     guard waiting > 0 else { return nil }
     return NodeStatus.Notice(
       .eraseAwaited,
-      text: "the restored backup has values of \(plural(waiting, "record")) that \(waiting == 1 ? "was" : "were") "
+      text:
+        "the restored backup has values of \(plural(waiting, "record")) that \(waiting == 1 ? "was" : "were") "
         + "erased before the restore; they are erased again once another device sends the erase",
       next: "\(waymark: "run") until this device is in sync")
   }

@@ -50,7 +50,9 @@ import Wire
   private func kept(_ store: Store, of count: UInt64 = 100) throws -> [UInt64] {
     try (1...count).filter { number in
       let isInTable = try store.record(trip(number))?[1] == .text("Trip \(number)")
-      let isInLog = try store.writes(of: trip(number)).contains { $0.content(1) == Value.text("Trip \(number)").encoded }
+      let isInLog = try store.writes(of: trip(number)).contains {
+        $0.content(1) == Value.text("Trip \(number)").encoded
+      }
       #expect(isInTable == isInLog, "trip \(number)")
       return isInTable && isInLog
     }
@@ -82,7 +84,9 @@ import Wire
 
   // MARK: What is held
 
-  @Test func `an erase of more than a quarter of a kind by another device keeps the values for seven days`() throws {
+  @Test func `an erase of more than a quarter of a kind by another device keeps the values for seven days`()
+    throws
+  {
     try fill()
     try receive(erase(1...26))
     #expect(try visible(alice.store) == 74)
@@ -259,7 +263,8 @@ import Wire
     try replay.begin(HeldErases.sets(source)) { _ in nil }
     var report = DeepReport()
     var rows: [LogReplay.Row] = []
-    try source.with("SELECT number, folded, \(RawChangeSet.columns) FROM change_sets ORDER BY number") { row in
+    try source.with("SELECT number, folded, \(RawChangeSet.columns) FROM change_sets ORDER BY number") {
+      row in
       while try row.step() {
         rows.append(
           LogReplay.Row(

@@ -24,6 +24,7 @@ package struct Revoke: NodeCommand, ConfirmableCommand {
   package var withInvited: Bool?
   package var undoRevocations: Bool?
   package var discard: Bool?
+  package var beforeErase: Bool?
   package var rootKey: String?
   package var preview: Bool?
   package var yes: Bool?
@@ -37,6 +38,7 @@ package struct Revoke: NodeCommand, ConfirmableCommand {
     request.withInvited = withInvited == true
     request.undoesRevocations = undoRevocations == true
     request.discards = discard == true
+    request.isBeforeErase = beforeErase == true
     request.rootKey = rootKey
     request.isPreview = preview == true
     request.isConfirmed = yes == true

@@ -32,7 +32,7 @@ extension Replicator {
     }
     guard !sets.isEmpty else { return [] }
     // This device's own writes are never parked, however far its clock is ahead.
-    let committed = try commit(sets.map { ($0, nil) }, horizon: Clock(raw: .max))
+    let committed = try commit(sets.map { ($0, nil) }, horizon: Clock(raw: .max), now)
     handle(.committed(committed), now: now)
     return sets.map(\.id)
   }
@@ -67,7 +67,8 @@ extension Replicator {
     let (evaluation, device) = (known.evaluation, device)
     let order = Reauthoring(
       circle: circle.id, ended: ended, incarnation: next, time: .now(now.wall),
-      admission: { evaluation.admission(of: $0, at: device) }, horizon: Self.horizon(now))
+      admission: { evaluation.admission(of: $0, at: device) }, horizon: Self.horizon(now),
+      holding: holding(now))
     let report: CommitReport
     do {
       report = try store.reauthor(order, by: { Author(position: $0, key: signing, seed: random16) }) { _ in

@@ -31,11 +31,13 @@ extension Replicator {
 
   package func handle(_ input: Input, now: Now) { handle([input], now: now) }
 
-  /// Folds parked sets that are due, so that a command sees them even if no node is running.
+  /// Folds parked sets and applies held erases that are due, so that a command sees them even if no node is running.
   ///
-  /// - Returns: whether any sets were due.
+  /// - Returns: whether any were due.
   package func foldDue(now: Now) throws -> Bool {
-    guard let next = try store.nextParkedClock, next <= Self.horizon(now) else { return false }
+    let isFoldDue = try store.nextParkedClock.map { $0 <= Self.horizon(now) } ?? false
+    let isEraseDue = try store.nextHeldErase.map { $0 <= now.wall } ?? false
+    guard isFoldDue || isEraseDue else { return false }
     turn(now) { perform([.foldParked], now) }
     return true
   }
@@ -174,7 +176,7 @@ extension Replicator {
     do {
       try yieldToRemote(to: sets.map(\.set), now, &following)
       let committed = try commit(
-        sets, horizon: Self.horizon(now), isTurnOver: shell?.beginPiece() ?? { false })
+        sets, horizon: Self.horizon(now), now, isTurnOver: shell?.beginPiece() ?? { false })
       take(committed.items)
       noteOwnSets(committed.items, now)
       replica.handle(.committed(committed), now: now, into: &following)
@@ -246,7 +248,8 @@ extension Replicator {
   ///
   /// - Parameter isTurnOver: called after each set; once it returns true, the remaining sets are left out.
   func commit(
-    _ items: [(set: VerifiedChangeSet, link: LinkID?)], horizon: Clock, isTurnOver: () -> Bool = { false }
+    _ items: [(set: VerifiedChangeSet, link: LinkID?)], horizon: Clock, _ now: Now,
+    isTurnOver: () -> Bool = { false }
   ) throws -> Committed {
     let senders = items.compactMap { item in
       item.link.flatMap { replica.sessions[$0]?.device }.map { (set: item.set, device: $0) }
@@ -256,7 +259,7 @@ extension Replicator {
       try self.noting(report)
     }
     let report = try store.commit(
-      items.map(\.set), horizon: horizon, noting: noting, isTurnOver: isTurnOver)
+      items.map(\.set), horizon: horizon, holding: holding(now), noting: noting, isTurnOver: isTurnOver)
     let placed = zip(items, report.placements).map { item, placement in
       Committed.Item(set: item.set, link: item.link, placement: placement)
     }
@@ -280,12 +283,13 @@ extension Replicator {
     return Committed(
       items: items, heads: report.heads, goneHeads: report.goneHeads, settingsDigest: report.settingsDigest,
       recordsDigest: report.recordsDigest, newestForeignClock: foreign,
-      nextParkedClock: report.nextParkedClock)
+      nextParkedClock: report.nextParkedClock, nextHeldErase: (try? store.nextHeldErase) ?? nil)
   }
 
   private func foldParked(_ now: Now, _ following: inout [Effect]) {
     trying {
-      let report = try store.foldParked(horizon: Self.horizon(now), noting: noting)
+      if let erased = try store.applyDueErases(now: now.wall) { didCommit(erased) }
+      let report = try store.foldParked(horizon: Self.horizon(now), holding: holding(now), noting: noting)
       didCommit(report)
       var committed = committed([], report)
       // Only sets that wait for their time get a timer. For sets that wait for other sets, it would fire forever.
@@ -304,7 +308,9 @@ extension Replicator {
       let (evaluation, device) = (circle.evaluation, device)
       let admission = { (log: LogKey) in evaluation.admission(of: log, at: device) }
       let quota = { (author: DeviceKey, lane: Lane) in evaluation.quota(of: author, lane, at: device) }
-      guard try store.admit(by: admission, quota: quota, horizon: Self.horizon(now)) else { return }
+      guard
+        try store.admit(by: admission, quota: quota, horizon: Self.horizon(now), holding: holding(now))
+      else { return }
       logsWereRebuilt(now, &following)
       try leaveShortenedLogs(now)
     }

@@ -71,7 +71,7 @@ extension Replicator {
     let order = Reauthoring(
       circle: circle.id, ended: heads.map { EndedLog(log: $0.log, tip: $0.sequence > 0 ? $0 : nil) },
       incarnation: next ?? incarnation, time: .asWritten, admission: nil,
-      horizon: Self.horizon(now))
+      horizon: Self.horizon(now), holding: holding(now))
     let author = { [signing, random16] (position: AuthorPosition) in
       Author(position: position, key: signing, seed: random16)
     }

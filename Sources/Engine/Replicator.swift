@@ -92,7 +92,7 @@ package final class Replicator {
     store.device = device
     _ = try store.admit(
       by: { evaluation.admission(of: $0, at: device) }, quota: { evaluation.quota(of: $0, $1, at: device) },
-      horizon: Self.horizon(now))
+      horizon: Self.horizon(now), holding: EraseHolding(device: device, now: now))
     (incarnation, isSpent) = try Self.openIncarnation(store, circle, device, place, random16)
     unsent = try UnsentLogs(store, device: device, incarnation: incarnation)
     override = try Override(store, preference: preference)
@@ -134,6 +134,9 @@ package final class Replicator {
 
   /// Returns the clock up to which peers' sets are folded now; sets with later clocks are parked.
   static func horizon(_ now: Now) -> Clock { horizon(now.wall) }
+
+  /// Decides which erases by other devices are held.
+  func holding(_ now: Now) -> EraseHolding { EraseHolding(device: device, now: now.wall) }
 
   private static func horizon(_ now: Moment) -> Clock {
     Clock(milliseconds: now + Limits.clockDriftMilliseconds)

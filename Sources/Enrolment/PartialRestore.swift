@@ -14,13 +14,15 @@ struct PartialRestore {
   private let store: Store
   private let circle: Circle
   private let horizon: Clock
+  private let holding: EraseHolding
   /// The number of change sets that are damaged, or depend on one whose position is unknown.
   private(set) var missing = 0
 
-  init(_ store: Store, _ circle: Circle, _ horizon: Clock) {
+  init(_ store: Store, _ circle: Circle, _ horizon: Clock, _ holding: EraseHolding) {
     self.store = store
     self.circle = circle
     self.horizon = horizon
+    self.holding = holding
   }
 
   /// Verifies sets, which must come in causal order, and stores those that are intact.
@@ -36,7 +38,7 @@ struct PartialRestore {
       missing += 1
       guard let (id, header) = raw.signedHeader, isOfCircle(header) else { continue }
       try store.keepAncestors(of: header, horizon: horizon)
-      _ = try store.keepDamaged(id, header, raw, horizon: horizon)
+      _ = try store.keepDamaged(id, header, raw, horizon: horizon, holding: holding)
     }
     try place(run)
   }
@@ -47,7 +49,7 @@ struct PartialRestore {
 
   private mutating func place(_ run: [VerifiedChangeSet]) throws {
     guard !run.isEmpty else { return }
-    let placements = try store.commit(run, horizon: horizon).placements
+    let placements = try store.commit(run, horizon: horizon, holding: holding).placements
     for (set, placement) in zip(run, placements) where try !isPlaced(set, placement) { missing += 1 }
   }
 
@@ -59,7 +61,7 @@ struct PartialRestore {
     case .refused, .clockConflict: return false
     case .missing:
       try store.keepAncestors(of: set.header, horizon: horizon)
-      switch try store.commit([set], horizon: horizon).placements.first {
+      switch try store.commit([set], horizon: horizon, holding: holding).placements.first {
       case .place, .duplicate, .excluded, .beyondQuota: return true
       case .refused, .clockConflict, .missing, nil: return false
       }

@@ -1,6 +1,7 @@
 public import Foundation
 public import Home
 import Membership
+public import Records
 import Replication
 import Storage
 public import Wire
@@ -204,6 +205,9 @@ public struct RestoreSummary: Hashable, Sendable, Codable {
   public let missingFiles: Int
   /// The number of visible records in the restored store.
   public let records: Int
+  /// Records that the restored store has values of although the present store has erased them. They are erased again as
+  /// soon as another device sends the erase. Empty if no store is replaced.
+  public let erasedAgain: [ErasedRecord]
   /// The number of change sets of the present store that are not in the backup; nil if unknown.
   public internal(set) var discardedSets: Int?
   /// The folder that the present store was moved to; nil if nothing was moved.
@@ -214,6 +218,15 @@ public struct RestoreSummary: Hashable, Sendable, Codable {
   public internal(set) var text: String?
   /// The next step, as a `waymark` command.
   public let next: Step
+
+  /// A record that is erased again.
+  public struct ErasedRecord: Hashable, Sendable, Codable, Identifiable {
+    /// The kind of the record.
+    public let kind: RecordKind
+    public let id: UUID
+    /// The name of the record; nil if it has none.
+    public let name: String?
+  }
 
   private enum CodingKeys: String, CodingKey {
     case isPreview = "preview"
@@ -231,6 +244,7 @@ public struct RestoreSummary: Hashable, Sendable, Codable {
     case files
     case missingFiles
     case records
+    case erasedAgain
     case discardedSets
     case keptAt
     case keptBackup

@@ -1,6 +1,7 @@
 import Foundation
 package import Home
 import Membership
+import Records
 package import Replication
 import Sodium
 import Storage
@@ -23,6 +24,8 @@ package struct RestorePlan: Sendable {
   let founds: Bool
   private let name: String
   private let kept: [String: [UInt8]]
+  /// The records that the present store has erased since the backup was made.
+  private let erased: [RecordKey]
 
   package init(
     _ backup: BackupSource, _ present: PresentStore, _ home: Home, _ request: RestoreOperation.Request,
@@ -49,6 +52,7 @@ package struct RestorePlan: Sendable {
       }
     }
     self.circle = circle
+    erased = !founds && present.circle?.id == circle.id ? present.erased(since: backup) : []
     kept = Self.kept(backup, present, circle, identity)
   }
 
@@ -124,13 +128,20 @@ package struct RestorePlan: Sendable {
     }
     let horizon = Clock(milliseconds: now + Limits.clockDriftMilliseconds)
     // Change sets may depend on others that a cut has excluded, so the cuts are applied first.
+    let holding = EraseHolding(device: identity.device, now: now)
     _ = try store.admit(
-      by: circle.evaluation.admission, quota: circle.evaluation.quota, horizon: horizon)
-    var partial = PartialRestore(store, circle, horizon)
+      by: circle.evaluation.admission, quota: circle.evaluation.quota, horizon: horizon, holding: holding)
+    // A person who restores a backup may want to stop a mass erase, so the days to do so begin again.
+    try store.holdErases(backup.heldErases, until: now &+ EraseHolding.milliseconds)
+    var partial = PartialRestore(store, circle, horizon, holding)
     try BackupSource.reading(backup.path) {
       var done: Int64 = 0
       try BackupFile(path: backup.path).forEachPart(of: Self.partSets) { part in
-        if isPartial { try partial.take(part) } else { try take(part, after: done, into: store, horizon) }
+        if isPartial {
+          try partial.take(part)
+        } else {
+          try take(part, after: done, into: store, horizon, holding)
+        }
         done += Int64(part.count)
         progress(
           WorkProgress(
@@ -143,12 +154,16 @@ package struct RestorePlan: Sendable {
         now: now
       ) { done, total in progress(WorkProgress(stage: "restoring files", done: done, total: total)) }
     }
+    let lines = try store.unerased(erased).prefix(Self.erasedMax).map { row in
+      "\(row.key.kind.rawValue) \(hexadecimal(row.key.id.bytes))"
+    }
+    if !lines.isEmpty { try store.setMetaLines(MetaKey.erasedBefore, Array(lines)) }
     try store.rest()
     return RestoredParts(missingSets: partial.missing, files: files)
   }
 
   private func take(
-    _ part: [RawChangeSet], after done: Int64, into store: Store, _ horizon: Clock
+    _ part: [RawChangeSet], after done: Int64, into store: Store, _ horizon: Clock, _ holding: EraseHolding
   ) throws {
     var sets: [VerifiedChangeSet] = []
     sets.reserveCapacity(part.count)
@@ -161,7 +176,7 @@ package struct RestorePlan: Sendable {
       else { throw BackupError.damaged("change set \(number) does not belong to this circle") }
       sets.append(set)
     }
-    let report = try store.commit(sets, horizon: horizon)
+    let report = try store.commit(sets, horizon: horizon, holding: holding)
     for (offset, placement) in report.placements.enumerated() {
       if case .place = placement { continue }
       if placement == .excluded || placement == .beyondQuota { continue }
@@ -170,6 +185,8 @@ package struct RestorePlan: Sendable {
   }
 
   private static let partSets = 1_000
+  /// The maximum number of records that the restored store remembers as erased before.
+  private static let erasedMax = 10_000
 
   /// Founds a new circle that accepts the same issuers as the backup's circle.
   func foundCircle(in staged: Home, now: Moment) throws {
@@ -189,7 +206,16 @@ package struct RestorePlan: Sendable {
       name: circle.evaluation.members[identity.device]?.name ?? name, hasNewKeys: hasNewKeys,
       isAdmitted: isAdmitted, changeSets: Int(clamping: backup.changeSets) - parts.missingSets,
       missing: parts.missingSets, files: parts.files.taken, missingFiles: parts.files.missing,
-      records: try store.visibleCounts().values.reduce(0, +), discardedSets: 0,
+      records: try store.visibleCounts().values.reduce(0, +),
+      erasedAgain: try store.unerased(erased).compactMap { row in
+        let kind = Registry.kind(row.key.kind)
+        let name = (kind?.field(named: "name") ?? kind?.field(named: "fileName")).flatMap {
+          row[$0.number]?.asText
+        }
+        return UUID(uuidString: row.key.id.uuid).map {
+          RestoreSummary.ErasedRecord(kind: RecordKind(row.key.kind), id: $0, name: name)
+        }
+      }, discardedSets: 0,
       next: isAdmitted ? .waymark("run") : AwaitedAdmission.next)
   }
 }

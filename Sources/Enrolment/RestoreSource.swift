@@ -12,6 +12,7 @@ package struct BackupSource: Sendable {
   let statements: [[UInt8]]
   let changeSetIDs: Set<ChangeSetID>
   let changeSets: Int64
+  let heldErases: [ChangeSetID]
 
   /// - Throws: `WaymarkError` if the file can't be restored from.
   package init(_ path: String) throws {
@@ -28,9 +29,11 @@ package struct BackupSource: Sendable {
     }
     close(readable)
     self.path = path
-    (about, statements, changeSetIDs, changeSets) = try Self.reading(path) {
+    (about, statements, changeSetIDs, changeSets, heldErases) = try Self.reading(path) {
       let file = try BackupFile(path: path)
-      return (file.about, try file.statements(), try file.changeSetIDs(), file.changeSetCount)
+      return (
+        file.about, try file.statements(), try file.changeSetIDs(), file.changeSetCount, file.heldErases
+      )
     }
   }
 
@@ -125,6 +128,12 @@ package struct PresentStore: Sendable {
     } catch StoreError.damaged, StoreError.formerFormat {
       return false
     }
+  }
+
+  /// Returns the records that the store has erased with sets that a backup does not have.
+  func erased(since backup: BackupSource) -> [RecordKey] {
+    let later = diagnostics?.erasures.filter { !backup.changeSetIDs.contains($0.by) } ?? []
+    return Set(later.map(\.record)).sorted()
   }
 
   /// Returns the data that the restore would discard and that is not in the backup; nil if there is none.

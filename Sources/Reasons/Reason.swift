@@ -60,6 +60,8 @@ public enum Reason: String, CaseIterable, Codable, Sendable {
   case waitingDependency = "waiting_dependency"
   /// A device deleted many records at once.
   case massDeletion = "mass_delete"
+  /// A device erased many records at once; this device still keeps their values for some days.
+  case massErase = "mass_erase"
   /// One device has two conflicting logs, which can happen after a copy of its data is restored.
   case fork
   /// The peer sent data that no correct node sends.
@@ -78,6 +80,8 @@ public enum Reason: String, CaseIterable, Codable, Sendable {
   case refusedByPeer = "refused_by_peer"
   /// The peer rejects this device.
   case turnedAway = "turned_away"
+  /// A restored store has values that were erased before the restore.
+  case eraseAwaited = "erase_awaited"
   /// Not every device has received a revocation.
   case revocationUnheard = "revocation_unheard"
   /// Not every device has received the newest erase by this device.
@@ -488,6 +492,11 @@ extension Reason {
     case .massDeletion:
       ReasonText(
         .warning, .command, "\(other.pronoun) deleted many records at once", next: .waymark("history"))
+    case .massErase:
+      ReasonText(
+        .warning, .command,
+        "\(other.pronoun) erased many records at once, whose values this device keeps for seven days",
+        next: .waymark("revoke DEVICE --before-erase"))
     case .fork:
       ReasonText(
         .error, .time,
@@ -533,6 +542,10 @@ extension Reason {
       ReasonText(
         .warning, .elsewhere, "not every device has received the revocation of \(peer)",
         next: .waymark("members"))
+    case .eraseAwaited:
+      ReasonText(
+        .info, .elsewhere, "the restored backup has values that were erased before the restore",
+        next: .waymark("run"))
     case .eraseUnheard:
       ReasonText(
         .warning, .elsewhere, "\(peer) has not erased yet what was erased on this device",

@@ -182,10 +182,12 @@ package struct Committed: Sendable {
   /// The newest clock folded from another device. Gate time is at least the time of this clock.
   package var newestForeignClock: Clock
   package var nextParkedClock: Clock?
+  /// When the first held erase is due, on the wall clock; nil if none is held.
+  package var nextHeldErase: Moment?
 
   package init(
     items: [Item], heads: [LogHead], goneHeads: [LogHead], settingsDigest: Digest, recordsDigest: Digest,
-    newestForeignClock: Clock, nextParkedClock: Clock?
+    newestForeignClock: Clock, nextParkedClock: Clock?, nextHeldErase: Moment? = nil
   ) {
     self.items = items
     self.heads = heads
@@ -194,5 +196,6 @@ package struct Committed: Sendable {
     self.recordsDigest = recordsDigest
     self.newestForeignClock = newestForeignClock
     self.nextParkedClock = nextParkedClock
+    self.nextHeldErase = nextHeldErase
   }
 }

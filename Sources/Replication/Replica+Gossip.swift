@@ -11,8 +11,8 @@ extension Replica {
     settings.advance(moved[.settings] ?? [], gone: gone[.settings] ?? [], committed.settingsDigest)
     records.advance(moved[.records] ?? [], gone: gone[.records] ?? [], committed.recordsDigest)
     newestForeignClock = max(newestForeignClock, committed.newestForeignClock)
-    if let parked = committed.nextParkedClock {
-      let due = parked.milliseconds - Limits.clockDriftMilliseconds
+    let unparked = committed.nextParkedClock.map { $0.milliseconds - Limits.clockDriftMilliseconds }
+    if let due = [unparked, committed.nextHeldErase].compactMap({ $0 }).min() {
       effects.append(.schedule(.unpark, after: Self.wait(until: due, now)))
     }
     judge(committed.items, &effects)

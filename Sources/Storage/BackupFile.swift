@@ -11,6 +11,8 @@ enum BackupFormat {
   static let application: Int64 = 0x574d_424b
   /// Version 1 held change sets of format 1, which are no longer read.
   static let version: Int64 = 2
+  /// The key, in the table `about`, of the ids of the sets whose erases were held.
+  static let heldErases = "held_erases"
 
   static let tables = """
     CREATE TABLE about(key TEXT PRIMARY KEY NOT NULL, value NOT NULL) WITHOUT ROWID;
@@ -68,6 +70,8 @@ package final class BackupFile {
   package let changeSetCount: Int64
   /// Whether the backup was written with the files that its records name.
   package let holdsFiles: Bool
+  /// The sets whose erases were held when the backup was made, so that it has the erased values.
+  package let heldErases: [ChangeSetID]
   let connection: Connection
   private let statementCount: Int64
 
@@ -88,6 +92,7 @@ package final class BackupFile {
       let values = try Self.values(connection)
       about = try BackupAbout(values)
       changeSetCount = values["change_sets"]?.integer ?? -1
+      heldErases = Self.ids(values[BackupFormat.heldErases])
       statementCount = values["statements"]?.integer ?? -1
       try Self.checkCount("change_sets", changeSetCount, connection)
       try Self.checkCount("statements", statementCount, connection)
@@ -190,6 +195,13 @@ package final class BackupFile {
     guard found == declared else {
       let more = found > declared ? "more than \(declared)" : "\(found)"
       throw BackupError.damaged("it declares \(declared) rows in \(table) but holds \(more)")
+    }
+  }
+
+  private static func ids(_ value: ColumnValue?) -> [ChangeSetID] {
+    guard case .blob(let bytes)? = value else { return [] }
+    return stride(from: 0, to: bytes.count, by: Bytes32.count).compactMap { start in
+      ChangeSetID(bytes: Array(bytes[start...].prefix(Bytes32.count)))
     }
   }
 

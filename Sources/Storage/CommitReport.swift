@@ -92,6 +92,12 @@ package struct CommitReport: Sendable {
 }
 
 extension CommitReport {
+  /// Notes that the values of a record have changed although no set was folded.
+  mutating func changed(_ record: RecordKey) {
+    kinds.insert(record.kind)
+    touch(record)
+  }
+
   private mutating func touch(_ record: RecordKey) {
     guard let count = records?.count else { return }
     if count < Self.recordsMax { records?.insert(record) } else { records = nil }

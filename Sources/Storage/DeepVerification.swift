@@ -110,7 +110,7 @@ package struct DeepVerification {
     // The replay uses the cuts that the store has applied, not those of its statements. Some statements may have
     // arrived a moment ago, and their cuts are applied only at the next step or the next start.
     let cuts = AppliedCuts(stored: try Store.metaBytes(AppliedCuts.key, source))
-    replay.begin { cuts[$0] }
+    try replay.begin(HeldErases.sets(source)) { cuts[$0] }
     var batch: [LogReplay.Row] = []
     let sql = "SELECT number, folded, \(RawChangeSet.columns) FROM change_sets ORDER BY number"
     try source.with(sql) { row in

@@ -30,7 +30,8 @@ import Wire
 // Values that are missing from a set are folded as absent. They can be added later (`fill`).
 //
 // An erase is a deletion that also takes the values of all writes in its past: in the row, which then holds null, among
-// the siblings, and in the stored sets themselves (`Erasures`). The stamps stay, so nothing about winners changes.
+// the siblings, and in the stored sets themselves (`Erasures`). The stamps stay, so nothing about winners changes. The
+// values are taken at the end of the batch, or days later if the erase is held (`HeldErases`).
 //
 // A batch is one transaction. For each entry, the fold updates the row, its stamps, its siblings, and the digest of the
 // lane (it subtracts the old record's hash and adds the new one). At the end, `finish` updates the values that depend
@@ -49,6 +50,11 @@ final class Fold {
   private let aggregates: Aggregates
   let erasures: Erasures
   let missing: MissingValues
+  let heldErases: HeldErases
+  /// Decides which erases of the batch are held; nil to apply all of them at once, as in a verification.
+  var holding: EraseHolding?
+  /// The erases of the batch, in the order in which they were folded.
+  private var newErases: [FoldedErase] = []
   private let ranks: WholeRecordRanks
   var dayIndex: DayIndex
   private var tables: [KindNumber: RecordTable] = [:]
@@ -69,6 +75,7 @@ final class Fold {
     aggregates = try Aggregates(connection)
     erasures = try Erasures(connection)
     missing = try MissingValues(connection)
+    heldErases = try HeldErases(connection)
     ranks = try WholeRecordRanks(connection)
     dayIndex = try DayIndex(connection)
   }
@@ -89,6 +96,7 @@ final class Fold {
     causality.forget()
     packed = (0, [], [])
     _ = takeFormerFiles()
+    newErases = []
     digests.restore(state.digests)
     aggregates.restore(state.aggregates)
     dayIndex = state.dayIndex
@@ -99,6 +107,7 @@ final class Fold {
   func reload() throws {
     causality.forget()
     packed = (0, [], [])
+    newErases = []
     try digests.reload()
     try aggregates.reload()
     dayIndex = try DayIndex(connection)
@@ -124,7 +133,7 @@ final class Fold {
     try dayIndex.makeWay(for: set)
     try undos.note(set)
     // An erase takes effect before the other entries of its record, because it concerns the past of the set alone.
-    for entry in set.body.entries where entry.type == .erase { try erase(entry.key, at: place, &report) }
+    for entry in set.body.entries where entry.type == .erase { try erase(entry, in: set.body, at: place) }
     for entry in set.body.entries { try fold(entry, in: set.body, at: place) }
     if !set.body.isComplete { try noteMissing(of: set, at: place) }
     report.folded(set)
@@ -132,6 +141,7 @@ final class Fold {
 
   /// Updates the values that are derived from several records. Call it once, at the end of a batch.
   func finish(_ report: inout CommitReport) throws {
+    try applyNewErases(&report)
     try aggregates.finish(self, &report)
     report.formerFiles.formUnion(takeFormerFiles())
     try digests.save()
@@ -251,6 +261,10 @@ final class Fold {
     }
     let edited = held.flatMap { $0.place.origin.number == 0 ? nil : $0 }
     let coversHeld = try covers(place, edited?.place.origin)
+    if old == nil, try !erasures.numbers(of: key).isEmpty {
+      // An erase that was folded before the first write is listed, so this write must be listed too.
+      try recordWrites.add(place.origin.number, to: key, before: nil)
+    }
     let before = try siblings.contests(of: key)[field]
     let rank = WholeRecordRank(of: entry, stamp: place.origin.stamp)
     let outcome = Merge.wholeRecord(
@@ -293,36 +307,39 @@ final class Fold {
 
   // MARK: Erasing
 
-  /// Erases the values of all writes to a record in the past of a set: from the row, the siblings, and the stored sets.
-  private func erase(_ key: RecordKey, at place: SetPosition, _ report: inout CommitReport) throws {
-    let number = place.origin.number
+  /// Folds an erase. The values are taken at the end of the batch.
+  private func erase(_ entry: Entry, in body: ChangeSetBody, at place: SetPosition) throws {
+    let (key, number) = (entry.key, place.origin.number)
     try erasures.note(key, by: number)
     try missing.remove(of: key) { [causality] in try $0 != number && causality.covers(number, $0) }
-    let table = try table(key.kind)
-    guard let old = try table.row(key.id) else { return }
+    let old = try table(key.kind).row(key.id)
     // The erase of a whole record writes no cell, so nothing else notes that the set wrote to the record.
-    try recordWrites.add(number, to: key, before: old.stamps)
-    let isErased = { [causality] (writer: Int64) in
-      try writer != 0 && writer != number && causality.covers(number, writer)
+    if old != nil || key.kind.mergeClass == .wholeRecord {
+      try recordWrites.add(number, to: key, before: old?.stamps)
     }
-    var row = old
-    for (field, writer) in old.stamps.cells where field != Fields.life {
-      if try isErased(writer) { row.contents[field] = StoredRow.null }
+    var takesValues = false
+    if let old {
+      for writer in Set(old.stamps.cells.filter { old.holdsValue($0.field) }.map(\.number)) where !takesValues
+      {
+        takesValues = try takes(place, writer)
+      }
+      try eraseSiblings(of: key, in: old, seenBy: place)
     }
-    try eraseSiblings(of: key, in: row, seenBy: place)
-    try replace(key, old, by: row, table)
-    for writer in try recordWrites.numbers(of: key, old.stamps) where try isErased(writer) {
-      try redact(writer, key, &report)
-    }
-    report.redactedSets += try erasures.redactOutside(key, before: place, causality)
+    let ends = old?.life == true && body.life(writtenBy: entry) == false
+    newErases.append(FoldedErase(key: key, place: place, takesValues: takesValues, endsLife: ends))
   }
 
   private func eraseSiblings(of key: RecordKey, in row: StoredRow, seenBy place: SetPosition) throws {
     for (field, contest) in try siblings.contests(of: key) {
       let rest = try siblings.close(key, field, contest, seenBy: place, causality)
-      let winner = key.kind.mergeClass == .wholeRecord ? row.whole : row.content(field)
-      try siblings.note(key, field, Contest(count: rest), winner: winner)
+      try siblings.note(key, field, Contest(count: rest), winner: row.shown(field, of: key))
     }
+  }
+
+  /// Whether an erase takes the values of a write to its record: the write is in its past. Seeds are never taken.
+  private func takes(_ erase: SetPosition, _ writer: Int64) throws -> Bool {
+    let number = erase.origin.number
+    return try writer != 0 && writer != number && causality.covers(number, writer)
   }
 
   /// Whether a write lies in the past of an erase of its record. Such a write never becomes a sibling.
@@ -332,17 +349,72 @@ final class Fold {
     }
   }
 
-  private func redact(_ number: Int64, _ key: RecordKey, _ report: inout CommitReport) throws {
-    if try erasures.redact(number, key) { report.redactedSets += 1 }
+  private func applyNewErases(_ report: inout CommitReport) throws {
+    guard !newErases.isEmpty else { return }
+    let new = newErases
+    newErases = []
+    if let holding { try heldErases.judge(new, holding) }
+    try apply(try new.filter { try !heldErases.contains($0.place.origin.stamp.set) }, &report)
+  }
+
+  /// Takes the values in the past of some erases from the rows and from the stored sets, each of which is rewritten at
+  /// most once.
+  func apply(_ erases: [FoldedErase], _ report: inout CommitReport) throws {
+    var slots: [Int64: Set<RecordKey>] = [:]
+    var outside: [RecordKey: Clock] = [:]
+    for (key, places) in Dictionary(grouping: erases, by: \.key).mapValues({ $0.map(\.place) }) {
+      let places = try maximal(places)
+      outside[key] = places.map(\.origin.stamp.clock).max()
+      for number in try takenWrites(of: key, by: places) { slots[number, default: []].insert(key) }
+    }
+    for (number, keys) in slots.sorted(by: { $0.key < $1.key }) {
+      if try erasures.redact(number, where: keys.contains) { report.redactedSets += 1 }
+    }
+    report.redactedSets += try erasures.redactOutside(outside, causality)
+  }
+
+  /// Returns the erases of one record that are in the past of none of the others. These take everything that all of
+  /// them take.
+  private func maximal(_ places: [SetPosition]) throws -> [SetPosition] {
+    var found: [SetPosition] = []
+    for place in places.sorted(by: { $0.origin.number > $1.origin.number }) {
+      if try !found.contains(where: { try causality.covers($0.origin.number, place.origin.number) }) {
+        found.append(place)
+      }
+    }
+    return found
+  }
+
+  /// Takes the values of a record from its row, and returns the sets whose values of the record are taken.
+  private func takenWrites(of key: RecordKey, by erases: [SetPosition]) throws -> [Int64] {
+    let table = try table(key.kind)
+    guard let old = try table.row(key.id) else { return [] }
+    let taken = try recordWrites.numbers(of: key, old.stamps).filter { writer in
+      try erases.contains { try takes($0, writer) }
+    }
+    let all = Set(taken)
+    var row = old
+    for (field, writer) in old.stamps.cells where old.holdsValue(field) && all.contains(writer) {
+      row.contents[field] = StoredRow.null
+    }
+    for (field, contest) in try siblings.contests(of: key) {
+      try siblings.note(key, field, contest, winner: row.shown(field, of: key))
+    }
+    try replace(key, old, by: row, table)
+    return taken
   }
 
   /// Erases from a stored set again what erases in this store have taken from it. Call it when the bytes of the set
   /// have been replaced.
   func redactAgain(_ set: VerifiedChangeSet, at place: SetPosition, _ report: inout CommitReport) throws {
-    var last: RecordKey?
-    for entry in set.body.entries where entry.key != last {
-      last = entry.key
-      if try isErased(place, of: entry.key) { try redact(place.origin.number, entry.key, &report) }
+    let keys = try Set(set.body.entries.map(\.key)).filter { key in
+      try erasures.numbers(of: key).contains { number in
+        let erase = try causality.place(number)
+        return try takes(erase, place.origin.number) && !heldErases.contains(erase.origin.stamp.set)
+      }
+    }
+    if !keys.isEmpty, try erasures.redact(place.origin.number, where: keys.contains) {
+      report.redactedSets += 1
     }
   }
 

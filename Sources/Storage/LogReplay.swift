@@ -39,8 +39,15 @@ struct LogReplay {
 
   init(into store: Store) { self.store = store }
 
-  /// - Parameter cuts: the cuts that the first store has applied; nil for a log without cuts.
-  func begin(_ cuts: @escaping (LogKey) -> Set<Set<ChangeSetID>>?) { store.logs.cutRule = cuts }
+  /// - Parameters:
+  ///   - held: the sets whose erases the first store holds, so that they have not taken any values there.
+  ///   - cuts: the cuts that the first store has applied; nil for a log without cuts.
+  func begin(
+    _ held: [(id: ChangeSetID, due: Moment)] = [], _ cuts: @escaping (LogKey) -> Set<Set<ChangeSetID>>?
+  ) throws {
+    store.logs.cutRule = cuts
+    for erase in held { try store.fold.heldErases.hold(erase.id, until: erase.due) }
+  }
 
   // MARK: Replaying
 

@@ -41,6 +41,9 @@ package enum MetaKey {
   /// The new device key, and the device name, of a restored store that waits for readmission to the circle; see
   /// `AwaitedAdmission`.
   package static let waiting = "awaited-admission"
+  /// The records of a restored store that the store that it replaced had erased: kind and id in hexadecimal, one record
+  /// per line.
+  package static let erasedBefore = "erased-before-restore"
   /// The id of the ticket with which this device joined.
   package static let joinedWith = "joined-with"
   /// Whether onboarding was completed on this device, as one byte.

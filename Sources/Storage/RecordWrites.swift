@@ -18,11 +18,13 @@ final class RecordWrites {
       "INSERT INTO record_writes(kind, record, number) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING")
   }
 
-  /// Notes that a set writes to an existing record.
-  func add(_ number: Int64, to record: RecordKey, before stamps: Stamps) throws {
+  /// Notes that a set writes to a record.
+  ///
+  /// - Parameter stamps: the stamps of the record before the write; nil if it has no row.
+  func add(_ number: Int64, to record: RecordKey, before stamps: Stamps?) throws {
     // If the stamps name several sets, the record has been written more than once already, and those sets are in the
     // table.
-    let known = Set(stamps.cells.map(\.number))
+    let known = Set(stamps?.cells.map(\.number) ?? [])
     if known.count == 1, let first = known.first, first != 0 { try add(first, to: record) }
     try add(number, to: record)
   }

@@ -27,6 +27,10 @@ enum Schema {
   /// `files` holds the files that are complete on this device, and `file_holders` what other devices have said about the
   /// files that they have; see Store+Files.swift. `value_senders` names the device that sent a set of which values are
   /// missing; see Store+MissingValues.swift.
+  /// files that they have; see Store+Files.swift.
+  ///
+  /// `held_erases` names the sets whose erases are not applied before `due`, and `erase_counts` what each device has
+  /// erased lately; see HeldErases.swift.
   private static let first = """
     CREATE TABLE statements(
       id BLOB PRIMARY KEY NOT NULL, bytes BLOB NOT NULL
@@ -67,6 +71,12 @@ enum Schema {
     ) WITHOUT ROWID;
     CREATE TABLE value_senders(
       id BLOB PRIMARY KEY NOT NULL, device BLOB NOT NULL
+    ) WITHOUT ROWID;
+    CREATE TABLE held_erases(id BLOB PRIMARY KEY NOT NULL, due INTEGER NOT NULL) WITHOUT ROWID;
+    CREATE INDEX held_erases_by_due ON held_erases(due);
+    CREATE TABLE erase_counts(
+      device BLOB NOT NULL, kind INTEGER NOT NULL, since INTEGER NOT NULL, erased INTEGER NOT NULL,
+      before INTEGER NOT NULL, PRIMARY KEY (device, kind)
     ) WITHOUT ROWID;
     """
 

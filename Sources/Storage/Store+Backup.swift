@@ -143,6 +143,8 @@ extension Store {
         values["files"] = .integer(copied.files)
         values["leaves"] = .integer(copied.leaves)
       }
+      let held = try HeldErases.sets(source)
+      if !held.isEmpty { values[BackupFormat.heldErases] = .blob(held.flatMap(\.id.bytes)) }
       try target.with("INSERT INTO about(key, value) VALUES (?1, ?2)") { row in
         for (key, value) in values.sorted(by: { $0.key < $1.key }) {
           try row.bind(1, key)

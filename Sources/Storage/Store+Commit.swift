@@ -11,14 +11,15 @@ extension Store {
   ///
   /// - Parameters:
   ///   - horizon: the clock up to which sets fold now; sets with later clocks are parked.
+  ///   - holding: decides which erases are held; nil to apply all at once.
   ///   - noting: called with the report, to store further values in the same transaction.
   ///   - isTurnOver: called before each set except the first. Once it returns true, the remaining sets are neither
   ///     stored nor reported.
   package func commit(
-    _ sets: [VerifiedChangeSet], horizon: Clock, noting: (CommitReport) throws -> Void = { _ in },
-    isTurnOver: () -> Bool = { false }
+    _ sets: [VerifiedChangeSet], horizon: Clock, holding: EraseHolding? = nil,
+    noting: (CommitReport) throws -> Void = { _ in }, isTurnOver: () -> Bool = { false }
   ) throws -> CommitReport {
-    try atomically {
+    try atomically(holding) {
       var report = CommitReport()
       var moved: Set<LogKey> = []
       var newlyCut: Set<LogKey> = []
@@ -76,9 +77,9 @@ extension Store {
 
   /// Folds the parked sets whose clock is not beyond the horizon, in one transaction.
   package func foldParked(
-    horizon: Clock, noting: (CommitReport) throws -> Void = { _ in }
+    horizon: Clock, holding: EraseHolding? = nil, noting: (CommitReport) throws -> Void = { _ in }
   ) throws -> CommitReport {
-    try atomically {
+    try atomically(holding) {
       var report = CommitReport()
       var moved: Set<LogKey> = []
       try foldWaiting(horizon, &report, &moved)

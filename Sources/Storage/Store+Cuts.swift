@@ -45,7 +45,8 @@ extension Store {
   /// - Returns: whether anything stored or folded has changed.
   package func admit(
     by admission: @escaping (LogKey) -> Admission,
-    quota: @escaping (DeviceKey, Lane) -> UInt64 = { DeviceQuotas.standard[$1] }, horizon: Clock
+    quota: @escaping (DeviceKey, Lane) -> UInt64 = { DeviceQuotas.standard[$1] }, horizon: Clock,
+    holding: EraseHolding? = nil
   ) throws -> Bool {
     logs.cutRule = { log in if case .cut(let cuts) = admission(log) { cuts } else { nil } }
     logs.cuts = [:]
@@ -59,7 +60,7 @@ extension Store {
     guard !changed.isEmpty || !matchesQuotas else { return false }
     let matchesCuts =
       matchesQuotas && changed.allSatisfy { !affectedLogs.contains($0) && self.matchesCuts($0) }
-    try atomically {
+    try atomically(holding) {
       if matchesCuts { return try noteAppliedCuts(wanted) }
       _ = try rebuildLogs(horizon)
       // Sets that were put back may depend on logs that were unknown here before.

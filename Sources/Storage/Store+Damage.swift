@@ -192,9 +192,10 @@ extension Store {
   ///   - raw: what remains of its bytes.
   /// - Returns: false if the set is already stored, or if its ancestors are not.
   package func keepDamaged(
-    _ id: ChangeSetID, _ header: ChangeSetHeader, _ raw: RawChangeSet, horizon: Clock
+    _ id: ChangeSetID, _ header: ChangeSetHeader, _ raw: RawChangeSet, horizon: Clock,
+    holding: EraseHolding? = nil
   ) throws -> Bool {
-    try atomically {
+    try atomically(holding) {
       guard try logs.stored(id, header.log, header.sequence) == nil, try logs.hasAncestors(header) else {
         return false
       }

@@ -21,7 +21,8 @@ extension Store {
   /// The number of the newest stored set.
   package var newestNumber: Int64 { logs.lastNumber }
 
-  /// Returns the records that a batch hid, grouped by operation.
+  /// Returns the records that a batch hid, grouped by operation. Erased records are left out: an undo does not bring
+  /// them back, and mass erases are held (`massErases`).
   ///
   /// - Parameters:
   ///   - own: the device whose operations are left out.
@@ -35,7 +36,7 @@ extension Store {
     for (record, death) in report.deaths {
       let deletion = try fold.causality.origin(death.by).stamp
       guard deletion.device != own, try wasSeen(record, death, own, seen),
-        try wasVisible(record, report.deaths)
+        try wasVisible(record, report.deaths), try !fold.erasures.numbers(of: record).contains(death.by)
       else { continue }
       let key = try keys[death.by] ?? operationKey(ofSet: death.by, by: deletion.device)
       keys[death.by] = key

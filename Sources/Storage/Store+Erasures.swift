@@ -11,7 +11,27 @@ package struct Erasure: Sendable {
 
   /// When the record was erased, according to the clock of the device that erased it.
   package var clock: Clock { place.origin.stamp.clock }
+  /// The number of the set.
+  package var number: Int64 { place.origin.number }
   package var device: DeviceKey { place.log.device }
+}
+
+/// An erase whose values this device keeps until a time, because it belongs to a mass erase by another device.
+package struct HeldErase: Sendable {
+  package let erasure: Erasure
+  /// When the values are taken, by this device's clock.
+  package let due: Moment
+}
+
+/// The held erases of one device.
+package struct MassErase: Hashable, Sendable {
+  package let device: DeviceKey
+  /// The clock of the first of the erases.
+  package var since: Clock
+  /// When the first of the erases is applied, by this device's clock.
+  package var due: Moment
+  /// The number of erased records of each kind.
+  package var records: [KindNumber: Int] = [:]
 }
 
 extension Store {
@@ -62,6 +82,115 @@ extension Store {
       return try row.step() ? row.integer(0) : nil
     }
     return try number.map(fold.causality.place)
+  }
+
+  // MARK: Held erases
+
+  /// The time at which the first held erase is due; nil if none is held.
+  package var nextHeldErase: Moment? { get throws { try fold.heldErases.nextDue } }
+
+  /// Applies the held erases that are due by a time: their records lose their values, as by any erase.
+  ///
+  /// - Returns: the report; nil if none is due.
+  package func applyDueErases(now: Moment) throws -> CommitReport? {
+    guard let next = try nextHeldErase, next <= now else { return nil }
+    return try atomically {
+      var report = CommitReport()
+      let due = try fold.heldErases.folded(through: now)
+      // Sets that are not folded now are judged again once they are.
+      try fold.heldErases.release(through: now)
+      try fold.apply(
+        try due.map {
+          FoldedErase(
+            key: $0.key, place: try fold.causality.place($0.number), takesValues: true, endsLife: false)
+        }, &report)
+      for erase in due { report.changed(erase.key) }
+      try finish(&report)
+      return report
+    }
+  }
+
+  /// Returns the held erase of a record that is due last; nil if none is held.
+  package func heldErase(of record: RecordKey) throws -> HeldErase? {
+    let held = try fold.erasures.numbers(of: record).map(fold.causality.place).compactMap { place in
+      try fold.heldErases.due(place.origin.stamp.set).map {
+        HeldErase(erasure: Erasure(place: place), due: $0)
+      }
+    }
+    return held.max { ($0.due, $0.erasure.place.origin.stamp) < ($1.due, $1.erasure.place.origin.stamp) }
+  }
+
+  /// Returns the held mass erases, one for each device, those due first coming first.
+  package func massErases() throws -> [MassErase] {
+    guard try nextHeldErase != nil else { return [] }
+    var found: [DeviceKey: MassErase] = [:]
+    var records: [DeviceKey: Set<RecordKey>] = [:]
+    var places: [Int64: SetPosition] = [:]
+    for erase in try fold.heldErases.folded() {
+      let place = try places[erase.number] ?? fold.causality.place(erase.number)
+      places[erase.number] = place
+      let device = place.log.device
+      var mass = found[device] ?? MassErase(device: device, since: place.origin.stamp.clock, due: erase.due)
+      mass.due = min(mass.due, erase.due)
+      mass.since = min(mass.since, place.origin.stamp.clock)
+      if records[device, default: []].insert(erase.key).inserted {
+        mass.records[erase.key.kind, default: 0] += 1
+      }
+      found[device] = mass
+    }
+    return found.values.sorted { ($0.due, $0.device) < ($1.due, $1.device) }
+  }
+
+  /// Returns the first set of each branch of a device's logs whose erases are held.
+  package func firstHeldErases(by device: DeviceKey) throws -> [SetPosition] {
+    var first: [Int64: SetPosition] = [:]
+    for number in Set(try fold.heldErases.folded().map(\.number)) {
+      let place = try fold.causality.place(number)
+      guard place.log.device == device else { continue }
+      if place.sequence < first[place.branch]?.sequence ?? .max { first[place.branch] = place }
+    }
+    return first.values.sorted { $0.branch < $1.branch }
+  }
+
+  /// Returns heads of a device's logs, each moved back to before the first held erase on its path. A head whose first
+  /// set is a held erase is left out.
+  package func heads(_ heads: [LogHead], beforeHeldErasesBy device: DeviceKey) throws -> [LogHead] {
+    let first = try firstHeldErases(by: device)
+    var found: [LogHead] = []
+    for head in heads {
+      let held = try first.filter { try leads(head, to: $0) }.map(\.sequence).min()
+      guard let held else {
+        found.append(head)
+        continue
+      }
+      let sequence = UInt64(bitPattern: held) - 1
+      guard sequence > 0, let branch = try logs.branch(of: head.id, head.log, head.sequence),
+        let stretch = logs.path(branch.number, through: sequence).first,
+        let id = try id(stretch.branch, sequence)
+      else { continue }
+      let moved = LogHead(log: head.log, sequence: sequence, id: id, foldedSequence: sequence)
+      if !found.contains(moved) { found.append(moved) }
+    }
+    return found
+  }
+
+  /// Returns whether the other devices would hold the erase of some records by a device.
+  package func isMassErase(of records: Set<RecordKey>, by device: DeviceKey, now: Moment) throws -> Bool {
+    let counts = Dictionary(grouping: records, by: \.kind).mapValues(\.count)
+    return try fold.heldErases.isMass(counts, by: device, now: now)
+  }
+
+  /// Holds the erases of some sets, as a backup says that they were held.
+  package func holdErases(_ sets: [ChangeSetID], until due: Moment) throws {
+    try atomically { for set in sets { try fold.heldErases.hold(set, until: due) } }
+  }
+
+  /// Returns those of some records that have values in this store and that no erase here has named.
+  package func unerased(_ records: [RecordKey]) throws -> [RecordRow] {
+    try records.compactMap { key in
+      guard let row = try record(key), try fold.erasures.numbers(of: key).isEmpty else { return nil }
+      return row.allFields.contains { $0.key != Fields.life && $0.value != .null } ? row : nil
+    }
   }
 
   // MARK: What an erase reaches

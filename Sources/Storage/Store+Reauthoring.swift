@@ -61,10 +61,12 @@ package struct Reauthoring {
   package let admission: ((LogKey) -> Admission)?
   /// The clock up to which sets of other devices are folded; those with later clocks are parked.
   package let horizon: Clock
+  /// Decides which erases of other devices are held.
+  package let holding: EraseHolding?
 
   package init(
     circle: CircleID, ended: [EndedLog], incarnation: Incarnation, time: Time,
-    admission: ((LogKey) -> Admission)?, horizon: Clock
+    admission: ((LogKey) -> Admission)?, horizon: Clock, holding: EraseHolding? = nil
   ) {
     self.circle = circle
     self.ended = ended
@@ -72,6 +74,7 @@ package struct Reauthoring {
     self.time = time
     self.admission = admission
     self.horizon = horizon
+    self.holding = holding
   }
 }
 
@@ -87,7 +90,7 @@ extension Store {
   ) throws -> CommitReport {
     let rule = logs.cutRule
     do {
-      return try atomically {
+      return try atomically(reauthoring.holding) {
         let outgoing = try outgoing(reauthoring)
         if let admission = reauthoring.admission {
           logs.cutRule = { log in if case .cut(let cuts) = admission(log) { cuts } else { nil } }

@@ -129,7 +129,11 @@ package final class Store {
   // MARK: Transactions
 
   /// Runs `body` as one transaction. If `body` throws, the database and the in-memory state are both rolled back.
-  func atomically<Result>(_ body: () throws -> Result) throws -> Result {
+  ///
+  /// - Parameter holding: decides which erases that `body` folds are held; nil to apply all at once.
+  func atomically<Result>(_ holding: EraseHolding? = nil, _ body: () throws -> Result) throws -> Result {
+    fold.holding = holding
+    defer { fold.holding = nil }
     let (logsBefore, foldBefore, damageBefore) = (logs.rollbackState, fold.rollbackState, damage)
     do {
       return try connection.transaction {
@@ -148,7 +152,7 @@ package final class Store {
   }
 
   /// Runs several modifications as one transaction.
-  package func atOnce(_ body: () throws -> Void) throws { try atomically(body) }
+  package func atOnce(_ body: () throws -> Void) throws { try atomically(nil, body) }
 
   /// The number of times that stored change sets were removed or renumbered. Work that is done in slices and remembers
   /// set numbers must start over when this number has changed.

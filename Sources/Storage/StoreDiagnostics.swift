@@ -1,5 +1,6 @@
 // Protocol/store.md, "Backups"
 
+package import Replication
 import SQLite
 package import Wire
 
@@ -31,6 +32,9 @@ extension Store {
 package struct StoreDiagnostics: Sendable {
   package let statements: [[UInt8]]
   package let changeSetIDs: Set<ChangeSetID>
+  /// The records that were erased in the store, each with a set that erased it. Held erases are left out. Empty if they
+  /// can't be read.
+  package let erasures: [(record: RecordKey, by: ChangeSetID)]
   private let values: [String: [UInt8]]
 
   package init(path: String) throws {
@@ -49,10 +53,28 @@ package struct StoreDiagnostics: Sendable {
       }
       return result
     }
+    erasures = (try? Self.erasures(connection)) ?? []
     values = try connection.with("SELECT key, value FROM meta WHERE key LIKE 'node.%'") { row in
       var result: [String: [UInt8]] = [:]
       while try row.step() { result[row.text(0)] = row.bytes(1) }
       return result
+    }
+  }
+
+  private static func erasures(_ connection: Connection) throws -> [(record: RecordKey, by: ChangeSetID)] {
+    let sql = """
+      SELECT e.kind, e.record, c.id FROM erasures AS e JOIN change_sets AS c ON c.number = e.number
+      WHERE c.id NOT IN (SELECT id FROM held_erases) ORDER BY e.kind, e.record
+      """
+    return try connection.with(sql) { row in
+      var found: [(record: RecordKey, by: ChangeSetID)] = []
+      while try row.step() {
+        guard let kind = KindNumber(UInt64(bitPattern: row.integer(0))),
+          let id = ChangeSetID(bytes: row.bytes(2))
+        else { continue }
+        found.append((RecordKey(kind: kind, id: try row.recordID(1)), id))
+      }
+      return found
     }
   }
 

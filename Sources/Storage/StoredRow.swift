@@ -18,6 +18,16 @@ struct StoredRow {
     if field == Fields.life { life = content == Self.alive } else { contents[field] = content }
   }
 
+  /// Whether a field has a value other than null. The life does not count.
+  func holdsValue(_ field: FieldNumber) -> Bool {
+    field != Fields.life && contents[field].map { $0 != Self.null } ?? false
+  }
+
+  /// Returns what a cell of a record shows, in the form in which it is compared with siblings.
+  func shown(_ field: FieldNumber, of key: RecordKey) -> [UInt8]? {
+    key.kind.mergeClass == .wholeRecord ? whole : content(field)
+  }
+
   /// All fields encoded as one value, as stored for a whole record.
   var whole: [UInt8] { encodedFields(contents) }
 

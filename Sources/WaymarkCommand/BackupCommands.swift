@@ -108,6 +108,16 @@ extension RestoreBackup: TerminalCommand {
         "\(counted(Int64(answer.missingFiles), "file")) \(answer.missingFiles == 1 ? "is" : "are") neither in the "
           + "backup nor on this device, and will be fetched from other devices.", .careful)
     }
+    if !answer.erasedAgain.isEmpty {
+      let shown = answer.erasedAgain.prefix(Self.erasedShownMax).map { record in
+        "\(record.kind) \(printable(record.name ?? "\("\(record.id)".prefix(8))"))"
+      }
+      let rest = answer.erasedAgain.count - shown.count
+      let list =
+        shown.joined(separator: ", ") + (rest > 0 ? " and \(counted(Int64(rest), "more record"))" : "")
+      rendering.notes.paragraph(
+        "Erased since this backup, and erased again once another device sends the erase: \(list).", .careful)
+    }
     if answer.isPreview {
       return rendering.notes.paragraph("Nothing was changed. Next: \(waymark: "restore") without --preview")
     }
@@ -117,6 +127,10 @@ extension RestoreBackup: TerminalCommand {
     }
     rendering.notes.next(answer.next)
   }
+}
+
+extension RestoreBackup {
+  private static let erasedShownMax = 20
 }
 
 /// Returns a size for people, such as `1.4 MB`.

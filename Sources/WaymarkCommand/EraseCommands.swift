@@ -23,6 +23,9 @@ extension EraseRecords: TypedConfirmationCommand {
       status shows which devices have not received it. This can't be undone. You confirm it by typing the
       name of the record, or the number of records; in scripts, use --yes.
 
+      If more than a quarter of a kind is erased, and at least 20 records, the other devices hide them at once
+      and keep the values for seven days, in case this device was stolen. See waymark help revoke.
+
       With --field, the present values of the other fields stay. The earlier values of the record are erased.
 
       An erase does not reach copies outside of Waymark: exports, earlier backups, images of a disk, and
@@ -158,6 +161,11 @@ extension Rendering {
     data.paragraph(
       names.isEmpty
         ? "No other device is known to hold it." : "Also held by: \(names.joined(separator: ", ")).")
+    if summary.isHeldElsewhere {
+      data.paragraph(
+        "The other devices hide this at once but keep the values for 7 days, because this is more than a quarter."
+      )
+    }
     guard !summary.backups.isEmpty else { return }
     let them = summary.backups.count == 1 ? "This backup holds" : "These backups hold"
     data.line("\(them) it and \(summary.backups.count == 1 ? "is" : "are") not changed:")

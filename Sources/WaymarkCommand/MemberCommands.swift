@@ -60,6 +60,8 @@ extension Revoke: TypedConfirmationCommand {
       .init(
         flag: "--discard", placeholder: nil,
         summary: "also discard everything that it wrote, on all devices"),
+        flag: "--before-erase", placeholder: nil,
+        summary: "keep only what it wrote before its mass erase, and bring the erased records back"),
       CommandTable.rootKey("sign with the circle's root key; no admin can undo that"),
       .init(flag: "--preview", placeholder: nil, summary: "show the consequences; change nothing"),
     ],
@@ -72,6 +74,11 @@ extension Revoke: TypedConfirmationCommand {
       that it created disappear, and others show the values that they had before. This can't be undone. You
       confirm it by typing the name of the device; in scripts, use --yes. Each device gives the disk space back
       after 7 days, or within an hour if the root key signs the revocation.
+
+      An erase by another device of more than a quarter of a kind, and of at least 20 records, hides the
+      records at once, but this device keeps their values for seven days; waymark status names the device
+      (mass_erase). Within that time, --before-erase drops the erase and everything that the device wrote
+      after it.
       """,
     exampleArguments: "phone --preview")
 

@@ -24,7 +24,7 @@ package struct MassDeletions: Sendable {
       /// The number of visible records of the kind before the deletion.
       var before: Int
 
-      var isLarge: Bool { deleted >= MassDeletions.least && deleted * 4 > before }
+      var isLarge: Bool { MassRemoval.isMass(deleted, of: before) }
     }
 
     var isLarge: Bool { counts.values.contains(where: \.isLarge) }
@@ -38,8 +38,6 @@ package struct MassDeletions: Sendable {
 
   private(set) var tallies: [Tally] = []
 
-  /// The deletion of fewer records of a kind than this is never reported.
-  static let least = 20
   /// The maximum number of operations with small deletions that are remembered in case a later batch continues them.
   private static let openMax = 32
 

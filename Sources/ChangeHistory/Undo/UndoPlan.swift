@@ -26,7 +26,8 @@
 // Rule 2 lets a user go back step by step, past changes that were made and undone in the meantime.
 //
 // If the value that a cell would get was erased, the cell is left alone and reported, even if the undo is forced: null
-// was not its value, so writing null would lose the value that it has now without restoring another.
+// was not its value, so writing null would lose the value that it has now without restoring another. A record that O
+// erased is left alone altogether and reported: nothing of it can be restored.
 //
 // Then each record is considered as a whole. A record that O created goes to the trash, where it keeps its fields.
 // Unless the undo is forced, the record is kept alive and reported instead if another record needs it: if a living
@@ -56,8 +57,8 @@ struct UndoPlan {
       /// Other writes are displayed now. The fields are those whose values from the operation are no longer displayed,
       /// and `by` is the position of the write that the first of these fields displays.
       case changedSince([FieldNumber], by: SetPosition)
-      /// The former values of these fields are absent. If there are no fields, the operation erased the record, which
-      /// is restored without its values. `by` is the newest erase of the record; nil if it was never erased.
+      /// The former values of these fields are absent. If there are no fields, the operation itself erased the record.
+      /// `by` is the newest erase of the record; nil if it was never erased.
       case erased([FieldNumber], by: Erasure?)
       /// Other records belong or refer to this record, which the operation created.
       case usedBy([RecordKey])
@@ -73,10 +74,14 @@ struct UndoPlan {
   init(
     of operation: Operation, in store: Store, isForced: Bool, now: Moment, _ pace: Pace
   ) async throws {
-    var undoing = try Undoing(operation, store, pace)
+    let undoing = try Undoing(operation, store, pace)
     change = ChangePlan(now: now)
     var records: [(key: RecordKey, held: RecordState, wanted: WantedRecord)] = []
-    for (record, fields) in try await undoing.writtenFields() {
+    let (written, erased) = try await undoing.writtenFields()
+    for record in erased {
+      left.append(LeftAlone(record: record, reason: .erased([], by: try store.erasure(of: record))))
+    }
+    for (record, fields) in written {
       let held = try store.state(of: record)
       let (wanted, left) = try await undoing.wanted(record, fields, held, isForced: isForced)
       self.left += left
@@ -107,8 +112,6 @@ private struct Undoing {
   private let groups: UndoGroups
   private let group: Set<Int64>
   private let pace: Pace
-  /// The records that the operation erased.
-  private var erased: Set<RecordKey> = []
 
   init(_ operation: Operation, _ store: Store, _ pace: Pace) throws {
     self.store = store
@@ -119,11 +122,13 @@ private struct Undoing {
     group = try groups.sets(of: operation)
   }
 
-  /// Returns the fields that the operation wrote, by record; fixed fields are left out.
-  mutating func writtenFields() async throws -> [(RecordKey, Set<FieldNumber>)] {
+  /// Returns the fields that the operation wrote, by record, and the records that it erased; fixed fields and the
+  /// fields of erased records are left out.
+  func writtenFields() async throws -> (
+    written: [(RecordKey, Set<FieldNumber>)], erased: Set<RecordKey>
+  ) {
     var written: [RecordKey: Set<FieldNumber>] = [:]
     var erased: Set<RecordKey> = []
-    defer { self.erased = erased }
     for set in operation.sets {
       try store.forEachEntry(of: [set]) { entry, body, _ in
         let fields = Self.fields(writtenBy: entry, in: body)
@@ -132,7 +137,8 @@ private struct Undoing {
       }
       try await pace.step()
     }
-    return written.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    let kept = written.filter { !erased.contains($0.key) }
+    return (kept.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }, erased)
   }
 
   /// Returns the fields that an entry wrote, except fixed ones. A whole record counts as one field, its life.
@@ -178,8 +184,7 @@ private struct Undoing {
     if let first = changed.first, let author = held.cells[first]?.author, !isForced {
       left.append(UndoPlan.LeftAlone(record: record, reason: .changedSince(changed, by: author)))
     }
-    let isBrought = self.erased.contains(record) && wanted.isAlive && held.life == false
-    if !erased.isEmpty || isBrought {
+    if !erased.isEmpty {
       left.append(
         UndoPlan.LeftAlone(record: record, reason: .erased(erased, by: try store.erasure(of: record))))
     }
@@ -268,13 +273,13 @@ private struct Undoing {
     var users: [RecordKey: [RecordKey]] = [:]
     for kind in Registry.kinds {
       let fields = kind.fields.filter { field in
-        field.type.referredKind.map { referred in trashed.contains { $0.kind == referred } } ?? false
+        field.type.usedKind.map { referred in trashed.contains { $0.kind == referred } } ?? false
       }
       guard !fields.isEmpty else { continue }
       try store.forEach(RecordQuery(kind.number)) { row in
         guard !written.contains(row.key) else { return }
         for field in fields {
-          guard let target = field.type.target(of: row[field.number]), trashed.contains(target) else {
+          guard let target = field.type.used(in: row[field.number]), trashed.contains(target) else {
             continue
           }
           users[target, default: []].append(row.key)
@@ -282,28 +287,5 @@ private struct Undoing {
       }
     }
     return users
-  }
-}
-
-extension FieldType {
-  /// For a field that refers to an organization or a category, the kind of that record; nil for other fields. Such a
-  /// reference does not make the referring record a part of the other record.
-  fileprivate var referredKind: KindNumber? {
-    switch self {
-    case .reference(FixedRecords.organization): FixedRecords.organization
-    case .keyReference(let kind): kind
-    default: nil
-    }
-  }
-
-  fileprivate func target(of value: Value?) -> RecordKey? {
-    switch self {
-    case .reference(let kind): value?.asRecordID.map { RecordKey(kind: kind, id: $0) }
-    case .keyReference(let number):
-      value?.asText.flatMap { key in
-        Registry.kind(number).map { RecordKey(kind: number, id: RecordID(kind: $0, key: key)) }
-      }
-    default: nil
-    }
   }
 }

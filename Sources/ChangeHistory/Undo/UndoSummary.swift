@@ -37,7 +37,7 @@ public struct UndoSummary: Hashable, Sendable, Codable {
     /// Why the record is left alone.
     public let reason: Reason
     /// The names of the fields that were changed since, or whose former values were erased; empty if other records use
-    /// the record, or if it is restored without its values.
+    /// the record, or if the operation erased it.
     public let fields: [String]
     /// The records that belong or refer to the record; empty for other reasons.
     public let users: [RecordReference]

@@ -137,10 +137,15 @@ package struct Undoer {
 
   private func nothingToUndo(_ operation: Storage.Operation, _ plan: UndoPlan) throws -> WaymarkError {
     let short = Self.short(operation.key.id)
+    if plan.left.count == 1, let only = plan.left.first, case .erased(let fields, let by?) = only.reason,
+      fields.isEmpty
+    {
+      return store.erasedError(only.record, by, history.deviceName)
+    }
     if !plan.left.isEmpty, plan.left.allSatisfy(\.isErased) {
       return WaymarkError(
         exitCode: ExitCode.failed, code: .erased,
-        message: "Nothing was undone: the values that \(short) replaced were erased.",
+        message: "Nothing was undone: the values that \(short) erased or replaced can't be restored.",
         next: "\(waymark: "history"), then \(waymark: "undo OPERATION"), to undo another one",
         candidates: NameResolver.shown(try plan.left.map(sentence)))
     }

@@ -292,7 +292,7 @@ package struct Doctor {
     case .diskFull: .disk
     case .storeFailed, .damagedSet, .digestMismatch, .fork, .incarnationsSpent, .memberIsLarge: .store
     case .syncOff, .freeTier, .entitlementExpired, .entitlementNotYetValid, .conflicts, .massDeletion,
-      .overrideWaiting, .overrideOvertaken, .settingsBeyondLimits, .valuesMissing:
+      .massErase, .overrideWaiting, .overrideOvertaken, .settingsBeyondLimits, .valuesMissing:
       .sync
     default: .peers
     }

@@ -18,7 +18,7 @@
 //
 // The profile always exists. It is written without any value but its time of change, next to the erase.
 
-import Home
+package import Home
 import Records
 package import Replication
 package import Storage
@@ -255,7 +255,7 @@ package struct Eraser {
     }
     var rows: [RecordRow] = []
     var addresses: Set<RecordKey> = []
-    for kind in Registry.kinds {
+    for kind in Trash.kinds {
       // What is hidden with a deleted record is found as one of its descendants.
       for (row, deletion) in try trash.records(kind) where deletion.record == row.key && isOld(deletion) {
         if kind == Registry.address { addresses.insert(row.key) } else { rows.append(row) }
@@ -287,10 +287,10 @@ package struct Eraser {
   private func users(of key: RecordKey) throws -> [RecordRow] {
     var users: [RecordRow] = []
     for kind in Registry.kinds {
-      let fields = kind.fields.filter { $0.type.isUse(of: key.kind) }
+      let fields = kind.fields.filter { $0.type.usedKind == key.kind }
       guard !fields.isEmpty else { continue }
       try store.forEach(RecordQuery(kind.number)) { row in
-        if fields.contains(where: { $0.type.used(by: row[$0.number]) == key }) { users.append(row) }
+        if fields.contains(where: { $0.type.used(in: row[$0.number]) == key }) { users.append(row) }
       }
     }
     return users
@@ -336,15 +336,36 @@ package struct Eraser {
 }
 
 extension Store {
-  /// Throws an error with the code `erased` if nothing is left of a record because it was erased.
+  /// Throws an error with the code `erased` if nothing is left of a record because it was erased, or if nothing will be
+  /// left because the record's deletion is a held erase.
   func checkNotErased(_ row: RecordRow, _ deviceName: ((DeviceKey) -> String)? = nil) throws {
+    if let held = try heldErase(of: row.key), held.erasure.number == (try lifeAuthor(of: row)?.origin.number)
+    {
+      throw erasedError(row.key, held.erasure, deviceName)
+    }
     guard let erasure = try completeErasure(of: row) else { return }
+    throw erasedError(row.key, erasure, deviceName)
+  }
+
+  /// Returns the error for a record that can't be restored, nor its erase be undone.
+  package func erasedError(
+    _ record: RecordKey, _ erasure: Erasure, _ deviceName: ((DeviceKey) -> String)?
+  ) -> WaymarkError {
     let by = deviceName.map { " by \($0(erasure.device))" } ?? ""
-    throw WaymarkError.failed(
+    let kind = RecordKind(record.kind)
+    let when = CivilTime.text(erasure.clock.milliseconds)
+    if let held = (try? heldErase(of: record)) ?? nil, held.erasure.number == erasure.number {
+      let name = deviceName.map { $0(erasure.device) }
+      return WaymarkError.failed(
+        .erased,
+        "This \(kind) was erased on \(when)\(by). Its values are kept here until \(CivilTime.text(held.due)), but "
+          + "only revoking that device with --before-erase brings them back.",
+        next: .waymark("revoke \(name.map(shellWord) ?? "DEVICE") --before-erase"))
+    }
+    return WaymarkError.failed(
       .erased,
-      "The values of this \(RecordKind(row.key.kind)) were erased on "
-        + "\(CivilTime.text(erasure.clock.milliseconds))\(by). Nothing of it can be restored.",
-      next: .waymark("history \(row.key.id.uuid)"))
+      "The values of this \(kind) were erased on \(when)\(by). Nothing of it can be restored.",
+      next: .waymark("history \(record.id.uuid)"))
   }
 }
 
@@ -362,26 +383,4 @@ extension Kind {
 extension FieldType {
   /// Whether the field refers to an address.
   fileprivate var isAddress: Bool { self == .reference(KindNumbers.address) }
-
-  /// Whether the field refers to an organization or a category of the given kind. The referring record is not part of
-  /// it.
-  fileprivate func isUse(of kind: KindNumber) -> Bool {
-    switch self {
-    case .reference(FixedRecords.organization): kind == FixedRecords.organization
-    case .keyReference(let referred): kind == referred
-    default: false
-    }
-  }
-
-  /// Returns the organization or category that a value of this type refers to.
-  fileprivate func used(by value: Value?) -> RecordKey? {
-    switch self {
-    case .reference(let kind): value?.asRecordID.map { RecordKey(kind: kind, id: $0) }
-    case .keyReference(let number):
-      value?.asText.flatMap { key in
-        Registry.kind(number).map { RecordKey(kind: number, id: RecordID(kind: $0, key: key)) }
-      }
-    default: nil
-    }
-  }
 }

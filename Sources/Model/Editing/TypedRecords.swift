@@ -182,7 +182,7 @@ package struct TypedRecords {
   /// most recently deleted come first. The parts of files and addresses, which are not shown as records, are left out.
   package func trash() throws -> [(record: ShownReference, deletion: ShownDeletion)] {
     let trash = Trash(store: store)
-    let found = try Registry.kinds.filter { $0 != Registry.address }.flatMap { try trash.records($0) }
+    let found = try Trash.kinds.filter { $0 != Registry.address }.flatMap { try trash.records($0) }
     return try found.sorted { $0.deletion.author.origin.stamp.clock > $1.deletion.author.origin.stamp.clock }
       .map { (try store.shownReference($0.record.key), try shown($0.deletion, of: $0.record)) }
   }

@@ -16,12 +16,14 @@ extension Judge {
   }
 
   /// Checks the log for the records to which new sets wrote or whose values new sets erased.
-  func checkErased(by news: StoreNews, _ view: NodeView) throws {
+  ///
+  /// - Parameter applied: the folded sets whose erases were held at the last look and no longer are.
+  func checkErased(by news: StoreNews, applied: Set<Int>, _ view: NodeView) throws {
     var keys: Set<PlainKey> = []
     for set in news.stored {
       for entry in library.sets[set].entries where library.erases[entry.key] != nil { keys.insert(entry.key) }
     }
-    for set in news.folded {
+    for set in Set(news.folded).union(applied).sorted() {
       for entry in library.sets[set].entries where entry.act == .erase {
         keys.insert(entry.key)
         try readAgain(entry.key, erasedBy: set, view)
@@ -47,7 +49,9 @@ extension Judge {
   }
 
   private func checkErased(_ key: PlainKey, _ view: NodeView) throws {
-    let erases = (library.erases[key] ?? []).filter { view[$0] == .folded }
+    let erases = (library.erases[key] ?? []).filter {
+      view[$0] == .folded && !view.heldErases.contains($0)
+    }
     guard !erases.isEmpty else { return }
     for write in library.writes[key] ?? [] where view[write.set] != .absent {
       guard let slot = library.sets[write.set].entries[write.entry].slot, view.holds(write.set, slot: slot),
@@ -75,7 +79,7 @@ extension Judge {
     for entry in library.sets[set].entries {
       guard let slot = entry.slot, !missing.contains(slot),
         let erase = library.erases[entry.key]?.first(where: {
-          $0 != set && view[$0] == .folded && view.covers($0, set, library)
+          $0 != set && view[$0] == .folded && !view.heldErases.contains($0) && view.covers($0, set, library)
         })
       else { continue }
       throw Violation(
@@ -121,6 +125,18 @@ extension Judge {
     }
     count { $0.filledSets += filled.count }
     return filled
+  }
+
+  /// Reads which erases a node holds, and checks that it holds none of its own.
+  ///
+  /// - Returns: the folded sets whose erases were held at the last look and no longer are.
+  func readHeldErases(_ view: NodeView) throws -> Set<Int> {
+    let held = Set(try StoreReader.heldErases(view.connection).compactMap { library.index(of: $0) })
+    for set in held where library.sets[set].header.log.device == view.device {
+      throw Violation(.erased, view.name, "it holds its own erase in set \(library.sets[set].id)")
+    }
+    defer { view.heldErases = held }
+    return view.heldErases.subtracting(held).filter { view[$0] == .folded }
   }
 
   // MARK: Values that must be kept

@@ -42,13 +42,15 @@ extension Judge {
     view.waiting = waiting
     view.unjudged = Set(news.folded + news.stored)
     for set in news.folded { try checkFolds(set, view, isNew: true) }
-    try checkErased(by: news, view)
+    let applied = try readHeldErases(view)
+    try checkErased(by: news, applied: applied, view)
     noteClocks(news.folded, view)
     try checkForks(news.stored)
     try checkGivesWay(news.stored, view)
     noteOwnFromElsewhere(news.stored, view)
     try checkAdmitted(news.stored, view)
-    try checkRecords(touchedBy: news.folded + filled.filter { view[$0] == .folded }, view)
+    try checkRecords(
+      touchedBy: news.folded + filled.filter { view[$0] == .folded } + applied.sorted(), view)
     for set in news.stored { try checkWaits(set, view) }
     try checkDated(news.stored, view)
     try checkReleased(by: news.stored, view)
@@ -182,6 +184,7 @@ extension Judge {
     if !isStart { noteOwnFromElsewhere(fresh, view) }
     if !isStart { try checkAdmitted(fresh, view) }
     try checkCuts(view)
+    _ = try readHeldErases(view)
     try checkErased(view)
     try checkValuesKept(before, missing: missingBefore, view)
     try checkDated(view.numbers, view)

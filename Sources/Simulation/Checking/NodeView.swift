@@ -27,6 +27,8 @@ final class NodeView {
   private(set) var missing: [Int: Set<Int>] = [:]
   /// The slots that were missing in the store at any time.
   private(set) var everMissing: [Int: Set<Int>] = [:]
+  /// The sets whose erases this node holds, so that it still has the erased values.
+  var heldErases: Set<Int> = []
   var statements: [Name32: PlainStatement] = [:] {
     didSet { knownCertificates = nil }
   }
@@ -182,7 +184,7 @@ final class NodeView {
     let scope = PlainRecord.Scope(
       counts: { self[$0] == .folded && !excluded.contains($0) },
       covers: { self.covers($0, $1, library) },
-      holds: { self.holds($0, slot: $1) })
+      holds: { self.holds($0, slot: $1) }, isHeldErase: heldErases.contains)
     return PlainRecord(key, library, scope)
   }
 }

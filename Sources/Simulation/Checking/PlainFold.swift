@@ -44,6 +44,8 @@ struct PlainRecord {
     let covers: (Int, Int) -> Bool
     /// Whether the values in a slot of a set are present.
     let holds: (_ set: Int, _ slot: Int) -> Bool
+    /// Whether an erase is held, so that it has not taken any values yet.
+    var isHeldErase: (Int) -> Bool = { _ in false }
   }
 
   let key: PlainKey
@@ -69,8 +71,10 @@ struct PlainRecord {
     for write in library.writes[key] ?? [] where scope.counts(write.set) {
       let set = library.sets[write.set]
       let entry = set.entries[write.entry]
-      let isErased = erasers.contains { $0 != write.set && scope.covers($0, write.set) }
-      let isHeld = !isErased && entry.slot.map { scope.holds(write.set, $0) } ?? true
+      let taking = erasers.filter { $0 != write.set && scope.covers($0, write.set) }
+      let isErased = !taking.isEmpty
+      let isHeld =
+        taking.allSatisfy(scope.isHeldErase) && entry.slot.map { scope.holds(write.set, $0) } ?? true
       let values = isHeld ? library.values(of: write.set, entry) : [:]
       let cells = Self.cells(entry, values)
       guard !cells.isEmpty else { continue }

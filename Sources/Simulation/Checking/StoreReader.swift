@@ -272,6 +272,15 @@ enum StoreReader {
     }
   }
 
+  /// Returns the ids of the sets whose erases are held.
+  static func heldErases(_ connection: Connection) throws -> [Name32] {
+    try connection.with("SELECT id FROM held_erases") { row in
+      var ids: [Name32] = []
+      while try row.step() { if let id = Name32(row.bytes(0)) { ids.append(id) } }
+      return ids
+    }
+  }
+
   /// Returns the stored rank of a whole record: its time and the number of fields filled in; nil if there is none.
   static func rank(_ key: PlainKey, _ connection: Connection) throws -> [Int64]? {
     try connection.with("SELECT updated_at, filled FROM whole_ranks WHERE kind = ?1 AND record = ?2") { row in

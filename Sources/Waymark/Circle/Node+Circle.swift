@@ -26,6 +26,8 @@ extension Node {
   /// - Parameters:
   ///   - role: the role of the new device.
   ///   - lifetime: how long the ticket is valid.
+  ///   - beforeErase: whether to keep only what the devices wrote before their mass erases, so that the erased records
+  ///     come back, on every device that still keeps their values. See ``MassErase``.
   ///   - rootKey: the file with the circle's root key; needed if this device is not an admin.
   /// - Throws: `WaymarkError` with the code `not_running`, `not_admin` or `too_many_tickets`.
   public func invite(
@@ -73,8 +75,8 @@ extension Node {
       circle: circle, device: identity.device, signing: identity.signing, names: connections.names,
       home: home,
       passphrases: passphrases(request.passphrase), exclusion: connections.exclusion, replica: replica,
-      isServing: isServing, heads: Lane.allCases.flatMap { store.heads($0) },
-      lastChanged: { [store] in try store.recordCount(lastChangedBy: $0) }, now: wall())
+      isServing: isServing, heads: Lane.allCases.flatMap { store.heads($0) }, store: store,
+      now: wall())
     let plan = try planner.plan(request)
     if request.isPreview || plan.targets.isEmpty {
       return plan.summary(isPreview: request.isPreview, isDone: false, connections.revocationStatus)
@@ -99,14 +101,15 @@ extension Node {
 
   /// Returns what revoking devices would do, without writing anything.
   ///
-  /// The parameters are those of ``revoke(_:withInvited:undoingRevocations:discarding:rootKey:)``.
+  /// The parameters are those of ``revoke(_:withInvited:undoingRevocations:discarding:beforeErase:rootKey:)``.
   public func revocationPreview(
     of devices: [DeviceKey], withInvited: Bool = false, undoingRevocations: Bool = false,
-    discarding: Bool = false, rootKey: URL? = nil
+    discarding: Bool = false, beforeErase: Bool = false, rootKey: URL? = nil
   ) async throws -> RevocationSummary {
     try withWaymarkErrors {
       try revoke(
-        RevocationRequest(devices, withInvited, undoingRevocations, discarding, rootKey, isPreview: true))
+        RevocationRequest(
+          devices, withInvited, undoingRevocations, discarding, beforeErase, rootKey, isPreview: true))
     }
   }
 
@@ -125,11 +128,12 @@ extension Node {
   @discardableResult
   public func revoke(
     _ devices: [DeviceKey], withInvited: Bool = false, undoingRevocations: Bool = false,
-    discarding: Bool = false, rootKey: URL? = nil
+    discarding: Bool = false, beforeErase: Bool = false, rootKey: URL? = nil
   ) async throws -> RevocationSummary {
     try withWaymarkErrors {
       try revoke(
-        RevocationRequest(devices, withInvited, undoingRevocations, discarding, rootKey, isPreview: false))
+        RevocationRequest(
+          devices, withInvited, undoingRevocations, discarding, beforeErase, rootKey, isPreview: false))
     }
   }
 }

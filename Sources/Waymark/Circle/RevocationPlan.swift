@@ -33,6 +33,7 @@ struct RevocationPlan {
   let issuer: DeviceKey
   let undoesRevocations: Bool
   let discards: Bool
+  let isBeforeErase: Bool
   let warnings: [String]
 
   /// The question that the person has to confirm.
@@ -47,6 +48,12 @@ struct RevocationPlan {
         + "\(plural(Int(clamping: count), "change set")) on this device are discarded. "
         + "\(plural(records, "record")) that \(it.lowercased()) changed last disappear or show earlier values. "
         + "This can't be undone."
+    }
+    if isBeforeErase {
+      return
+        "Revoke \(names)? \(it) can't rejoin with the same keys. The first \(plural(Int(clamping: count), "change set")) "
+        + "by \(it.lowercased() == "it" ? "it" : "them"), from before the mass erase, are kept; every device drops everything "
+        + "later, and the erased records come back where their values are still kept."
     }
     return
       "Revoke \(names)? \(it) can't rejoin with the same keys. \(its) changes on this device "
@@ -87,6 +94,7 @@ struct RevocationPlan {
     if request.withInvited { words.append("--with-invited") }
     if request.undoesRevocations { words.append("--undo-revocations") }
     if request.discards { words.append("--discard") }
+    if request.isBeforeErase { words.append("--before-erase") }
     if let path = request.rootKey { words += ["--root-key", shellWord(path)] }
     return words.joined(separator: " ")
   }

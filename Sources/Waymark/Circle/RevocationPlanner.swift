@@ -3,6 +3,7 @@
 import Membership
 import Replication
 import Sodium
+import Storage
 import Wire
 
 /// Plans a revocation from what this device knows, without changing anything.
@@ -20,8 +21,7 @@ struct RevocationPlanner {
   let isServing: Bool
   /// The tips of all stored logs.
   let heads: [LogHead]
-  /// Returns the number of records that a device was the last to change.
-  let lastChanged: (DeviceKey) throws -> Int
+  let store: Store
   let now: Moment
 
   /// - Throws: `WaymarkError` if a name matches no device or several, or if this device can't sign a revocation.
@@ -33,6 +33,11 @@ struct RevocationPlanner {
     }
     guard !named.isEmpty else {
       throw WaymarkError.usage("`revoke` needs a device.", next: .waymark("members"))
+    }
+    guard !request.discards || !request.isBeforeErase else {
+      throw WaymarkError.usage(
+        "--discard keeps nothing, and --before-erase keeps what a device wrote before its mass erase. Use one of them.",
+        next: .waymark("help revoking"))
     }
     if request.withInvited {
       for other in named.flatMap({ invited(by: $0.device) }) {
@@ -48,6 +53,7 @@ struct RevocationPlanner {
       targets: targets, already: already,
       signer: issuer == circle.genesis.root ? "the root key" : "this device",
       issuer: issuer, undoesRevocations: request.undoesRevocations, discards: request.discards,
+      isBeforeErase: request.isBeforeErase,
       warnings: targets.flatMap { warnings($0, issuer: issuer) } + adminWarning(targets))
   }
 
@@ -100,6 +106,7 @@ struct RevocationPlanner {
   private func signed(
     _ members: [Member], _ request: RevocationRequest
   ) throws -> (SigningKey, [RevocationPlan.Target]) {
+    if request.isBeforeErase { try checkHeldErases(by: members) }
     let path = request.rootKey
     if path == nil {
       let own = try targets(members, by: signing, request)
@@ -124,14 +131,14 @@ struct RevocationPlanner {
     return try members.map { member in
       let revoked = circle.evaluation.countingRevocations(by: member.device)
         .compactMap { circle.evaluation.known($0.body.device) }
-      let (logs, changeSets) = heldLogs(of: member.device)
+      let (logs, changeSets) = try heldLogs(of: member.device, isBeforeErase: request.isBeforeErase)
       let terms = RevocationTerms(
         device: member.device, kept: request.discards ? [] : logs,
         // A revocation of this device by the target is always undone.
         reinstated: Set(isUndoing ? revoked.map(\.device) : []).union([device]))
       return RevocationPlan.Target(
         member: member, terms: terms, changeSets: changeSets,
-        lastChanged: request.discards ? try lastChanged(member.device) : 0,
+        lastChanged: request.discards ? try store.recordCount(lastChangedBy: member.device) : 0,
         invited: invited(by: member.device),
         revoked: revoked.filter { $0.device != device },
         statement: try circle.revocation(terms, by: key, at: now))
@@ -139,8 +146,13 @@ struct RevocationPlanner {
   }
 
   /// Returns the stored tips of a device's logs, longest log first, and the number of change sets up to those tips.
-  private func heldLogs(of device: DeviceKey) -> (logs: [KeptLog], changeSets: UInt64) {
-    let heads = heads.filter { $0.log.device == device }
+  ///
+  /// - Parameter isBeforeErase: whether the logs end before the first held erase.
+  private func heldLogs(
+    of device: DeviceKey, isBeforeErase: Bool
+  ) throws -> (logs: [KeptLog], changeSets: UInt64) {
+    var heads = heads.filter { $0.log.device == device }
+    if isBeforeErase { heads = try store.heads(heads, beforeHeldErasesBy: device) }
     let logs = Dictionary(grouping: heads, by: \.log).map { log, heads in
       (
         KeptLog(incarnation: log.incarnation, lane: log.lane, tips: heads.map(\.id)),
@@ -149,6 +161,14 @@ struct RevocationPlanner {
     }
     let sorted = logs.sorted { ($1.1, $0.0) < ($0.1, $1.0) }
     return (sorted.map(\.0), sorted.reduce(0) { $0 &+ $1.1 })
+  }
+
+  private func checkHeldErases(by members: [Member]) throws {
+    for member in members where try store.firstHeldErases(by: member.device).isEmpty {
+      throw WaymarkError.failed(
+        .notFound, "This device keeps no values that \(member.name) has erased, so it can't bring any back.",
+        next: .waymark("revoke \(shellWord(member.name))"))
+    }
   }
 
   // MARK: Warnings

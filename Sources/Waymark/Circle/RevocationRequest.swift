@@ -16,6 +16,8 @@ package struct RevocationRequest: Sendable {
   package var undoesRevocations = false
   /// Whether to discard everything that the devices wrote.
   package var discards = false
+  /// Whether to keep only what `devices` wrote before their held mass erases.
+  package var isBeforeErase = false
   /// The file with the circle's root key, which then signs in place of this device's key; nil to sign with this
   /// device's key if it may revoke.
   package var rootKey: String?
@@ -28,13 +30,14 @@ package struct RevocationRequest: Sendable {
 
   /// Creates an app's request. It counts as confirmed, because apps ask for confirmation themselves.
   init(
-    _ devices: [DeviceKey], _ withInvited: Bool, _ undoesRevocations: Bool, _ discards: Bool, _ rootKey: URL?,
-    isPreview: Bool
+    _ devices: [DeviceKey], _ withInvited: Bool, _ undoesRevocations: Bool, _ discards: Bool,
+    _ isBeforeErase: Bool, _ rootKey: URL?, isPreview: Bool
   ) {
     self.init(devices: devices.map(\.description))
     self.withInvited = withInvited
     self.undoesRevocations = undoesRevocations
     self.discards = discards
+    self.isBeforeErase = isBeforeErase
     self.rootKey = rootKey?.path(percentEncoded: false)
     self.isPreview = isPreview
     isConfirmed = !isPreview

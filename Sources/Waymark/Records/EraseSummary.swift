@@ -24,6 +24,9 @@ public struct EraseSummary: Hashable, Sendable, Codable {
   public let devices: [Holder]
   /// The backups in this node's backups folder that hold the erased values. They are not changed.
   public let backups: [HeldBackup]
+  /// Whether the other devices hide the records at once but keep their values for seven days, because more than a
+  /// quarter of a kind is erased. See ``MassErase``.
+  public let isHeldElsewhere: Bool
 
   /// A record whose values were erased.
   public struct ErasedRecord: Hashable, Sendable, Codable, Identifiable {
@@ -79,6 +82,7 @@ public struct EraseSummary: Hashable, Sendable, Codable {
     case operation
     case devices
     case backups
+    case isHeldElsewhere = "heldElsewhere"
   }
 }
 

@@ -130,15 +130,17 @@ extension Node {
       // The store may have changed while the backups were read.
       let planned = try plan(eraser)
       let places = try store.setsWithValues(of: planned.keys)
+      let isHeld = try store.isMassErase(of: planned.keys, by: identity.device, now: wall())
       let operation = isPreview ? nil : try write(planned.change)
       return try eraseSummary(
-        of: planned, isPreview: isPreview, operation: operation, places: places, backups: backups)
+        of: planned, isPreview: isPreview, operation: operation, places: places, backups: backups,
+        isHeldElsewhere: isHeld)
     }
   }
 
   private func eraseSummary(
     of plan: ErasePlan, isPreview: Bool = true, operation: OperationID? = nil, places: [SetPosition] = [],
-    backups: [EraseSummary.HeldBackup] = []
+    backups: [EraseSummary.HeldBackup] = [], isHeldElsewhere: Bool = false
   ) throws -> EraseSummary {
     let inspection = inspection()
     let erases = try operation.flatMap {
@@ -161,7 +163,7 @@ extension Node {
         EraseSummary.Holder(
           device: member.device, name: name(of: member.device),
           hasErased: try erases?.allSatisfy { try inspection.holds($0, member.device) } ?? false)
-      }, backups: backups)
+      }, backups: backups, isHeldElsewhere: isHeldElsewhere)
   }
 
   /// Returns the backups in the backups folder that contain any of some change sets.

@@ -75,6 +75,25 @@ extension NodeInspection {
         notErased: zip(others, names).map { DeviceReference(device: $0.device, name: $1) }))
   }
 
+  /// The notice about values that were erased before this store was restored from a backup; nil if there are none.
+  func awaitedEraseNotice() throws -> NodeStatus.Notice? {
+    let records = try store.metaLines(MetaKey.erasedBefore).compactMap { line -> RecordKey? in
+      let words = line.split(separator: " ")
+      guard words.count == 2, let kind = UInt64(words[0]).flatMap({ KindNumber($0) }),
+        let id = RecordID(hex: words[1])
+      else { return nil }
+      return RecordKey(kind: kind, id: id)
+    }
+    let waiting = records.isEmpty ? 0 : try store.unerased(records).count
+    guard waiting > 0 else { return nil }
+    return NodeStatus.Notice(
+      .eraseAwaited,
+      text:
+        "the restored backup has values of \(plural(waiting, "record")) that \(waiting == 1 ? "was" : "were") "
+        + "erased before the restore; they are erased again once another device sends the erase",
+      next: "\(waymark: "run") until this device is in sync")
+  }
+
   private static func stepIfLost(_ name: String) -> Step {
     "; if it is lost: \(waymark: "revoke \(shellWord(name))")"
   }

@@ -133,6 +133,8 @@ struct NodeInspection {
     }
     found += OverrideReport(replicator: replicator, names: names).notices
     found += try history.massDeletions().map(NodeStatus.Notice.massDeletion)
+    found += try massEraseNotices()
+    if let awaited = try awaitedEraseNotice() { found.append(awaited) }
     let clock = clockAgreement
     found += try [
       replicator.isSpent ? .incarnationsSpent : nil, clock.aheadNotice(), clock.skewNotice(),

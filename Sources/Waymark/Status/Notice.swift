@@ -22,6 +22,7 @@ extension NodeStatus {
       case .unheard(let revoked, _): revoked.device
       case .massDeletion(let deletion): deletion.device
       case .large(let usage): usage.device
+      case .massErase(let erase): erase.device
       case .none, .futureDated, .clockSkew, .parked, .damaged, .revoked, .eraseUnheard: nil
       }
     }
@@ -66,6 +67,8 @@ extension NodeStatus {
       case valuesMissing(records: Int, sender: DeviceReference?)
       /// A mass deletion by another device.
       case massDeletion(MassDeletion)
+      /// A mass erase by another device, whose values this device still keeps.
+      case massErase(MassErase)
       /// A device that has used most of its quota in a lane, or has written more than that.
       case large(Large)
     }
@@ -199,6 +202,12 @@ extension NodeStatus.Notice: Codable {
     case .large(let usage):
       try container.encode(usage.device, forKey: .device)
       try container.encode(usage, forKey: .large)
+    case .massErase(let erase):
+      try container.encode(erase.device, forKey: .device)
+      try container.encode(erase.deviceName, forKey: .deviceName)
+      try container.encode(erase.time, forKey: .time)
+      try container.encode(erase.due, forKey: .due)
+      try container.encode(erase.kinds, forKey: .kinds)
     }
   }
 
@@ -219,7 +228,12 @@ extension NodeStatus.Notice.Details {
     func decode<Value: Decodable>(_ key: NodeStatus.Notice.CodingKeys) throws -> Value {
       try container.decode(Value.self, forKey: key)
     }
-    if container.contains(.kinds) {
+    if container.contains(.kinds), container.contains(.due) {
+      self = .massErase(
+        MassErase(
+          device: try decode(.device), deviceName: try decode(.deviceName), time: try decode(.time),
+          due: try decode(.due), kinds: try decode(.kinds)))
+    } else if container.contains(.kinds) {
       self = .massDeletion(
         MassDeletion(
           operation: try decode(.operation), device: try decode(.device), deviceName: try decode(.deviceName),

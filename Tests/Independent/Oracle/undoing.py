@@ -73,6 +73,9 @@ class Undone:
 
     def check(self):
         for key, cells in self.model.records.items():
+            if any(each.id in self.own for each in self.model.erases.get(key, [])):
+                self.untouched(key, cells)
+                continue
             for number, of_cell in cells.items():
                 writers = {write.set.id for write in of_cell}
                 if writers & self.undo and not writers & self.own:
@@ -80,6 +83,13 @@ class Undone:
             mine = [number for number, of_cell in cells.items() if any(w.set.id in self.own for w in of_cell)]
             if mine and not self.model.has_erase_outside(key, self.seen | self.undo):
                 self.record(key, cells, mine)
+
+    def untouched(self, key, cells):
+        """Nothing of a record that the operation erased can be restored."""
+        if any(write.set.id in self.undo for of_cell in cells.values() for write in of_cell):
+            raise Difference(f"{self.who}: {describe(key)}: undo writes a record that the operation erased")
+        if uuid_text(key[1]) not in self.told:
+            raise Difference(f"{self.who}: {describe(key)}: the operation erased it, and this was not reported")
 
     def record(self, key, cells, mine):
         self.erased = set()

@@ -206,4 +206,111 @@ import Testing
     try await alice.text("trash", "empty", "--yes")
     #expect(Self.files(in: alice.home, with: secret) == [])
   }
+
+  // MARK: Typing a name
+
+  /// Starts a command on a pseudo-terminal, types a line when it asks for one, and exits as the command does.
+  private static let typing = """
+    import os, pty, sys
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execv(sys.argv[2], sys.argv[2:])
+    said, isAnswered = b"", False
+    while True:
+        try:
+            chunk = os.read(terminal, 4096)
+        except OSError:
+            break
+        if not chunk:
+            break
+        said += chunk
+        if not isAnswered and b"To confirm, type" in said and said.rstrip().endswith(b":"):
+            isAnswered = True
+            os.write(terminal, sys.argv[1].encode() + b"\\n")
+    sys.stdout.buffer.write(said)
+    sys.stdout.flush()
+    sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+    """
+
+  private func erase(_ name: String, typing answer: String, on device: Device) async throws -> Outcome {
+    try await device.run(
+      ["erase", name], environment: ["TERM": "xterm"],
+      under: ["/usr/bin/python3", "-c", Self.typing, answer])
+  }
+
+  @Test func `a person confirms an erase by typing the name of the record`() async throws {
+    let stage = try Stage()
+    defer { stage.end() }
+    let alice = Device("alice", on: stage)
+    try await alice.text("init", "--name", "alice")
+    try await alice.text("trip", "add", "name=Rome")
+    for wrong in ["yes", "rome", "Romee", ""] {
+      let refused = try await erase("Rome", typing: wrong, on: alice)
+      #expect(refused.code != 0 && refused.output.contains("type Rome"), "\(wrong): \(refused)")
+      #expect(try await alice.json("trip", "list")["trips"]?.array?.count == 1)
+    }
+    let erased = try await erase("Rome", typing: "Rome", on: alice)
+    #expect(erased.code == 0, "\(erased)")
+    #expect(try await alice.json("trip", "list")["trips"] == [])
+    #expect(try await alice.json("trash", "list")["items"] == [])
+  }
+
+  // MARK: Mass erases
+
+  @Test func `a mass erase by another device is held over a restart, and applied after seven days`()
+    async throws
+  {
+    let stage = try Stage()
+    defer { stage.end() }
+    let circle = try await TestCircle.make(["alice", "bob"], on: stage, isPremium: true)
+    let (alice, bob) = (circle["alice"], circle["bob"])
+    try await bob.start()
+    let secret = "secret-\(UUID().uuidString)"
+    for number in 1...24 { try await alice.text("trip", "add", "name=Trip \(number)", "notes=\(secret)") }
+    try await bob.waitForSync(with: alice)
+    for number in 1...24 { try await bob.text("trip", "delete", "Trip \(number)") }
+    try await bob.text("trash", "empty", "--yes")
+    try await alice.waitForSync(with: bob)
+    try await alice.wait(until: "the mass erase is held") { !$0.notices("mass_erase").isEmpty }
+    #expect(try await alice.status().count("trips") == 0)
+    #expect(!Self.files(in: alice.home, with: secret).isEmpty)
+    try await alice.stop()
+    try await alice.start()
+    #expect(try await alice.status().notices("mass_erase").count == 1)
+    #expect(!Self.files(in: alice.home, with: secret).isEmpty)
+    try await alice.stop()
+    alice.clockAhead = 8 * 86_400
+    try await alice.start()
+    try await alice.wait(until: "the erase is applied") { $0.notices("mass_erase").isEmpty }
+    try await eventually("no file of alice contains the values", seconds: 30) {
+      Self.files(in: alice.home, with: secret).isEmpty
+    }
+  }
+
+  // MARK: Restored backups
+
+  @Test func `a restore names the records that were erased since the backup, and status does until they are`()
+    async throws
+  {
+    let stage = try Stage()
+    defer { stage.end() }
+    let planted = try await Planted(on: stage)
+    let (alice, bob) = (planted.alice, planted.bob)
+    let file = stage.path("before.waymark")
+    try await alice.text("backup", file)
+    try await alice.text("erase", "Rome", "--yes")
+    try await bob.waitForSync(with: alice)
+    try await bob.stop()
+    try await alice.stop()
+    let preview = try await alice.json("restore", file, "--preview")
+    let names = Set(preview["erasedAgain"]?.array?.compactMap { $0["name"]?.string } ?? [])
+    #expect(names == ["Rome", "Casa"])
+    let restored = try await alice.text("restore", file, "--yes")
+    #expect(restored.contains("trip Rome"), "\(restored)")
+    #expect(try await alice.status().notices("erase_awaited").count == 1)
+    try await alice.start()
+    try await bob.start()
+    try await alice.wait(until: "Rome is erased again", seconds: 60) { $0.notices("erase_awaited").isEmpty }
+    #expect(try await alice.status().count("trips") == 12)
+  }
 }

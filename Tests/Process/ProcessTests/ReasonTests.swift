@@ -34,6 +34,7 @@ import Wire
     .incarnationsSpent: "WaymarkTests, RestampTests: sixteen logs begun",
     .clocksDiffer: "Tests/Faults/Nodes/lan.py, on networks of their own (FaultTests)",
     .notDiscovering: "Tests/Faults/Nodes/lan.py (FaultTests)",
+    .massErase: "EraseTests", .eraseAwaited: "EraseTests",
     .fork: "Tests/Independent/Interop/scenario.py: two sets of one key for one place",
     .valuesMissing: "Tests/Independent/Hostile/absence.py, missing_slots: a member that withholds values",
     .badSignature: "Tests/Independent/Hostile, check_blame: a member that sends what no correct node sends",

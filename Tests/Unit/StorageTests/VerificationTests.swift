@@ -22,7 +22,7 @@ import Wire
     }
     var report = DeepReport()
     var replay = LogReplay(into: try Store.scratch(path: folder.path + "/store.db"))
-    replay.begin { _ in nil }
+    try replay.begin { _ in nil }
     for row in rows { try replay.append([row], &report) }
     try replay.finish(&report)
     try TableComparison(device.store.connection, replay.store.connection, setCount: Int64(rows.count))

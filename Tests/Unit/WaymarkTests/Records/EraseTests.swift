@@ -332,13 +332,85 @@ struct EraseTests {
     await alice.close()
   }
 
-  @Test func `undoing an erase brings the record back without its values, and says so`() async throws {
-    let alice = try await rome()
+  @Test func `a restore and the undo of an erase are refused with the same sentence`() async throws {
+    let alice = try await TestNode.founder("alice")
+    try await alice.run("trip.add", fields("name=Rome", "notes=secret"))
+    let trip = try await id(alice, "trip", "Rome")
     try await erase(alice, "Rome")
-    let undone = try await alice.run("undo")
-    #expect(undone["left"]?.array?.map { $0["reason"] } == ["erased", "erased"])
-    #expect(undone["left"]?[0]?["fields"] == [])
+    let undo = try #require(try await failure(alice, "undo"))
+    let restore = try #require(try await failure(alice, "trip.restore", ["id": trip]))
+    #expect(undo.code == .erased && undo.message == restore.message)
+    #expect(try await failure(alice, "undo", ["yes": true])?.code == .erased)
+    #expect(try await alice.run("trip.list", ["deleted": true])["trips"] == [])
     await alice.close()
+  }
+
+  @Test func `the undo of an operation that erased some of its records skips them, and says so`() async throws
+  {
+    let alice = try await rome()
+    let keys = try await alice.node.keys(of: [Registry.trip, Registry.lodging])
+    let operation = try await alice.node.writeTogether([
+      EntryDraft(.put, keys[0], [(2, .text("public"))]), EntryDraft(.erase, keys[1]),
+    ])
+    let undone = try await alice.run("undo", ["operation": .string(operation)])
+    #expect(undone["left"]?.array?.map { $0["reason"] } == ["erased"])
+    #expect(undone["left"]?[0]?["fields"] == [] && undone["left"]?[0]?["kind"] == "lodging")
+    #expect(try await alice.run("trip.show", ["id": "Rome"])["notes"] == "secret")
+    #expect(try await alice.run("lodging.list")["lodging"] == [])
+    await alice.close()
+  }
+
+  @Test func `a setting that was unset is not in the trash`() async throws {
+    let alice = try await TestNode.founder("alice")
+    try await alice.run("settings.set", ["key": "app.color", "value": "blue"])
+    try await alice.run("settings.unset", ["key": "app.color"])
+    try await alice.run("trip.add", fields("name=Rome"))
+    try await alice.run("trip.delete", ["id": "Rome"])
+    #expect(try await alice.run("trash.list")["items"]?.array?.map { $0["name"] } == ["Rome"])
+    let emptied = try await alice.run("trash.empty", ["yes": true])
+    #expect(emptied["records"]?.array?.map { $0["kind"] } == ["trip"])
+    await alice.close()
+  }
+
+  // MARK: Mass erases
+
+  @Test func `a mass erase by another device is held, and a revocation with a cut before it brings all back`()
+    async throws
+  {
+    let circle = try await SocketCircle.premium(["alice", "bob"])
+    defer { circle.end() }
+    for number in 1...30 { try await circle.run("alice", "trip.add", fields("name=Trip \(number)")) }
+    try await circle.until("bob has all trips") {
+      try await circle.run("bob", "trip.list")["trips"]?.array?.count == 30
+    }
+    let trips = try await circle.run("bob", "trip.list")["trips"]?.array ?? []
+    let ids = trips.prefix(22).compactMap { $0["id"] }
+    let erased = try await circle.run("bob", "erase", ["records": .array(ids), "yes": true])
+    #expect(erased["heldElsewhere"] == true)
+    try await circle.until("alice has folded the erase") {
+      try await circle.run("alice", "trip.list")["trips"]?.array?.count == 8
+    }
+    let notices = try await circle.run("alice", "status")["notices"]?.array ?? []
+    let notice = try #require(notices.first { $0["reason"] == "mass_erase" })
+    #expect(notice["deviceName"] == "bob" && notice["kinds"]?[0]?["count"] == 22)
+    #expect(notice["next"]?.string == "waymark revoke bob --before-erase")
+    #expect(!notices.contains { $0["reason"] == "mass_delete" })
+    let refused = try #require(try await circle.failure("alice", "trip.restore", ["id": ids[0]]))
+    #expect(refused.code == .erased && refused.next?.description == "waymark revoke bob --before-erase")
+    try await circle.run("alice", "revoke", ["device": ["bob"], "beforeErase": true, "yes": true])
+    try await circle.until("the trips are back") {
+      try await circle.run("alice", "trip.list")["trips"]?.array?.count == 30
+    }
+    let after = try await circle.run("alice", "status")["notices"]?.array ?? []
+    #expect(!after.contains { $0["reason"] == "mass_erase" })
+  }
+
+  @Test func `a revocation before an erase is refused if this device keeps no erased values`() async throws {
+    let circle = try await SocketCircle.premium(["alice", "bob"])
+    defer { circle.end() }
+    let refused = try #require(
+      try await circle.failure("alice", "revoke", ["device": ["bob"], "beforeErase": true, "yes": true]))
+    #expect(refused.code == .notFound && refused.next?.description == "waymark revoke bob")
   }
 
   @Test func `why says that a value was erased`() async throws {
@@ -432,6 +504,14 @@ private func errorCode(_ body: () async throws -> Void) async throws -> Reason? 
 }
 
 extension Node {
+  /// The keys of the first visible record of each kind.
+  fileprivate func keys(of kinds: [Kind]) throws -> [RecordKey] {
+    try kinds.compactMap { try store.visible($0).first?.key }
+  }
+
+  /// Writes one operation, and returns its id.
+  fileprivate func writeTogether(_ drafts: [EntryDraft]) throws -> String { "\(try write("test", drafts))" }
+
   /// The values of each record of a kind, visible or not.
   fileprivate func values(of kind: Kind) throws -> [[FieldNumber: Value]] {
     var query = RecordQuery(kind.number)

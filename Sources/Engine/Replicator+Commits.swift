@@ -18,6 +18,31 @@ extension Replicator {
   ) throws -> [ChangeSetID] {
     precondition(!isSpent, "a device continues to write although it has no incarnation left")
     guard canStore else { throw WriteRefusal.cannotStore }
+    let sets = try author(operation, drafts, leastClock: leastClock, now: now)
+    guard !sets.isEmpty else { return [] }
+    // This device's own writes are never parked, however far its clock is ahead.
+    let committed = try commit(sets.map { ($0, nil) }, horizon: Clock(raw: .max), now)
+    handle(.committed(committed), now: now)
+    return sets.map(\.id)
+  }
+
+  /// Does what `write` does before it commits, so that a preview can tell whether the operation fits.
+  ///
+  /// - Throws: `ChangeSetError.beyondQuota`, or an error of the store.
+  package func checkQuota(_ operation: OperationDraft, _ drafts: consuming [EntryDraft], now: Now) throws {
+    // No entry is larger than a change set.
+    let most = UInt64(drafts.count) * UInt64(Limits.setBytesMax)
+    let room = try Lane.allCases.map {
+      try store.room(in: LogKey(device: device, incarnation: incarnation, lane: $0))
+    }
+    guard room.contains(where: { most > $0 }) else { return }
+    _ = try author(operation, drafts, leastClock: .zero, now: now)
+  }
+
+  /// Signs the change sets of an operation.
+  private func author(
+    _ operation: OperationDraft, _ drafts: consuming [EntryDraft], leastClock: Clock, now: Now
+  ) throws -> [VerifiedChangeSet] {
     var sets: [VerifiedChangeSet] = []
     var rest = consume drafts
     for lane in Lane.allCases {
@@ -30,11 +55,7 @@ extension Replicator {
         position: try store.authorPosition(circle: circle.id, log: log), key: signing, seed: random16)
       sets += try author.write(consume entries, operation: operation, wall: now.wall, leastClock: leastClock)
     }
-    guard !sets.isEmpty else { return [] }
-    // This device's own writes are never parked, however far its clock is ahead.
-    let committed = try commit(sets.map { ($0, nil) }, horizon: Clock(raw: .max), now)
-    handle(.committed(committed), now: now)
-    return sets.map(\.id)
+    return sets
   }
 
   /// Repairs the effects of a clock that was ahead: cuts this device's logs after the last sets with a plausible time,

@@ -52,6 +52,8 @@ extension Node {
       if !isPreview, !entries.isEmpty {
         progress(.writing(entries: entries.count))
         try write("import", consume entries)
+      } else {
+        try checkQuota("import", consume entries)
       }
       return records.summary(difference, isPreview: isPreview)
     }

@@ -31,6 +31,16 @@ extension Node {
     return id
   }
 
+  /// Throws if an operation does not fit in this device's quota, without writing it.
+  func checkQuota(_ verb: String, _ drafts: consuming [EntryDraft]) throws {
+    let operation = OperationDraft(id: OperationID(random16()), verb: verb)
+    do {
+      try replicator.checkQuota(operation, drafts, now: loop.time)
+    } catch ChangeSetError.beyondQuota(let lane) {
+      throw quotaUsed(lane)
+    }
+  }
+
   /// Throws if this device can't write any more: it must not continue its log, because another directory may be writing
   /// the same log, and it can't begin a new one, because it has used up its incarnations.
   func checkIncarnation() throws {

@@ -32,6 +32,7 @@ import Wire
     .diskFull: "Tests/Faults/Nodes/full.py, on a small tmpfs (FaultTests)",
     .overrideWaiting: "DirectionTests", .overrideOvertaken: "DirectionTests",
     .incarnationsSpent: "WaymarkTests, RestampTests: sixteen logs begun",
+    .memberIsLarge: "Tests/Faults/Attack/quota.py: a member that writes 400 MiB of settings",
     .clocksDiffer: "Tests/Faults/Nodes/lan.py, on networks of their own (FaultTests)",
     .notDiscovering: "Tests/Faults/Nodes/lan.py (FaultTests)",
     .massErase: "EraseTests", .eraseAwaited: "EraseTests",

@@ -1,7 +1,7 @@
 // Protocol/files.md, "Requests", "Verification"
 
-import FileFormat
-import Wire
+package import FileFormat
+package import Wire
 
 extension FileExchange {
   // MARK: Choice
@@ -231,7 +231,7 @@ extension FileExchange {
 
   /// Returns how many bytes of a wanted file are known to be here, and the connected devices that it can be fetched from;
   /// nil if the file is not wanted.
-  func progress(of file: FileReference) -> (bytes: Int, sources: [DeviceKey])? {
+  package func progress(of file: FileReference) -> (bytes: Int, sources: [DeviceKey])? {
     guard let state = wanted[file] else { return nil }
     let leaves = state.fetch?.here.count ?? 0
     let sources = links.filter { isSource($0, file) }.compactMap { peers[$0]?.device }
@@ -240,13 +240,13 @@ extension FileExchange {
 
   /// Whether a wanted file can arrive: it is on its way, a connected peer has it, or a peer has not said yet whether it
   /// does.
-  func mayArrive(_ file: FileReference) -> Bool {
+  package func mayArrive(_ file: FileReference) -> Bool {
     guard let state = wanted[file] else { return false }
     return !state.isWaiting || links.contains { isSource($0, file) || peers[$0]?.isAsked == true }
   }
 
   /// Whether any wanted file can arrive.
-  var isExpecting: Bool {
+  package var isExpecting: Bool {
     guard wanted.count > 0 else { return false }
     return links.contains { peers[$0]?.isAsked == true } || wanted.contains(where: mayArrive)
   }

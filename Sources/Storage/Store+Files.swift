@@ -423,6 +423,8 @@ extension Store {
 package struct FileTotal: Hashable, Sendable {
   package let count: Int
   package let bytes: Int
+
+  package init(count: Int, bytes: Int) { (self.count, self.bytes) = (count, bytes) }
 }
 
 /// What is known about where a file is.

@@ -27,7 +27,9 @@ extension Node {
   ///
   /// - Throws: ``WaymarkError`` with the code `not_found` if the attachment does not exist.
   public func fileState(of attachment: Attachment) throws -> FileState {
-    try read(.fileState(of: attachment))
+    try withWaymarkErrors {
+      try StoredContents(store: store).file(of: attachment).map { try fileState(of: $0) } ?? .here
+    }
   }
 
   /// Returns the numbers and sizes of the files on this device, and the largest files that records name.
@@ -108,10 +110,14 @@ extension Node {
 }
 
 extension LiveQuery<FileState> {
-  /// Where the content of an attachment is. A watch also delivers its progress while it is fetched.
+  /// Where the content of an attachment is; nowhere if the attachment does not exist. A watch also delivers its progress while it is fetched.
   public static func fileState(of attachment: Attachment) -> LiveQuery {
     LiveQuery(.fileState, [.node, .kind(Attachment.kind.number)]) { node, _ in
-      try StoredContents(store: node.store).file(of: attachment).map { try node.fileState(of: $0) } ?? .here
+      do {
+        return try node.fileState(of: attachment)
+      } catch let error as WaymarkError where error.code == .notFound {
+        return .nowhere
+      }
     }
   }
 }

@@ -389,6 +389,57 @@ import Wire
     #expect(alice.held[bob.device] == [file: true])
   }
 
+  @Test func `a device that stops keeping all files tells its peers at once`() throws {
+    let (alice, bob) = (world.node(), world.node())
+    let file = alice.add(content(100))
+    world.connect(alice, bob)
+    world.want(bob, [file])
+    try world.run()
+    #expect(bob.held[alice.device] == [file: true])
+    alice.forgetSent()
+    world.input(alice, .policy(keepsAll: false))
+    world.input(alice, .policy(keepsAll: false))
+    #expect(alice.sent == [.filesHere(FilesHere(role: .announcement, keepsAll: false, files: []))])
+    #expect(alice.reviews == 2)
+    world.input(bob, .inquire([file], of: alice.device))
+    try world.run()
+    #expect(bob.held[alice.device] == [file: false])
+  }
+
+  @Test func `a device is asked again about a file that it is known to have`() throws {
+    let (alice, bob, carol) = (world.node(), world.node(), world.node())
+    let file = alice.add(content(100))
+    world.connect(alice, bob)
+    world.connect(carol, bob)
+    world.want(bob, [file])
+    try world.run()
+    alice.files[file] = nil
+    bob.forgetSent()
+    world.input(bob, .inquire([file], of: alice.device))
+    try world.run()
+    #expect(bob.held[alice.device] == [:])
+    #expect(bob.sent == [.filesHere(.question([file]))])
+  }
+
+  @Test func `a wanted file can arrive until all peers have said that they do not have it`() throws {
+    let (alice, bob) = (world.node(), world.node())
+    let file = reference(content(200_000))
+    #expect(!bob.exchange.isExpecting)
+    world.want(bob, [file])
+    #expect(!bob.exchange.mayArrive(file) && !bob.exchange.isExpecting)
+    world.connect(alice, bob)
+    #expect(bob.exchange.mayArrive(file) && bob.exchange.isExpecting)
+    try world.run()
+    #expect(!bob.exchange.mayArrive(file) && !bob.exchange.isExpecting)
+    alice.add(content(200_000))
+    world.input(alice, .added([file]))
+    while bob.parts[file] == nil { try world.step() }
+    #expect(bob.exchange.mayArrive(file))
+    #expect(bob.exchange.progress(of: file)?.sources == [alice.device])
+    try world.run()
+    #expect(bob.files[file] != nil && !bob.exchange.isExpecting)
+  }
+
   @Test(arguments: 0..<40)
   func `whatever connections break, every device ends up with every file`(seed: Int) throws {
     var random = SeededRandom(seed: UInt64(seed))

@@ -77,6 +77,48 @@ import Wire
     #expect(try alice.store.namedFiles().count == 2)
   }
 
+  @Test func `files here, missing, and held by no one else are counted`() throws {
+    let (first, second) = (try alice.store.keep(content), try alice.store.keep(content + [1]))
+    try parent(1, 2, alice)
+    try alice.write(at: 10, insert(attachment(3), [1: owner(2), data: first]))
+    try alice.write(at: 11, insert(attachment(4), [1: owner(2), data: second]))
+    try bob.sync(from: alice)
+    let files = try [first, second].map { try #require(FileReference($0)) }
+    #expect(try alice.store.filesHereTotal() == FileTotal(count: 2, bytes: 200_001))
+    #expect(try alice.store.filesMissingTotal() == FileTotal(count: 0, bytes: 0))
+    #expect(try bob.store.filesHereTotal() == FileTotal(count: 0, bytes: 0))
+    #expect(try bob.store.filesMissingTotal() == FileTotal(count: 2, bytes: 200_001))
+    #expect(try bob.store.filesMissing(limit: 1) == [files.min()])
+    #expect(try alice.store.lastCopiesTotal().count == 2)
+    try alice.store.noteHolder(bob.log.device, asked: files, held: [files[0]], keepsAll: false, now: 20)
+    #expect(try alice.store.lastCopiesTotal() == FileTotal(count: 1, bytes: 100_001))
+    #expect(try alice.store.filesWithoutKeeper(limit: 10) == files.sorted())
+    #expect(try alice.store.largestNamedFiles(limit: 1) == [files[1]])
+    #expect(try alice.store.records(naming: files[0]) == [attachment(3)])
+    try alice.store.forgetHolders(except: [])
+    #expect(try alice.store.lastCopiesTotal().count == 2)
+  }
+
+  @Test func `a file that is deleted or left over on the disk is noticed at the next start`() throws {
+    let file = try #require(FileReference(try alice.store.keep(content, now: 5)))
+    try alice.store.noteGone(file)
+    try alice.store.reconcileFiles(named: [file], now: 9)
+    #expect(try alice.store.usedAt(file) == 9)
+    try alice.store.drop([file])
+    try alice.store.noteHere(file, usedAt: 9)
+    try alice.store.reconcileFiles(named: [file], now: 10)
+    #expect(try alice.store.filesHere() == [])
+  }
+
+  @Test func `uses within an hour are recorded once`() throws {
+    let file = try #require(FileReference(try alice.store.keep(content, now: 1_000)))
+    for (now, recorded) in [(2_000, 1_000), (3_600_999, 1_000), (3_601_001, 3_601_001)] as [(Moment, Moment)]
+    {
+      try alice.store.noteUsed(file, now: now)
+      #expect(try alice.store.usedAt(file) == recorded)
+    }
+  }
+
   @Test func `only what a device said after a change of policy counts when files are dropped`() throws {
     let file = try #require(FileReference(try alice.store.keep(content, now: 5)))
     let other = try #require(FileReference(try alice.store.keep(content + [1], now: 6)))

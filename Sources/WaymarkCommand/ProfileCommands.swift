@@ -3,7 +3,12 @@ import Waymark
 
 extension ShowProfile: TerminalCommand {
   static let syntax = CommandSpec(
-    words: ["profile", "show"], summary: "show the profile", exampleArguments: "")
+    words: ["profile", "show"], summary: "show the profile",
+    options: [
+      .init(
+        flag: "--output", placeholder: "FILE",
+        summary: "write the picture to a file; fetch it first if it is on another device", type: .path)
+    ], exampleArguments: "")
 
   func render(_ answer: ShownRecord, into rendering: inout Rendering) { rendering.show(answer, "profile") }
 }

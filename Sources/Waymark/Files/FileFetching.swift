@@ -30,6 +30,8 @@ struct FileFetching {
       let state = try node.fileState(of: file)
       if state.isHere { return }
       guard !node.replicator.hasFailed(file) else { throw diskFull }
+      // Nothing names it any more, for example because its record was erased meanwhile.
+      guard node.replica.isWanted(file) else { throw unavailable(state, node) }
       let now = node.loop.steady
       if node.replica.mayArrive(file) { hopefulAt = now }
       if bytes(state) != received {

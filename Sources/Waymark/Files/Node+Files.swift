@@ -110,7 +110,8 @@ extension Node {
 }
 
 extension LiveQuery<FileState> {
-  /// Where the content of an attachment is; nowhere if the attachment does not exist. A watch also delivers its progress while it is fetched.
+  /// Where the content of an attachment is: nowhere if the attachment does not exist. A watch also delivers the progress
+  /// while the content is fetched.
   public static func fileState(of attachment: Attachment) -> LiveQuery {
     LiveQuery(.fileState, [.node, .kind(Attachment.kind.number)]) { node, _ in
       do {

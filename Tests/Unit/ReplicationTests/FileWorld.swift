@@ -94,7 +94,7 @@ final class FileNode {
     case .misbehaved(let link, _):
       if let peer = links[link]?.peer { misbehaved.append(peer.device) }
       world.end(link, of: self)
-    // It returns for ever.
+    // It returns forever.
     case .schedule(.review, _): break
     case .schedule(let timer, let wait): timers[timer] = world.now + wait
     }

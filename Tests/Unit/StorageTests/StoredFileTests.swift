@@ -101,7 +101,7 @@ import Wire
 
   @Test func `a file that is deleted or left over on the disk is noticed at the next start`() throws {
     let file = try #require(FileReference(try alice.store.keep(content, now: 5)))
-    try alice.store.noteGone(file)
+    try alice.store.noteGone([file])
     try alice.store.reconcileFiles(named: [file], now: 9)
     #expect(try alice.store.usedAt(file) == 9)
     try alice.store.drop([file])

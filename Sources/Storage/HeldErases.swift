@@ -7,7 +7,7 @@ package import Wire
 
 // Mass erases by other devices.
 //
-// An erase can't be undone, so whoever holds one stolen device could empty all others. Therefore a mass erase by another
+// An erase can't be undone, so anyone with one stolen device could empty all others. Therefore a mass erase by another
 // device hides its records at once, like any erase, but this device keeps their values for another seven days. Within
 // that time a person can revoke the device with a cut before the erase, and everything is back.
 //
@@ -17,9 +17,10 @@ package import Wire
 //     day 7    (without the revocation)   the values of 40 trips are taken, as by any erase
 //
 // What is a mass erase is counted over a *stretch*: everything that one device erases within seven days of its first
-// erase, in however many sets and operations. Once the count passes the limit, the device's erases are held, those of the
-// same batch included. So a device that erases in small portions can take at most a quarter of a kind in seven days.
-// Records in the trash count as erased, but not as records of the kind, so it does not help to delete them first.
+// erase, in any number of sets and operations. Once the count passes the limit, the erases of the device are held, and
+// with them those of the same batch. So a device that erases in small portions can take at most a quarter of a kind in
+// seven days. Records in the trash count as erased, but not as records of the kind, so it does not help to delete them
+// first.
 //
 // Only the taking of values is delayed, and only here. What is folded, and with it the digest, follows from signed data
 // alone. The times are those of this device's clock.

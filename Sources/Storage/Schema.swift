@@ -27,7 +27,6 @@ enum Schema {
   /// `files` holds the files that are complete on this device, and `file_holders` what other devices have said about the
   /// files that they have; see Store+Files.swift. `value_senders` names the device that sent a set of which values are
   /// missing; see Store+MissingValues.swift.
-  /// files that they have; see Store+Files.swift.
   ///
   /// `held_erases` names the sets whose erases are not applied before `due`, and `erase_counts` what each device has
   /// erased lately; see HeldErases.swift.

@@ -174,7 +174,9 @@ extension Store {
       if let parent { return try hiddenAt(parent) }
     }
     // A record without a parent, or one that was never alive, is hidden since its newest write.
-    return try origins(of: row).values.map(\.clock.milliseconds).max() ?? 0
+    // While its erase is held, its files are kept whatever clock the deletion states, so that a cut brings them back.
+    let newest = try origins(of: row).values.map(\.clock.milliseconds).max() ?? 0
+    return max(newest, try heldErase(of: key)?.due ?? 0)
   }
 
   // MARK: What is here

@@ -95,7 +95,7 @@ extension Judge {
     for entry in library.sets[set].entries {
       guard let slot = entry.slot, slots.contains(slot),
         let erase = library.erases[entry.key]?.first(where: {
-          $0 != set && view[$0] == .folded && view.covers($0, set, library)
+          $0 != set && view[$0] == .folded && !view.heldErases.contains($0) && view.covers($0, set, library)
         })
       else { continue }
       throw Violation(
@@ -126,6 +126,8 @@ extension Judge {
     count { $0.filledSets += filled.count }
     return filled
   }
+
+  // MARK: Held erases
 
   /// Reads which erases a node holds, and checks that it holds none of its own.
   ///

@@ -50,10 +50,10 @@ struct RevocationPlan {
         + "This can't be undone."
     }
     if isBeforeErase {
-      return
-        "Revoke \(names)? \(it) can't rejoin with the same keys. The first \(plural(Int(clamping: count), "change set")) "
-        + "by \(it.lowercased() == "it" ? "it" : "them"), from before the mass erase, are kept; every device drops everything "
-        + "later, and the erased records come back where their values are still kept."
+      return "Revoke \(names)? \(it) can't rejoin with the same keys. The first "
+        + "\(plural(Int(clamping: count), "change set")) of \(its.lowercased()) logs, from before the mass erase, are "
+        + "kept; every device drops everything later, and the erased records come back wherever their values are "
+        + "still kept."
     }
     return
       "Revoke \(names)? \(it) can't rejoin with the same keys. \(its) changes on this device "

@@ -42,7 +42,8 @@ struct EnrolmentAnswerTests {
       "schema": "waymark.restore/1", "type": "summary", "preview": true, "file": "/a.waymark",
       "created": "2026-11-25T03:05:08Z", "from": "laptop", "circle": Answers.key("circle"),
       "newCircle": false, "device": nil, "name": "laptop", "newKeys": true, "admitted": false,
-      "changeSets": 4, "missing": 1, "files": 3, "missingFiles": 1, "records": 2, "discardedSets": nil,
+      "changeSets": 4, "missing": 1, "files": 3, "missingFiles": 1, "records": 2, "erasedAgain": [],
+      "discardedSets": nil,
       "keptAt": nil, "keptBackup": nil,
       "text": "The store can't be read.", "next": "waymark run",
     ]

@@ -29,7 +29,7 @@ struct EraseRenderingTests {
       more,
       by: [
         "preview": true, "records": .array(records), "field": nil, "operation": nil, "devices": [],
-        "backups": [],
+        "backups": [], "heldElsewhere": false,
       ])
   }
 
@@ -39,6 +39,14 @@ struct EraseRenderingTests {
       record("trip", Self.trip, "Rome"), record("lodging", Self.lodging, "Casa", with: parent),
       record("habit", Self.habit, "Run"),
     ]
+  }
+
+  @Test func `an erase says whether the other devices keep the values for seven days`() throws {
+    let sentence = "keep the values for 7 days, because this is more than a quarter"
+    for isHeld in [false, true] {
+      let shown = try text(EraseRecords(), summary(rome, ["heldElsewhere": .bool(isHeld)]))
+      #expect(shown.replacing("\n", with: " ").contains(sentence) == isHeld, "\(shown)")
+    }
   }
 
   @Test func `a preview shows what goes, and which devices and backups hold it`() throws {

@@ -83,7 +83,9 @@ let package = Package(
       ]),
     shell(
       "ChangeHistory", ["Wire", "JSONDocument", "Replication", "Records", "Storage", "Home", "Model"]),
-    shell("ImportExport", ["Wire", "Replication", "Records", "Storage", "Exchange", "Home"]),
+    shell(
+      "ImportExport",
+      ["Wire", "FileFormat", "FileStore", "Replication", "Records", "Storage", "Exchange", "Home"]),
     shell(
       "Enrolment",
       [

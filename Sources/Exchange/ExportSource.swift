@@ -6,7 +6,7 @@ package import Wire
 /// The visible records for an export, and the files that they refer to.
 package struct ExportSource: Sendable {
   private var records: [Kind: [RecordID: RecordDraft]] = [:]
-  private var files: [FileReference: [UInt8]] = [:]
+  private var files: Set<FileReference> = []
 
   package init(_ records: [RecordDraft] = []) {
     for record in records { add(record) }
@@ -16,8 +16,14 @@ package struct ExportSource: Sendable {
     records[record.kind, default: [:]][record.id] = record
   }
 
-  /// Adds the bytes of a file that a record refers to.
-  package mutating func add(_ file: FileReference, _ bytes: [UInt8]) { files[file] = bytes }
+  /// Adds a file that a record refers to and whose bytes can be read when the export is written.
+  package mutating func add(_ file: FileReference) { files.insert(file) }
+
+  /// The files whose bytes can be read.
+  package var readableFiles: Set<FileReference> { files }
+
+  /// Removes a file whose bytes can't be read after all.
+  package mutating func remove(_ file: FileReference) { files.remove(file) }
 
   func record(_ kind: Kind, _ id: RecordID) -> RecordDraft? { records[kind]?[id] }
 
@@ -31,28 +37,34 @@ package struct ExportSource: Sendable {
 
   func records(_ kind: Kind) -> [RecordDraft] { records(kind) { $0.id } }
 
-  /// Removes the bytes of each field that is larger than any device writes, or that exceeds what is left of the
-  /// export's size limit. Without this, an export could become huge, because many records can refer to the same
-  /// file. Returns a warning for each removed field.
-  mutating func leaveOutBytes(over bytesMax: Int = Limits.exportBytesMax) -> [String] {
+  /// Removes the bytes of fields that exceed the export's bound. Without this, an export could become huge, because many
+  /// records can refer to the same file. Returns a warning for each removed field.
+  ///
+  /// An export to a file contains each file at least once, so without repetitions it is as large as what this device
+  /// stores anyway. Only repetitions count against the limit there. In an export in memory, everything counts.
+  mutating func leaveOutBytes(
+    over bytesMax: Int = Limits.exportBytesMax, isInMemory: Bool
+  ) -> [String] {
     var total = 0
+    var written: Set<FileReference> = []
     var warnings: [String] = []
     for kind in FullExport.kinds {
       let blobs = kind.fields.filter { $0.type == .blob }
       guard !blobs.isEmpty else { continue }
       for held in records(kind) {
         for field in blobs {
-          let size = Blob(held[field.number])?.byteCount ?? 0
-          let isTooLong = size > Limits.attachmentBytesMax
-          if !isTooLong, total + size <= bytesMax {
-            total += size
+          guard case .file(let file)? = content(held[field.number]) else { continue }
+          let counts = isInMemory || written.contains(file)
+          if !counts || file.size <= bytesMax - total {
+            if counts { total += file.size }
+            written.insert(file)
             continue
           }
           records[kind]?[held.id]?[field.number] = .null
           let reason =
-            isTooLong
-            ? "it is larger than \(Limits.attachmentBytesMax >> 20) MiB"
-            : "an export holds at most \(bytesMax >> 20) MiB of files"
+            isInMemory
+            ? "without --output, an export holds at most \(bytesMax >> 20) MiB of files"
+            : "files that several records refer to are repeated for at most \(bytesMax >> 20) MiB"
           warnings.append("\(field.name) of \(kind.name) \(held.id.uuid) is left out: \(reason)")
         }
       }
@@ -60,12 +72,21 @@ package struct ExportSource: Sendable {
     return warnings
   }
 
-  /// Returns the bytes of a `blob` field; nil if it is empty, or if its file is not on this device.
-  func bytes(_ value: Value?) -> [UInt8]? {
-    switch Blob(value) {
-    case .inline(let bytes): bytes
-    case .file(let file): files[file]
-    case nil: nil
+  /// Returns the content of a `blob` field; nil if it is empty, or if its file can't be read on this device.
+  func content(_ value: Value?) -> Blob? {
+    guard let blob = Blob(value) else { return nil }
+    if case .file(let file) = blob, !files.contains(file) { return nil }
+    return blob
+  }
+
+  /// Returns the content of a `blob` field as a base64 string; nil if it is empty or can't be read.
+  func base64(_ value: Value?, _ files: inout [FileReference]) -> JSON? {
+    switch content(value) {
+    case .inline(let bytes): return .string(Base64.encode(bytes))
+    case .file(let file):
+      files.append(file)
+      return .placeholder(files.count - 1)
+    case nil: return nil
     }
   }
 }
@@ -77,7 +98,9 @@ extension ExportSource {
     var part = ExportSource([trip])
     for item in Registry.owners.flatMap({ records($0) }) where item.reference("trip") == id {
       part.add(item)
-      guard let used = item.reference("organizationId").flatMap({ record(Registry.organization, $0) }) else {
+      guard
+        let used = item.reference("organizationId").flatMap({ record(Registry.organization, $0) })
+      else {
         continue
       }
       part.add(used)
@@ -96,18 +119,66 @@ extension ExportSource {
   }
 }
 
+/// A part of an exported file.
+package enum ExportPart: Sendable {
+  case bytes([UInt8])
+  /// The content of a file of the store, as it is.
+  case file(FileReference)
+  /// The content of a file of the store, as a JSON string in base64.
+  case base64(FileReference)
+}
+
 /// A file for another application.
 package struct ExportedFile: Sendable {
-  package let bytes: [UInt8]
+  /// The content, in order. The bytes of files are read when the export is written, so they need not be in memory.
+  package let parts: [ExportPart]
   /// Warnings about data that the format can't represent, that is too large, or that is missing on this device.
   package let warnings: [String]
+
+  init(bytes: [UInt8], warnings: [String]) {
+    parts = [.bytes(bytes)]
+    self.warnings = warnings
+  }
+
+  /// - Parameter files: the files for which the placeholders in `json` stand, by number.
+  init(_ json: JSON, _ layout: JSON.Layout, files: [FileReference], warnings: [String]) {
+    let (texts, rest) = json.pieces(layout)
+    parts = texts.flatMap { [.bytes($0.text), .base64(files[$0.placeholder])] } + [.bytes(rest)]
+    self.warnings = warnings
+  }
+
+  private init(parts: [ExportPart], warnings: [String]) {
+    (self.parts, self.warnings) = (parts, warnings)
+  }
+
+  fileprivate func warning(first warnings: [String]) -> ExportedFile {
+    ExportedFile(parts: parts, warnings: warnings + self.warnings)
+  }
+
+  /// The content without the files of the store.
+  package var bytes: [UInt8] { parts.flatMap(\.bytes) }
+}
+
+extension ExportPart {
+  fileprivate var bytes: [UInt8] { if case .bytes(let bytes) = self { bytes } else { [] } }
 }
 
 /// A folder of files for another application.
 package struct ExportedFolder: Sendable {
-  /// The files, with paths that are relative to the folder and have `/` as separator.
-  package var files: [(path: String, bytes: [UInt8])] = []
+  package struct Entry: Sendable {
+    /// The path relative to the folder, with `/` as separator.
+    package let path: String
+    package let content: ExportPart
+    /// The content, unless it is a file of the store.
+    package var bytes: [UInt8] { content.bytes }
+  }
+
+  package var files: [Entry] = []
   package var warnings: [String] = []
+
+  mutating func add(_ path: String, _ bytes: [UInt8]) {
+    files.append(Entry(path: path, content: .bytes(bytes)))
+  }
 }
 
 /// Writes files for other applications.
@@ -118,18 +189,19 @@ package enum Exporter {
   ///   - format: a format that is a single file.
   ///   - now: the time of the export, which the file states, in milliseconds since 1970.
   ///   - trip: the trip to export with its items; nil for everything.
+  ///   - isInMemory: whether the whole export will be in memory, which then bounds its files.
   package static func file(
     _ format: ExchangeFormat, from source: ExportSource, now: Int64, trip: RecordID? = nil,
-    zones: ZoneOffsets = .system
+    zones: ZoneOffsets = .system, isInMemory: Bool = true
   ) -> ExportedFile {
     var source = format == .travelingSnails ? source : trip.map(source.only) ?? source
-    let leftOut = source.leaveOutBytes()
-    let file = write(format, from: source, now: now, trip: trip, zones: zones)
-    return ExportedFile(bytes: file.bytes, warnings: leftOut + file.warnings)
+    let leftOut = source.leaveOutBytes(isInMemory: isInMemory)
+    return write(format, from: source, now: now, trip: trip, zones: zones).warning(first: leftOut)
   }
 
   private static func write(
-    _ format: ExchangeFormat, from source: ExportSource, now: Int64, trip: RecordID?, zones: ZoneOffsets
+    _ format: ExchangeFormat, from source: ExportSource, now: Int64, trip: RecordID?,
+    zones: ZoneOffsets
   ) -> ExportedFile {
     switch format {
     case .ritualist:
@@ -152,7 +224,8 @@ package enum Exporter {
   /// - Parameters:
   ///   - format: a format that is a folder.
   package static func folder(
-    _ format: ExchangeFormat, from source: ExportSource, trip: RecordID? = nil, zones: ZoneOffsets = .system
+    _ format: ExchangeFormat, from source: ExportSource, trip: RecordID? = nil,
+    zones: ZoneOffsets = .system
   ) -> ExportedFolder {
     precondition(format.isFolder, "\(format.rawValue) is written as one file")
     guard format == .csv else {
@@ -160,7 +233,7 @@ package enum Exporter {
       return writer.write()
     }
     var source = trip.map(source.only) ?? source
-    let leftOut = source.leaveOutBytes()
+    let leftOut = source.leaveOutBytes(isInMemory: false)
     var folder = FullExport(source, zones: zones).csv()
     folder.warnings = leftOut + folder.warnings
     return folder

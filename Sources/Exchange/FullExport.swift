@@ -1,3 +1,4 @@
+import FileFormat
 import JSONDocument
 import Records
 import Wire
@@ -24,25 +25,31 @@ struct FullExport {
   /// Returns one object with a list per kind. Records are sorted by id, and bytes are base64.
   func json(now: Int64) -> ExportedFile {
     var warnings: [String] = []
-    var members: [JSON.Member] = [.init("schema", "waymark.export/1"), .init("exportedAt", fileTime(now))]
+    var files: [FileReference] = []
+    var members: [JSON.Member] = [
+      .init("schema", "waymark.export/1"), .init("exportedAt", fileTime(now)),
+    ]
     for kind in Self.kinds {
       var rows: [JSON] = []
       for record in source.records(kind) {
         var row: [JSON.Member] = [.init("id", .string(record.id.uuid))]
-        for field in kind.fields { row += self.members(field, of: record, &warnings) }
+        for field in kind.fields { row += self.members(field, of: record, &files, &warnings) }
         rows.append(.object(row))
       }
       members.append(.init(kind.plural, .array(rows)))
     }
-    return ExportedFile(bytes: JSON.object(members).bytes(.pretty), warnings: warnings)
+    return ExportedFile(.object(members), .pretty, files: files, warnings: warnings)
   }
 
-  private func members(_ field: Field, of record: RecordDraft, _ warnings: inout [String]) -> [JSON.Member] {
+  private func members(
+    _ field: Field, of record: RecordDraft, _ files: inout [FileReference],
+    _ warnings: inout [String]
+  ) -> [JSON.Member] {
     let value = record[field.number] ?? .null
     guard field.type == .blob else { return field.members(of: value, zones: zones) }
-    let bytes = source.bytes(value)
-    if bytes == nil, value != .null { warnings.append(missing(record, field)) }
-    return [.init(field.name, bytes.map { .string(Base64.encode($0)) } ?? .null)]
+    let base64 = source.base64(value, &files)
+    if base64 == nil, value != .null { warnings.append(missing(record, field)) }
+    return [.init(field.name, base64 ?? .null)]
   }
 
   private func missing(_ record: RecordDraft, _ field: Field) -> String {
@@ -62,12 +69,13 @@ struct FullExport {
         for field in kind.fields { row += cells(field, of: record, &folder) }
         table.add(row)
       }
-      folder.files.append(("\(kind.plural).csv", table.bytes))
+      folder.add("\(kind.plural).csv", table.bytes)
     }
     return folder
   }
 
-  private func cells(_ field: Field, of record: RecordDraft, _ folder: inout ExportedFolder) -> [CSVText.Cell]
+  private func cells(_ field: Field, of record: RecordDraft, _ folder: inout ExportedFolder)
+    -> [CSVText.Cell]
   {
     let value = record[field.number] ?? .null
     switch field.type {
@@ -82,18 +90,22 @@ struct FullExport {
     _ field: Field, _ value: Value, _ record: RecordDraft, _ folder: inout ExportedFolder
   ) -> CSVText.Cell {
     guard value != .null else { return .plain("") }
-    guard let bytes = source.bytes(value) else {
+    guard let content = source.content(value) else {
       folder.warnings.append(missing(record, field))
       return .plain("")
     }
     let path = "files/\(record.id.uuid)\(ending(of: record))"
-    folder.files.append((path, bytes))
+    switch content {
+    case .inline(let bytes): folder.add(path, bytes)
+    case .file(let file): folder.files.append(.init(path: path, content: .file(file)))
+    }
     return .plain(path)
   }
 
   /// Returns an attachment's file name extension with its dot, if it is harmless; otherwise an empty string.
   private func ending(of record: RecordDraft) -> String {
-    guard record.kind == Registry.attachment, let ending = record.text("fileExtension"), !ending.isEmpty,
+    guard record.kind == Registry.attachment, let ending = record.text("fileExtension"),
+      !ending.isEmpty,
       ending.utf8.count <= 10, ending.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) })
     else { return "" }
     return ".\(ending)"
@@ -147,7 +159,9 @@ struct CSVText {
   private static let cellStarts: Set<Unicode.Scalar> = ["\"", ";", "\t", "\r", "\n"]
 
   /// Returns a string with an apostrophe before each possible formula.
-  static func guarded(_ text: String) -> String { rewritten(text) { apostrophes in apostrophes + 1 } }
+  static func guarded(_ text: String) -> String {
+    rewritten(text) { apostrophes in apostrophes + 1 }
+  }
 
   /// Returns the original of a string that ``guarded(_:)`` returned. A string that needed no apostrophes is unchanged.
   static func unguarded(_ text: String) -> String {
@@ -186,7 +200,8 @@ struct CSVText {
 
   private mutating func add(_ text: String) {
     let special = Array(",\"\r\n".utf8)
-    guard text.utf8.contains(where: special.contains) || text.hasPrefix(" ") || text.hasSuffix(" ") else {
+    guard text.utf8.contains(where: special.contains) || text.hasPrefix(" ") || text.hasSuffix(" ")
+    else {
       bytes += Array(text.utf8)
       return
     }

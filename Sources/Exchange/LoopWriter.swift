@@ -9,7 +9,8 @@ struct LoopWriter {
   private var logs: [RecordID: [RecordDraft]] = [:]
 
   private static let header = [
-    "Position", "Name", "Type", "Question", "Description", "FrequencyNumerator", "FrequencyDenominator",
+    "Position", "Name", "Type", "Question", "Description", "FrequencyNumerator",
+    "FrequencyDenominator",
     "Color",
     "Unit", "Target Type", "Target Value", "Archived?",
   ]
@@ -27,23 +28,27 @@ struct LoopWriter {
     let habits = source.records(Registry.habit) { $0.integer("displayOrder") ?? 0 }
     var names: Set<String> = []
     for (index, habit) in habits.enumerated() {
-      let number = String(repeating: "0", count: max(0, 3 - String(index + 1).count)) + String(index + 1)
+      let number =
+        String(repeating: "0", count: max(0, 3 - String(index + 1).count)) + String(index + 1)
       let name = habit.text("name") ?? ""
       if !names.insert(name).inserted {
         folder.warnings.append(
           "two habits are named \"\(name)\": Loop distinguishes them only by position")
       }
       list.add([.plain(number)] + row(habit))
-      folder.files.append(("\(number) \(Self.folderName(name))/\(LoopFolderReader.marksName)", marks(habit)))
+      folder.add("\(number) \(Self.folderName(name))/\(LoopFolderReader.marksName)", marks(habit))
     }
-    folder.files.insert((LoopFolderReader.habitsName, list.bytes), at: 0)
+    folder.files.insert(
+      .init(path: LoopFolderReader.habitsName, content: .bytes(list.bytes)), at: 0)
     return folder
   }
 
   /// Returns the ASCII letters, digits and a few signs of a habit's name, which Loop also uses for the folder's name.
   private static func folderName(_ name: String) -> String {
-    String(name.filter { $0.isASCII && ($0.isLetter || $0.isNumber || " ._-".contains($0)) }.prefix(50))
-      .trimmed
+    String(
+      name.filter { $0.isASCII && ($0.isLetter || $0.isNumber || " ._-".contains($0)) }.prefix(50)
+    )
+    .trimmed
   }
 
   // MARK: Habits
@@ -67,13 +72,15 @@ struct LoopWriter {
       .text(habit.text("colorHex") ?? "#2DA9E3"),
       .text(loop.isNumeric ? habit.text("unitLabel") ?? "" : ""),
       .plain(loop.isNumeric ? (loop.isTargetMaximum ? "AT_MOST" : "AT_LEAST") : ""),
-      .plain(loop.isNumeric ? target : ""), .plain(habit.bool("isActive") == false ? "true" : "false"),
+      .plain(loop.isNumeric ? target : ""),
+      .plain(habit.bool("isActive") == false ? "true" : "false"),
     ]
   }
 
   /// Reports what Loop can't represent.
   private mutating func note(_ habit: RecordDraft) {
-    let lost = ["emoji", "categoryId", "reminders", "location", "startDate", "endDate"].filter { name in
+    let lost = ["emoji", "categoryId", "reminders", "location", "startDate", "endDate"].filter {
+      name in
       let value = habit.held(name)
       return value != .null && value != .array([]) && value != .text("")
     }
@@ -105,14 +112,17 @@ struct LoopWriter {
   /// Returns the value as Loop writes it, in thousandths; nil if Loop can't represent it.
   private mutating func number(_ value: Double, _ habit: RecordDraft, _ day: String) -> String? {
     let name = habit.text("name") ?? ""
-    guard let thousandths = Int64(exactly: (value * 1_000).rounded()), thousandths >= 0, thousandths != 1,
+    guard let thousandths = Int64(exactly: (value * 1_000).rounded()), thousandths >= 0,
+      thousandths != 1,
       thousandths != 3
     else {
-      folder.warnings.append("habit \"\(name)\", \(day): Loop can't represent \(value), which is left out")
+      folder.warnings.append(
+        "habit \"\(name)\", \(day): Loop can't represent \(value), which is left out")
       return nil
     }
     if Double(thousandths) / 1_000 != value {
-      folder.warnings.append("habit \"\(name)\", \(day): Loop stores thousandths, so \(value) is rounded")
+      folder.warnings.append(
+        "habit \"\(name)\", \(day): Loop stores thousandths, so \(value) is rounded")
     }
     return switch thousandths {
     case 0: "NO"

@@ -1,3 +1,4 @@
+import FileFormat
 import JSONDocument
 import Records
 import Wire
@@ -7,6 +8,7 @@ struct RitualistWriter {
   private let source: ExportSource
   private let now: Int64
   private var warnings: [String] = []
+  private var files: [FileReference] = []
 
   init(source: ExportSource, now: Int64) {
     self.source = source
@@ -29,7 +31,7 @@ struct RitualistWriter {
     file["habitLogs"] = .array(
       source.records(Registry.habitEntry) { $0.held("date").time ?? 0 }.compactMap(log))
     return ExportedFile(
-      bytes: file.bytes(.init(isPretty: true, sortsKeys: true)), warnings: warnings)
+      file, .init(isPretty: true, sortsKeys: true), files: files, warnings: warnings)
   }
 
   /// Returns an object with these fields of a record, which have one part each. Missing values that the format requires
@@ -37,7 +39,9 @@ struct RitualistWriter {
   private func object(_ record: RecordDraft, _ names: [String]) -> JSON {
     var object: JSON = [:]
     for name in names {
-      guard let field = record.kind.field(named: name) else { preconditionFailure("no field \(name)") }
+      guard let field = record.kind.field(named: name) else {
+        preconditionFailure("no field \(name)")
+      }
       object[name] =
         json(record[field.number] ?? .null, field.type)
         ?? Placeholders.value(field, of: record).flatMap { json($0, field.type) }
@@ -65,11 +69,11 @@ struct RitualistWriter {
   private mutating func avatar(_ profile: RecordDraft) -> JSON? {
     let value = profile.held("avatar")
     guard value != .null else { return nil }
-    guard let bytes = source.bytes(value) else {
+    guard let base64 = source.base64(value, &files) else {
       warnings.append("the avatar is incomplete on this device and is left out")
       return nil
     }
-    return .string(Base64.encode(bytes))
+    return base64
   }
 
   private func metadata(_ profile: RecordDraft?) -> JSON {
@@ -97,12 +101,15 @@ struct RitualistWriter {
   // MARK: Habits and logs
 
   private static let habitFields = [
-    "name", "colorHex", "emoji", "unitLabel", "dailyTarget", "schedule", "reminders", "startDate", "endDate",
-    "isActive", "displayOrder", "categoryId", "suggestionId", "isPinned", "notes", "lastCompletedDate",
+    "name", "colorHex", "emoji", "unitLabel", "dailyTarget", "schedule", "reminders", "startDate",
+    "endDate",
+    "isActive", "displayOrder", "categoryId", "suggestionId", "isPinned", "notes",
+    "lastCompletedDate",
     "archivedDate", "priorityLevel",
   ]
   private static let placeFields = [
-    "radius", "triggerType", "frequency", "locationLabel", "lastTriggerDate", "lastEntryTriggerDate",
+    "radius", "triggerType", "frequency", "locationLabel", "lastTriggerDate",
+    "lastEntryTriggerDate",
     "lastExitTriggerDate",
   ]
 
@@ -124,7 +131,8 @@ struct RitualistWriter {
   private func log(_ log: RecordDraft) -> JSON? {
     guard let habit = log.reference("habitID"), let time = log.held("date").time else { return nil }
     var members: [JSON.Member] = [
-      .init("id", .string(log.id.uuid)), .init("habitID", .string(habit.uuid)), .init("date", fileTime(time)),
+      .init("id", .string(log.id.uuid)), .init("habitID", .string(habit.uuid)),
+      .init("date", fileTime(time)),
       .init("timezone", log.held("date").part(1).fileJSON ?? .string(Placeholders.logZone)),
     ]
     if let value = log.held("value").fileJSON { members.append(.init("value", value)) }

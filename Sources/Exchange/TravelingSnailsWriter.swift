@@ -1,3 +1,4 @@
+import FileFormat
 import JSONDocument
 import Records
 import Wire
@@ -8,6 +9,7 @@ struct TravelingSnailsWriter {
   private let now: Int64
   private let onlyTrip: RecordID?
   private var warnings: [String] = []
+  private var files: [FileReference] = []
   /// The items that are exported.
   private var usedItems: Set<RecordID> = []
   /// The organizations to which the exported items refer.
@@ -31,7 +33,7 @@ struct TravelingSnailsWriter {
       "addresses": .array(addresses(organizations.records)),
       "attachments": .array(attachments()),
     ]
-    return ExportedFile(bytes: file.bytes(.pretty), warnings: warnings)
+    return ExportedFile(file, .pretty, files: files, warnings: warnings)
   }
 
   private func text(_ record: RecordDraft, _ names: [String]) -> [JSON.Member] {
@@ -67,7 +69,8 @@ struct TravelingSnailsWriter {
   private mutating func trip(_ trip: RecordDraft, items: [Kind: [RecordDraft]]) -> JSON {
     let start = trip.integer("startDate")
     let end = trip.integer("endDate")
-    var members: [JSON.Member] = [.init("id", .string(trip.id.uuid))] + text(trip, ["name", "notes"])
+    var members: [JSON.Member] =
+      [.init("id", .string(trip.id.uuid))] + text(trip, ["name", "notes"])
     members += [
       .init("createdDate", fileTime(trip.integer("createdDate") ?? 0)),
       .init("startDate", start.map(fileTime) ?? fileTime(Placeholders.distantPast)),
@@ -89,7 +92,9 @@ struct TravelingSnailsWriter {
   private func total(_ items: [RecordDraft]) -> JSON {
     var sum = ExactDecimal.zero
     for item in items {
-      guard case .text(let text) = item.held("cost").part(0), let cost = ExactDecimal(text) else { continue }
+      guard case .text(let text) = item.held("cost").part(0), let cost = ExactDecimal(text) else {
+        continue
+      }
       guard let next = try? sum.adding(cost) else { return .float(Double(sum.description) ?? 0) }
       sum = next
     }
@@ -100,7 +105,8 @@ struct TravelingSnailsWriter {
     usedItems.insert(item.id)
     let organization = item.reference("organizationId")
     if let organization { usedOrganizations.insert(organization) }
-    var members: [JSON.Member] = [.init("id", .string(item.id.uuid))] + text(item, ["name", "notes"])
+    var members: [JSON.Member] =
+      [.init("id", .string(item.id.uuid))] + text(item, ["name", "notes"])
     members += instant(item, "start", zone: "startTZId") + instant(item, "end", zone: "endTZId")
     members += price(item)
     members += [
@@ -162,7 +168,8 @@ struct TravelingSnailsWriter {
 
   private func addresses(_ organizations: [RecordDraft]) -> [JSON] {
     let used = Set(organizations.compactMap { $0.reference("address") })
-    return source.records(Registry.address).filter { onlyTrip == nil || used.contains($0.id) }.map(address)
+    return source.records(Registry.address).filter { onlyTrip == nil || used.contains($0.id) }.map(
+      address)
   }
 
   private func address(_ record: RecordDraft) -> JSON {
@@ -194,7 +201,8 @@ struct TravelingSnailsWriter {
     if case .integer(let number) = parent.part(0) { kind = Registry.kind(number: number) }
     var members: [JSON.Member] =
       [.init("id", .string(record.id.uuid))]
-      + text(record, ["fileName", "originalFileName", "mimeType", "fileExtension", "fileDescription"])
+      + text(
+        record, ["fileName", "originalFileName", "mimeType", "fileExtension", "fileDescription"])
     members += [
       .init("fileSize", .integer(record.integer("fileSize") ?? 0)),
       .init("createdDate", fileTime(record.integer("createdDate") ?? 0)),
@@ -202,10 +210,16 @@ struct TravelingSnailsWriter {
       .init("parentId", .string(parent.part(1).recordID?.uuid ?? "")),
     ]
     let data = record.held("fileData")
-    if let bytes = source.bytes(data) {
-      members.append(.init("fileData", .string(Base64.encode(bytes))))
+    if let base64 = source.base64(data, &files) {
+      members.append(.init("fileData", base64))
+      if let size = Blob(data)?.byteCount, size > Limits.attachmentBytesMax {
+        warnings.append(
+          "the data of attachment \(record.id.uuid) is larger than \(Limits.attachmentBytesMax >> 20) MiB: "
+            + "import does not read it back from this format")
+      }
     } else if data != .null {
-      warnings.append("the data of attachment \(record.id.uuid) is incomplete on this device and is left out")
+      warnings.append(
+        "the data of attachment \(record.id.uuid) is incomplete on this device and is left out")
     }
     return .object(members)
   }

@@ -1,4 +1,6 @@
 package import Exchange
+import FileFormat
+import FileStore
 public import Foundation
 package import Home
 import Records
@@ -66,11 +68,14 @@ package struct StoreExport: Sendable {
   /// The trip to export; nil to export everything.
   private let trip: RecordID?
   private var source = ExportSource()
+  /// The files of the store, which are read when the export is written.
+  private var files: FileStore?
 
   /// - Throws: `WaymarkError` with the code `usage` if a trip is given but the format has no trips.
   package init(_ format: ExportFormat, trip: RecordID?) throws {
     guard trip == nil || format.holdsTrips else {
-      throw WaymarkError.usage("The format \(format.rawValue) can't contain trips; choose another format.")
+      throw WaymarkError.usage(
+        "The format \(format.rawValue) can't contain trips; choose another format.")
     }
     self.format = format
     self.trip = trip
@@ -81,38 +86,93 @@ package struct StoreExport: Sendable {
   /// - Parameter step: called after each record; the store may change while it runs.
   package mutating func read(_ store: Store, step: () async throws -> Void) async throws {
     source = ExportSource()
+    files = store.files
     for kind in format.format.kinds {
       let blobs = kind.fields.filter { $0.type == .blob }.map(\.number)
       for record in try store.records(RecordQuery(kind.number)) {
         source.add(RecordDraft(kind, record.key.id, record.fields))
-        for blob in blobs.compactMap({ Blob(record[$0]) }) where blob.byteCount <= Limits.attachmentBytesMax {
-          guard case .file(let file) = blob else { continue }
-          try await step()
-          if let bytes = try store.bytes(of: blob) { source.add(file, bytes) }
-        }
+        for case .file(let file) in blobs.compactMap({ Blob(record[$0]) }) { source.add(file) }
         try await step()
       }
     }
   }
 
   /// Returns the exported file. To be called only for a format whose exports are a single file.
-  package func file(now: Moment) -> ExportedFile {
-    let file = Exporter.file(format.format, from: source, now: now, trip: trip)
-    return ExportedFile(content: Data(file.bytes), warnings: file.warnings)
+  package func file(now: Moment) throws -> ExportedFile {
+    let file = Exporter.file(format.format, from: try readable(), now: now, trip: trip)
+    var content = Data()
+    for part in file.parts { try send(part) { content.append(contentsOf: $0) } }
+    return ExportedFile(content: content, warnings: file.warnings)
   }
 
+  /// Writes the export piece by piece. If it fails, nothing is written.
   package func write(to target: ExportTarget, now: Moment) throws -> ExportSummary {
+    var byteCount = 0
     switch target {
     case .file(let output):
-      let file = Exporter.file(format.format, from: source, now: now, trip: trip)
-      try output.write(file.bytes)
-      return ExportSummary(format: format, bytes: file.bytes.count, files: [], warnings: file.warnings)
+      let file = Exporter.file(
+        format.format, from: try readable(), now: now, trip: trip, isInMemory: false)
+      try output.write { write in
+        for part in file.parts {
+          try send(part) { bytes in
+            try write(bytes)
+            byteCount += bytes.count
+          }
+        }
+      }
+      return ExportSummary(format: format, bytes: byteCount, files: [], warnings: file.warnings)
     case .folder(let path):
-      let folder = Exporter.folder(format.format, from: source, trip: trip)
-      try Folders.create(path, with: folder.files)
+      let folder = Exporter.folder(format.format, from: try readable(), trip: trip)
+      try Folders.create(path, with: folder.files.map(\.path)) { index, write in
+        try send(folder.files[index].content) { bytes in
+          try write(bytes)
+          byteCount += bytes.count
+        }
+      }
       return ExportSummary(
-        format: format, bytes: folder.files.reduce(0) { $0 + $1.bytes.count },
-        files: folder.files.map(\.path), warnings: folder.warnings)
+        format: format, bytes: byteCount, files: folder.files.map(\.path), warnings: folder.warnings
+      )
+    }
+  }
+
+  // MARK: Files
+
+  /// Returns what to export without the files that are missing here or damaged, so that one such file does not stop the
+  /// export. For that, each file is read once more.
+  private func readable() throws -> ExportSource {
+    var readable = source
+    for file in source.readableFiles {
+      try Task.checkCancellation()
+      if (try? files?.verify(file)) != true { readable.remove(file) }
+    }
+    return readable
+  }
+
+  private func send(_ part: ExportPart, _ write: ([UInt8]) throws -> Void) throws {
+    switch part {
+    case .bytes(let bytes): try write(bytes)
+    case .file(let file): try read(file, write)
+    case .base64(let file):
+      var encoder = Base64.Encoder()
+      try write([UInt8(ascii: "\"")])
+      try read(file) { try write(encoder.encode($0)) }
+      try write(encoder.finish() + [UInt8(ascii: "\"")])
+    }
+  }
+
+  private func read(_ file: FileReference, _ each: ([UInt8]) throws -> Void) throws {
+    guard let files else { preconditionFailure("an export that has read no records") }
+    do {
+      var reader = try files.open(file)
+      while let leaf = try reader.next() {
+        try Task.checkCancellation()
+        try each(leaf)
+      }
+    } catch is FileStoreError {
+      // The file was intact just now.
+      throw WaymarkError.failed(
+        .noContent, "A file was deleted or damaged while it was exported; nothing was written.",
+        next: "try again")
     }
   }
 }

@@ -166,11 +166,25 @@ extension JSON {
   package func text(_ layout: Layout = .compact) -> String {
     String(decoding: bytes(layout), as: UTF8.self)
   }
+
+  /// Stands for a value that is too long for memory. Whoever writes the text inserts the value; see `pieces(_:)`.
+  package static func placeholder(_ number: Int) -> JSON { .number("\u{0}\(number)") }
+
+  /// Returns the text in pieces: what precedes each placeholder with the placeholder's number, then the rest.
+  package func pieces(_ layout: Layout) -> (
+    texts: [(text: [UInt8], placeholder: Int)], rest: [UInt8]
+  ) {
+    var writer = JSONWriter(layout: layout)
+    writer.write(self, indent: 0)
+    return (writer.texts, writer.bytes)
+  }
 }
 
 private struct JSONWriter {
   let layout: JSON.Layout
+  /// The text since the last placeholder.
   var bytes: [UInt8] = []
+  var texts: [(text: [UInt8], placeholder: Int)] = []
 
   init(layout: JSON.Layout) { self.layout = layout }
 
@@ -178,7 +192,14 @@ private struct JSONWriter {
     switch value {
     case .null: bytes.append(contentsOf: "null".utf8)
     case .bool(let flag): bytes.append(contentsOf: (flag ? "true" : "false").utf8)
-    case .number(let digits): bytes.append(contentsOf: digits.utf8)
+    case .number(let digits):
+      // No number of a text begins with this character.
+      if digits.utf8.first == 0, let number = Int(digits.dropFirst()) {
+        texts.append((bytes, number))
+        bytes = []
+      } else {
+        bytes.append(contentsOf: digits.utf8)
+      }
     case .string(let text): write(text)
     case .array(let items):
       write(items, between: "[]", indent: indent) { writer, item in
@@ -223,7 +244,8 @@ private struct JSONWriter {
       for scalar in text.unicodeScalars {
         if isControl(scalar), scalar.value >= 0x20 {
           bytes += Array(
-            (#"\u"# + hexadecimal([UInt8(scalar.value >> 8 & 0xff), UInt8(scalar.value & 0xff)])).utf8)
+            (#"\u"# + hexadecimal([UInt8(scalar.value >> 8 & 0xff), UInt8(scalar.value & 0xff)]))
+              .utf8)
         } else {
           for byte in UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter {
             if Self.needsEscape(byte) { escape(byte) } else { bytes.append(byte) }
@@ -231,7 +253,9 @@ private struct JSONWriter {
         }
       }
     } else if text.utf8.contains(where: Self.needsEscape) {
-      for byte in text.utf8 { if Self.needsEscape(byte) { escape(byte) } else { bytes.append(byte) } }
+      for byte in text.utf8 {
+        if Self.needsEscape(byte) { escape(byte) } else { bytes.append(byte) }
+      }
     } else {
       bytes.append(contentsOf: text.utf8)
     }

@@ -1,6 +1,7 @@
 /// Encodes and decodes base64 (RFC 4648), which exported files use for images and attachments.
 package enum Base64 {
-  private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+  private static let alphabet = Array(
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
   private static let padding = UInt8(ascii: "=")
   private static let invalid: UInt8 = 0xff
 
@@ -24,6 +25,28 @@ package enum Base64 {
       text.append(start + 2 < bytes.count ? alphabet[Int(word & 63)] : padding)
     }
     return String(decoding: text, as: UTF8.self)
+  }
+
+  /// Encodes bytes that come in pieces.
+  package struct Encoder {
+    /// Bytes that do not fill a group of three yet.
+    private var rest: [UInt8] = []
+
+    package init() {}
+
+    /// Returns the digits of all complete groups so far.
+    package mutating func encode(_ bytes: [UInt8]) -> [UInt8] {
+      let all = rest + bytes
+      let whole = all.count - all.count % 3
+      rest = Array(all[whole...])
+      return Array(Base64.encode(Array(all[..<whole])).utf8)
+    }
+
+    /// Returns the last digits, with padding.
+    package mutating func finish() -> [UInt8] {
+      defer { rest = [] }
+      return Array(Base64.encode(rest).utf8)
+    }
   }
 
   /// Decodes padded base64, ignoring line breaks; nil if the text is anything else.

@@ -115,6 +115,11 @@ extension AddRecord: KindTerminalCommand {
   static func syntax(of kind: Kind) -> CommandSpec {
     CommandSpec(
       words: [kind.name, "add"], summary: "add \(kind.phrase)", operands: [fieldsOperand],
+      details: kind == Registry.attachment
+        ? """
+        If file= is given several times, each of the files becomes an attachment. Either all of them are attached, in
+        one operation, or none.
+        """ : nil,
       exampleArguments: kind.listing?.example.adding)
   }
 

@@ -6,16 +6,26 @@ package enum Folders {
   ///
   /// Everything is written to a new folder with a random name first, through its descriptor, so that no other user can
   /// have created it, open it, or replace it.
-  package static func create(_ named: String, with files: [(path: String, bytes: [UInt8])]) throws {
+  ///
+  /// - Parameters:
+  ///   - files: the paths of the files, relative to the folder.
+  ///   - body: passes the content of the file with an index to `write`, piece by piece.
+  package static func create(
+    _ named: String, with files: [String],
+    _ body: @escaping (_ index: Int, _ write: ([UInt8]) throws -> Void) throws -> Void
+  ) throws {
     let path = OutputFile.withoutTrailingSlashes(named)
     let name = Files.name(of: path)
     let parent = try OpenFolder(parentFolder(of: path))
     let target = try parent.emptyFolder(name)
     let place = target ?? parent
     let partName = ".\(name.prefix(100)).part-\(UUID().uuidString)"
+    let partPath = "\(target == nil ? parentFolder(of: path) : path)/\(partName)"
+    TemporaryFiles.add(partPath)
+    defer { TemporaryFiles.forget(partPath) }
     let part = try place.makeFolder(partName)
     do {
-      for file in files { try part.create(file.path, file.bytes) }
+      for (index, file) in files.enumerated() { try part.create(file) { try body(index, $0) } }
       try part.sync()
       if let target {
         try part.moveAll(to: target)
@@ -95,25 +105,28 @@ private final class OpenFolder {
     }
     let folder = try OpenFolder(name, in: self)
     var status = stat()
-    guard fstat(folder.descriptor, &status) == 0, status.st_uid == geteuid(), status.st_mode & 0o077 == 0
+    guard fstat(folder.descriptor, &status) == 0, status.st_uid == geteuid(),
+      status.st_mode & 0o077 == 0
     else { throw Files.failure("write", folder.path, EPERM) }
     return folder
   }
 
   /// Creates a file that only this user can access, and the folders on its path; fails if the name is taken.
-  func create(_ name: String, _ bytes: [UInt8]) throws {
+  func create(_ name: String, _ body: (_ write: ([UInt8]) throws -> Void) throws -> Void) throws {
     if let slash = name.firstIndex(of: "/") {
       let first = String(name[..<slash])
       let folder = try folders[first] ?? makeFolder(first)
       folders[first] = folder
-      return try folder.create(String(name[name.index(after: slash)...]), bytes)
+      return try folder.create(String(name[name.index(after: slash)...]), body)
     }
     let file = openat(descriptor, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard file >= 0 else { throw Files.failure("write", "\(path)/\(name)", errno) }
     defer { close(file) }
     files.append(name)
     do {
-      try bytes.withUnsafeBytes { try DurableFile.writeAll($0) { write(file, $0, $1) } }
+      try body { bytes in
+        try bytes.withUnsafeBytes { try DurableFile.writeAll($0) { write(file, $0, $1) } }
+      }
     } catch let error as DurableFile.Trouble {
       throw Files.failure("write", "\(path)/\(name)", error.code)
     }
@@ -124,7 +137,9 @@ private final class OpenFolder {
   func sync() throws {
     for folder in folders.values { try folder.sync() }
     // Some file systems don't support this for directories.
-    guard fsync(descriptor) == 0 || errno == EINVAL else { throw Files.failure("write", path, errno) }
+    guard fsync(descriptor) == 0 || errno == EINVAL else {
+      throw Files.failure("write", path, errno)
+    }
   }
 
   func move(_ name: String, to other: String) throws {

@@ -69,10 +69,11 @@ extension Node {
   public func export(as format: ExportFormat, trip: UUID? = nil) async throws -> ExportedFile {
     try await withWaymarkErrors {
       guard !format.isFolder else {
-        throw WaymarkError.usage("An export as \(format.rawValue) has several files: specify a folder.")
+        throw WaymarkError.usage(
+          "An export as \(format.rawValue) has several files: specify a folder.")
       }
       let (export, now) = (try await read(format, trip), wall())
-      return try await offNode { export.file(now: now) }
+      return try await offNode { try export.file(now: now) }
     }
   }
 
@@ -86,7 +87,8 @@ extension Node {
   public func export(as format: ExportFormat, to target: URL, trip: UUID? = nil) async throws
     -> ExportSummary
   {
-    try await export(as: format, to: target.path(percentEncoded: false), trip: trip, overwrites: true)
+    try await export(
+      as: format, to: target.path(percentEncoded: false), trip: trip, overwrites: true)
   }
 
   /// - Parameter overwrites: whether to replace an existing file.

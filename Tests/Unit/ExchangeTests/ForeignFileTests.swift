@@ -1,24 +1,30 @@
-import JSONDocument
-@testable import Exchange
 import FileFormat
+import Foundation
+import JSONDocument
 import Records
 import Testing
 import Wire
-import Foundation
+
+@testable import Exchange
 
 private let bullHeader = "HabitName,HabitDescription,HabitCategory,CalendarDate,Value,CommentText\n"
 
-private func bull(_ rows: String) throws -> ImportPlan { try Importer.plan(Array((bullHeader + rows).utf8)) }
+private func bull(_ rows: String) throws -> ImportPlan {
+  try Importer.plan(Array((bullHeader + rows).utf8))
+}
 
 struct HabitBullTests {
-  @Test func `a value above 1 makes a habit numeric, and values beyond the integer range do not crash`()
+  @Test
+  func `a value above 1 makes a habit numeric, and values beyond the integer range do not crash`()
     throws
   {
     let plan = try bull(
       "Wasser,d,Gesundheit,2019-04-11,2,\nWasser,d,Gesundheit,2019-04-12,-2147483649,\nLauf,,,2019-04-11,1,x\n"
         + "Lauf,,,2019-04-12,0,\nLauf,,,2019-04-13,-99999999999999999999999,\n")
-    #expect(plan.drafts(Registry.habit).compactMap { $0.text("kind") }.sorted() == ["binary", "numeric"])
-    #expect(plan.drafts(Registry.habitEntry).count == 2 && plan.drafts(Registry.category).count == 1)
+    #expect(
+      plan.drafts(Registry.habit).compactMap { $0.text("kind") }.sorted() == ["binary", "numeric"])
+    #expect(
+      plan.drafts(Registry.habitEntry).count == 2 && plan.drafts(Registry.category).count == 1)
     #expect(plan.skipped.map(\.place) == ["line 3", "line 6"])
   }
 
@@ -26,8 +32,9 @@ struct HabitBullTests {
     (["4/11/2019", "4/12/2019"], "2019-04-11"), (["4/11/2019", "13/12/2019"], "2019-11-04"),
     (["4/11/2019", "4/13/2019"], "2019-04-11"), (["2019-11-04", "2019-11-05"], "2019-11-04"),
   ])
-  func `one unambiguous day determines the date order of the whole file`(days: [String], first: String) throws
-  {
+  func `one unambiguous day determines the date order of the whole file`(
+    days: [String], first: String
+  ) throws {
     let plan = try bull(days.map { "Lauf,,,\($0),1,\n" }.joined())
     #expect(plan.days[first] != nil, "\(plan.days)")
   }
@@ -52,7 +59,9 @@ struct SurmaiTests {
      "travellerProfiles":[{"id":"p","passportId":"SECRET"}]}
     """
 
-  @Test func `the incorrect Z means the local time of the place, and providers are organizations`() throws {
+  @Test func `the incorrect Z means the local time of the place, and providers are organizations`()
+    throws
+  {
     let plan = try Importer.plan(Array(file.utf8))
     let flight = try #require(plan.drafts(Registry.transportation).first)
     #expect(
@@ -61,11 +70,18 @@ struct SurmaiTests {
     #expect(
       flight[Registry.transportation.number("end")]
         == .array([.integer(1_777_791_600_000), .text("Europe/Rome")]))
-    #expect(flight[Registry.transportation.number("cost")] == .array([.text("410.56"), .text("EUR")]))
-    #expect(plan.drafts(Registry.organization).compactMap { $0.text("name") }.sorted() == ["Air", "Guides"])
+    #expect(
+      flight[Registry.transportation.number("cost")] == .array([.text("410.56"), .text("EUR")]))
+    #expect(
+      plan.drafts(Registry.organization).compactMap { $0.text("name") }.sorted() == [
+        "Air", "Guides",
+      ])
     #expect(plan.drafts(Registry.trip).first?.integer("startDate") == 1_777_791_600_000)
     #expect(plan.skipped.map(\.place) == ["expenses[1]", "attachments[0]"])
-    #expect(plan.warnings.contains { $0.contains("activities[0]") && $0.contains("ends before it starts") })
+    #expect(
+      plan.warnings.contains {
+        $0.contains("activities[0]") && $0.contains("ends before it starts")
+      })
     #expect(plan.warnings.contains { $0.contains("lodgings[0]") && $0.contains("gives no zone") })
   }
 
@@ -83,7 +99,10 @@ struct FullExportTests {
     return [
       RecordDraft(
         Registry.trip, trip,
-        [1: .text("=cmd()"), 2: .text("'a,\n\"b\""), 4: .integer(1_777_766_400_000), 6: .bool(true)]),
+        [
+          1: .text("=cmd()"), 2: .text("'a,\n\"b\""), 4: .integer(1_777_766_400_000),
+          6: .bool(true),
+        ]),
       RecordDraft(
         lodging, RecordID(Bytes16(0, 2)),
         [
@@ -91,14 +110,16 @@ struct FullExportTests {
           3: .array([.integer(1_777_813_200_000), .text("Europe/Rome")]),
           4: .array([.integer(1_792_893_600_000 + 5_400_000), .text("Europe/Rome")]),
           5: .array([.text("-120.50"), .text("EUR")]), 6: .text("deposit"),
-          7: .text(String(repeating: "Grüße, ", count: 40)), 8: .bytes(RecordID(Bytes16(0, 3)).bytes),
+          7: .text(String(repeating: "Grüße, ", count: 40)),
+          8: .bytes(RecordID(Bytes16(0, 3)).bytes),
           10: .text("R7"),
           11: .text("Via Rosa"), 12: .bool(true),
         ]),
       RecordDraft(
         Registry.activity, RecordID(Bytes16(0, 4)),
         [
-          1: .bytes(trip.bytes), 2: .text("Early"), 3: .array([.integer(1_777_813_200_000), .null]),
+          1: .bytes(trip.bytes), 2: .text("Early"),
+          3: .array([.integer(1_777_813_200_000), .null]),
           4: .array([.integer(1_777_800_000_000), .text("Not/There")]), 12: .bool(false),
         ]),
       RecordDraft(Registry.organization, RecordID(Bytes16(0, 3)), [1: .text("Rosa")]),
@@ -111,7 +132,9 @@ struct FullExportTests {
     #expect(plan.skipped.isEmpty && plan.warnings.isEmpty, "\(plan.skipped) \(plan.warnings)")
     for draft in drafts {
       let read = try #require(plan.drafts.first { $0.key == draft.key })
-      for field in draft.fields { #expect(read[field.number] == field.value, "\(draft.kind.name) \(field)") }
+      for field in draft.fields {
+        #expect(read[field.number] == field.value, "\(draft.kind.name) \(field)")
+      }
     }
   }
 
@@ -121,23 +144,29 @@ struct FullExportTests {
     let lines = text.components(separatedBy: "\r\n")
     #expect(lines.allSatisfy { $0.utf8.count <= 75 && !$0.contains("\n") })
     #expect(text.contains("DTSTART;TZID=Europe/Rome:20260503T150000\r\n"))
-    #expect(text.contains("DTEND;VALUE=DATE:") && text.contains("BEGIN:VTIMEZONE\r\nTZID:Europe/Rome"))
+    #expect(
+      text.contains("DTEND;VALUE=DATE:") && text.contains("BEGIN:VTIMEZONE\r\nTZID:Europe/Rome"))
   }
 
-  @Test func `text that a spreadsheet would run as a formula gets an apostrophe, and is imported without it`()
+  @Test
+  func
+    `text that a spreadsheet would run as a formula gets an apostrophe, and is imported without it`()
   {
     let table = [
-      ("=cmd()", "'=cmd()"), ("+1", "'+1"), ("-1", "'-1"), ("@SUM(A1)", "'@SUM(A1)"), ("\t=1", "'\t'=1"),
+      ("=cmd()", "'=cmd()"), ("+1", "'+1"), ("-1", "'-1"), ("@SUM(A1)", "'@SUM(A1)"),
+      ("\t=1", "'\t'=1"),
       ("\r=1", "'\r'=1"), ("＝1", "'＝1"), ("＋1", "'＋1"), ("－1", "'－1"), ("＠1", "'＠1"),
       ("a;=cmd()", "a;'=cmd()"), ("a\"=cmd()", "a\"'=cmd()"), ("a\n=cmd()", "a\n'=cmd()"),
-      ("a;'=cmd()", "a;''=cmd()"), ("''=x", "''\u{27}=x"), ("'", "'"), ("'tis", "'tis"), ("a'", "a'"),
+      ("a;'=cmd()", "a;''=cmd()"), ("''=x", "''\u{27}=x"), ("'", "'"), ("'tis", "'tis"),
+      ("a'", "a'"),
       ("", ""),
       ("a=b", "a=b"), ("1-2", "1-2"), ("a; b", "a; b"), ("\"'", "\"'"), ("e\u{301}=", "e\u{301}="),
       ("=\u{301}", "'=\u{301}"),
     ]
     for (text, written) in table {
       #expect(CSVText.guarded(text).unicodeScalars.elementsEqual(written.unicodeScalars), "\(text)")
-      #expect(CSVText.unguarded(written).unicodeScalars.elementsEqual(text.unicodeScalars), "\(text)")
+      #expect(
+        CSVText.unguarded(written).unicodeScalars.elementsEqual(text.unicodeScalars), "\(text)")
     }
     #expect(CSVText.unguarded("'tis '=") == "'tis '=" && CSVText.unguarded("=x") == "=x")
   }
@@ -155,7 +184,9 @@ struct FullExportTests {
     let file = Exporter.file(.json, from: ExportSource(drafts), now: 0)
     #expect(file.bytes == Exporter.file(.json, from: ExportSource(drafts.reversed()), now: 0).bytes)
     let json = try JSON.parse(file.bytes)
-    #expect(json["trips"]?.array?.count == 1 && json["entries"] == [] && json["schema"] == "waymark.export/1")
+    #expect(
+      json["trips"]?.array?.count == 1 && json["entries"] == []
+        && json["schema"] == "waymark.export/1")
     #expect(json["lodgings"]?[0]?["cost"] == ["amount": "-120.50", "currency": "EUR"])
   }
 }
@@ -187,7 +218,8 @@ struct RealFileTests {
     ("kitinerary-rentalcar", "2027-08-05T16:00:00-07:00", "2027-08-06T20:00:00-07:00"),
     ("kitinerary-train", "2017-09-29T18:26:00+02:00", "2017-09-29T19:52:00+02:00"),
   ])
-  func `times match those that KItinerary expects`(name: String, start: String, end: String) throws {
+  func `times match those that KItinerary expects`(name: String, start: String, end: String) throws
+  {
     let plan = try Importer.plan(try SharedData.bytes("ics/\(name).ics"))
     let item = try #require(plan.drafts.first { Registry.owners.contains($0.kind) })
     #expect(item[3]?.part(0) == WrittenTime(start)?.milliseconds.map(Value.integer))
@@ -210,7 +242,8 @@ struct RealFileTests {
   @Test func `Surmai's sample contains its trip`() throws {
     let plan = try Importer.plan(try SharedData.bytes("surmai/trip.json"))
     let kinds = [
-      Registry.trip, Registry.transportation, Registry.lodging, Registry.activity, Registry.organization,
+      Registry.trip, Registry.transportation, Registry.lodging, Registry.activity,
+      Registry.organization,
     ]
     #expect(kinds.map { plan.drafts($0).count } == [1, 4, 3, 2, 4])
     #expect(plan.skipped.count == 4)
@@ -221,36 +254,84 @@ struct RealFileTests {
 struct LargeExportTests {
   private let content = [UInt8](repeating: 7, count: 400_000)
 
-  private func source(attachments: UInt64, size: Int? = nil) throws -> ExportSource {
+  private func source(attachments: UInt64, size: Int? = nil, isHere: Bool = true) throws
+    -> ExportSource
+  {
     let file = try #require(FileHasher.list(of: content)).reference
     let named = try #require(FileReference(size: size ?? file.size, id: file.id))
     var source = ExportSource(
       (1...attachments).map { number in
-        RecordDraft(Registry.attachment, RecordID(Bytes16(0, number)), [2: .text("bomb"), 9: named.value])
+        RecordDraft(
+          Registry.attachment, RecordID(Bytes16(0, number)), [2: .text("bomb"), 9: named.value])
       })
-    source.add(file, content)
+    if isHere { source.add(named) }
     return source
   }
 
-  @Test func `a file that is too large for an export is left out, with a warning`() throws {
-    let source = try source(attachments: 3, size: Limits.attachmentBytesMax + 1)
-    let file = Exporter.file(.json, from: source, now: 0)
-    #expect(file.bytes.count < 1_000_000)
-    #expect(file.warnings.filter { $0.contains("it is larger than 16 MiB") }.count == 3, "\(file.warnings)")
-    let folder = Exporter.folder(.csv, from: source)
-    #expect(folder.files.reduce(0) { $0 + $1.bytes.count } < 1_000_000)
-    #expect(folder.warnings.filter { $0.contains("it is larger than 16 MiB") }.count == 3)
+  private func fileCount(_ file: ExportedFile) -> Int {
+    file.parts.count { if case .base64 = $0 { true } else { false } }
   }
 
-  @Test func `the total size of all fields in one export is limited as well`() throws {
-    var source = try source(attachments: 5)
-    let warnings = source.leaveOutBytes(over: 3 * content.count)
-    #expect(warnings.count == 2 && warnings.allSatisfy { $0.contains("an export holds at most") })
-    #expect(source.records(Registry.attachment).filter { $0.held("fileData") != .null }.count == 3)
+  @Test
+  func
+    `an export in memory holds at most 256 MiB of files, and warns about those that it leaves out`()
+    throws
+  {
+    let source = try source(attachments: 5, size: 100 << 20)
+    let file = Exporter.file(.json, from: source, now: 0)
+    #expect(fileCount(file) == 2)
+    #expect(
+      file.warnings.filter { $0.contains("at most 256 MiB of files") }.count == 3,
+      "\(file.warnings)")
+  }
+
+  @Test
+  func `an export to a file holds each file once, however large, and repeats at most 256 MiB`()
+    throws
+  {
+    let source = try source(attachments: 5, size: 100 << 20)
+    let file = Exporter.file(.json, from: source, now: 0, isInMemory: false)
+    #expect(fileCount(file) == 3)
+    #expect(file.warnings.filter { $0.contains("repeated for at most 256 MiB") }.count == 2)
+    let folder = Exporter.folder(.csv, from: source)
+    #expect(folder.files.count { if case .file = $0.content { true } else { false } } == 3)
+    #expect(folder.warnings.filter { $0.contains("repeated for at most 256 MiB") }.count == 2)
+    let large = try self.source(attachments: 2, size: Limits.fileBytesMax)
+    #expect(fileCount(Exporter.file(.json, from: large, now: 0, isInMemory: false)) == 1)
+    #expect(fileCount(Exporter.file(.json, from: large, now: 0)) == 0)
+  }
+
+  @Test(arguments: [ExchangeFormat.json, .travelingSnails])
+  func `the bytes of a file stand between the parts of the text`(format: ExchangeFormat) throws {
+    let file = Exporter.file(format, from: try source(attachments: 2), now: 0)
+    let text = file.parts.map { part in
+      if case .bytes(let bytes) = part {
+        String(decoding: bytes, as: UTF8.self)
+      } else {
+        "\"file\""
+      }
+    }
+    let json = try JSON.parse(text.joined())
+    #expect(json["attachments"]?.array?.map { $0["fileData"] } == ["file", "file"])
   }
 
   @Test func `a file that is not on this device is left out, with a warning`() throws {
-    let file = Exporter.file(.json, from: try source(attachments: 1, size: 300_000), now: 0)
-    #expect(file.warnings.contains { $0.contains("is incomplete on this device") }, "\(file.warnings)")
+    let file = Exporter.file(.json, from: try source(attachments: 1, isHere: false), now: 0)
+    #expect(fileCount(file) == 0)
+    #expect(
+      file.warnings.contains { $0.contains("is incomplete on this device") }, "\(file.warnings)")
+  }
+
+  @Test func `an attachment that import would not read back is exported with a warning`() throws {
+    let large = try source(attachments: 1, size: Limits.attachmentBytesMax + 1)
+    #expect(
+      Exporter.file(.travelingSnails, from: large, now: 0).warnings.contains {
+        $0.contains("16 MiB")
+      })
+    let small = try source(attachments: 1, size: Limits.attachmentBytesMax)
+    #expect(
+      !Exporter.file(.travelingSnails, from: small, now: 0).warnings.contains {
+        $0.contains("16 MiB")
+      })
   }
 }

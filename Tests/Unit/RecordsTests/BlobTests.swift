@@ -37,15 +37,32 @@ struct BlobTests {
       .text(""), .integer(1), .array([]), .array([id]), .array([.integer(-1), id]),
       .array([.integer(1), .text("")]),
       .array([.integer(Int64(Limits.fileBytesMax) + 1), id]), .array([.integer(1), id, id]),
-      .array([.bytes([UInt8](repeating: 1, count: 16))]), .bytes([UInt8](repeating: 1, count: 32_769)),
+      .array([.bytes([UInt8](repeating: 1, count: 16))]),
+      .bytes([UInt8](repeating: 1, count: 32_769)),
     ]
     for value in values { #expect(!Self.type.accepts(value), "\(value)") }
   }
 
-  @Test(arguments: [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")])
+  @Test(arguments: [
+    ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy"),
+  ])
   func `base64 matches RFC 4648`(text: String, encoded: String) {
     #expect(Base64.encode(Array(text.utf8)) == encoded)
     #expect(Base64.decode(encoded) == Array(text.utf8))
+  }
+
+  @Test func `base64 in pieces is the same as in one piece`() {
+    let bytes = (0..<1_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+    for size in [1, 2, 3, 4, 64, 999, 1_000] {
+      for count in [0, 1, 2, 3, 997, 1_000] {
+        var (encoder, text) = (Base64.Encoder(), [UInt8]())
+        for start in stride(from: 0, to: count, by: size) {
+          text += encoder.encode(Array(bytes[start..<min(start + size, count)]))
+        }
+        text += encoder.finish()
+        #expect(String(decoding: text, as: UTF8.self) == Base64.encode(Array(bytes[..<count])))
+      }
+    }
   }
 
   @Test func `line breaks in base64 are skipped, everything else is refused`() {

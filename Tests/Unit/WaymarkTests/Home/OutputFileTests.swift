@@ -161,3 +161,10 @@ struct OutputFileTests {
     #expect(failure.next?.description.contains("findmnt") == true)
   }
 }
+
+extension Folders {
+  /// Writes files that are in memory.
+  fileprivate static func create(_ named: String, with files: [(path: String, bytes: [UInt8])]) throws {
+    try create(named, with: files.map(\.path)) { index, write in try write(files[index].bytes) }
+  }
+}

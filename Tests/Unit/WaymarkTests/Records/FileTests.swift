@@ -2,12 +2,13 @@ import Dispatch
 import FileStore
 import Foundation
 import Home
+import JSONDocument
 import Records
 import Replication
 import Storage
 import Testing
-import Wire
 import WaymarkTesting
+import Wire
 
 @testable import Waymark
 
@@ -35,7 +36,9 @@ extension TestNode {
   }
 
   private func file(_ size: Int, _ name: String = "film.mov") throws -> URL {
-    URL(filePath: try folder.write((0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 16) }, name))
+    URL(
+      filePath: try folder.write(
+        (0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 16) }, name))
   }
 
   private func pieces(_ attachment: Waymark.Attachment) async throws -> [Data] {
@@ -52,7 +55,8 @@ extension TestNode {
     let content = try Data(contentsOf: file)
     #expect(try await alice.node.data(of: attachment) == content)
     let pieces = try await pieces(attachment)
-    #expect(pieces.reduce(Data(), +) == content && pieces.allSatisfy { (1...65_536).contains($0.count) })
+    #expect(
+      pieces.reduce(Data(), +) == content && pieces.allSatisfy { (1...65_536).contains($0.count) })
     let copy = URL(filePath: folder.file("copy"))
     try await alice.node.copy(attachment, to: copy)
     #expect(try Data(contentsOf: copy) == content)
@@ -70,6 +74,38 @@ extension TestNode {
     while let piece = try await iterator.next() { read += piece }
     #expect(read == (try Data(contentsOf: file)))
     await #expect(throws: WaymarkError.self) { _ = try await pieces(attachment) }
+  }
+
+  // MARK: Exports
+
+  @Test
+  func `an export contains the bytes of attachments, and leaves out a damaged one with a warning`()
+    async throws
+  {
+    let whole = try file(300_000, "a.mov")
+    let attachment = try await alice.node.attach(contentsOf: whole, to: parent)
+    let small = try file(1_000, "b.mov")
+    _ = try await alice.node.attach(contentsOf: small, to: parent)
+    let before = Set(alice.files)
+    _ = try await alice.node.attach(contentsOf: try file(100_000, "c.mov"), to: parent)
+    let damaged = try #require(alice.files.first { !before.contains($0) })
+    try Data(count: 100_000).write(to: URL(filePath: damaged))
+    let (a, b) = (try Data(contentsOf: whole), try Data(contentsOf: small))
+    for format in [ExportFormat.json, .travelingSnails] {
+      let output = URL(filePath: folder.file(format.rawValue))
+      let summary = try await alice.node.export(as: format, to: output)
+      let text = try Data(contentsOf: output)
+      #expect(summary.bytes == text.count)
+      #expect(summary.warnings.filter { $0.contains("is incomplete on this device") }.count == 1)
+      let rows = try JSON.parse(Array(text))["attachments"]?.array ?? []
+      let contents = rows.compactMap { $0["fileData"]?.string.flatMap { Data(base64Encoded: $0) } }
+      #expect(Set(contents) == [a, b], "\(format)")
+      #expect(try await alice.node.export(as: format).content == text)
+    }
+    let tables = try await alice.node.export(as: .csv, to: URL(filePath: folder.file("tables")))
+    let path = "files/\(attachment.id.uuidString.lowercased()).mov"
+    #expect(tables.files.contains(path))
+    #expect(try Data(contentsOf: URL(filePath: folder.file("tables/\(path)"))) == a)
   }
 
   // MARK: While a file is copied
@@ -94,7 +130,9 @@ extension TestNode {
 
   private func resume(_ pause: DispatchSemaphore) { for _ in 0..<10 { pause.signal() } }
 
-  @Test func `the node writes and reads while a file is copied, and a sweep spares the copy`() async throws {
+  @Test func `the node writes and reads while a file is copied, and a sweep spares the copy`()
+    async throws
+  {
     let (copy, pause) = try await pausedCopy()
     _ = try await alice.node.save(Trip(name: "Oslo"))
     #expect(try await alice.node.records(Trip.all).count == 2)

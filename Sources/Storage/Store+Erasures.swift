@@ -97,6 +97,7 @@ extension Store {
     return try atomically {
       var report = CommitReport()
       let due = try fold.heldErases.folded(through: now)
+      for erase in due { report.formerFiles.formUnion(try writtenFiles(of: erase.key)) }
       // Sets that are not folded now are judged again once they are.
       try fold.heldErases.release(through: now)
       try fold.apply(

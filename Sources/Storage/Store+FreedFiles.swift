@@ -89,7 +89,7 @@ extension Store {
       case .shown: continue
       case .nothing: if !mayLackNames, !files.isHeld(file) { result.files.append(file) }
       case .trash(let deletedAt):
-        if let now, FileDecision.isFreed(naming, retention, now: now) {
+        if let now, FileDecision.isFreed(naming, retention, now: now), !files.isHeld(file) {
           result.files.append(file)
         } else if let due = FileDecision.nextFreed(deletedAt, retention) {
           result.nextAt = min(result.nextAt ?? due, due)
@@ -125,7 +125,8 @@ extension Store {
     return false
   }
 
-  /// Returns the files that stored sets name which are not folded: parked sets, and those that a cut keeps out.
+  /// Returns the files that stored sets name whose values the tables do not show: parked sets, those that a cut keeps
+  /// out, and writes that a held erase will take.
   package func unfoldedFiles() throws -> Set<FileReference> {
     var found: Set<FileReference> = []
     for branch in logs.branches(.records) where branch.sequence > branch.foldedSequence {
@@ -138,6 +139,19 @@ extension Store {
     try connection.with("SELECT id, \(RawChangeSet.columns) FROM quarantine") { row in
       while try row.step() { found.formUnion(Self.files(in: row)) }
     }
+    for erase in try fold.heldErases.folded(through: .max) {
+      found.formUnion(try writtenFiles(of: erase.key))
+    }
+    return found
+  }
+
+  /// Returns the files that any stored write to a record names, also siblings that a held erase has hidden.
+  func writtenFiles(of record: RecordKey) throws -> Set<FileReference> {
+    guard FileFields.byKind[record.kind] != nil else { return [] }
+    var found: Set<FileReference> = []
+    for number in try writeNumbers(of: record) {
+      if let set = try intactSet(cached: number) { found.formUnion(Self.files(in: set)) }
+    }
     return found
   }
 
@@ -145,7 +159,11 @@ extension Store {
     guard let id = ChangeSetID(bytes: row.bytes(0)),
       let set = try? VerifiedChangeSet(stored: RawChangeSet(row, at: 1), id: id)
     else { return [] }
-    return set.body.entries.flatMap { entry -> [FileReference] in
+    return files(in: set)
+  }
+
+  private static func files(in set: VerifiedChangeSet) -> [FileReference] {
+    set.body.entries.flatMap { entry -> [FileReference] in
       guard let fields = FileFields.byKind[entry.key.kind] else { return [] }
       return set.body.writes(of: entry).compactMap { write in
         fields.contains(write.field) ? write.content.flatMap(FileFields.file) : nil

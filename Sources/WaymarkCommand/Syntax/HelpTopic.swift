@@ -127,7 +127,9 @@ struct HelpTopic {
       first, and you can choose otherwise:
         waymark revoke laptop --with-invited            also revoke the devices that it invited
         waymark revoke laptop --undo-revocations        also re-admit the devices that it had revoked
-      Changes that a thief made earlier can be reverted like any others: waymark history, waymark undo.
+      Changes that a thief made earlier can be reverted like any others: waymark history, waymark undo. If
+      nothing that the device wrote is worth keeping, discard all of it, on all devices:
+        waymark revoke phone --discard                  shows how many records that changes, and asks first
 
       A revoked device can still show its data, but can't change anything. To rejoin it needs a ticket
       (waymark invite); it then gets new keys and keeps its store.

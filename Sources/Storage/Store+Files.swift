@@ -243,7 +243,7 @@ extension Store {
 
   /// Returns files that visible records name and that are not here, in ascending order.
   package func filesMissing(limit: Int) throws -> [FileReference] {
-    try references("SELECT id, size FROM (\(Self.missing)) ORDER BY id, size LIMIT \(limit)")
+    try Self.references("SELECT id, size FROM (\(Self.missing)) ORDER BY id, size LIMIT \(limit)", connection)
   }
 
   private static let missing: String = {
@@ -267,8 +267,9 @@ extension Store {
 
   /// Returns files that are here and that no other device is known to keep, in ascending order.
   package func filesWithoutKeeper(limit: Int) throws -> [FileReference] {
-    try references(
-      "SELECT id, size FROM files WHERE \(Self.lacksHolder("h.keeps = 1")) ORDER BY id, size LIMIT \(limit)")
+    try Self.references(
+      "SELECT id, size FROM files WHERE \(Self.lacksHolder("h.keeps = 1")) ORDER BY id, size LIMIT \(limit)",
+      connection)
   }
 
   private static func lacksHolder(_ condition: String) -> String {

@@ -60,6 +60,7 @@ extension Revoke: TypedConfirmationCommand {
       .init(
         flag: "--discard", placeholder: nil,
         summary: "also discard everything that it wrote, on all devices"),
+      .init(
         flag: "--before-erase", placeholder: nil,
         summary: "keep only what it wrote before its mass erase, and bring the erased records back"),
       CommandTable.rootKey("sign with the circle's root key; no admin can undo that"),

@@ -247,6 +247,7 @@ extension Store {
   package func filesMissing(limit: Int) throws -> [FileReference] {
     try Self.references(
       "SELECT id, size FROM (\(Self.missing)) ORDER BY id, size LIMIT \(limit)", connection)
+    try Self.references("SELECT id, size FROM (\(Self.missing)) ORDER BY id, size LIMIT \(limit)", connection)
   }
 
   private static let missing: String = {

@@ -130,6 +130,9 @@ struct HelpTopic {
         waymark revoke laptop --before-erase            drop its mass erase and what it wrote after it
       Changes that a thief made earlier can be reverted like any others: waymark history, waymark undo. An
       erase can't, but while waymark status shows mass_erase, --before-erase brings the records back.
+      Changes that a thief made earlier can be reverted like any others: waymark history, waymark undo. If
+      nothing that the device wrote is worth keeping, discard all of it, on all devices:
+        waymark revoke phone --discard                  shows how many records that changes, and asks first
 
       A revoked device can still show its data, but can't change anything. To rejoin it needs a ticket
       (waymark invite); it then gets new keys and keeps its store.

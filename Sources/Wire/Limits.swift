@@ -48,6 +48,7 @@ package enum Limits {
   package static let slowBytesPerSecondMin = 1_024
   package static let slowMilliseconds: Int64 = 30_000
   package static let sendBufferBytesMax = 8 * 1024 * 1024
+  package static let unsentBytesMax = 256 * 1024
   package static let receiveBufferBytesMax = 4 * 1024 * 1024
   package static let messageBytesLeast = 256
   package static let promptBytesMax = 16 * 1024

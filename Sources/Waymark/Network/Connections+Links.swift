@@ -126,12 +126,21 @@ extension Connections {
     if let count = counters.refused[cause.word] { counters.refused[cause.word] = count + 1 }
     switch cause {
     case .misbehaved(let what):
-      if device == nil { logger.warning("peers", "\(active.remoteAddress): \(what)") }
-    case .notAMember: logger.warning("peers", "\(active.remoteAddress): not a member of this circle")
+      if device == nil { refusedStranger(strangers.refused(active.remoteAddress, what)) }
+    case .notAMember:
+      refusedStranger(strangers.refused(active.remoteAddress, "not a member of this circle"))
     case .excluded: logger.debug("peers", "\(active.remoteAddress): this device is no longer a member")
     case .revoked, .duplicate, .shuttingDown: break
     }
     handle(.closing(id, cause))
+  }
+
+  private func refusedStranger(_ line: String?) {
+    guard let line else { return }
+    logger.warning("peers", line)
+    loop.after(milliseconds: StrangerLog.milliseconds) {
+      $0.connections.refusedStranger($0.connections.strangers.minutePassed())
+    }
   }
 
   // MARK: Effects of peering

@@ -490,6 +490,7 @@ extension Message {
     case .wantValues(let lane, let sets): "wants values of \(sets.count) sets of \(lane)"
     case .values(let lane, let sets): "values of \(sets.count) sets of \(lane)"
     case .file: "about a file"
+    case .unknown: "of a newer version"
     }
   }
 }

@@ -104,7 +104,7 @@ extension Replicator {
 
   private func carryOut(_ effect: Effect, _ now: Now, _ following: inout [Effect]) {
     switch effect {
-    case .send(let link, let message): shell?.send(message.encoded, to: link)
+    case .send(let link, let message): shell?.send(message.encoded, to: link, as: .ordinary)
     case .close(let link, let cause): shell?.close(link, cause)
     case .commit: break
     case .serve(let link, let lane, let wants): serve(link, lane, wants, now, &following)
@@ -333,7 +333,9 @@ extension Replicator {
   ) {
     tryingFor(link) {
       let part = try store.read(lane, wants, bytesMax: Self.serveBytes, setsMax: Self.serveSets)
-      if !part.sets.isEmpty { shell?.send(Message.encodedSets(lane, part.sets.map(\.raw)), to: link) }
+      if !part.sets.isEmpty {
+        shell?.send(Message.encodedSets(lane, part.sets.map(\.raw)), to: link, as: .ordinary)
+      }
       replica.handle(
         .served(link, lane, sent: part.sets.map(\.head), rest: part.rest, isCongested: isCongested(link)),
         now: now, into: &following)
@@ -356,7 +358,9 @@ extension Replicator {
     }
   }
 
-  func isCongested(_ link: LinkID) -> Bool { shell?.isCongested(link) ?? false }
+  func isCongested(_ link: LinkID, for sendClass: SendClass = .ordinary) -> Bool {
+    shell?.isCongested(link, for: sendClass) ?? false
+  }
 
   /// Runs `body` and reports an error to the disk state. The work is repeated once the store has recovered.
   func trying(_ body: () throws -> Void) {

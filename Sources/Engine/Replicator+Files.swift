@@ -38,7 +38,7 @@ extension Replicator {
   func carryOut(_ effect: FileEffect, _ now: Now, _ following: inout [Effect]) {
     switch effect {
     case .serve(let link, let slice):
-      if isCongested(link) {
+      if transfers.waiting[link] != nil || isCongested(link, for: .file) {
         transfers.waiting[link, default: []].append(slice)
       } else {
         serve(slice, link, now, &following)
@@ -126,7 +126,7 @@ extension Replicator {
   /// Sends a slice if the file is here and named, and its bytes verify.
   private func serve(_ slice: FileSlice, _ link: LinkID, _ now: Now, _ following: inout [Effect]) {
     let message = try? message(of: slice)
-    if let message { shell?.send(Message.file(message).encoded, to: link) }
+    if let message { shell?.send(Message.file(message).encoded, to: link, as: .file) }
     handle(.served(link, slice, isSent: message != nil), now, &following)
   }
 

@@ -145,11 +145,13 @@ package final class Replicator {
 
 /// The environment of a replicator: links, timers, disk space, and a log for people to read.
 package protocol ReplicatorShell: AnyObject {
-  func send(_ message: [UInt8], to link: LinkID)
+  /// Queues a message on a link. Ordinary messages overtake parts of files.
+  func send(_ message: [UInt8], to link: LinkID, as sendClass: SendClass)
   /// Closes a link after sending the messages in its queue.
   func close(_ link: LinkID, _ cause: CloseCause)
-  /// Returns whether a link's send queue is too long to accept more messages.
-  func isCongested(_ link: LinkID) -> Bool
+  /// Returns whether a link's send queue is too long to accept more messages of a class. If it is, the input
+  /// `drained` follows.
+  func isCongested(_ link: LinkID, for sendClass: SendClass) -> Bool
   /// Delivers the timer after a number of milliseconds on the steady clock. Scheduling a timer of the same name again
   /// replaces it.
   func schedule(_ timer: ReplicaTimer, after milliseconds: Moment)

@@ -13,7 +13,7 @@ package struct Circle: Sendable {
   package let developmentIssuer: DeviceKey?
   /// The quotas of devices without a grant.
   package let quotas: DeviceQuotas
-  private var held: [StatementID: Statement]
+  private(set) var held: [StatementID: Statement]
   private var bytesHeld = 0
   private var newestAddresses: [DeviceKey: StatementID] = [:]
   /// The result of evaluating all statements.

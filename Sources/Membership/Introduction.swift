@@ -23,7 +23,8 @@ package struct Introduction: Hashable, Sendable {
     try map.required(2)
     entitlements = try map.reader.statements(max: Limits.introductionEntitlementsMax)
     wallMilliseconds = try map.milliseconds(3)
-    try map.end()
+    // Newer versions may say more about themselves.
+    try map.skipRest()
   }
 
   init(chain: [[UInt8]], entitlements: [[UInt8]], wallMilliseconds: Int64) {
@@ -108,16 +109,25 @@ extension Circle {
   package mutating func admit(
     _ introduction: Introduction, authenticated transport: TransportKey
   ) throws(AdmissionError) -> (member: Member?, changes: Changes) {
-    var statements: [Statement] = []
-    for bytes in introduction.chain + introduction.entitlements {
-      do { statements.append(try Statement(bytes)) } catch { throw .malformed }
+    try admit(introduction, authenticated: transport) { decoded throws(StatementError) in
+      try Statement(verifying: decoded)
     }
-    guard statements.allSatisfy({ $0.circle == id }) else { throw .wrongCircle }
+  }
+
+  /// - Parameter verify: verifies a signature. Called only for statements that are not held.
+  mutating func admit(
+    _ introduction: Introduction, authenticated transport: TransportKey,
+    verify: (UnverifiedStatement) throws(StatementError) -> Statement
+  ) throws(AdmissionError) -> (member: Member?, changes: Changes) {
+    let shown = try ShownStatements(introduction)
+    guard shown.all.allSatisfy({ $0.circle == id }) else { throw .wrongCircle }
+    guard let own = shown.own.certified else { throw .malformed }
+    guard own.transport == transport else { throw .notAMember }
+    let statements = try verified(shown, verify)
     var extended = self
     let changes = extended.insert(statements)
-    let device = try Self.device(statements[introduction.chain.count - 1])
-    let status = extended.evaluation.status(of: device)
-    let wasMember = evaluation.members[device]?.transport == transport
+    let status = extended.evaluation.status(of: own.device)
+    let wasMember = evaluation.members[own.device]?.transport == transport
     if case .member(let member) = status, member.transport == transport {
       self = extended
       return (member, changes)
@@ -130,12 +140,69 @@ extension Circle {
     throw status == .revoked ? .revoked : .notAMember
   }
 
-  /// Returns the device that the last statement of a chain certifies.
-  private static func device(_ statement: Statement) throws(AdmissionError) -> DeviceKey {
-    switch statement.content {
-    case .genesis(let body): body.device
-    case .deviceCertificate(let body): body.device
-    default: throw .malformed
+  /// Verifies the statements of an introduction.
+  ///
+  /// Verifying a signature is expensive, and anyone who once saw a ticket can open a connection. So the certificate of
+  /// the peer comes first, starting with a link of its chain whose signer this device knows: a stranger can't make
+  /// such a link, and fails at the first signature. Statements whose signers are unknown are left out. If they are
+  /// valid, they arrive when the two sides compare their statements.
+  private func verified(
+    _ shown: ShownStatements, _ verify: (UnverifiedStatement) throws(StatementError) -> Statement
+  ) throws(AdmissionError) -> [Statement] {
+    guard let path = shown.path(endingAt: { isHeld($0) || knows($0) }) else { throw .notAMember }
+    var statements: [Statement] = []
+    var certified: Set<DeviceKey> = []
+    func add(_ decoded: UnverifiedStatement) throws(AdmissionError) {
+      if let known = held[decoded.id], known.bytes == decoded.bytes { return statements.append(known) }
+      do { statements.append(try verify(decoded)) } catch { throw .malformed }
     }
+    for index in path {
+      try add(shown.all[index])
+      if let device = shown.all[index].certified?.device { certified.insert(device) }
+    }
+    for (index, decoded) in shown.all.enumerated() where !path.contains(index) {
+      if isHeld(decoded) || knows(decoded) || certified.contains(decoded.signer) { try add(decoded) }
+    }
+    return statements
+  }
+
+  private func isHeld(_ decoded: UnverifiedStatement) -> Bool {
+    statement(decoded.id)?.bytes == decoded.bytes
+  }
+
+  /// Whether the circle certifies the signer of a statement, or accepts it as an issuer of entitlements.
+  private func knows(_ decoded: UnverifiedStatement) -> Bool {
+    if case .entitlement(let body) = decoded.content, isAccepted(issuer: body.issuer) { return true }
+    return decoded.signer == genesis.root || evaluation.known(decoded.signer) != nil
+  }
+}
+
+/// The decoded statements of an introduction. No signature has been verified.
+private struct ShownStatements {
+  let all: [UnverifiedStatement]
+  /// The position of the certificate of the device that introduces itself.
+  private let last: Int
+
+  init(_ introduction: Introduction) throws(AdmissionError) {
+    var all: [UnverifiedStatement] = []
+    for bytes in introduction.chain + introduction.entitlements {
+      do { all.append(try UnverifiedStatement(bytes)) } catch { throw .malformed }
+    }
+    self.all = all
+    last = introduction.chain.count - 1
+  }
+
+  var own: UnverifiedStatement { all[last] }
+
+  /// Returns the positions of certificates that lead from one that meets a condition to the device's own; nil if there
+  /// are none.
+  func path(endingAt isEnd: (UnverifiedStatement) -> Bool) -> [Int]? {
+    var path = [last]
+    while let first = path.first, !isEnd(all[first]) {
+      let issuer = all.indices.last { !path.contains($0) && all[$0].certified?.device == all[first].signer }
+      guard let issuer else { return nil }
+      path.insert(issuer, at: 0)
+    }
+    return path
   }
 }

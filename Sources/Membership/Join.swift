@@ -28,7 +28,7 @@ package struct JoinRequest: Hashable, Sendable {
     let start = map.reader.offset
     signature = try map.reader.byteString(max: 64)
     guard signature.count == 64 else { throw .unexpected(offset: start) }
-    try map.end()
+    try map.skipRest()
   }
 
   package var encoded: [UInt8] {
@@ -63,13 +63,13 @@ package enum JoinReply: Hashable, Sendable {
     var map = try MapReader(bytes)
     if try map.optional(1) {
       let statements = try map.reader.statements(max: Limits.setItemsMax)
-      guard !statements.isEmpty else { throw .unexpected(offset: map.reader.offset) }
+      guard !statements.isEmpty, try !map.optional(2) else { throw .unexpected(offset: map.reader.offset) }
       self = .accepted(circle: statements)
     } else {
       let code = try map.unsigned(2, max: 255)
       self = .refused(JoinRefusal(rawValue: UInt8(code)) ?? .other)
     }
-    try map.end()
+    try map.skipRest()
   }
 
   package var encoded: [UInt8] {

@@ -68,24 +68,20 @@ package struct Statement: Sendable {
 
   /// Decodes one statement and verifies its signature.
   package init(_ bytes: [UInt8]) throws(StatementError) {
-    let envelope: Envelope
-    let layout: BodyLayout
-    do {
-      envelope = try Envelope(bytes)
-      layout = try BodyLayout(kind: envelope.kind, body: envelope.body)
-    } catch {
-      throw .malformed(error)
-    }
-    let id = envelope.id
-    if case .genesis = layout.content { circle = CircleID(id.raw) } else { circle = layout.circle }
-    guard envelope.isSigned(by: layout.signer, content: layout.content) else {
+    try self.init(verifying: UnverifiedStatement(bytes))
+  }
+
+  /// Verifies the signature of a decoded statement.
+  init(verifying decoded: UnverifiedStatement) throws(StatementError) {
+    guard decoded.envelope.isSigned(by: decoded.signer, content: decoded.content) else {
       throw .badSignature
     }
-    self.id = id
-    kind = envelope.kind
-    signer = layout.signer
-    content = layout.content
-    self.bytes = bytes
+    id = decoded.id
+    kind = decoded.envelope.kind
+    circle = decoded.circle
+    signer = decoded.signer
+    content = decoded.content
+    bytes = decoded.bytes
   }
 
   /// Signs a body with the key that the body names as its signer.
@@ -96,6 +92,40 @@ package struct Statement: Sendable {
     let kind = type(of: body).kind.rawValue
     let signature = key.sign(prefix: Prefix.signature(ofKind: kind).bytes, encoded)
     try self.init(Envelope.encode(kind: kind, body: encoded, signature: signature))
+  }
+}
+
+/// A decoded statement whose signature has not been verified. Nothing that it says may be relied on.
+struct UnverifiedStatement {
+  let id: StatementID
+  let circle: CircleID
+  let signer: DeviceKey
+  let content: Statement.Content
+  let bytes: [UInt8]
+  fileprivate let envelope: Envelope
+
+  init(_ bytes: [UInt8]) throws(StatementError) {
+    let layout: BodyLayout
+    do {
+      envelope = try Envelope(bytes)
+      layout = try BodyLayout(kind: envelope.kind, body: envelope.body)
+    } catch {
+      throw .malformed(error)
+    }
+    id = envelope.id
+    if case .genesis = layout.content { circle = CircleID(id.raw) } else { circle = layout.circle }
+    signer = layout.signer
+    content = layout.content
+    self.bytes = bytes
+  }
+
+  /// The device that the statement certifies, and its transport key; nil for a statement that certifies no device.
+  var certified: (device: DeviceKey, transport: TransportKey)? {
+    switch content {
+    case .genesis(let body): (body.device, body.transport)
+    case .deviceCertificate(let body): (body.device, body.transport)
+    default: nil
+    }
   }
 }
 

@@ -25,11 +25,16 @@ extension Message {
     static let answer = 12
     static let wantValues = 13
     static let values = 14
+
+    /// The tags that this version uses or reserves. Greater ones belong to newer versions.
+    static let knownMax = 19
   }
 
   /// The maximum number of CBOR items in a message. Lists of heads need the most items.
   package static let itemsMax = 200_000
   private static let listMax = 32_768
+  /// The maximum number of parts of a message of a newer version, with its tag.
+  private static let partsMax = 16
 
   package var encoded: [UInt8] {
     var writer = CBORWriter(reserving: 512)
@@ -93,6 +98,7 @@ extension Message {
       writer.unsigned(UInt64(lane.rawValue))
       writer.setValues(sets)
     case .file(let message): return message.encoded
+    case .unknown(let bytes): return bytes
     case .refusal(let token, let reason):
       writer.begin(Tag.answer, 2)
       writer.unsigned(token)
@@ -137,8 +143,12 @@ extension Message {
 
     init(_ bytes: [UInt8]) throws(WireError) {
       var reader = CBORReader(bytes, itemsMax: Message.itemsMax)
-      let count = try reader.array(max: 6)
+      let count = try reader.array(max: Message.partsMax)
       let tag = try reader.unsigned(max: 255)
+      if try Message.isNewer(tag, count - 1, reader) {
+        self = .message(.unknown(bytes))
+        return
+      }
       if tag == Tag.sets, count == 3 {
         let (lane, raw) = try reader.rawSets()
         self = .sets(lane, raw)
@@ -147,6 +157,18 @@ extension Message {
       }
       try reader.end()
     }
+  }
+
+  /// Whether a message belongs to a newer version, because its tag or its lane is unknown. What follows is not read.
+  private static func isNewer(_ tag: Int, _ parts: Int, _ reader: CBORReader) throws(WireError) -> Bool {
+    var ahead = reader
+    switch (tag, parts) {
+    case (Tag.heads, 3), (Tag.want, 2), (Tag.sets, 2), (Tag.served, 1), (Tag.wantValues, 2), (Tag.values, 2):
+      break
+    case (Tag.query, 3): _ = try ahead.unsigned()
+    default: return tag > Tag.knownMax
+    }
+    return try ahead.unsigned() > UInt64(Lane.records.rawValue)
   }
 
   private static func parsed(

@@ -35,6 +35,8 @@ package enum Message: Sendable {
   case values(Lane, [SetValues])
   /// A message about files, in the records lane.
   case file(FileMessage)
+  /// A message of a newer version, which is ignored: its tag or its lane is unknown (Protocol/growth.md).
+  case unknown([UInt8])
 }
 
 extension Message {
@@ -42,7 +44,8 @@ extension Message {
   var isOfCircle: Bool {
     switch self {
     case .introduction, .summary, .statementIDs, .statements, .state, .goodbye: true
-    case .heads, .want, .sets, .served, .query, .answer, .refusal, .wantValues, .values, .file: false
+    case .heads, .want, .sets, .served, .query, .answer, .refusal, .wantValues, .values, .file, .unknown:
+      false
     }
   }
 }

@@ -11,7 +11,7 @@ extension Replica {
     _ effects: inout [Effect]
   ) {
     let role = introduction == nil ? Session.Role.initiator(asksToReturn: !isMember) : .responder
-    sessions[link] = Session(link: link, remote: remote, role: role, now: now.wall)
+    sessions[link] = Session(link: link, remote: remote, role: role, now: now)
     if let introduction { introduced(link, introduction, now, &effects) }
   }
 
@@ -50,7 +50,7 @@ extension Replica {
       effects.append(.send(link, .introduction(own)))
     }
     sessions[link]?.identify(peer, clockSkew: clockSkew)
-    guard resolveDuplicates(link, peer, &effects) else { return }
+    guard resolveDuplicates(link, peer, now, &effects) else { return }
     effects.append(.report(.peerJoined(peer, link)))
     judgeLanes(link, now, &effects)
     say(link, now, &effects)
@@ -60,17 +60,21 @@ extension Replica {
 
   /// Closes one of two links to the same peer.
   ///
-  /// If the two devices dialled each other, both keep the link that the device with the smaller key dialled. If one
-  /// device dialled both links, the newer link stays, because the older one may be half open. Only the side that was
-  /// dialled makes this decision, because the two sides may disagree about which link is newer.
+  /// If the two devices dialled each other at the same time, both keep the link that the device with the smaller key
+  /// dialled. Otherwise the newer link stays, because the older one may be half open or belong to a copy of the device.
+  /// Only the side that was dialled makes this decision, because the two sides may disagree about which link is newer.
   ///
   /// - Returns: whether `link` stays.
   private mutating func resolveDuplicates(
-    _ link: LinkID, _ peer: DeviceKey, _ effects: inout [Effect]
+    _ link: LinkID, _ peer: DeviceKey, _ now: Now, _ effects: inout [Effect]
   ) -> Bool {
     guard let new = sessions[link] else { return false }
+    // The two sides see different ages, which differ by less than a handshake. In between, the side that was dialled
+    // decides, so that the two never end both links.
+    let isOldAfter =
+      new.isInitiator ? Limits.handshakeMillisecondsMax : Limits.simultaneousMillisecondsMax
     for old in sessionsInOrder where old.device == peer && old.link != link && !old.isClosing {
-      if old.isInitiator == new.isInitiator {
+      if old.isInitiator == new.isInitiator || now.steady - old.openedAtSteady >= isOldAfter {
         if !new.isInitiator { drop(old.link, .duplicate, &effects) }
       } else if new.isInitiator == (device < peer) {
         drop(old.link, .duplicate, &effects)

@@ -210,6 +210,7 @@ package struct Replica: Sendable {
     case .wantValues(let lane, let sets): receivedWantValues(link, lane, sets, now, &effects)
     case .values(let lane, let sets): receivedValues(link, lane, sets, now, &effects)
     case .file(let message): receivedFile(link, message, now, &effects)
+    case .unknown(let bytes): chargeRedundant(link, points: 1 + bytes.count / 1_024, now, &effects)
     }
   }
 

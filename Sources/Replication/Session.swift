@@ -36,17 +36,20 @@ package struct Session: Sendable {
   package let remote: TransportKey
   /// When the session was opened, on the wall clock.
   package let openedAt: Moment
+  /// The same on the steady clock.
+  let openedAtSteady: Moment
   private var role: Role
   private var state = State.unidentified
   /// When this node first changed after the last comparison with the peer, on the steady clock; nil if it has not
   /// changed.
   var changedAt: Moment?
 
-  init(link: LinkID, remote: TransportKey, role: Role, now: Moment) {
+  init(link: LinkID, remote: TransportKey, role: Role, now: Now) {
     self.link = link
     self.remote = remote
     self.role = role
-    openedAt = now
+    openedAt = now.wall
+    openedAtSteady = now.steady
   }
 
   // MARK: States

@@ -3,7 +3,7 @@
 import Dispatch
 package import SecureChannel
 import Synchronization
-import Wire
+package import Wire
 
 /// One connection, which this device dialled or accepted. It does the handshake, then carries messages, and ends
 /// exactly once.
@@ -27,11 +27,9 @@ package actor Link<Message: Sendable> {
 
   /// The state that threads other than the queue's may access.
   struct Shared {
-    var outbox: [[UInt8]] = []
-    var queuedBytes = 0
+    var outbox = Outbox()
     /// The number of bytes taken from the outbox and not yet accepted by the system.
     var unwrittenBytes = 0
-    var wasAboveLowWater = false
     var flushIsScheduled = false
     var takesMessages = true
     var inbox: Inbox<Message>
@@ -108,21 +106,19 @@ package actor Link<Message: Sendable> {
 
   package nonisolated func start() { enqueue { $0.begin() } }
 
-  /// Queues one message. Returns false if the link is closing or has ended, or if the message overflows the send
-  /// buffer, which ends the link.
+  /// Queues one message. Ordinary messages overtake parts of files. Returns false if the link is closing or has ended,
+  /// or if the message overflows the send buffer, which ends the link.
   @discardableResult
-  package nonisolated func send(_ message: [UInt8]) -> Bool {
+  package nonisolated func send(_ message: [UInt8], as sendClass: SendClass = .ordinary) -> Bool {
     precondition(message.count <= Limits.messageBytesMax, "a message of \(message.count) bytes")
     let outcome = shared.withLock { shared -> SendOutcome in
       guard shared.takesMessages else { return .refused }
-      let total = shared.queuedBytes + shared.unwrittenBytes + message.count
+      let total = shared.outbox.bytes + shared.unwrittenBytes + message.count
       guard total <= settings.limits.sendBufferBytesMax else {
         shared.takesMessages = false
         return .overflow
       }
-      shared.outbox.append(message)
-      shared.queuedBytes += message.count
-      if total > settings.limits.sendBufferLowWater { shared.wasAboveLowWater = true }
+      shared.outbox.append(message, as: sendClass)
       defer { shared.flushIsScheduled = true }
       return shared.flushIsScheduled ? .queued : .queuedFirst
     }
@@ -152,20 +148,21 @@ package actor Link<Message: Sendable> {
   /// Admits the peer of an accepted link, whose messages are read from now on.
   package nonisolated func admit() { enqueue { $0.becomeAdmitted() } }
 
-  /// Sends the queued messages, then the channel's close, and ends the link.
+  /// Sends the queued messages except parts of files, then the channel's close, and ends the link.
   package nonisolated func close() {
-    shared.withLock { $0.takesMessages = false }
+    shared.withLock { shared in
+      shared.takesMessages = false
+      shared.outbox.dropFiles()
+    }
     enqueue { $0.beginClosing() }
   }
 
-  /// Closes the link after sending only the newest queued message, because the peer is no longer entitled to the
-  /// others.
+  /// Closes the link after sending only the newest ordinary message that is queued, because the peer is no longer
+  /// entitled to the others.
   package nonisolated func closeAtOnce() {
     shared.withLock { shared in
       shared.takesMessages = false
-      guard let last = shared.outbox.last else { return }
-      shared.outbox = [last]
-      shared.queuedBytes = last.count
+      shared.outbox.keepNewest()
     }
     enqueue { $0.beginClosing() }
   }
@@ -175,7 +172,18 @@ package actor Link<Message: Sendable> {
 
   /// The number of bytes that are queued and not yet accepted by the system.
   package nonisolated var outboundBytes: Int {
-    shared.withLock { $0.queuedBytes + $0.unwrittenBytes }
+    shared.withLock { $0.outbox.bytes + $0.unwrittenBytes }
+  }
+
+  /// The number of bytes of the parts of files that ordinary messages still overtake.
+  nonisolated var waitingFileBytes: Int { shared.withLock { $0.outbox.fileBytes } }
+
+  /// Whether so much is queued that no further message of a class should be sent until `drained` is called.
+  package nonisolated func isCongested(for sendClass: SendClass) -> Bool {
+    shared.withLock { shared in
+      shared.outbox.isCongested(
+        sendClass, unwritten: shared.unwrittenBytes, lowWater: settings.limits.sendBufferLowWater)
+    }
   }
 
   /// The number of bytes received and sent on the wire so far.
@@ -303,8 +311,7 @@ package actor Link<Message: Sendable> {
     dial = nil
     shared.withLock { shared in
       shared.takesMessages = false
-      shared.outbox = []
-      shared.queuedBytes = 0
+      shared.outbox.removeAll()
       shared.unwrittenBytes = 0
     }
     slot?.leave()

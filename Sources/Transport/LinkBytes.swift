@@ -185,21 +185,12 @@ extension Link {
   }
 
   private func takeOutbox() -> [[UInt8]] {
-    shared.withLock { shared in
-      var bytes = 0
-      var count = 0
-      while count < shared.outbox.count, bytes < Self.sealAheadBytes {
-        bytes += shared.outbox[count].count
-        count += 1
-      }
-      shared.queuedBytes -= bytes
-      shared.unwrittenBytes += bytes
-      if count == shared.outbox.count {
-        defer { shared.outbox = [] }
-        return shared.outbox
-      }
-      defer { shared.outbox.removeFirst(count) }
-      return Array(shared.outbox.prefix(count))
+    let unwritten = channel.output.count - written
+    return shared.withLock { shared in
+      let before = shared.outbox.bytes
+      let messages = shared.outbox.take(unwritten: unwritten, bytesMax: Self.sealAheadBytes)
+      shared.unwrittenBytes += before - shared.outbox.bytes
+      return messages
     }
   }
 
@@ -218,11 +209,7 @@ extension Link {
     let unwritten = channel.output.count - written
     let drained = shared.withLock { shared in
       shared.unwrittenBytes = unwritten
-      guard shared.wasAboveLowWater,
-        shared.queuedBytes + unwritten <= settings.limits.sendBufferLowWater
-      else { return false }
-      shared.wasAboveLowWater = false
-      return true
+      return shared.outbox.drained(unwritten: unwritten, lowWater: settings.limits.sendBufferLowWater)
     }
     if drained, stage == .open { handlers.drained(self) }
   }

@@ -93,7 +93,7 @@ package struct LinkHandlers<Message: Sendable>: Sendable {
   package var opened: @Sendable (Link<Message>, ChannelOpening) -> Void
   /// Called when the inbox was empty and has messages now.
   package var received: @Sendable (Link<Message>) -> Void
-  /// Called when the outbound buffer was above the low-water mark and has drained to it.
+  /// Called when a class of messages for which the link was congested has room again.
   package var drained: @Sendable (Link<Message>) -> Void
   package var closed: @Sendable (Link<Message>, LinkEnd) -> Void
 

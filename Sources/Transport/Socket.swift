@@ -152,6 +152,8 @@ struct Socket: Sendable {
   private func prepare() throws(SystemError) {
     try stopBlocking()
     try set(Int32(IPPROTO_TCP), TCP_NODELAY, 1)
+    // The system's send buffer can hold megabytes, which a small message would have to wait for.
+    try set(Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, Int32(Limits.unsentBytesMax))
     #if canImport(Darwin)
       try set(SOL_SOCKET, SO_NOSIGPIPE, 1)
     #endif

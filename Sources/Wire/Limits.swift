@@ -36,6 +36,7 @@ package enum Limits {
   package static let messageBytesMax = 1024 * 1024
   package static let preambleMillisecondsMax: Int64 = 3_000
   package static let handshakeMillisecondsMax: Int64 = 5_000
+  package static let simultaneousMillisecondsMax: Int64 = 10_000
   package static let handshakeBytesMax = 8 * 1024
   package static let connectionsMax = 64
   package static let handshakesMax = 32
@@ -48,6 +49,7 @@ package enum Limits {
   package static let slowBytesPerSecondMin = 1_024
   package static let slowMilliseconds: Int64 = 30_000
   package static let sendBufferBytesMax = 8 * 1024 * 1024
+  package static let unsentBytesMax = 256 * 1024
   package static let receiveBufferBytesMax = 4 * 1024 * 1024
   package static let messageBytesLeast = 256
   package static let promptBytesMax = 16 * 1024

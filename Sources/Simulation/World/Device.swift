@@ -325,7 +325,7 @@ final class Process {
       handle([.opened(link, remote: remote, introduction: introduction)])
       handle(.introduced(link))
     case .admit: break
-    case .send(let link, let message): send(message.encoded, to: link)
+    case .send(let link, let message): send(message.encoded, to: link, as: .ordinary)
     case .close(let link), .closeAtOnce(let link): world.hangUp(link, device)
     case .schedule(let timer, let wait):
       if case .introduce = timer { world.tally.count("held links") }
@@ -365,18 +365,18 @@ extension Process: ReplicatorShell {
     return !isEnded
   }
 
-  func send(_ message: [UInt8], to link: LinkID) {
+  func send(_ message: [UInt8], to link: LinkID, as sendClass: SendClass = .ordinary) {
     guard mayAct(), let (link, end) = links[link] else { return }
-    world.send(message, on: link, from: end)
+    world.send(message, on: link, from: end, as: sendClass)
   }
 
   func close(_ link: LinkID, _ cause: CloseCause) {
     if mayAct() { handle(.closing(link, cause)) }
   }
 
-  func isCongested(_ link: LinkID) -> Bool {
+  func isCongested(_ link: LinkID, for sendClass: SendClass) -> Bool {
     guard let (link, end) = links[link] else { return false }
-    return link.isCongested(end)
+    return link.isCongested(end, for: sendClass)
   }
 
   func schedule(_ timer: ReplicaTimer, after milliseconds: Moment) {
@@ -490,6 +490,7 @@ extension Message {
     case .wantValues(let lane, let sets): "wants values of \(sets.count) sets of \(lane)"
     case .values(let lane, let sets): "values of \(sets.count) sets of \(lane)"
     case .file: "about a file"
+    case .unknown: "of a newer version"
     }
   }
 }

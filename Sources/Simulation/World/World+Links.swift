@@ -80,14 +80,14 @@ extension World {
     tally.count("connections")
     dialler.process?.links[link.id] = (link, 0)
     target.process?.links[link.id] = (link, 1)
-    put(.opening(introduction), on: link, towards: 1, bytes: introduction.count)
+    put(.opening(introduction), on: link, towards: 1)
     dialler.process?.receive(.opened(link.id, remote: target.keys.transport, introduction: nil))
     later(Self.pingMilliseconds, .look(link.id))
   }
 
   // MARK: Sending
 
-  func send(_ message: [UInt8], on link: Link, from end: Int) {
+  func send(_ message: [UInt8], on link: Link, from end: Int, as sendClass: SendClass) {
     guard link.isOpen[end], !link.hasHungUp[end], !link.hasHungUp[1 - end] else { return }
     let (sender, receiver) = (devices[link.devices[end]], devices[link.devices[1 - end]])
     for message in meddled(message, from: sender, to: receiver) {
@@ -95,7 +95,7 @@ extension World {
       tally.count("messages")
       tally.count("bytes", by: message.count)
       judged { try $0.sent(message, from: sender, to: receiver, on: link) }
-      put(.message(message), on: link, towards: 1 - end, bytes: message.count)
+      put(.message(message), on: link, towards: 1 - end, as: sendClass)
     }
     let waiting = link.towards[1 - end].bytes
     if sender.isHonest, receiver.isHonest {
@@ -108,12 +108,11 @@ extension World {
     if waiting > Limits.sendBufferBytesMax { breakLink(link) }
   }
 
-  func put(_ item: Link.Item, on link: Link, towards end: Int, bytes: Int) {
-    let time = travel() + Moment(bytes / weather.bytesPerMillisecond)
-    let at = max(link.towards[end].last, now + time)
-    link.towards[end].last = at
-    link.towards[end].bytes += bytes
-    link.towards[end].items.append((at, item))
+  func put(_ item: Link.Item, on link: Link, towards end: Int, as sendClass: SendClass = .ordinary) {
+    let bytes = item.bytes
+    let at = link.towards[end].put(
+      item, sendClass, bytes: bytes, earliest: now + travel(),
+      duration: Moment(bytes / weather.bytesPerMillisecond))
     later(at - now, .arrive(link.id, end))
   }
 
@@ -130,9 +129,9 @@ extension World {
     guard let process = process(of: link, end), process.pausedUntil == nil else {
       return later(50, .arrive(id, end))
     }
-    link.towards[end].items.removeFirst()
+    let item = link.towards[end].takeFirst()
     link.lastHeard[end] = now
-    take(first.item, link, end, process)
+    take(item, link, end, process)
   }
 
   func process(of link: Link, _ end: Int) -> Process? {
@@ -143,11 +142,9 @@ extension World {
   private func take(_ item: Link.Item, _ link: Link, _ end: Int, _ process: Process) {
     switch item {
     case .opening(let introduction):
-      link.towards[end].bytes -= introduction.count
       let remote = devices[link.devices[1 - end]].keys.transport
       process.receive(.opened(link.id, remote: remote, introduction: introduction))
     case .message(let bytes):
-      link.towards[end].bytes -= bytes.count
       drain(link, end)
       guard bytes.count <= Limits.messageBytesMax, let message = try? Message(decoding: bytes) else {
         link.brokeRules[end] = true
@@ -161,8 +158,7 @@ extension World {
 
   /// Tells the sender when a congested link has room again.
   private func drain(_ link: Link, _ end: Int) {
-    guard link.towards[end].isFull, link.towards[end].bytes * 2 < Link.bytesMax else { return }
-    link.towards[end].isFull = false
+    guard link.towards[end].drained() else { return }
     process(of: link, 1 - end)?.receive(.input(.drained(link.id)))
   }
 
@@ -178,7 +174,7 @@ extension World {
     guard link.isOpen[end], !link.hasHungUp[end] else { return }
     link.hasHungUp[end] = true
     process(of: link, end)?.receive(.input(.closed(link.id)))
-    if hangsUp, link.isOpen[1 - end] { put(.end, on: link, towards: 1 - end, bytes: 0) }
+    if hangsUp, link.isOpen[1 - end] { put(.end, on: link, towards: 1 - end) }
     link.isOpen[end] = false
     forget(link)
   }
@@ -203,7 +199,7 @@ extension World {
     for (id, end) in process.links.mapValues(\.end).sorted(by: { $0.key < $1.key }) {
       guard let link = links[id] else { continue }
       link.isOpen[end] = false
-      if !isSilent, link.isOpen[1 - end] { put(.end, on: link, towards: 1 - end, bytes: 0) }
+      if !isSilent, link.isOpen[1 - end] { put(.end, on: link, towards: 1 - end) }
       forget(link)
     }
   }

@@ -106,18 +106,18 @@ extension Connections {
 
   // MARK: Effects of the replicator
 
-  func send(_ message: [UInt8], to id: LinkID) {
+  func send(_ message: [UInt8], to id: LinkID, as sendClass: SendClass = .ordinary) {
     guard let active = serving?.links[id] else { return }
     guard message.count <= Limits.messageBytesMax else {
       // This happens only in a circle that a hostile member has filled with statements or incarnations.
       logger.error("peers", "a message of \(message.count) bytes exceeds the limit of a session")
       return active.link.close()
     }
-    active.link.send(message)
+    active.link.send(message, as: sendClass)
   }
 
-  func isCongested(_ id: LinkID) -> Bool {
-    (serving?.links[id]?.link.outboundBytes ?? 0) > Limits.sendBufferBytesMax / 8
+  func isCongested(_ id: LinkID, for sendClass: SendClass) -> Bool {
+    serving?.links[id]?.link.isCongested(for: sendClass) ?? false
   }
 
   func close(_ id: LinkID, _ cause: CloseCause) {
@@ -126,12 +126,21 @@ extension Connections {
     if let count = counters.refused[cause.word] { counters.refused[cause.word] = count + 1 }
     switch cause {
     case .misbehaved(let what):
-      if device == nil { logger.warning("peers", "\(active.remoteAddress): \(what)") }
-    case .notAMember: logger.warning("peers", "\(active.remoteAddress): not a member of this circle")
+      if device == nil { refusedStranger(strangers.refused(active.remoteAddress, what)) }
+    case .notAMember:
+      refusedStranger(strangers.refused(active.remoteAddress, "not a member of this circle"))
     case .excluded: logger.debug("peers", "\(active.remoteAddress): this device is no longer a member")
     case .revoked, .duplicate, .shuttingDown: break
     }
     handle(.closing(id, cause))
+  }
+
+  private func refusedStranger(_ line: String?) {
+    guard let line else { return }
+    logger.warning("peers", line)
+    loop.after(milliseconds: StrangerLog.milliseconds) {
+      $0.connections.refusedStranger($0.connections.strangers.minutePassed())
+    }
   }
 
   // MARK: Effects of peering

@@ -47,7 +47,7 @@ extension Connections {
       logger.info("circle", "\(name(of: joiner)) joined")
       lastJoined = joiner
     }
-    active.link.send(answer.reply.encoded)
+    active.link.send(answer.reply.encoded, as: .ordinary)
     active.link.close()
   }
 }

@@ -31,6 +31,7 @@ final class Connections {
   var questions = Questions()
   var remembered: PeerHistory
   var counters = Counters()
+  var strangers = StrangerLog()
   /// The last device that has joined with a ticket of this node since the last invitation; nil if none has.
   var lastJoined: DeviceKey?
 

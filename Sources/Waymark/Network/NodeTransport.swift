@@ -35,7 +35,7 @@ package protocol NodeListener: Sendable {
 /// A connection as seen by a node. All members may be called from any thread; `Link` documents them.
 package protocol NodeLink: AnyObject, Sendable {
   func start()
-  @discardableResult func send(_ message: [UInt8]) -> Bool
+  @discardableResult func send(_ message: [UInt8], as sendClass: SendClass) -> Bool
   func takeInbox(atMost bytesMax: Int) -> (messages: [Inbound], isMore: Bool)
   func admit()
   func close()
@@ -43,7 +43,7 @@ package protocol NodeLink: AnyObject, Sendable {
   func abandon()
   func leave(unlessOn hosts: Set<String>)
   var inboxBytes: Int { get }
-  var outboundBytes: Int { get }
+  func isCongested(for sendClass: SendClass) -> Bool
   var byteCounts: (received: Int, sent: Int) { get }
   var remoteAddress: SocketAddress? { get }
   /// The number of milliseconds since the last byte was received or, if none was, since the link started.

@@ -34,11 +34,15 @@ final class NodeShell: ReplicatorShell {
 
   // MARK: Links
 
-  func send(_ message: [UInt8], to link: LinkID) { connections.send(message, to: link) }
+  func send(_ message: [UInt8], to link: LinkID, as sendClass: SendClass) {
+    connections.send(message, to: link, as: sendClass)
+  }
 
   func close(_ link: LinkID, _ cause: CloseCause) { connections.close(link, cause) }
 
-  func isCongested(_ link: LinkID) -> Bool { connections.isCongested(link) }
+  func isCongested(_ link: LinkID, for sendClass: SendClass) -> Bool {
+    connections.isCongested(link, for: sendClass)
+  }
 
   func replied(_ link: LinkID, _ reply: Reply) -> Input? { connections.questions.end(link, reply) }
 

@@ -19,9 +19,7 @@ actor InMemoryLink: NodeLink {
 
   /// The state that any thread may access.
   private struct Shared {
-    var outbox: [[UInt8]] = []
-    var queuedBytes = 0
-    var wasAboveLowWater = false
+    var outbox = Outbox()
     var takesMessages = true
     var inbox: Inbox<Inbound>
     var bytesIn = 0
@@ -92,17 +90,15 @@ actor InMemoryLink: NodeLink {
   nonisolated func start() { enqueue { $0.dial() } }
 
   @discardableResult
-  nonisolated func send(_ message: [UInt8]) -> Bool {
+  nonisolated func send(_ message: [UInt8], as sendClass: SendClass) -> Bool {
     precondition(message.count <= Limits.messageBytesMax, "a message of \(message.count) bytes")
     let isQueued = shared.withLock { shared -> Bool? in
       guard shared.takesMessages else { return nil }
-      guard shared.queuedBytes + message.count <= settings.limits.sendBufferBytesMax else {
+      guard shared.outbox.bytes + message.count <= settings.limits.sendBufferBytesMax else {
         shared.takesMessages = false
         return false
       }
-      shared.outbox.append(message)
-      shared.queuedBytes += message.count
-      if shared.queuedBytes > settings.limits.sendBufferLowWater { shared.wasAboveLowWater = true }
+      shared.outbox.append(message, as: sendClass)
       return true
     }
     switch isQueued {
@@ -131,16 +127,17 @@ actor InMemoryLink: NodeLink {
   }
 
   nonisolated func close() {
-    shared.withLock { $0.takesMessages = false }
+    shared.withLock { shared in
+      shared.takesMessages = false
+      shared.outbox.dropFiles()
+    }
     enqueue { $0.beginClosing() }
   }
 
   nonisolated func closeAtOnce() {
     shared.withLock { shared in
       shared.takesMessages = false
-      guard let last = shared.outbox.last else { return }
-      shared.outbox = [last]
-      shared.queuedBytes = last.count
+      shared.outbox.keepNewest()
     }
     enqueue { $0.beginClosing() }
   }
@@ -154,7 +151,11 @@ actor InMemoryLink: NodeLink {
 
   nonisolated var inboxBytes: Int { shared.withLock { $0.inbox.bytes } }
 
-  nonisolated var outboundBytes: Int { shared.withLock { $0.queuedBytes } }
+  nonisolated func isCongested(for sendClass: SendClass) -> Bool {
+    shared.withLock { shared in
+      shared.outbox.isCongested(sendClass, unwritten: 0, lowWater: settings.limits.sendBufferLowWater)
+    }
+  }
 
   nonisolated var byteCounts: (received: Int, sent: Int) { shared.withLock { ($0.bytesIn, $0.bytesOut) } }
 
@@ -302,21 +303,9 @@ actor InMemoryLink: NodeLink {
   }
 
   private func takeOutbox() -> [[UInt8]] {
-    let (messages, isDrained) = shared.withLock { shared -> ([[UInt8]], Bool) in
-      var bytes = 0
-      var count = 0
-      while count < shared.outbox.count, bytes < Self.incomingBytesMax {
-        bytes += shared.outbox[count].count
-        count += 1
-      }
-      let taken = Array(shared.outbox.prefix(count))
-      shared.outbox.removeFirst(count)
-      shared.queuedBytes -= bytes
-      guard shared.wasAboveLowWater, shared.queuedBytes <= settings.limits.sendBufferLowWater else {
-        return (taken, false)
-      }
-      shared.wasAboveLowWater = false
-      return (taken, true)
+    let (messages, isDrained) = shared.withLock { shared in
+      let taken = shared.outbox.take(unwritten: 0, bytesMax: Self.incomingBytesMax)
+      return (taken, shared.outbox.drained(unwritten: 0, lowWater: settings.limits.sendBufferLowWater))
     }
     if isDrained { handlers.drained(self) }
     return messages
@@ -351,8 +340,7 @@ actor InMemoryLink: NodeLink {
     incoming = []
     let left = shared.withLock { shared in
       shared.takesMessages = false
-      shared.outbox = []
-      shared.queuedBytes = 0
+      shared.outbox.removeAll()
       shared.countsInbox = false
       return shared.inbox.count
     }

@@ -87,8 +87,8 @@ def bytes_behind(session):
     sends(session, encode([STATE, bytes(32), 1, True]) + b"\0")
 
 
-def unknown_tag(session):
-    session.send(99, 1)
+def tag_0(session):
+    session.send(0, 1)
 
 
 def second_introduction(session):
@@ -153,10 +153,6 @@ def summary_of_three_lanes(session):
     session.send(2, bytes(32), 1, *3 * [[0] + 3 * [bytes(32)]])
 
 
-def lane_2(session):
-    session.send(HEADS, 2, True, [])
-
-
 def answer_in_another_lane(session):
     """The node asked no question, so any answer has a token that was never used."""
     session.send(ANSWER, 0, 1, bytes(32), True, [HEADS_OF, []])
@@ -185,9 +181,9 @@ def frame_without_a_header(session):
 
 CLOSING = [
     tampered_frame, frame_twice, empty_frame, fragment_header_3, empty_part, endless_fragments,
-    endless_small_fragments, empty_message, argument_too_long, indefinite_array, bytes_behind, unknown_tag,
+    endless_small_fragments, empty_message, argument_too_long, indefinite_array, bytes_behind, tag_0,
     second_introduction, answer_to_nothing, refusal_that_is_none, unknown_question, bucket_256, depth_bomb,
     huge_bytes, huge_array, head_of_sequence_0, want_backwards, statement_of_another_circle, tiny_items, tiny_ids,
-    short_statement_id, summary_of_three_lanes, lane_2, answer_in_another_lane, random_bytes,
+    short_statement_id, summary_of_three_lanes, answer_in_another_lane, random_bytes,
     message_beyond_a_mebibyte, close_with_content, close_within_a_message, frame_without_a_header]
 ATTEMPTS = [bytes_that_close(each) for each in CLOSING]

@@ -18,6 +18,7 @@ import clocks
 import forks
 import frames
 import gate
+import leaves
 import lies
 import member
 import poison
@@ -42,7 +43,7 @@ GROUPS = [
     ("certificates that are none", gate.CLOSED, True, 3), ("statements that are none", authority.CLOSING, True, 3),
     ("authority", authority.ATTEMPTS, False, 3), ("forks", forks.ATTEMPTS, False, 4),
     ("clocks", clocks.ATTEMPTS, False, 4), ("absent values", absence.ATTEMPTS, False, 4),
-    ("poison", poison.ATTEMPTS, False, 3),
+    ("files", leaves.ATTEMPTS, False, 4), ("poison", poison.ATTEMPTS, False, 3),
     ("slowness", strangers.SLOW + lies.SLOW, True, 5), ("no room", authority.LAST, False, 1)]
 
 

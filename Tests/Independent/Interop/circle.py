@@ -108,7 +108,7 @@ def read_introduction(data, circle, transport):
     """Returns the member that introduces itself, once everything in its introduction is verified."""
     require(len(data) <= 6144, "size of an introduction")
     fields = decode(data)
-    require(type(fields) is dict and set(fields) == {0, 1, 2, 3} and fields[0] == 1, "introduction")
+    require(type(fields) is dict and {0, 1, 2, 3} <= set(fields) and fields[0] == 1, "introduction")
     chain = [Statement(each) for each in fields[1]]
     require(1 <= len(chain) <= 8 and len(fields[2]) <= 4, "length of an introduction")
     last = chain[-1]

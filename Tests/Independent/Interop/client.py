@@ -7,10 +7,12 @@ from nacl.public import PrivateKey
 from nacl.signing import SigningKey
 
 import circle as circles
-from change_set import INSERT
+import merge
+from change_set import INSERT, RECORDS
 from channel import Channel
 from circle import Circle, Statement
 from encoding import decode, encode, hashed, require, sign
+from files import File
 from replica import Lane
 from session import INTRODUCTION, LANES, Session, milliseconds
 
@@ -24,6 +26,8 @@ class Client:
         self.transport, self.transport_public = bytes(transport), bytes(transport.public_key)
         self.incarnation, self.number = os.urandom(16), 1
         self.circle, self.address, self.lanes, self.is_on = None, None, {}, False
+        # Files by reference, and whether this device says that it keeps all of them.
+        self.files, self.keeps_files = {}, True
 
     @property
     def device(self):
@@ -106,6 +110,18 @@ class Client:
 
     def write(self, lane, entries, **other):
         return self.lanes[lane].write(self, entries, milliseconds(), **other)
+
+    def add_file(self, data):
+        file = File(data)
+        self.files[tuple(file.reference)] = file
+        return file
+
+    def named_files(self):
+        """The files here that a folded record of the records lane names, by reference."""
+        cells = [each for of_cell in merge.cells(self.lanes[RECORDS].folded.values()).values() for each in of_cell]
+        named = {tuple(each.value) for each in cells
+                 if type(each.value) is list and len(each.value) == 2 and type(each.value[1]) is bytes}
+        return {reference: file for reference, file in self.files.items() if reference in named}
 
     def setting(self, key, value):
         """Entries that set a setting; its id is derived from its key."""

@@ -1,5 +1,6 @@
 """A device written from Protocol/ talks to a real node and behaves correctly. (Tests/Independent/Hostile behaves incorrectly.)"""
 
+import os
 import sys
 import time
 import uuid
@@ -7,10 +8,13 @@ import uuid
 import merge
 import vectors
 from change_set import ERASE, INSERT, PUT, RECORDS, SETTINGS, Slot, Verified, content_of, seal
-from circle import CERTIFICATE, ENTITLEMENT, GENESIS, Ticket
+from circle import CERTIFICATE, ENTITLEMENT, GENESIS, Statement, Ticket
 from client import HABIT, SETTING, Client, listen, text_id
+from encoding import decode, encode
+from files import LEAF, Download, File
 from node import Node
-from session import BUCKET_OF, DIGESTS_OF, HEADS_OF, INVENTORY_OF, WANT_VALUES, milliseconds
+from session import (
+    BUCKET_OF, DIGESTS_OF, HEADS, HEADS_OF, INVENTORY_OF, QUERY, SERVED, STATEMENTS, WANT_VALUES, milliseconds)
 from values import ABSENT
 
 
@@ -269,6 +273,111 @@ def questions(node, bob, session):
     step("the node verifies this client and previews what it would get from it")
 
 
+ATTACHMENT, LODGING, FILE_NAME, FILE_DATA = 7, 2, 2, 9
+
+
+def attach(bob, file, lodging, name):
+    """A set that attaches a file to a lodging."""
+    record = uuid.uuid4()
+    return record, bob.write(RECORDS, [[INSERT, ATTACHMENT, record.bytes, {
+        1: [LODGING, lodging.bytes], FILE_NAME: name, 4: len(file.data), FILE_DATA: file.reference}]])
+
+
+def fetched_files(node, bob, session):
+    """The client fetches a file of the node, in two sessions."""
+    path, data = node.folder / "photo.raw", os.urandom(LEAF * 40 + 123)
+    path.write_bytes(data)
+    lodging = uuid.UUID(node.json("lodging", "add", "trip=Rome", "name=Casa")["id"])
+    attached = node.json("attachment", "add", f"file={path}", "lodging=Casa")["id"]
+    in_sync(session, node)
+    reference = bob.lanes[RECORDS].value(ATTACHMENT, uuid.UUID(attached).bytes, FILE_DATA)
+    assert reference == File(data).reference, reference
+    step("an attachment of 2.6 MB is a reference of the size and the id that this client computes")
+    assert session.files.ask(reference, [LEAF, bytes(32)]) == [tuple(reference)] and session.files.keeps is True
+    download = Download(reference)
+    assert session.files.fetch(download, leaves_max=20) and len(download.leaves) == 20
+    session.close()
+    session = bob.dial()
+    in_sync(session, node)
+    assert session.files.fetch(download) and download.data == data and download.fetched == 41
+    step("asked for, and fetched leaf by leaf in two sessions, each leaf once")
+    return session, lodging
+
+
+def served_files(node, bob, session, lodging):
+    """The node fetches a file of the client, which hangs up halfway."""
+    file, small = bob.add_file(os.urandom(LEAF * 30 + 7)), bob.add_file(os.urandom(40_000))
+    session.files.budget = 10
+    record, raw = attach(bob, file, lodging, "song.flac")
+    session.push(RECORDS, [raw])
+    follow(session, node, lambda: session.files.budget == 0, "the node requests ten leaves")
+    assert session.files.requested[0] == (tuple(file.reference), False, 0, 31), session.files.requested
+    session.close()
+    session = bob.dial()
+    in_sync(session, node)
+    is_here = lambda each: tuple(each.reference) in session.files.announced  # noqa: E731
+    follow(session, node, lambda: is_here(file), "the node announces the file")
+    leaves = [index for _, is_bytes, first, count in session.files.requested if is_bytes
+              for index in range(first, first + count)]
+    assert len(leaves) == len(set(leaves)) == 21, leaves
+    assert not any(not is_bytes for _, is_bytes, _, _ in session.files.requested), "the list was there"
+    show(node, record, file)
+    step("the node fetches a file of the client, and after a break only the leaves that are missing")
+    record, raw = attach(bob, small, lodging, "note.pdf")
+    session.push(RECORDS, [raw])
+    follow(session, node, lambda: is_here(small), "the node announces the small file")
+    show(node, record, small)
+    step("a file of one leaf needs no list")
+    stranger = File(os.urandom(LEAF * 3))
+    download = Download(stranger.reference)
+    download.hashes = list(stranger.hashes)
+    assert session.files.ask(stranger.reference) == [] and not session.files.fetch(download)
+    step("of a file that no record names, the node says and sends nothing")
+    return session
+
+
+def show(node, record, file):
+    output = node.folder / f"{record}.out"
+    node.command("attachment", "show", str(record), "--output", str(output))
+    assert output.read_bytes() == file.data
+
+
+def newer_version(node, bob, session):
+    """The client is of a newer version: it uses what the node does not know, and the node passes it on."""
+    lane, record, trip = bob.lanes[RECORDS], uuid.uuid4(), uuid.UUID(int=9 << 64)
+    statement = Statement.make(10, bob.key, {0: 1, 1: bob.circle.id, 2: bob.device, 3: ["of a newer version", 1.5]})
+    bob.circle.add(statement)
+    session.send(20, "a new message", [1, {2: b"3"}])
+    session.send(HEADS, 2, True, [[bob.device, bob.incarnation, 1, bytes(32), 1]])
+    session.send(SERVED, 2)
+    session.send(QUERY, 1 << 40, 2, [9])
+    session.send(STATEMENTS, False, [statement.data])
+    session.push(RECORDS, [bob.write(RECORDS, [
+        [INSERT, 1, trip.bytes, {1: "Known", 60_000: "new"}], [INSERT, 4_000, record.bytes, {1: "new", 900: 2.5}]])])
+    in_sync(session, node)
+    assert node.json("trip", "show", str(trip))["name"] == "Known"
+    session.close()
+    introduction = bob.introduction
+    bob.introduction = lambda: encode({**decode(introduction()), 20: [1, 2], 21: "new"})
+    session = bob.dial()
+    in_sync(session, node)
+    del bob.introduction
+    step("new messages, lanes and keys of an introduction are ignored; the session goes on")
+    finn, _ = pair(node, "Finn")
+    node.premium(bob, finn)
+    finn.is_on = True
+    other = finn.dial()
+    follow(other, node, lambda: finn.circle.entitlements(finn.device), "the entitlement arrives")
+    in_sync(other, node)
+    other.close()
+    assert finn.circle.statements[statement.id].data == statement.data
+    theirs = finn.lanes[RECORDS]
+    assert theirs.value(4_000, record.bytes, 900) == 2.5 and theirs.value(1, trip.bytes, 60_000) == "new"
+    assert lane.hashes()[2] == theirs.hashes()[2]
+    step("new statements, kinds and fields pass through the node unseen; digest equal")
+    return session
+
+
 def fork(node, dave):
     """Two sets at one position: the node stores and folds both and reports the fork. This client keeps one branch
     only."""
@@ -305,6 +414,9 @@ def main():
         erasing(node, bob, session)
         gate(node, bob, session)
         questions(node, bob, session)
+        session, lodging = fetched_files(node, bob, session)
+        session = served_files(node, bob, session, lodging)
+        session = newer_version(node, bob, session)
         session.close()
         dave, _ = pair(node, "Dave")
         fork(node, dave)

@@ -2,6 +2,7 @@
 
 import time
 
+import files
 import merge
 from change_set import RECORDS, SEQUENCE_MAX, SET_MAX, SETTINGS, parse
 from channel import Ended, Silence
@@ -61,6 +62,7 @@ class Session:
         # Lane → the requested slots of each set.
         self.wanted = {}
         self.token, self.told, self.of_records = 0, {}, []
+        self.files = files.Exchange(self)
         self.send_summary()
 
     def send(self, *message):
@@ -147,6 +149,10 @@ class Session:
                     STATE: self.on_state, GOODBYE: self.on_goodbye,
                     QUERY: self.on_query, ANSWER: self.on_answer,
                     WANT_VALUES: self.on_want_values, VALUES: self.on_values}
+        if tag in files.TAGS:
+            return self.files.on(tag, *parts)
+        if tag > files.NO_SUCH_FILE:
+            return  # of a newer version: Protocol/growth.md
         require(tag in handlers, "tag")
         handlers[tag](*parts)
 

@@ -3,6 +3,7 @@
 import json
 import pathlib
 
+import files
 import merge
 from change_set import is_whole, parse
 from channel import NONCE, VERSION, is_answer, preamble
@@ -269,7 +270,50 @@ def messages():
         check(f"message: {each['name']}", each["flag"] == "none", lambda each=each: read(unhex(each["bytes"])))
 
 
+def exchanging_files():
+    document = load("files.json")
+    for row in document["files"]:
+        data = b"".join(bytes([place // 4096 % 256 + 1]) * min(4096, row["size"] - place)
+                        for place in range(0, row["size"], 4096))
+        file = files.File(data)
+        assert file.hashes == [unhex(each) for each in row["leaves"]], row["size"]
+        assert file.reference == decode_counted(unhex(row["reference"]))[0] and file.reference[1].hex() == row["id"]
+    for row in document["leaves"]:
+        data, size, index = unhex(row["bytes"]), row["size"], row["index"]
+        is_right = index < files.leaf_count(size) and len(data) == files.leaf_length(size, index)
+        is_right = is_right and files.leaf_hash(index, data) == unhex(row["hash"])
+        assert is_right == (row["flag"] == "none"), row["name"]
+    for row in document["lists"]:
+        leaves = [unhex(each) for each in row["leaves"]]
+        is_right = len(leaves) == files.leaf_count(row["size"])
+        is_right = is_right and files.file_id(row["size"], leaves) == unhex(row["id"])
+        assert is_right == (row["flag"] == "none"), row["name"]
+    for row in document["references"]:
+        check("file reference: " + row["name"], row["flag"] == "none",
+              lambda: files.read_reference(decode_counted(unhex(row["value"]))[0]))
+    for row in document["messages"]:
+        check("message about files: " + row["name"], row["flag"] == "none", lambda: message_of_files(row))
+
+
+def message_of_files(row):
+    data = unhex(row["bytes"])
+    require(len(data) <= files.MESSAGE_MAX, "length")
+    tag, *parts = decode_counted(data)[0]
+    require(tag in files.TAGS, "tag")
+    files.read(tag, parts)
+
+
+def growing():
+    document = load("growth.json")
+    for row in document["statements"]:
+        check("growth: " + row["name"], row["does"] == "kept", lambda: Statement(unhex(row["bytes"])))
+    for row in document["sets"]:
+        check("growth: " + row["name"], row["does"] == "folded", lambda: parse(parts(row)))
+
+
 def run(step):
-    for each in (cbor, change_sets, preambles, circles, merging, cutting, messages):
+    for each in (
+            cbor, change_sets, preambles, circles, merging, cutting, messages, exchanging_files, growing):
         each()
-    step("the vectors of encoding, change sets, preambles, circle, merge, cuts and messages about values")
+    step("the vectors of encoding, change sets, preambles, circle, merge, cuts, messages about values, files and"
+         " growth")

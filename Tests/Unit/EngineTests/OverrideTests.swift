@@ -15,9 +15,9 @@ import Wire
     var events: [String] = []
     var reports: [String] = []
 
-    func send(_ message: [UInt8], to link: LinkID) {}
+    func send(_ message: [UInt8], to link: LinkID, as sendClass: SendClass) {}
     func close(_ link: LinkID, _ cause: CloseCause) {}
-    func isCongested(_ link: LinkID) -> Bool { false }
+    func isCongested(_ link: LinkID, for sendClass: SendClass) -> Bool { false }
     func schedule(_ timer: ReplicaTimer, after milliseconds: Moment) {}
     func beginPiece() -> () -> Bool { { false } }
     func goOnSoon() {}

@@ -20,9 +20,9 @@ import Wire
     var pieceMax = Int.max
     var goOns = 0
 
-    func send(_ message: [UInt8], to link: LinkID) { sent.append(message) }
+    func send(_ message: [UInt8], to link: LinkID, as sendClass: SendClass) { sent.append(message) }
     func close(_ link: LinkID, _ cause: CloseCause) {}
-    func isCongested(_ link: LinkID) -> Bool { false }
+    func isCongested(_ link: LinkID, for sendClass: SendClass) -> Bool { false }
     func schedule(_ timer: ReplicaTimer, after milliseconds: Moment) {}
     func beginPiece() -> () -> Bool {
       var left = pieceMax

@@ -86,6 +86,7 @@ import Wire
       queued += 1
     }
     #expect(queued == 400)
+    #expect(link.isCongested(for: .ordinary))
     // Longer than the idle limit: a link that is not read cannot tell that nothing arrived.
     try await Task.sleep(for: .milliseconds(4_500))
     let bytesIn = try #require(world.bob.link?.counters.bytesIn)
@@ -98,6 +99,49 @@ import Wire
     let firsts = world.bob.messages.map(\.first)
     #expect(firsts == (0..<400).map { UInt8($0 % 251) })
     try await eventually("the buffer has drained") { world.alice.drainedCalls > 0 }
+  }
+
+  @Test func `delivers a small message before the parts of files that wait for a slow reader`() async throws {
+    var limits = LinkLimits.unhurried
+    limits.receiveBufferBytesMax = 100_000
+    let world = try World(bob: Recorder(takes: false), limits: limits)
+    var sending = LinkLimits.unhurried
+    sending.sendBufferBytesMax = 64 << 20
+    let link = try await world.opened(limits: sending)
+    let leaf = [UInt8](repeating: 1, count: Limits.leafBytes)
+    // Until Bob reads, the system takes no more, and leaves wait.
+    var sent = 0
+    while link.waitingFileBytes < 4 * leaf.count, sent < 500 {
+      link.send(leaf, as: .file)
+      sent += 1
+      try await Task.sleep(for: .milliseconds(5))
+    }
+    let (waiting, count) = (link.waitingFileBytes / leaf.count, sent + 1)
+    #expect(waiting == 4)
+    link.send([2])
+    try await eventually("all messages are there") {
+      world.bob.take()
+      return world.bob.messages.count == count
+    }
+    #expect(world.bob.messages.firstIndex(of: [2]) == sent - waiting)
+  }
+
+  @Test func `that is closed drops the parts of files that wait`() async throws {
+    var limits = LinkLimits.unhurried
+    limits.receiveBufferBytesMax = 100_000
+    let world = try World(bob: Recorder(takes: false), limits: limits)
+    var sending = LinkLimits.unhurried
+    sending.sendBufferBytesMax = 64 << 20
+    sending.lingerMilliseconds = 60_000
+    let link = try await world.opened(limits: sending)
+    for _ in 0..<400 { link.send([UInt8](repeating: 1, count: Limits.leafBytes), as: .file) }
+    link.send([2])
+    link.close()
+    try await eventually("Bob has seen the end") {
+      world.bob.take()
+      return world.bob.ends.count == 1
+    }
+    #expect(world.bob.messages.last == [2] && world.bob.messages.count < 300)
   }
 
   @Test func `closed at once, sends only the newest queued message`() async throws {

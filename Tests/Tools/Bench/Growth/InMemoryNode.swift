@@ -60,13 +60,15 @@ final class InMemoryNode {
 }
 
 extension InMemoryNode: ReplicatorShell {
-  func send(_ message: [UInt8], to link: LinkID) {
+  func send(_ message: [UInt8], to link: LinkID, as sendClass: SendClass) {
     do { try network.send(message, on: link, from: number) } catch { trouble = error }
   }
 
   func close(_ link: LinkID, _ cause: CloseCause) { network.disconnect(link) }
 
-  func isCongested(_ link: LinkID) -> Bool { network.isCongested(link, from: number) }
+  func isCongested(_ link: LinkID, for sendClass: SendClass) -> Bool {
+    network.isCongested(link, from: number)
+  }
 
   func schedule(_ timer: ReplicaTimer, after milliseconds: Moment) {
     // The comparison every few seconds repairs what got lost: here it would only hide losses.

@@ -133,6 +133,43 @@ def fork(one, other, signer=ALICE, swap=False, circle=None, signer2=None):
     return envelope(7, body, sigs)
 
 
+def header_id(header):
+    return blake("waymark/change-set-id/v1", header)
+
+
+def branch_order(header):
+    return cbor2.loads(header)[5], header_id(header)
+
+
+def branches(headers, signer=ALICE, circle=None, order=branch_order, signers=None):
+    """Protocol/circle.md, "Branch proof". `signers`: another signer for the headers at these positions."""
+    ordered = sorted(headers, key=order) if order else headers
+    signatures = b"".join(
+        sign("waymark/change-set-signature/v1", each, (signers or {}).get(n, signer)) for n, each in enumerate(ordered))
+    return envelope(10, cbor2.dumps({0: 1, 1: circle or CIRCLE, 3: ordered}), signatures)
+
+
+def star(count, signer=ALICE, sequence=2, clock=10, **changes):
+    """Headers that follow one set."""
+    return [header(signer, clock + n, sequence, **changes) for n in range(count)]
+
+
+def incarnation_of(number, n):
+    return bytes([(number - 1) << 4 | n % 16]) + fixed(f"incarnation {n}", 15)
+
+
+def first_sets(count, number, signer=ALICE):
+    """The first sets of logs whose incarnations have one number."""
+    return [header(signer, 10, 1, False, _3=incarnation_of(number, n)) for n in range(count)]
+
+
+def pairs_of(count, signer=ALICE, sequence=2):
+    """Forks at consecutive sequences, of two headers each."""
+    return [each for n in range(count) for each in star(2, signer, sequence + n)]
+
+
+MANY_DEPENDENCIES = sorted([pub(BOB), INCARNATION, 7, fixed(f"dependency {n}", 32)] for n in range(64))
+
 statements = []
 
 
@@ -185,7 +222,19 @@ def add_statements():
     accepted("grant of settings by the root", grant(ROOT, "carol", 0, 1), ROOT)
     accepted("grant of the most", statement(9, {**gra, 5: 2**50}, ALICE), ALICE)
     accepted("grant by a device that no statement names", grant(STRANGER, "bob"), STRANGER)
-    newer = statement(10, {0: 1, 1: CIRCLE, 2: pub(BOB), 3: ["anything", [None, 1.5]], 99: -1}, BOB)
+    accepted("branches: seventeen sets after one", branches(star(17)), ALICE)
+    accepted("branches: seventeen logs of one number", branches(first_sets(17, 5)), ALICE)
+    accepted("branches: seventeen first sets, two of them of one log", branches(
+        first_sets(16, 5) + [header(ALICE, 11, 1, False, _3=incarnation_of(5, 0))]), ALICE)
+    accepted("branches: sixteen forks of two", branches(pairs_of(16)), ALICE)
+    accepted("branches: two forks of nine", branches(star(9) + star(9, sequence=5)), ALICE)
+    accepted("branches: two forks of two logs of one number", branches(
+        star(9, _3=incarnation_of(16, 1)) + star(9, _3=incarnation_of(16, 2))), ALICE)
+    accepted("branches: logs and a fork of one of them", branches(
+        first_sets(9, 1) + star(9, _3=incarnation_of(1, 3))), ALICE)
+    accepted("branches: in more than 64 KiB", branches(
+        [each for n in range(16) for each in star(2, sequence=2 + n, _8=MANY_DEPENDENCIES)]), ALICE)
+    newer = statement(11, {0: 1, 1: CIRCLE, 2: pub(BOB), 3: ["anything", [None, 1.5]], 99: -1}, BOB)
     accepted("a kind of a newer version", newer, BOB)
 
     body = cbor2.dumps({k: v for k, v in cert.items()})
@@ -199,7 +248,7 @@ def add_statements():
     refused("signature too short", envelope(2, body, good[:-1]))
     refused("signature too long", envelope(2, body, good + good))
     refused("kind with a longer integer", bytes.fromhex("831802") + statement(2, cert, ROOT)[2:])
-    refused("a statement of 64 KiB and one byte", envelope(10, b"\xa0" * 65_462, good))
+    refused("a statement of 64 KiB and one byte", envelope(11, b"\xa0" * 65_462, good))
     flipped = bytearray(good)
     flipped[5] ^= 1
     refused("a bit of the signature", envelope(2, body, bytes(flipped)), "badSignature")
@@ -277,8 +326,8 @@ def add_statements():
     refused("grant signed by another admin", envelope(9, gra_body, signature(9, gra_body, CAROL)), "badSignature")
     refused("grant signed as a newer kind", envelope(
         9, gra_body, sign("waymark/statement-9-signature/v1", gra_body, ALICE)), "badSignature")
-    refused_pairs("a newer kind without a signer", 10, {0: 1, 1: CIRCLE, 3: 1}, ROOT)
-    refused_pairs("a newer kind that holds a map", 10, {0: 1, 1: CIRCLE, 2: pub(ROOT), 3: {1: 2}}, ROOT)
+    refused_pairs("a newer kind without a signer", 11, {0: 1, 1: CIRCLE, 3: 1}, ROOT)
+    refused_pairs("a newer kind that holds a map", 11, {0: 1, 1: CIRCLE, 2: pub(ROOT), 3: {1: 2}}, ROOT)
 
     one, other = header(ALICE, 10), header(ALICE, 11)
     refused("fork proof with the greater id first", fork(one, other, swap=True))
@@ -291,6 +340,28 @@ def add_statements():
     refused("fork proof of headers of version 1", fork(header(ALICE, 10, _0=1), header(ALICE, 11, _0=1)))
     refused("fork proof with a header of version 1", fork(one, header(ALICE, 11, _0=1)))
     refused("fork proof signed by another key", fork(one, other, signer2=BOB), "badSignature")
+    refused("branch proof of sixteen branches", branches(star(16)))
+    refused("branch proof of eighteen branches", branches(star(18)))
+    refused("branch proof of one branch", branches([]))
+    refused("branch proof of thirty-four headers", branches(pairs_of(17)))
+    refused("branch proof with a set that has no fork", branches(star(17) + star(1, sequence=9)))
+    refused("branch proof of seventeen sets after two", branches(star(9) + star(8, _6=fixed("another", 32))))
+    refused("branch proof of seventeen second sets of two logs", branches(
+        star(9, _3=incarnation_of(5, 1)) + star(8, _3=incarnation_of(5, 2))))
+    refused("branch proof of two numbers", branches(first_sets(16, 5) + first_sets(1, 6)))
+    refused("branch proof of two lanes", branches(star(16) + [header(ALICE, 99, lane=0)]))
+    refused("branch proof of two devices", branches(star(16) + star(1, BOB, clock=99), signers={16: BOB}))
+    refused("branch proof of another circle", branches(star(17), circle=TIPS[0]))
+    refused("branch proof of headers of version 1", branches(star(17, _0=1)))
+    refused("branch proof out of order", branches(star(17), order=lambda h: header_id(h)[::-1]))
+    refused("branch proof with a header twice", branches(star(16) + star(1)))
+    refused("branch proof signed by another key", branches(star(17), signers={16: BOB}), "badSignature")
+    few = cbor2.loads(branches(star(17)))
+    refused("branch proof with a signature too few", envelope(10, few[1], few[2][:-64]), "badSignature")
+    refused("branch proof with half a signature", envelope(10, few[1], few[2][:-32]))
+    body = cbor2.loads(few[1])
+    named = cbor2.dumps({0: 1, 1: CIRCLE, 2: pub(ALICE), 3: body[3]})
+    refused("branch proof with a signer", envelope(10, named, few[2]))
     short = cbor2.loads(fork(one, other))
     refused("fork proof with one signature", envelope(7, short[1], short[2][:64]))
 
@@ -298,8 +369,9 @@ def add_statements():
 circles = []
 
 
-def circle(name, held, members, revoked=(), logs=()):
-    ids = sorted({statement_id(s) for s in held})
+def circle(name, held, members, revoked=(), logs=(), dropped=()):
+    """`dropped`: statements that are offered and not kept. A log may end with the line of a branch proof."""
+    ids = sorted({statement_id(s) for s in held} - {statement_id(s) for s in dropped})
     circles.append({
         "name": name, "statements": [s.hex() for s in held],
         "setHash": blake("waymark/certificates/v1", *ids).hex(),
@@ -308,8 +380,9 @@ def circle(name, held, members, revoked=(), logs=()):
         "revoked": sorted(pub(PEOPLE[m]).hex() for m in revoked),
         "logs": [{"device": pub(PEOPLE[m]).hex(), "incarnation": INCARNATION.hex(), "lane": lane,
                   "admission": admission,
-                  "cuts": sorted([sorted(t.hex() for t in cut) for cut in cuts])}
-                 for m, lane, admission, cuts in logs]})
+                  "cuts": sorted([sorted(t.hex() for t in cut) for cut in cuts]),
+                  **({"line": str(line[0])} if line else {})}
+                 for m, lane, admission, cuts, *line in logs]})
 
 
 def add_circles():
@@ -364,6 +437,28 @@ def add_circles():
            [GENESIS, bob, carol, certificate(CAROL, "dave", 1), lost_all_but_bob(bob),
             revocation(DAVE, "bob")],
            {"bob": b}, ["alice"], [("carol", 1, "cut", [[]]), ("dave", 1, "cut", [[]])])
+    of_bob = [branches(star(17, BOB, sequence), BOB) for sequence in (2, 5)]
+    circle("a branch proof ends the logs of its number in its lane",
+           [GENESIS, bob, of_bob[1]], {"alice": alice, "bob": b},
+           logs=[("bob", 1, "cut", [], 4), ("bob", 0, "open", []), ("alice", 1, "open", [])])
+    others = branches(first_sets(17, (INCARNATION[0] >> 4 ^ 8) + 1, BOB), BOB)
+    circle("a branch proof of another number", [GENESIS, bob, others], {"alice": alice, "bob": b},
+           logs=[("bob", 1, "open", [])])
+    circle("of two branch proofs of a tree the lower one counts",
+           [GENESIS, bob, *of_bob], {"alice": alice, "bob": b},
+           logs=[("bob", 1, "cut", [], 1)], dropped=of_bob[1:])
+    equal = sorted([of_bob[0], branches(star(17, BOB, clock=500), BOB)], key=statement_id)
+    circle("of two branch proofs with one line the smaller id is kept",
+           [GENESIS, bob, *equal], {"alice": alice, "bob": b},
+           logs=[("bob", 1, "cut", [], 1)], dropped=equal[1:])
+    circle("a branch proof and a log cut",
+           [GENESIS, bob, of_bob[1], statement(4, cut_pairs(BOB, TIPS[0]), BOB)], {"alice": alice, "bob": b},
+           logs=[("bob", 1, "cut", [TIPS[:1]], 4)])
+    circle("a revocation decides instead of a branch proof",
+           [GENESIS, bob, of_bob[0], revocation(ROOT, "bob", [[INCARNATION, 1, TIPS[:1]]])],
+           {"alice": alice}, ["bob"], [("bob", 1, "cut", [TIPS[:1]]), ("bob", 0, "cut", [[]])])
+    circle("a branch proof against a device without a certificate", [GENESIS, of_bob[0]], {"alice": alice},
+           logs=[("bob", 1, "unknown", [])])
     circle("a revoked key does not return",
            [GENESIS, bob, revocation(ALICE, "bob"), certificate(ROOT, "bob", 1)], {"alice": alice}, ["bob"])
     circle("nor does a revoked transport key",

@@ -21,10 +21,35 @@ extension Replicator {
     if !proofs.isEmpty { handle(.statementsAdded(proofs), now: now) }
   }
 
+  /// Adds a branch proof to the circle for each tree of which too many branches are stored.
+  func proveBranches(_ now: Now) {
+    let trees = unprovenTrees.sorted()
+    unprovenTrees = []
+    var proofs: [[UInt8]] = []
+    for tree in trees where !circle.evaluation.isRevoked(tree.device) {
+      do {
+        let sets = try store.setsAtForks(of: tree).map { ($0.raw.header, $0.raw.signature) }
+        let proof = try BranchProof.statement(circle: circle.id, sets)
+        guard case .branchProof(let body) = proof.content,
+          circle.evaluation.branchProofs[tree].map({ body.line < $0.line }) ?? true
+        else { continue }
+        proofs.append(proof.bytes)
+      } catch let error as StatementError {
+        shell?.note(.unprovableTree(tree, why: "\(error)"))
+      } catch {
+        storeFailed(error)
+      }
+    }
+    if !proofs.isEmpty { handle(.statementsAdded(proofs), now: now) }
+  }
+
   /// Starts a new incarnation if a log of the current one has forked, or if another copy of this data has cut it. Sets
   /// written after the cut would be excluded on every device.
   func leaveEndedLogs(_ now: Now) {
     if circle.evaluation.hasForked(device, incarnation) { leaveIncarnation("its log has forked", now: now) }
+    if circle.evaluation.hasTooManyBranches(device, incarnation) {
+      leaveIncarnation("too many branches of its logs were written", now: now)
+    }
     if circle.evaluation.hasEnded(device, incarnation) {
       leaveIncarnation("another copy of its data has ended its log", now: now)
     }
@@ -55,6 +80,20 @@ extension Evaluation {
   /// Returns whether a log of an incarnation is known to have forked.
   func hasForked(_ device: DeviceKey, _ incarnation: Incarnation) -> Bool {
     forkProofs.contains { $0.log.device == device && $0.log.incarnation == incarnation }
+  }
+
+  /// Returns whether a branch proof ends logs with the number of an incarnation.
+  func hasTooManyBranches(_ device: DeviceKey, _ incarnation: Incarnation) -> Bool {
+    Lane.allCases.contains {
+      branchProofs[LogTree(device: device, number: incarnation.number, lane: $0)] != nil
+    }
+  }
+
+  func isRevoked(_ device: DeviceKey) -> Bool { revocations[device] != nil }
+
+  /// The ids of the revocations and grants that count.
+  var decisionsOfAdmins: Set<StatementID> {
+    Set(revocations.values.joined().map(\.id)).union(grants.values.map(\.id))
   }
 
   /// Returns whether a device has cut a log of one of its own incarnations.

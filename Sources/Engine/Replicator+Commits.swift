@@ -71,14 +71,13 @@ extension Replicator {
   }
 
   private func reauthor(behind ended: [EndedLog], _ now: Now) throws {
-    guard try mayBegin() else { throw ReauthoringError.lastIncarnation }
+    guard let next = try newIncarnation() else { throw ReauthoringError.lastIncarnation }
     // Membership changes that are due to the passing of time are reported first, while the circle in memory still
     // equals the stored one.
     handle(.statementsAdded([]), now: now)
     // On a full disk the two circles differ: statements that exist only in memory would cut logs, and would be gone
     // after the next start.
     guard canStore else { throw ReauthoringError.diskIsFull }
-    let next = Incarnation(random16())
     let cuts = try ended.map { end in
       try Statement(
         signing: LogCut(circle: circle.id, log: end.log, tip: end.tip?.id, issued: now.wall), with: signing)

@@ -97,6 +97,7 @@ extension Replicator {
       effects = following
     }
     if !unprovenForks.isEmpty { proveForks(now) }
+    if !unprovenTrees.isEmpty { proveBranches(now) }
     guard !waiting.isEmpty, !isGoOnDue else { return }
     isGoOnDue = true
     shell?.goOnSoon()
@@ -118,6 +119,7 @@ extension Replicator {
     case .readValues(let link, let lane, let sets): readValues(link, lane, sets, now, &following)
     case .storeValues(let values, let link): storeValues(values, from: link, now, &following)
     case .foldParked: foldParked(now, &following)
+    case .applyCuts: admitByCircle(now, &following)
     case .release(let lane): release(lane, now, &following)
     case .keepGateFloor: keepGateFloor()
     case .file(let effect): carryOut(effect, now, &following)
@@ -259,7 +261,8 @@ extension Replicator {
       try self.noting(report)
     }
     let report = try store.commit(
-      items.map(\.set), horizon: horizon, holding: holding(now), noting: noting, isTurnOver: isTurnOver)
+      items.map(\.set), horizon: horizon, holding: holding(now), noting: noting, isTurnOver: isTurnOver,
+      endsAtExcess: true)
     let placed = zip(items, report.placements).map { item, placement in
       Committed.Item(set: item.set, link: item.link, placement: placement)
     }
@@ -271,6 +274,7 @@ extension Replicator {
 
   func didCommit(_ report: CommitReport) {
     unprovenForks += report.forks
+    unprovenTrees.formUnion(report.excessiveTrees)
     if report.isRebuilt { isRebuilt = true }
     if report.foldedAnything { traceOvertaking() }
     noteFiles(report)
@@ -302,15 +306,28 @@ extension Replicator {
   ///
   /// Nothing is applied while the disk is full: the store is rebuilt from the statements stored in it, and there may
   /// have been no room for new ones.
+  ///
+  /// Any member can make statements that cut its own logs a little further each time. So unless revocations or grants
+  /// have changed, a rebuild comes no earlier than ten times the duration of the last one after it. Until then, the
+  /// store applies the old cuts.
   private func admitByCircle(_ now: Now, _ following: inout [Effect]) {
     guard canStore else { return }
+    let decisions = circle.evaluation.decisionsOfAdmins
+    isRebuildDue = now.steady < nextRebuild && decisions == appliedDecisions
+    guard !isRebuildDue else {
+      shell?.schedule(.applyCuts, after: nextRebuild - now.steady)
+      return
+    }
     trying {
       let (evaluation, device) = (circle.evaluation, device)
       let admission = { (log: LogKey) in evaluation.admission(of: log, at: device) }
       let quota = { (author: DeviceKey, lane: Lane) in evaluation.quota(of: author, lane, at: device) }
-      guard
-        try store.admit(by: admission, quota: quota, horizon: Self.horizon(now), holding: holding(now))
-      else { return }
+      let elapsed = shell?.beginMeasuring() ?? { 0 }
+      let isChanged = try store.admit(
+        by: admission, quota: quota, horizon: Self.horizon(now), holding: holding(now))
+      appliedDecisions = decisions
+      guard isChanged else { return }
+      nextRebuild = now.steady + elapsed() * (1 + Limits.rebuildShare)
       logsWereRebuilt(now, &following)
       try leaveShortenedLogs(now)
     }
@@ -318,6 +335,7 @@ extension Replicator {
 
   func logsWereRebuilt(_ now: Now, _ following: inout [Effect]) {
     isRebuilt = false
+    unprovenTrees.formUnion(store.excessiveTrees)
     shell?.note(.logsRebuilt)
     traceOvertakingFromStart()
     let rebuilt = Input.rebuilt(

@@ -19,37 +19,48 @@ extension Replicator {
     let evaluation = circle.evaluation
     let goesOn =
       try !evaluation.hasForked(device, stored) && !evaluation.hasEnded(device, stored)
-      && !store.hasQuarantined(device, stored)
+      && !evaluation.hasTooManyBranches(device, stored) && !store.hasQuarantined(device, stored)
     if place.names(stored), goesOn { return (stored, false) }
-    guard mayBegin(store, circle, device) else {
+    guard let next = try newIncarnation(store, circle, device, random16) else {
       try store.setMeta(MetaKey.spent, device.bytes)
       return (stored, true)
     }
-    let next = Incarnation(random16())
     try store.setMeta(MetaKey.incarnation, next.bytes)
     try place.write(next)
     return (next, false)
   }
 
-  /// Returns whether a device may begin another incarnation. Incarnations without any set or cut do not count, because
-  /// no other device knows of them.
-  private static func mayBegin(_ store: Store, _ circle: Circle, _ device: DeviceKey) -> Bool {
-    var begun = store.incarnations(of: device)
-    for case .logCut(let cut) in circle.statements(notIn: []).map(\.content) where cut.log.device == device {
-      begun.insert(cut.log.incarnation)
+  /// Returns a new incarnation with a number that no known log of the device has; nil if all numbers are taken.
+  ///
+  /// The first incarnation has the number 1, which has the largest share of the quota. Others get a random number, so
+  /// that two copies of one directory that begin a new incarnation at the same time seldom choose the same one.
+  private static func newIncarnation(
+    _ store: Store, _ circle: Circle, _ device: DeviceKey, _ random16: () -> Bytes16
+  ) throws -> Incarnation? {
+    var free = try store.freeNumbers(of: device)
+    for statement in circle.statements(notIn: []) where statement.signer == device {
+      switch statement.content {
+      case .logCut(let cut): free.remove(cut.log.incarnation.number)
+      case .branchProof(let proof): free.remove(proof.tree.number)
+      default: break
+      }
     }
-    return begun.count < Limits.incarnationsMax
+    guard !free.isEmpty else { return nil }
+    let random = random16()
+    if free.contains(1) { return Incarnation(random: random, number: 1) }
+    return Incarnation(random: random, number: free.sorted()[Int(random.word0 >> 60) % free.count])
   }
 
-  func mayBegin() throws -> Bool { Self.mayBegin(store, circle, device) }
+  func newIncarnation() throws -> Incarnation? {
+    try Self.newIncarnation(store, circle, device, random16)
+  }
 
   /// Starts a new incarnation, which no other copy of the data can continue. If none is left, this device stops writing
   /// for good.
   package func leaveIncarnation(_ why: String, now: Now) {
     guard !isSpent else { return }
     trying {
-      guard try mayBegin() else { return try spend(why) }
-      let next = Incarnation(random16())
+      guard let next = try newIncarnation() else { return try spend(why) }
       try store.setMeta(MetaKey.incarnation, next.bytes)
       try begin(next, why, now)
     }

@@ -62,8 +62,8 @@ extension Replicator {
   private func withdraw(_ log: LogKey, _ now: Now, _ following: inout [Effect]) throws {
     var next: Incarnation?
     if log.incarnation == incarnation {
-      guard try mayBegin() else { return leaveIncarnation(Self.written, now: now) }
-      next = Incarnation(random16())
+      next = try newIncarnation()
+      guard next != nil else { return leaveIncarnation(Self.written, now: now) }
     }
     let heads = unsent.unsent(log.lane, in: store)
     var unsent = unsent

@@ -54,6 +54,14 @@ package final class Replicator {
   package internal(set) var unsent: UnsentLogs
   /// Forks for which the circle has no fork proof yet.
   var unprovenForks: [Fork]
+  /// Trees of which too many branches are stored, and which no branch proof ends where it could.
+  var unprovenTrees: Set<LogTree>
+  /// When cuts that are not urgent may rebuild the logs again, in milliseconds of the steady clock.
+  var nextRebuild: Moment = .min
+  /// The statements of admins that the store applies; see `admitByCircle`.
+  var appliedDecisions: Set<StatementID> = []
+  /// Whether the circle has cuts that are not applied to the store yet, because the last rebuild was a short time ago.
+  package internal(set) var isRebuildDue = false
   /// Received sets that have not been stored yet, by link, in order of arrival.
   var waiting: [LinkID: ArraySlice<VerifiedChangeSet>] = [:]
   /// The link whose set was stored last; the next turn begins with the link after it.
@@ -105,7 +113,9 @@ package final class Replicator {
     replica.acknowledgedRevocations = try store.acknowledgedRevocations()
     // The previous run may have ended after storing a set of a forked log and before adding the fork proof.
     unprovenForks = try store.forks(but: Set(circle.evaluation.forkProofs.map(\.log)))
+    unprovenTrees = store.excessiveTrees
     opened = store
+    appliedDecisions = circle.evaluation.decisionsOfAdmins
     replica.holdings = try store.holdings()
     replica.gateFloor = try store.gateFloor()
     toldDamage = store.damagedSets
@@ -159,6 +169,10 @@ package protocol ReplicatorShell: AnyObject {
   ///
   /// - Returns: a function that is called after each set and returns true once the time is used up.
   func beginPiece() -> () -> Bool
+  /// Starts to measure how long a piece of work takes.
+  ///
+  /// - Returns: a function that returns the milliseconds since then.
+  func beginMeasuring() -> () -> Moment
   /// Schedules a call of `Replicator.goOn` that runs after other pending work.
   func goOnSoon()
   func note(_ event: ReplicaEvent)
@@ -189,6 +203,8 @@ package enum ReplicatorEvent: Sendable {
   case unprovable(Fork, why: String)
   /// Sets of revoked devices were deleted because a revocation discards them.
   case discarded(Int)
+  /// Too many branches of a tree are stored, and no proof could be made.
+  case unprovableTree(LogTree, why: String)
   /// These stored sets are damaged on disk. Peers are asked to send them again.
   case damaged([DamagedSet])
   /// Peers have sent these damaged sets again, and the stored bytes have been replaced.

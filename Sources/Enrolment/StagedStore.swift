@@ -94,7 +94,7 @@ package enum NewStore {
 
   package static func fill(_ store: Store, _ statements: [Statement]) throws {
     try store.saveStatements(statements.map { ($0.id, $0.bytes) })
-    try store.setMeta(MetaKey.incarnation, Incarnation(random16()).bytes)
+    try store.setMeta(MetaKey.incarnation, Incarnation(random: random16(), number: 1).bytes)
   }
 }
 

@@ -16,13 +16,15 @@ package struct Circle: Sendable {
   private(set) var held: [StatementID: Statement]
   private var bytesHeld = 0
   private var newestAddresses: [DeviceKey: StatementID] = [:]
+  /// The branch proof that is held of each tree.
+  private var lowestProofs: [LogTree: StatementID] = [:]
   /// The result of evaluating all statements.
   package private(set) var evaluation: Evaluation
 
   /// The effect of an insertion on the set of statements.
   package struct Changes: Hashable, Sendable {
     package var added: [StatementID] = []
-    /// Statements that are no longer held: addresses that a newer statement replaced, and evicted statements.
+    /// Statements that are no longer held: addresses and branch proofs that others replaced, and evicted statements.
     package var removed: [StatementID] = []
     /// New statements for which there was no room.
     package var refused: [StatementID] = []
@@ -81,6 +83,8 @@ package struct Circle: Sendable {
     for statement in statements where statement.circle == id && held[statement.id] == nil {
       if case .addresses(let body) = statement.content {
         insert(body, statement, &changes)
+      } else if case .branchProof(let proof) = statement.content {
+        if insert(proof, statement, &changes) { isAffected = true }
       } else {
         add(statement, &changes)
         if statement.content != .unknown { isAffected = true }
@@ -112,6 +116,20 @@ package struct Circle: Sendable {
     newestAddresses[body.device] = statement.id
   }
 
+  /// Inserts a branch proof if none with a lower line, or with the same line and a smaller id, is held of its tree.
+  private mutating func insert(_ proof: BranchProof, _ statement: Statement, _ changes: inout Changes) -> Bool
+  {
+    if let lowest = lowestProofs[proof.tree], let old = held[lowest] {
+      guard case .branchProof(let kept) = old.content, (proof.line, statement.id) < (kept.line, lowest) else {
+        return false
+      }
+      if !remove(old, &changes) { changes.removed.append(old.id) }
+    }
+    add(statement, &changes)
+    lowestProofs[proof.tree] = statement.id
+    return true
+  }
+
   /// Evicts statements for which there is no room. Returns whether there were any.
   private mutating func makeRoom(_ changes: inout Changes) -> Bool {
     guard !changes.added.isEmpty, StatementQuota.mayExceed(count: held.count, bytes: bytesHeld) else {
@@ -124,6 +142,7 @@ package struct Circle: Sendable {
       if isNew { changes.refused.append(statement.id) } else { changes.removed.append(statement.id) }
       changes.crowded.insert(statement.signer)
       if newestAddresses[statement.signer] == statement.id { newestAddresses[statement.signer] = nil }
+      if case .branchProof(let proof) = statement.content { lowestProofs[proof.tree] = nil }
     }
     return true
   }

@@ -51,8 +51,9 @@ package enum Admission: Hashable, Sendable {
   /// All sets may be folded.
   case open
   /// A set may be folded if, for every cut, it is one of the cut's tips or an ancestor of one of them. A cut without
-  /// tips excludes the whole log. The logs of a device whose certificates are all void have such a cut.
-  case cut(Set<Set<ChangeSetID>>)
+  /// tips excludes the whole log. The logs of a device whose certificates are all void have such a cut. If a line is
+  /// given, sets with a greater sequence may not be folded either.
+  case cut(Set<Set<ChangeSetID>>, line: UInt64? = nil)
   /// No set may be folded, because no certificate names the device.
   case unknownDevice
 }
@@ -85,6 +86,8 @@ package struct Evaluation: Sendable {
   package private(set) var grants: [GrantKey: CountedGrant] = [:]
   private let quotas: DeviceQuotas
   private let root: DeviceKey
+  /// The branch proof that counts of each tree.
+  package private(set) var branchProofs: [LogTree: BranchProof] = [:]
 
   init(
     genesis: Genesis, genesisID: StatementID, statements: [StatementID: Statement], quotas: DeviceQuotas
@@ -131,6 +134,7 @@ package struct Evaluation: Sendable {
       let key = GrantKey(device: grant.device, lane: grant.lane)
       if let other = grants[key]?.body.bytes, other >= grant.bytes { return }
       grants[key] = CountedGrant(id: statement.id, body: grant)
+    case .branchProof(let proof): branchProofs[proof.tree] = proof
     default: break
     }
   }
@@ -213,8 +217,15 @@ package struct Evaluation: Sendable {
       let kept = revocation.body.kept.first { ($0.incarnation, $0.lane) == (log.incarnation, log.lane) }
       cuts.append(Set(kept?.tips ?? []))
     }
-    if cuts.isEmpty { return .open }
-    return .cut(cuts.contains([]) ? [[]] : Set(cuts))
+    let line = line(of: log)
+    if cuts.isEmpty, line == nil { return .open }
+    return cuts.contains([]) ? .cut([[]]) : .cut(Set(cuts), line: line)
+  }
+
+  /// Returns the line at which a branch proof ends a log; nil if none does. A revocation of the device decides instead
+  /// of the proof, so that an admin can bring back what was honest.
+  private func line(of log: LogKey) -> UInt64? {
+    revocations[log.device] == nil ? branchProofs[log.tree]?.line : nil
   }
 
   /// Returns which sets of a log may be folded in the store of a device. A device outside the circle shares its state

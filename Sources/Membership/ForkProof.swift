@@ -57,9 +57,9 @@ package struct ForkProof: Hashable, Sendable {
   }
 }
 
-/// The fields of a change set's header that a fork proof needs. Protocol/change-set.md describes all fields of a
-/// header.
-private struct SetHeader {
+/// The fields of a change set's header that fork proofs and branch proofs need. Protocol/change-set.md describes all
+/// fields of a header.
+struct SetHeader {
   struct Position: Hashable {
     var log: LogKey
     var sequence: UInt64

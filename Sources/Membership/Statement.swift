@@ -14,6 +14,7 @@ package enum StatementKind: UInt8, CaseIterable, Sendable {
   case forkProof = 7
   case addresses = 8
   case grant = 9
+  case branchProof = 10
 
   var name: String {
     switch self {
@@ -26,6 +27,7 @@ package enum StatementKind: UInt8, CaseIterable, Sendable {
     case .forkProof: "fork-proof"
     case .addresses: "addresses"
     case .grant: "grant"
+    case .branchProof: "branch-proof"
     }
   }
 }
@@ -53,6 +55,7 @@ package struct Statement: Sendable {
     case forkProof(ForkProof)
     case addresses(AddressStatement)
     case grant(Grant)
+    case branchProof(BranchProof)
     /// A statement of a kind that only newer versions know. It is stored and forwarded, but has no effect here.
     case unknown
   }
@@ -60,7 +63,7 @@ package struct Statement: Sendable {
   package let id: StatementID
   package let kind: UInt8
   package let circle: CircleID
-  /// The key that the body names as signer; for a fork proof, the device whose log forked.
+  /// The key that the body names as signer; for a fork proof or a branch proof, the device whose logs forked.
   package let signer: DeviceKey
   package let content: Content
   /// The envelope as it was received. It is stored and forwarded unchanged.
@@ -157,6 +160,9 @@ private struct BodyLayout {
     case .forkProof:
       let proof = try ForkProof(&map)
       (circle, signer, content) = (proof.circle, proof.log.device, .forkProof(proof))
+    case .branchProof:
+      let proof = try BranchProof(&map)
+      (circle, signer, content) = (proof.circle, proof.tree.device, .branchProof(proof))
     default:
       (circle, signer) = try map.common()
       content = try Self.content(known, circle, signer, &map)
@@ -175,7 +181,7 @@ private struct BodyLayout {
     case .issuers: .issuers(try IssuerStatement(circle, signer, &map))
     case .addresses: .addresses(try AddressStatement(circle, signer, &map))
     case .grant: .grant(try Grant(circle, signer, &map))
-    case .genesis, .forkProof: preconditionFailure("\(kind) has a layout of its own")
+    case .genesis, .forkProof, .branchProof: preconditionFailure("\(kind) has a layout of its own")
     }
   }
 }
@@ -187,16 +193,21 @@ struct Envelope {
   var signature: [UInt8]
 
   init(_ bytes: [UInt8]) throws(WireError) {
-    guard bytes.count <= Limits.statementBytesMax else { throw .limit(offset: 0) }
+    guard bytes.count <= Limits.branchProofBytesMax else { throw .limit(offset: 0) }
     var reader = CBORReader(bytes)
     try reader.array(exactly: 3)
     kind = UInt8(try reader.unsigned(max: Self.kindMax))
     guard kind > 0 else { throw .unexpected(offset: 1) }
-    body = try reader.byteString(max: Limits.statementBytesMax)
+    let known = StatementKind(rawValue: kind)
+    guard known == .branchProof || bytes.count <= Limits.statementBytesMax else { throw .limit(offset: 0) }
+    body = try reader.byteString(max: Limits.branchProofBytesMax)
     let start = reader.offset
-    signature = try reader.byteString(max: 128)
-    let wanted = kind == StatementKind.forkProof.rawValue ? 128 : 64
-    guard signature.count == wanted else { throw .unexpected(offset: start) }
+    signature = try reader.byteString(max: Limits.branchProofHeadersMax * 64)
+    switch known {
+    case .forkProof: guard signature.count == 128 else { throw .unexpected(offset: start) }
+    case .branchProof: guard signature.count % 64 == 0 else { throw .unexpected(offset: start) }
+    default: guard signature.count == 64 else { throw .unexpected(offset: start) }
+    }
     try reader.end()
   }
 
@@ -216,6 +227,7 @@ struct Envelope {
 
   func isSigned(by signer: DeviceKey, content: Statement.Content) -> Bool {
     if case .forkProof(let proof) = content { return proof.isSigned(by: signature) }
+    if case .branchProof(let proof) = content { return proof.isSigned(by: signature) }
     return signer.hasSigned(body, .signature(ofKind: kind), signature)
   }
 }

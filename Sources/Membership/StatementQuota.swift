@@ -15,6 +15,9 @@
 // the first 4 MiB. Revocations by the root key and by admins do not count toward this limit. Those by admins have 2 MiB
 // of their own, and those by the root key have no such limit.
 //
+// A branch proof doesn't count toward these limits either: of each tree, only one is kept, and there are 8 MiB for
+// those of all certified devices. A device can't keep out the proof against itself by signing other statements.
+//
 // Suppose that a stolen phone, certified at step 2, signs 100,000 log cuts. Its quota admits only 1,024 of its
 // statements, beginning with its certificates and revocations, because their kinds have smaller numbers. Statements
 // signed with made-up keys, which no device certifies, only fill the last step, which is a single quota and comes after
@@ -36,8 +39,10 @@ struct StatementQuota {
   private var chosen: [DeviceKey: [Statement]] = [:]
   /// The keys whose certificates are followed. Revocations don't matter here, because void statements are kept too.
   private var admins: Set<DeviceKey>
-  /// All statements chosen so far, the most important first.
+  /// All statements chosen so far except branch proofs, the most important first.
   private var ordered: [Statement] = []
+  /// The branch proofs against the signers that have been reached, in order of (step, id).
+  private var proofs: [Statement] = []
 
   private init(_ statements: [StatementID: Statement], genesis: Genesis) {
     root = genesis.root
@@ -63,7 +68,8 @@ struct StatementQuota {
     quota.ordered += best(quota.unread.values.joined())
     let all = prefix(
       quota.ordered, countMax: Limits.statementsMax, bytesMax: Limits.statementsBytesMax)
-    return Set((byRoot + byAdmins + all).map(\.id))
+    let proofs = prefix(quota.proofs, countMax: .max, bytesMax: Limits.branchProofRoomBytes)
+    return Set((byRoot + byAdmins + all + proofs).map(\.id))
   }
 
   /// Whether a statement is exempt from the circle's quota. Revocations by admins are exempt, so that a device that
@@ -78,10 +84,12 @@ struct StatementQuota {
     var frontier = Set(keys)
     while !frontier.isEmpty {
       var level: [Statement] = []
+      var proofs: [Statement] = []
       var next: Set<DeviceKey> = []
       for signer in frontier {
         if let statements = unread.removeValue(forKey: signer) {
-          let best = Self.best(statements)
+          let best = Self.best(statements.filter { !$0.isBranchProof })
+          proofs += statements.filter(\.isBranchProof)
           chosen[signer] = best
           level += best
         }
@@ -90,6 +98,7 @@ struct StatementQuota {
       // within this level.
       for signer in frontier.filter(admins.contains) { certify(by: signer, &next) }
       ordered += level.sorted(by: Self.precedes)
+      self.proofs += proofs.sorted(by: Self.precedes)
       frontier = next
     }
   }
@@ -135,4 +144,8 @@ struct StatementQuota {
     }
     return Array(statements.prefix(count))
   }
+}
+
+extension Statement {
+  fileprivate var isBranchProof: Bool { kind == StatementKind.branchProof.rawValue }
 }

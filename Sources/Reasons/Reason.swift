@@ -64,6 +64,8 @@ public enum Reason: String, CaseIterable, Codable, Sendable {
   case massErase = "mass_erase"
   /// One device has two conflicting logs, which can happen after a copy of its data is restored.
   case fork
+  /// A device wrote more branches of one log than are stored; the newer changes of these logs are no longer stored.
+  case tooManyBranches = "too_many_branches"
   /// The peer sent data that no correct node sends.
   case badSignature = "bad_signature"
   /// The same changes produced different data on the peer.
@@ -501,6 +503,11 @@ extension Reason {
       ReasonText(
         .error, .time,
         "one device has two conflicting logs, which can happen after a copy of its data is restored")
+    case .tooManyBranches:
+      ReasonText(
+        .error, .command,
+        "\(other.pronoun) wrote more contradictory versions of its changes than are stored; the newer ones are left out",
+        next: .waymark("revoke"))
     case .badSignature:
       ReasonText(
         .error, .time,

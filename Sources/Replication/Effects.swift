@@ -94,6 +94,8 @@ package enum Effect: Sendable {
   case keepGateFloor(Moment)
   /// Fold the parked sets that are due. Answer with `committed`.
   case foldParked
+  /// Apply those cuts of the circle's statements that are not applied yet.
+  case applyCuts
   /// Record durably that our own sets of a lane may be sent from now on. Answer with `released`. The replica repeats
   /// this effect with every input until it is answered.
   case release(Lane)
@@ -115,6 +117,8 @@ package enum ReplicaTimer: Hashable, Sendable {
   case gate
   /// A parked set can be folded.
   case unpark
+  /// Cuts that are not applied yet may rebuild the logs.
+  case applyCuts
   /// The deadline for sets that were requested from a peer.
   case overdue(LinkID)
   /// A peer's next question may be answered.

@@ -188,7 +188,7 @@ extension Message {
     case (Tag.statements, 2):
       let last = try reader.bool()
       let statements = try reader.list(max: listMax) { r throws(WireError) in
-        try r.byteString(max: Limits.statementBytesMax)
+        try r.byteString(max: Limits.branchProofBytesMax)
       }
       return .statements(statements, last: last)
     case (Tag.heads, 3):

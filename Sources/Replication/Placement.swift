@@ -6,7 +6,8 @@
 //
 //     already stored                                             → duplicate
 //     beyond the quota of its author                             → beyondQuota: dropped, whoever sent it
-//     all kept tips of its log are stored, so it leads to none   → excluded
+//     all kept tips of its log are stored, so it leads to none,
+//     or it lies beyond the line of a branch proof               → excluded
 //     predecessor not stored                                     → missing: request it, the set comes again
 //     clock not above the predecessor's, another number of the
 //     incarnation, or other bytes of the log so far              → refused: the sender is at fault
@@ -66,8 +67,9 @@ package protocol LogIndex {
   /// to a kept tip.
   func isEnded(_ log: LogKey) -> Bool
 
-  /// Whether a set that is not stored is known to lead to none of the tips that the cuts of its log keep.
-  func excludes(new id: ChangeSetID, _ log: LogKey) -> Bool
+  /// Whether a set that is not stored is known to lead to none of the tips that the cuts of its log keep, or to lie
+  /// beyond the line of a branch proof.
+  func excludes(new id: ChangeSetID, _ log: LogKey, _ sequence: UInt64) -> Bool
 
   /// Whether a cut excludes a set that another set depends on.
   func excludes(dependency id: ChangeSetID, _ log: LogKey, _ sequence: UInt64) throws -> Bool
@@ -106,7 +108,7 @@ package enum Placement: Hashable, Sendable {
     if try index.stored(set.id, header.log, header.sequence) != nil { return .duplicate }
     let quota = index.quota(of: header.log.device, header.log.lane)
     guard set.logBytes <= DeviceQuotas.share(of: quota, number: header.number) else { return .beyondQuota }
-    if index.excludes(new: set.id, header.log) { return .excluded }
+    if index.excludes(new: set.id, header.log, header.sequence) { return .excluded }
     var folds = header.clock <= horizon && !index.isEnded(header.log)
     if let previous = header.previous {
       guard let predecessor = try index.stored(previous, header.log, header.sequence - 1) else {

@@ -246,7 +246,7 @@ extension Circle {
   func mayAuthor(_ log: LogKey) -> Bool {
     switch evaluation.admission(of: log) {
     case .open: true
-    case .cut(let cuts): cuts.contains { !$0.isEmpty }
+    case .cut(let cuts, let line): cuts.isEmpty ? line ?? 0 > 0 : cuts.contains { !$0.isEmpty }
     case .unknownDevice: false
     }
   }

@@ -220,6 +220,7 @@ package struct Replica: Sendable {
     case .settle: settle(now, &effects)
     case .gate: scheduleGate(now, &effects)
     case .unpark: effects.append(.foldParked)
+    case .applyCuts: effects.append(.applyCuts)
     case .overdue(let link): overdue(link, now, &effects)
     case .answer(let link): answer(link, now, &effects)
     case .file(let timer): file(.timer(timer), now, &effects)

@@ -8,10 +8,10 @@ import Wire
 struct AppliedCuts {
   static let key = "cuts"
 
-  /// For each cut log, the tips of every cut, as text.
+  /// For each log that statements end, the line if there is one, and the tips of every cut: “<line>[tip,tip]”.
   private var tips: [LogKey: String] = [:]
 
-  init(_ logs: Set<LogKey>, by rule: (LogKey) -> Set<Set<ChangeSetID>>?) {
+  init(_ logs: Set<LogKey>, by rule: (LogKey) -> LogEnd?) {
     for log in logs { if let cuts = rule(log) { tips[log] = Self.text(cuts) } }
   }
 
@@ -34,14 +34,14 @@ struct AppliedCuts {
     return Array(lines.joined().utf8)
   }
 
-  /// The cuts that were applied to a log; nil for a log without cuts.
-  subscript(log: LogKey) -> Set<Set<ChangeSetID>>? {
+  /// The end that was applied to a log; nil for a log that no statement ended.
+  subscript(log: LogKey) -> LogEnd? {
     guard let text = tips[log] else { return nil }
-    // Each cut is written as “[tip,tip]”.
-    let cuts = text.split(separator: "]").map { cut in
+    let line = text.first == "<" ? UInt64(text.dropFirst().prefix { $0 != ">" }) : nil
+    let cuts = text.drop { $0 != "[" }.split(separator: "]").map { cut in
       Set(cut.dropFirst().split(separator: ",").compactMap { ChangeSetID(hex: $0) })
     }
-    return Set(cuts)
+    return LogEnd(cuts: Set(cuts), line: line)
   }
 
   /// Adds those logs of `other` that are not listed yet. Returns false if all of them are already listed.
@@ -56,7 +56,9 @@ struct AppliedCuts {
     Set(tips.keys).union(other.tips.keys).filter { tips[$0] != other.tips[$0] }
   }
 
-  private static func text(_ cuts: Set<Set<ChangeSetID>>) -> String {
-    cuts.map { "[" + $0.sorted().map { "\($0)" }.joined(separator: ",") + "]" }.sorted().joined()
+  private static func text(_ end: LogEnd) -> String {
+    let line = end.line.map { "<\($0)>" } ?? ""
+    return line
+      + end.cuts.map { "[" + $0.sorted().map { "\($0)" }.joined(separator: ",") + "]" }.sorted().joined()
   }
 }

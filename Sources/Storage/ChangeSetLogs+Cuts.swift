@@ -1,5 +1,6 @@
 // Protocol/circle.md, "What folds"
 
+import Membership
 import Replication
 import SQLite
 import Wire
@@ -25,6 +26,10 @@ import Wire
 //     3, 4            P           1 2 3 4    5 3'              none yet: any new set may lead to 4'
 //     3, 4, 4'        P and Q     1 2 3      4 3' 4'           5 5'
 //
+// A branch proof ends a log by a *line* instead: sets with a greater sequence are excluded at once, whatever else is
+// stored. They are never placed (`excludes(new:)`), and a rebuild leaves those that were placed before in quarantine. So
+// the logs never hold sets beyond a line, except while a rebuild is pending.
+//
 // A cut's *reach* is, for each branch, the newest sequence that leads to one of the cut's tips. Above, P reaches A:4; Q
 // reaches A:3 and B:4'. In each branch, sets up to the lowest reach may be folded (`newestAllowed`), and sets up to the
 // highest reach stay stored (`newestKept`). The result must depend on the known sets and cuts alone, not on the order
@@ -38,13 +43,15 @@ import Wire
 /// arrive.
 struct LogCuts {
   let cuts: Set<Set<ChangeSetID>>
+  /// Sets with a greater sequence are excluded; nil if no branch proof ends the log.
+  let line: UInt64?
   /// The positions of the tips that are stored.
   private(set) var places: [ChangeSetID: Position] = [:]
   /// For each cut in effect, its reach: in every branch, the newest sequence that leads to one of its tips. Nil until
   /// computed.
   var reach: [[Int64: UInt64]]?
 
-  init(cuts: Set<Set<ChangeSetID>>) { self.cuts = cuts }
+  init(_ end: LogEnd) { (cuts, line) = (end.cuts, end.line) }
 
   mutating func note(_ tip: ChangeSetID, at place: Position) {
     places[tip] = place
@@ -61,21 +68,43 @@ struct LogCuts {
   var inEffect: [Set<ChangeSetID>] { cuts.filter { $0.allSatisfy { places[$0] != nil } } }
 }
 
+/// How statements end a log: by cuts, by the line of a branch proof, or by both.
+struct LogEnd: Hashable {
+  var cuts: Set<Set<ChangeSetID>>
+  var line: UInt64?
+
+  init(cuts: Set<Set<ChangeSetID>>, line: UInt64?) { (self.cuts, self.line) = (cuts, line) }
+
+  /// Returns nil if the statements don't end the log.
+  init?(_ admission: Admission) {
+    guard case .cut(let cuts, let line) = admission else { return nil }
+    self.init(cuts: cuts, line: line)
+  }
+}
+
 extension ChangeSetLogs {
   func isCut(_ log: LogKey) -> Bool { cuts(of: log) != nil }
 
   func isEnded(_ log: LogKey) -> Bool { cuts(of: log)?.inEffect.isEmpty == false }
 
-  func excludes(new id: ChangeSetID, _ log: LogKey) -> Bool {
+  /// Whether a set lies beyond the line of a branch proof.
+  func isBeyondLine(_ log: LogKey, _ sequence: UInt64) -> Bool {
+    cuts(of: log)?.line.map { sequence > $0 } ?? false
+  }
+
+  func excludes(new id: ChangeSetID, _ log: LogKey, _ sequence: UInt64) -> Bool {
     guard let found = cuts(of: log) else { return false }
-    return found.knowsAllTips && !found.tips.contains(id)
+    if let line = found.line, sequence > line { return true }
+    return !found.cuts.isEmpty && found.knowsAllTips && !found.tips.contains(id)
   }
 
   func excludes(dependency id: ChangeSetID, _ log: LogKey, _ sequence: UInt64) throws -> Bool {
     guard isCut(log) else { return false }
     // A missing set can't be an ancestor of a stored tip. But before a cut is in effect, the missing set may lead to a
     // tip that has not arrived yet.
-    guard let branch = try branch(of: id, log, sequence) else { return isEnded(log) }
+    guard let branch = try branch(of: id, log, sequence) else {
+      return isEnded(log) || isBeyondLine(log, sequence)
+    }
     return sequence > newestAllowed(branch)
   }
 
@@ -101,8 +130,8 @@ extension ChangeSetLogs {
   func cuts(of log: LogKey) -> LogCuts? {
     if let known = cuts[log] { return known }
     var found: LogCuts?
-    if let cuts = cutRule(log) {
-      found = LogCuts(cuts: cuts)
+    if let end = cutRule(log) {
+      found = LogCuts(end)
       for tip in found?.tips ?? [] {
         do {
           if let place = try place(of: tip, log) { found?.note(tip, at: place) }
@@ -172,7 +201,9 @@ extension ChangeSetLogs {
 
   /// Returns the newest sequence of a branch that leads, or may lead, to a tip of any cut.
   func newestKept(_ branch: Branch) -> UInt64 {
-    guard let found = cuts(of: branch.log), found.knowsAllTips else { return branch.sequence }
+    guard let found = cuts(of: branch.log), !found.cuts.isEmpty, found.knowsAllTips else {
+      return branch.sequence
+    }
     return max(reach(of: branch.log).compactMap { $0[branch.number] }.max() ?? 0, branch.first - 1)
   }
 

@@ -20,14 +20,16 @@ final class ChangeSetLogs: LogIndex {
   private let markFolded: Statement
   private(set) var branches: [Int64: Branch] = [:]
   private var byLog: [LogKey: [Int64]] = [:]
+  /// The number of branches of each tree.
+  private(set) var treeBranches: [LogTree: Int] = [:]
   /// The direct child branches of a branch.
   private(set) var children: [Int64: [Int64]] = [:]
   /// The branch of each set, for those forked logs that have been queried; see ChangeSetLogs+Forks.swift.
   var located: [LogKey: [ChangeSetID: Int64]] = [:]
   /// The cuts of each log that has been queried; see ChangeSetLogs+Cuts.swift.
   var cuts: [LogKey: LogCuts?] = [:]
-  /// Returns the cuts that the circle's statements make in a log; nil for a log without cuts.
-  var cutRule: (LogKey) -> Set<Set<ChangeSetID>>? = { _ in nil }
+  /// Returns how the circle's statements end a log; nil for a log that they don't end.
+  var cutRule: (LogKey) -> LogEnd? = { _ in nil }
   /// Returns the bytes that a device may write in a lane, according to the circle's statements.
   var quotaRule: (DeviceKey, Lane) -> UInt64 = standardQuota
   private(set) var lastNumber: Int64 = 0
@@ -43,6 +45,7 @@ final class ChangeSetLogs: LogIndex {
   struct RollbackState {
     fileprivate let branches: [Int64: Branch]
     fileprivate let byLog: [LogKey: [Int64]]
+    fileprivate let treeBranches: [LogTree: Int]
     fileprivate let children: [Int64: [Int64]]
     fileprivate let lastNumber: Int64
   }
@@ -78,12 +81,15 @@ final class ChangeSetLogs: LogIndex {
   }
 
   var rollbackState: RollbackState {
-    RollbackState(branches: branches, byLog: byLog, children: children, lastNumber: lastNumber)
+    RollbackState(
+      branches: branches, byLog: byLog, treeBranches: treeBranches, children: children, lastNumber: lastNumber
+    )
   }
 
   /// Restores the state captured before a transaction. It does not read the disk, because the disk may be what failed.
   func restore(_ state: RollbackState) {
     (branches, byLog, children) = (state.branches, state.byLog, state.children)
+    treeBranches = state.treeBranches
     lastNumber = state.lastNumber
     located = [:]
     cuts = [:]
@@ -105,6 +111,7 @@ final class ChangeSetLogs: LogIndex {
   func reload() throws {
     branches = [:]
     byLog = [:]
+    treeBranches = [:]
     children = [:]
     located = [:]
     cuts = [:]
@@ -169,6 +176,7 @@ final class ChangeSetLogs: LogIndex {
   private func add(_ branch: Branch) {
     if branches.updateValue(branch, forKey: branch.number) == nil {
       byLog[branch.log, default: []].append(branch.number)
+      treeBranches[branch.log.tree, default: 0] += 1
       if let parent = branch.parent { children[parent, default: []].append(branch.number) }
     }
   }

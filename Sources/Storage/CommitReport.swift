@@ -43,6 +43,9 @@ package struct CommitReport: Sendable {
   /// Newly found forks: two different sets at the same position of a log.
   package var forks: [Fork] = []
 
+  /// Trees of which more than the permitted branches are stored.
+  package var excessiveTrees: Set<LogTree> = []
+
   /// Whether the logs were rebuilt. If so, heads that are not listed here may be gone.
   package var isRebuilt = false
 

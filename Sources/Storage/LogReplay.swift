@@ -43,7 +43,7 @@ struct LogReplay {
   ///   - held: the sets whose erases the first store holds, so that they have not taken any values there.
   ///   - cuts: the cuts that the first store has applied; nil for a log without cuts.
   func begin(
-    _ held: [(id: ChangeSetID, due: Moment)] = [], _ cuts: @escaping (LogKey) -> Set<Set<ChangeSetID>>?
+    _ held: [(id: ChangeSetID, due: Moment)] = [], _ cuts: @escaping (LogKey) -> LogEnd?
   ) throws {
     store.logs.cutRule = cuts
     for erase in held { try store.fold.heldErases.hold(erase.id, until: erase.due) }

@@ -15,9 +15,12 @@ extension Store {
   ///   - noting: called with the report, to store further values in the same transaction.
   ///   - isTurnOver: called before each set except the first. Once it returns true, the remaining sets are neither
   ///     stored nor reported.
+  ///   - endsAtExcess: whether a set that begins a branch too many is the last one to be stored, so that the caller can
+  ///     prove this before the author adds more branches.
   package func commit(
     _ sets: [VerifiedChangeSet], horizon: Clock, holding: EraseHolding? = nil,
-    noting: (CommitReport) throws -> Void = { _ in }, isTurnOver: () -> Bool = { false }
+    noting: (CommitReport) throws -> Void = { _ in }, isTurnOver: () -> Bool = { false },
+    endsAtExcess: Bool = false
   ) throws -> CommitReport {
     try atomically(holding) {
       var report = CommitReport()
@@ -47,6 +50,10 @@ extension Store {
         moved.insert(set.header.log)
         placed.append(set.id)
         if folds { try fold.fold(set, at: place, into: &report) }
+        if logs.isExcessive(set.header.log.tree), logs.hasBegun(place) {
+          report.excessiveTrees.insert(set.header.log.tree)
+          if endsAtExcess { break }
+        }
       }
       // A kept tip that has just arrived may show that a dependency is excluded; sets that waited for that dependency
       // fold now too.
@@ -65,6 +72,7 @@ extension Store {
         report = try rebuildLogs(horizon)
         try noteAppliedCuts()
         (report.placements, report.forks) = (before.placements, before.forks)
+        report.excessiveTrees = before.excessiveTrees
         report.repaired = before.repaired
         report.goneHeads += before.goneHeads
       }
@@ -208,7 +216,7 @@ extension Store {
   package func authorPosition(circle: CircleID, log: LogKey) throws -> AuthorPosition {
     let own = logs[log].first
     var position = AuthorPosition(
-      circle: circle, log: log, number: try incarnationNumber(of: log), sequence: own?.sequence ?? 0,
+      circle: circle, log: log, number: log.incarnation.number, sequence: own?.sequence ?? 0,
       id: own?.head.id, clock: own?.head.clock ?? .zero, logBytes: own?.head.logBytes ?? 0, unseen: [])
     position.logBytesMax = logs.bytesMax(log, number: position.number)
     for branch in logs.branches(log.lane) {

@@ -29,6 +29,9 @@ package import Wire
 // dependency that a cut excludes and that is itself still taken out. Such sets exist because a kept tip may come after
 // sets that have seen the rest of its log.
 //
+// Sets beyond the line of a branch proof are never put back, so a store that had such sets ends like one that never had
+// them.
+//
 // Step 5 is needed because it is clear only with every set in place which sets lead to which tip, and by then the
 // pruned sets have shaped the branches. The second pass produces the branches of a store that never had the pruned
 // sets, and an order in which each set can be placed on its own, as a backup and `verify --deep` require.
@@ -48,7 +51,7 @@ extension Store {
     quota: @escaping (DeviceKey, Lane) -> UInt64 = { DeviceQuotas.standard[$1] }, horizon: Clock,
     holding: EraseHolding? = nil
   ) throws -> Bool {
-    logs.cutRule = { log in if case .cut(let cuts) = admission(log) { cuts } else { nil } }
+    logs.cutRule = { LogEnd(admission($0)) }
     logs.cuts = [:]
     logs.quotaRule = quota
     // Which quarantined sets wait for ancestors depends on the quotas too.
@@ -101,6 +104,7 @@ extension Store {
   private func matchesCuts(_ log: LogKey) -> Bool {
     logs[log].allSatisfy { branch in
       logs.newestAllowed(branch) == branch.sequence && branch.foldedSequence == branch.sequence
+        && !logs.isBeyondLine(log, branch.sequence)
     }
   }
 
@@ -206,6 +210,7 @@ extension Store {
         let raw = RawChangeSet(row, at: 1)
         // A quarantined set with a damaged header stays in quarantine.
         guard let header = damagedHeaders[id] ?? Self.header(raw.header, id),
+          !logs.isBeyondLine(header.log, header.sequence),
           logs.isWithinQuota(header, headerBytes: raw.header.count), try mayCome(header)
         else { continue }
         _ = try logs.append(header, id, raw, logs.isCut(header.log) ? .held : .waits)
@@ -221,6 +226,8 @@ extension Store {
     try header.dependencies.contains { dependency in
       let log = dependency.log(lane: header.log.lane)
       guard try logs.branch(of: dependency.id, log, dependency.sequence) == nil else { return false }
+      // Sets beyond a line are not put back, so nothing waits for them.
+      if logs.isBeyondLine(log, dependency.sequence) { return false }
       return try connection.with("SELECT 1 FROM taken_out WHERE id = ?1") { row in
         try row.bind(1, dependency.id.bytes)
         return try row.step()

@@ -51,7 +51,9 @@ extension Store {
   private func quarantined(of devices: Set<DeviceKey>) throws -> [ChangeSetID] {
     var ids: [ChangeSetID] = []
     try eachQuarantined { id, header in
-      if devices.contains(header.log.device), logs.excludes(new: id, header.log) { ids.append(id) }
+      if devices.contains(header.log.device), logs.excludes(new: id, header.log, header.sequence) {
+        ids.append(id)
+      }
     }
     return ids
   }

@@ -26,26 +26,6 @@ extension Store {
     return isTaken ? .diverges : .follows
   }
 
-  /// Returns the number of the incarnation to which a log of this device belongs, for the next set of the log.
-  ///
-  /// The logs of one incarnation in the two lanes have one number. A new incarnation gets the smallest number that no
-  /// stored or quarantined set of the device has.
-  func incarnationNumber(of log: LogKey) throws -> Int {
-    for lane in [log.lane] + Lane.allCases {
-      let known = LogKey(device: log.device, incarnation: log.incarnation, lane: lane)
-      if let number = logs[known].first?.incarnationNumber, number > 0 { return number }
-    }
-    var taken: Set<Int> = []
-    for known in logs.all where known.device == log.device {
-      taken.formUnion(logs[known].map(\.incarnationNumber))
-    }
-    try eachQuarantined { _, header in
-      if header.log.device == log.device { taken.insert(header.number) }
-    }
-    // If all numbers are taken, no incarnation may begin any more. The caller checks that.
-    return (1...Limits.incarnationsMax).first { !taken.contains($0) } ?? Limits.incarnationsMax
-  }
-
   /// Returns the head of a log with the highest sequence; if the log is empty, a head with sequence 0.
   package func newestHead(of log: LogKey) -> LogHead {
     logs[log].map(\.logHead).max { $0.sequence < $1.sequence }

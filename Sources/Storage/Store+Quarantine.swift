@@ -14,6 +14,7 @@ package import Wire
 //    quarantined with it.
 // 3. It is beyond the quota of its author, which has shrunk because the circle had no room for a grant, or it depends on
 //    such a set.
+// 4. It lies beyond the line of a branch proof.
 //
 //     log X    x1 ── x2 ── x3           x3 depends on nothing outside X; y5 depends on x3
 //     log Y    y4 ── y5
@@ -79,7 +80,7 @@ extension Store {
   }
 
   private func mayReturn(_ id: ChangeSetID, _ header: ChangeSetHeader) -> Bool {
-    !logs.excludes(new: id, header.log)
+    !logs.excludes(new: id, header.log, header.sequence)
       && logs.isWithinQuota(header, headerBytes: header.encoded.count)
   }
 

@@ -19,7 +19,8 @@ extension Store {
   /// device that has some of them and a device that has none would never converge.
   package func lacking(_ tips: [LogHead]) throws -> [LogHead] {
     let lacking = try tips.filter {
-      try logs.branch(of: $0.id, $0.log, $0.sequence) == nil && !logs.excludes(new: $0.id, $0.log)
+      try logs.branch(of: $0.id, $0.log, $0.sequence) == nil
+        && !logs.excludes(new: $0.id, $0.log, $0.sequence)
     }
     try logs.expectAllRead()
     return lacking

@@ -93,7 +93,7 @@ extension Store {
       return try atomically(reauthoring.holding) {
         let outgoing = try outgoing(reauthoring)
         if let admission = reauthoring.admission {
-          logs.cutRule = { log in if case .cut(let cuts) = admission(log) { cuts } else { nil } }
+          logs.cutRule = { LogEnd(admission($0)) }
           logs.cuts = [:]
         } else {
           try delete(places(behind: reauthoring.ended).map(\.number))
@@ -250,9 +250,9 @@ extension Store {
   private func position(of log: LogKey, _ circle: CircleID) throws -> AuthorPosition {
     let own = logs[log].first
     return AuthorPosition(
-      circle: circle, log: log, number: try incarnationNumber(of: log), sequence: own?.sequence ?? 0,
+      circle: circle, log: log, number: log.incarnation.number, sequence: own?.sequence ?? 0,
       id: own?.head.id, clock: own?.head.clock ?? .zero, logBytes: own?.head.logBytes ?? 0, unseen: [],
-      logBytesMax: logs.bytesMax(log, number: try incarnationNumber(of: log)))
+      logBytesMax: logs.bytesMax(log, number: log.incarnation.number))
   }
 
   /// Returns the dependencies to declare for sets that were seen, without duplicates. A duplicate arises if two

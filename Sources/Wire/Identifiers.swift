@@ -76,10 +76,20 @@ package struct FileID: Identifier32 {
   package init(_ raw: Bytes32) { self.raw = raw }
 }
 
-/// Identifies the logs that a device writes in one data directory. The bytes are random.
+/// Identifies the logs that a device writes in one data directory. The first four bits state the incarnation's number
+/// minus 1; the rest is random.
 package struct Incarnation: Identifier16 {
   package let raw: Bytes16
   package init(_ raw: Bytes16) { self.raw = raw }
+
+  /// Creates an incarnation with a number from 1 to 16.
+  package init(random: Bytes16, number: Int) {
+    precondition((1...Limits.incarnationsMax).contains(number), "an incarnation with the number \(number)")
+    raw = Bytes16(random.word0 & ~(0xf << 60) | UInt64(number - 1) << 60, random.word1)
+  }
+
+  /// The number of the incarnation among those of its device, from 1 to `Limits.incarnationsMax`.
+  package var number: Int { Int(raw.word0 >> 60) + 1 }
 }
 
 /// Identifies an operation that a person carried out, such as one command, one import or one undo.

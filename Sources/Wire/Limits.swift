@@ -90,6 +90,11 @@ package enum Limits {
   package static let statementsMax = 16_384
   package static let statementsBytesMax = 4 * 1024 * 1024
   package static let revocationRoomBytes = 2 * 1024 * 1024
+  package static let branchesMax = 16
+  package static let branchProofHeadersMax = 32
+  package static let branchProofBytesMax = 256 * 1024
+  package static let branchProofRoomBytes = 8 * 1024 * 1024
+  package static let rebuildShare: Int64 = 10
   package static let nameBytesMax = 64
   package static let addressBytesMax = 128
   package static let addressesMax = 16

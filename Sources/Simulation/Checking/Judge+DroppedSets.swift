@@ -125,9 +125,11 @@ extension Judge {
 
   /// Whether every cut of the set's log keeps a tip that is the set or a descendant of it. The tip may be quarantined.
   private func isKept(_ set: Int, _ view: NodeView) -> Bool {
-    (cuts(of: library.sets[set].header.log, view) ?? []).allSatisfy { tips in
-      tips.contains { tip in library.index(of: tip).map { library.isOnPath(set, to: $0) } ?? false }
-    }
+    let header = library.sets[set].header
+    return !isBeyondLine(header.log, header.sequence, view)
+      && (cuts(of: header.log, view) ?? []).allSatisfy { tips in
+        tips.contains { tip in library.index(of: tip).map { library.isOnPath(set, to: $0) } ?? false }
+      }
   }
 
   /// Whether a set's predecessor is missing, a dependency is missing although no cut of its log is in effect, or the
@@ -138,8 +140,9 @@ extension Judge {
     if seenNoEarlier(than: header, view) != nil { return true }
     return header.dependencies.contains {
       let isHere = library.index(of: $0.id).map { view[$0] != .absent } ?? false
-      let cuts = cuts(of: $0.log(lane: header.log.lane), view) ?? []
-      return !isHere && !cuts.contains { isInEffect($0, view) }
+      let log = $0.log(lane: header.log.lane)
+      let cuts = cuts(of: log, view) ?? []
+      return !isHere && !isBeyondLine(log, $0.sequence, view) && !cuts.contains { isInEffect($0, view) }
     }
   }
 

@@ -123,6 +123,7 @@ extension Judge {
     if let seen, view[seen] == .folded { return true }
     guard let cuts = cuts(of: dependency.log(lane: header.log.lane), view) else { return seen == nil }
     if let seen { return !isAllowed(seen, view) && isFolded(below: seen, view) }
+    if isBeyondLine(dependency.log(lane: header.log.lane), dependency.sequence, view) { return true }
     return mayBeLate || cuts.contains { isInEffect($0, view) }
   }
 
@@ -152,8 +153,15 @@ extension Judge {
   /// of the cut or an ancestor of one.
   func isAllowed(_ set: Int, _ view: NodeView) -> Bool {
     guard isWithinQuota(set, view) else { return false }
-    guard let cuts = cuts(of: library.sets[set].header.log, view) else { return true }
+    let header = library.sets[set].header
+    guard let cuts = cuts(of: header.log, view) else { return true }
+    if isBeyondLine(header.log, header.sequence, view) { return false }
     return cuts.allSatisfy { !isInEffect($0, view) || leads(set, toOneOf: $0, view) }
+  }
+
+  /// Whether a branch proof excludes a set of a log because of its sequence.
+  func isBeyondLine(_ log: PlainLog, _ sequence: UInt64, _ view: NodeView) -> Bool {
+    view.circle?.line(of: log, at: view.device).map { sequence > $0 } ?? false
   }
 
   private func leads(_ set: Int, toOneOf tips: Set<Name32>, _ view: NodeView) -> Bool {
@@ -191,7 +199,14 @@ extension Judge {
         throw Violation(
           .revocation, view.name, "change set \(library.sets[set].id) is held although \(log) is not cut")
       }
-      if cut.all, !leads(set, toOneOf: cut.tips, view) {
+      if isBeyondLine(log, library.sets[set].header.sequence, view) {
+        throw Violation(
+          .revocation, view.name,
+          "change set \(library.sets[set].id) of \(log) is stored beyond the line of a branch proof")
+      }
+      if cut.all, !cut.tips.isEmpty || cuts(of: log, view)?.contains([]) == true,
+        !leads(set, toOneOf: cut.tips, view)
+      {
         throw Violation(
           .revocation, view.name,
           "change set \(library.sets[set].id) of \(log) is stored although it leads to no kept tip")

@@ -17,6 +17,7 @@ extension Judge {
     if try readStatements(view) {
       let hasNewCuts = library.logs.contains { log in
         cutsBefore?.cuts(of: log, at: view.device) != view.circle?.cuts(of: log, at: view.device)
+          || cutsBefore?.line(of: log, at: view.device) != view.circle?.line(of: log, at: view.device)
       }
       if hasNewCuts { return try readWhole(node, isStart: false) }
     }

@@ -185,8 +185,8 @@ package final class Judge {
 
   package func preferred(_ node: String, sync: Bool) { ledger(node).prefersSync = sync }
 
-  /// Reports whether a node's disk has room. While the disk is full, the node's store lacks what the node has learned
-  /// since it became full.
+  /// Reports whether a node's store reflects everything that the node has learned. It does not while the disk is full,
+  /// or while the node delays applying cuts because it has just rebuilt its logs.
   package func hasRoom(_ node: String, _ hasRoom: Bool) {
     let ledger = ledger(node)
     if hasRoom, !ledger.hasRoom { ledger.hasRoomAgain = true }

@@ -13,6 +13,8 @@ struct PlainCircle {
   private var granters: Set<Name32> = []
   private var issuers: Set<Name32> = []
   private(set) var forkProofs: [PlainLog: Set<UInt64>] = [:]
+  /// The lowest line of the branch proofs against each tree.
+  private var lines: [PlainTree: UInt64] = [:]
 
   /// The revocations that count, by revoked device.
   private(set) var counted: [Name32: [PlainRevocation]] = [:]
@@ -54,6 +56,7 @@ struct PlainCircle {
     case .forkProof(let log, let sequence): forkProofs[log, default: []].insert(sequence)
     case .grant(let device, let lane, let bytes):
       grants.append((statement.signer, device, lane, bytes))
+    case .branchProof(let tree, let line): lines[tree] = min(line, lines[tree] ?? line)
     case .genesis, .addresses, .newer: break
     }
   }
@@ -121,8 +124,14 @@ struct PlainCircle {
 
   // MARK: Cuts
 
+  /// Returns the sequence after which sets of a log don't fold in the store of `owner`; nil if there is no such limit.
+  func line(of log: PlainLog, at owner: Name32) -> UInt64? {
+    if log.device == owner, !members.contains(owner) { return nil }
+    return certified[log.device] == nil || counted[log.device] != nil ? nil : lines[PlainTree(log)]
+  }
+
   /// Returns the cuts of a log in the store of `owner`; nil if the log is not cut. A cut without tips excludes all
-  /// sets.
+  /// sets. There may be no cut at all if the log has a line.
   func cuts(of log: PlainLog, at owner: Name32) -> [Set<Name32>]? {
     // A device that is not a member shares its state with no peer, so it keeps its own logs whole.
     if log.device == owner, !members.contains(owner) { return nil }
@@ -131,13 +140,13 @@ struct PlainCircle {
     for cut in logCuts where cut.log == log && !isVoid(cut.id, by: log.device) {
       cuts.append(cut.tip.map { [$0] } ?? [])
     }
-    return cuts.isEmpty ? nil : cuts
+    return cuts.isEmpty && line(of: log, at: owner) == nil ? nil : cuts
   }
 
   /// Whether any statement cuts a log, even if the statement does not count now.
   func mayHaveCut(_ log: PlainLog) -> Bool {
     certified[log.device] == nil || revocations.contains { $0.device == log.device }
-      || logCuts.contains { $0.log == log }
+      || logCuts.contains { $0.log == log } || lines[PlainTree(log)] != nil
   }
 
   /// Whether the author of a log has cut this log, or the log of the other lane with the same incarnation, by a valid

@@ -13,24 +13,31 @@ struct PlainStatement {
     case forkProof(PlainLog, sequence: UInt64)
     case addresses(clock: UInt64)
     case grant(Name32, lane: Int, bytes: UInt64)
+    /// The tree, and the sequence after which its sets don't fold.
+    case branchProof(PlainTree, line: UInt64)
     case newer
   }
 
   let kind: UInt8
   let id: Name32
   let circle: Name32
-  /// The signer; for a fork proof, the device whose log forked.
+  /// The signer; for a fork proof or a branch proof, the device whose logs forked.
   let signer: Name32
   let body: Body
 
   init(_ bytes: [UInt8]) throws(PlainRefusal) {
-    guard bytes.count <= 65_536 else { throw PlainRefusal("malformed", "more than 64 KiB") }
+    guard bytes.count <= 262_144 else { throw PlainRefusal("malformed", "more than 256 KiB") }
     let (kind, body, signature) = try Self.parts(bytes)
+    guard kind == 10 || bytes.count <= 65_536 else { throw PlainRefusal("malformed", "more than 64 KiB") }
     self.kind = kind
     id = PlainSealing.statementID(kind: kind, body: body)
     let map = try PlainMap(body, stage: "malformed")
     if kind == 7 {
       (circle, signer, self.body) = try Self.forkProof(map, signature)
+      return
+    }
+    if kind == 10 {
+      (circle, signer, self.body) = try Self.branchProof(map, signature)
       return
     }
     guard signature.count == 64 else { throw PlainRefusal("malformed", "not a signature of 64 bytes") }
@@ -163,6 +170,72 @@ struct PlainStatement {
       PlainSealing.isSet(halves[1], signedBy: first.log.device, Array(signature[64...]))
     else { throw PlainRefusal("badSignature", "not by the device") }
     return (circle, first.log.device, .forkProof(first.log, sequence: first.sequence))
+  }
+
+  // MARK: Branch proof
+
+  private static func branchProof(
+    _ map: PlainMap, _ signature: [UInt8]
+  ) throws(PlainRefusal) -> (circle: Name32, signer: Name32, body: Body) {
+    var map = map
+    guard signature.count % 64 == 0 else { throw PlainRefusal("malformed", "not signatures of 64 bytes") }
+    _ = try map.unsigned(0, 1...1)
+    let circle = try map.name32(1)
+    guard let list = try map.need(3).array, list.count <= 32 else { throw map.wrong(3) }
+    try map.end()
+    var headers: [(bytes: [UInt8], id: Name32, half: PlainForkHalf)] = []
+    for item in list {
+      guard let bytes = item.bytes(in: map.bytes).map(Array.init) else { throw map.wrong(3) }
+      headers.append((bytes, PlainSealing.setID(bytes), try PlainForkHalf(bytes)))
+    }
+    guard let lowest = headers.first?.half else { throw map.wrong(3) }
+    let tree = PlainTree(lowest.log)
+    var forks: [PlainFork: Int] = [:]
+    for (index, header) in headers.enumerated() {
+      guard header.half.circle == circle, PlainTree(header.half.log) == tree else { throw map.wrong(3) }
+      if index > 0 {
+        let before = headers[index - 1]
+        guard
+          before.half.sequence < header.half.sequence
+            || before.half.sequence == header.half.sequence && before.id < header.id
+        else { throw map.wrong(3) }
+      }
+      forks[PlainFork(header.half), default: 0] += 1
+    }
+    guard !forks.values.contains(1), forks.values.reduce(0, { $0 + $1 - 1 }) == 16 else {
+      throw PlainRefusal("malformed", "headers that do not prove seventeen branches")
+    }
+    guard signature.count == headers.count * 64 else {
+      throw PlainRefusal("badSignature", "not one signature for each header")
+    }
+    for (index, header) in headers.enumerated() {
+      let part = Array(signature[(index * 64)..<(index * 64 + 64)])
+      guard PlainSealing.isSet(header.bytes, signedBy: tree.device, part) else {
+        throw PlainRefusal("badSignature", "not by the device")
+      }
+    }
+    return (circle, tree.device, .branchProof(tree, line: lowest.sequence - 1))
+  }
+}
+
+/// The logs of a device and lane whose incarnations have the same number.
+struct PlainTree: Hashable {
+  let device: Name32
+  let number: UInt64
+  let lane: Int
+
+  init(_ log: PlainLog) { (device, number, lane) = (log.device, log.incarnation.high >> 60, log.lane) }
+}
+
+/// The set before a fork: nothing but the tree if the fork is at the first sets.
+private struct PlainFork: Hashable {
+  let log: PlainLog?
+  let sequence: UInt64
+  let previous: Name32?
+
+  init(_ half: PlainForkHalf) {
+    log = half.sequence == 1 ? nil : half.log
+    (sequence, previous) = (half.sequence, half.previous)
   }
 }
 

@@ -17,7 +17,7 @@ extension World {
     var sent = false
     for (number, link) in links.enumerated() {
       // To fork a log, send each peer a different branch. Send other faults to the first peer and sometimes to more.
-      let isFork = fault == .equivocate || fault == .branches
+      let isFork = fault == .equivocate || fault == .branches || fault == .manyBranches
       // Values that are wrong or missing at one peer may be right at another.
       let isOfValues = fault == .otherValues || fault == .withhold
       guard isFork || isOfValues || number == 0 || random.happens(perThousand: 300) else { continue }
@@ -39,6 +39,7 @@ extension World {
     case .branches:
       guard let position = position(lane, process) else { return nil }
       return written(position, lane, number, process.device, count: 1 + random.below(12))
+    case .manyBranches: return manyBranches(lane, number, process)
     default:
       guard var position = position(lane, process) else { return nil }
       spoil(&position, fault)
@@ -47,18 +48,37 @@ extension World {
   }
 
   /// Returns the end of this device's log, or the start of a new log.
-  func position(_ lane: Lane, _ process: Process, isFresh: Bool = false) -> AuthorPosition? {
-    let incarnation = isFresh ? Incarnation(random16()) : process.replicator.incarnation
+  ///
+  /// - Parameter sibling: an incarnation whose number the new log's one gets; nil for any number.
+  func position(
+    _ lane: Lane, _ process: Process, isFresh: Bool = false, numberOf sibling: Incarnation? = nil
+  ) -> AuthorPosition? {
+    let incarnation =
+      if let sibling {
+        Incarnation(random: random16(), number: sibling.number)
+      } else {
+        isFresh ? Incarnation(random16()) : process.replicator.incarnation
+      }
     let log = LogKey(device: process.device.key, incarnation: incarnation, lane: lane)
     guard var position = try? process.replicator.store.authorPosition(circle: authority.circle, log: log)
     else {
       return nil
     }
-    // An adversary begins more incarnations than there are numbers.
-    position.number = 1 + (position.number - 1) % Limits.incarnationsMax
-    // Nor does it keep to its quota.
+    // An adversary does not keep to its quota.
     position.logBytesMax = .max
     return position
+  }
+
+  /// Returns forty branches of one tree: they follow one set, or begin logs whose incarnations have one number.
+  private func manyBranches(_ lane: Lane, _ number: Int, _ process: Process) -> [RawChangeSet]? {
+    guard let shared = position(lane, process) else { return nil }
+    let areLogs = random.happens(perThousand: 300)
+    return (0..<40).flatMap { branch -> [RawChangeSet] in
+      var start: AuthorPosition? = shared
+      if areLogs { start = position(lane, process, numberOf: process.replicator.incarnation) }
+      guard let start else { return [] }
+      return written(start, lane, 40 * number + branch, process.device, count: 1 + random.below(2)) ?? []
+    }
   }
 
   private func spoil(_ position: inout AuthorPosition, _ fault: Fault) {

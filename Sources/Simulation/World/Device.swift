@@ -190,6 +190,8 @@ final class Process {
   }
 
   var isDiskFull: Bool { replicator.disk.isFull }
+  /// Whether the store reflects all statements. Cuts are applied late on a full disk, and soon after a rebuild.
+  var appliesStatements: Bool { !isDiskFull && !replicator.isRebuildDue }
 
   /// Whether the process was killed, perhaps in the middle of a turn. If so, the rest of the turn has no effect.
   var isEnded: Bool { device.disk.hasStopped || volume.isCut }
@@ -393,6 +395,12 @@ extension Process: ReplicatorShell {
       left -= 1
       return left < 0
     }
+  }
+
+  /// Simulated work takes no time, so how long it took is made up.
+  func beginMeasuring() -> () -> Moment {
+    let milliseconds = Moment(world.random.below(100))
+    return { milliseconds }
   }
 
   func goOnSoon() { if !isEnded { receive(.goOn) } }

@@ -28,6 +28,7 @@ package enum Fault: String, CaseIterable, Hashable, Sendable, CustomStringConver
   case strangeProfile = "strange-profile", branches, deaf, lyingAnswer = "lying-answer", trickle
   case unreadable, otherValues = "other-values", withhold, logBytes = "log-bytes", otherNumber =
     "other-number"
+  case manyBranches = "many-branches"
   // The circle's statements arrive before the sets that they concern
   case hearsay
 
@@ -39,7 +40,7 @@ package enum Fault: String, CaseIterable, Hashable, Sendable, CustomStringConver
     case .forge, .malleate, .truncate, .foreign, .replay, .equivocate, .gap, .brokenLink, .unknownDependency,
       .future, .past, .lie, .hoard, .garble, .oversize, .unsolicited, .poison, .wrongLane, .claimPremium,
       .beyondCut, .storm, .sloppy, .otherPlan, .unknownAuthor, .closedLane, .strangeProfile, .branches, .deaf,
-      .lyingAnswer, .trickle, .unreadable, .otherValues, .withhold, .logBytes, .otherNumber:
+      .lyingAnswer, .trickle, .unreadable, .otherValues, .withhold, .logBytes, .otherNumber, .manyBranches:
       true
     default: false
     }

@@ -111,7 +111,7 @@ private enum Theme: CaseIterable {
     case .circle:
       [
         .revoke: 8, .mutual: 4, .crossed: 6, .torn: 24, .hearsay: 12, .partition: 8, .preference: 4,
-        .clone: 10, .jump: 3, .kill: 3, .cut: 3, .branches: 40, .equivocate: 10,
+        .clone: 10, .jump: 3, .kill: 3, .cut: 3, .branches: 40, .equivocate: 10, .manyBranches: 6,
       ]
     case .durability:
       [

@@ -41,7 +41,7 @@ final class Watch {
     looks += 1
     let isWhole = looks % Self.wholeLooks == 0
     judge.steady = device.world.now
-    judge.hasRoom(device.name, device.process?.isDiskFull == false)
+    judge.hasRoom(device.name, device.process?.appliesStatements == true)
     try quietly(device) {
       if isWhole {
         try judge.inspected(device.name, wall: device.wall)
@@ -68,7 +68,7 @@ final class Watch {
     guard let process = device.process, !process.isEnded else { return }
     let replica = process.replicator.replica
     let evaluation = replica.circle.evaluation
-    judge.hasRoom(device.name, !process.isDiskFull)
+    judge.hasRoom(device.name, process.appliesStatements)
     let beliefs = Beliefs(
       statements: replica.circle.ids.count, members: evaluation.members.keys.map(\.bytes),
       isGateOpen: replica.ownGate(now: device.wall).isOpen
@@ -77,7 +77,7 @@ final class Watch {
         let lane = Lane(rawValue: UInt8(lane))
       else { return nil }
       let log = LogKey(device: author, incarnation: incarnation, lane: lane)
-      guard case .cut(let cuts) = evaluation.admission(of: log, at: device.key) else { return nil }
+      guard case .cut(let cuts, _) = evaluation.admission(of: log, at: device.key) else { return nil }
       return cuts.map { $0.map(\.bytes) }
     }
     try judge.believed(device.name, beliefs, isWhole: isWhole)
@@ -166,7 +166,7 @@ final class Watch {
     guard sender.isHonest else { return }
     if !receiver.isHonest { judge.introduced(receiver.name, device: receiver.key.bytes) }
     judge.steady = sender.world.now
-    judge.hasRoom(sender.name, sender.process?.isDiskFull == false)
+    judge.hasRoom(sender.name, sender.process?.appliesStatements == true)
     try quietly(sender) {
       try judge.sent(sender.name, to: receiver.name, link: link.id.rawValue, message, wall: sender.wall)
     }
@@ -182,7 +182,7 @@ final class Watch {
 
   func claimedInSync(_ device: Device, with peers: [Device]) throws {
     guard device.isHonest else { return }
-    judge.hasRoom(device.name, device.process?.isDiskFull == false)
+    judge.hasRoom(device.name, device.process?.appliesStatements == true)
     let isOpen = peers.first.map { device.process?.openRecords.contains($0.key) == true } ?? false
     // If two copies of the peer are connected, it is unknown which of them the claim is about.
     let sessions = device.process?.replicator.replica.sessions.values.filter {

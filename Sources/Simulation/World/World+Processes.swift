@@ -138,6 +138,7 @@ extension World {
     case .logNotShortened: tally.count("log not shortened")
     case .override(let event): noted(event, by: device)
     case .unprovable(_, let why): fail(.fork, "\(device.name) can't prove a fork: \(why)")
+    case .unprovableTree(_, let why): fail(.fork, "\(device.name) can't prove too many branches: \(why)")
     }
     log?("  \(device.name): \(event)")
   }

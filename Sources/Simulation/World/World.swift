@@ -232,7 +232,7 @@ package final class World {
   func found(_ store: Store, of device: Device) throws {
     let statements = device.firstStatements ?? firstStatements
     try store.saveStatements(statements.map { ($0.id, $0.bytes) })
-    try store.setMeta(MetaKey.incarnation, Incarnation(random16()).bytes)
+    try store.setMeta(MetaKey.incarnation, Incarnation(random: random16(), number: 1).bytes)
   }
 
   func random16() -> Bytes16 { Bytes16(random.next(), random.next()) }

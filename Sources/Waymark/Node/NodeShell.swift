@@ -61,6 +61,12 @@ final class NodeShell: ReplicatorShell {
     return { clock.steady() >= end }
   }
 
+  func beginMeasuring() -> () -> Moment {
+    let clock = loop.clock
+    let start = clock.steady()
+    return { clock.steady() - start }
+  }
+
   func goOnSoon() {
     loop.onQueue { node in
       node.loop.turn { $0.goOn(now: node.loop.time) }
@@ -176,6 +182,9 @@ final class NodeShell: ReplicatorShell {
     case .override(let event):
       if case .dropped = event { loop.nodeChanged() }
       if let line = event.line { logger.info("override", line) }
+    case .unprovableTree(let tree, let why):
+      logger.error(
+        "log", "can't create a proof of the branches that \(connections.name(of: tree.device)) wrote: \(why)")
     case .unprovable(let fork, let why):
       logger.error(
         "log", "can't create a proof of \(connections.name(of: fork.set.header.log.device))'s fork: \(why)")

@@ -124,6 +124,8 @@ struct NodeInspection {
     if let unheard = try eraseNotice() { found.append(unheard) }
     found += try missingValueNotices()
     found += NodeStatus.Notice.forks(circle, store, names)
+    found += NodeStatus.Notice.branches(
+      circle, at: replicator.device, isPending: replicator.isRebuildDue, names)
     if Preferences.isOverLimit(try store.settings()) {
       found.append(NodeStatus.Notice(.settingsBeyondLimits))
     }

@@ -40,6 +40,34 @@ extension NodeStatus.Notice {
     }
   }
 
+  /// Returns a notice for each device whose logs branch proofs end.
+  ///
+  /// - Parameters:
+  ///   - device: this device.
+  ///   - isPending: whether the store does not apply all proofs yet.
+  static func branches(
+    _ circle: Circle, at device: DeviceKey, isPending: Bool, _ names: DeviceNames
+  ) -> [NodeStatus.Notice] {
+    let evaluation = circle.evaluation
+    let proofs = evaluation.branchProofs.values.filter { evaluation.isMember($0.tree.device) }
+    return Dictionary(grouping: proofs, by: \.tree.device).sorted { $0.key < $1.key }.map { author, proofs in
+      let lanes = Set(proofs.map(\.tree.lane)).sorted { $0.rawValue < $1.rawValue }.map { "\($0)" }
+      let lines = proofs.sorted { $0.tree < $1.tree }.map {
+        "\($0.tree.lane) of log \($0.tree.number) after change set \($0.line)"
+      }
+      let name = names.name(of: author)
+      return NodeStatus.Notice(
+        .tooManyBranches,
+        text: "\(name) wrote more than \(Limits.branchesMax) contradictory versions of its "
+          + "\(lanes.joined(separator: " and ")); not kept: \(lines.joined(separator: ", "))"
+          + (isPending ? "; the data shown does not reflect this yet" : ""),
+        next: author == device
+          ? "use only one copy of this device's data directory; other devices may have to revoke this device"
+          : "\(waymark: "revoke \(shellWord(name))") if the device was stolen or copied; its changes shown here are kept",
+        .device(author))
+    }
+  }
+
   /// - Parameter isWithholding: whether sets that were written since the start are withheld until the store can record
   ///   that they may be sent.
   static func diskFull(_ home: Home, isWithholding: Bool) -> NodeStatus.Notice {

@@ -25,7 +25,8 @@ def joined(name, circle):
     client.circle = circle
     client.lanes = {
         lane: Lane(lane, circle.id, lambda *log: circle.membership.cuts(*log),
-                   lambda device, lane: circle.membership.quota(device, lane)) for lane in LANES}
+                   lambda device, lane: circle.membership.quota(device, lane),
+                   lambda *log: circle.membership.line(*log)) for lane in LANES}
     return client
 
 

@@ -59,8 +59,8 @@ class Holding:
             "SELECT lane, sum FROM digests")
         self.now = milliseconds()
         self.read_circle(statements)
-        self.lanes = {lane: Lane(lane, self.circle.id, self.circle.membership.cuts, self.circle.membership.quota)
-                      for lane in LANES}
+        judged = self.circle.membership
+        self.lanes = {lane: Lane(lane, self.circle.id, judged.cuts, judged.quota, judged.line) for lane in LANES}
         self.stored = {identity for identity, *_ in sets}
         self.folded = {identity for identity, folded, *_ in sets if folded == 1}
         self.quarantined = {identity for identity, *_ in quarantined}

@@ -14,6 +14,7 @@ import time
 
 import absence
 import authority
+import branches
 import clocks
 import forks
 import frames
@@ -42,8 +43,9 @@ GROUPS = [
     ("lies", lies.ATTEMPTS, False, 5), ("claims of premium", gate.ATTEMPTS, False, 4),
     ("certificates that are none", gate.CLOSED, True, 3), ("statements that are none", authority.CLOSING, True, 3),
     ("authority", authority.ATTEMPTS, False, 3), ("forks", forks.ATTEMPTS, False, 4),
-    ("clocks", clocks.ATTEMPTS, False, 4), ("absent values", absence.ATTEMPTS, False, 4),
-    ("files", leaves.ATTEMPTS, False, 4), ("poison", poison.ATTEMPTS, False, 3),
+    ("branches", branches.ATTEMPTS, False, 2), ("clocks", clocks.ATTEMPTS, False, 4),
+    ("absent values", absence.ATTEMPTS, False, 4), ("files", leaves.ATTEMPTS, False, 4),
+    ("poison", poison.ATTEMPTS, False, 3),
     ("slowness", strangers.SLOW + lies.SLOW, True, 5), ("no room", authority.LAST, False, 1)]
 
 

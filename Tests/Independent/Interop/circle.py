@@ -5,7 +5,8 @@ import base64
 from encoding import Refused, decode, encode, hashed, is_bytes, is_number, require
 from membership import Membership
 from statement import (  # noqa: F401  the kinds are this chapter's too
-    ADDRESSES, CERTIFICATE, ENTITLEMENT, FORK_PROOF, GENESIS, GRANT, ISSUERS, LOG_CUT, REVOCATION, TIME_MAX, Statement,
+    ADDRESSES, BRANCH_PROOF, CERTIFICATE, ENTITLEMENT, FORK_PROOF, GENESIS, GRANT, ISSUERS, LOG_CUT, REVOCATION, TIME_MAX,
+    Statement,
     check_addresses)
 
 
@@ -23,6 +24,12 @@ class Circle:
             rank = (statement.fields[3], statement.id)
             same = [s for s in self.of(ADDRESSES) if s.fields[2] == statement.fields[2]]
             if any((s.fields[3], s.id) >= rank for s in same):
+                return
+            for each in same:
+                del self.statements[each.id]
+        if statement.kind == BRANCH_PROOF:
+            same = [s for s in self.of(BRANCH_PROOF) if s.tree == statement.tree]
+            if any((s.line, s.id) <= (statement.line, statement.id) for s in same):
                 return
             for each in same:
                 del self.statements[each.id]

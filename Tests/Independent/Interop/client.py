@@ -24,7 +24,8 @@ class Client:
         self.name = name
         self.key, transport = SigningKey.generate(), PrivateKey.generate()
         self.transport, self.transport_public = bytes(transport), bytes(transport.public_key)
-        self.incarnation, self.number = os.urandom(16), 1
+        self.number = 1
+        self.incarnation = self.new_incarnation()
         self.circle, self.address, self.lanes, self.is_on = None, None, {}, False
         # Files by reference, and whether this device says that it keeps all of them.
         self.files, self.keeps_files = {}, True
@@ -35,7 +36,13 @@ class Client:
 
     def begin_incarnation(self):
         """The next sets begin a new log in each lane. After the last number, the numbers start again."""
-        self.incarnation, self.number = os.urandom(16), self.number % 16 + 1
+        self.number = self.number % 16 + 1
+        self.incarnation = self.new_incarnation()
+
+    def new_incarnation(self):
+        """The first four bits are the number, minus 1."""
+        random = os.urandom(16)
+        return bytes([(self.number - 1) << 4 | random[0] & 15]) + random[1:]
 
     # Joining
 
@@ -60,7 +67,8 @@ class Client:
         require(self.circle.transport(self.device) == self.transport_public, "a member with its own keys")
         cuts = lambda *log: self.circle.membership.cuts(*log)  # noqa: E731
         quota = lambda *owner: self.circle.membership.quota(*owner)  # noqa: E731
-        self.lanes = {lane: Lane(lane, self.circle.id, cuts, quota) for lane in LANES}
+        line = lambda *log: self.circle.membership.line(*log)  # noqa: E731
+        self.lanes = {lane: Lane(lane, self.circle.id, cuts, quota, line) for lane in LANES}
         return None
 
     def judge(self):

@@ -1,6 +1,6 @@
 """Protocol/circle.md, "Who is a member" and "What folds": evaluates a set of statements from the root outward."""
 
-from statement import CERTIFICATE, ENTITLEMENT, GRANT, ISSUERS, LOG_CUT, REVOCATION
+from statement import BRANCH_PROOF, CERTIFICATE, ENTITLEMENT, GRANT, ISSUERS, LOG_CUT, REVOCATION, tree_of
 
 LINKS_MAX = 8
 QUOTAS = [4 << 20, 1 << 30]  # of settings and of records
@@ -106,6 +106,13 @@ class Membership:
     def greatest_grant(self, device, lane):
         mine = [each for each in self.of(GRANT) if (each.fields[3], each.fields[4]) == (device, lane)]
         return max([each.fields[5] for each in mine if each.fields[2] in self.granters] + [QUOTAS[lane]])
+
+    def line(self, device, incarnation, lane):
+        """The sequence after which nothing of a log folds; None without a branch proof that counts."""
+        if device not in self.certified or device in self.revoked:
+            return None
+        tree = tree_of(device, incarnation, lane)
+        return min((each.line for each in self.of(BRANCH_PROOF) if each.tree == tree), default=None)
 
     def issuers(self):
         issuers = set(self.genesis.fields.get(6, []))

@@ -14,8 +14,8 @@ class Lane:
     """The change sets of one lane in order of arrival; cuts and the clock decide which are stored and folded."""
 
     def __init__(self, lane, circle, cuts=lambda device, incarnation, lane: [],
-                 quota=lambda device, lane: QUOTAS[lane]):
-        self.lane, self.circle, self.cuts_of, self.quota_of = lane, circle, cuts, quota
+                 quota=lambda device, lane: QUOTAS[lane], line=lambda *log: None):
+        self.lane, self.circle, self.cuts_of, self.quota_of, self.line_of = lane, circle, cuts, quota, line
         self.by_id, self.numbers, self.pasts, self.folded, self.cut = {}, {}, {}, {}, {}
         # Record → the folded sets that erase it.
         self.erases = {}
@@ -38,7 +38,7 @@ class Lane:
             require(verified.number == before.number, "number of the incarnation")
             require(verified.log_bytes == before.log_bytes + before.declared, "log bytes")
         for device, incarnation, sequence, each in verified.dependencies:
-            if self.is_tolerated((device, incarnation), each):
+            if self.is_tolerated((device, incarnation), each, sequence):
                 continue
             known = self.by_id[each]
             if (known.log, known.sequence) != ((device, incarnation), sequence):
@@ -122,15 +122,26 @@ class Lane:
 
     def is_cut(self, verified):
         """Whether a cut in effect excludes a set."""
+        if self.is_beyond(verified.log, verified.sequence):
+            return True
         return any(kept is not None and verified.id not in kept for kept in self.cuts(verified.log))
+
+    def is_beyond(self, log, sequence):
+        """Whether the line of a branch proof excludes a set."""
+        line = self.line_of(*log, self.lane)
+        return line is not None and sequence > line
 
     def is_stored(self, verified):
         """Ancestors of a tip of any cut are kept; while a tip is missing, all sets are."""
         cuts = self.cuts(verified.log)
+        if self.is_beyond(verified.log, verified.sequence):
+            return False
         return not cuts or None in cuts or any(verified.id in kept for kept in cuts)
 
-    def is_tolerated(self, log, dependency):
-        """Whether a cut excludes a dependency; a missing one is excluded once a cut is in effect."""
+    def is_tolerated(self, log, dependency, sequence):
+        """Whether a cut or a line excludes a dependency; a missing one is excluded once a cut is in effect."""
+        if self.is_beyond(log, sequence):
+            return True
         known = self.by_id.get(dependency)
         return any(cut is not None for cut in self.cuts(log)) if known is None else self.is_cut(known)
 
@@ -200,7 +211,8 @@ class Lane:
         """Wants for the sets that a peer's heads show to be missing: one tip of each log."""
         wants, asked = [], set()
         for device, incarnation, sequence, tip, _ in heads:
-            if tip in self.by_id or (device, incarnation) in asked:
+            is_excluded = self.is_beyond((device, incarnation), sequence)
+            if tip in self.by_id or is_excluded or (device, incarnation) in asked:
                 continue
             asked.add((device, incarnation))
             own = [each for each in self.tips() if each.log == (device, incarnation)]

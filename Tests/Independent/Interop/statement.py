@@ -5,7 +5,7 @@ from encoding import ascends, check_value, decode, encode, hashed, is_bytes, is_
 GENESIS, CERTIFICATE, REVOCATION, LOG_CUT, ENTITLEMENT, ISSUERS, FORK_PROOF, ADDRESSES, GRANT = range(1, 10)
 NAMES = {
     1: "genesis", 2: "device-certificate", 3: "revocation", 4: "log-cut", 5: "entitlement", 6: "issuers",
-    7: "fork-proof", 8: "addresses", 9: "grant"}
+    7: "fork-proof", 8: "addresses", 9: "grant", 10: "branch-proof"}
 KEYS = {  # needed, and optional
     GENESIS: ({0, 2, 3, 4, 5, 7, 8}, {6}),
     CERTIFICATE: ({0, 1, 2, 3, 4, 5, 6, 7}, set()),
@@ -16,18 +16,25 @@ KEYS = {  # needed, and optional
     FORK_PROOF: ({0, 1, 3, 4}, set()),
     ADDRESSES: ({0, 1, 2, 3, 4}, set()),
     GRANT: ({0, 1, 2, 3, 4, 5, 6}, set())}
+BRANCH_PROOF = 10
+KEYS[BRANCH_PROOF] = ({0, 1, 3}, set())
 TIME_MAX = (1 << 48) - 1
 QUOTA_MAX = 1 << 50
+BRANCHES_MAX = 16
 
 
 class Statement:
     def __init__(self, data):
         self.data = bytes(data)
         parts = decode(self.data)
-        require(type(parts) is list and len(parts) == 3 and len(self.data) <= 65_536, "statement")
+        require(type(parts) is list and len(parts) == 3, "statement")
+        require(len(self.data) <= (262_144 if parts[0] == BRANCH_PROOF else 65_536), "size of a statement")
         self.kind, self.body, self.signature = parts
         require(is_number(self.kind, 1, 63) and type(self.body) is bytes, "kind and body of a statement")
-        require(is_bytes(self.signature, 128 if self.kind == FORK_PROOF else 64), "signature of a statement")
+        if self.kind == BRANCH_PROOF:
+            require(type(self.signature) is bytes and len(self.signature) % 64 == 0, "signatures of a branch proof")
+        else:
+            require(is_bytes(self.signature, 128 if self.kind == FORK_PROOF else 64), "signature of a statement")
         self.id = hashed("statement-id/v1", bytes([self.kind]), self.body)
         self.fields = decode(self.body)
         self.check()
@@ -46,7 +53,9 @@ class Statement:
         require(type(fields) is dict and fields.get(0) == 1, "version of a statement")
         if self.kind == FORK_PROOF:
             return self.check_fork()
-        if self.kind > GRANT:
+        if self.kind == BRANCH_PROOF:
+            return self.check_branches()
+        if self.kind > BRANCH_PROOF:
             require({0, 1, 2} <= set(fields), "keys of a newer kind")
             for value in fields.values():
                 check_value(value)
@@ -72,6 +81,43 @@ class Statement:
         require(ids[0] < ids[1], "order of a fork")
         verify(first[2], "change-set-signature/v1", self.fields[3], self.signature[:64])
         verify(first[2], "change-set-signature/v1", self.fields[4], self.signature[64:])
+
+
+    def check_branches(self):
+        require(set(self.fields) == {0, 1, 3}, "keys of a branch proof")
+        listed = self.fields[3]
+        require(type(listed) is list and listed and all(type(each) is bytes for each in listed), "headers")
+        headers = [decode(each) for each in listed]
+        for each in headers:
+            check_place(each)
+        require(all(each[1] == self.fields[1] for each in headers), "circle of branches")
+        require(len({tree_of(each[2], each[3], each[4]) for each in headers}) == 1, "tree of branches")
+        order = [(each[5], hashed("change-set-id/v1", data)) for each, data in zip(headers, listed)]
+        require(ascends(order), "order of branches")
+        forks = {}
+        for each in headers:
+            fork = (each[5],) if each[5] == 1 else (each[3], each[5], each[6])
+            forks[fork] = forks.get(fork, 0) + 1
+        require(all(count >= 2 for count in forks.values()), "a set without a fork")
+        require(len(headers) - len(forks) == BRANCHES_MAX, "number of branches")
+        require(len(self.signature) == 64 * len(listed), "number of signatures")
+        for number, data in enumerate(listed):
+            verify(headers[0][2], "change-set-signature/v1", data, self.signature[64 * number:64 * number + 64])
+        self.tree, self.line = tree_of(headers[0][2], headers[0][3], headers[0][4]), order[0][0] - 1
+
+
+def tree_of(device, incarnation, lane):
+    """The logs whose incarnations have one number; the number is the first four bits, minus 1."""
+    return device, incarnation[0] >> 4, lane
+
+
+def check_place(header):
+    """The fields of a header that say where in which log a set is."""
+    require(type(header) is dict and header.get(0) == 2, "version of a header")
+    require(is_bytes(header.get(1), 32) and is_bytes(header.get(2), 32), "circle and device of a header")
+    require(is_bytes(header.get(3), 16) and is_number(header.get(4), 0, 1), "log of a header")
+    require(is_number(header.get(5), 1, (1 << 63) - 1), "sequence of a header")
+    require((6 in header) == (header[5] > 1) and is_bytes(header.get(6, bytes(32)), 32), "predecessor in a header")
 
 
 def name(kind):

@@ -168,7 +168,9 @@ def check_members(circle, case):
     for log in case["logs"]:
         device, incarnation = bytes.fromhex(log["device"]), bytes.fromhex(log["incarnation"])
         cuts = judged.cuts(device, incarnation, log["lane"]) if judged.is_named(device) else None
-        said = "unknown" if cuts is None else "cut" if cuts else "open"
+        line = judged.line(device, incarnation, log["lane"])
+        assert (None if line is None else str(line)) == log.get("line"), (case["name"], log, line)
+        said = "unknown" if cuts is None else "open" if not cuts and line is None else "cut"
         assert said == log["admission"], (case["name"], log, cuts)
         kept = set(map(frozenset, cuts or []))
         told = {frozenset(bytes.fromhex(tip) for tip in cut) for cut in log["cuts"]}

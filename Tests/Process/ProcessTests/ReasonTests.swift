@@ -38,6 +38,7 @@ import Wire
     .massErase: "EraseTests", .eraseAwaited: "EraseTests",
     .fork: "Tests/Independent/Interop/scenario.py: two sets of one key for one place",
     .valuesMissing: "Tests/Independent/Hostile/absence.py, missing_slots: a member that withholds values",
+    .tooManyBranches: "Tests/Independent/Hostile, branches.py: 40 branches of one log",
     .badSignature: "Tests/Independent/Hostile, check_blame: a member that sends what no correct node sends",
   ]
 

@@ -24,6 +24,7 @@ import Wire
       if timer == .trash { wait = milliseconds }
     }
     func beginPiece() -> () -> Bool { { false } }
+    func beginMeasuring() -> () -> Moment { { 0 } }
     func goOnSoon() {}
     func note(_ event: ReplicaEvent) {}
     func note(_ event: ReplicatorEvent) { if case .freed(let files) = event { freed.append(files) } }

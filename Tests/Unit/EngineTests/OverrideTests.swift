@@ -20,6 +20,7 @@ import Wire
     func isCongested(_ link: LinkID, for sendClass: SendClass) -> Bool { false }
     func schedule(_ timer: ReplicaTimer, after milliseconds: Moment) {}
     func beginPiece() -> () -> Bool { { false } }
+    func beginMeasuring() -> () -> Moment { { 0 } }
     func goOnSoon() {}
     func note(_ event: ReplicaEvent) {}
     func note(_ event: ReplicatorEvent) {

@@ -22,8 +22,11 @@ import Wire
 
     func send(_ message: [UInt8], to link: LinkID, as sendClass: SendClass) { sent.append(message) }
     func close(_ link: LinkID, _ cause: CloseCause) {}
-    func isCongested(_ link: LinkID, for sendClass: SendClass) -> Bool { false }
-    func schedule(_ timer: ReplicaTimer, after milliseconds: Moment) {}
+  func isCongested(_ link: LinkID, for sendClass: SendClass) -> Bool { false }
+  var timers: [ReplicaTimer: Moment] = [:]
+  func schedule(_ timer: ReplicaTimer, after milliseconds: Moment) {
+    if timer == .applyCuts { timers[timer] = milliseconds }
+  }
     func beginPiece() -> () -> Bool {
       var left = pieceMax
       return {
@@ -31,6 +34,9 @@ import Wire
         return left <= 0
       }
     }
+    /// How long each rebuild takes, in milliseconds.
+    var rebuildTakes: Moment = 0
+    func beginMeasuring() -> () -> Moment { { self.rebuildTakes } }
     func goOnSoon() { goOns += 1 }
     func note(_ event: ReplicaEvent) {}
     func note(_ event: ReplicatorEvent) { if case .logsRebuilt = event { rebuilds += 1 } }
@@ -84,13 +90,17 @@ import Wire
     let family = try Family(founder: "alice")
     let store = try store(family)
     let first = try (1...3 as ClosedRange<UInt64>).map { number in
-      try write("alice", Incarnation(Bytes16(1, number)), in: store, family)[0]
+      try write("alice", Self.incarnation(number), in: store, family)[0]
     }
     #expect(first.map(\.header.number) == [1, 2, 3])
     #expect(first.allSatisfy { $0.header.logBytes == 0 })
-    let second = try write("alice", Incarnation(Bytes16(1, 2)), in: store, family)[0]
+    let second = try write("alice", Self.incarnation(2), in: store, family)[0]
     #expect(second.header.number == 2 && second.header.logBytes == first[1].logBytes)
-    #expect(try write("bob", Incarnation(Bytes16(1, 2)), in: store, family)[0].header.number == 1)
+    #expect(try write("bob", Self.incarnation(16), in: store, family)[0].header.number == 16)
+  }
+
+  private static func incarnation(_ number: UInt64) -> Incarnation {
+    Incarnation(random: Bytes16(1, number), number: Int(number))
   }
 
   /// A store's logs are rebuilt by the statements in it: after a kill on a full disk both are consistent.
@@ -326,6 +336,107 @@ import Wire
       try premium(of: Node("alice", alice.replicator.store, family), wall: Family.start)
         == .entitlementExpired
     )
+  }
+
+  // MARK: Branches
+
+  private func flooded(_ shell: Shell) throws -> (Replicator, Family) {
+    let family = try Family(founder: "alice")
+    let replicator = try alice(try store(family))
+    replicator.shell = shell
+    replicator.handle(.started, now: Self.now)
+    let introduction = try #require(
+      replicator.circle.introduction(of: DeviceKey(Family.key("bob")), wallMilliseconds: Family.start)?
+        .encoded)
+    replicator.handle(
+      .opened(Self.link, remote: Family.transport(of: "bob"), introduction: introduction), now: Self.now)
+    return (replicator, family)
+  }
+
+  /// Hands over sets from Bob, until all of them have been handled.
+  private func deliver(_ sets: [VerifiedChangeSet], to replicator: Replicator, at steady: Moment = 0) {
+    let now = Now(wall: Family.start, steady: steady)
+    replicator.handle(.received(Self.link, .sets(.settings, sets)), now: now)
+    for _ in 0..<sets.count where replicator.isWaiting(Self.link) { replicator.goOn(now: now) }
+    #expect(!replicator.isWaiting(Self.link))
+  }
+
+  /// Branches of two sets each that follow one set.
+  private func branches(
+    _ name: String, _ family: Family, _ count: Int, number: Int, after sequence: UInt64
+  ) throws -> [VerifiedChangeSet] {
+    let key = Family.key(name)
+    let log = LogKey(
+      device: DeviceKey(key), incarnation: Incarnation(random: Bytes16(8, 8), number: number), lane: .settings
+    )
+    func author(_ last: VerifiedChangeSet?) -> Author {
+      Author(
+        position: AuthorPosition(
+          circle: family.circle, log: log, number: number, sequence: last?.header.sequence ?? 0, id: last?.id,
+          clock: last?.header.clock ?? .zero, logBytes: last?.logBytes ?? 0, unseen: []),
+        key: key, seed: Family.seed)
+    }
+    func write(_ author: inout Author, _ number: UInt64) throws -> [VerifiedChangeSet] {
+      let operation = OperationDraft(id: OperationID(Bytes16(number, 5)), verb: "test")
+      return try author.write([insert(setting(number))], operation: operation, wall: Family.start)
+    }
+    var trunk: [VerifiedChangeSet] = []
+    var first = author(nil)
+    for step in 0..<sequence { trunk += try write(&first, step) }
+    return try trunk
+      + (0..<count).flatMap { branch in
+        var author = author(trunk.last)
+        return try (0..<2).flatMap { try write(&author, UInt64(1_000 + 2 * branch) + $0) }
+      }
+  }
+
+  @Test func `forty branches are proven and cut, once sixteen of them are stored`() throws {
+    let shell = Shell()
+    let (alice, family) = try flooded(shell)
+    let sets = try branches("bob", family, 40, number: 3, after: 2)
+    deliver(sets, to: alice)
+    let proof = try #require(alice.circle.evaluation.branchProofs[sets[0].header.log.tree])
+    #expect(proof.line == 2)
+    #expect(alice.store.heads(.settings).map(\.sequence) == [2])
+    #expect(shell.rebuilds == 1)
+  }
+
+  @Test func `cuts that are not urgent wait for ten times the duration of the last rebuild`() throws {
+    let shell = Shell()
+    shell.rebuildTakes = 500
+    let (alice, family) = try flooded(shell)
+    func receive(_ number: Int, at steady: Moment) throws {
+      deliver(try branches("bob", family, 17, number: number, after: 2), to: alice, at: steady)
+    }
+    try receive(1, at: 0)
+    #expect(shell.rebuilds == 1 && !alice.isRebuildDue)
+    try receive(2, at: 100)
+    #expect(alice.circle.evaluation.branchProofs.count == 2)
+    #expect(shell.rebuilds == 1 && alice.isRebuildDue)
+    #expect(shell.timers == [.applyCuts: 5_400])
+    alice.handle(.timer(.applyCuts), now: Now(wall: Family.start, steady: 5_499))
+    #expect(shell.rebuilds == 1)
+    alice.handle(.timer(.applyCuts), now: Now(wall: Family.start, steady: 5_500))
+    #expect(shell.rebuilds == 2 && !alice.isRebuildDue)
+    #expect(alice.store.heads(.settings).map(\.sequence) == [2, 2])
+    // A revocation does not wait, and takes along what does.
+    try receive(3, at: 5_600)
+    #expect(shell.rebuilds == 2 && alice.isRebuildDue)
+    let now = Now(wall: Family.start, steady: 5_700)
+    alice.handle(.statementsAdded([try family.revocation(of: "bob").bytes]), now: now)
+    #expect(shell.rebuilds == 3 && !alice.isRebuildDue)
+    #expect(alice.store.heads(.settings).isEmpty)
+  }
+
+  @Test func `a device goes on in another incarnation once too many branches of its logs are proven`() throws
+  {
+    let shell = Shell()
+    let (alice, family) = try flooded(shell)
+    let sets = try branches("alice", family, 17, number: alice.incarnation.number, after: 1)
+    deliver(sets, to: alice)
+    #expect(alice.circle.evaluation.branchProofs.count == 1)
+    #expect(alice.incarnation != Self.own && alice.incarnation.number != Self.own.number && !alice.isSpent)
+    #expect(shell.rebuilds == 1)
   }
 
   // MARK: Pieces

@@ -70,12 +70,13 @@ import Wire
       incarnation: try #require(Incarnation(hex: log.incarnation)),
       lane: try #require(Lane(rawValue: log.lane)))
     var found = log
-    found.cuts = []
+    (found.cuts, found.line) = ([], nil)
     switch circle.evaluation.admission(of: key) {
     case .open: found.admission = "open"
     case .unknownDevice: found.admission = "unknown"
-    case .cut(let cuts):
+    case .cut(let cuts, let line):
       found.admission = "cut"
+      found.line = line.map { "\($0)" }
       found.cuts = cuts.map { $0.map(\.description).sorted() }.sorted { $0.lexicographicallyPrecedes($1) }
     }
     return found
@@ -201,7 +202,7 @@ extension Statement.Content {
     case .issuers(let body): body
     case .addresses(let body): body
     case .grant(let body): body
-    case .forkProof, .unknown: nil
+    case .forkProof, .branchProof, .unknown: nil
     }
   }
 }

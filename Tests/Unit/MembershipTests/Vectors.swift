@@ -24,6 +24,8 @@ struct Vectors: Decodable, Sendable {
       var lane: UInt8
       var admission: String
       var cuts: [[String]]
+      /// A decimal number; nil if no branch proof ends the log.
+      var line: String?
     }
     var name: String
     var statements: [String]

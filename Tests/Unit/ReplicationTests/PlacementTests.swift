@@ -21,14 +21,16 @@ private struct InMemoryLog: LogIndex {
 
   func isEnded(_ log: LogKey) -> Bool { kept[log] != nil }
 
-  func excludes(new id: ChangeSetID, _ log: LogKey) -> Bool { kept[log].map { !$0.contains(id) } ?? false }
+  func excludes(new id: ChangeSetID, _ log: LogKey, _ sequence: UInt64) -> Bool {
+    kept[log].map { !$0.contains(id) } ?? false
+  }
 
   func excludes(dependency id: ChangeSetID, _ log: LogKey, _ sequence: UInt64) -> Bool {
-    excludes(new: id, log)
+    excludes(new: id, log, sequence)
   }
 
   func isFolded(below id: ChangeSetID, _ log: LogKey, _ sequence: UInt64) -> Bool {
-    sets[log]?.values.joined().allSatisfy { $0.isFolded || excludes(new: $0.id, log) } ?? true
+    sets[log]?.values.joined().allSatisfy { $0.isFolded || excludes(new: $0.id, log, 0) } ?? true
   }
 
   mutating func add(_ set: VerifiedChangeSet, folded: Bool = true) {

@@ -313,6 +313,8 @@ final class World {
     case .foldParked:
       let committed = device.foldParked(wall: wall(device))
       device.replica.handle(.committed(committed), now: time(device), into: &following)
+    // This world applies cuts as soon as their statements arrive.
+    case .applyCuts: break
     case .keepGateFloor: break
     case .file(let effect):
       if let answer = effect.answerWithoutFiles {

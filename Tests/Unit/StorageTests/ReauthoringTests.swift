@@ -10,7 +10,7 @@ import Wire
   private static let later: Moment = 5_000_000
   private static let now: Moment = 500_000
   private let rome = trip(1)
-  private let next = Incarnation(Bytes16(99, 1))
+  private let next = Incarnation(random: Bytes16(99, 1), number: 2)
 
   /// Writes with a clock that is ahead, and folds it at once, as a device does with its own sets.
   private func writeAhead(_ device: Device, _ drafts: EntryDraft...) throws {

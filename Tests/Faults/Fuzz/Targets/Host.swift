@@ -92,7 +92,7 @@ final class Host {
     case .foldParked:
       let report = try store.foldParked(horizon: Self.horizon(now))
       replica.handle(.committed(committed([], report)), now: now, into: &following)
-    case .keepGateFloor: break
+    case .applyCuts, .keepGateFloor: break
     case .file(let effect):
       if let answer = effect.answerWithoutFiles { replica.handle(.file(answer), now: now, into: &following) }
     case .release(let lane): replica.handle(.released(lane), now: now, into: &following)

@@ -37,7 +37,7 @@ private func checkForm(_ statement: Statement) throws {
   var reader = CBORReader(statement.bytes)
   try reader.array(exactly: 3)
   _ = try reader.unsigned()
-  let body = try reader.byteString(max: Limits.statementBytesMax)
+  let body = try reader.byteString(max: Limits.branchProofBytesMax)
   let encoded: [UInt8]? =
     switch statement.content {
     case .genesis(let content): content.encoded
@@ -48,7 +48,7 @@ private func checkForm(_ statement: Statement) throws {
     case .issuers(let content): content.encoded
     case .addresses(let content): content.encoded
     case .grant(let content): content.encoded
-    case .forkProof, .unknown: nil
+    case .forkProof, .branchProof, .unknown: nil
     }
   if let encoded { try require(encoded == body, "a non-canonical statement was accepted") }
 }
@@ -83,8 +83,8 @@ private func said(by circle: Circle) -> [String] {
 }
 
 private func text(_ admission: Admission) -> String {
-  guard case .cut(let cuts) = admission else { return "\(admission)" }
-  return "\(cuts.map { $0.sorted().map(\.description) }.sorted { $0.lexicographicallyPrecedes($1) })"
+  guard case .cut(let cuts, let line) = admission else { return "\(admission)" }
+  return "\(line ?? .max) \(cuts.map { $0.sorted().map(\.description) }.sorted { $0.lexicographicallyPrecedes($1) })"
 }
 
 /// Every member can introduce itself to a node that knows nothing but the genesis, except one whose transport key

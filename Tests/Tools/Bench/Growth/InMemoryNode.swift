@@ -79,6 +79,7 @@ extension InMemoryNode: ReplicatorShell {
   }
 
   func beginPiece() -> () -> Bool { { false } }
+  func beginMeasuring() -> () -> Moment { { 0 } }
   func goOnSoon() {}
   func note(_ event: ReplicaEvent) {}
   func note(_ event: ReplicatorEvent) {}

@@ -164,6 +164,7 @@ import Vectors
         let device, incarnation, admission: String
         let lane: Int
         let cuts: [[String]]
+        let line: String?
       }
 
       struct Member: Decodable {
@@ -225,6 +226,7 @@ import Vectors
     let log = PlainLog(
       device: try #require(Name32(try expand(row.device))),
       incarnation: try #require(Name16(try expand(row.incarnation))), lane: row.lane)
+    #expect(circle.line(of: log, at: .zero).map { "\($0)" } == row.line, "\(name)")
     guard let cuts = circle.cuts(of: log, at: .zero) else {
       #expect(row.admission == (circle.isKnown(log.device) ? "open" : "unknown"), "\(name)")
       return

@@ -3,7 +3,8 @@
 The attackers share the processor. To see the effect of that alone, they attack a node of another circle first:
 `elsewhere`.
 
-`costly` measures one hostile member that sends few but expensive sets: `costly.py`.
+`costly` measures one hostile member that sends few but expensive sets: `costly.py`. `quota` measures one that writes
+far more than its quota: `quota.py`.
 
 `addresses` lets strangers with 300 addresses, each in a network of its own, attack the node. It measures a change, and how
 soon a device that starts is in sync.
@@ -28,8 +29,9 @@ import strangers  # noqa: E402
 try:
     import costly
     import members
+    import quota
 except ImportError:
-    costly = members = None
+    costly = members = quota = None
 
 WRITES = 30
 SETTLE_SECONDS = 8
@@ -361,9 +363,63 @@ def run_addresses():
     return 1 if failures else 0
 
 
+# Beyond the quota
+
+QUOTA_SECONDS = 300
+
+
+def measure_quota(alice, bob, name, calm):
+    """Latency of changes from Alice to Bob while a member writes more than its quota, and what the disks hold after."""
+    process, done, client = quota.attack(alice, name)
+    before = [quota.disk(each) for each in (alice, bob)]
+    process.start()
+    times, begun = [], time.monotonic()
+    while not done.is_set() and time.monotonic() < begun + QUOTA_SECONDS:
+        times.append(latency(Control(alice.home), bob, f"{name}-{len(times)}"))
+        time.sleep(0.05)
+    process.kill()
+    process.join()
+    time.sleep(SETTLE_SECONDS)
+    grown = [quota.disk(each) - size for each, size in zip((alice, bob), before)]
+    print(row(name, times) + f"   disks grew by {grown[0] >> 10} and {grown[1] >> 10} KiB"
+          + ("" if done.is_set() else f"   NOT ALL SENT WITHIN {QUOTA_SECONDS} s"), flush=True)
+    failures = []
+    if max(grown) > quota.DISK_BYTES_MAX:
+        failures.append(f"{name}: a disk grew by {max(grown)} bytes")
+    if statistics.median(times) > 2 * statistics.median(calm):
+        failures.append(f"{name}: honest changes took more than twice their time")
+    notices = [each for each in alice.json("status")["notices"] if each["reason"] == "member_is_large"]
+    if not any(each["device"] == client.device.hex() for each in notices):
+        failures.append(f"{name}: status does not name the member")
+    return failures
+
+
+def run_quota():
+    alice, bob, failures = nodes.Node("Alice"), None, []
+    try:
+        bob = Peer("Bob", alice)
+        wait_in_sync(alice, bob)
+        measure(alice, bob, "warm")
+        calm = measure(alice, bob, "calm")
+        print(row("calm", calm), flush=True)
+        for name in quota.ATTACKS:
+            failures += measure_quota(alice, bob, name, calm)
+        if not (alice.is_alive() and bob.is_alive()):
+            failures.append("a node died")
+    finally:
+        for each in (alice, bob):
+            if each is not None:
+                if "--log" in sys.argv:
+                    print((each.folder / "log").read_text()[-6000:], file=sys.stderr)
+                each.end()
+    for failure in failures:
+        print("FAILED: " + failure)
+    return 1 if failures else 0
+
+
 if __name__ == "__main__":
     if "addresses" in sys.argv:
         sys.exit(run_addresses())
-    if costly is None or "costly" not in sys.argv:
-        sys.exit(run())
-    sys.exit(run_costly())
+    kinds = {"costly": run_costly, "quota": run_quota}
+    chosen = next((kinds[each] for each in sys.argv[1:] if each in kinds), run)
+    sys.exit(run() if costly is None else chosen())

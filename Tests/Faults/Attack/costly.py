@@ -20,15 +20,16 @@ RECORD = bytes(15) + b"\1"
 PER_MESSAGE = 500
 
 
-def set_of(client, value, record=RECORD, incarnation=None, number=1, before=None):
+def set_of(client, value, record=RECORD, incarnation=None, number=1, before=None, fields=None):
     """A set after another one of the incarnation, or its first."""
     # The last 16 bits of a clock are a counter, so no two sets have the same time.
     clock = (milliseconds() << 16) + int.from_bytes(os.urandom(2), "big")
+    clock = max(clock, before.fields[7] + 1) if before else clock
     return seal(
         client.key, client.circle.id, incarnation or os.urandom(16), number, SETTINGS,
         before.fields[5] + 1 if before else 1, before.id if before else None, clock, [], os.urandom(16),
         before.fields[15] + before.declared if before else 0,
-        content_of([[INSERT, KIND, record, {1: value}]]))
+        content_of([[INSERT, KIND, record, fields or {1: value}]]))
 
 
 def concurrent_writes(client, count):

@@ -10,7 +10,7 @@ import circle as circles
 from change_set import INSERT, RECORDS, SETTINGS, content_of, seal
 from channel import Ended, Silence
 from checker import Holding, diagnostics, read
-from circle import ADDRESSES, CERTIFICATE, FORK_PROOF, ISSUERS, LOG_CUT, REVOCATION, Statement
+from circle import ADDRESSES, CERTIFICATE, FORK_PROOF, GRANT, ISSUERS, LOG_CUT, REVOCATION, Statement
 from client import HABIT, Client
 from encoding import encode
 from frames import closes
@@ -103,6 +103,14 @@ def revocation_of_the_root(stage):
 
 def revocation_of_nobody(stage):
     return [revocation(stage, stage.ada, os.urandom(32), [(os.urandom(16), 1, [os.urandom(32)])])]
+
+
+def grant_by_a_member(stage):
+    """Mallory grants itself as much as a grant can say, and Eve grants Mallory the same."""
+    signers = [stage.mallory, Client("Eve")]
+    return [Statement.make(GRANT, each.key, {
+        0: 1, 1: stage.circle, 2: each.device, 3: stage.mallory.device, 4: lane, 5: 1 << 50, 6: milliseconds()})
+        for each in signers for lane in LANES]
 
 
 def issuers_by_a_member(stage):
@@ -438,7 +446,7 @@ def full_of_words(stage, node):
 
 WITHOUT_EFFECT = [
     certificate_by_a_member, admin_by_its_own_word, admin_by_a_stranger, revocation_by_a_member,
-    revocation_by_a_stranger, revocation_of_the_root, revocation_of_nobody, issuers_by_a_member,
+    revocation_by_a_stranger, revocation_of_the_root, revocation_of_nobody, issuers_by_a_member, grant_by_a_member,
     statements_of_kinds_to_come, largest_statement, addresses_that_lead_elsewhere]
 REJECTED = [
     certificate_in_an_admins_name, revocation_in_an_admins_name, cut_of_anothers_log, addresses_of_another,

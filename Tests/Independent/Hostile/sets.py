@@ -507,6 +507,18 @@ def out_of_order_without_end(session):
     return []
 
 
+def beyond_the_share_of_an_incarnation(session):
+    """Valid, but larger than what an incarnation after the first may write in the settings lane."""
+    large = {field: os.urandom(30_000).hex() for field in (1, 2, 3)}
+    content = content_of([[INSERT, SETTING, text_id(SETTING, "mallory"), large]])
+    return [first(session, number=number, content=content) for number in (2, 16)]
+
+
+def beyond_the_quota_by_its_own_word(session):
+    """The header of a set says that its log is as full as it may be. The set before it is never sent."""
+    return [first(session, sequence=2, previous=os.urandom(32), log_bytes=size) for size in (2 << 20, 1 << 40, 1 << 62)]
+
+
 def old_sets_again(session):
     """All sets of the circle, ten times."""
     sets = [each.raw for each in session.client.lanes[SETTINGS].by_id.values()]
@@ -543,5 +555,5 @@ CLOSING = [
 IGNORED = [
     sequence_gap, predecessor_of_another_log, clock_behind_a_dependency, unknown_dependency,
     dependency_with_another_sequence, dependency_in_another_log, circle_of_two, author_without_a_certificate,
-    out_of_order_without_end, old_sets_again]
+    out_of_order_without_end, beyond_the_share_of_an_incarnation, beyond_the_quota_by_its_own_word, old_sets_again]
 ATTEMPTS = [closing(each) for each in CLOSING] + [blamed_for_values] + [ignored(each) for each in IGNORED]

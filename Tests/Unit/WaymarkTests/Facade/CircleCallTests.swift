@@ -89,6 +89,43 @@ struct CircleCallTests {
     #expect(try await circle["alice"].revoke([bob]).already.map(\.device) == [bob])
   }
 
+  @Test func `what a revoked device wrote is discarded on all devices`() async throws {
+    let circle = try await SocketCircle.premium(["alice", "bob", "carol"])
+    defer { circle.end() }
+    let bob = try await circle.device("bob")
+    _ = try await circle.add("bob", "trip", "name=Rome")
+    _ = try await circle.add("alice", "trip", "name=Oslo")
+    try await circle.inSync("alice", "bob", "carol")
+    let preview = try await circle["alice"].revocationPreview(of: [bob], discarding: true)
+    #expect(preview.isDiscarding && preview.revoked.first?.lastChanged == 1)
+    #expect(preview.text.contains("discard everything that it wrote"))
+    let done = try await circle["alice"].revoke([bob], discarding: true)
+    #expect(done.isDone && done.revoked.first?.keptLogs == 0)
+    #expect(try await circle["alice"].status().counts.trips == 1)
+    try await circle.until("carol has discarded it too") {
+      try await circle["carol"].status().counts.trips == 1
+    }
+  }
+
+  @Test func `an admin grants room, and all devices see it`() async throws {
+    let circle = try await SocketCircle.premium(["alice", "bob"])
+    defer { circle.end() }
+    let (alice, bob) = (try await circle.device("alice"), try await circle.device("bob"))
+    _ = try await circle.add("bob", "trip", "name=Rome")
+    try await circle.inSync("alice", "bob")
+    let granted = try await circle["alice"].grant(2 << 30, to: bob)
+    #expect(granted.quota == 2 << 30 && granted.previous == 1 << 30 && granted.bytes > 0)
+    _ = try await circle["alice"].grant(8 << 20, to: alice, of: .settings)
+    try await circle.until("bob has received both grants") {
+      let members = try await circle["bob"].members()
+      return members.first { $0.device == bob }?.usage.last?.quota == 2 << 30
+        && members.first { $0.device == alice }?.usage.first?.quota == 8 << 20
+    }
+    #expect(try await refusal { try await circle["alice"].grant(2 << 30, to: bob) } == "bad_value")
+    #expect(try await refusal { try await circle["alice"].grant(1 << 51, to: bob) } == "bad_value")
+    #expect(try await refusal { try await circle["bob"].grant(4 << 30, to: bob) } == "not_admin")
+  }
+
   @Test func `a revoked device keeps everything it wrote, also after its disk has failed`() async throws {
     let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }

@@ -245,8 +245,6 @@ extension Store {
 
   /// Returns files that visible records name and that are not here, in ascending order.
   package func filesMissing(limit: Int) throws -> [FileReference] {
-    try Self.references(
-      "SELECT id, size FROM (\(Self.missing)) ORDER BY id, size LIMIT \(limit)", connection)
     try Self.references("SELECT id, size FROM (\(Self.missing)) ORDER BY id, size LIMIT \(limit)", connection)
   }
 

@@ -128,6 +128,7 @@ struct HelpTopic {
         waymark revoke laptop --with-invited            also revoke the devices that it invited
         waymark revoke laptop --undo-revocations        also re-admit the devices that it had revoked
         waymark revoke laptop --before-erase            drop its mass erase and what it wrote after it
+        waymark revoke laptop --discard                 drop everything that it wrote, on all devices
       Changes that a thief made earlier can be reverted like any others: waymark history, waymark undo. An
       erase can't, but while waymark status shows mass_erase, --before-erase brings the records back.
       Changes that a thief made earlier can be reverted like any others: waymark history, waymark undo. If

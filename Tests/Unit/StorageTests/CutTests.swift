@@ -372,6 +372,34 @@ import Wire
     #expect(try state(reader) == state(bob))
   }
 
+  @Test(arguments: [true, false])
+  func `discarded sets are deleted after a week, or at once if nothing can bring them back`(_ isFinal: Bool)
+    throws
+  {
+    let before = try state(bob)
+    try cut(bob, [[]])
+    let discards = [alice.log.device: isFinal]
+    let week = Limits.discardMilliseconds
+    #expect(try bob.store.deleteDiscarded(discards, now: 1_000) == (isFinal ? 5 : 0))
+    #expect(try bob.store.deleteDiscarded(discards, now: 1_000 + week - 1) == 0)
+    #expect(try bob.store.deleteDiscarded(discards, now: 1_000 + week) == (isFinal ? 0 : 5))
+    // If the cut is void after all, the sets have to arrive again.
+    try lift(bob)
+    #expect(try bob.store.text(rome, 1) == nil)
+    try bob.receive(Array(alice.known))
+    #expect(try state(bob) == before)
+  }
+
+  @Test func `a discard that is void starts a new week when it counts again`() throws {
+    try cut(bob, [[]])
+    let discards = [alice.log.device: false]
+    let week = Limits.discardMilliseconds
+    #expect(try bob.store.deleteDiscarded(discards, now: 0) == 0)
+    #expect(try bob.store.deleteDiscarded([:], now: week / 2) == 0)
+    #expect(try bob.store.deleteDiscarded(discards, now: week) == 0)
+    #expect(try bob.store.deleteDiscarded(discards, now: week * 2) == 5)
+  }
+
   @Test func `a cut survives a restart`() throws {
     try cut(bob, [[tip(3)]])
     let cutState = try state(bob)

@@ -1,16 +1,33 @@
 import JSONDocument
 package import Records
-import Wire
+package import Wire
 
 /// The records that an import would write. The whole file is read before anything is written.
 package struct ImportPlan: Sendable {
   package let format: ExchangeFormat
   /// The records in ascending order of kind and id, each record once.
-  package let drafts: [RecordDraft]
+  package private(set) var drafts: [RecordDraft]
   /// The rows that are skipped.
   package let skipped: [SkippedRow]
   /// Warnings that require no action.
   package let warnings: [String]
+
+  /// Replaces bytes that are too long for a field by references to files with these bytes.
+  ///
+  /// - Parameter keep: stores the bytes, and returns the value that names them.
+  package mutating func replaceLongBytes(_ keep: ([UInt8]) throws -> Value) rethrows {
+    let blobs = Dictionary(
+      Registry.kinds.map { ($0, $0.fields.filter { $0.type == .blob }.map(\.number)) }
+    ) { first, _ in first }.filter { !$0.value.isEmpty }
+    for index in drafts.indices {
+      for field in blobs[drafts[index].kind] ?? [] {
+        guard case .bytes(let bytes)? = drafts[index][field], !Blob.isInline(byteCount: bytes.count) else {
+          continue
+        }
+        drafts[index][field] = try keep(bytes)
+      }
+    }
+  }
 }
 
 /// A row of a file that is not imported.

@@ -106,8 +106,10 @@ package final class FileAddition: Sendable {
 
   /// Gives all files their names. When this returns, a record may name them.
   ///
+  /// - Returns: the files, and those that were placed before.
   /// - Throws: `FileStoreError`
-  package func place() throws {
+  @discardableResult
+  package func place() throws -> [FileReference] {
     let sealed = try state.withLock { state in
       guard !state.hasEnded else { throw CancellationError() }
       let files = state.sealed.map(\.list.reference)
@@ -122,6 +124,7 @@ package final class FileAddition: Sendable {
       for file in sealed { store.cancel(file.name) }
       throw error
     }
+    return state.withLock(\.held)
   }
 
   /// Removes the files that have no name yet, and releases the others. Copies that are under way end with

@@ -1,4 +1,6 @@
 package import Exchange
+import FileFormat
+package import FileStore
 public import Foundation
 import Home
 package import Records
@@ -82,9 +84,22 @@ package struct ImportedRecords: Sendable {
 
   /// Reads a file or a folder into memory and plans its import. Large ones take a while.
   ///
-  /// - Parameter format: the format of the file; nil to recognise the format by the content.
-  /// - Throws: `WaymarkError`, or `CancellationError`.
-  package static func plan(_ file: URL, _ format: ImportFormat?) throws -> ImportPlan {
+  /// - Parameters:
+  ///   - format: the format of the file; nil to recognise the format by the content.
+  ///   - files: receives bytes that are too long for a field; nil for a preview.
+  /// - Throws: `WaymarkError`, `FileStoreError`, or `CancellationError`.
+  package static func plan(
+    _ file: URL, _ format: ImportFormat?, addingTo files: FileAddition?
+  ) throws -> ImportPlan {
+    var plan = try Self.plan(file, format)
+    try plan.replaceLongBytes { bytes in
+      try Task.checkCancellation()
+      return try files?.write(bytes).value ?? Blob.value(of: bytes)
+    }
+    return plan
+  }
+
+  private static func plan(_ file: URL, _ format: ImportFormat?) throws -> ImportPlan {
     let path = file.path(percentEncoded: false)
     let source = try ImportFolder.source(path)
     do throws(ExchangeError) {

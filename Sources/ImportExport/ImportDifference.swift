@@ -18,16 +18,9 @@ package struct ImportDifference {
   /// draft and as an entry.
   private var drafts: [RecordDraft]
 
-  /// The store that keeps the files of the import; nil for a preview.
-  private let keepsFiles: Store?
-
-  /// - Parameters:
-  ///   - drafts: the imported records, in ascending order of their keys.
-  ///   - isPreview: whether nothing is stored. Otherwise bytes that are too long for a field are stored as files, so that
-  ///     they are durable before the records that name them are written.
-  package init(_ drafts: consuming [RecordDraft], store: Store, now: Moment, isPreview: Bool = false) throws {
+  /// - Parameter drafts: the imported records, in ascending order of their keys. The files that they name are durable.
+  package init(_ drafts: consuming [RecordDraft], store: Store, now: Moment) throws {
     self.drafts = drafts
-    keepsFiles = isPreview ? nil : store
     entries.reserveCapacity(self.drafts.count)
     if let profile = try store.record(FixedRecords.profile) {
       profileHeldAt = try store.timeOfChange(of: profile.key) ?? 0
@@ -75,28 +68,13 @@ package struct ImportDifference {
   private static let lookupsMax = 200
 
   private mutating func compare(_ index: Int, _ held: RecordRow?, _ now: Moment) throws {
-    let draft = try storingFiles(drafts[index], held)
+    let draft = drafts[index]
     drafts[index] = RecordDraft(draft.kind, draft.id)
     if let held, draft.key == FixedRecords.profile {
       profile(draft, held, now)
     } else {
       record(draft, held)
     }
-  }
-
-  /// Replaces bytes that are too long for a field by references to files with these bytes.
-  private func storingFiles(_ draft: RecordDraft, _ held: RecordRow?) throws -> RecordDraft {
-    guard draft.kind.fields.contains(where: { $0.type == .blob }) else { return draft }
-    var stored = draft
-    for field in draft.kind.fields where field.type == .blob {
-      guard case .bytes(let bytes)? = draft[field.number], !Blob.isInline(byteCount: bytes.count) else {
-        continue
-      }
-      let value = Blob.value(of: bytes)
-      stored[field.number] = value
-      if !isSame(value, held?[field.number]) { _ = try keepsFiles?.keep(bytes) }
-    }
-    return stored
   }
 
   private mutating func record(_ draft: RecordDraft, _ held: RecordRow?) {

@@ -148,7 +148,7 @@ struct ByteProgress {
 }
 
 /// Runs `body` and turns the errors of a file store into errors that a user can act on.
-func withFileErrors<Result>(_ name: String, _ body: () throws -> Result) throws -> Result {
+package func withFileErrors<Result>(_ name: String, _ body: () throws -> Result) throws -> Result {
   do {
     return try body()
   } catch let error as FileStoreError {

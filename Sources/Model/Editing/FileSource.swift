@@ -46,7 +46,7 @@ extension FileAddition {
       }
       for try await (done, file) in group { added[done] = file }
     }
-    try await offNode { try withFileErrors("the files") { try self.place() } }
+    try await offNode { _ = try withFileErrors("the files") { try self.place() } }
     return added.compactMap(\.self)
   }
 

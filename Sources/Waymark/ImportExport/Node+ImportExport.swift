@@ -1,5 +1,7 @@
+import FileStore
 public import Foundation
 public import ImportExport
+import Model
 import Records
 import Replication
 import Storage
@@ -39,18 +41,26 @@ extension Node {
     try await withWaymarkErrors {
       guard !files.isEmpty else { throw WaymarkError.usage("`import` needs at least one file.") }
       var records = ImportedRecords()
+      let addition = FileAddition(store.files)
+      additions.append(addition)
+      defer { endAddition(addition) }
       for (index, file) in files.enumerated() {
         progress(.reading(file, done: index, total: files.count))
-        let plan = try await offNode { try ImportedRecords.plan(file, format) }
+        let plan = try await offNode {
+          try withFileErrors(file.lastPathComponent) {
+            try ImportedRecords.plan(file, format, addingTo: isPreview ? nil : addition)
+          }
+        }
         records.add(plan, of: file, progress)
       }
+      let placed = try await offNode { try withFileErrors("the imported files") { try addition.place() } }
       try checkOpen()
       // There is no suspension from here on, because the store must not change between the comparison and the write.
-      var difference = try ImportDifference(
-        records.takeDrafts(), store: store, now: wall(), isPreview: isPreview)
+      var difference = try ImportDifference(records.takeDrafts(), store: store, now: wall())
       let entries = difference.takeEntries()
       if !isPreview, !entries.isEmpty {
         progress(.writing(entries: entries.count))
+        try store.noteHere(placed, usedAt: wall())
         try write("import", consume entries)
       } else {
         try checkQuota("import", consume entries)

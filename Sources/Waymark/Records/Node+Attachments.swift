@@ -115,7 +115,7 @@ extension Node {
   }
 
   /// Ends an addition, and removes the files that the operation has not named after all.
-  private func endAddition(_ addition: FileAddition) {
+  func endAddition(_ addition: FileAddition) {
     additions.removeAll { $0 === addition }
     let files = addition.end()
     guard replicator.isOpen, maintenance.failure == nil else { return }

@@ -17,9 +17,9 @@ import Wire
     /// The wait of the newest timer for the trash.
     var wait: Moment?
 
-    func send(_ message: [UInt8], to link: LinkID) {}
+    func send(_ message: [UInt8], to link: LinkID, as sendClass: SendClass) {}
     func close(_ link: LinkID, _ cause: CloseCause) {}
-    func isCongested(_ link: LinkID) -> Bool { false }
+    func isCongested(_ link: LinkID, for sendClass: SendClass) -> Bool { false }
     func schedule(_ timer: ReplicaTimer, after milliseconds: Moment) {
       if timer == .trash { wait = milliseconds }
     }

@@ -35,11 +35,11 @@ struct Traffic {
 extension Message {
   fileprivate var about: Traffic.About {
     switch self {
-    case .sets, .served: .sets
+    case .sets, .served, .wantValues, .values: .sets
     case .heads, .want: .heads
     case .state, .summary: .state
     case .file: .files
-    case .introduction, .statementIDs, .statements, .goodbye, .query, .answer, .refusal: .circle
+    case .introduction, .statementIDs, .statements, .goodbye, .query, .answer, .refusal, .unknown: .circle
     }
   }
 }

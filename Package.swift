@@ -95,7 +95,8 @@ let package = Package(
     shell(
       "Waymark",
       [
-        "Wire", "FileFormat", "FileStore", "JSONDocument", "Sodium", "SecureChannel", "Membership", "Replication",
+        "Wire", "FileFormat", "FileStore", "JSONDocument", "Sodium", "SecureChannel", "Membership",
+        "Replication",
         "Records",
         "Storage", "Engine", "Transport", "Home", "Model", "ChangeHistory", "ImportExport", "Enrolment",
       ]),
@@ -199,7 +200,8 @@ let package = Package(
       "WaymarkTests",
       [
         "ChangeHistory", "Control", "Engine", "Enrolment", "Exchange", "FileStore", "Home", "JSONDocument",
-        "Membership", "Model", "Records", "Replication", "SQLite", "Sodium", "Storage", "Transport", "Waymark",
+        "Membership", "Model", "Records", "Replication", "SQLite", "Sodium", "Storage", "Transport",
+        "Waymark",
         "WaymarkTesting", "Wire",
       ]),
     tests("WireTests", ["Vectors", "Wire"]),

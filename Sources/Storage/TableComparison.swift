@@ -57,7 +57,8 @@ struct TableComparison {
   ]
 
   private static let underivable: Set<String> = [
-    "meta", "statements", "quarantine", "files", "file_holders", "value_senders", "held_erases", "erase_counts",
+    "meta", "statements", "quarantine", "files", "file_holders", "value_senders", "held_erases",
+    "erase_counts",
   ]
 
   private func tables() throws -> [String] {

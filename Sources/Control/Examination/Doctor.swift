@@ -290,7 +290,8 @@ package struct Doctor {
     switch reason {
     case .clockAhead, .clockSkew, .peerClockAhead, .parked: .clock
     case .diskFull: .disk
-    case .storeFailed, .damagedSet, .digestMismatch, .fork, .tooManyBranches, .incarnationsSpent, .memberIsLarge:
+    case .storeFailed, .damagedSet, .digestMismatch, .fork, .tooManyBranches, .incarnationsSpent,
+      .memberIsLarge:
       .store
     case .syncOff, .freeTier, .entitlementExpired, .entitlementNotYetValid, .conflicts, .massDeletion,
       .massErase, .overrideWaiting, .overrideOvertaken, .settingsBeyondLimits, .valuesMissing:

@@ -51,7 +51,8 @@ enum Answers {
 
   /// The totals of a device without files.
   static let files: JSON = [
-    "keep": "all", "here": 0, "bytes": 0, "missing": 0, "missingBytes": 0, "lastCopies": 0, "lastCopyBytes": 0,
+    "keep": "all", "here": 0, "bytes": 0, "missing": 0, "missingBytes": 0, "lastCopies": 0,
+    "lastCopyBytes": 0,
   ]
 
   private static let countDefaults: JSON = [

@@ -22,11 +22,11 @@ import Wire
 
     func send(_ message: [UInt8], to link: LinkID, as sendClass: SendClass) { sent.append(message) }
     func close(_ link: LinkID, _ cause: CloseCause) {}
-  func isCongested(_ link: LinkID, for sendClass: SendClass) -> Bool { false }
-  var timers: [ReplicaTimer: Moment] = [:]
-  func schedule(_ timer: ReplicaTimer, after milliseconds: Moment) {
-    if timer == .applyCuts { timers[timer] = milliseconds }
-  }
+    func isCongested(_ link: LinkID, for sendClass: SendClass) -> Bool { false }
+    var timers: [ReplicaTimer: Moment] = [:]
+    func schedule(_ timer: ReplicaTimer, after milliseconds: Moment) {
+      if timer == .applyCuts { timers[timer] = milliseconds }
+    }
     func beginPiece() -> () -> Bool {
       var left = pieceMax
       return {

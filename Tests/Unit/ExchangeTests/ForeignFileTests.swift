@@ -218,8 +218,7 @@ struct RealFileTests {
     ("kitinerary-rentalcar", "2027-08-05T16:00:00-07:00", "2027-08-06T20:00:00-07:00"),
     ("kitinerary-train", "2017-09-29T18:26:00+02:00", "2017-09-29T19:52:00+02:00"),
   ])
-  func `times match those that KItinerary expects`(name: String, start: String, end: String) throws
-  {
+  func `times match those that KItinerary expects`(name: String, start: String, end: String) throws {
     let plan = try Importer.plan(try SharedData.bytes("ics/\(name).ics"))
     let item = try #require(plan.drafts.first { Registry.owners.contains($0.kind) })
     #expect(item[3]?.part(0) == WrittenTime(start)?.milliseconds.map(Value.integer))

@@ -84,7 +84,8 @@ private func said(by circle: Circle) -> [String] {
 
 private func text(_ admission: Admission) -> String {
   guard case .cut(let cuts, let line) = admission else { return "\(admission)" }
-  return "\(line ?? .max) \(cuts.map { $0.sorted().map(\.description) }.sorted { $0.lexicographicallyPrecedes($1) })"
+  return
+    "\(line ?? .max) \(cuts.map { $0.sorted().map(\.description) }.sorted { $0.lexicographicallyPrecedes($1) })"
 }
 
 /// Every member can introduce itself to a node that knows nothing but the genesis, except one whose transport key

@@ -29,7 +29,8 @@ enum Derived {
     let sql = """
       SELECT name, type FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT IN
         ('meta', 'statements', 'branches', 'change_sets', 'dependencies', 'quarantine',
-         'tolerated_gaps', 'files', 'file_holders', 'value_senders') AND name NOT LIKE 'sqlite_%'
+         'tolerated_gaps', 'files', 'file_holders', 'value_senders', 'held_erases', 'erase_counts')
+        AND name NOT LIKE 'sqlite_%'
       ORDER BY type DESC
       """
     return try connection.with(sql) { row in

@@ -137,7 +137,10 @@ let package = Package(
       ]),
     tests(
       "EngineTests",
-      ["Engine", "Families", "Membership", "Records", "Replication", "SQLite", "Sodium", "Storage", "Wire"]),
+      [
+        "Engine", "Families", "FileFormat", "FileStore", "Membership", "Records", "Replication", "SQLite", "Sodium",
+        "Storage", "Wire",
+      ]),
     tests("ExchangeTests", ["Exchange", "FileFormat", "JSONDocument", "Records", "SQLite", "Wire"]),
     .target(
       name: "Families", dependencies: ["Membership", "Records", "Replication", "Sodium", "Wire"],
@@ -172,7 +175,7 @@ let package = Package(
     tests(
       "ReplicationTests",
       [
-        "FileFormat", "Membership", "Records", "Replication", "SQLite", "Sodium", "Storage", "Vectors",
+        "FileFormat", "FileStore", "Membership", "Records", "Replication", "SQLite", "Sodium", "Storage", "Vectors",
         "Wire",
       ]),
     tests("SQLiteTests", ["SQLite"]),
@@ -190,7 +193,7 @@ let package = Package(
     tests(
       "StorageTests",
       [
-        "FileFormat", "Membership", "Records", "Replication", "SQLite", "Sodium", "Storage", "Vectors",
+        "FileFormat", "FileStore", "Membership", "Records", "Replication", "SQLite", "Sodium", "Storage", "Vectors",
         "Wire",
       ]),
     tests("TidyTests", ["Processes"]),

@@ -81,12 +81,12 @@ def messages():
 def statements():
     body = cbor2.dumps({**COMMON, 3: "new"})
     return [
-        row("a kind of a newer version", "kept", statement(10, {**COMMON, 3: [1, b"x", ["y"]], 40: 1.5}, ALICE)),
+        row("a kind of a newer version", "kept", statement(11, {**COMMON, 3: [1, b"x", ["y"]], 40: 1.5}, ALICE)),
         row("the greatest kind", "kept", statement(63, COMMON, ALICE)),
         row("a kind above the greatest", "refused", statement(64, COMMON, ALICE)),
-        row("a kind of a newer version without a signer", "refused", statement(10, {0: 1, 1: CIRCLE}, ALICE)),
-        row("a kind of a newer version with another signature", "refused", cbor2.dumps([10, body, bytes(64)])),
-        row("a kind of a newer version, version 2", "refused", statement(10, {**COMMON, 0: 2}, ALICE)),
+        row("a kind of a newer version without a signer", "refused", statement(11, {0: 1, 1: CIRCLE}, ALICE)),
+        row("a kind of a newer version with another signature", "refused", cbor2.dumps([11, body, bytes(64)])),
+        row("a kind of a newer version, version 2", "refused", statement(11, {**COMMON, 0: 2}, ALICE)),
         row("a known kind with a new key", "refused", statement(8, {**COMMON, 3: 1, 4: ["192.0.2.1:1"], 9: 1}, ALICE)),
     ]
 

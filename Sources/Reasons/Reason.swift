@@ -525,7 +525,7 @@ extension Reason {
       )
     case .valuesMissing:
       ReasonText(
-        .warning, .elsewhere,
+        .warning, .command,
         "\(other.pronoun) sent changes without all of their values, although nothing was erased",
         next: "\(waymark: "run"), within reach of another device that has these values")
     case .diskFull:
@@ -551,7 +551,7 @@ extension Reason {
         next: .waymark("members"))
     case .eraseAwaited:
       ReasonText(
-        .info, .elsewhere, "the restored backup has values that were erased before the restore",
+        .info, .command, "the restored backup has values that were erased before the restore",
         next: .waymark("run"))
     case .eraseUnheard:
       ReasonText(

@@ -9,7 +9,7 @@ public import Wire
 
 /// A mass erase by another device. Its records are hidden, and this device keeps their values until ``due``.
 ///
-/// ``Node/revoke(_:withInvited:undoingRevocations:beforeErase:rootKey:)`` with `beforeErase` brings them back.
+/// ``Node/revoke(_:withInvited:undoingRevocations:discarding:beforeErase:rootKey:)`` with `beforeErase` brings them back.
 public struct MassErase: Hashable, Sendable, Identifiable {
   /// The device that erased the records.
   public let device: DeviceKey

@@ -152,6 +152,7 @@ extension NodeStatus.Notice: Codable {
     case deviceName
     case time
     case kinds = "deleted"
+    case erasedKinds = "erased"
     case large
   }
 
@@ -207,7 +208,7 @@ extension NodeStatus.Notice: Codable {
       try container.encode(erase.deviceName, forKey: .deviceName)
       try container.encode(erase.time, forKey: .time)
       try container.encode(erase.due, forKey: .due)
-      try container.encode(erase.kinds, forKey: .kinds)
+      try container.encode(erase.kinds, forKey: .erasedKinds)
     }
   }
 
@@ -228,11 +229,11 @@ extension NodeStatus.Notice.Details {
     func decode<Value: Decodable>(_ key: NodeStatus.Notice.CodingKeys) throws -> Value {
       try container.decode(Value.self, forKey: key)
     }
-    if container.contains(.kinds), container.contains(.due) {
+    if container.contains(.erasedKinds) {
       self = .massErase(
         MassErase(
           device: try decode(.device), deviceName: try decode(.deviceName), time: try decode(.time),
-          due: try decode(.due), kinds: try decode(.kinds)))
+          due: try decode(.due), kinds: try decode(.erasedKinds)))
     } else if container.contains(.kinds) {
       self = .massDeletion(
         MassDeletion(

@@ -114,6 +114,7 @@ import Wire
       shell.wait = nil
       replicator.handle(.timer(.trash), now: now)
     }
+    if let next = shell.wait { shell.wait = next - (end - time) }
     time = end
   }
 
@@ -149,12 +150,16 @@ import Wire
     let file = try attach()
     try write(EntryDraft(.erase, attachment, []))
     // The same bytes again, while all files are looked at.
-    let value = try store.keep([UInt8](repeating: 7, count: 100_000))
-    #expect(FileReference(value) == file)
+    let addition = FileAddition(store.files)
+    #expect(try addition.write([UInt8](repeating: 7, count: 100_000)) == file)
+    try addition.place()
     try set(.integer(1))
     replicator.handle(.started, now: now)
     #expect(try has(file))
-    try write(attaching(value, to: RecordKey(kind: KindNumbers.attachment, id: RecordID(Bytes16(1, 5)))))
+    try write(
+      attaching(file.value, to: RecordKey(kind: KindNumbers.attachment, id: RecordID(Bytes16(1, 5)))))
+    addition.end()
+    replicator.handle(.started, now: now)
     #expect(try has(file))
   }
 

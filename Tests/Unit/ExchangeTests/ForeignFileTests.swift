@@ -271,11 +271,7 @@ struct LargeExportTests {
     file.parts.count { if case .base64 = $0 { true } else { false } }
   }
 
-  @Test
-  func
-    `an export in memory holds at most 256 MiB of files, and warns about those that it leaves out`()
-    throws
-  {
+  @Test func `an export in memory holds at most 256 MiB, and warns about what it leaves out`() throws {
     let source = try source(attachments: 5, size: 100 << 20)
     let file = Exporter.file(.json, from: source, now: 0)
     #expect(fileCount(file) == 2)

@@ -433,8 +433,9 @@ import Wire
     #expect(!bob.exchange.mayArrive(file) && !bob.exchange.isExpecting)
     alice.add(content(200_000))
     world.input(alice, .added([file]))
-    while bob.parts[file] == nil { try world.step() }
-    #expect(bob.exchange.mayArrive(file))
+    world.fireTimers(within: Limits.fileAnnouncementMilliseconds)
+    while bob.parts[file] == nil, try world.step() {}
+    #expect(bob.parts[file] != nil && bob.exchange.mayArrive(file))
     #expect(bob.exchange.progress(of: file)?.sources == [alice.device])
     try world.run()
     #expect(bob.files[file] != nil && !bob.exchange.isExpecting)

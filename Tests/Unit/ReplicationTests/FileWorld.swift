@@ -202,6 +202,17 @@ final class FileWorld {
     return isBusy
   }
 
+  /// Lets time pass and timers fire, without delivering anything.
+  func fireTimers(within milliseconds: Moment) {
+    now += milliseconds
+    for node in nodes {
+      for (timer, due) in node.timers where due <= now {
+        node.timers[timer] = nil
+        input(node, .timer(timer))
+      }
+    }
+  }
+
   /// Delivers everything and lets timers fire, until nothing happens any more or the time is over.
   func run(milliseconds: Moment = 60_000) throws {
     let end = now + milliseconds

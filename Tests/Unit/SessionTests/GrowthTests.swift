@@ -97,10 +97,10 @@ import Wire
     body.unsigned(9)
     body.text("new")
     let signature = Family.key("alice").sign(
-      prefix: Array("waymark/statement-10-signature/v1\0".utf8), body.bytes)
+      prefix: Array("waymark/statement-11-signature/v1\0".utf8), body.bytes)
     var envelope = CBORWriter()
     envelope.array(3)
-    envelope.unsigned(10)
+    envelope.unsigned(11)
     envelope.byteString(body.bytes)
     envelope.byteString(signature)
     let statement = try Statement(envelope.bytes)

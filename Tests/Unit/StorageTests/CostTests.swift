@@ -41,6 +41,7 @@ import Wire
     try alice.store.checkpoint()
     let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? NSNumber
     let disk = try #require(size).intValue
-    #expect(disk <= 260 * rows, "\(disk / rows) bytes a row on the disk")
+    // Each empty table takes a page.
+    #expect(disk <= 260 * rows + 100_000, "\(disk / rows) bytes a row on the disk")
   }
 }

@@ -356,7 +356,7 @@ struct EraseTests {
     #expect(undone["left"]?.array?.map { $0["reason"] } == ["erased"])
     #expect(undone["left"]?[0]?["fields"] == [] && undone["left"]?[0]?["kind"] == "lodging")
     #expect(try await alice.run("trip.show", ["id": "Rome"])["notes"] == "secret")
-    #expect(try await alice.run("lodging.list")["lodging"] == [])
+    #expect(try await alice.run("lodging.list")["lodgings"] == [])
     await alice.close()
   }
 
@@ -392,7 +392,7 @@ struct EraseTests {
     }
     let notices = try await circle.run("alice", "status")["notices"]?.array ?? []
     let notice = try #require(notices.first { $0["reason"] == "mass_erase" })
-    #expect(notice["deviceName"] == "bob" && notice["kinds"]?[0]?["count"] == 22)
+    #expect(notice["deviceName"] == "bob" && notice["erased"]?[0]?["count"] == 22)
     #expect(notice["next"]?.string == "waymark revoke bob --before-erase")
     #expect(!notices.contains { $0["reason"] == "mass_delete" })
     let refused = try #require(try await circle.failure("alice", "trip.restore", ["id": ids[0]]))

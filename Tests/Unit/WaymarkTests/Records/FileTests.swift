@@ -103,7 +103,7 @@ extension TestNode {
       #expect(try await alice.node.export(as: format).content == text)
     }
     let tables = try await alice.node.export(as: .csv, to: URL(filePath: folder.file("tables")))
-    let path = "files/\(attachment.id.uuidString.lowercased()).mov"
+    let path = "files/\(attachment.id.uuidString).mov"
     #expect(tables.files.contains(path))
     #expect(try Data(contentsOf: URL(filePath: folder.file("tables/\(path)"))) == a)
   }

@@ -167,7 +167,7 @@ extension JSON {
     String(decoding: bytes(layout), as: UTF8.self)
   }
 
-  /// Stands for a value that is too long for memory. Whoever writes the text inserts the value; see `pieces(_:)`.
+  /// Stands for a value that is too long for memory. The writer of the text inserts the value; see `pieces(_:)`.
   package static func placeholder(_ number: Int) -> JSON { .number("\u{0}\(number)") }
 
   /// Returns the text in pieces: what precedes each placeholder with the placeholder's number, then the rest.

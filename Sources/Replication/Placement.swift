@@ -5,7 +5,7 @@
 // cut excludes. The checks run in this order, and the first that applies decides:
 //
 //     already stored                                             → duplicate
-//     beyond the quota of its author                             → beyondQuota: dropped, whoever sent it
+//     beyond the quota of its author                             → beyondQuota: dropped
 //     all kept tips of its log are stored, so it leads to none,
 //     or it lies beyond the line of a branch proof               → excluded
 //     predecessor not stored                                     → missing: request it, the set comes again

@@ -62,7 +62,9 @@ extension Replica {
   ///
   /// If the two devices dialled each other at the same time, both keep the link that the device with the smaller key
   /// dialled. Otherwise the newer link stays, because the older one may be half open or belong to a copy of the device.
-  /// Only the side that was dialled makes this decision, because the two sides may disagree about which link is newer.
+  /// At first only the side that was dialled makes this decision, because the two sides may disagree about which link is
+  /// newer. Once they can't, both make it: the other end of the older link may be a copy that knows nothing of the newer
+  /// one.
   ///
   /// - Returns: whether `link` stays.
   private mutating func resolveDuplicates(
@@ -74,8 +76,10 @@ extension Replica {
     let isOldAfter =
       new.isInitiator ? Limits.handshakeMillisecondsMax : Limits.simultaneousMillisecondsMax
     for old in sessionsInOrder where old.device == peer && old.link != link && !old.isClosing {
-      if old.isInitiator == new.isInitiator || now.steady - old.openedAtSteady >= isOldAfter {
-        if !new.isInitiator { drop(old.link, .duplicate, &effects) }
+      let age = now.steady - old.openedAtSteady
+      if old.isInitiator == new.isInitiator || age >= isOldAfter {
+        let isCertain = age >= Limits.simultaneousMillisecondsMax + Limits.handshakeMillisecondsMax
+        if !new.isInitiator || isCertain { drop(old.link, .duplicate, &effects) }
       } else if new.isInitiator == (device < peer) {
         drop(old.link, .duplicate, &effects)
       } else {

@@ -345,7 +345,7 @@ def show(node, record, file):
 def newer_version(node, bob, session):
     """The client is of a newer version: it uses what the node does not know, and the node passes it on."""
     lane, record, trip = bob.lanes[RECORDS], uuid.uuid4(), uuid.UUID(int=9 << 64)
-    statement = Statement.make(10, bob.key, {0: 1, 1: bob.circle.id, 2: bob.device, 3: ["of a newer version", 1.5]})
+    statement = Statement.make(11, bob.key, {0: 1, 1: bob.circle.id, 2: bob.device, 3: ["of a newer version", 1.5]})
     bob.circle.add(statement)
     session.send(20, "a new message", [1, {2: b"3"}])
     session.send(HEADS, 2, True, [[bob.device, bob.incarnation, 1, bytes(32), 1]])

@@ -144,8 +144,8 @@ import Wire
     let kind = try #require(KindNumber(4_000))
     let unknown = RecordKey(kind: kind, id: record(9).id)
     try world.write(
-      "alice", insert(record(1)), edit(record(1), "of a newer version", field: 60_000),
-      EntryDraft(.insert, unknown, [(1, .text("new")), (900, .integer(7))]))
+      "alice", insert(record(1)), EntryDraft(.insert, unknown, [(1, .text("new")), (900, .integer(7))]))
+    try world.write("alice", edit(record(1), "of a newer version", field: 60_000))
     world.run(2_000)
     #expect(world["alice"].state() == world["carol"].state())
     #expect(world["alice"].isInSync(with: world["bob"]) && world["bob"].isInSync(with: world["carol"]))

@@ -161,7 +161,7 @@ import Wire
     #expect(try bob.store.missingValues(after: 0, max: 9).map(\.set) == [slots(of: set, [1])])
     try carol.receive([lacking] + erase)
     #expect(try tables(carol.store) == tables(bob.store))
-    // What was erased does not return, whoever sends it.
+    // What was erased does not return, no matter who sends it.
     let result = try bob.store.fill([original(set, [0, 1])])
     #expect(!result.hasWrong && result.report.filledSlots == 1)
     #expect(try bob.store.text(rome, 1) == nil)

@@ -3,7 +3,7 @@ import JSONDocument
 import Processes
 import Wire
 
-/// Attachments: added on one device, then fetched by one that has nothing; beside what rsync and Syncthing do with the
+/// Attachments: added on one device, then fetched by one that has nothing; compared with what rsync and Syncthing do with the
 /// same files in the same minutes.
 struct FilesMeasure {
   private let stage: Stage

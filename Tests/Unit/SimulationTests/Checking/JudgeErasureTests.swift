@@ -131,6 +131,7 @@ import Wire
       "alice", .records, insert(trip(1), [1: .text("Rome")]),
       insert(lodging(3), [1: .bytes(trip(1).id.bytes), 2: .text("Casa")]))[0]
     try take([withoutValues(set)], world, at: "bob")
+    try world.look("bob")
     let wanted = SetSlots(log: set.header.log, sequence: set.header.sequence, id: set.id, slots: [0, 1])
     let found = try world["alice"].store.values(.records, [wanted], bytesMax: .max, readMax: .max)
     let message = Message.values(.records, found).encoded

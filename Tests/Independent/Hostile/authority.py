@@ -122,15 +122,15 @@ def issuers_by_a_member(stage):
 def statements_of_kinds_to_come(stage):
     key = SigningKey.generate()
     return [Statement.make(kind, key, {0: 1, 1: stage.circle, 2: bytes(key.verify_key), 3: [None, "x", 1.5]})
-            for kind in (9, 40, 63)]
+            for kind in (11, 40, 63)]
 
 
 def largest_statement(stage):
     """Exactly 64 KiB."""
     key = SigningKey.generate()
     fields = {0: 1, 1: stage.circle, 2: bytes(key.verify_key), 3: bytes(40_000), 4: b""}
-    fields[4] = bytes(65_536 - len(Statement.make(10, key, fields).data) - 2)
-    statement = Statement.make(10, key, fields)
+    fields[4] = bytes(65_536 - len(Statement.make(11, key, fields).data) - 2)
+    statement = Statement.make(11, key, fields)
     assert len(statement.data) == 65_536, len(statement.data)
     return [statement]
 
@@ -228,9 +228,9 @@ def one_byte_too_large(stage):
     """One byte more than 64 KiB."""
     key = SigningKey.generate()
     fields = {0: 1, 1: stage.circle, 2: bytes(key.verify_key), 3: bytes(40_000), 4: b""}
-    fields[4] = bytes(65_537 - len(Statement.make(10, key, fields).data) - 2)
+    fields[4] = bytes(65_537 - len(Statement.make(11, key, fields).data) - 2)
     body = encode(fields)
-    data = encode([10, body, key.sign(b"waymark/statement-10-signature/v1\0" + body).signature])
+    data = encode([11, body, key.sign(b"waymark/statement-11-signature/v1\0" + body).signature])
     assert len(data) == 65_537
     return [data]
 
@@ -431,7 +431,7 @@ def full_of_words(stage, node):
     for size in [30_000] * 75 + [1000] * 40 + [0] * 60:
         key = SigningKey.generate()
         fields = {0: 1, 1: stage.circle, 2: bytes(key.verify_key), 3: bytes(size), 4: bytes(size)}
-        session.send(STATEMENTS, False, [Statement.make(10, key, fields).data])
+        session.send(STATEMENTS, False, [Statement.make(11, key, fields).data])
     count = 0
     while count < diagnostics(node.store).statements:
         count = diagnostics(node.store).statements

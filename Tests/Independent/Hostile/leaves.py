@@ -10,7 +10,7 @@ from files import (
     ANNOUNCEMENT, ANSWER, FILES_HERE, LEAF, LEAF_BYTES, LEAF_LIST, NO_SUCH_FILE, QUESTION, WANT_LEAVES, Download, File)
 from frames import closes
 
-ATTACHMENT, FILE_NAME, FILE_DATA = 7, 2, 9
+TRIP, LODGING, ATTACHMENT, FILE_NAME, FILE_DATA = 1, 2, 7, 2, 9
 # Node → the file that it has and a record names.
 HELD = {}
 
@@ -21,12 +21,14 @@ def opened(stage, node, client=None):
     return session
 
 
-def name_file(session, file):
-    """Writes a record that names a file, which this device claims to have."""
-    session.client.files[tuple(file.reference)] = file
-    record = os.urandom(16)
-    session.push(RECORDS, [session.client.write(RECORDS, [[INSERT, ATTACHMENT, record, {
-        FILE_NAME: "evil.raw", FILE_DATA: file.reference}]])])
+def name_file(session, file, reference=None):
+    """Writes a visible record that names a file, which this device claims to have."""
+    reference = reference or file.reference
+    session.client.files[tuple(reference)] = file
+    trip, lodging, record = (os.urandom(16) for _ in range(3))
+    session.push(RECORDS, [session.client.write(RECORDS, [
+        [INSERT, TRIP, trip, {1: "Evil"}], [INSERT, LODGING, lodging, {1: trip, 2: "Evil"}],
+        [INSERT, ATTACHMENT, record, {1: [LODGING, lodging], FILE_NAME: "evil.raw", FILE_DATA: reference}]])])
 
 
 def held(stage, node):
@@ -114,9 +116,7 @@ def size_that_is_not_the_files(stage, node):
     session = opened(stage, node)
     size, identity = file.reference
     false = [size - LEAF, identity]
-    session.client.files[tuple(false)] = file
-    session.push(RECORDS, [session.client.write(RECORDS, [[INSERT, ATTACHMENT, os.urandom(16), {
-        FILE_NAME: "false.raw", FILE_DATA: false}]])])
+    name_file(session, file, false)
     closes(session)
     forget(session)
     session = redialled(stage, node)

@@ -51,7 +51,7 @@ package struct KeepFiles: PromptCommand {
       guard let size else {
         throw WaymarkError.usage("`waymark files keep up-to` needs a size, such as 2GB.")
       }
-      guard let bytes = ByteSize.bytes(size) else {
+      guard let bytes = byteSize(size).flatMap({ Int(exactly: $0) }) else {
         throw WaymarkError.badValue(
           "SIZE", size, allowed: "expected a number with kB, MB, GB or TB, such as 2GB")
       }
@@ -101,24 +101,5 @@ extension CommandCall {
       guard case .partly(let received, let size, _) = state else { return }
       tell(.progress(WorkProgress(stage: "fetching", done: received, total: size), file: name))
     }
-  }
-}
-
-/// Sizes as people type them.
-package enum ByteSize {
-  private static let units: [(name: String, bytes: Int)] = [
-    ("", 1), ("b", 1), ("kb", 1_000), ("mb", 1_000_000), ("gb", 1_000_000_000), ("tb", 1_000_000_000_000),
-    ("kib", 1 << 10), ("mib", 1 << 20), ("gib", 1 << 30), ("tib", 1 << 40),
-  ]
-
-  /// Parses a size such as `500MB`, `1.5 GB` or `4096`; nil if the text is not a size.
-  package static func bytes(_ text: String) -> Int? {
-    let number = text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
-    let unit = text.dropFirst(number.count).drop { $0 == " " }.lowercased()
-    guard let factor = units.first(where: { $0.name == unit })?.bytes, let amount = Double(number) else {
-      return nil
-    }
-    let bytes = (amount * Double(factor)).rounded()
-    return bytes < Double(1 << 53) ? Int(exactly: bytes) : nil
   }
 }

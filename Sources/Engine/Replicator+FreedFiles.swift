@@ -107,7 +107,12 @@ extension Replicator {
       freed.files += 1
       freed.bytes += bytes
     }
-    if canStore { trying { try store.noteGone(files) } }
+    if canStore {
+      trying {
+        try store.noteGone(files)
+        try store.forgetHolders(of: files)
+      }
+    }
     replica.handle(.file(.unwanted(files)), now: now, into: &following)
     if freed.files > 0 { shell?.note(.freed(freed)) }
   }

@@ -91,8 +91,9 @@ extension Store {
   }
 
   /// - Parameter siblings: the result of `siblingFiles`.
-  func naming(of file: FileReference, siblings: Set<FileReference>) throws -> FileNaming {
-    if siblings.contains(file) { return .shown }
+  func naming(
+    of file: FileReference, siblings: @autoclosure () throws -> Set<FileReference>
+  ) throws -> FileNaming {
     var deletedAt: Moment?
     for kind in Registry.kinds {
       for column in kind.fileColumns {
@@ -102,11 +103,18 @@ extension Store {
         }
       }
     }
+    // Siblings have no index by file, so they come last.
+    if try siblings().contains(file) { return .shown }
     return deletedAt.map { .trash(deletedAt: $0) } ?? .nothing
   }
 
   /// Whether a folded record or a sibling names a file.
-  package func isNamed(_ file: FileReference) throws -> Bool { try naming(of: file) != .nothing }
+  package func isNamed(_ file: FileReference) throws -> Bool {
+    for kind in Registry.kinds {
+      for column in kind.fileColumns where try !records(kind, column, naming: file).isEmpty { return true }
+    }
+    return try Self.siblingFiles(connection).contains(file)
+  }
 
   /// Returns the files that the given records name now.
   package func files(namedBy records: [RecordKey]) throws -> [FileReference] {
@@ -390,11 +398,20 @@ extension Store {
     try connection.transaction {
       for file in asked {
         if held.contains(file) {
+          // A device may claim to have any number of files that don't exist.
+          guard try isNamed(file) else { continue }
           try change(insert, file, .blob(device.bytes), .integer(keepsAll ? 1 : 0), .integer(now))
         } else {
           try change(delete, file, .blob(device.bytes))
         }
       }
+    }
+  }
+
+  /// Forgets what devices have said about files that are needed no more.
+  package func forgetHolders(of files: [FileReference]) throws {
+    try connection.transaction {
+      for file in files { try change("DELETE FROM file_holders WHERE id = ?1 AND size = ?2", file) }
     }
   }
 

@@ -50,8 +50,18 @@ struct FileRenderingTests {
     arguments: [
       ("4096", 4_096), ("500MB", 500_000_000), ("1.5 GB", 1_500_000_000), ("2 gib", 2 << 30), ("0", 0),
       ("", nil), ("GB", nil), ("-1GB", nil), ("5 apples", nil), ("1.2.3MB", nil), ("99999999TB", nil),
-    ] as [(String, Int?)])
-  func `a size is a number and a unit`(typed: String, bytes: Int?) { #expect(ByteSize.bytes(typed) == bytes) }
+      ("18446744073709551615", .max), ("18446744073709551616", nil),
+    ] as [(String, UInt64?)])
+  func `a size is a number and a unit`(typed: String, bytes: UInt64?) { #expect(byteSize(typed) == bytes) }
+
+  @Test(
+    arguments: [
+      (0, "0 bytes"), (1, "1 byte"), (1_023, "1023 bytes"), (1 << 10, "1 KiB"), (1 << 30, "1 GiB"),
+      (2_000_000_000, "1.8 GiB"), (3 << 29, "1.5 GiB"), (.max, "16777215.9 TiB"),
+    ] as [(UInt64, String)])
+  func `a size is shown in the greatest unit that it reaches`(bytes: UInt64, text: String) {
+    #expect(sizeText(bytes) == text)
+  }
 
   @Test func `the list of files shows the totals, and what only this device has`() throws {
     let answer = try text(

@@ -119,9 +119,24 @@ import Wire
     }
   }
 
+  @Test func `what a device says about files that no record names is not recorded`() throws {
+    let file = try #require(FileReference(try alice.store.keep(content)))
+    try alice.store.noteHolder(bob.log.device, asked: [file], held: [file], keepsAll: true, now: 100)
+    #expect(try alice.store.holders(of: file) == [])
+    try parent(1, 2, alice)
+    try alice.write(at: 10, insert(attachment(3), [1: owner(2), data: file.value]))
+    try alice.store.noteHolder(bob.log.device, asked: [file], held: [file], keepsAll: true, now: 100)
+    #expect(try alice.store.holders(of: file) == [bob.log.device])
+    try alice.store.forgetHolders(of: [file])
+    #expect(try alice.store.holders(of: file) == [])
+  }
+
   @Test func `only what a device said after a change of policy counts when files are dropped`() throws {
     let file = try #require(FileReference(try alice.store.keep(content, now: 5)))
     let other = try #require(FileReference(try alice.store.keep(content + [1], now: 6)))
+    try parent(1, 2, alice)
+    try alice.write(at: 10, insert(attachment(3), [1: owner(2), data: file.value]))
+    try alice.write(at: 11, insert(attachment(4), [1: owner(2), data: other.value]))
     try alice.store.noteHolder(bob.log.device, asked: [file, other], held: [file], keepsAll: true, now: 100)
     #expect(try alice.store.holders(of: file) == [bob.log.device])
     #expect(try alice.store.holders(of: other) == [])

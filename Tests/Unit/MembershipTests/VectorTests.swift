@@ -50,7 +50,8 @@ import Wire
     #expect(circle.setHash.bytes == unhex(row.setHash))
     // Of several branch proofs of one tree only one is kept.
     let kept = statements.filter { if case .branchProof = $0.content { false } else { true } }
-    #expect(Set(circle.ids).isSubset(of: statements.map(\.id)) && Set(circle.ids).isSuperset(of: kept.map(\.id)))
+    let ids = Set(circle.ids)
+    #expect(ids.isSubset(of: statements.map(\.id)) && ids.isSuperset(of: kept.map(\.id)))
     var members: [String: Vectors.CircleRow.MemberRow] = [:]
     for (device, member) in circle.evaluation.members {
       #expect(circle.evaluation.member(transport: member.transport) == member)

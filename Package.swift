@@ -138,7 +138,8 @@ let package = Package(
     tests(
       "EngineTests",
       [
-        "Engine", "Families", "FileFormat", "FileStore", "Membership", "Records", "Replication", "SQLite", "Sodium",
+        "Engine", "Families", "FileFormat", "FileStore", "Membership", "Records", "Replication", "SQLite",
+        "Sodium",
         "Storage", "Wire",
       ]),
     tests("ExchangeTests", ["Exchange", "FileFormat", "JSONDocument", "Records", "SQLite", "Wire"]),
@@ -175,7 +176,8 @@ let package = Package(
     tests(
       "ReplicationTests",
       [
-        "FileFormat", "FileStore", "Membership", "Records", "Replication", "SQLite", "Sodium", "Storage", "Vectors",
+        "FileFormat", "FileStore", "Membership", "Records", "Replication", "SQLite", "Sodium", "Storage",
+        "Vectors",
         "Wire",
       ]),
     tests("SQLiteTests", ["SQLite"]),
@@ -193,7 +195,8 @@ let package = Package(
     tests(
       "StorageTests",
       [
-        "FileFormat", "FileStore", "Membership", "Records", "Replication", "SQLite", "Sodium", "Storage", "Vectors",
+        "FileFormat", "FileStore", "Membership", "Records", "Replication", "SQLite", "Sodium", "Storage",
+        "Vectors",
         "Wire",
       ]),
     tests("TidyTests", ["Processes"]),

@@ -25,7 +25,7 @@ struct FilesMeasure {
     let (rsync, syncthing) = (FileYardstick("rsync", in: stage), FileYardstick("syncthing", in: stage))
     var runs: [FilesRun] = []
     for round in 0..<min(3, stage.options.rounds) {
-      runs.append(try FilesRun(payload, "\(round)", stage))
+      runs.append(try FilesRun(payload, "\(payload.files.count)-\(round)", stage))
       try rsync.run(payload)
       try syncthing.run(payload)
     }

@@ -173,7 +173,12 @@ extension Replicator {
     var wanted: [FileReference] = []
     trying { wanted = try toFetch(transfers.wanted) }
     (transfers.wanted, transfers.added) = ([], [])
-    if !wanted.isEmpty { handle(.wanted(wanted, isUrgent: false), now, &following) }
+    if !wanted.isEmpty {
+      handle(.wanted(wanted, isUrgent: false), now, &following)
+      // The exchange holds a limited number of files. The rest is determined again once it has room.
+      let isRefused = wanted.contains { !replica.isWanted($0) && (try? store.files.has($0)) == false }
+      if isRefused { transfers.hasMore = true }
+    }
     if !added.isEmpty { handle(.added(added), now, &following) }
     freeFiles(now, &following)
   }

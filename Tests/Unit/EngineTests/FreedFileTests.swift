@@ -1,4 +1,3 @@
-import Engine
 import Families
 import FileFormat
 import FileStore
@@ -9,6 +8,8 @@ import SQLite
 import Storage
 import Testing
 import Wire
+
+@testable import Engine
 
 /// When a device deletes files whose records are gone.
 @Suite final class FreedFileTests {
@@ -192,6 +193,25 @@ import Wire
     #expect(try !has(file))
     replicator.handle(.started, now: now)
     #expect(try store.filesHere() == [])
+  }
+
+  // MARK: Many files
+
+  @Test func `files that the exchange has no room for are looked for again`() throws {
+    let files = try (0..<Limits.filesWantedMax + 10).map { number in
+      let id = try #require(FileID(bytes: Bytes32(UInt64(number), 1, 2, 3).bytes))
+      return try #require(FileReference(size: 40_000, id: id))
+    }
+    time += 1
+    operations += 1
+    try replicator.write(
+      OperationDraft(id: OperationID(Bytes16(9, operations)), verb: "test"),
+      files.enumerated().map { number, file in
+        attaching(
+          file.value, to: RecordKey(kind: KindNumbers.attachment, id: RecordID(Bytes16(2, UInt64(number)))))
+      }, now: now)
+    #expect(files.filter { replicator.replica.isWanted($0) }.count == Limits.filesWantedMax)
+    #expect(replicator.transfers.hasMore)
   }
 
   // MARK: The trash

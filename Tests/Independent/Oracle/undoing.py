@@ -93,9 +93,14 @@ class Undone:
 
     def record(self, key, cells, mine):
         self.erased = set()
-        wanted = {number: self.wanted(key, number, cells[number]) for number in mine}
         held = {number: self.best(cells[number], self.seen) for number in mine}
-        is_created = (not is_whole(key[0]) and LIFE in mine and wanted[LIFE] is None and held[LIFE].value is True)
+        life = self.wanted(key, LIFE, cells[LIFE]) if LIFE in mine else None
+        is_created = (not is_whole(key[0]) and LIFE in mine and life is None and held[LIFE].value is True)
+        # The fields of a record that the operation created stay as they are, whatever has changed since.
+        wanted = {LIFE: life} if LIFE in mine else {}
+        for number in mine:
+            if number != LIFE:
+                wanted[number] = held[number] if is_created else self.wanted(key, number, cells[number])
         is_trashed = (not is_whole(key[0]) and LIFE in mine and held[LIFE].value is True
                       and not (wanted[LIFE] and wanted[LIFE].value))
         if self.erased and not is_trashed and uuid_text(key[1]) not in self.told:

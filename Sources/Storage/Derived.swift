@@ -26,10 +26,9 @@ enum Derived {
   }
 
   private static func existing(_ connection: Connection) throws -> [(name: String, type: String)] {
+    let others = (["meta"] + Schema.logTables + Schema.localTables).map { "'\($0)'" }.joined(separator: ", ")
     let sql = """
-      SELECT name, type FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT IN
-        ('meta', 'statements', 'branches', 'change_sets', 'dependencies', 'quarantine',
-         'tolerated_gaps', 'files', 'file_holders', 'value_senders', 'held_erases', 'erase_counts')
+      SELECT name, type FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT IN (\(others))
         AND name NOT LIKE 'sqlite_%'
       ORDER BY type DESC
       """

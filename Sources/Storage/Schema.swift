@@ -17,6 +17,14 @@ enum Schema {
     }
   }
 
+  /// The tables of `first` that hold what was signed, and its order.
+  static let logTables = [
+    "statements", "branches", "change_sets", "dependencies", "tolerated_gaps", "quarantine",
+  ]
+
+  /// The tables of `first` that hold what this device alone knows, which follows from nothing else.
+  static let localTables = ["files", "file_holders", "value_senders", "held_erases", "erase_counts"]
+
   /// `change_sets.log_bytes` is the declared size of the log through the set. The indexes by operation and by clock
   /// serve the history. The index of parked sets by clock finds the set that is due first; that query runs after each
   /// commit and must stay fast however many sets are parked.

@@ -34,7 +34,7 @@ struct TableComparison {
     for (name, item) in wanted.sorted(by: { $0.key < $1.key }) where mine[name]?.sql != item.sql {
       // This index may be missing, because it is dropped while very many habit entries arrive.
       if name == DayIndex.index.name, mine[name] == nil { continue }
-      let location: DeepFinding.Location = Self.logTables.contains(item.table) ? .index : .records
+      let location: DeepFinding.Location = Schema.logTables.contains(item.table) ? .index : .records
       report.note(
         location, "the \(item.type) \(name) is \(mine[name] == nil ? "missing" : "not defined as expected")")
     }
@@ -52,19 +52,10 @@ struct TableComparison {
     }
   }
 
-  private static let logTables: Set<String> = [
-    "statements", "branches", "change_sets", "dependencies", "tolerated_gaps", "quarantine",
-  ]
-
-  private static let underivable: Set<String> = [
-    "meta", "statements", "quarantine", "files", "file_holders", "value_senders", "held_erases",
-    "erase_counts",
-  ]
-
   private func tables() throws -> [String] {
     try schema(right).filter { $0.value.type == "table" }.keys
       // Quarantined sets, and what is known about files and about peers, can't be derived from any table.
-      .filter { !Self.underivable.contains($0) }.sorted()
+      .filter { !(["meta", "statements", "quarantine"] + Schema.localTables).contains($0) }.sorted()
   }
 
   // MARK: Rows

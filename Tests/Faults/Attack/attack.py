@@ -160,6 +160,22 @@ def elsewhere(alice, bob, other):
     return times
 
 
+def end(*devices):
+    """Ends the nodes that were started."""
+    for each in devices:
+        if each is not None:
+            if "--log" in sys.argv:
+                print((each.folder / "log").read_text()[-6000:], file=sys.stderr)
+            each.end()
+
+
+def conclude(failures):
+    """Prints what failed; returns the exit code."""
+    for failure in failures:
+        print("FAILED: " + failure)
+    return 1 if failures else 0
+
+
 def run():
     alice, other = nodes.Node("Alice"), nodes.Node("Eve")
     bob = None
@@ -188,11 +204,7 @@ def run():
         report(calm, noise, attacked, cpu, before, during, after, alive, len(processes) - 1)
         return verdict(calm, noise, attacked, before, during, after, alive)
     finally:
-        for each in (alice, bob, other):
-            if each is not None:
-                if "--log" in sys.argv:
-                    print((each.folder / "log").read_text()[-6000:], file=sys.stderr)
-                each.end()
+        end(alice, bob, other)
 
 
 def report(calm, noise, attacked, cpu, before, during, after, alive, hostile):
@@ -219,9 +231,7 @@ def verdict(calm, noise, attacked, before, during, after, alive):
         failures.append("the memory rose by 64 MB or more")
     if after[1] > before[1] + 2:
         failures.append("descriptors leaked")
-    for failure in failures:
-        print("FAILED: " + failure)
-    return 1 if failures else 0
+    return conclude(failures)
 
 
 # Costly sets
@@ -278,14 +288,8 @@ def run_costly():
         if not (alice.is_alive() and bob.is_alive()):
             failures.append("a node died")
     finally:
-        for each in (alice, bob):
-            if each is not None:
-                if "--log" in sys.argv:
-                    print((each.folder / "log").read_text()[-6000:], file=sys.stderr)
-                each.end()
-    for failure in failures:
-        print("FAILED: " + failure)
-    return 1 if failures else 0
+        end(alice, bob)
+    return conclude(failures)
 
 
 # Many addresses
@@ -355,12 +359,8 @@ def run_addresses():
         if not (alice.is_alive() and bob.is_alive()):
             failures.append("a node died")
     finally:
-        for each in (alice, bob, other):
-            if each is not None:
-                each.end()
-    for failure in failures:
-        print("FAILED: " + failure)
-    return 1 if failures else 0
+        end(alice, bob, other)
+    return conclude(failures)
 
 
 # Beyond the quota
@@ -407,14 +407,8 @@ def run_quota():
         if not (alice.is_alive() and bob.is_alive()):
             failures.append("a node died")
     finally:
-        for each in (alice, bob):
-            if each is not None:
-                if "--log" in sys.argv:
-                    print((each.folder / "log").read_text()[-6000:], file=sys.stderr)
-                each.end()
-    for failure in failures:
-        print("FAILED: " + failure)
-    return 1 if failures else 0
+        end(alice, bob)
+    return conclude(failures)
 
 
 if __name__ == "__main__":

@@ -60,7 +60,7 @@ def rsync(source, work):
 
 
 class Syncthing:
-    """One instance, which talks to nobody but the other one on this machine."""
+    """One instance, which talks only to the other one on this machine."""
 
     def __init__(self, home, folder):
         self.home, self.folder = home, folder

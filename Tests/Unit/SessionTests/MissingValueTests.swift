@@ -8,7 +8,7 @@ import Wire
 
 /// Values that a peer withholds are requested from others, checked, and added to the records.
 @Suite struct MissingValueTests {
-  /// Alice and Bob, who has Alice's set without its values, and Carol, who has it whole and is connected to nobody.
+  /// Alice and Bob, who has Alice's set without its values, and Carol, who has it whole and is not connected.
   private func world(_ values: String = "Rome") throws -> World {
     let world = try World()
     world.connect("alice", "carol")

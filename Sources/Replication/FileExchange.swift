@@ -131,10 +131,19 @@ package struct FileExchange: Sendable {
       effects.append(.finish(file))
     }
     for link in links {
+      recall(new, link, &effects)
       inquire(new, link, now, &effects)
       enqueue(files, link)
     }
     requestAll(now, &effects)
+  }
+
+  /// Reports again which files a peer has, now that records name them. Before, the shell stored nothing about them.
+  private func recall(_ files: [FileReference], _ link: LinkID, _ effects: inout [FileEffect]) {
+    guard let peer = peers[link] else { return }
+    let known = files.filter(peer.knows)
+    guard !known.isEmpty else { return }
+    effects.append(.learned(peer.device, asked: known, held: known, keepsAll: peer.keepsAll))
   }
 
   private mutating func forget(_ files: [FileReference], _ now: Now, _ effects: inout [FileEffect]) {
@@ -147,7 +156,10 @@ package struct FileExchange: Sendable {
   }
 
   private mutating func finished(_ files: [FileReference], _ now: Now, _ effects: inout [FileEffect]) {
-    for file in files { wanted.remove(file) }
+    for file in files {
+      wanted.remove(file)
+      for link in links { peers[link]?.forget(file) }
+    }
     announce(files, &effects)
     refill(&effects)
     requestAll(now, &effects)
@@ -193,14 +205,15 @@ package struct FileExchange: Sendable {
       peers[link]?.isLookingUp = true
       return effects.append(.lookUp(link, here.files))
     case .answer:
-      guard let asked = peers[link]?.question else { return effects.append(.charge(link, points: 1)) }
-      peers[link]?.question = nil
-      let held = here.files.filter(Set(asked.files).contains)
-      effects.append(.learned(device, asked: asked.files, held: held, keepsAll: here.keepsAll))
+      guard let asked = peers[link]?.answered() else { return effects.append(.charge(link, points: 1)) }
+      peers[link]?.keepsAll = here.keepsAll
+      let held = here.files.filter(Set(asked).contains)
+      effects.append(.learned(device, asked: asked, held: held, keepsAll: here.keepsAll))
       learned(link, held)
       inquire([], link, now, &effects)
     case .announcement:
       effects.append(.charge(link, points: 1 + here.files.count / 16))
+      peers[link]?.keepsAll = here.keepsAll
       effects.append(.learned(device, asked: here.files, held: here.files, keepsAll: here.keepsAll))
       for file in here.files { peers[link]?.avoidedUntil[file] = nil }
       learned(link, here.files)
@@ -209,7 +222,9 @@ package struct FileExchange: Sendable {
   }
 
   private mutating func learned(_ link: LinkID, _ files: [FileReference]) {
-    peers[link]?.note(files)
+    guard var peer = peers.removeValue(forKey: link) else { return }
+    peer.note(files) { wanted[$0] != nil }
+    peers[link] = peer
     enqueue(files, link)
   }
 

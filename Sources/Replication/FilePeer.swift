@@ -7,9 +7,13 @@ import Wire
 struct FilePeer: Sendable {
   let device: DeviceKey
 
-  // What the peer has.
+  /// Whether the peer keeps all files, as it last said.
+  var keepsAll = false
+
+  // What the peer has, as far as this device may still want it.
   private var known: Set<FileReference> = []
-  /// The same files in the order in which the peer named them; the oldest are forgotten first.
+  /// The known files in the order in which the peer named them, and some that were forgotten since. The oldest are
+  /// forgotten first.
   private var knownInOrder = Queue<FileReference>()
   /// The peer's files that are wanted and waiting, those to be requested first at the end.
   private var candidates: [FileReference] = []
@@ -18,7 +22,7 @@ struct FilePeer: Sendable {
   var avoidedUntil: [FileReference: Moment] = [:]
 
   // Questions.
-  var question: (files: [FileReference], askedAt: Moment)?
+  private var question: (files: [(file: FileReference, isRepeated: Bool)], askedAt: Moment)?
   private var toAsk = Queue<(file: FileReference, isRepeated: Bool)>()
   /// Whether the shell is looking up the files that the peer has asked about.
   var isLookingUp = false
@@ -50,11 +54,18 @@ struct FilePeer: Sendable {
   /// Whether the peer has a file and has not failed to deliver it recently.
   func mayBeAsked(for file: FileReference) -> Bool { known.contains(file) && avoidedUntil[file] == nil }
 
-  mutating func note(_ files: [FileReference]) {
-    for file in files where known.insert(file).inserted {
-      knownInOrder.append(file)
-      if known.count > Limits.filesKnownMax, let oldest = knownInOrder.popFirst() { known.remove(oldest) }
+  /// Whether the peer has said that it has a file.
+  func knows(_ file: FileReference) -> Bool { known.contains(file) }
+
+  /// Remembers files that the peer has. If there are too many, forgets the oldest that are not wanted: the peer is asked
+  /// about those again when they are. It would not be asked again about a wanted file.
+  mutating func note(_ files: [FileReference], isWanted: (FileReference) -> Bool) {
+    for file in files where known.insert(file).inserted { knownInOrder.append(file) }
+    var kept: [FileReference] = []
+    while knownInOrder.count + kept.count > Limits.filesKnownMax, let oldest = knownInOrder.popFirst() {
+      if isWanted(oldest), known.contains(oldest) { kept.append(oldest) } else { known.remove(oldest) }
     }
+    for file in kept { knownInOrder.append(file) }
   }
 
   /// Adds wanted files that the peer has.
@@ -84,23 +95,38 @@ struct FilePeer: Sendable {
   /// Whether the peer still has to say which of the files that it is asked about it has.
   var isAsked: Bool { question != nil || toAsk.count > 0 }
 
+  /// Adds files to what the peer is asked about.
+  ///
+  /// - Parameter isRepeated: whether to ask also about files that the peer is known to have. If there are too many of
+  ///   these, the rest is left to the next review.
   mutating func inquire(_ files: [FileReference], isRepeated: Bool) {
-    for file in files where (isRepeated || !known.contains(file)) && toAsk.count < Limits.filesKnownMax {
+    for file in files {
+      guard isRepeated ? toAsk.count < Limits.filesKnownMax : !known.contains(file) else { continue }
       toAsk.append((file, isRepeated))
     }
   }
 
   /// Returns the next files to ask about, unless a question is waiting for its answer.
   mutating func nextQuestion(_ now: Now) -> [FileReference]? {
-    if let question, now.steady < question.askedAt + Limits.answerMillisecondsMax { return nil }
+    if let question {
+      guard now.steady >= question.askedAt + Limits.answerMillisecondsMax else { return nil }
+      // The answer is late or lost. Without it, the files would never be fetched.
+      for file in question.files { toAsk.append(file) }
+    }
     question = nil
-    var files: [FileReference] = []
+    var files: [(file: FileReference, isRepeated: Bool)] = []
     while files.count < Limits.filesPerMessageMax, let (file, isRepeated) = toAsk.popFirst() {
-      if isRepeated || !known.contains(file) { files.append(file) }
+      if isRepeated || !known.contains(file) { files.append((file, isRepeated)) }
     }
     guard !files.isEmpty else { return nil }
     question = (files, now.steady)
-    return files
+    return files.map(\.file)
+  }
+
+  /// Ends the question that waits for its answer, and returns the files that it asked about; nil if there is none.
+  mutating func answered() -> [FileReference]? {
+    defer { question = nil }
+    return question?.files.map(\.file)
   }
 
   // MARK: Requests

@@ -77,6 +77,44 @@ import Wire
     #expect(bob.sent.first == .wantLeaves(LeafRequest(file: file, part: .bytes, leaves: 0..<1)))
   }
 
+  @Test func `what a device announced is reported again once a record names it`() throws {
+    let (alice, bob) = (world.node(), world.node())
+    world.connect(alice, bob)
+    let file = alice.add(content(1_000))
+    world.input(alice, .added([file]))
+    try world.run()
+    // The store keeps nothing about files that no record names.
+    bob.forgetHeld()
+    world.want(bob, [file])
+    #expect(bob.held[alice.device] == [file: true])
+  }
+
+  @Test func `a wanted file is fetched, however many others its source names meanwhile`() throws {
+    let (alice, bob) = (world.node(), world.node())
+    let link = world.connect(bob, alice)
+    let early = (0..<3).map { alice.add(content(300_000, $0)) }
+    world.input(alice, .added(early))
+    try world.run()
+    world.input(bob, .room(false))
+    world.want(bob, Array(early.prefix(2)))
+    for first in 0..<UInt64(Limits.filesKnownMax / Limits.filesPerMessageMax) {
+      let others = (0..<UInt64(Limits.filesPerMessageMax)).compactMap { number in
+        FileReference(size: 20, id: FileID(Bytes32(1, 2, first, number)))
+      }
+      let here = FilesHere(role: .announcement, keepsAll: true, files: others.sorted())
+      world.input(bob, .received(link, .filesHere(here)))
+    }
+    world.input(bob, .room(true))
+    try world.run()
+    #expect(early.map { bob.files[$0] != nil } == [true, true, false])
+    // A file that was forgotten is asked about when it is wanted.
+    bob.forgetSent()
+    world.want(bob, [early[2]])
+    try world.run()
+    #expect(bob.sent.first == .filesHere(.question([early[2]])))
+    #expect(bob.files[early[2]] != nil)
+  }
+
   // MARK: Several sources
 
   @Test func `each range is requested from one of several devices`() throws {
@@ -246,7 +284,7 @@ import Wire
     try world.run()
     world.want(bob, Array(files[1...]))
     try world.run()
-    #expect(bob.files.count == 2)
+    #expect(bob.files.count == 3)
   }
 
   @Test func `a device with too many open requests is disconnected`() throws {

@@ -55,6 +55,7 @@ final class FileNode {
   }
 
   func forgetSent() { sent = [] }
+  func forgetHeld() { held = [:] }
 
   fileprivate func perform(_ effect: FileEffect, _ world: FileWorld) {
     switch effect {
@@ -87,6 +88,7 @@ final class FileNode {
     case .suspend(let file): suspended.append(file)
     case .review: reviews += 1
     case .learned(let device, let asked, let held, let keepsAll):
+      let held = Set(held)
       for file in asked { self.held[device, default: [:]][file] = held.contains(file) ? keepsAll : nil }
     case .refill: break
     case .charge(_, let points): self.points += points

@@ -109,9 +109,20 @@ struct HomeLockTests {
     let ticket = Ticket(
       circle: CircleID(Bytes32(1, 2, 3, 4)), transport: await node.identity.transportKey,
       addresses: [inviter.address], secret: random16(), expiry: systemWall() + 600_000)
+    // The join gives up after some seconds, so a thread of its own opens the store as soon as the inviter is dialled.
+    let opened = Mutex<String?>(nil)
+    Thread.detachNewThread {
+      guard inviter.waitForCaller(seconds: 60) else { return opened.withLock { $0 = "the inviter was not dialled" } }
+      do {
+        _ = try Node.open(home)
+        opened.withLock { $0 = "opened" }
+      } catch {
+        opened.withLock { $0 = (error as? WaymarkError)?.code.rawValue ?? "\(error)" }
+      }
+    }
     let joining = Task { try await JoinOperation(home: home, ticket: ticket.line, name: "alice").join() }
-    try await eventually("the inviter is dialled") { inviter.hasCaller }
-    #expect(try await refusal { _ = try Node.open(home) } == "store_held")
+    try await eventually("the store is opened during the join") { opened.withLock { $0 != nil } }
+    #expect(opened.withLock(\.self) == "store_held")
     inviter.end()
     #expect(try await refusal { _ = try await joining.value } != nil)
     let again = try await Node.open(home, name: "alice")
@@ -186,9 +197,10 @@ private final class SilentListener: Sendable {
     address = "127.0.0.1:\(UInt16(bigEndian: place.sin_port))"
   }
 
-  var hasCaller: Bool {
+  /// Returns whether a connection arrives in time. It is never accepted or answered.
+  func waitForCaller(seconds: Int32) -> Bool {
     var wanted = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-    return poll(&wanted, 1, 0) > 0
+    return poll(&wanted, 1, seconds * 1_000) > 0
   }
 
   func end() { close(descriptor) }

@@ -32,8 +32,7 @@ class Device:
         self.seed = bytes([byte]) * 32
         self.signing = SigningKey(self.seed)
         self.key = bytes(self.signing.verify_key)
-        self.incarnation = bytes([byte]) * 15 + b"\x01"
-        self.number = number
+        self.incarnation = bytes([(number - 1) << 4 | byte & 15]) + bytes([byte]) * 14 + b"\x01"
 
     def sign(self, header, prefix=SET_SIGNATURE):
         return self.signing.sign(prefix + header).signature
@@ -146,7 +145,7 @@ class Sealed:
         return len(self.header) + 64 + self.fields[10] + self.fields.get(12, 0)
 
 
-def header_of(device, number, lane, sequence, previous, clock, dependencies, operation, plan, slots, log_bytes):
+def header_of(device, lane, sequence, previous, clock, dependencies, operation, plan, slots, log_bytes):
     header = {
         0: 2,
         1: CIRCLE,
@@ -158,8 +157,7 @@ def header_of(device, number, lane, sequence, previous, clock, dependencies, ope
         9: operation,
         10: len(plan),
         11: blake2b(PLAN, plan),
-        14: number,
-        15: log_bytes,
+        14: log_bytes,
     }
     if previous is not None:
         header[6] = previous
@@ -187,10 +185,6 @@ class Log:
     clock: int = 0
     unseen: list = field(default_factory=list)
     log_bytes: int = 0
-    number: int = None
-
-    def __post_init__(self):
-        self.number = self.number or self.device.number
 
     def write(self, verb, entries=(), wall=0, operation=operation(1), target=None, least=0, seed=None, contents=None):
         """`contents`: by slot, what its content is instead of the values."""
@@ -218,8 +212,8 @@ class Log:
         plan = encode(plan)
         now = max(self.clock + 1, wall << 16, least)
         header = header_of(
-            self.device, self.number, self.lane, self.sequence + 1, self.previous, now, dependencies, operation, plan,
-            slots, self.log_bytes)
+            self.device, self.lane, self.sequence + 1, self.previous, now, dependencies, operation, plan, slots,
+            self.log_bytes)
         encode(header)
         sealed = seal(self.device, header, plan, slots)
         self.sequence += 1

@@ -86,7 +86,6 @@ def accept(name, log, verb, entries=(), wall=1_000, op=operation(1), target=None
         "author": log.device.name,
         "write": {
             "lane": before["lane"],
-            "number": before["number"],
             "sequence": str(before["sequence"]),
             "previous": before["previous"].hex() if before["previous"] else None,
             "logBytes": str(before["log_bytes"]),
@@ -196,7 +195,7 @@ accept("the first and last kinds of the settings lane", Log(alice, SETTINGS), "s
        [[INSERT, SETTING, record(1), {1: "colorScheme", 2: "dark"}], [DELETE, 12287, record(1)]])
 accept("a setting erased", Log(alice, SETTINGS), "erase", [[ERASE, SETTING, record(1)]])
 accept("an undo", Log(alice), "undo", [[DELETE, TRIP, record(1)]], op=operation(8), target=operation(1))
-accept("the last incarnation", Log(alice, number=16), "edit", [EDIT])
+accept("the last incarnation", Log(carol), "edit", [EDIT])
 full = Log(alice, clock=clock(1_000, 0xFFFF))
 accept("a full counter carries into the milliseconds", full, "edit", [EDIT])
 far = Log(alice, sequence=2**63 - 2, previous=first.id, clock=2**64 - 4, log_bytes=2**62)
@@ -308,7 +307,7 @@ DEPENDENCY = [bob.key, bob.incarnation, 1, record(1) * 2]
 def header(plan=GOOD, slots=GOOD_SLOTS, sequence=2, previous=record(7) * 2, lane=RECORDS, dependencies=(DEPENDENCY,),
            **changes):
     made = header_of(
-        alice, 1, lane, sequence, previous, clock(1_000), list(dependencies), operation(1), plan, slots,
+        alice, lane, sequence, previous, clock(1_000), list(dependencies), operation(1), plan, slots,
         0 if sequence < 2 else 700)
     for key, value in changes.items():
         number = int(key[1:])
@@ -333,10 +332,10 @@ def with_values(sealed, values):
 
 names = {0: "version", 1: "circle", 2: "device", 3: "incarnation", 4: "lane", 5: "sequence", 6: "previous",
          7: "clock", 9: "operation", 10: "plan_length", 11: "plan_hash", 12: "values_length", 13: "commitments_hash",
-         14: "number", 15: "log_bytes"}
+         14: "log_bytes"}
 for number, name in names.items():
     bad_header("missing_key", name, **{f"k{number}": ...})
-bad_header("unknown_key", "16", k16=0)
+bad_header("unknown_key", "15", k15=0)
 bad_header("version", "0", k0=0)
 bad_header("version", "1", k0=1)
 bad_header("version", "3", k0=3)
@@ -376,12 +375,9 @@ bad_header("plan_length", "0", k10=0)
 bad_header("plan_length", "beyond a whole set", k10=262_145)
 bad_header("values_length", "beyond a whole set", k12=262_145)
 bad_header("values_length", "negative", k12=-1)
-bad_header("number", "0", k14=0)
-bad_header("number", "17", k14=17)
-bad_header("number", "text", k14="1")
-bad_header("log_bytes", "negative", k15=-1)
-bad_header("log_bytes", "2^62 + 1", k15=2**62 + 1)
-bad_header("log_bytes", "1 at sequence 1", sequence=1, previous=None, k15=1)
+bad_header("log_bytes", "negative", k14=-1)
+bad_header("log_bytes", "2^62 + 1", k14=2**62 + 1)
+bad_header("log_bytes", "1 at sequence 1", sequence=1, previous=None, k14=1)
 good_header = write(header())
 bad_bytes("trailing", "a byte behind the header", good_header + b"\0")
 bad_bytes("truncated", "the last byte missing", good_header[:-1])
@@ -722,7 +718,6 @@ def changed(**changes):
 
 
 follow("none", "placed", changed())
-follow("number", "one more", changed(number=lambda number: number + 1))
 follow("log_bytes", "one less", changed(log_bytes=lambda count: count - 1))
 follow("log_bytes", "one more", changed(log_bytes=lambda count: count + 1))
 follow("log_bytes", "none", changed(log_bytes=lambda _: 0))

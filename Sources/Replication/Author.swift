@@ -37,8 +37,6 @@ package struct OperationDraft: Sendable {
 package struct AuthorPosition: Sendable {
   package var circle: CircleID
   package var log: LogKey
-  /// The number of the log's incarnation.
-  package var number: Int
   package var sequence: UInt64
   package var id: ChangeSetID?
   /// The greatest clock seen in the lane, whether it is the clock of our own newest set or of a folded set.
@@ -51,13 +49,12 @@ package struct AuthorPosition: Sendable {
   package var logBytesMax: UInt64
 
   package init(
-    circle: CircleID, log: LogKey, number: Int, sequence: UInt64, id: ChangeSetID?, clock: Clock,
+    circle: CircleID, log: LogKey, sequence: UInt64, id: ChangeSetID?, clock: Clock,
     logBytes: UInt64, unseen: [Dependency], logBytesMax: UInt64 = .max
   ) {
     self.logBytesMax = logBytesMax
     self.circle = circle
     self.log = log
-    self.number = number
     self.sequence = sequence
     self.id = id
     self.clock = clock
@@ -145,7 +142,7 @@ package struct Author {
   ) throws(ChangeSetError) -> VerifiedChangeSet {
     let clock = max(Clock.ticking(after: position.clock, wall: wall), least)
     let header = ChangeSetHeader(
-      circle: position.circle, log: position.log, number: position.number, sequence: position.sequence + 1,
+      circle: position.circle, log: position.log, sequence: position.sequence + 1,
       previous: position.id, clock: clock, dependencies: dependencies, operation: operation.id,
       logBytes: position.logBytes, content: content.summary)
     let bytes = header.encoded

@@ -30,8 +30,6 @@ package struct Dependency: Hashable, Comparable, Sendable {
 package struct ChangeSetHeader: Hashable, Sendable {
   package var circle: CircleID
   package var log: LogKey
-  /// The number of the log's incarnation among those of its device, from 1 to `Limits.incarnationsMax`.
-  package var number: Int
   /// The position of the set in its log. Sequences are consecutive and start at 1.
   package var sequence: UInt64
   /// The id of the preceding set in the log; nil at sequence 1, and only there.
@@ -46,12 +44,11 @@ package struct ChangeSetHeader: Hashable, Sendable {
   package var content: ContentSummary
 
   package init(
-    circle: CircleID, log: LogKey, number: Int, sequence: UInt64, previous: ChangeSetID?, clock: Clock,
+    circle: CircleID, log: LogKey, sequence: UInt64, previous: ChangeSetID?, clock: Clock,
     dependencies: [Dependency], operation: OperationID, logBytes: UInt64, content: ContentSummary
   ) {
     self.circle = circle
     self.log = log
-    self.number = number
     self.sequence = sequence
     self.previous = previous
     self.clock = clock

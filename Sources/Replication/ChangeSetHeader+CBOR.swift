@@ -18,8 +18,7 @@ extension ChangeSetHeader {
     static let planHash: UInt64 = 11
     static let valuesBytes: UInt64 = 12
     static let commitmentsHash: UInt64 = 13
-    static let number: UInt64 = 14
-    static let logBytes: UInt64 = 15
+    static let logBytes: UInt64 = 14
   }
 
   package static let version: UInt64 = 2
@@ -27,7 +26,7 @@ extension ChangeSetHeader {
   package var encoded: [UInt8] {
     var writer = CBORWriter(reserving: 256 + dependencies.count * 90)
     writer.map(
-      12 + (previous == nil ? 0 : 1) + (dependencies.isEmpty ? 0 : 1)
+      11 + (previous == nil ? 0 : 1) + (dependencies.isEmpty ? 0 : 1)
         + (content.commitmentsHash == nil ? 0 : 2))
     writer.unsigned(Key.version)
     writer.unsigned(Self.version)
@@ -64,8 +63,6 @@ extension ChangeSetHeader {
       writer.unsigned(Key.commitmentsHash)
       writer.byteString(commitmentsHash)
     }
-    writer.unsigned(Key.number)
-    writer.unsigned(UInt64(number))
     writer.unsigned(Key.logBytes)
     writer.unsigned(logBytes)
     return writer.bytes
@@ -82,16 +79,16 @@ extension ChangeSetHeader {
 
   private static func parsed(_ bytes: [UInt8]) throws(WireError) -> ChangeSetHeader {
     var reader = CBORReader(bytes)
-    let count = try reader.map(max: 16)
+    let count = try reader.map(max: 15)
     var header = ChangeSetHeader(
       circle: CircleID(.zero),
       log: LogKey(device: DeviceKey(.zero), incarnation: Incarnation(.zero), lane: .settings),
-      number: 0, sequence: 0, previous: nil, clock: .zero, dependencies: [], operation: OperationID(.zero),
+      sequence: 0, previous: nil, clock: .zero, dependencies: [], operation: OperationID(.zero),
       logBytes: 0, content: .unknown)
     var device = DeviceKey(.zero)
     var incarnation = Incarnation(.zero)
     var lane = Lane.settings
-    var required: Set<UInt64> = [0, 1, 2, 3, 4, 5, 7, 9, 10, 11, 14, 15]
+    var required: Set<UInt64> = [0, 1, 2, 3, 4, 5, 7, 9, 10, 11, 14]
     var hasValuesBytes = false
     var key: UInt64?
     for _ in 0..<count {
@@ -127,7 +124,6 @@ extension ChangeSetHeader {
         header.content.valuesBytes = try reader.unsigned(max: Limits.setBytesMax)
         hasValuesBytes = true
       case Key.commitmentsHash: header.content.commitmentsHash = try reader.bytes32()
-      case Key.number: header.number = try reader.unsigned(max: Limits.incarnationsMax)
       case Key.logBytes:
         header.logBytes = try reader.unsigned()
         guard header.logBytes <= Limits.logBytesMax else { throw .limit(offset: start) }
@@ -145,7 +141,6 @@ extension ChangeSetHeader {
   private func checkRules(headerBytes: Int) throws(ChangeSetError) {
     let bytes = declaredBytes(headerBytes: headerBytes)
     guard bytes <= Limits.setBytesMax else { throw .tooLarge(bytes: bytes) }
-    guard number >= 1 else { throw .invalid("an incarnation number of 0") }
     guard sequence >= 1, sequence <= UInt64(Int64.max) else { throw .invalid("a sequence out of range") }
     guard (previous == nil) == (sequence == 1) else { throw .invalid("previous id at sequence \(sequence)") }
     guard sequence > 1 || logBytes == 0 else { throw .invalid("bytes before the first set") }

@@ -9,8 +9,8 @@
 //     all kept tips of its log are stored, so it leads to none,
 //     or it lies beyond the line of a branch proof               → excluded
 //     predecessor not stored                                     → missing: request it, the set comes again
-//     clock not above the predecessor's, another number of the
-//     incarnation, or other bytes of the log so far              → refused: the sender is at fault
+//     clock not above the predecessor's, or other bytes of the
+//     log so far                                                 → refused: the sender is at fault
 //     for each dependency:
 //       excluded by a cut                                        → skip it
 //       not stored                                               → missing
@@ -41,16 +41,13 @@ package struct StoredPosition: Hashable, Sendable {
   package let id: ChangeSetID
   package let clock: Clock
   package let isFolded: Bool
-  /// The number of the log's incarnation.
-  package let number: Int
   /// The declared bytes of the log through this set.
   package let logBytes: UInt64
 
-  package init(id: ChangeSetID, clock: Clock, isFolded: Bool, number: Int, logBytes: UInt64) {
+  package init(id: ChangeSetID, clock: Clock, isFolded: Bool, logBytes: UInt64) {
     self.id = id
     self.clock = clock
     self.isFolded = isFolded
-    self.number = number
     self.logBytes = logBytes
   }
 }
@@ -107,7 +104,8 @@ package enum Placement: Hashable, Sendable {
     let header = set.header
     if try index.stored(set.id, header.log, header.sequence) != nil { return .duplicate }
     let quota = index.quota(of: header.log.device, header.log.lane)
-    guard set.logBytes <= DeviceQuotas.share(of: quota, number: header.number) else { return .beyondQuota }
+    let share = DeviceQuotas.share(of: quota, number: header.log.incarnation.number)
+    guard set.logBytes <= share else { return .beyondQuota }
     if index.excludes(new: set.id, header.log, header.sequence) { return .excluded }
     var folds = header.clock <= horizon && !index.isEnded(header.log)
     if let previous = header.previous {
@@ -115,7 +113,6 @@ package enum Placement: Hashable, Sendable {
         return .missing(header.log, sequence: header.sequence - 1)
       }
       guard header.clock > predecessor.clock else { return .refused("a clock not above its predecessor's") }
-      guard header.number == predecessor.number else { return .refused("another number of the incarnation") }
       guard header.logBytes == predecessor.logBytes else { return .refused("wrong bytes of the log so far") }
       folds = folds && predecessor.isFolded
     }

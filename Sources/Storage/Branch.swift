@@ -8,9 +8,6 @@ struct Branch {
   /// The number of the branch in the tables.
   var number: Int64
   let log: LogKey
-  /// The number of the log's incarnation; 0 if no set has stated it yet, because the log's first sets were restored
-  /// without their bytes.
-  var incarnationNumber: Int
   /// The sequence of the first set of the branch.
   let first: UInt64
   /// The branch that holds the sets before the first one; nil for a branch that starts with the log's first set.

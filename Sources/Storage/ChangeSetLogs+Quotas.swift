@@ -13,22 +13,20 @@ extension ChangeSetLogs {
   func quota(of device: DeviceKey, _ lane: Lane) -> UInt64 { quotaRule(device, lane) }
 
   /// Returns the bytes that a log may hold.
-  ///
-  /// - Parameter number: the number of the log's incarnation; 0 if it is unknown.
-  func bytesMax(_ log: LogKey, number: Int) -> UInt64 {
-    DeviceQuotas.share(of: quotaRule(log.device, log.lane), number: number)
+  func bytesMax(_ log: LogKey) -> UInt64 {
+    DeviceQuotas.share(of: quotaRule(log.device, log.lane), number: log.incarnation.number)
   }
 
   /// Whether a set is within the quota of its author.
   ///
   /// - Parameter headerBytes: the length of the encoded header.
   func isWithinQuota(_ header: ChangeSetHeader, headerBytes: Int) -> Bool {
-    header.logBytesThroughSet(headerBytes: headerBytes) <= bytesMax(header.log, number: header.number)
+    header.logBytesThroughSet(headerBytes: headerBytes) <= bytesMax(header.log)
   }
 
   /// Whether a log holds sets that are beyond the quota of its author.
   var exceedsQuota: Bool {
     // Bytes grow along a branch, so the newest set decides.
-    branches.values.contains { $0.head.logBytes > bytesMax($0.log, number: $0.incarnationNumber) }
+    branches.values.contains { $0.head.logBytes > bytesMax($0.log) }
   }
 }

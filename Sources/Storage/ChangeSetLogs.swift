@@ -61,8 +61,8 @@ final class ChangeSetLogs: LogIndex {
       """)
     insertBranch = try connection.prepare(
       """
-      INSERT INTO branches(device, incarnation, incarnation_number, lane, first_sequence, first_id, parent)
-      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+      INSERT INTO branches(device, incarnation, lane, first_sequence, first_id, parent)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6)
       """)
     insertDependency = try connection.prepare(
       """
@@ -121,8 +121,7 @@ final class ChangeSetLogs: LogIndex {
     }
     // Parents have lower numbers than their children.
     let sql = """
-      SELECT branch, device, incarnation, lane, first_sequence, incarnation_number, parent FROM branches
-      ORDER BY branch
+      SELECT branch, device, incarnation, lane, first_sequence, parent FROM branches ORDER BY branch
       """
     try connection.with(sql) { row in
       while try row.step() {
@@ -132,13 +131,13 @@ final class ChangeSetLogs: LogIndex {
         let log = LogKey(device: device, incarnation: incarnation, lane: lane)
         try loadBranch(
           row.integer(0), log, first: UInt64(bitPattern: row.integer(4)),
-          incarnationNumber: Int(row.integer(5)), parent: row.isNull(6) ? nil : row.integer(6))
+          parent: row.isNull(5) ? nil : row.integer(5))
       }
     }
   }
 
   private func loadBranch(
-    _ number: Int64, _ log: LogKey, first: UInt64, incarnationNumber: Int, parent: Int64?
+    _ number: Int64, _ log: LogKey, first: UInt64, parent: Int64?
   ) throws {
     let newest = "SELECT \(Self.positionColumns), sequence FROM change_sets WHERE branch = ?1"
     let backwards = " ORDER BY sequence DESC LIMIT 1"
@@ -146,7 +145,7 @@ final class ChangeSetLogs: LogIndex {
       try connection.with(sql) { row in
         try row.bind(1, number)
         guard try row.step() else { return nil }
-        return (try Self.position(row, incarnationNumber), UInt64(bitPattern: row.integer(4)))
+        return (try Self.position(row), UInt64(bitPattern: row.integer(4)))
       }
     }
     guard let (head, sequence) = try position(newest + backwards) else { return }
@@ -154,8 +153,7 @@ final class ChangeSetLogs: LogIndex {
     if folded == nil, let parent { folded = try foldedBelow(first, onParent: parent) }
     add(
       Branch(
-        number: number, log: log, incarnationNumber: incarnationNumber, first: first, parent: parent,
-        head: head, sequence: sequence, folded: folded?.0, foldedSequence: folded?.1 ?? 0))
+        number: number, log: log, first: first, parent: parent, head: head, sequence: sequence, folded: folded?.0, foldedSequence: folded?.1 ?? 0))
   }
 
   /// Returns the newest folded set below a sequence on the path through a parent branch; nil if there is none.
@@ -183,15 +181,13 @@ final class ChangeSetLogs: LogIndex {
 
   private static let positionColumns = "id, clock, folded, log_bytes"
 
-  private static func position(
-    _ row: borrowing Statement, _ incarnationNumber: Int
-  ) throws -> StoredPosition {
+  private static func position(_ row: borrowing Statement) throws -> StoredPosition {
     guard let id = ChangeSetID(bytes: row.bytes(0)) else {
       throw StoreError.damaged("the id of a change set is invalid")
     }
     return StoredPosition(
       id: id, clock: Clock(raw: UInt64(bitPattern: row.integer(1))),
-      isFolded: row.integer(2) == FoldState.folded.rawValue, number: incarnationNumber,
+      isFolded: row.integer(2) == FoldState.folded.rawValue,
       logBytes: UInt64(bitPattern: row.integer(3)))
   }
 
@@ -259,7 +255,7 @@ final class ChangeSetLogs: LogIndex {
     try select.bind(1, number)
     try select.bind(2, Int64(bitPattern: sequence))
     defer { select.reset() }
-    return try select.step() ? try Self.position(select, branch.incarnationNumber) : nil
+    return try select.step() ? try Self.position(select) : nil
   }
 
   /// Returns the number of the set that competes with `set` for its position; nil unless `set` has just started a
@@ -302,7 +298,7 @@ final class ChangeSetLogs: LogIndex {
     noteMove(branch.number)
     let number = lastNumber + 1
     let position = StoredPosition(
-      id: id, clock: header.clock, isFolded: state == .folded, number: branch.incarnationNumber,
+      id: id, clock: header.clock, isFolded: state == .folded,
       logBytes: header.logBytesThroughSet(headerBytes: raw.header.count))
     try bind(header, position, raw, number: number, branch: branch.number, state)
     _ = try insertSet.run(borrowing: raw.values) { statement, bytes throws(SQLiteError) in
@@ -339,10 +335,8 @@ final class ChangeSetLogs: LogIndex {
     for header: ChangeSetHeader, _ id: ChangeSetID, on parent: Branch?
   ) throws -> Branch {
     var branch = Branch(
-      number: 0, log: header.log, incarnationNumber: header.number, first: header.sequence,
-      parent: parent?.number,
-      head: StoredPosition(
-        id: id, clock: header.clock, isFolded: false, number: header.number, logBytes: header.logBytes),
+      number: 0, log: header.log, first: header.sequence, parent: parent?.number,
+      head: StoredPosition(id: id, clock: header.clock, isFolded: false, logBytes: header.logBytes),
       sequence: header.sequence, folded: nil, foldedSequence: 0)
     if let parent, let folded = try foldedBelow(header.sequence, onParent: parent.number) {
       (branch.folded, branch.foldedSequence) = (folded.0, folded.1)
@@ -354,14 +348,13 @@ final class ChangeSetLogs: LogIndex {
   private func insert(_ branch: Branch) throws -> Int64 {
     try insertBranch.bind(1, branch.log.device.bytes)
     try insertBranch.bind(2, branch.log.incarnation.bytes)
-    try insertBranch.bind(3, branch.incarnationNumber)
-    try insertBranch.bind(4, Int(branch.log.lane.rawValue))
-    try insertBranch.bind(5, Int64(bitPattern: branch.first))
-    try insertBranch.bind(6, branch.head.id.bytes)
+    try insertBranch.bind(3, Int(branch.log.lane.rawValue))
+    try insertBranch.bind(4, Int64(bitPattern: branch.first))
+    try insertBranch.bind(5, branch.head.id.bytes)
     if let parent = branch.parent {
-      try insertBranch.bind(7, parent)
+      try insertBranch.bind(6, parent)
     } else {
-      try insertBranch.bindNull(7)
+      try insertBranch.bindNull(6)
     }
     try insertBranch.run()
     return connection.lastInsertedRow
@@ -421,7 +414,7 @@ final class ChangeSetLogs: LogIndex {
     try markFolded.bind(1, place.origin.number)
     try markFolded.run()
     let position = StoredPosition(
-      id: parked.id, clock: parked.clock, isFolded: true, number: parked.number, logBytes: parked.logBytes)
+      id: parked.id, clock: parked.clock, isFolded: true, logBytes: parked.logBytes)
     for number in branches(through: place.branch, sequence) {
       guard var branch = branches[number] else { continue }
       noteMove(number)
@@ -434,23 +427,12 @@ final class ChangeSetLogs: LogIndex {
 
   /// Adds what was unknown about the newest set of a branch, which was kept without its bytes.
   ///
-  /// - Parameters:
-  ///   - number: the number of the log's incarnation. A number that is known already stays.
-  ///   - logBytes: the declared bytes of the log through the set; nil if they are still unknown.
-  func complete(_ known: Branch, number: Int, logBytes: UInt64?) throws {
+  /// - Parameter logBytes: the declared bytes of the log through the set.
+  func complete(_ known: Branch, logBytes: UInt64) throws {
     var branch = known
-    if branch.incarnationNumber == 0 {
-      branch.incarnationNumber = number
-      try connection.with("UPDATE branches SET incarnation_number = ?2 WHERE branch = ?1") { row in
-        try row.bind(1, branch.number)
-        try row.bind(2, number)
-        try row.run()
-      }
-    }
     let head = branch.head
     branch.head = StoredPosition(
-      id: head.id, clock: head.clock, isFolded: head.isFolded, number: branch.incarnationNumber,
-      logBytes: logBytes ?? head.logBytes)
+      id: head.id, clock: head.clock, isFolded: head.isFolded, logBytes: logBytes)
     if branch.foldedSequence == branch.sequence { branch.folded = branch.head }
     try connection.with("UPDATE change_sets SET log_bytes = ?3 WHERE branch = ?1 AND sequence = ?2") { row in
       try row.bind(1, branch.number)

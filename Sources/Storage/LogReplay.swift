@@ -84,8 +84,7 @@ struct LogReplay {
     guard let found = try store.logs.stored(previous, header.log, header.sequence - 1) else {
       return "depends on a missing change set"
     }
-    let continues =
-      found.clock < header.clock && found.number == header.number && found.logBytes == header.logBytes
+    let continues = found.clock < header.clock && found.logBytes == header.logBytes
     return continues ? nil : "contradicts its predecessor"
   }
 

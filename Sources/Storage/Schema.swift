@@ -44,8 +44,7 @@ enum Schema {
     ) WITHOUT ROWID;
     CREATE TABLE branches(
       branch INTEGER PRIMARY KEY, device BLOB NOT NULL, incarnation BLOB NOT NULL,
-      incarnation_number INTEGER NOT NULL, lane INTEGER NOT NULL, first_sequence INTEGER NOT NULL,
-      first_id BLOB NOT NULL, parent INTEGER
+      lane INTEGER NOT NULL, first_sequence INTEGER NOT NULL, first_id BLOB NOT NULL, parent INTEGER
     );
     CREATE TABLE change_sets(
       number INTEGER PRIMARY KEY, id BLOB NOT NULL, branch INTEGER NOT NULL, sequence INTEGER NOT NULL,

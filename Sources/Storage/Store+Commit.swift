@@ -216,9 +216,9 @@ extension Store {
   package func authorPosition(circle: CircleID, log: LogKey) throws -> AuthorPosition {
     let own = logs[log].first
     var position = AuthorPosition(
-      circle: circle, log: log, number: log.incarnation.number, sequence: own?.sequence ?? 0,
+      circle: circle, log: log, sequence: own?.sequence ?? 0,
       id: own?.head.id, clock: own?.head.clock ?? .zero, logBytes: own?.head.logBytes ?? 0, unseen: [])
-    position.logBytesMax = logs.bytesMax(log, number: position.number)
+    position.logBytesMax = logs.bytesMax(log)
     for branch in logs.branches(log.lane) {
       guard let folded = branch.folded, logs.isFoldedHead(branch) else { continue }
       position.clock = max(position.clock, folded.clock)

@@ -42,8 +42,8 @@ extension Store {
     let sequence = UInt64(bitPattern: place.sequence)
     let below = sequence > 1 ? logs.path(place.branch, through: sequence - 1).first : nil
     return ChangeSetHeader(
-      circle: CircleID(.zero), log: place.log, number: logs[branch: place.branch]?.incarnationNumber ?? 0,
-      sequence: sequence, previous: try below.flatMap { try id($0.branch, $0.last) },
+      circle: CircleID(.zero), log: place.log, sequence: sequence,
+      previous: try below.flatMap { try id($0.branch, $0.last) },
       clock: place.origin.stamp.clock, dependencies: try declaredDependencies(place),
       operation: OperationID(bytes: operation) ?? OperationID(.zero),
       logBytes: UInt64(bitPattern: logBytes), content: .unknown)
@@ -123,7 +123,7 @@ extension Store {
       let number = try logs.number(stretch.branch, damaged.sequence)
     else { return }
     let isNewest = branch.number == stretch.branch && branch.sequence == damaged.sequence
-    if isNewest { try logs.complete(branch, number: set.header.number, logBytes: set.logBytes) }
+    if isNewest { try logs.complete(branch, logBytes: set.logBytes) }
     let sql = """
       UPDATE change_sets SET log_bytes = ?2, (\(RawChangeSet.columns)) = (?3, ?4, ?5, ?6) WHERE number = ?1
       """
@@ -143,27 +143,23 @@ extension Store {
   package func keepAncestors(of header: ChangeSetHeader, horizon: Clock) throws {
     let missing = try logs.missingAncestors(of: header)
     if let previous = header.previous, missing.contains(previous) {
-      try keepPosition(
-        previous, header.log, header.sequence - 1, number: header.number, logBytes: header.logBytes, horizon)
+      try keepPosition(previous, header.log, header.sequence - 1, logBytes: header.logBytes, horizon)
     }
     for dependency in header.dependencies where missing.contains(dependency.id) {
       let log = dependency.log(lane: header.log.lane)
-      try keepPosition(dependency.id, log, dependency.sequence, number: nil, logBytes: nil, horizon)
+      try keepPosition(dependency.id, log, dependency.sequence, logBytes: nil, horizon)
     }
   }
 
-  /// - Parameters:
-  ///   - number: the number of the log's incarnation; nil if it is unknown.
-  ///   - logBytes: the declared bytes of the log through the set; nil if they are unknown.
+  /// - Parameter logBytes: the declared bytes of the log through the set; nil if they are unknown.
   private func keepPosition(
-    _ id: ChangeSetID, _ log: LogKey, _ sequence: UInt64, number: Int?, logBytes: UInt64?, _ horizon: Clock
+    _ id: ChangeSetID, _ log: LogKey, _ sequence: UInt64, logBytes: UInt64?, _ horizon: Clock
   ) throws {
     let branch = logs[log].first { $0.sequence &+ 1 == sequence }
     guard sequence == 1 || branch != nil else { return }
     let previous = branch?.head
     let header = ChangeSetHeader(
-      circle: CircleID(.zero), log: log, number: number ?? branch?.incarnationNumber ?? 0, sequence: sequence,
-      previous: previous?.id,
+      circle: CircleID(.zero), log: log, sequence: sequence, previous: previous?.id,
       // The earliest possible clock, so that the position precedes all sets that have seen it.
       clock: previous?.clock.next ?? Clock(raw: 1), dependencies: [], operation: OperationID(.zero),
       logBytes: logBytes ?? previous?.logBytes ?? 0, content: .unknown)
@@ -180,8 +176,7 @@ extension Store {
       try rawSet(number)?.header.isEmpty == true
     else { return }
     // A header that stands in for another one does not know the size of the log before its set.
-    try logs.complete(
-      branch, number: header.number, logBytes: header.content == .unknown ? nil : header.logBytes)
+    if header.content != .unknown { try logs.complete(branch, logBytes: header.logBytes) }
   }
 
   /// Stores a set of which only the position is known because it was restored without its bytes. Thus the sets that

@@ -33,7 +33,7 @@ extension Store {
   package func quotaUsages() -> [QuotaUsage] {
     var logBytes: [LogKey: (bytes: UInt64, share: UInt64)] = [:]
     for branch in Lane.allCases.flatMap(logs.branches) {
-      let share = logs.bytesMax(branch.log, number: branch.incarnationNumber)
+      let share = logs.bytesMax(branch.log)
       let known = logBytes[branch.log]?.bytes ?? 0
       logBytes[branch.log] = (max(known, branch.head.logBytes), share)
     }

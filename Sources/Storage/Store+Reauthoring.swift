@@ -250,9 +250,9 @@ extension Store {
   private func position(of log: LogKey, _ circle: CircleID) throws -> AuthorPosition {
     let own = logs[log].first
     return AuthorPosition(
-      circle: circle, log: log, number: log.incarnation.number, sequence: own?.sequence ?? 0,
+      circle: circle, log: log, sequence: own?.sequence ?? 0,
       id: own?.head.id, clock: own?.head.clock ?? .zero, logBytes: own?.head.logBytes ?? 0, unseen: [],
-      logBytesMax: logs.bytesMax(log, number: log.incarnation.number))
+      logBytesMax: logs.bytesMax(log))
   }
 
   /// Returns the dependencies to declare for sets that were seen, without duplicates. A duplicate arises if two

@@ -19,8 +19,7 @@ extension Judge {
     guard Name32(row.id) == id, row.sequence == Int64(header.sequence),
       row.clock == Int64(bitPattern: header.clock), Name16(row.operation) == header.operation,
       row.logBytes == Int64(header.logBytes) + Int64(header.declaredSize),
-      let branch = try StoreReader.log(branch: row.branch, view.connection), branch.log == header.log,
-      branch.number == header.number
+      try StoreReader.log(branch: row.branch, view.connection) == header.log
     else { throw refuse("has columns that differ from its header") }
     guard header.circle == view.circle?.id else { throw refuse("belongs to another circle") }
     guard view.circle?.isKnown(header.log.device) == true else {
@@ -142,10 +141,7 @@ extension Judge {
   /// Whether a set is within the quota of its author.
   func isWithinQuota(_ set: Int, _ view: NodeView) -> Bool {
     let header = library.sets[set].header
-    guard let most = view.circle?.bytesMax(of: header.log, number: header.number, at: view.device, quotas)
-    else {
-      return true
-    }
+    guard let most = view.circle?.bytesMax(of: header.log, at: view.device, quotas) else { return true }
     return header.logBytes + UInt64(header.declaredSize) <= most
   }
 

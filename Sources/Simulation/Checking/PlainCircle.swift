@@ -168,14 +168,13 @@ struct PlainCircle {
   /// Returns the bytes that a log may hold in the store of `owner`; nil for any number of bytes.
   ///
   /// - Parameter quotas: the quotas of devices without a grant.
-  func bytesMax(of log: PlainLog, number: Int, at owner: Name32, _ quotas: [UInt64] = Self.quotas) -> UInt64?
-  {
+  func bytesMax(of log: PlainLog, at owner: Name32, _ quotas: [UInt64] = Self.quotas) -> UInt64? {
     if log.device == owner, !members.contains(owner) { return nil }
     let granted = grants.filter {
       $0.device == log.device && $0.lane == log.lane && granters.contains($0.issuer)
     }
     let quota = granted.map(\.bytes).reduce(quotas[log.lane], max)
-    return number == 1 ? quota / 2 : quota / 32
+    return log.incarnation.bytes[0] >> 4 == 0 ? quota / 2 : quota / 32
   }
 
   // MARK: The gate

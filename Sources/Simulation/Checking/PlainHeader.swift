@@ -15,8 +15,6 @@ struct PlainHeader {
   let valuesLength: Int
   /// The hash over the commitments of all slots; nil if the plan has no slots.
   let commitmentsHash: Name32?
-  /// The number of the log's incarnation among those of its device.
-  let number: Int
   /// The declared sizes of all earlier sets of the log, added up.
   let logBytes: UInt64
   /// The size that this set counts for, whether or not all of its values are present.
@@ -40,18 +38,15 @@ struct PlainHeader {
     guard map.has(12) == map.has(13) else { throw map.wrong(map.has(12) ? 13 : 12) }
     valuesLength = map.has(12) ? Int(try map.unsigned(12, 0...262_144)) : 0
     commitmentsHash = try map.has(13) ? map.name32(13) : nil
-    number = Int(try map.unsigned(14, 1...16))
-    logBytes = try map.unsigned(15, 0...(1 << 62))
+    logBytes = try map.unsigned(14, 0...(1 << 62))
     try map.end()
     declaredSize = bytes.count + 64 + planLength + valuesLength
-    guard sequence > 1 || logBytes == 0 else { throw map.wrong(15) }
+    guard sequence > 1 || logBytes == 0 else { throw map.wrong(14) }
     guard declaredSize <= 262_144 else { throw PlainRefusal("header", "a declared size above 256 KiB") }
   }
 
-  /// Returns why a set with this header can't follow another set of its log: `number`, `log_bytes` or `clock`; nil if
-  /// it can.
+  /// Returns why a set with this header can't follow another set of its log: `log_bytes` or `clock`; nil if it can.
   func objection(after previous: PlainHeader) -> String? {
-    if number != previous.number { return "number" }
     if logBytes != previous.logBytes + UInt64(previous.declaredSize) { return "log_bytes" }
     return clock > previous.clock ? nil : "clock"
   }

@@ -155,16 +155,15 @@ enum StoreReader {
     try connection.with("SELECT 1 FROM tolerated_gaps LIMIT 1") { try $0.step() }
   }
 
-  /// Returns the log to which a branch belongs, and the number of its incarnation; nil if the branch is unknown.
-  static func log(branch: Int64, _ connection: Connection) throws -> (log: PlainLog, number: Int)? {
-    let sql = "SELECT device, incarnation, lane, incarnation_number FROM branches WHERE branch = ?1"
+  /// Returns the log to which a branch belongs; nil if the branch is unknown.
+  static func log(branch: Int64, _ connection: Connection) throws -> PlainLog? {
+    let sql = "SELECT device, incarnation, lane FROM branches WHERE branch = ?1"
     return try connection.with(sql) { row in
       try row.bind(1, branch)
       guard try row.step(), let device = Name32(row.bytes(0)), let incarnation = Name16(row.bytes(1)) else {
         return nil
       }
-      let log = PlainLog(device: device, incarnation: incarnation, lane: Int(row.integer(2)))
-      return (log, Int(row.integer(3)))
+      return PlainLog(device: device, incarnation: incarnation, lane: Int(row.integer(2)))
     }
   }
 

@@ -31,7 +31,7 @@ extension World {
   private func sets(_ fault: Fault, _ lane: Lane, _ number: Int, _ process: Process) -> [RawChangeSet]? {
     switch fault {
     case .sloppy, .otherPlan, .wrongLane, .unknownAuthor, .past, .unreadable, .otherValues, .withhold,
-      .logBytes, .otherNumber:
+      .logBytes, .otherTree:
       return handmade(fault, lane, number, process)
     case .strangeProfile where random.happens(perThousand: 500):
       return lane == .records ? handmade(fault, lane, number, process) : nil
@@ -211,7 +211,7 @@ extension World {
       let set = signed(&position, clock, manySlots(lane), by: key)
       device.copies[fault] = [set]
       return [changed(set, fault)]
-    case .logBytes, .otherNumber:
+    case .logBytes, .otherTree:
       let first = signed(&position, clock, plain(lane), by: key)
       if fault == .logBytes {
         let wrong = [
@@ -219,8 +219,11 @@ extension World {
         ]
         position.logBytes = wrong[random.below(wrong.count)]
       } else {
-        let wrong = [0, position.number % Limits.incarnationsMax + 1, Limits.incarnationsMax + 1]
-        position.number = wrong[random.below(wrong.count)]
+        // The next set names a predecessor in a log of another number.
+        let own = position.log.incarnation
+        let number = (own.number + random.below(3)) % Limits.incarnationsMax + 1
+        position.log = LogKey(
+          device: position.log.device, incarnation: Incarnation(random: own.raw, number: number), lane: lane)
       }
       return [first, signed(&position, clock.next, plain(lane), by: key)]
     case .wrongLane:
@@ -242,8 +245,8 @@ extension World {
     isOdd: Bool = false
   ) -> RawChangeSet {
     let header = ChangeSetHeader(
-      circle: position.circle, log: position.log, number: position.number, sequence: position.sequence + 1,
-      previous: position.id, clock: clock, dependencies: position.unseen, operation: OperationID(random16()),
+      circle: position.circle, log: position.log, sequence: position.sequence + 1, previous: position.id,
+      clock: clock, dependencies: position.unseen, operation: OperationID(random16()),
       logBytes: position.logBytes, content: content.summary)
     var bytes = header.encoded
     if isOdd {

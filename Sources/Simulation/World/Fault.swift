@@ -26,8 +26,9 @@ package enum Fault: String, CaseIterable, Hashable, Sendable, CustomStringConver
   case poison, wrongLane = "wrong-lane", claimPremium = "claim-premium", beyondCut = "beyond-cut", storm
   case sloppy, otherPlan = "other-plan", unknownAuthor = "unknown-author", closedLane = "closed-lane"
   case strangeProfile = "strange-profile", branches, deaf, lyingAnswer = "lying-answer", trickle
-  case unreadable, otherValues = "other-values", withhold, logBytes = "log-bytes", otherNumber =
-    "other-number"
+  case unreadable, otherValues = "other-values", withhold, logBytes = "log-bytes"
+  // Like the fault above, this one keeps its old value.
+  case otherTree = "other-number"
   case manyBranches = "many-branches"
   // The circle's statements arrive before the sets that they concern
   case hearsay
@@ -40,7 +41,7 @@ package enum Fault: String, CaseIterable, Hashable, Sendable, CustomStringConver
     case .forge, .malleate, .truncate, .foreign, .replay, .equivocate, .gap, .brokenLink, .unknownDependency,
       .future, .past, .lie, .hoard, .garble, .oversize, .unsolicited, .poison, .wrongLane, .claimPremium,
       .beyondCut, .storm, .sloppy, .otherPlan, .unknownAuthor, .closedLane, .strangeProfile, .branches, .deaf,
-      .lyingAnswer, .trickle, .unreadable, .otherValues, .withhold, .logBytes, .otherNumber, .manyBranches:
+      .lyingAnswer, .trickle, .unreadable, .otherValues, .withhold, .logBytes, .otherTree, .manyBranches:
       true
     default: false
     }

@@ -20,29 +20,34 @@ RECORD = bytes(15) + b"\1"
 PER_MESSAGE = 500
 
 
-def set_of(client, value, record=RECORD, incarnation=None, number=1, before=None, fields=None):
+def incarnation_of(number):
+    """A new incarnation with a number from 1 to 16."""
+    return bytes([(number - 1) << 4]) + os.urandom(15)
+
+
+def set_of(client, value, record=RECORD, incarnation=None, before=None, fields=None):
     """A set after another one of the incarnation, or its first."""
     # The last 16 bits of a clock are a counter, so no two sets have the same time.
     clock = (milliseconds() << 16) + int.from_bytes(os.urandom(2), "big")
     clock = max(clock, before.fields[7] + 1) if before else clock
     return seal(
-        client.key, client.circle.id, incarnation or os.urandom(16), number, SETTINGS,
+        client.key, client.circle.id, incarnation or incarnation_of(1), SETTINGS,
         before.fields[5] + 1 if before else 1, before.id if before else None, clock, [], os.urandom(16),
-        before.fields[15] + before.declared if before else 0,
+        before.fields[14] + before.declared if before else 0,
         content_of([[INSERT, KIND, record, fields or {1: value}]]))
 
 
 def concurrent_writes(client, count):
     """One cell, written under as many incarnations. Their numbers repeat, because there are only sixteen."""
-    return [set_of(client, str(number), number=number % 16 + 1) for number in range(count)]
+    return [set_of(client, str(number), incarnation=incarnation_of(number % 16 + 1)) for number in range(count)]
 
 
 def branches(client, count):
     """One log with as many forks as possible after its first set."""
-    incarnation = os.urandom(16)
+    incarnation = incarnation_of(1)
     first = set_of(client, "first", incarnation=incarnation)
     time.sleep(0.01)
-    return [first] + [set_of(client, str(number), os.urandom(16), incarnation, 1, first) for number in range(count)]
+    return [first] + [set_of(client, str(number), os.urandom(16), incarnation, first) for number in range(count)]
 
 
 def push(session, sets):

@@ -25,24 +25,24 @@ def value(fields=3):
     return {field: os.urandom(FIELD_BYTES // 2).hex() for field in range(1, fields + 1)}
 
 
-def filled(client, incarnation, number, before, fields=3):
-    return costly.set_of(client, None, os.urandom(16), incarnation, number, before, value(fields))
+def filled(client, incarnation, before, fields=3):
+    return costly.set_of(client, None, os.urandom(16), incarnation, before, value(fields))
 
 
 def flood(client):
-    incarnation, last, sent = os.urandom(16), None, 0
+    incarnation, last, sent = costly.incarnation_of(1), None, 0
     while sent < FLOOD_BYTES:
-        last = filled(client, incarnation, 1, last)
+        last = filled(client, incarnation, last)
         sent += last.declared
         yield last
 
 
 def branches(client):
-    incarnation = os.urandom(16)
-    first = filled(client, incarnation, 2, None, 1)
+    incarnation = costly.incarnation_of(2)
+    first = filled(client, incarnation, None, 1)
     yield first
     for _ in range(BRANCHES):
-        yield filled(client, incarnation, 2, first, 1)
+        yield filled(client, incarnation, first, 1)
 
 
 ATTACKS = {"flood": flood, "branches": branches}

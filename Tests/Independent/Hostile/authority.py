@@ -311,12 +311,12 @@ def revoked_device_goes_on(stage, node):
         assert {name for name in shown if name.startswith("Rob")} == {f"Rob {n}" for n in range(4)}, shown
     # Later writes, after all sets or on a branch next to the kept tip, whoever delivers them.
     after = seal(**client.lanes[RECORDS].draft(client, habit(client, 9), milliseconds()))
-    draft = dict(key=client.key, circle=stage.circle, incarnation=client.incarnation, number=client.number,
-                 lane=RECORDS, sequence=3, previous=sets[1].id, clock=sets[1].fields[7] + 1, dependencies=[],
-                 operation=os.urandom(16), log_bytes=sets[1].fields[15] + sets[1].declared,
+    draft = dict(key=client.key, circle=stage.circle, incarnation=client.incarnation, lane=RECORDS,
+                 sequence=3, previous=sets[1].id, clock=sets[1].fields[7] + 1, dependencies=[],
+                 operation=os.urandom(16), log_bytes=sets[1].fields[14] + sets[1].declared,
                  content=content_of(habit(client, 10)))
     beside, fresh = seal(**draft), seal(**{
-        **draft, "sequence": 1, "previous": None, "log_bytes": 0, "incarnation": os.urandom(16), "number": 2})
+        **draft, "sequence": 1, "previous": None, "log_bytes": 0, "incarnation": os.urandom(16)})
     stage.sync(stage.trudy, node)
     for each in stage.nodes:
         relay(stage, stage.trudy, each, sets[4], sets[5], after, beside, fresh)

@@ -412,10 +412,10 @@ def values_of_another_length(session):
     pushes(session, draft(session, key_12=len(raw.values) + 1))
 
 
-# The size of a log, and the number of its incarnation
+# The size of a log
 
 def wrong_log_bytes(session):
-    pushes(session, draft(session, log_bytes=draft(session).fields[15] + 1))
+    pushes(session, draft(session, log_bytes=draft(session).fields[14] + 1))
 
 
 def log_bytes_without_the_set_before(session):
@@ -429,18 +429,6 @@ def log_bytes_at_the_beginning(session):
 
 def log_bytes_beyond(session):
     pushes(session, draft(session, log_bytes=(1 << 62) + 1))
-
-
-def changed_number(session):
-    pushes(session, draft(session, number=session.client.number % 16 + 1))
-
-
-def number_0(session):
-    pushes(session, draft(session, number=0))
-
-
-def number_17(session):
-    pushes(session, first(session, number=17))
 
 
 # Clocks and the past
@@ -511,7 +499,8 @@ def beyond_the_share_of_an_incarnation(session):
     """Valid, but larger than what an incarnation after the first may write in the settings lane."""
     large = {field: os.urandom(30_000).hex() for field in (1, 2, 3)}
     content = content_of([[INSERT, SETTING, text_id(SETTING, "mallory"), large]])
-    return [first(session, number=number, content=content) for number in (2, 16)]
+    return [first(session, key_3=bytes([(number - 1) << 4]) + os.urandom(15), content=content)
+            for number in (2, 16)]
 
 
 def beyond_the_quota_by_its_own_word(session):
@@ -550,8 +539,7 @@ CLOSING = [
     five_parts, values_that_do_not_match, salted_values_that_do_not_match, another_seed, another_salt,
     another_commitment, values_of_another_set, no_values, no_slots, one_slot_more, values_of_a_plan_without_slots,
     commitments_of_a_plan_without_slots, a_slot_more_than_the_plan_has, values_of_another_length, wrong_log_bytes,
-    log_bytes_without_the_set_before, log_bytes_at_the_beginning, log_bytes_beyond, changed_number, number_0, number_17,
-    clock_behind_the_predecessor]
+    log_bytes_without_the_set_before, log_bytes_at_the_beginning, log_bytes_beyond, clock_behind_the_predecessor]
 IGNORED = [
     sequence_gap, predecessor_of_another_log, clock_behind_a_dependency, unknown_dependency,
     dependency_with_another_sequence, dependency_in_another_log, circle_of_two, author_without_a_certificate,

@@ -108,7 +108,7 @@ def header_of(client, plan):
         0: 2, 1: draft["circle"], 2: client.device, 3: draft["incarnation"], 4: SETTINGS, 5: draft["sequence"],
         6: draft["previous"], 7: draft["clock"], 8: sorted(draft["dependencies"]) or None, 9: draft["operation"],
         10: len(plan), 11: hashed("plan/v1", plan), 12: len(VALUES_OF_IT.data),
-        13: hashed("values/v1", *VALUES_OF_IT.commitments), 14: draft["number"], 15: draft["log_bytes"]}
+        13: hashed("values/v1", *VALUES_OF_IT.commitments), 14: draft["log_bytes"]}
     return {number: value for number, value in fields.items() if value is not None}
 
 

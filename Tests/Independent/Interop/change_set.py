@@ -90,7 +90,7 @@ class Verified:
         self.circle, self.device, self.incarnation, self.lane = header[1], header[2], header[3], header[4]
         self.sequence, self.previous, self.clock = header[5], header.get(6), header[7]
         self.dependencies, self.operation = header.get(8, []), header[9]
-        self.number, self.log_bytes, self.declared = header[14], header[15], declared_by(header, len(raw.header))
+        self.log_bytes, self.declared = header[14], declared_by(header, len(raw.header))
         self.log = (self.device, self.incarnation)
         require(len(raw.plan) == header[10], "plan length")
         require(hashed("plan/v1", raw.plan) == header[11], "plan hash")
@@ -139,7 +139,7 @@ def declared_by(header, length):
 
 def check_header(header, length):
     require(type(header) is dict, "header is a map")
-    require(set(header) - {6, 8, 12, 13} == {0, 1, 2, 3, 4, 5, 7, 9, 10, 11, 14, 15}, "keys of the header")
+    require(set(header) - {6, 8, 12, 13} == {0, 1, 2, 3, 4, 5, 7, 9, 10, 11, 14}, "keys of the header")
     require(is_number(header[0], 2, 2), "version")
     require(all(is_bytes(header[key], 32) for key in (1, 2, 11)), "bytes of the header")
     require(is_bytes(header[3], 16) and is_bytes(header[9], 16), "short ids of the header")
@@ -151,8 +151,7 @@ def check_header(header, length):
     require(is_number(header[10], 1, SET_MAX), "plan length")
     require((12 in header) == (13 in header), "length and commitments of the values are both present or absent")
     require(is_number(header.get(12, 0), 0, SET_MAX) and is_bytes(header.get(13, bytes(32)), 32), "values")
-    require(is_number(header[14], 1, 16), "number of the incarnation")
-    require(is_number(header[15], 0, 1 << 62) and (header[15] == 0 or header[5] > 1), "log bytes")
+    require(is_number(header[14], 0, 1 << 62) and (header[14] == 0 or header[5] > 1), "log bytes")
     require(declared_by(header, length) <= SET_MAX, "declared size")
     if 8 in header:
         check_dependencies(header[8], (header[2], header[3]))
@@ -284,12 +283,12 @@ def rank_of(fields):
     return [changed if type(changed) is int else 0, filled]
 
 
-def seal(key, circle, incarnation, number, lane, sequence, previous, clock, dependencies, operation, log_bytes,
-         content, **other):
+def seal(key, circle, incarnation, lane, sequence, previous, clock, dependencies, operation, log_bytes, content,
+         **other):
     """Builds the requested set, valid or not; `other` replaces fields of the header by `key_<number>`."""
     header = {
         0: 2, 1: circle, 2: bytes(key.verify_key), 3: incarnation, 4: lane, 5: sequence, 6: previous, 7: clock,
-        8: sorted(dependencies) or None, 9: operation, **content.stated, 14: number, 15: log_bytes}
+        8: sorted(dependencies) or None, 9: operation, **content.stated, 14: log_bytes}
     header.update({int(name[4:]): value for name, value in other.items()})
     data = encode({number: value for number, value in header.items() if value is not None})
     return ChangeSet(data, sign(key, "change-set-signature/v1", data), content.plan, content.values)

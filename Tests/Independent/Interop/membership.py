@@ -6,6 +6,10 @@ LINKS_MAX = 8
 QUOTAS = [4 << 20, 1 << 30]  # of settings and of records
 
 
+def number_of(incarnation):
+    return (incarnation[0] >> 4) + 1
+
+
 def share(quota, number):
     """The bytes that a log may hold: change-set.md, "Quotas"."""
     return quota // 2 if number == 1 else quota // 32

@@ -5,7 +5,7 @@ import os
 import merge
 from change_set import Verified, content_of, seal
 from encoding import hashed, require
-from membership import QUOTAS, share
+from membership import QUOTAS, number_of, share
 
 DRIFT = 600_000
 
@@ -27,7 +27,8 @@ class Lane:
         require(verified.circle == self.circle and verified.lane == self.lane, "circle and lane")
         if verified.id in self.by_id:
             return False
-        if verified.log_bytes + verified.declared > share(self.quota_of(verified.log[0], self.lane), verified.number):
+        bytes_max = share(self.quota_of(verified.device, self.lane), number_of(verified.incarnation))
+        if verified.log_bytes + verified.declared > bytes_max:
             # Valid, but not stored before a grant admits it.
             raise KeyError("beyond the quota")
         if verified.previous is not None:
@@ -35,7 +36,6 @@ class Lane:
             if (before.log, before.sequence) != (verified.log, verified.sequence - 1):
                 raise KeyError("no such predecessor")
             require(verified.clock > before.clock, "clock rule")
-            require(verified.number == before.number, "number of the incarnation")
             require(verified.log_bytes == before.log_bytes + before.declared, "log bytes")
         for device, incarnation, sequence, each in verified.dependencies:
             if self.is_tolerated((device, incarnation), each, sequence):
@@ -276,7 +276,7 @@ class Lane:
         require(len(depends) <= 64, "this client writes no join sets")
         newest = max([each.clock for each in [*self.folded.values(), *own[-1:]]], default=0)
         return dict(
-            key=device.key, circle=self.circle, incarnation=device.incarnation, number=device.number, lane=self.lane,
+            key=device.key, circle=self.circle, incarnation=device.incarnation, lane=self.lane,
             sequence=own[-1].sequence + 1 if own else 1, previous=own[-1].id if own else None,
             clock=max(now << 16, newest + 1), dependencies=list(depends.values()), operation=os.urandom(16),
             log_bytes=own[-1].log_bytes + own[-1].declared if own else 0, content=content_of(entries))

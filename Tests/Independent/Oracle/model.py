@@ -79,7 +79,6 @@ class Model:
             demand((before.log, before.lane, before.sequence) == (each.log, each.lane, each.sequence - 1),
                    "the predecessor is not the set before", each)
             demand(before.clock < each.clock, "the clock is not above the predecessor's", each)
-            demand(before.number == each.number, "another number of the incarnation", each)
             demand(before.log_bytes + before.declared == each.log_bytes, "wrong bytes of the log so far", each)
             path |= self.paths[before.id]
             past |= self.pasts[before.id]

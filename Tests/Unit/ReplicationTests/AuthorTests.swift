@@ -17,7 +17,7 @@ import Wire
       #expect(after.header.previous == before.id)
       #expect(after.header.clock > before.header.clock)
       #expect(after.header.operation == before.header.operation)
-      #expect(after.header.number == before.header.number)
+      #expect(after.header.log == before.header.log)
       #expect(after.header.logBytes == before.logBytes)
     }
     let keys = sets.flatMap { $0.body.entries.map(\.key) }
@@ -272,14 +272,14 @@ import Wire
         EntryDraft(.put, key(1, 1), [(1, .integer(1))]), EntryDraft(.insert, key(1, 2), [(1, .integer(2))]),
         EntryDraft(.put, key(1, 3), [(1, .integer(3))]), EntryDraft(.erase, key(1, 4)),
       ], operation: anOperation, wall: 5)[0].lacking(missing)
-    var next = author(.alice, number: 2)
+    var next = author(Device(1, incarnationNumber: 2))
     let sets = try next.write(
       again: [ChangeSetContent(of: original)], of: anOperation, seen: [], least: original.header.clock)
     let set = try #require(sets.first)
     #expect(sets.count == 1)
     #expect(set.raw.plan == original.raw.plan && set.raw.values == original.raw.values)
     #expect(set.header.content == original.header.content)
-    #expect(set.header.number == 2 && set.header.logBytes == 0)
+    #expect(set.header.log.incarnation.number == 2 && set.header.logBytes == 0)
     let declared = set.header.declaredBytes(headerBytes: set.raw.header.count)
     #expect(next.position.logBytes == UInt64(declared))
     _ = try VerifiedChangeSet(verifying: set.raw)

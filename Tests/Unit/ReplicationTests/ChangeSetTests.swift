@@ -265,10 +265,6 @@ import Wire
 
   private static let headers: [HeaderChange] = [
     HeaderChange("nothing", nil) { _ in },
-    HeaderChange("the number 1", nil) { $0.number = 1 },
-    HeaderChange("the number 16", nil) { $0.number = 16 },
-    HeaderChange("the number 0", .invalid) { $0.number = 0 },
-    HeaderChange("the number 17", .malformed) { $0.number = 17 },
     HeaderChange("bytes before the first set", .invalid) { $0.logBytes = 1 },
     HeaderChange("bytes before the second set", nil, second: 1),
     HeaderChange("no bytes before the second set", nil, second: 0),
@@ -311,7 +307,7 @@ import Wire
     #expect(found == problem, "\(name)")
   }
 
-  @Test(arguments: 0..<16 as Range<UInt64>)
+  @Test(arguments: 0..<15 as Range<UInt64>)
   func `a header has every key, once`(key: UInt64) throws {
     var first = Self.three.header
     first.dependencies = [
@@ -331,9 +327,9 @@ import Wire
     map[key] = value
     _ = try ChangeSetHeader(decoding: map.encoded)
     // An unknown key, a key twice, and keys out of order.
-    map[16] = [0x00]
+    map[15] = [0x00]
     #expect(throws: ChangeSetError.self) { try ChangeSetHeader(decoding: map.encoded) }
-    map[16] = nil
+    map[15] = nil
     map.items.append((key, value))
     #expect(throws: ChangeSetError.self) { try ChangeSetHeader(decoding: map.encoded) }
     map.items.removeLast()

@@ -18,7 +18,6 @@ import Wire
         #expect(set.id.description == sealed.id, "\(vector.name)")
         #expect(set.header.encoded == set.raw.header, "\(vector.name)")
         #expect(set.header.circle.description == file.circle, "\(vector.name)")
-        #expect(set.header.number == vector.write.number, "\(vector.name)")
         #expect(
           set.header.declaredBytes(headerBytes: set.raw.header.count) == sealed.declaredBytes,
           "\(vector.name)")

@@ -59,7 +59,6 @@ struct ChangeSetVectors: Decodable {
   /// The author's state and its drafts.
   struct Write: Decodable {
     let lane: UInt8
-    let number: Int
     let sequence: String
     let previous: String?
     let seenClock: String
@@ -138,8 +137,8 @@ struct ChangeSetVectors: Decodable {
     else { throw BrokenVector(vector.name) }
     return Author(
       position: AuthorPosition(
-        circle: circle, log: LogKey(device: key, incarnation: incarnation, lane: lane), number: write.number,
-        sequence: sequence, id: write.previous.flatMap { ChangeSetID(hex: $0) },
+        circle: circle, log: LogKey(device: key, incarnation: incarnation, lane: lane), sequence: sequence,
+        id: write.previous.flatMap { ChangeSetID(hex: $0) },
         clock: Clock(raw: clock), logBytes: logBytes, unseen: try write.unseen.map { try $0.dependency() }),
       key: try SigningKey(seed: try expand(device.seed)), seed: { seed })
   }

@@ -9,13 +9,13 @@ struct Device: Sendable {
   let key: DeviceKey
   let incarnation: Incarnation
 
-  init(_ number: UInt8) {
+  init(_ number: UInt8, incarnationNumber: Int = 1) {
     guard let signing = try? SigningKey(seed: [UInt8](repeating: number, count: 32)),
       let key = DeviceKey(bytes: signing.publicKey)
     else { fatalError("no key for device \(number)") }
     self.signing = signing
     self.key = key
-    incarnation = Incarnation(Bytes16(UInt64(number), 1))
+    incarnation = Incarnation(random: Bytes16(UInt64(number), 1), number: incarnationNumber)
   }
 
   static let alice = Device(1)
@@ -40,15 +40,13 @@ func key(_ kindNumber: UInt64, _ id: UInt64) -> RecordKey {
 }
 
 func author(
-  _ device: Device, _ lane: Lane = .records, number: Int = 1, sequence: UInt64 = 0,
-  previous: ChangeSetID? = nil,
+  _ device: Device, _ lane: Lane = .records, sequence: UInt64 = 0, previous: ChangeSetID? = nil,
   clock: Clock = .zero, logBytes: UInt64 = 0, unseen: [Dependency] = [],
   seed: @escaping () -> Bytes16 = countedSeeds()
 ) -> Author {
   Author(
     position: AuthorPosition(
-      circle: testCircle, log: device.log(lane), number: number, sequence: sequence, id: previous,
-      clock: clock,
+      circle: testCircle, log: device.log(lane), sequence: sequence, id: previous, clock: clock,
       logBytes: logBytes, unseen: unseen),
     key: device.signing, seed: seed)
 }

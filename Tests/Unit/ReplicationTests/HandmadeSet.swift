@@ -51,7 +51,7 @@ struct HandmadeSet {
   var header: ChangeSetHeader {
     let commitments = contents.indices.flatMap(commitment)
     return ChangeSetHeader(
-      circle: testCircle, log: Device.alice.log(lane), number: 1, sequence: 1, previous: nil,
+      circle: testCircle, log: Device.alice.log(lane), sequence: 1, previous: nil,
       clock: Clock(milliseconds: 5), dependencies: [], operation: operation(1), logBytes: 0,
       content: ContentSummary(
         planBytes: plan.count, planHash: blake2b256(ChangeSetPrefix.plan, plan), valuesBytes: values.count,

@@ -317,7 +317,7 @@ extension Plan {
             id: sets[head].id))
       }
       var writer = author(
-        devices[authors[index]], number: 1 + authors[index],
+        devices[authors[index]],
         sequence: own.map { sets[$0].header.sequence } ?? 0,
         previous: own.map { sets[$0].id }, clock: known.map { sets[$0].header.clock }.max() ?? .zero,
         logBytes: own.map { sets[$0].logBytes } ?? 0, unseen: unseen.sorted())

@@ -12,7 +12,7 @@ import Wire
     let log = LogKey(device: world[name].key, incarnation: Incarnation(Bytes16(66, 6)), lane: .settings)
     func set(_ number: Int, after last: VerifiedChangeSet?) throws -> VerifiedChangeSet {
       let position = AuthorPosition(
-        circle: world.family.circle, log: log, number: 6, sequence: last?.header.sequence ?? 0, id: last?.id,
+        circle: world.family.circle, log: log, sequence: last?.header.sequence ?? 0, id: last?.id,
         clock: last?.header.clock ?? .zero, logBytes: last?.logBytes ?? 0, unseen: [])
       var author = Author(position: position, key: Family.key(name), seed: Family.seed)
       let operation = OperationDraft(id: OperationID(Bytes16(9, UInt64(number))), verb: "test")

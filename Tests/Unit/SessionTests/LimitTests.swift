@@ -146,7 +146,7 @@ import Wire
     let log = LogKey(device: world["alice"].key, incarnation: Incarnation(Bytes16(88, 8)), lane: .settings)
     for number in 1...9 as ClosedRange<UInt64> {
       let position = AuthorPosition(
-        circle: world.family.circle, log: log, number: 8, sequence: 10 * number,
+        circle: world.family.circle, log: log, sequence: 10 * number,
         id: ChangeSetID(Bytes32(1, 2, 3, number)), clock: .zero, logBytes: 9_000 * number, unseen: [])
       var author = Author(position: position, key: Family.key("alice"), seed: Family.seed)
       let sets = try author.write(

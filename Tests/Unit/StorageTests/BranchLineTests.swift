@@ -33,7 +33,7 @@ import Wire
   ) throws -> [VerifiedChangeSet] {
     var author = Author(
       position: AuthorPosition(
-        circle: Device.circle, log: device.log, number: 1, sequence: last?.header.sequence ?? 0, id: last?.id,
+        circle: Device.circle, log: device.log, sequence: last?.header.sequence ?? 0, id: last?.id,
         clock: last?.header.clock ?? .zero, logBytes: last?.logBytes ?? 0, unseen: []),
       key: device.key, seed: device.nextSeed)
     return try (0..<count).flatMap { step in
@@ -112,7 +112,7 @@ import Wire
     var author = Author(
       position: AuthorPosition(
         circle: Device.circle, log: LogKey(device: mallory.log.device, incarnation: other, lane: .records),
-        number: 2, sequence: 0, id: nil, clock: .zero, logBytes: 0, unseen: []),
+        sequence: 0, id: nil, clock: .zero, logBytes: 0, unseen: []),
       key: mallory.key, seed: mallory.nextSeed)
     let operation = OperationDraft(id: OperationID(Bytes16(7, 7)), verb: "test")
     let sets = try author.write([insert(trip(9), [1: .text("Bern")])], operation: operation, wall: 7_000)

@@ -176,7 +176,7 @@ import Wire
       device: header.log.device, incarnation: header.log.incarnation, sequence: header.sequence, id: seen.id)
     var author = Author(
       position: AuthorPosition(
-        circle: Device.circle, log: mallory.log, number: 1, sequence: 0, id: nil, clock: .zero, logBytes: 0,
+        circle: Device.circle, log: mallory.log, sequence: 0, id: nil, clock: .zero, logBytes: 0,
         unseen: [dependency]),
       key: mallory.key, seed: mallory.nextSeed)
     return try drafts.flatMap {
@@ -247,7 +247,7 @@ import Wire
     let half = Clock(raw: 1 << 63)
     var author = Author(
       position: AuthorPosition(
-        circle: Device.circle, log: bob.log, number: 1, sequence: 0, id: nil, clock: half, logBytes: 0,
+        circle: Device.circle, log: bob.log, sequence: 0, id: nil, clock: half, logBytes: 0,
         unseen: []),
       key: bob.key, seed: bob.nextSeed)
     let operation = OperationDraft(id: OperationID(Bytes16(9, 9)), verb: "test")

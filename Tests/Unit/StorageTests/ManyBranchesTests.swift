@@ -13,7 +13,7 @@ import Wire
     -> VerifiedChangeSet
   {
     let position = AuthorPosition(
-      circle: Device.circle, log: device.log, number: 1, sequence: last?.header.sequence ?? 0, id: last?.id,
+      circle: Device.circle, log: device.log, sequence: last?.header.sequence ?? 0, id: last?.id,
       clock: last?.header.clock ?? .zero, logBytes: last?.logBytes ?? 0, unseen: [])
     var author = Author(position: position, key: device.key, seed: device.nextSeed)
     let operation = OperationDraft(id: OperationID(Bytes16(7, UInt64(number))), verb: "test")

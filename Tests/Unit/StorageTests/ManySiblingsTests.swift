@@ -42,7 +42,7 @@ import Wire
       }
       let newest = declared.map(\.set.header.clock).max() ?? .zero
       let position = AuthorPosition(
-        circle: Device.circle, log: log, number: 1, sequence: before?.set.header.sequence ?? 0,
+        circle: Device.circle, log: log, sequence: before?.set.header.sequence ?? 0,
         id: before?.set.id, clock: max(before?.set.header.clock ?? .zero, newest),
         logBytes: before?.set.logBytes ?? 0, unseen: unseen.sorted())
       var author = Author(position: position, key: device.key, seed: device.nextSeed)

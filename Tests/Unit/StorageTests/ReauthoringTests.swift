@@ -114,7 +114,7 @@ import Wire
         device: alice.log.device, incarnation: Incarnation(Bytes16(7, UInt64(number))), lane: .records)
       var author = Author(
         position: AuthorPosition(
-          circle: Device.circle, log: log, number: 1, sequence: 0, id: nil, clock: .zero, logBytes: 0,
+          circle: Device.circle, log: log, sequence: 0, id: nil, clock: .zero, logBytes: 0,
           unseen: []),
         key: alice.key, seed: alice.nextSeed)
       let operation = OperationDraft(id: OperationID(Bytes16(7, UInt64(number))), verb: "test")
@@ -224,7 +224,7 @@ import Wire
     #expect(sets.map { $0.header.clock.milliseconds } == [20, 30])
     #expect(sets.map(\.raw.plan) == alice.known.dropFirst().map(\.raw.plan))
     #expect(sets.map(\.raw.values) == alice.known.dropFirst().map(\.raw.values))
-    #expect(sets.map(\.header.number) == [2, 2])
+    #expect(sets.map(\.header.log.incarnation.number) == [2, 2])
     let bob = try Device("bob")
     try bob.receive([alice.known[0]] + sets)
     #expect(try state(bob.store) == state(alice.store))

@@ -128,10 +128,6 @@ import Wire
       sql: "UPDATE change_sets SET log_bytes = log_bytes + 1 WHERE number = 1", location: .index,
       saying: "the index entry of change set 1 differs", isNamed: false),
     Damage(
-      sql: "UPDATE branches SET incarnation_number = 2 WHERE branch = 1", location: .index,
-      saying: "log 1 differs",
-      isNamed: false),
-    Damage(
       sql: "UPDATE branches SET device = zeroblob(32) WHERE branch = 1", location: .index,
       saying: "log 1 differs",
       isNamed: false),

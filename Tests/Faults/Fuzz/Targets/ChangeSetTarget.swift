@@ -148,7 +148,6 @@ private struct ForgedContent {
     let header = ChangeSetHeader(
       circle: Cast.circle,
       log: LogKey(device: DeviceKey(Cast.mallory), incarnation: Scribe.incarnations[0], lane: lane),
-      number: 1,
       sequence: 1, previous: nil, clock: Clock(milliseconds: Cast.noon), dependencies: [],
       operation: OperationID(.zero), logBytes: 0,
       content: ContentSummary(

@@ -37,7 +37,7 @@ private func write(_ drafts: [RecordDraft]) throws {
   let log = LogKey(device: DeviceKey(Cast.alice), incarnation: Scribe.incarnations[0], lane: .records)
   var author = Author(
     position: AuthorPosition(
-      circle: Cast.circle, log: log, number: 1, sequence: 0, id: nil, clock: .zero, logBytes: 0, unseen: []),
+      circle: Cast.circle, log: log, sequence: 0, id: nil, clock: .zero, logBytes: 0, unseen: []),
     key: Cast.alice, seed: { Bytes16(5, 5) })
   let entries = drafts.map { draft in
     EntryDraft(.insert, draft.key, draft.fields.map { ($0.number, $0.value) })

@@ -17,7 +17,7 @@ struct Scribe {
     let incarnation = choices.below(8) == 0 ? 1 : 0
     let log = LogKey(device: DeviceKey(key), incarnation: Self.incarnations[incarnation], lane: lane)
     var position = AuthorPosition(
-      circle: choices.below(64) == 63 ? CircleID(.zero) : Cast.circle, log: log, number: incarnation + 1,
+      circle: choices.below(64) == 63 ? CircleID(.zero) : Cast.circle, log: log,
       sequence: 0, id: nil, clock: .zero, logBytes: 0, unseen: dependencies(&choices, of: log))
     if let before = predecessor(&choices, in: log) {
       position.sequence = before.header.sequence
@@ -27,7 +27,6 @@ struct Scribe {
     }
     // Now and then, a set contradicts its predecessor.
     switch choices.below(64) {
-    case 62: position.number = choices.below(18)
     case 63: position.logBytes = choices.number()
     default: break
     }
@@ -39,7 +38,7 @@ struct Scribe {
   /// Sets of other authors, on which new ones may depend.
   mutating func note(_ sets: [VerifiedChangeSet]) { written += sets }
 
-  static let incarnations = [Incarnation(Bytes16(7, 1)), Incarnation(Bytes16(7, 2))]
+  static let incarnations = [1, 2].map { Incarnation(random: Bytes16(7, UInt64($0)), number: $0) }
 
   /// Mostly the newest of the log, sometimes an older one: then the log forks.
   private func predecessor(_ choices: inout Choices, in log: LogKey) -> VerifiedChangeSet? {

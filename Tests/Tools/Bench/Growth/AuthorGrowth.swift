@@ -69,7 +69,7 @@ struct AuthorGrowth {
         ?? Author(
           position: habit == .apart
             ? AuthorPosition(
-              circle: family.circle.id, log: log, number: 1, sequence: 0, id: nil, clock: .zero, logBytes: 0,
+              circle: family.circle.id, log: log, sequence: 0, id: nil, clock: .zero, logBytes: 0,
               unseen: [])
             : store.authorPosition(circle: family.circle.id, log: log),
           key: key, seed: { Bytes16(UInt64(device) + 1, UInt64(number)) })

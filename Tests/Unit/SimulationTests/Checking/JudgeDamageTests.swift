@@ -54,7 +54,7 @@ import Wire
     Damage(rule: .unauthorised, sql: "UPDATE change_sets SET field_values = x'8180' WHERE number = 2"),
     Damage(rule: .unauthorised, sql: "UPDATE change_sets SET field_values = x'' WHERE number = 2"),
     Damage(rule: .unauthorised, sql: "UPDATE change_sets SET log_bytes = log_bytes + 1 WHERE number = 2"),
-    Damage(rule: .unauthorised, sql: "UPDATE branches SET incarnation_number = incarnation_number + 1"),
+    Damage(rule: .unauthorised, sql: "UPDATE branches SET incarnation = zeroblob(16)"),
     Damage(rule: .unauthorised, sql: "UPDATE change_sets SET clock = clock + 1 WHERE number = 2"),
     Damage(rule: .unauthorised, sql: "UPDATE change_sets SET operation = zeroblob(16) WHERE number = 2"),
     Damage(rule: .unauthorised, sql: "UPDATE change_sets SET id = zeroblob(32) WHERE number = 2"),

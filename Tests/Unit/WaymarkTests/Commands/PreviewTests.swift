@@ -181,7 +181,7 @@ extension Node {
         device: identity.device, incarnation: Incarnation(Bytes16(7, UInt64(number))), lane: .records)
       var author = Author(
         position: AuthorPosition(
-          circle: circle.id, log: log, number: 1, sequence: 0, id: nil, clock: .zero, logBytes: 0, unseen: []),
+          circle: circle.id, log: log, sequence: 0, id: nil, clock: .zero, logBytes: 0, unseen: []),
         key: identity.signing, seed: random16)
       let operation = OperationDraft(id: OperationID(Bytes16(7, UInt64(number))), verb: "trip.edit")
       let draft = EntryDraft(.put, key, [(2, .text("\(number)"))])

@@ -6,13 +6,16 @@ package import Wire
 ///
 /// Each address is dialled at most once at a time. A device that is already connected, from either side, is not
 /// dialled. After a failure, the wait before the next attempt grows exponentially, with full jitter (Brooker,
-/// "Exponential Backoff And Jitter", 2015). All moments are on the steady clock.
+/// "Exponential Backoff And Jitter", 2015). The first few attempts that fail because the peer hangs up are repeated
+/// more quickly: a peer that is under attack closes random connections. All moments are on the steady clock.
 package struct Dialing: Sendable {
   package struct Entry: Sendable {
     package let address: String
     /// The device at the address, if known.
     package internal(set) var device: DeviceKey?
     package internal(set) var failures = 0
+    /// How many of the attempts since the last lasting connection were repeated quickly.
+    var quickRetries = 0
     package internal(set) var nextAttempt: Moment
     package internal(set) var isDialling = false
     package internal(set) var lastFailure: DialFailure?
@@ -97,6 +100,7 @@ package struct Dialing: Sendable {
     entry.device = device
     entry.foundAt = now
     entry.failures = 0
+    entry.quickRetries = 0
     entry.nextAttempt = min(entry.nextAttempt, now)
     entries.insert(entry, at: 0)
     let older = entries.filter { $0.source == .beacons && $0.device == device && !$0.isDialling }
@@ -167,7 +171,10 @@ package struct Dialing: Sendable {
   mutating func ended(_ address: String, now: Moment) {
     guard let index = index(of: address) else { return }
     let lasted = entries[index].admittedAt.map { now - $0 >= Self.lastingMilliseconds } ?? false
-    if lasted { entries[index].failures = 0 }
+    if lasted {
+      entries[index].failures = 0
+      entries[index].quickRetries = 0
+    }
     entries[index].admittedAt = nil
     wait(index, now)
   }
@@ -175,12 +182,28 @@ package struct Dialing: Sendable {
   mutating func failed(_ address: String, _ failure: DialFailure, now: Moment) {
     guard let index = index(of: address) else { return }
     entries[index].lastFailure = failure
+    guard !mayRetryQuickly(index, failure) else { return retryQuickly(index, now) }
     wait(index, now)
     // If the device is still there, its next beacon adds the address again. If it is not, the address may belong to
     // another machine by now.
     if entries[index].source == .beacons, entries[index].failures >= Self.foundFailuresMax {
       entries.remove(at: index)
     }
+  }
+
+  private func mayRetryQuickly(_ index: Int, _ failure: DialFailure) -> Bool {
+    guard !isRevoked, entries[index].quickRetries < Limits.quickRetriesMax else { return false }
+    switch failure {
+    case .notAMember, .turnedAway: return true
+    case .refused, .timeout, .noRoute, .unresolved, .newerProtocol, .other: return false
+    }
+  }
+
+  /// Does not count as a failure, so that the waits after further failures begin with the shortest.
+  private mutating func retryQuickly(_ index: Int, _ now: Moment) {
+    entries[index].isDialling = false
+    entries[index].quickRetries += 1
+    entries[index].nextAttempt = now + Moment(random.below(UInt64(Limits.quickRetryMilliseconds))) + 50
   }
 
   private mutating func wait(_ index: Int, _ now: Moment) {

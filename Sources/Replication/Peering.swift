@@ -172,7 +172,7 @@ package struct Peering: Sendable {
       if session?.device != nil {
         dialing.ended(dialled, now: now.steady)
       } else {
-        // The peer hung up before it was identified, so dialling again at once would be useless.
+        // The peer hung up before it was identified, perhaps because another connection took the room of this one.
         dialing.failed(dialled, .turnedAway, now: now.steady)
       }
     }

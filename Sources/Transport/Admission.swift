@@ -29,32 +29,38 @@ final class Admission: Sendable {
       state.slots[number] = slot
       return (slot, state.take(evicted))
     }
-    for slot in evicted { slot.evict() }
+    for slot in evicted { slot.evict(.unrecognized) }
     return slot
   }
 
-  /// Ends a random connection of a stranger. Returns false if there is none.
+  /// Ends a random connection that is not admitted, of a stranger if there is one. Returns false if there is none.
   func evictStranger() -> Bool {
-    let evicted = state.withLock { state in
-      let number = state.table.evictUnrecognized(using: &state.random)
-      return state.take(number.map { [$0] } ?? [])
+    let (slot, stage) = state.withLock { state -> (AdmissionSlot?, EvictionStage) in
+      if let number = state.table.evictUnrecognized(using: &state.random) {
+        return (state.slots.removeValue(forKey: number), .unrecognized)
+      }
+      let number = state.table.evictHandshaking(using: &state.random)
+      return (number.flatMap { state.slots.removeValue(forKey: $0) }, .handshaking)
     }
-    for slot in evicted { slot.evict() }
-    return !evicted.isEmpty
+    slot?.evict(stage)
+    return slot != nil
   }
 
   /// Handles an authentic preamble. Returns false if the connection may not begin its handshake.
-  fileprivate func recognize(_ number: AdmissionTable.Number) -> Bool {
+  fileprivate func recognize(_ number: AdmissionTable.Number, _ slot: AdmissionSlot) -> Bool {
     let (isAllowed, evicted) = state.withLock { state -> (Bool, [AdmissionSlot]) in
       let evicted = state.table.recognize(number, at: monotonicMilliseconds(), using: &state.random)
       let slots = state.take(evicted)
-      return (!evicted.contains(number), evicted.contains(number) ? [] : slots)
+      guard !evicted.contains(number) else { return (false, []) }
+      // It may have been evicted before.
+      state.slots[number] = slot
+      return (true, slots)
     }
-    for slot in evicted { slot.evict() }
+    for slot in evicted { slot.evict(.handshaking) }
     return isAllowed
   }
 
-  fileprivate func admit(_ number: AdmissionTable.Number) { state.withLock { $0.table.admit(number) } }
+  fileprivate func admit(_ number: AdmissionTable.Number) -> Bool { state.withLock { $0.table.admit(number) } }
 
   fileprivate func leave(_ number: AdmissionTable.Number) {
     state.withLock { state in
@@ -70,12 +76,19 @@ private struct AnyRandom: RandomNumberGenerator {
   mutating func next() -> UInt64 { generator.next() }
 }
 
+/// The stage from which a connection is evicted.
+enum EvictionStage: Sendable {
+  /// The connection may go on if its preamble has arrived already.
+  case unrecognized
+  case handshaking
+}
+
 /// The slot of one accepted connection.
 final class AdmissionSlot: Sendable {
   private struct State {
     var hasLeft = false
-    var isEvicted = false
-    var evict: (@Sendable () -> Void)?
+    var evicted: EvictionStage?
+    var evict: (@Sendable (EvictionStage) -> Void)?
   }
 
   private let admission: Admission
@@ -89,27 +102,27 @@ final class AdmissionSlot: Sendable {
 
   /// Sets the callback that ends the connection when another one needs its room. If that is the case already, it is
   /// called at once.
-  func onEviction(_ body: @escaping @Sendable () -> Void) {
-    let isEvicted = state.withLock { state in
+  func onEviction(_ body: @escaping @Sendable (EvictionStage) -> Void) {
+    let evicted = state.withLock { state in
       state.evict = body
-      return state.isEvicted
+      return state.evicted
     }
-    if isEvicted { body() }
+    if let evicted { body(evicted) }
   }
 
-  fileprivate func evict() {
+  fileprivate func evict(_ stage: EvictionStage) {
     let body = state.withLock { state in
-      state.isEvicted = true
+      state.evicted = stage
       return state.evict
     }
-    body?()
+    body?(stage)
   }
 
   /// Reports an authentic preamble. Returns false if the connection may not begin its handshake.
-  func recognized() -> Bool { admission.recognize(number) }
+  func recognized() -> Bool { admission.recognize(number, self) }
 
-  /// Reports that the peer is a member, whose connection is not evicted any more.
-  func admitted() { admission.admit(number) }
+  /// Reports that the peer is a member, whose connection is not evicted any more. Returns false if there are too many.
+  func admitted() -> Bool { admission.admit(number) }
 
   /// Reports the end of the connection.
   func leave() {

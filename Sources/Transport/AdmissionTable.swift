@@ -6,20 +6,24 @@ import Wire
 ///
 /// ```
 ///   enter ──▶ unrecognized ──recognize──▶ handshaking ──admit──▶ admitted
-///                  │                           │                     │
-///                  └── evicted at random ──────┘                     │
-///                  └───────────────── remove ──┴─────────────────────┘
+///                  │                       ▲   │                     │
+///               evicted                    │   │                     │
+///                  ▼                       │   │                     │
+///               leaving ──────recognize────┘ evicted                 │
+///                  └─────────── remove ────────┴──────── remove ─────┘
 /// ```
 ///
-/// No connection ever waits for another one. When there is no room, a random connection of the lower stage is evicted,
-/// so that silent strangers can't keep out a member, whose preamble arrives within a round trip.
+/// No connection ever waits for another one. When there is no room, a random connection of the older half of its stage
+/// is evicted, so that strangers can't keep out a member, who needs one round trip for each stage. A connection that
+/// is evicted before it was recognized may still be: its preamble may have arrived and wait to be read.
 struct AdmissionTable {
   /// A connection in the table.
   typealias Number = UInt64
 
   /// The outcome for a connection that has just been accepted.
   enum Entry: Equatable {
-    /// It is in the table. The evicted ones are not any more, and the caller closes them.
+    /// It is in the table. The evicted ones are leaving. The caller reads what has arrived on them, and closes those
+    /// that are not recognized even then.
     case entered(Number, evicted: [Number])
     case refused
   }
@@ -39,6 +43,8 @@ struct AdmissionTable {
   private var handshaking: [Number] = []
   /// How many connections of an origin are not admitted.
   private var pending: [AddressOrigin: Int] = [:]
+  /// Connections that were evicted before they were recognized, and have not been closed yet.
+  private var leaving: [Number: [AddressOrigin]] = [:]
   private var allowances: [AddressOrigin: HandshakeAllowance] = [:]
 
   init(_ limits: ListenerLimits) { self.limits = limits }
@@ -57,7 +63,7 @@ struct AdmissionTable {
     // An eviction for the sake of one origin makes room in the wider ones too.
     for origin in origins where pending[origin, default: 0] >= limits.pendingMax(of: origin) {
       let candidates = unrecognized.filter { rows[$0]?.origins.contains(origin) == true }
-      guard let victim = evict(oneOf: candidates, using: &random) else { return .refused }
+      guard let victim = evictUnrecognized(oneOf: candidates, using: &random) else { return .refused }
       evicted.append(victim)
     }
     if unrecognized.count >= limits.unrecognizedMax, let victim = evictUnrecognized(using: &random) {
@@ -77,18 +83,14 @@ struct AdmissionTable {
   mutating func recognize(
     _ number: Number, at now: Int64, using random: inout some RandomNumberGenerator
   ) -> [Number] {
+    guard stay(number) else { return [number] }
     guard let row = rows[number], row.stage == .unrecognized else { return [] }
-    guard takeAllowance(of: row.origins, at: now) else {
+    guard counts.admitted < limits.connectionsMax, takeAllowance(of: row.origins, at: now) else {
       remove(number)
       return [number]
     }
     var evicted: [Number] = []
-    let recognized = rows.count - unrecognized.count
-    if handshaking.count >= limits.handshakesMax || recognized >= limits.connectionsMax {
-      guard let victim = evict(oneOf: handshaking, using: &random) else {
-        remove(number)
-        return [number]
-      }
+    if handshaking.count >= limits.handshakesMax, let victim = evictHandshaking(using: &random) {
       evicted.append(victim)
     }
     unrecognized.removeAll { $0 == number }
@@ -98,15 +100,22 @@ struct AdmissionTable {
   }
 
   /// Handles the admission of a member. From now on, the connection is neither evicted nor counted by its origin.
-  mutating func admit(_ number: Number) {
-    guard let row = rows[number], row.stage == .handshaking else { return }
+  /// Returns false if it is to be closed, because too many members have been admitted since it was recognized.
+  mutating func admit(_ number: Number) -> Bool {
+    guard let row = rows[number], row.stage == .handshaking else { return true }
+    guard counts.admitted < limits.connectionsMax else {
+      remove(number)
+      return false
+    }
     handshaking.removeAll { $0 == number }
     release(row.origins)
     rows[number]?.stage = .admitted
+    return true
   }
 
-  /// Handles the end of a connection. For one that was evicted, it does nothing.
+  /// Handles the end of a connection. For one that has left the table, it does nothing.
   mutating func remove(_ number: Number) {
+    leaving[number] = nil
     guard let row = rows.removeValue(forKey: number) else { return }
     switch row.stage {
     case .unrecognized: unrecognized.removeAll { $0 == number }
@@ -119,19 +128,45 @@ struct AdmissionTable {
   /// Evicts a random unrecognized connection, because the process has run out of descriptors, say. Returns nil if there
   /// is none.
   mutating func evictUnrecognized(using random: inout some RandomNumberGenerator) -> Number? {
-    evict(oneOf: unrecognized, using: &random)
+    evictUnrecognized(oneOf: unrecognized, using: &random)
+  }
+
+  /// Evicts a random handshaking connection, in the same case, if no connection is unrecognized.
+  mutating func evictHandshaking(using random: inout some RandomNumberGenerator) -> Number? {
+    guard let victim = victim(among: handshaking, using: &random) else { return nil }
+    remove(victim)
+    return victim
   }
 
   // MARK: Helpers
 
-  private mutating func evict(
+  private mutating func evictUnrecognized(
     oneOf candidates: [Number], using random: inout some RandomNumberGenerator
   ) -> Number? {
+    guard let victim = victim(among: candidates, using: &random), let row = rows[victim] else { return nil }
+    remove(victim)
+    leaving[victim] = row.origins
+    return victim
+  }
+
+  /// Chooses at random from the older half of these connections, which are ordered by age. The newer half is spared, so
+  /// that a member's bytes have time to arrive and to be processed, however fast strangers connect again. The oldest
+  /// does not always go, because then strangers could count how many connections push out a member's.
+  private func victim(among candidates: [Number], using random: inout some RandomNumberGenerator) -> Number? {
     guard !candidates.isEmpty else { return nil }
     // The bias of the remainder is far below one in a billion.
-    let victim = candidates[Int(random.next() % UInt64(candidates.count))]
-    remove(victim)
-    return victim
+    return candidates[Int(random.next() % UInt64((candidates.count + 1) / 2))]
+  }
+
+  /// Puts a leaving connection back among the unrecognized ones, because its preamble had arrived before it was closed.
+  /// Returns false if its origin has no room.
+  private mutating func stay(_ number: Number) -> Bool {
+    guard let origins = leaving.removeValue(forKey: number) else { return true }
+    guard origins.allSatisfy({ pending[$0, default: 0] < limits.pendingMax(of: $0) }) else { return false }
+    rows[number] = Row(origins: origins)
+    unrecognized.append(number)
+    for origin in origins { pending[origin, default: 0] += 1 }
+    return true
   }
 
   private mutating func release(_ origins: [AddressOrigin]) {

@@ -253,6 +253,16 @@ package actor Link<Message: Sendable> {
     if slot?.recognized() == false { end(.handshakeFailed) }
   }
 
+  /// Called when another connection needs the room of this one. The preamble may have arrived without having been read,
+  /// because this machine is busy, so it is looked for once more.
+  func evicted(from evictionStage: EvictionStage) {
+    if evictionStage == .unrecognized {
+      if isActive, channel.isUnrecognized, !channel.isIgnoring { readable() }
+      guard channel.isUnrecognized else { return }
+    }
+    end(.timeout)
+  }
+
   func becomeOpen(_ opening: ChannelOpening) {
     stage = .open
     purpose = opening.purpose
@@ -267,7 +277,7 @@ package actor Link<Message: Sendable> {
     guard stage == .open, !isAdmitted else { return }
     isAdmitted = true
     // A joiner is no member yet. Its connection is still counted, and may be evicted.
-    if purpose == .session { slot?.admitted() }
+    if purpose == .session, slot?.admitted() == false { return end(.handshakeFailed) }
     resumeReading()
   }
 

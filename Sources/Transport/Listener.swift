@@ -13,9 +13,9 @@ package enum ListenError: Error, Hashable, Sendable {
 
 /// The limits of a listener. They come from `Limits` unless a test sets others.
 package struct ListenerLimits: Sendable {
-  /// The maximum number of connections with an authentic preamble.
+  /// The maximum number of connections of members.
   package var connectionsMax = Limits.connectionsMax
-  /// How many of those may be without an admission decision.
+  /// The maximum number of connections with an authentic preamble and without an admission decision.
   package var handshakesMax = Limits.handshakesMax
   package var unrecognizedMax = Limits.unrecognizedMax
   /// The maximum number of connections from one address that are not admitted; loopback is exempt.
@@ -150,7 +150,7 @@ package actor Listener<Message: Sendable> {
       let link = try Link(
         accepted: accepted, from: address, role: roleFor(address), settings: settings, handlers: handlers,
         slot: slot)
-      slot.onEviction { [weak link] in link?.enqueue { $0.end(.timeout) } }
+      slot.onEviction { [weak link] stage in link?.enqueue { $0.evicted(from: stage) } }
       link.start()
     } catch {
       accepted.closeDescriptor()

@@ -26,6 +26,8 @@ extension LinkEnd {
   init(connecting error: SystemError) {
     switch error.code {
     case ECONNREFUSED: self = .refused
+    // The connection was established, and closed before this end noticed.
+    case ECONNRESET: self = .handshakeFailed
     case ETIMEDOUT: self = .timeout
     case ENETUNREACH, EHOSTUNREACH, ENETDOWN, EADDRNOTAVAIL, EAFNOSUPPORT: self = .noRoute
     default: self = .failed(error)

@@ -39,7 +39,7 @@ package enum Limits {
   package static let simultaneousMillisecondsMax: Int64 = 10_000
   package static let handshakeBytesMax = 8 * 1024
   package static let connectionsMax = 64
-  package static let handshakesMax = 32
+  package static let handshakesMax = 256
   package static let unrecognizedMax = 256
   package static let acceptQueueMax = 512
   package static let connectionsPerAddressMax = 4
@@ -58,6 +58,8 @@ package enum Limits {
   package static let turnMilliseconds: Int64 = 50
   package static let reconnectMillisecondsMin: Int64 = 1_000
   package static let reconnectMillisecondsMax: Int64 = 5 * 60_000
+  package static let quickRetriesMax = 3
+  package static let quickRetryMilliseconds: Int64 = 250
   package static let askingMillisecondsMax: Int64 = 15 * 60_000
   package static let penaltyMillisecondsMin: Int64 = 10_000
   package static let penaltyMillisecondsMax: Int64 = 24 * 3_600_000

@@ -296,8 +296,8 @@ def run_costly():
 
 SOURCES = [f"10.{60 + number // 250}.{number % 250}.7" for number in range(300)]
 STARTS = 8
-# The longest that a device which starts may take until it is in sync.
-START_MILLISECONDS_MAX = 5_000
+# The longest that a device which starts may take until it is in sync, if the machine is not too busy for that anyway.
+START_MILLISECONDS_MAX = 2_000
 
 
 def lay_addresses():
@@ -354,7 +354,7 @@ def run_addresses():
         for index, what in enumerate(("a change", "a start")):
             if middle["attacked"][index] >= 2 * max(middle["calm"][index], middle["elsewhere"][index]):
                 failures.append(f"{what} took twice its usual time or more")
-        if max(found["attacked"][1]) > START_MILLISECONDS_MAX:
+        if max(found["attacked"][1]) > max(START_MILLISECONDS_MAX, 2 * max(found["elsewhere"][1])):
             failures.append("a device that started was kept out")
         if not (alice.is_alive() and bob.is_alive()):
             failures.append("a node died")

@@ -86,6 +86,31 @@ import Wire
     #expect(longest > most / 2)
   }
 
+  @Test(arguments: [DialFailure.notAMember, .turnedAway])
+  func `a peer that hangs up during the handshake is dialled again within moments, three times`(
+    failure: DialFailure
+  ) {
+    for seed in 0..<40 {
+      var dialing = Dialing(seed: UInt64(seed))
+      dialing.add("a:1", of: Self.bob, now: 0)
+      var now: Moment = 0
+      for _ in 0..<3 {
+        #expect(Self.due(&dialing, now) == ["a:1"])
+        dialing.failed("a:1", failure, now: now)
+        #expect(dialing.entries[0].nextAttempt - now <= 300)
+        now = dialing.entries[0].nextAttempt
+      }
+      #expect(dialing.entries[0].failures == 0)
+      // From now on as after any other failure, until a connection lasts.
+      for _ in 0..<3 { dialing.failed("a:1", failure, now: now) }
+      #expect(dialing.entries[0].failures == 3)
+      dialing.succeeded("a:1", Self.bob, now: now)
+      dialing.ended("a:1", now: now + 60_000)
+      dialing.failed("a:1", failure, now: now)
+      #expect(dialing.entries[0].nextAttempt - now <= 300)
+    }
+  }
+
   @Test func `a link that lasted is dialled again soon; a peer that hangs up each time is not`() {
     var lasting = Self.table(("a:1", Self.bob))
     for _ in 0..<10 { lasting.failed("a:1", .refused, now: 0) }

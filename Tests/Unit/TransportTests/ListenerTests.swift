@@ -81,6 +81,26 @@ import Wire
     #expect(world.bob.ends.count == 1 && strangers.count == 4)
   }
 
+  @Test func `reads what has arrived on a connection before it ends it for another one`() async throws {
+    var limits = ListenerLimits()
+    limits.unrecognizedMax = 1
+    let bob = Recorder()
+    let listener = try Listener(
+      on: Endpoint(host: "127.0.0.1", port: 0), role: World.responder, limits: limits,
+      settings: settings(key: 2), handlers: bob.handlers)
+    // The system completes these connections before the listener accepts them, one right after the other.
+    let clients = try (0..<20).map { _ in try RawClient(to: listener.address) }
+    for client in clients {
+      let channel = try Channel(
+        .initiator(World.session) { _ in [] }, makeKeys: settings(key: 1).makeKeys)
+      try await client.write(channel.output)
+    }
+    listener.start()
+    defer { listener.close() }
+    for client in clients { #expect(try await client.read(98).count == 98, "message 2 arrives") }
+    #expect(bob.ends.isEmpty)
+  }
+
   @Test func `accepts no more connections than its limit`() async throws {
     var limits = ListenerLimits()
     limits.connectionsMax = 3

@@ -41,6 +41,8 @@ package struct FileExchange: Sendable {
   private var canKeep = true
   /// Files that have become complete and are not announced yet.
   private var news: [FileReference] = []
+  /// Whether the next review comes sooner than usual, because a file could not be written.
+  private var isRetryDue = false
 
   package init() {}
 
@@ -158,6 +160,10 @@ package struct FileExchange: Sendable {
       wanted.remove(file)
       for link in links { peers[link]?.abandon(file) }
     }
+    if !isRetryDue {
+      isRetryDue = true
+      effects.append(.schedule(.review, after: Limits.fileRetryMilliseconds))
+    }
     refill(&effects)
     requestAll(now, &effects)
   }
@@ -249,7 +255,8 @@ package struct FileExchange: Sendable {
     review(&effects)
   }
 
-  private func review(_ effects: inout [FileEffect]) {
+  private mutating func review(_ effects: inout [FileEffect]) {
+    isRetryDue = false
     effects += [.review, .schedule(.review, after: Limits.fileReviewMilliseconds)]
   }
 

@@ -112,7 +112,7 @@ import Testing
     for number in 1...4 {
       try await alice.text("trip", "add", "name=Trip \(number)", "notes=\(notes)")
       for edit in 1...5 {
-        try await alice.text("trip", "edit", "Trip \(number)", "notes=\(edit) \(number) \(notes)")
+        try await alice.text("trip", "edit", "Trip \(number)", "notes=\(edit) of\(number) \(notes)")
       }
     }
     var left = 4
@@ -128,7 +128,7 @@ import Testing
       #expect(count == left || count == left - 1)
       if count == left { try await alice.text("erase", "Trip \(number)", "--yes") }
       left -= 1
-      let one = "\(number) \(secret)"
+      let one = "of\(number) \(secret)"
       try await eventually("no file contains the notes of trip \(number)", seconds: 30) {
         Self.files(in: alice.home, with: one).isEmpty
       }

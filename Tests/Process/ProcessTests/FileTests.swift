@@ -129,7 +129,8 @@ import Testing
     // Without a peer the person learns what is wrong, and what helps.
     try await alice.stop()
     try Self.damage(100_000, at: 70_000, on: bob)
-    let refused = try await bob.run(["attachment", "show", "small.pdf", "--output", output, "--yes"], seconds: 60)
+    let refused = try await bob.run(
+      ["attachment", "show", "small.pdf", "--output", output, "--yes"], seconds: 60)
     #expect(refused.code == 1)
     expectPlainWords(
       refused.errors, ["“small.pdf” on this device is damaged", "last seen on alice"], "show")
@@ -184,7 +185,8 @@ import Testing
     #expect(FileManager.default.contentsEqual(atPath: path, andPath: output))
   }
 
-  @Test func `a node that is killed while it adds a file has neither the record nor any bytes`() async throws {
+  @Test func `a node that is killed while it adds a file has neither the record nor any bytes`() async throws
+  {
     let stage = try Stage()
     defer { stage.end() }
     let alice = Device("alice", on: stage)

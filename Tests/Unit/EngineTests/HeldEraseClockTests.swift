@@ -61,7 +61,8 @@ import Wire
       seed: Family.seed)
     let records = (1...24).map { record(UInt64($0)) }
     for drafts in [records.map { insert($0) }, records.map { EntryDraft(.erase, $0, []) }] {
-      let operation = OperationDraft(id: OperationID(Bytes16(9, UInt64(drafts[0].fields.count))), verb: "test")
+      let operation = OperationDraft(
+        id: OperationID(Bytes16(9, UInt64(drafts[0].fields.count))), verb: "test")
       _ = try store.commit(
         author.write(drafts, operation: operation, wall: Family.start),
         horizon: Clock(milliseconds: Family.start + Self.minute),

@@ -27,7 +27,7 @@ package struct ShowProfile: PromptCommand, ConfirmableCommand {
     if let named = try records.fileOfPicture() {
       try await node.fetch(named, named: "the picture", tell: call.tellFetching("picture"))
     }
-    try await node.copy(picture, to: file) { call.tell(.progress($0, file: output)) }
+    try await node.copy(picture, named: "the picture", to: file) { call.tell(.progress($0, file: output)) }
     return shown.written(to: output)
   }
 }

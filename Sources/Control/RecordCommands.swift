@@ -174,7 +174,7 @@ package struct ShowRecord: KindCommand, PromptCommand, ConfirmableCommand {
     if let named = attachment.file {
       try await node.fetch(named, named: attachment.name, tell: call.tellFetching(attachment.name))
     }
-    try await node.copy(content, to: file) { call.tell(.progress($0, file: output)) }
+    try await node.copy(content, named: attachment.name, to: file) { call.tell(.progress($0, file: output)) }
     return shown.written(to: output)
   }
 }

@@ -36,7 +36,8 @@ extension Replicator {
   /// - Returns: whether any were due.
   package func foldDue(now: Now) throws -> Bool {
     let isFoldDue = try store.nextParkedClock.map { $0 <= Self.horizon(now) } ?? false
-    let isEraseDue = try store.nextHeldErase.map { $0 <= now.wall } ?? false
+    let time = clockJumps.time(now)
+    let isEraseDue = try store.nextHeldErase.map { due in time.map { due <= $0 } ?? false } ?? false
     guard isFoldDue || isEraseDue else { return false }
     turn(now) { perform([.foldParked], now) }
     return true
@@ -292,12 +293,16 @@ extension Replicator {
 
   private func foldParked(_ now: Now, _ following: inout [Effect]) {
     trying {
-      if let erased = try store.applyDueErases(now: now.wall) { didCommit(erased) }
+      let time = clockJumps.time(now)
+      if let time, let erased = try store.applyDueErases(now: time) { didCommit(erased) }
       let report = try store.foldParked(horizon: Self.horizon(now), holding: holding(now), noting: noting)
       didCommit(report)
       var committed = committed([], report)
       // Only sets that wait for their time get a timer. For sets that wait for other sets, it would fire forever.
       committed.nextParkedClock = try store.nextParkedClock(after: Self.horizon(now))
+      if time == nil, let next = committed.nextHeldErase {
+        committed.nextHeldErase = max(next, now.wall + Limits.clockDriftMilliseconds)
+      }
       replica.handle(.committed(committed), now: now, into: &following)
     }
   }

@@ -18,8 +18,8 @@ import Wire
 // none of them has a visible name.
 //
 // Files of the trash are due at a time of the wall clock, which may jump. So the timer, which follows the steady clock,
-// looks at least once an hour. If the wall clock has jumped ahead since the last look, nothing of the trash is deleted
-// until a look ten minutes later finds it still there.
+// looks at least once an hour. If the wall clock has jumped ahead, nothing of the trash is deleted until it has stayed
+// ahead for ten minutes (`ClockJumps`).
 
 /// What the replicator remembers about freeing files between turns.
 struct FileFreeing {
@@ -29,16 +29,6 @@ struct FileFreeing {
   var looksAtAll = false
   /// When the next file of the trash is due, by the wall clock; nil if none is in the trash.
   var dueAt: Moment?
-  /// The time by which files of the trash were last judged.
-  private var lastLook: Now?
-
-  /// Returns the time by which to judge files of the trash; nil if the wall clock has jumped ahead since the last look.
-  mutating func time(_ now: Now) -> Moment? {
-    defer { lastLook = now }
-    guard let lastLook else { return now.wall }
-    let jump = (now.wall - lastLook.wall) - (now.steady - lastLook.steady)
-    return jump <= Limits.clockDriftMilliseconds ? now.wall : nil
-  }
 
   /// Returns how long to wait until the next look.
   func wait(_ now: Now, isInDoubt: Bool) -> Moment? {
@@ -85,7 +75,7 @@ extension Replicator {
     (freeing.looksAtAll, freeing.suspects) = (false, [])
     // After a failed write it is unknown what is durable, so the files may still have names.
     guard !disk.isBroken else { return }
-    let time = freeing.time(now)
+    let time = clockJumps.time(now)
     trying {
       if all { candidates.formUnion(try store.files.complete() + store.namedFiles()) }
       let result = try store.filesToFree(among: candidates, now: time, isChange: !all)

@@ -11,9 +11,9 @@ import Wire
 // Which files this device fetches and drops.
 //
 // The keep policy decides what is wanted (`toFetch`), each time that records begin to name files. What is here is
-// reviewed when the node begins to serve, after a change of the policy, and once an hour. A review drops what the policy
-// does not keep, as far as another device keeps it, and asks the connected devices about the other files. Their answers
-// are what the next review, and `status`, can rely on.
+// reviewed when the node begins to serve, after a change of the policy, once an hour, and five minutes after a file could
+// not be written. A review drops what the policy does not keep, as far as another device keeps it, and asks the connected
+// devices about the other files. Their answers are what the next review, and `status`, can rely on.
 
 extension Replicator {
   // MARK: Policy
@@ -61,6 +61,8 @@ extension Replicator {
   /// Drops files according to the policy, and asks about those of which no other device is known to keep a copy.
   func reviewFiles(_ now: Now, _ following: inout [Effect]) {
     guard canStore else { return }
+    // For these files there was no room, although there was some for the store.
+    retryFiles()
     forgetFormerHolders()
     trying {
       let dropped = FileDecision.dropped(try store.keptFiles(), transfers.policy, now: now.wall)

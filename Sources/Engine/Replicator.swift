@@ -25,6 +25,7 @@
 // - A failed transaction changes nothing. Sets received from peers are dropped and requested again later. `DiskState`
 //   decides whether the store may still be written to.
 
+package import FileFormat
 package import Membership
 package import Replication
 package import Sodium
@@ -77,6 +78,7 @@ package final class Replicator {
   var depth = 0
   var transfers = FileTransfers()
   var freeing = FileFreeing()
+  var clockJumps = ClockJumps()
   /// The damaged sets that were last reported to the replica and the shell.
   var toldDamage: [DamagedSet] = []
   /// The state of the store's list of missing values that was last reported to the replica.
@@ -213,6 +215,8 @@ package enum ReplicatorEvent: Sendable {
   case logNotShortened(why: String)
   /// Files were deleted because their records are gone.
   case freed(FreedFiles)
+  /// The stored bytes of a file do not match its id. It is fetched again.
+  case damagedFile(FileReference)
   case override(OverrideEvent)
 }
 

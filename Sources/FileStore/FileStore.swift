@@ -15,7 +15,8 @@ package import Wire
 //
 // `.leaves` exists for every partial file of more than one leaf, and stays next to a complete file of many leaves, so
 // that the list can be sent without reading the file. Nothing in it is trusted: the list is verified against the id
-// whenever it is read, and after a restart each leaf is verified against the list.
+// whenever it is read, and after a restart each leaf is verified against the list. A complete file that turns out to be
+// damaged becomes a partial one again (`beginRepair`).
 //
 // A file gets its final name only after its bytes are durable, so a crash leaves either the whole file or a part of it
 // under another name. `sweep` removes what no record names.
@@ -271,6 +272,26 @@ package final class FileStore: Sendable {
     let end = start + (file.leafCount + 7) / 8
     guard let size = try disk.size(of: Self.leavesName(file.id)), size >= end else { return nil }
     return LeafSet(leafCount: file.leafCount, bytes: try read(Self.leavesName(file.id), start..<end)[...])
+  }
+
+  /// Turns a complete file whose bytes are damaged into one that has arrived in part, so that the altered leaves are
+  /// fetched again. Without a stored list it is not known which leaves are intact. Then all are fetched, and the bytes
+  /// stay until the first of them arrives.
+  ///
+  /// - Returns: false if the file is not complete here, or an operation holds it.
+  package func beginRepair(_ file: FileReference) throws(FileStoreError) -> Bool {
+    guard try has(file), !isHeld(file) else { return false }
+    suspend(file)
+    if file.leafCount > 1, (try? storedList(of: file)) != nil {
+      // Each of these leaves is verified before it counts.
+      var leaves = LeafSet(leafCount: file.leafCount)
+      for index in 0..<file.leafCount { leaves.insert(index) }
+      try disk.write(leaves.bytes[...], to: Self.leavesName(file.id), at: file.leafCount * Bytes32.count)
+    } else {
+      try disk.remove(Self.leavesName(file.id))
+    }
+    try disk.move(Self.name(file.id), to: Self.partName(file.id))
+    return true
   }
 
   /// Begins to receive a file of which nothing is stored.

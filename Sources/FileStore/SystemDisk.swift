@@ -216,6 +216,8 @@ private func readRange(_ range: Range<Int>, of file: Int32) throws(FileStoreErro
       pread(file, $0, $1, off_t(range.lowerBound + $2))
     }
   }
+  // What the disk can't read back is fetched again like altered bytes.
+  if code == EIO { throw .damaged }
   if code != 0 { throw failure(code) }
   return bytes
 }

@@ -118,8 +118,9 @@ extension FileExchange {
     _ link: LinkID, _ file: FileReference, _ first: Int, _ hashes: [Bytes32], _ now: Now,
     _ effects: inout [FileEffect]
   ) {
-    let isRequested = peers[link]?.arrived(file, first: first, count: hashes.count, now) ?? false
-    guard isRequested, var listing = wanted[file]?.listing, listing.source == link else {
+    guard let (isRequested, isAwaited) = peers[link]?.arrived(file, first: first, count: hashes.count, now)
+    else { return }
+    guard isAwaited, var listing = wanted[file]?.listing, listing.source == link else {
       if !isRequested { effects.append(.charge(link, points: 1)) }
       return
     }
@@ -170,10 +171,12 @@ extension FileExchange {
   mutating func receivedNoSuchFile(
     _ link: LinkID, _ file: FileReference, _ now: Now, _ effects: inout [FileEffect]
   ) {
-    guard let abandoned = peers[link]?.abandon(file) else { return }
-    if abandoned.isEmpty { effects.append(.charge(link, points: 1)) }
-    peers[link]?.forget(file)
-    release(abandoned, of: link, now, &effects)
+    guard var peer = peers.removeValue(forKey: link) else { return }
+    let ended = peer.end(file)
+    peer.forget(file)
+    peers[link] = peer
+    if ended == nil { effects.append(.charge(link, points: 1)) }
+    release(ended ?? [], of: link, now, &effects)
     settle(file, now, &effects)
   }
 

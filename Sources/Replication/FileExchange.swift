@@ -41,6 +41,8 @@ package struct FileExchange: Sendable {
   private var canKeep = true
   /// Files that have become complete and are not announced yet.
   private var news: [FileReference] = []
+  /// Whether the next review comes sooner than usual, because a file could not be written.
+  private var isRetryDue = false
 
   package init() {}
 
@@ -170,6 +172,10 @@ package struct FileExchange: Sendable {
       wanted.remove(file)
       for link in links { peers[link]?.abandon(file) }
     }
+    if !isRetryDue {
+      isRetryDue = true
+      effects.append(.schedule(.review, after: Limits.fileRetryMilliseconds))
+    }
     refill(&effects)
     requestAll(now, &effects)
   }
@@ -264,7 +270,8 @@ package struct FileExchange: Sendable {
     review(&effects)
   }
 
-  private func review(_ effects: inout [FileEffect]) {
+  private mutating func review(_ effects: inout [FileEffect]) {
+    isRetryDue = false
     effects += [.review, .schedule(.review, after: Limits.fileReviewMilliseconds)]
   }
 

@@ -27,8 +27,9 @@ struct FilePeer: Sendable {
   /// Whether the shell is looking up the files that the peer has asked about.
   var isLookingUp = false
 
-  // Requests to the peer, in the order in which they were sent.
-  private(set) var requests: [OpenRequest] = []
+  // Requests to the peer, in the order in which they were sent. The peer answers abandoned requests all the same, and
+  // before newer ones. So these stay, or their answers would be taken for answers to newer requests with gaps.
+  private var sent: [OpenRequest] = []
   /// Leaves that have arrived and are not written to disk yet.
   private var unwritten = 0
   /// The number of leaves that may be requested and not written.
@@ -131,69 +132,86 @@ struct FilePeer: Sendable {
 
   // MARK: Requests
 
+  /// The requests whose answers are awaited.
+  var requests: [OpenRequest] { sent.filter { !$0.isAbandoned } }
+
   /// The number of leaves that may be requested now.
   var room: Int {
-    requests.count < Limits.fileRequestsMax
-      ? window - unwritten - requests.reduce(0) { $0 + $1.leavesLeft } : 0
+    sent.count < Limits.fileRequestsMax
+      ? window - unwritten - sent.reduce(0) { $0 + ($1.isAbandoned ? 0 : $1.leavesLeft) } : 0
   }
 
   mutating func add(_ request: LeafRequest, _ now: Now) {
     if requests.isEmpty { oldestProgressAt = now.steady }
-    requests.append(OpenRequest(request, now))
+    sent.append(OpenRequest(request, now))
   }
 
   /// Takes a leaf out of the request that it answers.
   ///
   /// - Returns: whether it was requested, and earlier leaves of the same request that the peer has left out.
   mutating func arrived(_ leaf: FileLeaf, _ now: Now) -> (isRequested: Bool, skipped: Range<Int>?) {
-    guard let position = requests.firstIndex(where: { $0.awaits(leaf) }) else { return (false, nil) }
-    let skipped = requests[position].next..<leaf.index
-    requests[position].next = leaf.index + 1
-    adjustWindow(position, now)
+    guard let position = sent.firstIndex(where: { $0.awaits(leaf) }) else { return (false, nil) }
+    let skipped = sent[position].next..<leaf.index
+    let isLate = sent[position].isAbandoned
+    sent[position].next = leaf.index + 1
+    if !isLate { adjustWindow(position, now) }
     noteProgress(position, now)
-    return (true, skipped.isEmpty ? nil : skipped)
+    return (true, skipped.isEmpty || isLate ? nil : skipped)
   }
 
   /// Takes a piece of a list out of the request that it answers.
   ///
-  /// - Returns: whether it was requested.
-  mutating func arrived(_ file: FileReference, first: Int, count: Int, _ now: Now) -> Bool {
+  /// - Returns: whether it was requested, and whether its answer is still awaited.
+  mutating func arrived(
+    _ file: FileReference, first: Int, count: Int, _ now: Now
+  ) -> (isRequested: Bool, isAwaited: Bool) {
     guard
-      let position = requests.firstIndex(where: {
+      let position = sent.firstIndex(where: {
         $0.file == file && $0.part == .list && $0.next == first && first + count <= $0.end
       })
-    else { return false }
-    requests[position].next += count
+    else { return (false, false) }
+    let isAwaited = !sent[position].isAbandoned
+    sent[position].next += count
     noteProgress(position, now)
-    return true
+    return (true, isAwaited)
   }
 
   private mutating func noteProgress(_ position: Int, _ now: Now) {
     arrivedAt = now.steady
-    if position == 0 { oldestProgressAt = now.steady }
-    if requests[position].isComplete { requests.remove(at: position) }
+    // The answer to an abandoned request comes first, so until then no newer one can make progress.
+    if position <= sent.firstIndex(where: { !$0.isAbandoned }) ?? 0 { oldestProgressAt = now.steady }
+    if sent[position].isComplete { sent.remove(at: position) }
   }
 
   /// Requests less from a peer whose leaves take long, so that other data does not wait behind them, and more from a
   /// fast one.
   private mutating func adjustWindow(_ position: Int, _ now: Now) {
-    let passed = now.steady - requests[position].sentAt
+    let passed = now.steady - sent[position].sentAt
     if passed <= Self.fastMilliseconds {
       window = min(window + 1, Limits.leavesRequestedMax)
-    } else if passed > Self.slowMilliseconds, !requests[position].isSlow {
-      requests[position].isSlow = true
+    } else if passed > Self.slowMilliseconds, !sent[position].isSlow {
+      sent[position].isSlow = true
       window = max(window / 2, Limits.leavesRequestedMin)
     }
   }
 
-  /// Removes all requests for a file.
+  /// Gives up all requests for a file.
   ///
-  /// - Returns: the requests that were removed.
+  /// - Returns: the requests that were given up.
   @discardableResult
   mutating func abandon(_ file: FileReference) -> [OpenRequest] {
-    let removed = requests.filter { $0.file == file }
-    requests.removeAll { $0.file == file }
-    return removed
+    let abandoned = requests.filter { $0.file == file }
+    for index in sent.indices where sent[index].file == file { sent[index].isAbandoned = true }
+    return abandoned
+  }
+
+  /// Removes all requests for a file, because the peer answers none of them any more.
+  ///
+  /// - Returns: the requests whose answers were awaited; nil if there was no request at all.
+  mutating func end(_ file: FileReference) -> [OpenRequest]? {
+    let ended = sent.filter { $0.file == file }
+    sent.removeAll { $0.file == file }
+    return ended.isEmpty ? nil : ended.filter { !$0.isAbandoned }
   }
 
   mutating func forget(_ file: FileReference) { known.remove(file) }
@@ -209,7 +227,8 @@ struct FilePeer: Sendable {
     var removed: [OpenRequest] = []
     for file in Set(isSilent ? requests.map(\.file) : [oldest.file]).sorted() {
       avoid(file, now)
-      removed += abandon(file)
+      // When the peer is asked again, no late answer is on its way any more.
+      removed += end(file) ?? []
     }
     oldestProgressAt = now.steady
     return removed
@@ -257,6 +276,8 @@ struct OpenRequest: Sendable {
   let sentAt: Moment
   /// Whether a leaf of this request took long.
   var isSlow = false
+  /// Whether nothing depends on the answer any more.
+  var isAbandoned = false
 
   init(_ request: LeafRequest, _ now: Now) {
     file = request.file

@@ -1,6 +1,6 @@
 // Protocol/files.md, "References"
 
-import FileFormat
+package import FileFormat
 package import FileStore
 
 /// Reads the content of a field from its beginning to its end, on any thread and with at most 64 KiB in memory. A file
@@ -12,6 +12,11 @@ package struct BlobReader: Sendable {
   private enum Source: Sendable {
     case bytes([UInt8])
     case file(FileReader)
+  }
+
+  /// The file that is read; nil if the field holds the bytes.
+  package var file: FileReference? {
+    if case .file(let reader) = source { reader.file } else { nil }
   }
 
   init(bytes: [UInt8]) {

@@ -1,6 +1,7 @@
 // Protocol/store.md, "Verifying"
 
 package import Replication
+package import Wire
 
 /// The result of a deep verification.
 package struct DeepReport: Sendable {
@@ -23,6 +24,11 @@ package struct DeepReport: Sendable {
   /// The numbers of the change sets that are not as they were signed, including those with damaged values. They are also counted under `.log`.
   package var damagedSets: [Int64] = []
 
+  /// The number of files verified, and the ids of those whose bytes are damaged. The latter are also counted under
+  /// `.content`.
+  package private(set) var files = 0
+  package private(set) var damagedFiles: [Bytes32] = []
+
   package static let listedMax = 200
 
   package var isClean: Bool { counts.isEmpty }
@@ -40,6 +46,14 @@ package struct DeepReport: Sendable {
 
   /// Whether backing up the signed data and restoring it would repair the store.
   package var isRestorable: Bool { counts[.log] == nil && counts[.index] != nil }
+
+  /// Adds the result of verifying the files.
+  package mutating func note(_ verified: (count: Int, damaged: [Bytes32])) {
+    (files, damagedFiles) = verified
+    for id in damagedFiles {
+      note(.content, "the bytes of the file \(hexadecimal(id.bytes.prefix(4))) are damaged")
+    }
+  }
 
   mutating func note(_ finding: DeepFinding) {
     counts[finding.location, default: 0] += 1
@@ -63,6 +77,8 @@ package struct DeepFinding: Hashable, Sendable {
     case index
     /// The tables that folding the log produces.
     case records
+    /// The bytes of attachments and pictures.
+    case content
   }
 
   package var location: Location

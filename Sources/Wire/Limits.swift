@@ -155,6 +155,7 @@ package enum Limits {
   package static let fileAnnouncementMilliseconds: Int64 = 200
   package static let trashDaysMax = 3_650
   package static let fileReviewMilliseconds: Int64 = 3_600_000
+  package static let fileRetryMilliseconds: Int64 = 5 * 60_000
 
   // MARK: Discovery
   package static let beaconsPerSecond = 64

@@ -13,17 +13,24 @@ package struct DeepCheck: Sendable {
 
   /// - Throws: `WaymarkError`
   package func run(
-    _ progress: @escaping @Sendable (WorkProgress) -> Void
+    withFiles: Bool = true, _ progress: @escaping @Sendable (WorkProgress) -> Void
   ) async throws -> DeepReport {
     do {
       return try await offNode {
         try scratch.discard()
         try scratch.prepare()
         defer { try? scratch.discard() }
-        return try DeepVerification.run(storeAt: home.store, scratch: scratch.store) { done, total in
+        var report = try DeepVerification.run(storeAt: home.store, scratch: scratch.store) { done, total in
           progress(
             WorkProgress(stage: "verifying", done: Int(clamping: done), total: Int(clamping: total)))
         }
+        guard withFiles else { return report }
+        report.note(
+          try FileVerification.run(nextTo: home.store) { done, total in
+            try Task.checkCancellation()
+            progress(WorkProgress(stage: "verifying files", done: done, total: total))
+          })
+        return report
       }
     } catch  where isNoRoom(error) {
       throw WaymarkError.failed(
@@ -58,14 +65,21 @@ package struct DeepOutcome: Sendable {
   package var text: String {
     if found.isClean {
       return "\(found.changeSets) change sets and \(found.statements) statements verified, "
-        + "\(found.rows) rows match the log" + absentValues
+        + "\(found.rows) rows match the log" + absentValues + intactFiles
     }
-    let count = found.count
+    let damaged = found.damagedFiles.count
+    if found.count == damaged { return damaged == 1 ? "1 file is damaged" : "\(damaged) files are damaged" }
+    let count = found.count - damaged
     guard let after else {
       return count == 1 ? "1 difference from the signed log" : "\(count) differences from the signed log"
     }
-    if after.isClean { return "repaired: the tables were rebuilt from the log (differences: \(count))" }
-    return "not fully repaired: differences remain (\(after.count) of \(count))"
+    let left = after.count - after.damagedFiles.count
+    if left == 0 { return "repaired: the tables were rebuilt from the log (differences: \(count))" }
+    return "not fully repaired: differences remain (\(left) of \(count))"
+  }
+
+  private var intactFiles: String {
+    found.files == 0 ? "" : "; \(found.files) \(found.files == 1 ? "file is" : "files are") intact"
   }
 
   /// What is known about absent values, as the end of a sentence.
@@ -88,6 +102,10 @@ package struct DeepOutcome: Sendable {
         ? "\(waymark: "run") until a device with intact copies of the damaged change sets connects; "
           + "if none does, " + restoring
         : restoring
+    }
+    if report.count == report.damagedFiles.count, !report.isClean {
+      return "\(waymark: "run") until a device with intact copies connects; if none does, "
+        + home.restoreAdvice(now: wall)
     }
     if isClosed, found.isRestorable {
       return backup == nil ? .waymark("verify --deep --repair") : home.restoreAdvice(now: wall)

@@ -23,7 +23,8 @@ package enum SuspectStore {
       let lock = try HomeLock(home)
       defer { lock.release() }
       outcome = DeepOutcome(
-        found: try await DeepCheck(home).run(progress), home: home, wall: systemWall(), isClosed: true)
+        found: try await DeepCheck(home).run(withFiles: false, progress), home: home, wall: systemWall(),
+        isClosed: true)
     } catch {
       throw WaymarkError.opening(home, error)
     }

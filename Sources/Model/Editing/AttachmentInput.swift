@@ -103,6 +103,9 @@ package struct ContentReader: Sendable {
 
   package var byteCount: Int { reader.byteCount }
 
+  /// The file that is read; nil if the field holds the bytes.
+  package var file: FileReference? { reader.file }
+
   /// Returns the next bytes, at most 64 KiB and never none; nil at the end.
   ///
   /// - Throws: `WaymarkError` with the code `no_content` if the stored bytes are damaged.

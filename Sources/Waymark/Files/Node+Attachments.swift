@@ -1,4 +1,5 @@
 import Engine
+import FileFormat
 import FileStore
 public import Foundation
 import Model
@@ -154,16 +155,33 @@ extension Node {
     try await withWaymarkErrors {
       let output = try OutputFile(file.path(percentEncoded: false), in: home, overwrites: true)
       try await fetchContent(of: attachment) { _ in }
-      try await copy(StoredContents(store: store).content(of: attachment), to: output, progress)
+      let content = try StoredContents(store: store).content(of: attachment)
+      try await copy(content, named: attachment.fileName, to: output, progress)
     }
   }
 
-  /// Copies the bytes that a value holds or names to a file of the user.
+  /// Copies the bytes that a value holds or names to a file of the user. If they are damaged, they are fetched again.
+  ///
+  /// - Parameter name: the name under which a person knows the bytes.
   package func copy(
-    _ content: Value, to output: OutputFile, _ progress: @escaping @Sendable (WorkProgress) -> Void
+    _ content: Value, named name: String, to output: OutputFile,
+    _ progress: @escaping @Sendable (WorkProgress) -> Void
   ) async throws {
     let reader = try reader(of: content)
-    try await offNode { try reader.write(to: output, progress) }
+    do {
+      try await offNode { try reader.write(to: output, progress) }
+    } catch let error as WaymarkError where error.code == .noContent {
+      guard let file = reader.file else { throw error }
+      try await fetchAgain(file, named: name)
+      let reader = try self.reader(of: content)
+      try await offNode { try reader.write(to: output, progress) }
+    }
+  }
+
+  /// Begins to fetch a file again, of which a reader has found that it is damaged.
+  func noteDamage(_ file: FileReference) {
+    guard replicator.isOpen else { return }
+    loop.turn { $0.repair(file, now: loop.time) }
   }
 
   func reader(of content: Value) throws -> ContentReader {
@@ -206,12 +224,17 @@ public struct AttachmentBytes: AsyncSequence, Sendable {
     /// Returns the next piece; nil at the end.
     public mutating func next() async throws -> Data? {
       let opened = if let reader { reader } else { try await node.reader(of: attachment) }
-      let (bytes, rest) = try await offNode {
-        var rest = opened
-        return (try rest.next(), rest)
+      do {
+        let (bytes, rest) = try await offNode {
+          var rest = opened
+          return (try rest.next(), rest)
+        }
+        reader = rest
+        return bytes.map { Data($0) }
+      } catch let error as WaymarkError where error.code == .noContent {
+        if let file = opened.file { await node.noteDamage(file) }
+        throw error
       }
-      reader = rest
-      return bytes.map { Data($0) }
     }
   }
 }

@@ -78,7 +78,13 @@ extension Node {
   public func data(of attachment: Attachment) async throws -> Data {
     try await withWaymarkErrors {
       try await fetchContent(of: attachment) { _ in }
-      return try StoredContents(store: store).data(of: attachment)
+      do {
+        return try StoredContents(store: store).data(of: attachment)
+      } catch let error as WaymarkError where error.code == .noContent {
+        guard let file = try StoredContents(store: store).file(of: attachment) else { throw error }
+        try await fetchAgain(file, named: attachment.fileName)
+        return try StoredContents(store: store).data(of: attachment)
+      }
     }
   }
 
@@ -106,6 +112,31 @@ extension Node {
     }
     // A full disk is no reason not to read a file.
     try? store.noteUsed(file, now: wall())
+  }
+}
+
+extension Node {
+  /// Begins to fetch the files with these ids again, as far as records name them.
+  func fetchDamaged(_ ids: [Bytes32]) throws {
+    guard !ids.isEmpty else { return }
+    let damaged = Set(ids)
+    for file in try store.namedFiles() where damaged.contains(file.id.raw) { noteDamage(file) }
+  }
+
+  /// Fetches a file again whose stored bytes are damaged.
+  ///
+  /// - Parameter name: the name under which a person knows the file.
+  /// - Throws: ``WaymarkError``, which says that the file is damaged and why it can't be fetched.
+  func fetchAgain(_ file: FileReference, named name: String) async throws {
+    noteDamage(file)
+    do {
+      try await fetch(file, named: name)
+    } catch let error as WaymarkError {
+      throw WaymarkError(
+        exitCode: error.exitCode, code: error.code,
+        message: "The copy of “\(shortened(name))” on this device is damaged. \(error.message)",
+        next: error.next)
+    }
   }
 }
 

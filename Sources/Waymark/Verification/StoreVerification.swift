@@ -23,6 +23,10 @@ public struct StoreVerification: Hashable, Sendable, Codable {
   public let missingValues: Int
   /// The number of change sets whose values are damaged. They are also findings.
   public let damagedValues: Int
+  /// The number of attachments and pictures verified that are stored as files.
+  public let files: Int
+  /// The number of these files whose bytes are damaged. They are also findings.
+  public let damagedFiles: Int
   /// The number of findings.
   public let found: Int
   /// The first findings.
@@ -34,7 +38,7 @@ public struct StoreVerification: Hashable, Sendable, Codable {
 
   /// A difference between the store and its log.
   public struct Finding: Hashable, Sendable, Codable {
-    /// Where the difference was found: `log`, `records`, `index` or `file`.
+    /// Where the difference was found: `log`, `records`, `index`, `file` or `content`.
     public let place: String
     /// The kind of the record; nil if the finding concerns no record.
     public let kind: RecordKind?
@@ -58,6 +62,8 @@ public struct StoreVerification: Hashable, Sendable, Codable {
     case erasedValues
     case missingValues
     case damagedValues
+    case files
+    case damagedFiles
     case found
     case findings
     case isRepaired = "repaired"
@@ -85,6 +91,7 @@ extension StoreVerification {
     erasedValues = found.erasedValues
     missingValues = found.missingValues
     damagedValues = found.damagedValues.count
+    (files, damagedFiles) = (found.files, found.damagedFiles.count)
     self.found = found.count
     findings = found.findings.map { finding in
       Finding(

@@ -101,6 +101,76 @@ import Testing
     for device in [alice, bob] { #expect(try await device.status().count("trips") == 12) }
   }
 
+  @Test func `a kill in the middle of an erase leaves the whole record or no trace of it`() async throws {
+    let stage = try Stage()
+    defer { stage.end() }
+    let alice = Device("alice", on: stage)
+    try await alice.text("init", "--name", "alice")
+    let secret = "secret-\(UUID().uuidString)"
+    // Large enough that the node needs a while to remove it from the log, the tables and the free space.
+    let notes = String(repeating: secret + " ", count: 200)
+    for number in 1...2 {
+      try await alice.text("trip", "add", "name=Trip \(number)", "notes=\(notes)")
+      for edit in 1...3 {
+        try await alice.text("trip", "edit", "Trip \(number)", "notes=\(edit) of\(number) \(notes)")
+      }
+    }
+    var left = 2
+    for number in 1...2 {
+      try await alice.start()
+      let (erasing, _, _) = try alice.begin(["erase", "Trip \(number)", "--yes"])
+      // The erase itself takes a few milliseconds, and what follows in the node some more.
+      try await Task.sleep(for: .milliseconds([60, 120][number - 1]))
+      #expect(try await alice.stop(SIGKILL) == -SIGKILL)
+      _ = try await erasing.wait(seconds: 20, for: "the command whose node was killed")
+      try await alice.start()
+      let count = Int(try await alice.status().count("trips"))
+      #expect(count == left || count == left - 1)
+      if count == left { try await alice.text("erase", "Trip \(number)", "--yes") }
+      left -= 1
+      let one = "of\(number) \(secret)"
+      try await eventually("no file contains the notes of trip \(number)", seconds: 30) {
+        Self.files(in: alice.home, with: one).isEmpty
+      }
+      #expect(try await alice.run(["verify", "--deep"]).code == 0)
+      try await alice.stop()
+    }
+    #expect(Self.files(in: alice.home, with: secret) == [])
+  }
+
+  @Test func `a device that was off for most of a year returns with an edit of an erased record`()
+    async throws
+  {
+    let stage = try Stage()
+    defer { stage.end() }
+    let planted = try await Planted(on: stage)
+    let (alice, bob) = (planted.alice, planted.bob)
+    try await bob.stop()
+    let late = "late-\(UUID().uuidString)"
+    try await bob.text("trip", "edit", "Rome", "notes=\(late)")
+    try await alice.text("erase", "Rome", "--yes")
+    try await alice.stop()
+    for device in [alice, bob] { device.clockAhead = 300 * 86_400 }
+    try await alice.start()
+    try await bob.start()
+    try await bob.waitForSync(with: alice)
+    for device in [alice, bob] {
+      // The edit was made without knowledge of the erase: it is kept and listed, but the record stays deleted.
+      try await planted.waitUntilGone(from: device)
+      #expect(try await device.status().count("trips") == 12)
+      #expect(!Self.files(in: device.home, with: late).isEmpty, "\(device.name)")
+    }
+    #expect(try await alice.status().digest("records") == bob.status().digest("records"))
+    // Erased in its turn, the edit goes too.
+    try await alice.text("trash", "empty", "--yes")
+    try await bob.waitForSync(with: alice)
+    for device in [alice, bob] {
+      try await eventually("no file of \(device.name) contains the edit", seconds: 30) {
+        Self.files(in: device.home, with: late).isEmpty
+      }
+    }
+  }
+
   // MARK: Files
 
   /// Two devices that hold a lodging with an attachment of 100 KB that consists of a secret.

@@ -314,6 +314,20 @@ import Wire
     #expect(try !has(file))
   }
 
+  @Test func `while the wall clock is in doubt, a change of the setting deletes nothing either`() throws {
+    let file = try attach()
+    try write(EntryDraft(.delete, attachment, []))
+    jump = 400 * Self.day
+    wait(61 * Self.minute)
+    try set(.integer(60))
+    wait(5 * Self.minute)
+    try set(.integer(50))
+    #expect(try has(file))
+    jump = 0
+    wait(20 * Self.day)
+    #expect(try has(file))
+  }
+
   @Test func `a wall clock that is set back delays the deletion and does not lose it`() throws {
     let file = try attach()
     try write(EntryDraft(.delete, attachment, []))

@@ -224,6 +224,36 @@ import Wire
     #expect(try store.partial(list.reference)?.leaves.isEmpty == true)
   }
 
+  @Test func `of a damaged file with a stored list only the altered leaves are fetched again`() throws {
+    let content = vectorContent(5_000_000)
+    let file = try add(content)
+    let name = "\(file.id.description.prefix(2))/\(file.id)"
+    disk.damage(name, at: 70_000)
+    #expect(try store.beginRepair(file))
+    #expect(try store.has(file) == false && store.stored() == [file.id])
+    let partial = try #require(try store.partial(file))
+    #expect(partial.leaves.missing(from: 0, countMax: 16) == 1..<2)
+    #expect(partial.leaves.count == file.leafCount - 1)
+    try store.write(Array(content[file.range(ofLeaf: 1)]), leaf: 1, of: file)
+    try store.finish([file])
+    #expect(try store.verify(file))
+    #expect(try store.beginRepair(list.reference) == false, "it is not here")
+  }
+
+  @Test func `a damaged file without a stored list stays until it is fetched whole`() throws {
+    let file = try add(content)
+    let name = "\(file.id.description.prefix(2))/\(file.id)"
+    disk.damage(name, at: 70_000)
+    #expect(try store.beginRepair(file))
+    #expect(disk.all.keys.sorted() == [name + ".part"])
+    #expect(try store.partial(file) == nil)
+    try store.begin(list)
+    for index in 0..<4 { try store.write(leaf(index), leaf: index, of: file) }
+    try store.finish([file])
+    #expect(try store.verify(file))
+    #expect(disk.all.keys.sorted() == [name])
+  }
+
   @Test func `small files are received whole`() throws {
     var files: [FileReference] = []
     for size in [0, 1, 40_000] {

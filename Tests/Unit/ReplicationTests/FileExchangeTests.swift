@@ -403,6 +403,22 @@ import Wire
     #expect(bob.requestedLeaves[file]?.count ?? 0 < 100)
   }
 
+  @Test(arguments: ["unwanted", "failed"])
+  func `late answers to abandoned requests do not look like gaps in the answers to newer ones`(
+    _ reason: String
+  ) throws {
+    let (alice, bob) = (world.node(), world.node())
+    let file = alice.add(content(100 * leafBytes))
+    world.connect(alice, bob)
+    world.want(bob, [file])
+    while (bob.parts[file]?.leaves.count ?? 0) < 10 { try world.step() }
+    world.input(bob, reason == "failed" ? .failed([file]) : .unwanted([file]))
+    world.want(bob, [file])
+    try world.run()
+    #expect(bob.files[file] == alice.files[file])
+    #expect(bob.unresponsive == 0 && bob.misbehaved == [])
+  }
+
   @Test func `nothing is requested while the disk is full`() throws {
     let (alice, bob) = (world.node(), world.node())
     let file = alice.add(content(100))

@@ -112,8 +112,8 @@ let package = Package(
     shell(
       "Simulation",
       [
-        "Wire", "Sodium", "Membership", "Replication", "Records", "Storage", "Engine", "SQLite",
-        "VirtualDisk",
+        "Wire", "FileFormat", "FileStore", "Sodium", "Membership", "Replication", "Records", "Storage",
+        "Engine", "SQLite", "VirtualDisk",
       ]),
     .executableTarget(
       name: "WaymarkCommand", dependencies: ["Control", "JSONDocument", "Records", "Waymark"],

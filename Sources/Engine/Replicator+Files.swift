@@ -1,9 +1,9 @@
 // Protocol/files.md, "Exchange"
 
-import FileFormat
-import FileStore
+package import FileFormat
+package import FileStore
 import Records
-import Replication
+package import Replication
 import Storage
 import Wire
 
@@ -115,6 +115,21 @@ extension Replicator {
     handle(.finished(files), now, &following)
   }
 
+  // MARK: Adding
+
+  /// Notes files that an operation has added and placed, before it writes the records that name them.
+  package func noteAdded(_ files: [FileReference], now: Now) throws {
+    try store.noteHere(files, usedAt: now.wall)
+  }
+
+  /// Ends the addition of files, and removes those that the operation has not named after all. What can't be removed
+  /// now is removed at the next start.
+  package func endAddition(_ addition: FileAddition) {
+    let files = addition.end()
+    guard isOpen, !disk.isBroken else { return }
+    try? store.removeUnnamed(files)
+  }
+
   // MARK: Serving
 
   /// Sends the slices that have waited for a link.
@@ -144,6 +159,9 @@ extension Replicator {
       return .leafBytes(FileLeaf(slice.file, index, try store.files.leaf(index, of: list)))
     }
   }
+
+  /// The largest number of slices that wait for one link.
+  package var waitingSlices: Int { transfers.waiting.values.map(\.count).max() ?? 0 }
 
   // MARK: Wanted files
 

@@ -107,9 +107,11 @@ struct FilePeer: Sendable {
 
   /// The number of leaves that may be requested now.
   var room: Int {
-    requests.count < Limits.fileRequestsMax
-      ? window - unwritten - requests.reduce(0) { $0 + $1.leavesLeft } : 0
+    requests.count < Limits.fileRequestsMax ? window - leavesUnderWay : 0
   }
+
+  /// The number of leaves that were requested and are not written yet.
+  var leavesUnderWay: Int { unwritten + requests.reduce(0) { $0 + $1.leavesLeft } }
 
   mutating func add(_ request: LeafRequest, _ now: Now) {
     if requests.isEmpty { oldestProgressAt = now.steady }

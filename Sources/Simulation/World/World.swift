@@ -61,9 +61,13 @@ package final class World {
   var links: [LinkID: Link] = [:]
   var linkCount: UInt64 = 0
   var weather = Weather()
-  /// The statements with which each store begins.
   /// Randomness of everything about quotas, so that it changes nothing else.
   var quotaRandom: SplitMix
+  /// Randomness of everything about files.
+  var fileRandom: SplitMix
+  /// The contents that users attach, by number.
+  var contents: [Int: [UInt8]] = [:]
+  /// The statements with which each store begins.
   var firstStatements: [Membership.Statement] = []
   /// The number of faults so far.
   var faults = 0
@@ -102,6 +106,7 @@ package final class World {
     case start(Int)
     case fault
     case people
+    case filePeople
     /// A delayed action of a fault.
     case end(Ending)
   }
@@ -111,6 +116,7 @@ package final class World {
     self.log = log
     random = SplitMix(seed: options.seed)
     quotaRandom = SplitMix(seed: options.seed ^ 0x7175_6f74_6173_0002)
+    fileRandom = SplitMix(seed: options.seed ^ 0x6669_6c65_7300_0002)
     let count = options.devices + options.adversaries
     let keys = try (0..<count).map { try DeviceKeys(Self.name($0), seed: options.seed) }
     authority = try Authority(founder: keys[0], seed: options.seed, at: Self.start)
@@ -137,6 +143,10 @@ package final class World {
     for device in devices { start(device) }
     later(random.wait(options.faultsEvery), .fault)
     later(random.wait(options.peopleEvery), .people)
+    if options.files > 0 {
+      watch.judge.trashDaysKey = Store.trashDaysKey.id.raw.bytes
+      later(fileRandom.wait(options.peopleEvery), .filePeople)
+    }
   }
 
   // MARK: Quotas
@@ -299,7 +309,10 @@ package final class World {
   /// Verifies the stores of all running devices against their logs.
   func verifyStores() throws {
     if let objection = watch.objection { throw objection }
-    for device in devices { try watch.verified(device) }
+    for device in devices {
+      try watch.verified(device)
+      try watch.checkFiles(device)
+    }
   }
 
   private func happen(_ event: Event) {
@@ -318,6 +331,7 @@ package final class World {
     case .start(let number): start(devices[number])
     case .fault: if !isHealing { causeFault() }
     case .people: if !isHealing { letPeopleAct() }
+    case .filePeople: if !isHealing { letPeopleUseFiles() }
     case .end(let ending): end(ending)
     }
   }

@@ -20,7 +20,8 @@ struct FileTransfers {
   var isIncomplete = false
   /// Whether more files are missing than the exchange has been given.
   var hasMore = false
-  /// Files that could not be written. They are tried again after the next start, or when the disk has room again.
+  /// Files that could not be written. They are tried again after the next start, at the next review, or when the disk has
+  /// room again.
   var failed: Set<FileReference> = []
   /// The list of the file that was served last.
   var servedList: LeafList?
@@ -140,7 +141,14 @@ extension Replicator {
 
   /// Sends a slice if the file is here and named, and its bytes verify.
   private func serve(_ slice: FileSlice, _ link: LinkID, _ now: Now, _ following: inout [Effect]) {
-    let message = try? message(of: slice)
+    var message: FileMessage?
+    do {
+      message = try self.message(of: slice)
+    } catch FileStoreError.damaged {
+      repair(slice.file)
+    } catch {
+      // The peer is told that the file is not here, and asks others.
+    }
     if let message { shell?.send(Message.file(message).encoded, to: link, as: .file) }
     handle(.served(link, slice, isSent: message != nil), now, &following)
   }
@@ -162,6 +170,28 @@ extension Replicator {
 
   /// The largest number of slices that wait for one link.
   package var waitingSlices: Int { transfers.waiting.values.map(\.count).max() ?? 0 }
+
+  // MARK: Damaged files
+
+  /// Fetches a file again whose stored bytes have turned out to be damaged.
+  package func repair(_ file: FileReference, now: Now) {
+    turn(now) {
+      repair(file)
+      perform([], now)
+    }
+  }
+
+  /// Lets a damaged file be fetched again in this round.
+  private func repair(_ file: FileReference) {
+    if (try? store.files.has(file)) == true {
+      guard (try? store.files.beginRepair(file)) == true else { return }
+    }
+    if transfers.servedList?.reference == file { transfers.servedList = nil }
+    transfers.failed.remove(file)
+    if canStore { trying { try store.noteGone([file]) } }
+    transfers.wanted.append(file)
+    shell?.note(.damagedFile(file))
+  }
 
   // MARK: Wanted files
 
@@ -208,8 +238,8 @@ extension Replicator {
     guard transfers.policy != .onDemand else { return [] }
     var missing: [FileReference] = []
     for file in try store.namedFiles() {
-      guard !transfers.failed.contains(file), (try? store.files.has(file)) == false, !replica.isWanted(file),
-        try store.naming(of: file) == .shown
+      guard file.canExist, !transfers.failed.contains(file), (try? store.files.has(file)) == false,
+        !replica.isWanted(file), try store.naming(of: file) == .shown
       else { continue }
       guard missing.count < Limits.filesWantedMax else {
         transfers.hasMore = true

@@ -25,6 +25,7 @@
 // - A failed transaction changes nothing. Sets received from peers are dropped and requested again later. `DiskState`
 //   decides whether the store may still be written to.
 
+package import FileFormat
 package import Membership
 package import Replication
 package import Sodium
@@ -213,6 +214,8 @@ package enum ReplicatorEvent: Sendable {
   case logNotShortened(why: String)
   /// Files were deleted because their records are gone.
   case freed(FreedFiles)
+  /// The stored bytes of a file do not match its id. It is fetched again.
+  case damagedFile(FileReference)
   case override(OverrideEvent)
 }
 

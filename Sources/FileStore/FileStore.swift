@@ -273,6 +273,26 @@ package final class FileStore: Sendable {
     return LeafSet(leafCount: file.leafCount, bytes: try read(Self.leavesName(file.id), start..<end)[...])
   }
 
+  /// Turns a complete file whose bytes are damaged into one that has arrived in part, so that the altered leaves are
+  /// fetched again. Without a stored list it is not known which leaves are intact. Then all are fetched, and the bytes
+  /// stay until the first of them arrives.
+  ///
+  /// - Returns: false if the file is not complete here, or an operation holds it.
+  package func beginRepair(_ file: FileReference) throws(FileStoreError) -> Bool {
+    guard try has(file), !isHeld(file) else { return false }
+    suspend(file)
+    if file.leafCount > 1, (try? storedList(of: file)) != nil {
+      // Each of these leaves is verified before it counts.
+      var leaves = LeafSet(leafCount: file.leafCount)
+      for index in 0..<file.leafCount { leaves.insert(index) }
+      try disk.write(leaves.bytes[...], to: Self.leavesName(file.id), at: file.leafCount * Bytes32.count)
+    } else {
+      try disk.remove(Self.leavesName(file.id))
+    }
+    try disk.move(Self.name(file.id), to: Self.partName(file.id))
+    return true
+  }
+
   /// Begins to receive a file of which nothing is stored.
   ///
   /// - Throws: `.full` if the file does not fit on the disk.
@@ -311,19 +331,27 @@ package final class FileStore: Sendable {
     try disk.write(bytes[...], to: Self.partName(file.id), at: 0)
   }
 
-  /// Makes received files durable and gives them their final names. All of their leaves must have been written.
+  /// Makes received files durable and gives them their final names. All of their leaves must have been written. If that
+  /// fails, nothing of them is left.
   package func finish(_ files: [FileReference]) throws(FileStoreError) {
     for file in files {
       let isWhole = file.leafCount <= 1 || state.withLock { $0.partials[file]?.leaves.isComplete == true }
       precondition(isWhole, "a file of which leaves are missing")
-      try disk.sync(Self.partName(file.id))
     }
-    for file in files {
-      try disk.move(Self.partName(file.id), to: Self.name(file.id))
-      if file.leafCount < Self.storedListLeavesMin { try disk.remove(Self.leavesName(file.id)) }
-      suspend(file)
+    do throws(FileStoreError) {
+      for file in files { try disk.sync(Self.partName(file.id)) }
+      for file in files {
+        try disk.move(Self.partName(file.id), to: Self.name(file.id))
+        if file.leafCount < Self.storedListLeavesMin { try disk.remove(Self.leavesName(file.id)) }
+        suspend(file)
+      }
+      for folder in Set(files.map { Self.folder($0.id) }).sorted() { try disk.syncNames(in: folder) }
+    } catch {
+      // After a failed sync it is unknown what is durable, and the system may let the next sync succeed without making
+      // the rest durable. So everything is fetched again.
+      for file in files { _ = try? remove(file) }
+      throw error
     }
-    for folder in Set(files.map { Self.folder($0.id) }).sorted() { try disk.syncNames(in: folder) }
   }
 
   /// Whether all leaves of a file were written, so that it can be finished.

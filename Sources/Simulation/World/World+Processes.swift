@@ -129,6 +129,7 @@ extension World {
     case .began: tally.count("new incarnation")
     case .spent: tally.count("incarnations spent")
     case .freed: tally.count("times that files were freed")
+    case .damagedFile: tally.count("damaged files")
     case .logsRebuilt:
       tally.count("logs rebuilt")
       judged { try $0.passed(device) }

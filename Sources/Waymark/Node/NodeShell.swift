@@ -179,6 +179,11 @@ final class NodeShell: ReplicatorShell {
       connections.counters.add(freed)
       logger.info(
         "files", "deleted \(plural(freed.files, "file")) whose records are gone: \(freed.bytes) bytes freed")
+    case .damagedFile(let file):
+      logger.error(
+        "files",
+        "the file \(file.id.description.prefix(8)) (\(file.size) bytes) is damaged on disk; "
+          + "fetching it again from peers that have a copy. Next: waymark files")
     case .override(let event):
       if case .dropped = event { loop.nodeChanged() }
       if let line = event.line { logger.info("override", line) }

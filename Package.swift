@@ -188,8 +188,8 @@ let package = Package(
     tests(
       "SimulationTests",
       [
-        "CrashImages", "Membership", "Records", "Replication", "SQLite", "Simulation", "Sodium", "Storage",
-        "Vectors", "VirtualDisk", "Wire",
+        "CrashImages", "FileFormat", "Membership", "Records", "Replication", "SQLite", "Simulation",
+        "Sodium", "Storage", "Vectors", "VirtualDisk", "Wire",
       ]),
     tests("SodiumTests", ["Sodium"]),
     tests(

@@ -158,12 +158,12 @@ private enum Theme: CaseIterable {
       Dictionary(
         uniqueKeysWithValues: Fault.allCases.filter { $0.isByzantine && !$0.isOfFiles }.map { ($0, 4) }
       )
-        .merging(
-          [
-            .sloppy: 16, .closedLane: 12, .preference: 6, .expire: 2, .partition: 4, .kill: 4, .clone: 2,
-            .jump: 2,
-          ],
-          uniquingKeysWith: max)
+      .merging(
+        [
+          .sloppy: 16, .closedLane: 12, .preference: 6, .expire: 2, .partition: 4, .kill: 4, .clone: 2,
+          .jump: 2,
+        ],
+        uniquingKeysWith: max)
     }
   }
 }

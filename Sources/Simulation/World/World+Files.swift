@@ -11,15 +11,15 @@ import Wire
 /// here. Everything is drawn from a stream of its own.
 extension World {
   func letPeopleUseFiles() {
-    later(20 + fileRandom.wait(2 * options.peopleEvery), .filePeople)
+    later(10 + fileRandom.wait(min(options.peopleEvery, 150)), .filePeople)
     let able = devices.filter { $0.process?.isServing == true }
     guard let device = fileRandom.pick(able), let process = device.process,
       !process.isDiskFull || fileRandom.happens(perThousand: 200)
     else { return }
     switch fileRandom.below(24) {
-    case 0..<9: attach(device)
-    case 9: attachPicture(device)
-    case 10, 11: write(device, "delete", [EntryDraft(.delete, hideable())])
+    case 0..<10: attach(device)
+    case 10: attachPicture(device)
+    case 11: write(device, "delete", [EntryDraft(.delete, hideable())])
     case 12, 13: write(device, "restore", [EntryDraft(.restore, hideable())])
     case 14, 15: write(device, "erase", [EntryDraft(.erase, attachmentKey())])
     case 16: write(device, "edit", [EntryDraft(.put, attachmentKey(), [(Self.fileField, .null)])])

@@ -145,7 +145,7 @@ extension Replicator {
     do {
       message = try self.message(of: slice)
     } catch FileStoreError.damaged {
-      repair(slice.file)
+      repair(slice.file, now, &following)
     } catch {
       // The peer is told that the file is not here, and asks others.
     }
@@ -176,19 +176,22 @@ extension Replicator {
   /// Fetches a file again whose stored bytes have turned out to be damaged.
   package func repair(_ file: FileReference, now: Now) {
     turn(now) {
-      repair(file)
-      perform([], now)
+      var following: [Effect] = []
+      repair(file, now, &following)
+      perform(following, now)
     }
   }
 
   /// Lets a damaged file be fetched again in this round.
-  private func repair(_ file: FileReference) {
+  private func repair(_ file: FileReference, _ now: Now, _ following: inout [Effect]) {
     if (try? store.files.has(file)) == true {
       guard (try? store.files.beginRepair(file)) == true else { return }
     }
     if transfers.servedList?.reference == file { transfers.servedList = nil }
     transfers.failed.remove(file)
     if canStore { trying { try store.noteGone([file]) } }
+    // It may have arrived just now, and must not be announced any more.
+    handle(.unwanted([file]), now, &following)
     transfers.wanted.append(file)
     shell?.note(.damagedFile(file))
   }

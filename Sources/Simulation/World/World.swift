@@ -27,11 +27,12 @@ import Wire
 //        │                                                      │
 //        └───────────▶ Watch ──▶ Judge: reads the store after each step and write; throws at the first violation
 //
-// A run (Run.swift) has three phases:
+// A run (Run.swift) has four phases:
 //   1. Faults occur for `events` events, or longer if fewer than 30 faults have occurred by then.
 //   2. `heal()` and `converge()`: without faults, all members must reach the same statements, heads and digests within
 //      half an hour of virtual time.
 //   3. `lastWords()`: each member writes once more, and all others must receive the write within 8 minutes.
+//   4. `settleFiles()`: in a run with files, every file must arrive on every device whose keep policy wants it.
 //
 // A `Device` has a disk that outlives its processes. Killing a process cuts the process off from the disk, and the next
 // start opens a new store on the same disk. `generation` changes with each start and end of a process, so that events

@@ -27,14 +27,9 @@ import VirtualDisk
       + "lost-place:18,move:4,mutual:12,narrow:17,one-way:13,other-plan:30,partition:17,poison:33,power-loss:8,"
       + "preference:14,read-error:11,restamp:19,restart:13,restore:20,skew:9,sloppy:42,slow-disk:20,storm:6,"
       + "sync-error:14,unknown-author:6,unknown-dependency:57,write-error:5",
-    // A file that was freed within 0.2 seconds after it had arrived was announced all the same.
-    "seed=2100403 devices=3 free=0 adversaries=1 events=250 faults-every=60 people-every=60 records=8 large=10 quota=0 "
-      + "files=5 faults=alter-leaf:6,cut:4,day-jump:6,full-in-file:6,keep-policy:8,kill:3,kill-in-file:6,narrow:2,"
-      + "partition:2,power-loss:3,sync-error:3,trash-days:4",
-    // A reference to no bytes with the id of another file led to an empty file in the place of that file.
-    "seed=2100404 devices=3 free=0 adversaries=0 events=250 faults-every=60 people-every=60 records=8 large=10 quota=0 "
-      + "files=5 faults=alter-leaf:6,cut:4,day-jump:6,full-in-file:6,keep-policy:8,kill:3,kill-in-file:6,narrow:2,"
-      + "partition:2,power-loss:3,sync-error:3,trash-days:4",
+    // A file that was found to be damaged within 0.2 seconds after it had arrived was announced all the same.
+    "seed=2110125 devices=2 free=0 adversaries=0 events=300 faults-every=60 people-every=100 records=8 large=10 quota=0 files=5 "
+      + "faults=address:40,alter-leaf:16,cut:1,day-jump:20,full-in-file:20,keep-policy:16",
   ])
   func `runs that once failed succeed`(_ line: String) throws {
     let options = try #require(Options(line: line))

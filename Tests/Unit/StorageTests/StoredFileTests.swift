@@ -1,4 +1,5 @@
 import FileFormat
+import FileStore
 import Records
 import Replication
 import Storage

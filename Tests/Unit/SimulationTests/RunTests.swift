@@ -28,8 +28,8 @@ import VirtualDisk
       + "preference:14,read-error:11,restamp:19,restart:13,restore:20,skew:9,sloppy:42,slow-disk:20,storm:6,"
       + "sync-error:14,unknown-author:6,unknown-dependency:57,write-error:5",
     // A file that was found to be damaged within 0.2 seconds after it had arrived was announced all the same.
-    "seed=2110125 devices=2 free=0 adversaries=0 events=300 faults-every=60 people-every=100 records=8 large=10 quota=0 files=5 "
-      + "faults=address:40,alter-leaf:16,cut:1,day-jump:20,full-in-file:20,keep-policy:16",
+    "seed=2110125 devices=2 free=0 adversaries=0 events=300 faults-every=60 people-every=100 records=8 large=10 quota=0 "
+      + "files=5 faults=address:40,alter-leaf:16,cut:1,day-jump:20,full-in-file:20,keep-policy:16",
   ])
   func `runs that once failed succeed`(_ line: String) throws {
     let options = try #require(Options(line: line))
@@ -41,8 +41,8 @@ import VirtualDisk
     var tally = Tally()
     for seed in [1_891_021, 1_891_024, 1_891_028] {
       let line =
-        "seed=\(seed) devices=4 free=0 adversaries=2 events=900 faults-every=400 people-every=60 records=20 large=10 files=0 "
-        + "faults=forced-direction:40,lying-answer:20,trickle:12,kill-inside:4,disk-full:4"
+        "seed=\(seed) devices=4 free=0 adversaries=2 events=900 faults-every=400 people-every=60 records=20 large=10 "
+        + "files=0 faults=forced-direction:40,lying-answer:20,trickle:12,kill-inside:4,disk-full:4"
       let outcome = Run.outcome(of: try #require(Options(line: line)))
       #expect(outcome.failure == nil)
       tally.add(outcome.tally)
@@ -56,8 +56,8 @@ import VirtualDisk
     var tally = Tally()
     for seed in 20...22 {
       let line =
-        "seed=\(seed) devices=3 free=0 adversaries=2 events=900 faults-every=100 people-every=40 records=12 large=10 files=0 "
-        + "faults=withhold:20,other-values:20,unreadable:20,log-bytes:8,other-number:8,sloppy:8,kill:4,restart:4"
+        "seed=\(seed) devices=3 free=0 adversaries=2 events=900 faults-every=100 people-every=40 records=12 large=10 "
+        + "files=0 faults=withhold:20,other-values:20,unreadable:20,log-bytes:8,other-number:8,sloppy:8,kill:4,restart:4"
       let outcome = Run.outcome(of: try #require(Options(line: line)))
       #expect(outcome.failure == nil)
       tally.add(outcome.tally)

@@ -1,3 +1,4 @@
+import Engine
 import FileStore
 public import Foundation
 public import ImportExport

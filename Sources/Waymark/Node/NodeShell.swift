@@ -1,4 +1,5 @@
 import Engine
+import FileFormat
 import JSONDocument
 import Membership
 import Replication

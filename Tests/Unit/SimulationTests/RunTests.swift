@@ -28,8 +28,8 @@ import VirtualDisk
       + "preference:14,read-error:11,restamp:19,restart:13,restore:20,skew:9,sloppy:42,slow-disk:20,storm:6,"
       + "sync-error:14,unknown-author:6,unknown-dependency:57,write-error:5",
     // A file that was found to be damaged within 0.2 seconds after it had arrived was announced all the same.
-    "seed=2110125 devices=2 free=0 adversaries=0 events=300 faults-every=60 people-every=100 records=8 large=10 quota=0 "
-      + "files=5 faults=address:40,alter-leaf:16,cut:1,day-jump:20,full-in-file:20,keep-policy:16",
+    "seed=2110125 devices=2 free=0 adversaries=0 events=300 faults-every=60 people-every=100 records=8 large=10 "
+      + "quota=0 files=5 faults=address:40,alter-leaf:16,cut:1,day-jump:20,full-in-file:20,keep-policy:16",
   ])
   func `runs that once failed succeed`(_ line: String) throws {
     let options = try #require(Options(line: line))

@@ -112,8 +112,8 @@ let package = Package(
     shell(
       "Simulation",
       [
-        "Wire", "Sodium", "Membership", "Replication", "Records", "Storage", "Engine", "SQLite",
-        "VirtualDisk",
+        "Wire", "FileFormat", "FileStore", "Sodium", "Membership", "Replication", "Records", "Storage",
+        "Engine", "SQLite", "VirtualDisk",
       ]),
     .executableTarget(
       name: "WaymarkCommand", dependencies: ["Control", "JSONDocument", "Records", "Waymark"],
@@ -188,8 +188,8 @@ let package = Package(
     tests(
       "SimulationTests",
       [
-        "CrashImages", "Membership", "Records", "Replication", "SQLite", "Simulation", "Sodium", "Storage",
-        "Vectors", "VirtualDisk", "Wire",
+        "CrashImages", "FileFormat", "Membership", "Records", "Replication", "SQLite", "Simulation",
+        "Sodium", "Storage", "Vectors", "VirtualDisk", "Wire",
       ]),
     tests("SodiumTests", ["Sodium"]),
     tests(

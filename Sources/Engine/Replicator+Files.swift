@@ -1,7 +1,7 @@
 // Protocol/files.md, "Exchange"
 
 package import FileFormat
-import FileStore
+package import FileStore
 import Records
 package import Replication
 import Storage
@@ -116,6 +116,21 @@ extension Replicator {
     handle(.finished(files), now, &following)
   }
 
+  // MARK: Adding
+
+  /// Notes files that an operation has added and placed, before it writes the records that name them.
+  package func noteAdded(_ files: [FileReference], now: Now) throws {
+    try store.noteHere(files, usedAt: now.wall)
+  }
+
+  /// Ends the addition of files, and removes those that the operation has not named after all. What can't be removed
+  /// now is removed at the next start.
+  package func endAddition(_ addition: FileAddition) {
+    let files = addition.end()
+    guard isOpen, !disk.isBroken else { return }
+    try? store.removeUnnamed(files)
+  }
+
   // MARK: Serving
 
   /// Sends the slices that have waited for a link.
@@ -130,7 +145,7 @@ extension Replicator {
     do {
       message = try self.message(of: slice)
     } catch FileStoreError.damaged {
-      repair(slice.file)
+      repair(slice.file, now, &following)
     } catch {
       // The peer is told that the file is not here, and asks others.
     }
@@ -153,24 +168,30 @@ extension Replicator {
     }
   }
 
+  /// The largest number of slices that wait for one link.
+  package var waitingSlices: Int { transfers.waiting.values.map(\.count).max() ?? 0 }
+
   // MARK: Damaged files
 
   /// Fetches a file again whose stored bytes have turned out to be damaged.
   package func repair(_ file: FileReference, now: Now) {
     turn(now) {
-      repair(file)
-      perform([], now)
+      var following: [Effect] = []
+      repair(file, now, &following)
+      perform(following, now)
     }
   }
 
   /// Lets a damaged file be fetched again in this round.
-  private func repair(_ file: FileReference) {
+  private func repair(_ file: FileReference, _ now: Now, _ following: inout [Effect]) {
     if (try? store.files.has(file)) == true {
       guard (try? store.files.beginRepair(file)) == true else { return }
     }
     if transfers.servedList?.reference == file { transfers.servedList = nil }
     transfers.failed.remove(file)
     if canStore { trying { try store.noteGone([file]) } }
+    // It may have arrived just now, and must not be announced any more.
+    handle(.unwanted([file]), now, &following)
     transfers.wanted.append(file)
     shell?.note(.damagedFile(file))
   }
@@ -220,8 +241,8 @@ extension Replicator {
     guard transfers.policy != .onDemand else { return [] }
     var missing: [FileReference] = []
     for file in try store.namedFiles() {
-      guard !transfers.failed.contains(file), (try? store.files.has(file)) == false, !replica.isWanted(file),
-        try store.naming(of: file) == .shown
+      guard file.canExist, !transfers.failed.contains(file), (try? store.files.has(file)) == false,
+        !replica.isWanted(file), try store.naming(of: file) == .shown
       else { continue }
       guard missing.count < Limits.filesWantedMax else {
         transfers.hasMore = true

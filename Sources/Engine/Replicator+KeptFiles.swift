@@ -47,7 +47,9 @@ extension Replicator {
     var kept = 0
     if case .upTo = transfers.policy { kept = try store.filesHereTotal().bytes + replica.wantedFileBytes }
     return try files.filter { file in
-      guard !replica.isWanted(file), (try? store.files.has(file)) == false else { return false }
+      guard file.canExist, !replica.isWanted(file), (try? store.files.has(file)) == false else {
+        return false
+      }
       let isFetched = FileDecision.isFetched(
         file, try store.naming(of: file), transfers.policy, isAskedFor: transfers.askedFor[file] != nil,
         keptBytes: kept)
@@ -66,7 +68,9 @@ extension Replicator {
     forgetFormerHolders()
     trying {
       let dropped = FileDecision.dropped(try store.keptFiles(), transfers.policy, now: now.wall)
-      try store.drop(dropped.filter { transfers.askedFor[$0] == nil })
+        .filter { transfers.askedFor[$0] == nil }
+      try store.drop(dropped)
+      if !dropped.isEmpty { handle(.unwanted(dropped), now, &following) }
       // Records that were hidden may have become visible with their parents, and dropped files have made room.
       transfers.isIncomplete = true
       let files = try filesToAskAbout()

@@ -73,6 +73,11 @@ package struct LeafList: Hashable, Sendable {
   private static let filePrefix = Array("waymark/file/v1\0".utf8)
 }
 
+extension FileReference {
+  /// Whether a file of this name can exist. There is only one file without bytes, so its id is known.
+  package var canExist: Bool { size > 0 || LeafList(self, hashes: []) != nil }
+}
+
 extension Bytes32 {
   fileprivate init(words: HashWords) { self.init(words.0, words.1, words.2, words.3) }
 }

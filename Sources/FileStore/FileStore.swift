@@ -332,19 +332,27 @@ package final class FileStore: Sendable {
     try disk.write(bytes[...], to: Self.partName(file.id), at: 0)
   }
 
-  /// Makes received files durable and gives them their final names. All of their leaves must have been written.
+  /// Makes received files durable and gives them their final names. All of their leaves must have been written. If that
+  /// fails, nothing of them is left.
   package func finish(_ files: [FileReference]) throws(FileStoreError) {
     for file in files {
       let isWhole = file.leafCount <= 1 || state.withLock { $0.partials[file]?.leaves.isComplete == true }
       precondition(isWhole, "a file of which leaves are missing")
-      try disk.sync(Self.partName(file.id))
     }
-    for file in files {
-      try disk.move(Self.partName(file.id), to: Self.name(file.id))
-      if file.leafCount < Self.storedListLeavesMin { try disk.remove(Self.leavesName(file.id)) }
-      suspend(file)
+    do throws(FileStoreError) {
+      for file in files { try disk.sync(Self.partName(file.id)) }
+      for file in files {
+        try disk.move(Self.partName(file.id), to: Self.name(file.id))
+        if file.leafCount < Self.storedListLeavesMin { try disk.remove(Self.leavesName(file.id)) }
+        suspend(file)
+      }
+      for folder in Set(files.map { Self.folder($0.id) }).sorted() { try disk.syncNames(in: folder) }
+    } catch {
+      // After a failed sync it is unknown what is durable, and the system may let the next sync succeed without making
+      // the rest durable. So everything is fetched again.
+      for file in files { _ = try? remove(file) }
+      throw error
     }
-    for folder in Set(files.map { Self.folder($0.id) }).sorted() { try disk.syncNames(in: folder) }
   }
 
   /// Whether all leaves of a file were written, so that it can be finished.

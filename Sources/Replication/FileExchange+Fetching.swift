@@ -254,3 +254,21 @@ extension FileExchange {
     return links.contains { peers[$0]?.isAsked == true } || wanted.contains(where: mayArrive)
   }
 }
+
+/// How much the exchange of files is fetching.
+package struct FileLoad: Hashable, Sendable {
+  /// The number of files beyond `waiting`.
+  package let files: Int
+  /// The largest numbers for one peer: leaves that were requested and are not written yet, and requests without a
+  /// complete answer.
+  package let leaves: Int
+  package let requests: Int
+}
+
+extension FileExchange {
+  package var load: FileLoad {
+    FileLoad(
+      files: wanted.active.count, leaves: peers.values.map(\.leavesUnderWay).max() ?? 0,
+      requests: peers.values.map(\.requests.count).max() ?? 0)
+  }
+}

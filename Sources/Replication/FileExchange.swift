@@ -149,6 +149,9 @@ package struct FileExchange: Sendable {
   }
 
   private mutating func forget(_ files: [FileReference], _ now: Now, _ effects: inout [FileEffect]) {
+    // A file that was deleted before it was announced must not be announced: peers would rely on the copy here.
+    let forgotten = Set(files)
+    news.removeAll { forgotten.contains($0) }
     for file in files {
       if wanted[file]?.isActive == true { effects.append(.suspend(file)) }
       wanted.remove(file)
@@ -304,7 +307,7 @@ package enum FileInput: Sendable {
   /// Files that folded records name and that are not here, in any order, at most `filesWantedMax` together. Urgent ones
   /// are those that a person waits for.
   case wanted([FileReference], isUrgent: Bool)
-  /// Files that no record names any more, or that are not to be fetched any more.
+  /// Files that no record names any more, that are not to be fetched any more, or that are not here any more.
   case unwanted([FileReference])
   /// Ask a device, or all peers if it is nil, whether they have these files and keep all files, to learn what would be
   /// lost with this disk and what may be dropped.

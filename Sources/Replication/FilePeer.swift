@@ -137,9 +137,11 @@ struct FilePeer: Sendable {
 
   /// The number of leaves that may be requested now.
   var room: Int {
-    sent.count < Limits.fileRequestsMax
-      ? window - unwritten - sent.reduce(0) { $0 + ($1.isAbandoned ? 0 : $1.leavesLeft) } : 0
+    sent.count < Limits.fileRequestsMax ? window - leavesUnderWay : 0
   }
+
+  /// The number of leaves that were requested and are not written yet.
+  var leavesUnderWay: Int { unwritten + sent.reduce(0) { $0 + ($1.isAbandoned ? 0 : $1.leavesLeft) } }
 
   mutating func add(_ request: LeafRequest, _ now: Now) {
     if requests.isEmpty { oldestProgressAt = now.steady }

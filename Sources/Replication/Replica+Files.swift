@@ -50,5 +50,8 @@ extension Replica {
   /// The size of all wanted files together.
   package var wantedFileBytes: Int { files.wanted.bytes }
 
+  /// How much is being transferred.
+  package var fileLoad: FileLoad { files.load }
+
   package func isWanted(_ file: FileReference) -> Bool { files.wanted[file] != nil }
 }

@@ -38,7 +38,8 @@ struct WantedFiles: Sendable {
   /// - Returns: the files that were not wanted before.
   mutating func add(_ given: [FileReference], isUrgent: Bool) -> [FileReference] {
     var new: [FileReference] = []
-    for file in given {
+    // A file without bytes is never requested, so nothing would verify its id.
+    for file in given where file.canExist {
       if files[file] != nil {
         if isUrgent { files[file]?.isUrgent = true }
       } else if files.count < Limits.filesWantedMax || isUrgent {

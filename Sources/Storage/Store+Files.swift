@@ -62,7 +62,10 @@ extension Store {
   /// Removes files that were added for an operation that failed, or that did not need them, unless something names
   /// them.
   package func removeUnnamed(_ files: [FileReference]) throws {
-    for file in Set(files).sorted() where try !isNamed(file) {
+    let unnamed = try Set(files).sorted().filter { try !isNamed($0) }
+    guard !unnamed.isEmpty, !damagedSets.contains(where: \.isUnfolded) else { return }
+    let kept = try unfoldedFiles()
+    for file in unnamed where !kept.contains(file) {
       try self.files.remove(file)
       try noteGone([file])
     }

@@ -56,11 +56,16 @@ package final class Store {
   }
 
   /// Opens a store on a virtual file system instead of the machine's, or creates one if none exists.
-  package convenience init(on files: any VirtualFileSystem, path: String, refolds: Bool = false) throws {
-    let connection = try Connection(on: files, path)
+  ///
+  /// - Parameter files: where the bytes of attachments and pictures are.
+  package convenience init(
+    on system: any VirtualFileSystem, path: String, files: FileStore = FileStore(MemoryDisk()),
+    refolds: Bool = false
+  ) throws {
+    let connection = try Connection(on: system, path)
     try connection.setUp()
-    try files.syncDirectory(of: path)
-    try self.init(connection, lock: nil, refolds: refolds)
+    try system.syncDirectory(of: path)
+    try self.init(connection, lock: nil, files: files, refolds: refolds)
   }
 
   /// Creates a store that exists only in memory, for tests and previews.

@@ -98,7 +98,7 @@ package final class Disk {
     unsyncedNames = unsyncedNames.filter { Self.directory($0.key) != directory }
   }
 
-  private func link(_ name: String, _ file: DiskFile?) {
+  func link(_ name: String, _ file: DiskFile?) {
     unsyncedNames[name, default: [files[name]]].append(file)
     files[name] = file
   }

@@ -49,6 +49,20 @@ final class DiskFile {
     disk.counters.bytesWritten += bytes.count
   }
 
+  /// Returns the bytes of a range, or fewer if the file ends sooner.
+  func read(_ range: Range<Int>) throws(FileFault) -> [UInt8] {
+    try disk.begin(.read)
+    return Array(content[range.clamped(to: 0..<content.count)])
+  }
+
+  func write(_ bytes: ArraySlice<UInt8>, at offset: Int) throws(FileFault) {
+    var fault: FileFault?
+    bytes.withUnsafeBytes { buffer in
+      do throws(FileFault) { try write(buffer, at: offset) } catch { fault = error }
+    }
+    if let fault { throw fault }
+  }
+
   func truncate(to size: Int) throws(FileFault) {
     try disk.begin(.truncate)
     if size > content.count { try disk.reserve(size - content.count) }

@@ -68,7 +68,9 @@ extension Judge {
     case .answer(let answer):
       if answer.lane == 1 { try checkAnswer(view, to, "an answer") }
       try noteAnswer(answer, from: from, to: to, link: link, ledger)
-    case .file: try checkOpen(view, to, link, "a message about a file")
+    case .file(let message):
+      try checkOpen(view, to, link, "a message about a file")
+      try sentFile(message, to: to, bytes, view)
     case .query, .other: break
     }
   }
@@ -107,6 +109,7 @@ extension Judge {
       }
       links[key, default: LinkView(peer: from)].announced = records.reason
     case .values: ledger.mayHaveFilled = true
+    case .file(let message): arrivedFile(message, from: from, link: link, view)
     case .query(let question): ledger.questions[link, default: [:]][question.token] = question
     // Only requests for an echo count, because an answer carries the receiver's own token. Tokens are times in
     // milliseconds, so two requests may share a token. An answer without a hash may then confirm either request.

@@ -59,6 +59,11 @@ package final class Judge {
   var everHeld: [Name32: Set<Int>] = [:]
   /// The keys of adversaries, by name.
   var strangers: [String: Name32] = [:]
+  var fileLedgers: [String: FileLedger] = [:]
+  /// The contents of the files that users may attach.
+  var knownContents: [PlainFile: [UInt8]] = [:]
+  /// The id of the record with the setting `trashDays`; nil in a world without files.
+  package var trashDaysKey: [UInt8]?
   /// The numbers of checks, with which a run can prove that checks took place.
   package private(set) var counts = Counts()
 
@@ -169,6 +174,7 @@ package final class Judge {
   /// not a violation.
   package func mayHaveLost(_ node: String) {
     views[node]?.mayHaveLost = true
+    (fileLedger(node).wasReplaced, fileLedger(node).hasOldClaims) = (true, true)
     ledgers[node]?.knowsSent = []
   }
 

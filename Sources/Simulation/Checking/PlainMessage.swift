@@ -19,8 +19,7 @@ enum PlainMessage {
   case wantValues(lane: Int)
   /// The sets and the slots of which values are sent.
   case values(lane: Int, [(id: Name32, slots: [Int])])
-  /// A message about files.
-  case file
+  case file(PlainFileMessage)
   /// A message that is not checked further: introduction, statements, statement ids, served, goodbye or refusal.
   case other
 
@@ -76,7 +75,7 @@ enum PlainMessage {
     case 11: return PlainQuestion(parts, bytes).map { .query($0) }
     case 13: return lane(parts[0]).map { .wantValues(lane: $0) }
     case 14: return lane(parts[0]).flatMap { values($0, parts[1], bytes) }
-    case 15...19: return .file
+    case 15...19: return PlainFileMessage(tag, parts, bytes).map { .file($0) }
     case 12: return parts.count == 5 ? PlainAnswer(parts, bytes).map { .answer($0) } : .other
     default: return .other
     }

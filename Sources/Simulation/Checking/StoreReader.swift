@@ -138,6 +138,17 @@ enum StoreReader {
     return found
   }
 
+  /// Returns how many bytes of files a device keeps: 0 for on demand, nil for all files.
+  static func keepPolicy(_ connection: Connection) throws -> Int? {
+    let words = String(decoding: try meta("node.file-keep-policy", connection), as: UTF8.self)
+      .split(separator: " ")
+    switch words.first {
+    case "on-demand": return 0
+    case "up-to": return words.last.flatMap { Int($0) } ?? 0
+    default: return nil
+    }
+  }
+
   /// Whether a device has used up all its incarnations.
   static func isSpent(_ connection: Connection) throws -> Bool {
     try !meta("node.incarnations-spent", connection).isEmpty

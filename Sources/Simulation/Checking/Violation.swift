@@ -38,6 +38,8 @@ package struct Violation: Error, CustomStringConvertible, Sendable {
     case erased = "erased value kept"
     /// A node sent a set that it had not durably stored.
     case sentUnstored = "sent before stored"
+    /// A file is wrong, was deleted without a reason, is left over, or was shown to a peer that may not see it.
+    case file
   }
 
   package let rule: Rule

@@ -38,6 +38,7 @@ extension World {
       // Some adversaries lie from now on without end.
       device.lies = random.happens(perThousand: 500) ? .max : 1 + random.below(60)
       return true
+    case .falseLeaf, .falseList, .withholdLeaf, .falseHolder: return lieAboutFiles(fault, process)
     case .trickle: return beginTrickle(process)
     case .storm:
       for link in links.values.sorted(by: { $0.id < $1.id }) where link.devices.contains(device.number) {
@@ -68,6 +69,7 @@ extension World {
       return []
     }
     if let lies = lies(insteadOf: message, by: sender) { return lies }
+    if let lies = lies(aboutFiles: message, by: sender) { return lies }
     if let wrong = wrongValues(insteadOf: message) { return [wrong] }
     let message = sender.claimsPremium ? claimingPremium(message) : message
     guard let fault = sender.mischief.first else { return [message] }

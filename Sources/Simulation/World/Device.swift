@@ -1,4 +1,5 @@
 import Engine
+import FileStore
 import Membership
 import Replication
 import SQLite
@@ -48,6 +49,10 @@ final class Device {
   var isUpgraded = false
   /// Whether sync was turned off while no process was running. If so, the next start drops any pending override.
   var givesUp = false
+  /// The number of failed disk operations when the process started.
+  var errorsAtStart = 0
+  /// Whether disk operations have failed since the process before this one started.
+  var hasDiskFailed: Bool { disk.counters.errors > errorsAtStart }
   /// A backup of the disk that may be restored later.
   var backup: Disk?
   /// The initial statements of the device's store; nil if they are those of the world.
@@ -68,6 +73,8 @@ final class Device {
   var claimsPremium = false
   /// Whether an adversary ignores all statements.
   var isDeaf = false
+  /// How many messages about files an adversary will still falsify, by fault.
+  var fileLies: [Fault: Int] = [:]
   /// The number that distinguishes this copy of a device; nil for an original device.
   var twinNumber: Int?
 
@@ -172,7 +179,11 @@ final class Process {
     // unfinished.
     let refolds = device.isUpgraded
     device.isUpgraded = false
-    let store = try Store(on: volume, path: Device.storeFile, refolds: refolds)
+    // Runs without files must do the same to the disk as before files existed.
+    let folder: any FileDisk =
+      world.options.files > 0 ? DeviceFolder(device.disk, volume) : MemoryDisk()
+    let store = try Store(
+      on: volume, path: Device.storeFile, files: FileStore(folder), refolds: refolds)
     if device.isSuspect { try store.rewriteLog() }
     device.isSuspect = false
     if try store.meta(MetaKey.incarnation) == nil { try world.found(store, of: device) }

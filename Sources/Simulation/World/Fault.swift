@@ -32,6 +32,11 @@ package enum Fault: String, CaseIterable, Hashable, Sendable, CustomStringConver
   case manyBranches = "many-branches"
   // The circle's statements arrive before the sets that they concern
   case hearsay
+  // Files. Only seeds with files draw these, from a stream of their own.
+  case killInFile = "kill-in-file", fullInFile = "full-in-file", alterLeaf = "alter-leaf"
+  case keepPolicy = "keep-policy", trashDays = "trash-days", dayJump = "day-jump"
+  case falseLeaf = "false-leaf", falseList = "false-list", withholdLeaf = "withhold-leaf"
+  case falseHolder = "false-holder"
 
   package var description: String { rawValue }
 
@@ -41,7 +46,18 @@ package enum Fault: String, CaseIterable, Hashable, Sendable, CustomStringConver
     case .forge, .malleate, .truncate, .foreign, .replay, .equivocate, .gap, .brokenLink, .unknownDependency,
       .future, .past, .lie, .hoard, .garble, .oversize, .unsolicited, .poison, .wrongLane, .claimPremium,
       .beyondCut, .storm, .sloppy, .otherPlan, .unknownAuthor, .closedLane, .strangeProfile, .branches, .deaf,
-      .lyingAnswer, .trickle, .unreadable, .otherValues, .withhold, .logBytes, .otherTree, .manyBranches:
+      .lyingAnswer, .trickle, .unreadable, .otherValues, .withhold, .logBytes, .otherTree, .manyBranches,
+      .falseLeaf, .falseList, .withholdLeaf, .falseHolder:
+      true
+    default: false
+    }
+  }
+
+  /// Whether the fault concerns files, so that it occurs only in runs with files.
+  var isOfFiles: Bool {
+    switch self {
+    case .killInFile, .fullInFile, .alterLeaf, .keepPolicy, .trashDays, .dayJump, .falseLeaf, .falseList,
+      .withholdLeaf, .falseHolder:
       true
     default: false
     }

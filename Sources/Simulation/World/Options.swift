@@ -27,6 +27,8 @@ package struct Options: Hashable, Sendable {
   package var large = 10
   /// The quota of the adversaries in each lane, in bytes; 0 for the protocol's. Honest devices have a grant.
   package var quota = 0
+  /// The number of different files that users attach to records; 0 for a run without files.
+  package var files = 0
 
   /// Creates the options that a seed chooses.
   ///
@@ -43,7 +45,7 @@ package struct Options: Hashable, Sendable {
     records = random.logarithmic(2, 60)
     faults = [:]
     let share = 100 + random.below(800)
-    for fault in Fault.allCases where random.happens(perThousand: share) {
+    for fault in Fault.allCases where !fault.isOfFiles && random.happens(perThousand: share) {
       guard adversaries > 0 || !fault.isByzantine else { continue }
       // Overrides get a higher weight, because many of them find no peer to ask and do nothing.
       faults[fault] = (1 + random.below(20)) * (fault.isByzantine || fault == .override ? 3 : 1)
@@ -56,7 +58,23 @@ package struct Options: Hashable, Sendable {
     // Drawn separately, so that what older seeds do stays the same in other respects.
     var separate = SplitMix(seed: seed ^ 0x7175_6f74_6173_0001)
     if adversaries > 0, separate.happens(perThousand: 400) { quota = separate.logarithmic(1_000, 40_000) }
+    drawFiles()
   }
+
+  /// Decides whether the run has files, and which of their faults.
+  private mutating func drawFiles() {
+    var random = SplitMix(seed: seed ^ 0x6669_6c65_7300_0001)
+    guard random.happens(perThousand: Self.runsWithFiles) else { return }
+    files = random.logarithmic(1, 12)
+    for fault in Fault.allCases where fault.isOfFiles && random.happens(perThousand: 600) {
+      let weight = 2 + random.below(20)
+      guard !faults.isEmpty, adversaries > 0 || !fault.isByzantine else { continue }
+      faults[fault] = fault.isByzantine ? weight * 2 : weight
+    }
+  }
+
+  /// The share of runs with files, per thousand.
+  private static let runsWithFiles = 250
 
   /// Restricts the run to the faults of a theme, or to most of those.
   private mutating func concentrate(on theme: Theme, _ random: inout SplitMix) {
@@ -137,13 +155,15 @@ private enum Theme: CaseIterable {
         .hearsay: 4, .kill: 4, .restart: 2, .diskFull: 2, .pause: 2,
       ]
     case .guile:
-      Dictionary(uniqueKeysWithValues: Fault.allCases.filter(\.isByzantine).map { ($0, 4) })
-        .merging(
-          [
-            .sloppy: 16, .closedLane: 12, .preference: 6, .expire: 2, .partition: 4, .kill: 4, .clone: 2,
-            .jump: 2,
-          ],
-          uniquingKeysWith: max)
+      Dictionary(
+        uniqueKeysWithValues: Fault.allCases.filter { $0.isByzantine && !$0.isOfFiles }.map { ($0, 4) }
+      )
+      .merging(
+        [
+          .sloppy: 16, .closedLane: 12, .preference: 6, .expire: 2, .partition: 4, .kill: 4, .clone: 2,
+          .jump: 2,
+        ],
+        uniquingKeysWith: max)
     }
   }
 }
@@ -155,7 +175,7 @@ extension Options: CustomStringConvertible {
     return
       "seed=\(seed) devices=\(devices) free=\(free) adversaries=\(adversaries) events=\(events) "
       + "faults-every=\(faultsEvery) people-every=\(peopleEvery) records=\(records) large=\(large) "
-      + "quota=\(quota) "
+      + "quota=\(quota) files=\(files) "
       + "faults=\(listed.isEmpty ? "none" : listed.joined(separator: ","))"
   }
 
@@ -188,6 +208,7 @@ extension Options: CustomStringConvertible {
     case "records": records = number
     case "large": large = number
     case "quota": quota = number
+    case "files": files = number
     default: return false
     }
     return true

@@ -48,6 +48,7 @@ package enum Run {
       try world.judgeAll()
       try world.lastWords()
       try world.judgeAll()
+      try world.settleFiles()
       try world.verifyStores()
     } catch {
       found = failure(error)

@@ -31,6 +31,7 @@ final class Watch {
         device.name, device: device.key.bytes, connection: connection, wall: device.wall,
         prefersSync: device.preference)
     }
+    try lookAtFiles(device, isStart: true)
   }
 
   func stopped(_ device: Device) throws { judge.stopped(device.name) }
@@ -49,6 +50,7 @@ final class Watch {
         try judge.looked(at: device.name, wall: device.wall)
       }
     }
+    try lookAtFiles(device)
     try compareBeliefs(device, isWhole: isWhole || looks.isMultiple(of: 16))
     try judge.awaited(device.name, for: device.process.flatMap(waiting))
   }
@@ -148,6 +150,7 @@ final class Watch {
     let isHidden = device.storeIdentity == twin.storeIdentity
     judge.cloned(device.name, isHidden: isHidden)
     judge.cloned(twin.name, isHidden: isHidden)
+    judge.clonedFiles(device.name, as: twin.name)
   }
 
   func preferred(_ device: Device) throws { judge.preferred(device.name, sync: device.preference) }
@@ -158,6 +161,50 @@ final class Watch {
     device.disk.faults = DiskFaults()
     defer { device.disk.faults = faults }
     try body()
+  }
+
+  // MARK: Files
+
+  /// Lets the judge look at the files of a device.
+  private func lookAtFiles(_ device: Device, isStart: Bool = false) throws {
+    guard device.world.options.files > 0, let process = device.process, !process.isEnded else { return }
+    try quietly(device) {
+      try judge.lookedAtFiles(device.name, folder(of: device), isStart: isStart)
+    }
+    guard !isStart else { return }
+    let load = process.replicator.replica.fileLoad
+    try judge.measured(device.name, "the number of leaves requested from a peer", load.leaves, max: 64)
+    try judge.measured(device.name, "the number of requests for files to a peer", load.requests, max: 128)
+    try judge.measured(device.name, "the number of files being fetched", load.files, max: 128)
+    try judge.measured(
+      device.name, "the number of slices for a peer", process.replicator.waitingSlices, max: 4)
+  }
+
+  private func folder(of device: Device) -> FolderView {
+    let disk = device.disk
+    var sizes: [String: Int] = [:]
+    for name in disk.names where name.hasPrefix(DeviceFolder.path) {
+      sizes[String(name.dropFirst(DeviceFolder.path.count))] = disk.size(of: name)
+    }
+    return FolderView(sizes: sizes, hasFailed: device.hasDiskFailed) {
+      disk.content(of: DeviceFolder.path + $0)
+    }
+  }
+
+  func altered(_ device: Device, _ name: String) {
+    judge.altered(device.name, String(name.dropFirst(DeviceFolder.path.count)))
+  }
+
+  /// Describes a file that is not where it belongs, among devices between which the records lane is open; nil if all
+  /// are.
+  func misplacedFile(among devices: [Device]) throws -> String? {
+    try judge.misplacedFile(devices.filter(\.isHonest).map { ($0.name, folder(of: $0)) })
+  }
+
+  /// Checks the bytes of all files.
+  func checkFiles(_ device: Device) throws {
+    guard device.isHonest, device.world.options.files > 0, device.process?.isEnded == false else { return }
+    try judge.checkFiles(device.name, folder(of: device))
   }
 
   // MARK: Sessions

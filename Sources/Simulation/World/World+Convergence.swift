@@ -23,6 +23,7 @@ extension World {
         continue
       }
       device.mischief = []
+      device.fileLies = [:]
       let paused = device.pausedPeers.sorted()
       device.pausedPeers = []
       if device.hoards > 1_000 { later(5_000 + Moment(random.below(60_000)), .end(.promises(device.number))) }

@@ -1,4 +1,5 @@
 import Engine
+import FileFormat
 import Membership
 import Replication
 import Sodium
@@ -32,6 +33,8 @@ enum Ending {
   case trickle(Int)
   /// A user of this device begins an override.
   case direct(Int)
+  /// A user gives up waiting for a file.
+  case stopAsking(Int, Int, FileReference)
   /// The inquiry that precedes an override is complete, or has timed out.
   case inquiry(Int, Int)
   /// From now on, devices are connected in a line, each only to its neighbours.
@@ -70,6 +73,7 @@ extension World {
       .pausePeer:
       authority(fault)
     case .override: direct()
+    case .killInFile, .fullInFile, .alterLeaf, .keepPolicy, .trashDays, .dayJump: files(fault)
     default: misbehave(fault)
     }
   }
@@ -295,6 +299,9 @@ extension World {
       guard devices[number].generation == generation, let process = devices[number].process else { return }
       endInquiry(process)
     case .line: standInLine()
+    case .stopAsking(let number, let generation, let file):
+      guard devices[number].generation == generation, let process = devices[number].process else { return }
+      stopAsking(for: file, process)
     case .wish(let number): if !isHealing { prefer(devices[number], true) }
     case .hearsay(let number): _ = hearsay(devices[number], someTime())
     case .turnOfTide(let number, let other): if !isHealing { turnTide(devices[number], devices[other]) }

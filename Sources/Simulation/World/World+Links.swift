@@ -94,6 +94,7 @@ extension World {
       note(bytes: message)
       tally.count("messages")
       tally.count("bytes", by: message.count)
+      if sendClass == .file { tally.count("parts of files sent") }
       judged { try $0.sent(message, from: sender, to: receiver, on: link) }
       put(.message(message), on: link, towards: 1 - end, as: sendClass)
     }

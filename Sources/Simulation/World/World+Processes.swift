@@ -34,6 +34,7 @@ extension World {
       device.process = process
       tally.count("starts")
       judged { try $0.started(process) }
+      device.errorsAtStart = device.disk.counters.errors
       process.serve()
     } catch {
       // A failed start is acceptable if the disk failed or the process was killed during recovery.

@@ -27,11 +27,12 @@ import Wire
 //        │                                                      │
 //        └───────────▶ Watch ──▶ Judge: reads the store after each step and write; throws at the first violation
 //
-// A run (Run.swift) has three phases:
+// A run (Run.swift) has four phases:
 //   1. Faults occur for `events` events, or longer if fewer than 30 faults have occurred by then.
 //   2. `heal()` and `converge()`: without faults, all members must reach the same statements, heads and digests within
 //      half an hour of virtual time.
 //   3. `lastWords()`: each member writes once more, and all others must receive the write within 8 minutes.
+//   4. `settleFiles()`: in a run with files, every file must arrive on every device whose keep policy wants it.
 //
 // A `Device` has a disk that outlives its processes. Killing a process cuts the process off from the disk, and the next
 // start opens a new store on the same disk. `generation` changes with each start and end of a process, so that events
@@ -61,9 +62,13 @@ package final class World {
   var links: [LinkID: Link] = [:]
   var linkCount: UInt64 = 0
   var weather = Weather()
-  /// The statements with which each store begins.
   /// Randomness of everything about quotas, so that it changes nothing else.
   var quotaRandom: SplitMix
+  /// Randomness of everything about files.
+  var fileRandom: SplitMix
+  /// The contents that users attach, by number.
+  var contents: [Int: [UInt8]] = [:]
+  /// The statements with which each store begins.
   var firstStatements: [Membership.Statement] = []
   /// The number of faults so far.
   var faults = 0
@@ -102,6 +107,7 @@ package final class World {
     case start(Int)
     case fault
     case people
+    case filePeople
     /// A delayed action of a fault.
     case end(Ending)
   }
@@ -111,6 +117,7 @@ package final class World {
     self.log = log
     random = SplitMix(seed: options.seed)
     quotaRandom = SplitMix(seed: options.seed ^ 0x7175_6f74_6173_0002)
+    fileRandom = SplitMix(seed: options.seed ^ 0x6669_6c65_7300_0002)
     let count = options.devices + options.adversaries
     let keys = try (0..<count).map { try DeviceKeys(Self.name($0), seed: options.seed) }
     authority = try Authority(founder: keys[0], seed: options.seed, at: Self.start)
@@ -137,6 +144,10 @@ package final class World {
     for device in devices { start(device) }
     later(random.wait(options.faultsEvery), .fault)
     later(random.wait(options.peopleEvery), .people)
+    if options.files > 0 {
+      watch.judge.trashDaysKey = Store.trashDaysKey.id.raw.bytes
+      later(fileRandom.wait(options.peopleEvery), .filePeople)
+    }
   }
 
   // MARK: Quotas
@@ -299,7 +310,10 @@ package final class World {
   /// Verifies the stores of all running devices against their logs.
   func verifyStores() throws {
     if let objection = watch.objection { throw objection }
-    for device in devices { try watch.verified(device) }
+    for device in devices {
+      try watch.verified(device)
+      try watch.checkFiles(device)
+    }
   }
 
   private func happen(_ event: Event) {
@@ -318,6 +332,7 @@ package final class World {
     case .start(let number): start(devices[number])
     case .fault: if !isHealing { causeFault() }
     case .people: if !isHealing { letPeopleAct() }
+    case .filePeople: if !isHealing { letPeopleUseFiles() }
     case .end(let ending): end(ending)
     }
   }

@@ -104,7 +104,7 @@ extension Node {
       defer { endAddition(addition) }
       let files = try await addition.add(sources, progress)
       try checkOpen()
-      try store.noteHere(files.compactMap(\.reference), usedAt: wall())
+      try replicator.noteAdded(files.compactMap(\.reference), now: loop.time)
       // There is no suspension from here on, because the store must not change between the check and the write.
       return try commit(prepare(files))
     }
@@ -118,10 +118,7 @@ extension Node {
   /// Ends an addition, and removes the files that the operation has not named after all.
   func endAddition(_ addition: FileAddition) {
     additions.removeAll { $0 === addition }
-    let files = addition.end()
-    guard replicator.isOpen, maintenance.failure == nil else { return }
-    // What can't be removed now is removed at the next start.
-    try? store.removeUnnamed(files)
+    replicator.endAddition(addition)
   }
 
   // MARK: Reading

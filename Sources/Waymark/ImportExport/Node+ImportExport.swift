@@ -1,3 +1,4 @@
+import Engine
 import FileStore
 public import Foundation
 public import ImportExport
@@ -60,7 +61,7 @@ extension Node {
       let entries = difference.takeEntries()
       if !isPreview, !entries.isEmpty {
         progress(.writing(entries: entries.count))
-        try store.noteHere(placed, usedAt: wall())
+        try replicator.noteAdded(placed, now: loop.time)
         try write("import", consume entries)
       } else {
         try checkQuota("import", consume entries)

@@ -339,6 +339,18 @@ import Wire
     #expect(try !has(file))
   }
 
+  // MARK: Wrong references
+
+  @Test func `a reference with a wrong size leaves the file of that id alone`() throws {
+    let file = try attach()
+    let other = RecordKey(kind: KindNumbers.attachment, id: RecordID(Bytes16(1, 4)))
+    for size in [0, 1, 99_999] {
+      let wrong = try #require(FileReference(size: size, id: file.id))
+      try write(attaching(wrong.value, to: other))
+      #expect(try has(file) && store.files.verify(file), "\(size)")
+    }
+  }
+
   // MARK: Files on their way
 
   @Test func `a file that is still arriving is given up when its record is erased`() throws {

@@ -26,6 +26,16 @@ import Wire
 
   private func leaf(_ index: Int) -> [UInt8] { Array(content[list.reference.range(ofLeaf: index)]) }
 
+  // MARK: Failed syncs
+
+  @Test func `after a failed sync nothing of a received file is left, so that it is fetched again`() throws {
+    try store.begin(list)
+    for index in 0..<4 { try store.write(leaf(index), leaf: index, of: list.reference) }
+    disk.failsSync = true
+    #expect(throws: FileStoreError.failed(5)) { try store.finish([list.reference]) }
+    #expect(disk.all.isEmpty)
+  }
+
   // MARK: Importing
 
   @Test func `an imported file is read back in ranges and leaves`() throws {

@@ -12,6 +12,8 @@ final class MemoryDisk: FileDisk, @unchecked Sendable {
   private var durableNames: Set<String> = []
   private var folders: Set<String> = []
   var bytesMax = Int.max
+  /// Whether no file can be made durable.
+  var failsSync = false
   /// How often the names of a folder were made durable.
   private(set) var nameSyncs = 0
   /// The number of bytes in the longest write or read so far.
@@ -67,6 +69,7 @@ final class MemoryDisk: FileDisk, @unchecked Sendable {
 
   func sync(_ name: String) throws(FileStoreError) {
     guard let file = files[name] else { throw .missing }
+    if failsSync { throw .failed(5) }
     files[name]?.durable = file.bytes
   }
 

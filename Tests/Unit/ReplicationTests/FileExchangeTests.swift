@@ -475,6 +475,27 @@ import Wire
     #expect(bob.sent == [.filesHere(.question([file]))])
   }
 
+  @Test func `a file that is gone before it was announced is not announced`() throws {
+    let (alice, bob) = (world.node(), world.node())
+    world.connect(alice, bob)
+    try world.run()
+    let (gone, kept) = (alice.add(content(100)), alice.add(content(200)))
+    alice.forgetSent()
+    world.input(alice, .added([gone, kept]))
+    world.input(alice, .unwanted([gone]))
+    world.fireTimers(within: Limits.fileAnnouncementMilliseconds)
+    try world.run()
+    #expect(alice.sent == [.filesHere(FilesHere(role: .announcement, keepsAll: true, files: [kept]))])
+  }
+
+  @Test func `a reference to no bytes with the id of another file is never wanted`() throws {
+    let bob = world.node()
+    let empty = try #require(FileReference(size: 0, id: reference(content(200_000)).id))
+    world.want(bob, [empty])
+    try world.run()
+    #expect(bob.exchange.progress(of: empty) == nil && bob.files.isEmpty)
+  }
+
   @Test func `a wanted file can arrive until all peers have said that they do not have it`() throws {
     let (alice, bob) = (world.node(), world.node())
     let file = reference(content(200_000))

@@ -1,4 +1,5 @@
 import FileFormat
+import FileStore
 import Records
 import Replication
 import Storage
@@ -220,6 +221,18 @@ import Wire
     try alice.write(at: 30, erase(attachment(3)))
     #expect(try alice.store.naming(of: file(value)) == .nothing)
     #expect(try freed(file(value)) == [])
+    _ = try alice.store.foldParked(horizon: Clock(milliseconds: 3_000_000))
+    #expect(try alice.store.naming(of: file(value)) == .shown)
+  }
+
+  @Test func `a file that a parked set names stays when an operation that adds it again fails`() throws {
+    let value = try bob.store.keep(content)
+    try parent(1, 2, bob)
+    try bob.write(at: 2_000_000, insert(attachment(4), [1: owner(2), data: value]))
+    try alice.sync(from: bob)
+    #expect(try alice.store.keep(content) == value)
+    try alice.store.removeUnnamed([file(value)])
+    #expect(try alice.store.files.has(file(value)))
     _ = try alice.store.foldParked(horizon: Clock(milliseconds: 3_000_000))
     #expect(try alice.store.naming(of: file(value)) == .shown)
   }

@@ -25,7 +25,7 @@ struct FileNames {
   var unfolded: Set<PlainFile> = []
   /// The same, and sets of which this node may lack the values.
   var perhapsUnfolded: Set<PlainFile> = []
-  /// How many days the files of deleted records are kept; nil for ever.
+  /// How many days the files of deleted records are kept; nil forever.
   var retention: Int64? = 30
 
   /// Whether a folded record names a file.

@@ -153,7 +153,8 @@ final class ChangeSetLogs: LogIndex {
     if folded == nil, let parent { folded = try foldedBelow(first, onParent: parent) }
     add(
       Branch(
-        number: number, log: log, first: first, parent: parent, head: head, sequence: sequence, folded: folded?.0, foldedSequence: folded?.1 ?? 0))
+        number: number, log: log, first: first, parent: parent, head: head, sequence: sequence,
+        folded: folded?.0, foldedSequence: folded?.1 ?? 0))
   }
 
   /// Returns the newest folded set below a sequence on the path through a parent branch; nil if there is none.

@@ -60,7 +60,9 @@ final class Admission: Sendable {
     return isAllowed
   }
 
-  fileprivate func admit(_ number: AdmissionTable.Number) -> Bool { state.withLock { $0.table.admit(number) } }
+  fileprivate func admit(_ number: AdmissionTable.Number) -> Bool {
+    state.withLock { $0.table.admit(number) }
+  }
 
   fileprivate func leave(_ number: AdmissionTable.Number) {
     state.withLock { state in

@@ -159,7 +159,9 @@ private struct Desk {
     #expect(desk.table.counts == (unrecognized: 0, handshaking: 0, admitted: 2))
   }
 
-  @Test func `no more members are admitted than there is room for, even if all of them began together`() throws {
+  @Test func `no more members are admitted than there is room for, even if all of them began together`()
+    throws
+  {
     var desk = Desk { $0.connectionsMax = 2 }
     let handshakes = try (1...3).map { try #require(try desk.enter("192.0.\($0).1")) }
     for number in handshakes { #expect(try desk.recognize(number)) }
@@ -203,7 +205,9 @@ private struct Desk {
     #expect(try desk.enter("192.0.2.1") == nil)
   }
 
-  @Test func `a connection that was evicted for others of its origin does not return beyond the limit`() throws {
+  @Test func `a connection that was evicted for others of its origin does not return beyond the limit`()
+    throws
+  {
     var desk = Desk()
     let evicted = try #require(try desk.enter("192.0.2.1"))
     while !desk.evicted.contains(evicted) { _ = try desk.enter("192.0.2.1") }

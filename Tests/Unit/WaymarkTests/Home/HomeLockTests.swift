@@ -112,7 +112,9 @@ struct HomeLockTests {
     // The join gives up after some seconds, so a thread of its own opens the store as soon as the inviter is dialled.
     let opened = Mutex<String?>(nil)
     Thread.detachNewThread {
-      guard inviter.waitForCaller(seconds: 60) else { return opened.withLock { $0 = "the inviter was not dialled" } }
+      guard inviter.waitForCaller(seconds: 60) else {
+        return opened.withLock { $0 = "the inviter was not dialled" }
+      }
       do {
         _ = try Node.open(home)
         opened.withLock { $0 = "opened" }

@@ -27,7 +27,7 @@ package enum Fault: String, CaseIterable, Hashable, Sendable, CustomStringConver
   case sloppy, otherPlan = "other-plan", unknownAuthor = "unknown-author", closedLane = "closed-lane"
   case strangeProfile = "strange-profile", branches, deaf, lyingAnswer = "lying-answer", trickle
   case unreadable, otherValues = "other-values", withhold, logBytes = "log-bytes"
-  // Like the fault above, this one keeps its old value.
+  // Keeps its old value, like `override`.
   case otherTree = "other-number"
   case manyBranches = "many-branches"
   // The circle's statements arrive before the sets that they concern

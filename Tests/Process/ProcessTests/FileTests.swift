@@ -9,6 +9,21 @@ import Testing
     Data((0..<5_000_000).map { UInt8(truncatingIfNeeded: $0 / 977) &+ number })
   }
 
+  /// Adds the lodging to which files are attached.
+  private static func addCasa(on device: Device) async throws {
+    try await device.text("trip", "add", "name=Rome")
+    try await device.text("lodging", "add", "trip=Rome", "name=Casa")
+  }
+
+  /// Two devices with premium whose nodes run. Alice has the lodging.
+  private static func aliceAndBob(on stage: Stage) async throws -> (alice: Device, bob: Device) {
+    let circle = try await TestCircle.make(["alice", "bob"], on: stage, isPremium: true)
+    let (alice, bob) = (circle["alice"], circle["bob"])
+    try await bob.start()
+    try await addCasa(on: alice)
+    return (alice, bob)
+  }
+
   /// Writes content to a file and attaches it on a device.
   private static func attach(_ number: UInt8, named name: String, on device: Device) async throws -> String {
     let path = device.stage.path(name)
@@ -25,11 +40,7 @@ import Testing
   @Test func `files are shown, waited for, kept on demand and fetched`() async throws {
     let stage = try Stage()
     defer { stage.end() }
-    let circle = try await TestCircle.make(["alice", "bob"], on: stage, isPremium: true)
-    let (alice, bob) = (circle["alice"], circle["bob"])
-    try await bob.start()
-    try await alice.text("trip", "add", "name=Rome")
-    try await alice.text("lodging", "add", "trip=Rome", "name=Casa")
+    let (alice, bob) = try await Self.aliceAndBob(on: stage)
 
     // A device that keeps all files has the file once `wait` returns.
     let first = try await Self.attach(1, named: "first.pdf", on: alice)
@@ -97,11 +108,7 @@ import Testing
   {
     let stage = try Stage()
     defer { stage.end() }
-    let circle = try await TestCircle.make(["alice", "bob"], on: stage, isPremium: true)
-    let (alice, bob) = (circle["alice"], circle["bob"])
-    try await bob.start()
-    try await alice.text("trip", "add", "name=Rome")
-    try await alice.text("lodging", "add", "trip=Rome", "name=Casa")
+    let (alice, bob) = try await Self.aliceAndBob(on: stage)
     let large = try await Self.attach(1, named: "large.pdf", on: alice)
     let path = stage.path("small.pdf")
     try Data(repeating: 7, count: 100_000).write(to: URL(filePath: path))
@@ -162,11 +169,7 @@ import Testing
   @Test func `a node that is killed while it receives a file completes it after a restart`() async throws {
     let stage = try Stage()
     defer { stage.end() }
-    let circle = try await TestCircle.make(["alice", "bob"], on: stage, isPremium: true)
-    let (alice, bob) = (circle["alice"], circle["bob"])
-    try await bob.start()
-    try await alice.text("trip", "add", "name=Rome")
-    try await alice.text("lodging", "add", "trip=Rome", "name=Casa")
+    let (alice, bob) = try await Self.aliceAndBob(on: stage)
     try await bob.waitForSync(with: alice)
     let path = try Self.writeLarge(12, named: "large.mov", on: stage)
     try await alice.text("attachment", "add", "lodging=Casa", "file=\(path)")
@@ -192,8 +195,7 @@ import Testing
     let alice = Device("alice", on: stage)
     try await alice.text("init", "--name", "alice")
     try await alice.start()
-    try await alice.text("trip", "add", "name=Rome")
-    try await alice.text("lodging", "add", "trip=Rome", "name=Casa")
+    try await Self.addCasa(on: alice)
     let path = try Self.writeLarge(12, named: "large.mov", on: stage)
     let add = ["attachment", "add", "lodging=Casa", "file=\(path)"]
     let (adding, _, _) = try alice.begin(add)
@@ -236,8 +238,7 @@ import Testing
       try node.code != nil || String(contentsOf: ready, encoding: .utf8).hasPrefix("ready")
     }
     guard node.code == nil else { return print("skipped: no right to mount a small disk here") }
-    try await alice.text("trip", "add", "name=Rome")
-    try await alice.text("lodging", "add", "trip=Rome", "name=Casa")
+    try await Self.addCasa(on: alice)
     let path = try Self.writeLarge(3, named: "large.mov", on: stage)
     try await alice.text("attachment", "add", "lodging=Casa", "file=\(path)")
     try await bob.text("sync", "now")

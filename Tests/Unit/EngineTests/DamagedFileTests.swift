@@ -13,28 +13,10 @@ import Wire
 
 /// Files whose stored bytes are damaged, and files that could not be written.
 @Suite final class DamagedFileTests {
-  private final class Shell: ReplicatorShell {
+  private final class Shell: QuietShell {
     var damaged: [FileReference] = []
 
-    func send(_ message: [UInt8], to link: LinkID, as sendClass: SendClass) {}
-    func close(_ link: LinkID, _ cause: CloseCause) {}
-    func isCongested(_ link: LinkID, for sendClass: SendClass) -> Bool { false }
-    func schedule(_ timer: ReplicaTimer, after milliseconds: Moment) {}
-    func beginPiece() -> () -> Bool { { false } }
-    func beginMeasuring() -> () -> Moment { { 0 } }
-    func goOnSoon() {}
-    func note(_ event: ReplicaEvent) {}
     func note(_ event: ReplicatorEvent) { if case .damagedFile(let file) = event { damaged.append(file) } }
-    func replied(_ link: LinkID, _ reply: Reply) -> Input? { nil }
-    func noting(_ report: CommitReport) throws {}
-    func didCommit(_ report: CommitReport) {}
-    func perform(_ effect: DiskEffect) {}
-    func freeReserve() -> Bool { false }
-  }
-
-  private struct AnyIncarnation: IncarnationStorage {
-    func names(_ incarnation: Incarnation) -> Bool { true }
-    func write(_ incarnation: Incarnation) throws {}
   }
 
   private let folder = FileManager.default.temporaryDirectory.appending(path: "waymark-\(UUID().uuidString)")

@@ -13,32 +13,15 @@ import Wire
 
 /// When a device deletes files whose records are gone.
 @Suite final class FreedFileTests {
-  private final class Shell: ReplicatorShell {
+  private final class Shell: QuietShell {
     var freed: [FreedFiles] = []
     /// The wait of the newest timer for the trash.
     var wait: Moment?
 
-    func send(_ message: [UInt8], to link: LinkID, as sendClass: SendClass) {}
-    func close(_ link: LinkID, _ cause: CloseCause) {}
-    func isCongested(_ link: LinkID, for sendClass: SendClass) -> Bool { false }
     func schedule(_ timer: ReplicaTimer, after milliseconds: Moment) {
       if timer == .trash { wait = milliseconds }
     }
-    func beginPiece() -> () -> Bool { { false } }
-    func beginMeasuring() -> () -> Moment { { 0 } }
-    func goOnSoon() {}
-    func note(_ event: ReplicaEvent) {}
     func note(_ event: ReplicatorEvent) { if case .freed(let files) = event { freed.append(files) } }
-    func replied(_ link: LinkID, _ reply: Reply) -> Input? { nil }
-    func noting(_ report: CommitReport) throws {}
-    func didCommit(_ report: CommitReport) {}
-    func perform(_ effect: DiskEffect) {}
-    func freeReserve() -> Bool { false }
-  }
-
-  private struct AnyIncarnation: IncarnationStorage {
-    func names(_ incarnation: Incarnation) -> Bool { true }
-    func write(_ incarnation: Incarnation) throws {}
   }
 
   private static let minute: Moment = 60_000

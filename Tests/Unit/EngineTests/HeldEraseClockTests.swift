@@ -10,31 +10,13 @@ import Wire
 
 /// When held erases are applied, if the wall clock jumps.
 @Suite struct HeldEraseClockTests {
-  private final class Shell: ReplicatorShell {
+  private final class Shell: QuietShell {
     /// The wait of the newest timer for held erases.
     var wait: Moment?
 
-    func send(_ message: [UInt8], to link: LinkID, as sendClass: SendClass) {}
-    func close(_ link: LinkID, _ cause: CloseCause) {}
-    func isCongested(_ link: LinkID, for sendClass: SendClass) -> Bool { false }
     func schedule(_ timer: ReplicaTimer, after milliseconds: Moment) {
       if timer == .unpark { wait = milliseconds }
     }
-    func beginPiece() -> () -> Bool { { false } }
-    func beginMeasuring() -> () -> Moment { { 0 } }
-    func goOnSoon() {}
-    func note(_ event: ReplicaEvent) {}
-    func note(_ event: ReplicatorEvent) {}
-    func replied(_ link: LinkID, _ reply: Reply) -> Input? { nil }
-    func noting(_ report: CommitReport) throws {}
-    func didCommit(_ report: CommitReport) {}
-    func perform(_ effect: DiskEffect) {}
-    func freeReserve() -> Bool { false }
-  }
-
-  private struct AnyIncarnation: IncarnationStorage {
-    func names(_ incarnation: Incarnation) -> Bool { true }
-    func write(_ incarnation: Incarnation) throws {}
   }
 
   private static let minute: Moment = 60_000

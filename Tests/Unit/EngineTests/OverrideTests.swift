@@ -11,18 +11,10 @@ import Wire
 
 /// Alice mirrors bob, whose change set arrives later.
 @Suite struct OverrideTests {
-  private final class Shell: ReplicatorShell {
+  private final class Shell: QuietShell {
     var events: [String] = []
     var reports: [String] = []
 
-    func send(_ message: [UInt8], to link: LinkID, as sendClass: SendClass) {}
-    func close(_ link: LinkID, _ cause: CloseCause) {}
-    func isCongested(_ link: LinkID, for sendClass: SendClass) -> Bool { false }
-    func schedule(_ timer: ReplicaTimer, after milliseconds: Moment) {}
-    func beginPiece() -> () -> Bool { { false } }
-    func beginMeasuring() -> () -> Moment { { 0 } }
-    func goOnSoon() {}
-    func note(_ event: ReplicaEvent) {}
     func note(_ event: ReplicatorEvent) {
       guard case .override(let event) = event else { return }
       switch event {
@@ -33,16 +25,7 @@ import Wire
       case .dropped: events.append("dropped")
       }
     }
-    func replied(_ link: LinkID, _ reply: Reply) -> Input? { nil }
-    func noting(_ report: CommitReport) throws {}
-    func didCommit(_ report: CommitReport) {}
     func perform(_ effect: DiskEffect) { if case .report(let error) = effect { reports.append("\(error)") } }
-    func freeReserve() -> Bool { false }
-  }
-
-  private struct AnyIncarnation: IncarnationStorage {
-    func names(_ incarnation: Incarnation) -> Bool { true }
-    func write(_ incarnation: Incarnation) throws {}
   }
 
   private static let now = Now(wall: Family.start, steady: 0)

@@ -11,7 +11,7 @@ import Wire
 /// How a replicator handles cuts that begin and end while its disk is full.
 @Suite struct ReplicatorTests {
   /// A shell that records the messages sent.
-  private final class Shell: ReplicatorShell {
+  private final class Shell: QuietShell {
     /// Notes that still fit on a full disk.
     var reserve = 0
     var rebuilds = 0
@@ -21,8 +21,6 @@ import Wire
     var goOns = 0
 
     func send(_ message: [UInt8], to link: LinkID, as sendClass: SendClass) { sent.append(message) }
-    func close(_ link: LinkID, _ cause: CloseCause) {}
-    func isCongested(_ link: LinkID, for sendClass: SendClass) -> Bool { false }
     var timers: [ReplicaTimer: Moment] = [:]
     func schedule(_ timer: ReplicaTimer, after milliseconds: Moment) {
       if timer == .applyCuts { timers[timer] = milliseconds }
@@ -38,21 +36,12 @@ import Wire
     var rebuildTakes: Moment = 0
     func beginMeasuring() -> () -> Moment { { self.rebuildTakes } }
     func goOnSoon() { goOns += 1 }
-    func note(_ event: ReplicaEvent) {}
     func note(_ event: ReplicatorEvent) { if case .logsRebuilt = event { rebuilds += 1 } }
-    func replied(_ link: LinkID, _ reply: Reply) -> Input? { nil }
-    func noting(_ report: CommitReport) throws {}
-    func didCommit(_ report: CommitReport) {}
     func perform(_ effect: DiskEffect) { if case .report(let error) = effect { Issue.record(error) } }
     func freeReserve() -> Bool {
       reserve -= 1
       return reserve >= 0
     }
-  }
-
-  private struct AnyIncarnation: IncarnationStorage {
-    func names(_ incarnation: Incarnation) -> Bool { true }
-    func write(_ incarnation: Incarnation) throws {}
   }
 
   private static let now = Now(wall: Family.start, steady: 0)

@@ -185,11 +185,11 @@ embed: deps ## run two programs that embed a node
 
 ##@ Measure
 
-bench: release ## measure throughput, latency, bytes and memory | ROWS=100000 MANY=1000000 ROUNDS=5 ONLY=… REPORT=…
+bench: release ## measure throughput, latency, bytes and memory | ROWS=100000 MANY=1000000 ROUNDS=5 ONLY=… FILES=100x2000000,… REPORT=…
 	swift build -c release --product Bench
 	@bin="$$(swift build -c release --show-bin-path)"; "$$bin/Bench" --waymark "$$bin/waymark" --rows $(or $(ROWS),100000) \
 	  --many $(or $(MANY),1000000) --rounds $(or $(ROUNDS),5) --pipeline ../shared/bench \
-	  $(if $(ONLY),--only $(ONLY)) $(if $(REPORT),--report $(REPORT))
+	  $(if $(ONLY),--only $(ONLY)) $(if $(FILES),--files $(FILES)) $(if $(REPORT),--report $(REPORT))
 
 growth: release ## measure how they grow with records, authors and nodes | ONLY=records,authors,nodes RECORDS=… AUTHORS=… NODES=…
 	swift build -c release --product Bench

@@ -46,6 +46,11 @@ struct Options {
   /// For the growth of one bulk transfer; 0 skips it.
   var manyRows = 1_000_000
   var rounds = 5
+  /// The number and size of the attachments.
+  var files = [
+    FileShape(count: 100, bytes: 2_000_000), FileShape(count: 10, bytes: 100_000_000),
+    FileShape(count: 10_000, bytes: 40_000),
+  ]
   /// The command, built with optimization.
   var waymark = ""
   /// The folder of the C pipeline; without it its column stays empty.
@@ -61,6 +66,7 @@ struct Options {
       case "--rows": rows = try Self.number(value)
       case "--many": manyRows = try Self.number(value)
       case "--rounds": rounds = try Self.number(value)
+      case "--files": files = try value.split(separator: ",").map { try FileShape($0) }
       case "--waymark": waymark = value
       // It is built in a folder of its own.
       case "--pipeline":
@@ -72,9 +78,24 @@ struct Options {
     guard !waymark.isEmpty else { throw Failure("--waymark must give the path of the command") }
   }
 
-  private static func number(_ text: String) throws -> Int {
+  static func number(_ text: String) throws -> Int {
     guard let number = Int(text), number >= 0 else { throw Failure("\(text) is not a number") }
     return number
+  }
+}
+
+/// A number of files of one size.
+struct FileShape {
+  let count: Int
+  let bytes: Int
+
+  init(count: Int, bytes: Int) { (self.count, self.bytes) = (count, bytes) }
+
+  /// Reads a shape such as `100x2000000`.
+  init(_ text: Substring) throws {
+    let parts = text.split(separator: "x")
+    guard parts.count == 2 else { throw Failure("\(text) is no COUNTxBYTES") }
+    self.init(count: try Options.number(String(parts[0])), bytes: try Options.number(String(parts[1])))
   }
 }
 

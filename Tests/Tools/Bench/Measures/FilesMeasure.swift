@@ -7,15 +7,12 @@ import Wire
 /// same files in the same minutes.
 struct FilesMeasure {
   private let stage: Stage
-  private static let shapes = [
-    (count: 100, bytes: 2_000_000), (count: 10, bytes: 100_000_000), (count: 10_000, bytes: 40_000),
-  ]
 
   init(_ stage: Stage) { self.stage = stage }
 
   func run() throws -> [Row] {
-    try Self.shapes.flatMap { count, bytes in
-      let payload = try Payload(count, bytes, in: stage.folder)
+    try stage.options.files.flatMap { shape in
+      let payload = try Payload(shape.count, shape.bytes, in: stage.folder)
       defer { payload.remove() }
       return try rows(of: payload)
     }
@@ -81,7 +78,7 @@ struct Payload {
   func remove() { try? FileManager.default.removeItem(at: folder) }
 }
 
-/// The files added on one device and fetched by another.
+/// The files added on one device, then fetched by a second one, and by a third one while changes are made.
 struct FilesRun {
   let addSeconds: Double
   let syncSeconds: Double
@@ -101,42 +98,65 @@ struct FilesRun {
     var begun = now()
     try full.attach(payload.files, to: hotel?.string ?? "")
     addSeconds = now() - begun
-    let fresh = try stage.member("files-fresh-\(name)", of: full, syncs: false)
-    try fresh.start("--peer", full.address)
-    try fresh.ask("wait", ["lane": "settings", "timeoutMilliseconds": 60_000])
+    // The changes and the looking for them take time from the transfer, so they have one of their own.
+    let fresh = try Self.member("files-fresh-\(name)", of: full, stage)
     let freshIdle = fresh.peakMebibytes
     begun = now()
     try fresh.ask("sync.on")
-    var busy: [Double] = []
-    let eye = try Eye(fresh.store, trip)
-    var number = 0
-    while try fresh.fileCount() < payload.files.count {
-      guard now() < begun + 600 else { throw Failure("waited 600 seconds for \(payload.name)") }
-      number += 1
-      let changed = now()
-      try full.ask("trip.edit", Pair.edit(trip, number))
-      while try eye.sees() < number, now() < changed + 60 { usleep(200) }
-      // The first changes wait until the fresh device has the records.
-      if number > 2 { busy.append((now() - changed) * 1e3) }
-      usleep(20_000)
-    }
+    try fresh.wait()
     syncSeconds = now() - begun
-    changeBusy = busy.median
-    var calm: [Double] = []
-    for _ in 0..<50 {
-      number += 1
-      let changed = now()
-      try full.ask("trip.edit", Pair.edit(trip, number))
-      while try eye.sees() < number, now() < changed + 60 { usleep(200) }
-      calm.append((now() - changed) * 1e3)
-      usleep(20_000)
-    }
-    changeCalm = calm.median
-    peakMebibytes = max(full.peakMebibytes - idle, fresh.peakMebibytes - freshIdle)
+    let arrived = try fresh.fileCount()
+    guard arrived == payload.files.count else { throw Failure("\(arrived) files of \(payload.name) arrived") }
+    let freshPeak = fresh.peakMebibytes - freshIdle
     try fresh.stop()
     diskBytes = fresh.diskBytes + fresh.fileBytes
     stage.forget(fresh)
+    let busy = try Self.member("files-busy-\(name)", of: full, stage)
+    let busyIdle = busy.peakMebibytes
+    let changes = try FileChanges(trip, from: full, to: busy, count: payload.files.count)
+    (changeBusy, changeCalm) = (changes.busy.median, changes.calm.median)
+    peakMebibytes = max(full.peakMebibytes - idle, freshPeak, busy.peakMebibytes - busyIdle)
+    stage.forget(busy)
     stage.forget(full)
+  }
+
+  /// A new device with the settings of its circle, which does not sync records yet.
+  private static func member(_ name: String, of full: BenchNode, _ stage: Stage) throws -> BenchNode {
+    let fresh = try stage.member(name, of: full, syncs: false)
+    try fresh.start("--peer", full.address)
+    try fresh.ask("wait", ["lane": "settings", "timeoutMilliseconds": 60_000])
+    return fresh
+  }
+}
+
+/// How many milliseconds changes take between two devices, while one fetches the files of the other and afterwards.
+struct FileChanges {
+  private(set) var busy: [Double] = []
+  private(set) var calm: [Double] = []
+
+  init(_ trip: String, from full: BenchNode, to fresh: BenchNode, count: Int) throws {
+    let began = now()
+    try fresh.ask("sync.on")
+    let eye = try Eye(fresh.store, trip)
+    var number = 0
+    func change() throws -> Double {
+      number += 1
+      let changed = now()
+      try full.ask("trip.edit", Pair.edit(trip, number))
+      while try eye.sees() < number {
+        guard now() < changed + 60 else { throw Failure("waited 60 seconds for a change") }
+        usleep(200)
+      }
+      defer { usleep(20_000) }
+      return (now() - changed) * 1e3
+    }
+    while try fresh.fileCount() < count {
+      guard now() < began + 600 else { throw Failure("waited 600 seconds for \(count) files") }
+      let milliseconds = try change()
+      // The first changes wait until the fresh device has the records.
+      if number > 2 { busy.append(milliseconds) }
+    }
+    for _ in 0..<50 { calm.append(try change()) }
   }
 }
 
@@ -153,13 +173,7 @@ extension BenchNode {
   private var filesFolder: URL { home.appending(path: "files") }
 
   /// The files that are here, with all their bytes.
-  func fileCount() throws -> Int {
-    guard let found = FileManager.default.enumerator(atPath: filesFolder.path) else { return 0 }
-    return found.reduce(0) { count, path in
-      let name = (path as? String)?.split(separator: "/").last ?? ""
-      return count + (name.count == 64 ? 1 : 0)
-    }
-  }
+  func fileCount() throws -> Int { Int(try ask("status")["files"]?["here"]?.float ?? 0) }
 
   /// Bytes of the files on the disk, with what is kept next to them.
   var fileBytes: Double {

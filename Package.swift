@@ -126,8 +126,8 @@ let package = Package(
     .executableTarget(
       name: "Bench",
       dependencies: [
-        "Control", "Engine", "JSONDocument", "Membership", "Processes", "Records", "Replication", "SQLite",
-        "Sodium", "Storage", "Waymark", "Wire",
+        "Control", "Engine", "FileFormat", "FileStore", "JSONDocument", "Membership", "Processes", "Records",
+        "Replication", "SQLite", "Sodium", "Storage", "Waymark", "Wire",
       ], path: "Tests/Tools/Bench", swiftSettings: common),
     tests(
       "CommandTests",

@@ -11,8 +11,10 @@ import Wire
 struct FileTransfers {
   /// Slices that wait until their link is no longer congested, in order.
   var waiting: [LinkID: [FileSlice]] = [:]
-  /// Files of which all leaves have been written in this round.
-  var finishing: [FileReference] = []
+  /// Files of which all leaves have been written, and which are not durable yet.
+  var written: [FileReference] = []
+  /// Those of them that the shell is making durable.
+  var finishing: Set<FileReference> = []
   /// Files that records have begun to name since the last round: those that are not here, and those that are.
   var wanted: [FileReference] = []
   var added: [FileReference] = []
@@ -46,7 +48,10 @@ extension Replicator {
       }
     case .lookUp(let link, let files):
       trying {
-        let here = try files.filter { try store.isNamed($0) && (try? store.files.has($0)) == true }
+        // Peers rely on the copy here, so it must be durable.
+        let here = try files.filter {
+          try store.isNamed($0) && !transfers.finishing.contains($0) && (try? store.files.has($0)) == true
+        }
         handle(.lookedUp(link, here: here), now, &following)
       }
     case .readPart(let file): handle(.partRead(file, try? store.files.partial(file)), now, &following)
@@ -63,7 +68,7 @@ extension Replicator {
       handle(.written(link, leaves: 1), now, &following)
     case .finish(let file):
       if file.leafCount == 0 { writing(file, now, &following) { try store.files.write(whole: file, []) } }
-      if !transfers.failed.contains(file), store.files.isWritten(file) { transfers.finishing.append(file) }
+      if !transfers.failed.contains(file), !transfers.finishing.contains(file) { transfers.written.append(file) }
     case .suspend(let file): store.files.suspend(file)
     case .learned(let device, let asked, let held, let keepsAll):
       guard canStore else { return }
@@ -101,19 +106,45 @@ extension Replicator {
     }
   }
 
-  /// Makes the files durable that have become complete in this round.
+  // MARK: Finishing
+
+  /// Lets the shell make the files durable of which all leaves have been written. Those that are complete before it is
+  /// done wait for the next time, so that files that arrive fast share the syncs of folders.
   private func finish(_ now: Now, _ following: inout [Effect]) {
-    let files = transfers.finishing
+    guard transfers.finishing.isEmpty, !transfers.written.isEmpty else { return }
+    let written = Set(transfers.written)
+    transfers.written = []
+    // A file may have been freed since it was complete.
+    let files = written.filter { store.files.isWritten($0) }
+    let lost = written.subtracting(files).filter { replica.isWanted($0) }
+    if !lost.isEmpty { handle(.failed(lost.sorted()), now, &following) }
     guard !files.isEmpty else { return }
+    transfers.finishing = files
+    store.files.beginFinish(files.sorted())
+    shell?.finish(files.sorted(), in: store.files)
+  }
+
+  /// The shell has made files durable, or could not.
+  ///
+  /// - Parameter files: those that the shell was given.
+  package func finished(_ files: [FileReference], hasFailed: Bool, now: Now) {
+    guard isOpen else { return }
+    store.files.endFinish(files, hasFailed: hasFailed)
     transfers.finishing = []
-    do {
-      try store.files.finish(files)
-    } catch {
-      transfers.failed.formUnion(files)
-      return handle(.failed(files), now, &following)
+    turn(now) {
+      var following: [Effect] = []
+      if hasFailed {
+        transfers.failed.formUnion(files)
+        handle(.failed(files), now, &following)
+      } else {
+        if canStore { trying { for file in files { try store.noteHere(file, usedAt: now.wall) } } }
+        let wanted = files.filter { replica.isWanted($0) }
+        if !wanted.isEmpty { handle(.finished(wanted), now, &following) }
+        // The last record that named them may be gone, and while they were held they could not be deleted.
+        freeing.suspects.formUnion(Set(files).subtracting(wanted))
+      }
+      perform(following, now)
     }
-    if canStore { trying { for file in files { try store.noteHere(file, usedAt: now.wall) } } }
-    handle(.finished(files), now, &following)
   }
 
   // MARK: Adding
@@ -164,7 +195,10 @@ extension Replicator {
       return .leafList(slice.file, first: slice.leaves.lowerBound, Array(list.hashes[slice.leaves]))
     case .bytes:
       let index = slice.leaves.lowerBound
-      return .leafBytes(FileLeaf(slice.file, index, try store.files.leaf(index, of: list)))
+      let bytes = try store.files.read(slice.file, slice.file.range(ofLeaf: index))
+      let leaf = FileLeaf(slice.file, index, bytes)
+      guard leaf.hash == list.hashes[index] else { throw FileStoreError.damaged }
+      return .leafBytes(leaf)
     }
   }
 

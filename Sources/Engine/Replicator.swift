@@ -26,6 +26,7 @@
 //   decides whether the store may still be written to.
 
 package import FileFormat
+package import FileStore
 package import Membership
 package import Replication
 package import Sodium
@@ -175,6 +176,9 @@ package protocol ReplicatorShell: AnyObject {
   ///
   /// - Returns: a function that returns the milliseconds since then.
   func beginMeasuring() -> () -> Moment
+  /// Makes received files durable with `FileStore.finish`, which waits for the disk, then calls `Replicator.finished`:
+  /// at once, or later and after work on another thread.
+  func finish(_ files: [FileReference], in store: FileStore)
   /// Schedules a call of `Replicator.goOn` that runs after other pending work.
   func goOnSoon()
   func note(_ event: ReplicaEvent)

@@ -23,7 +23,8 @@ package import Wire
 //
 // Files are imported and read on any thread, so that a large one delays nothing else. Between the moment at which an
 // imported file gets its name and the commit of the record that names it, nothing refers to it, so the operation that
-// imports it *holds* it: a held file is neither removed nor swept. Files are received on one thread only.
+// imports it *holds* it: a held file is neither removed nor swept. Files are received on one thread only, except that
+// `finish`, which waits for the disk, runs on any; the files are held meanwhile.
 
 /// The files of one device, on a disk that it alone uses.
 package final class FileStore: Sendable {
@@ -65,15 +66,6 @@ package final class FileStore: Sendable {
     let opened = try disk.open(Self.name(file.id))
     guard opened.size == file.size else { throw .damaged }
     return FileReader(file, opened, self)
-  }
-
-  /// Reads a leaf and verifies it.
-  ///
-  /// - Throws: `.damaged` if the bytes do not match the list.
-  package func leaf(_ index: Int, of list: LeafList) throws(FileStoreError) -> [UInt8] {
-    let bytes = try read(list.reference, list.reference.range(ofLeaf: index))
-    guard list.verifies(bytes[...], at: index) else { throw .damaged }
-    return bytes
   }
 
   /// Returns the leaf list of a file that is here: the stored one, or else the one that results from reading the file.
@@ -332,27 +324,34 @@ package final class FileStore: Sendable {
     try disk.write(bytes[...], to: Self.partName(file.id), at: 0)
   }
 
-  /// Makes received files durable and gives them their final names. All of their leaves must have been written. If that
-  /// fails, nothing of them is left.
-  package func finish(_ files: [FileReference]) throws(FileStoreError) {
+  /// Begins to finish received files. All of their leaves must have been written. Until `endFinish`, they are not removed,
+  /// and must not be received again.
+  package func beginFinish(_ files: [FileReference]) {
     for file in files {
       let isWhole = file.leafCount <= 1 || state.withLock { $0.partials[file]?.leaves.isComplete == true }
       precondition(isWhole, "a file of which leaves are missing")
+      suspend(file)
     }
-    do throws(FileStoreError) {
-      for file in files { try disk.sync(Self.partName(file.id)) }
-      for file in files {
-        try disk.move(Self.partName(file.id), to: Self.name(file.id))
-        if file.leafCount < Self.storedListLeavesMin { try disk.remove(Self.leavesName(file.id)) }
-        suspend(file)
-      }
-      for folder in Set(files.map { Self.folder($0.id) }).sorted() { try disk.syncNames(in: folder) }
-    } catch {
-      // After a failed sync it is unknown what is durable, and the system may let the next sync succeed without making
-      // the rest durable. So everything is fetched again.
-      for file in files { _ = try? remove(file) }
-      throw error
+    hold(files)
+  }
+
+  /// Makes received files durable and gives them their final names; on any thread.
+  package func finish(_ files: [FileReference]) throws(FileStoreError) {
+    for file in files { try disk.sync(Self.partName(file.id)) }
+    for file in files {
+      try disk.move(Self.partName(file.id), to: Self.name(file.id))
+      if file.leafCount < Self.storedListLeavesMin { try disk.remove(Self.leavesName(file.id)) }
     }
+    for folder in Set(files.map { Self.folder($0.id) }).sorted() { try disk.syncNames(in: folder) }
+  }
+
+  /// Ends what `beginFinish` has begun. If `finish` has failed, nothing of the files is left: after a failed sync it is
+  /// unknown what is durable, and the system may let the next sync succeed without making the rest durable. So everything
+  /// is fetched again.
+  package func endFinish(_ files: [FileReference], hasFailed: Bool) {
+    release(files)
+    guard hasFailed else { return }
+    for file in files { _ = try? remove(file) }
   }
 
   /// Whether all leaves of a file were written, so that it can be finished.
@@ -371,16 +370,14 @@ package final class FileStore: Sendable {
   ///
   /// - Returns: how many bytes were freed.
   @discardableResult
-  package func remove(_ file: FileReference) throws(FileStoreError) -> Int {
-    suspend(file)
-    return try remove(file.id) ?? 0
-  }
+  package func remove(_ file: FileReference) throws(FileStoreError) -> Int { try remove(file.id) ?? 0 }
 
   /// Returns nil if the file is held.
   private func remove(_ id: FileID) throws(FileStoreError) -> Int? {
     // Locked, so that an operation that holds the file from now on sees that it is gone.
     try state.withLock { state throws(FileStoreError) in
       guard state.holds[id] == nil else { return nil }
+      state.partials = state.partials.filter { $0.key.id != id }
       var freed = 0
       for name in [Self.name(id), Self.partName(id), Self.leavesName(id)] {
         freed += try disk.size(of: name) ?? 0
@@ -408,7 +405,6 @@ package final class FileStore: Sendable {
       swept.files += 1
       swept.bytes += bytes
     }
-    state.withLock { $0.partials = [:] }
     return swept
   }
 

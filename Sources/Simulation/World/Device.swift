@@ -1,4 +1,5 @@
 import Engine
+import FileFormat
 import FileStore
 import Membership
 import Replication
@@ -168,6 +169,7 @@ final class Process {
     case peering(PeeringInput)
     case timer(ReplicaTimer, order: UInt64)
     case room
+    case filesWritten([FileReference])
     case goOn
   }
 
@@ -294,6 +296,11 @@ final class Process {
       guard let looksAt, looksAt <= world.now else { return }
       self.looksAt = nil
       lookAtDisk()
+    case .filesWritten(let files):
+      let hasFailed = (try? replicator.store.files.finish(files)) == nil
+      guard mayAct() else { return }
+      replicator.finished(files, hasFailed: hasFailed, now: device.time)
+      if !isEnded { world.judged { try $0.stepped(device) } }
     case .goOn: goOn()
     }
   }
@@ -412,6 +419,12 @@ extension Process: ReplicatorShell {
   func beginMeasuring() -> () -> Moment {
     let milliseconds = Moment(world.random.below(100))
     return { milliseconds }
+  }
+
+  func finish(_ files: [FileReference], in store: FileStore) {
+    guard mayAct() else { return }
+    world.later(
+      Moment(world.fileRandom.below(300)), .filesWritten(device.number, device.generation, files))
   }
 
   func goOnSoon() { if !isEnded { receive(.goOn) } }

@@ -1,4 +1,5 @@
 import Engine
+import FileFormat
 import Membership
 package import Replication
 import SQLite
@@ -100,6 +101,8 @@ package final class World {
     case timer(Int, Int, ReplicaTimer, order: UInt64)
     case peering(Int, Int, PeeringTimer)
     case room(Int, Int)
+    /// A disk has taken its time to make received files durable.
+    case filesWritten(Int, Int, [FileReference])
     case arrive(LinkID, Int)
     case dialled(String, Int, Int)
     case look(LinkID)
@@ -324,6 +327,8 @@ package final class World {
     case .peering(let number, let generation, let timer):
       process(number, generation)?.receive(.peering(.timer(timer)))
     case .room(let number, let generation): process(number, generation)?.receive(.room)
+    case .filesWritten(let number, let generation, let files):
+      process(number, generation)?.receive(.filesWritten(files))
     case .arrive(let link, let end): arrive(link, end)
     case .dialled(let address, let number, let generation): dialled(address, number, generation)
     case .look(let link): look(link)

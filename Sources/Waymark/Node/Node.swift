@@ -119,5 +119,6 @@ public actor Node {
     // Checkpoints now, so that the next start has nothing to do.
     if maintenance.failure == nil { try? store.rest() }
     replicator.close()
+    shell.endFiles()
   }
 }

@@ -1,4 +1,7 @@
+import Dispatch
 import Engine
+import FileFormat
+import FileStore
 import FileFormat
 import JSONDocument
 import Membership
@@ -20,6 +23,8 @@ final class NodeShell: ReplicatorShell {
   private let connections: Connections
   private let maintenance: StoreMaintenance
   private let logger: NodeLog
+  /// The queue on which received files are made durable.
+  private let fileQueue = DispatchQueue(label: "waymark.files")
   private(set) var notices: [NodeNotice] = []
   /// The number of members that was last logged.
   private var loggedMembers = 0
@@ -74,6 +79,22 @@ final class NodeShell: ReplicatorShell {
       node.connections.takeInboxes()
     }
   }
+
+  // MARK: Files
+
+  /// Syncing a large file, or many small ones, takes long, and meanwhile the node receives more and answers commands.
+  func finish(_ files: [FileReference], in store: FileStore) {
+    let onQueue = loop.onQueue
+    fileQueue.async {
+      let hasFailed = (try? store.finish(files)) == nil
+      onQueue { node in
+        node.loop.turn { $0.finished(files, hasFailed: hasFailed, now: node.loop.time) }
+      }
+    }
+  }
+
+  /// Waits until no more file is being written, so that another process can open the home.
+  func endFiles() { fileQueue.sync {} }
 
   // MARK: The store
 

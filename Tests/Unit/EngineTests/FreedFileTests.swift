@@ -17,6 +17,15 @@ import Wire
     var freed: [FreedFiles] = []
     /// The wait of the newest timer for the trash.
     var wait: Moment?
+    /// The files that are being made durable.
+    var finishing: [FileReference] = []
+    var answers: [FilesHere] = []
+
+    func finish(_ files: [FileReference], in store: FileStore) { finishing = files }
+    func send(_ message: [UInt8], to link: LinkID, as sendClass: SendClass) {
+      guard case .file(.filesHere(let here))? = try? Message(decoding: message), here.role == .answer else { return }
+      answers.append(here)
+    }
 
     func schedule(_ timer: ReplicaTimer, after milliseconds: Moment) {
       if timer == .trash { wait = milliseconds }
@@ -35,6 +44,7 @@ import Wire
   /// How far the wall clock has jumped.
   private var jump: Moment = 0
   private var operations: UInt64 = 0
+  private var effects: [Effect] = []
 
   private let trip = RecordKey(kind: KindNumbers.trip, id: RecordID(Bytes16(1, 1)))
   private let lodging = RecordKey(kind: KindNumbers.lodging, id: RecordID(Bytes16(1, 2)))
@@ -154,6 +164,84 @@ import Wire
     #expect(try has(file))
     replicator.handle(DiskInput.looked(hasRoom: true), now: now)
     #expect(try has(file))
+  }
+
+  // MARK: Made durable
+
+  /// Lets a file arrive that an attachment names.
+  private func receive(_ byte: UInt8 = 7, for key: RecordKey? = nil) throws -> FileReference {
+    let bytes = [UInt8](repeating: byte, count: 50_000)
+    let file = try #require(FileHasher.list(of: bytes)).reference
+    try write(attaching(file.value, to: key ?? attachment))
+    #expect(replicator.replica.isWanted(file))
+    let leaf = FileLeaf(file, 0, bytes)
+    replicator.perform([.file(.write(leaf, from: LinkID(1))), .file(.finish(file))], now)
+    return file
+  }
+
+  /// The shell has made the files durable that it was given, or could not.
+  private func finish(hasFailed: Bool = false) throws {
+    if !hasFailed { try store.files.finish(shell.finishing) }
+    replicator.finished(shell.finishing, hasFailed: hasFailed, now: now)
+  }
+
+  @Test func `a file that has arrived counts as here once it is durable`() throws {
+    let link = LinkID(1)
+    replicator.replica.handle(.file(.opened(link, DeviceKey(Family.key("bob")))), now: now, into: &effects)
+    let file = try receive()
+    #expect(shell.finishing == [file])
+    // Its name may be there before it is known to be durable.
+    try store.files.finish([file])
+    let question = FileMessage.filesHere(.question([file]))
+    func ask() {
+      replicator.replica.handle(.file(.received(link, question)), now: now, into: &effects)
+      replicator.perform(effects, now)
+      effects = []
+    }
+    ask()
+    #expect(try shell.answers.map(\.files) == [[]] && store.filesHere() == [])
+    replicator.finished([file], hasFailed: false, now: now)
+    ask()
+    #expect(try shell.answers.map(\.files) == [[], [file]] && store.filesHere() == [file])
+    #expect(!replicator.replica.isWanted(file))
+  }
+
+  @Test func `files that arrive while others are made durable follow together`() throws {
+    let first = try receive()
+    let others = try [8, 9].map { byte in
+      try receive(byte, for: RecordKey(kind: KindNumbers.attachment, id: RecordID(Bytes16(1, UInt64(byte)))))
+    }
+    #expect(shell.finishing == [first])
+    try finish()
+    #expect(shell.finishing == others.sorted())
+    try finish()
+    #expect(try store.filesHere().sorted() == ([first] + others).sorted())
+  }
+
+  @Test func `a file whose record is erased while it is made durable is deleted afterwards`() throws {
+    let file = try receive()
+    try write(EntryDraft(.erase, attachment, []))
+    try finish()
+    #expect(try store.files.stored() == [] && store.filesHere() == [])
+    #expect(shell.freed.map(\.bytes) == [50_000])
+  }
+
+  @Test func `a file whose record is erased before its turn to be made durable is deleted`() throws {
+    let first = try receive()
+    let other = RecordKey(kind: KindNumbers.attachment, id: RecordID(Bytes16(1, 8)))
+    _ = try receive(8, for: other)
+    try write(EntryDraft(.erase, other, []))
+    try finish()
+    #expect(try store.files.stored() == [first.id] && store.filesHere() == [first])
+  }
+
+  @Test func `of files that could not be made durable nothing is left, and they are tried again`() throws {
+    let file = try receive()
+    try finish(hasFailed: true)
+    #expect(try store.files.stored() == [] && store.filesHere() == [])
+    #expect(!replicator.replica.isWanted(file))
+    replicator.handle(.timer(.file(.review)), now: now)
+    #expect(replicator.replica.isWanted(file))
   }
 
   // MARK: The end of the process

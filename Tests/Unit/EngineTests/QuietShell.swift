@@ -1,3 +1,5 @@
+import FileFormat
+import FileStore
 import Replication
 import Storage
 import Wire
@@ -15,6 +17,7 @@ extension QuietShell {
   func beginPiece() -> () -> Bool { { false } }
   func beginMeasuring() -> () -> Moment { { 0 } }
   func goOnSoon() {}
+  func finish(_ files: [FileReference], in store: FileStore) {}
   func note(_ event: ReplicaEvent) {}
   func note(_ event: ReplicatorEvent) {}
   func replied(_ link: LinkID, _ reply: Reply) -> Input? { nil }

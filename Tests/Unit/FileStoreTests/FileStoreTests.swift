@@ -32,7 +32,9 @@ import Wire
     try store.begin(list)
     for index in 0..<4 { try store.write(leaf(index), leaf: index, of: list.reference) }
     disk.failsSync = true
+    store.beginFinish([list.reference])
     #expect(throws: FileStoreError.failed(5)) { try store.finish([list.reference]) }
+    store.endFinish([list.reference], hasFailed: true)
     #expect(disk.all.isEmpty)
   }
 
@@ -44,7 +46,6 @@ import Wire
     #expect(try store.has(file))
     #expect(try store.read(file, 65_530..<65_550) == Array(content[65_530..<65_550]))
     #expect(try store.list(of: file) == list)
-    #expect(try store.leaf(3, of: list) == leaf(3))
     #expect(try store.verify(file))
     #expect(disk.all.keys.sorted() == ["\(file.id.description.prefix(2))/\(file.id)"])
   }
@@ -91,11 +92,9 @@ import Wire
     #expect(throws: FileStoreError.full) { try store.begin(list) }
   }
 
-  @Test func `a damaged leaf is not returned`() throws {
+  @Test func `the list of a damaged file is not returned`() throws {
     let file = try add(content)
     disk.damage(try #require(disk.all.keys.first), at: 70_000)
-    #expect(throws: FileStoreError.damaged) { try store.leaf(1, of: list) }
-    #expect(try store.leaf(0, of: list) == leaf(0))
     #expect(throws: FileStoreError.damaged) { try store.list(of: file) }
   }
 
@@ -197,11 +196,23 @@ import Wire
     #expect(try store.has(list.reference) == false)
     #expect(try store.partial(list.reference)?.leaves.count == 3)
     try store.write(leaf(1), leaf: 1, of: list.reference)
-    try store.finish([list.reference])
+    try finish(list.reference, in: store)
     disk.losePower()
     store = FileStore(disk)
     #expect(try store.verify(list.reference))
     #expect(disk.all.count == 1)
+  }
+
+  @Test func `a file is not removed while it is made durable on another thread`() throws {
+    try store.begin(list)
+    for index in 0..<4 { try store.write(leaf(index), leaf: index, of: list.reference) }
+    store.beginFinish([list.reference])
+    #expect(try store.remove(list.reference) == 0)
+    #expect(try store.sweep { _ in false } == (0, 0))
+    try store.finish([list.reference])
+    store.endFinish([list.reference], hasFailed: false)
+    #expect(try store.verify(list.reference))
+    #expect(try store.remove(list.reference) == 200_000)
   }
 
   @Test func `after a kill the verified leaves are not fetched again`() throws {
@@ -212,7 +223,7 @@ import Wire
     #expect(partial.list == list)
     #expect(partial.leaves.missing(from: 0, countMax: 16) == 1..<3)
     for index in [1, 2] { try store.write(leaf(index), leaf: index, of: list.reference) }
-    try store.finish([list.reference])
+    try finish(list.reference, in: store)
     #expect(try store.verify(list.reference))
   }
 
@@ -245,7 +256,7 @@ import Wire
     #expect(partial.leaves.missing(from: 0, countMax: 16) == 1..<2)
     #expect(partial.leaves.count == file.leafCount - 1)
     try store.write(Array(content[file.range(ofLeaf: 1)]), leaf: 1, of: file)
-    try store.finish([file])
+    try finish(file, in: store)
     #expect(try store.verify(file))
     #expect(try store.beginRepair(list.reference) == false, "it is not here")
   }
@@ -259,7 +270,7 @@ import Wire
     #expect(try store.partial(file) == nil)
     try store.begin(list)
     for index in 0..<4 { try store.write(leaf(index), leaf: index, of: file) }
-    try store.finish([file])
+    try finish(file, in: store)
     #expect(try store.verify(file))
     #expect(disk.all.keys.sorted() == [name])
   }
@@ -356,8 +367,15 @@ import Wire
     for index in [0, 2] {
       try store.write(Array(content[list.reference.range(ofLeaf: index)]), leaf: index, of: list.reference)
     }
-    try store.finish([list.reference])
+    try finish(list.reference, in: store)
     #expect(try store.verify(list.reference))
     #expect(try store.read(list.reference, 0..<200_000) == content)
   }
+}
+
+/// Makes a received file durable.
+private func finish(_ file: FileReference, in store: FileStore) throws {
+  store.beginFinish([file])
+  try store.finish([file])
+  store.endFinish([file], hasFailed: false)
 }

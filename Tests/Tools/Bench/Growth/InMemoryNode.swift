@@ -1,4 +1,6 @@
 import Engine
+import FileFormat
+import FileStore
 import JSONDocument
 import Membership
 import Records
@@ -81,6 +83,7 @@ extension InMemoryNode: ReplicatorShell {
   func beginPiece() -> () -> Bool { { false } }
   func beginMeasuring() -> () -> Moment { { 0 } }
   func goOnSoon() {}
+  func finish(_ files: [FileReference], in store: FileStore) {}
   func note(_ event: ReplicaEvent) {}
   func note(_ event: ReplicatorEvent) {}
   func replied(_ link: LinkID, _ reply: Reply) -> Input? { nil }

@@ -25,14 +25,46 @@ struct FileTransfers {
   /// Files that could not be written. They are tried again after the next start, at the next review, or when the disk has
   /// room again.
   var failed: Set<FileReference> = []
-  /// The list of the file that was served last.
-  var servedList: LeafList?
+  /// The lists of files that were served lately.
+  var lists = ServedLists()
   /// Which files this device keeps.
   var policy = FileKeepPolicy.all
   /// The files that people wait for, with the number of those who do.
   var askedFor: [FileReference: Int] = [:]
   /// The devices that have said that they do not keep all files, so that this is stored only once.
   var keepsNothing: Set<DeviceKey> = []
+}
+
+/// Leaf lists of files that are being served. Peers request several files at once, and for a small one, each miss would
+/// cost reading the whole file.
+struct ServedLists {
+  /// The list that was used last is the last one.
+  private var lists: [LeafList] = []
+  private var hashes = 0
+
+  mutating func list(of file: FileReference, make: () throws -> LeafList) rethrows -> LeafList {
+    if let index = lists.lastIndex(where: { $0.reference == file }) {
+      let list = lists[index]
+      if index < lists.count - 1 { lists.append(lists.remove(at: index)) }
+      return list
+    }
+    let list = try make()
+    lists.append(list)
+    hashes += list.hashes.count
+    while lists.count > 1, hashes > Self.hashesMax || lists.count > Self.listsMax {
+      hashes -= lists.removeFirst().hashes.count
+    }
+    return list
+  }
+
+  mutating func remove(_ file: FileReference) {
+    guard let index = lists.firstIndex(where: { $0.reference == file }) else { return }
+    hashes -= lists.remove(at: index).hashes.count
+  }
+
+  private static let listsMax = 64
+  /// 128 KiB of hashes, or one longer list.
+  private static let hashesMax = 4_096
 }
 
 extension Replicator {
@@ -140,9 +172,10 @@ extension Replicator {
         if canStore { trying { for file in files { try store.noteHere(file, usedAt: now.wall) } } }
         let wanted = files.filter { replica.isWanted($0) }
         if !wanted.isEmpty { handle(.finished(wanted), now, &following) }
-        // The last record that named them may be gone, and while they were held they could not be deleted.
-        freeing.suspects.formUnion(Set(files).subtracting(wanted))
       }
+      // The last record that named a file may be gone, and it could not be deleted until now.
+      freeing.suspects.formUnion(freeing.finishing)
+      freeing.finishing = []
       perform(following, now)
     }
   }
@@ -186,10 +219,7 @@ extension Replicator {
 
   private func message(of slice: FileSlice) throws -> FileMessage? {
     guard try store.isNamed(slice.file), try store.files.has(slice.file) else { return nil }
-    if transfers.servedList?.reference != slice.file {
-      transfers.servedList = try store.files.list(of: slice.file)
-    }
-    guard let list = transfers.servedList else { return nil }
+    let list = try transfers.lists.list(of: slice.file) { try store.files.list(of: slice.file) }
     switch slice.part {
     case .list:
       return .leafList(slice.file, first: slice.leaves.lowerBound, Array(list.hashes[slice.leaves]))
@@ -221,7 +251,7 @@ extension Replicator {
     if (try? store.files.has(file)) == true {
       guard (try? store.files.beginRepair(file)) == true else { return }
     }
-    if transfers.servedList?.reference == file { transfers.servedList = nil }
+    transfers.lists.remove(file)
     transfers.failed.remove(file)
     if canStore { trying { try store.noteGone([file]) } }
     // It may have arrived just now, and must not be announced any more.

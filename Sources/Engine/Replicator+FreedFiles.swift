@@ -25,6 +25,8 @@ import Wire
 struct FileFreeing {
   /// Files that may have lost their last visible name since the last round.
   var suspects: Set<FileReference> = []
+  /// Files that were looked at while they were made durable, and so could not be deleted. They are looked at again.
+  var finishing: Set<FileReference> = []
   /// Whether all files must be looked at.
   var looksAtAll = false
   /// When the next file of the trash is due, by the wall clock; nil if none is in the trash.
@@ -78,6 +80,7 @@ extension Replicator {
     let time = clockJumps.time(now)
     trying {
       if all { candidates.formUnion(try store.files.complete() + store.namedFiles()) }
+      freeing.finishing.formUnion(candidates.intersection(transfers.finishing))
       let result = try store.filesToFree(among: candidates, now: time, isChange: !all)
       free(result.files, now, &following)
       let isSooner = (result.nextAt ?? .max) < (freeing.dueAt ?? .max)
@@ -89,7 +92,7 @@ extension Replicator {
   private func free(_ files: [FileReference], _ now: Now, _ following: inout [Effect]) {
     guard !files.isEmpty else { return }
     transfers.failed.subtract(files)
-    if let served = transfers.servedList?.reference, files.contains(served) { transfers.servedList = nil }
+    for file in files { transfers.lists.remove(file) }
     var freed = FreedFiles()
     for file in files {
       // A file that can't be deleted now is deleted at the next start.

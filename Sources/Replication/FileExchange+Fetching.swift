@@ -55,20 +55,15 @@ extension FileExchange {
   /// the least is missing.
   private func bestActive(_ link: LinkID, room: Int) -> FileReference? {
     let window = peers[link]?.window ?? 0
-    var best: (file: FileReference, isUrgent: Bool, missing: Int)?
-    for file in wanted.active {
+    var best: (isCalm: Int, missing: Int, file: FileReference)?
+    for file in wanted.requestable {
       guard let candidate = wanted[file], isSource(link, file) else { continue }
-      switch candidate.state {
-      case .listing(let listing) where listing.source == nil: break
-      case .fetching(let fetch):
-        // Few large requests cost less than many small ones.
-        let least = min(fetch.missingCount, max(window / 4, 1), Limits.leavesPerRequestMax)
-        guard !fetch.isRequested, room >= least else { continue }
-      default: continue
-      }
       let missing = missingLeaves(file)
-      if let best, (best.isUrgent ? 0 : 1, best.missing) <= (candidate.isUrgent ? 0 : 1, missing) { continue }
-      best = (file, candidate.isUrgent, missing)
+      // Few large requests cost less than many small ones.
+      let least = min(missing, max(window / 4, 1), Limits.leavesPerRequestMax)
+      if candidate.fetch != nil, room < least { continue }
+      let next = (candidate.isUrgent ? 0 : 1, missing, file)
+      if best.map({ next < $0 }) ?? true { best = next }
     }
     return best?.file
   }

@@ -8,6 +8,8 @@ struct WantedFiles: Sendable {
   private var files: [FileReference: WantedFile] = [:]
   /// The files that are beyond `waiting`, in the order in which they left it.
   private(set) var active: [FileReference] = []
+  /// Those of them of which something can be requested. They are looked through for each leaf that arrives.
+  private(set) var requestable: Set<FileReference> = []
   /// The number of leaves of all active files. Bounds the memory for their lists.
   private var activeLeaves = 0
 
@@ -23,7 +25,10 @@ struct WantedFiles: Sendable {
 
   subscript(_ file: FileReference) -> WantedFile? {
     _read { yield files[file] }
-    _modify { yield &files[file] }
+    _modify {
+      defer { noteState(of: file) }
+      yield &files[file]
+    }
   }
 
   /// Whether a file is requested before another one, if both are waiting.
@@ -50,6 +55,10 @@ struct WantedFiles: Sendable {
     return new
   }
 
+  private mutating func noteState(of file: FileReference) {
+    if files[file]?.isRequestable == true { requestable.insert(file) } else { requestable.remove(file) }
+  }
+
   mutating func remove(_ file: FileReference) {
     deactivate(file)
     files[file] = nil
@@ -63,7 +72,7 @@ struct WantedFiles: Sendable {
   mutating func activate(_ file: FileReference, _ state: WantedFile.State) {
     active.append(file)
     activeLeaves += file.leafCount
-    files[file]?.state = state
+    self[file]?.state = state
   }
 
   /// Returns a file to `waiting`, or ends its activity because it is removed.
@@ -71,7 +80,7 @@ struct WantedFiles: Sendable {
     guard let index = active.firstIndex(of: file) else { return }
     active.remove(at: index)
     activeLeaves -= file.leafCount
-    files[file]?.state = .waiting
+    self[file]?.state = .waiting
   }
 
   /// Ends the activity of a file of which all leaves have been written.
@@ -100,6 +109,15 @@ struct WantedFile: Sendable {
   var state = State.waiting
 
   init(isUrgent: Bool) { self.isUrgent = isUrgent }
+
+  /// Whether its list, or some of its leaves, can be requested now.
+  var isRequestable: Bool {
+    switch state {
+    case .listing(let listing): listing.source == nil
+    case .fetching(let fetch): !fetch.isRequested
+    case .waiting, .opening, .finishing: false
+    }
+  }
 
   var isWaiting: Bool { if case .waiting = state { true } else { false } }
   var isActive: Bool {

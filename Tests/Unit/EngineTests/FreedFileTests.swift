@@ -219,7 +219,7 @@ import Wire
   }
 
   @Test func `a file whose record is erased while it is made durable is deleted afterwards`() throws {
-    let file = try receive()
+    _ = try receive()
     try write(EntryDraft(.erase, attachment, []))
     try finish()
     #expect(try store.files.stored() == [] && store.filesHere() == [])

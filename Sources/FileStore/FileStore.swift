@@ -440,9 +440,9 @@ package final class FileStore: Sendable {
   /// Room that files leave free for the store.
   private static let reservedBytes = 16 * 1024 * 1024
   static let chunkBytes = 256 * 1024
-  /// From this number of leaves on (4 MiB), the list is kept next to the file. It then takes a thousandth of the file's
-  /// room or less, even where the disk allots whole blocks.
-  static let storedListLeavesMin = 64
+  /// From this number of leaves on (1 MiB), the list is kept next to the file. It then takes 1/256 of the file's room or
+  /// less, even where the disk allots whole blocks. The list of a smaller file costs reading the file.
+  static let storedListLeavesMin = 16
 
   // MARK: Names
 

@@ -21,7 +21,9 @@ extension FileExchange {
       let begun = bestActive(link, room: room)
       let waiting = firstCandidate(link)
       if let begun, waiting.map({ !isMoreUrgent($0, than: begun) }) ?? true { return take(begun, link, room) }
-      guard let waiting, wanted.hasRoom(for: waiting) else { return begun.flatMap { take($0, link, room) } }
+      guard let waiting, wanted.hasRoom(for: waiting), begun != nil || isShortOfBegun(link, waiting) else {
+        return begun.flatMap { take($0, link, room) }
+      }
       if waiting.leafCount == 1 {
         wanted.activate(waiting, .fetching(LeafFetch(waiting, list: nil)))
       } else {
@@ -31,6 +33,15 @@ extension FileExchange {
     }
     return nil
   }
+
+  /// Whether to begin a waiting file although files that have begun only wait for more room. A few are begun ahead, so
+  /// that their lists are here when it is their turn.
+  private func isShortOfBegun(_ link: LinkID, _ waiting: FileReference) -> Bool {
+    wanted[waiting]?.isUrgent == true || waiting.leafCount == 1
+      || wanted.requestable.count { isSource(link, $0) } < Self.begunAheadMax
+  }
+
+  private static let begunAheadMax = 4
 
   private mutating func firstCandidate(_ link: LinkID) -> FileReference? {
     guard var peer = peers.removeValue(forKey: link) else { return nil }

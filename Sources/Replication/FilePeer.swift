@@ -38,6 +38,10 @@ struct FilePeer: Sendable {
   private(set) var oldestProgressAt: Moment
   /// When anything that was requested last arrived.
   private(set) var arrivedAt: Moment
+  /// The shortest time from a request to its first leaf, in milliseconds: that of empty queues.
+  private var quickest: Moment?
+  /// The average time from one leaf to the next, in microseconds.
+  private var pace: Moment = 0
   /// Whether the timer of the peer is pending.
   var isTimerPending = false
 
@@ -155,8 +159,8 @@ struct FilePeer: Sendable {
     guard let position = sent.firstIndex(where: { $0.awaits(leaf) }) else { return (false, nil) }
     let skipped = sent[position].next..<leaf.index
     let isLate = sent[position].isAbandoned
-    sent[position].next = leaf.index + 1
     if !isLate { adjustWindow(position, now) }
+    sent[position].next = leaf.index + 1
     noteProgress(position, now)
     return (true, skipped.isEmpty || isLate ? nil : skipped)
   }
@@ -185,16 +189,22 @@ struct FilePeer: Sendable {
     if sent[position].isComplete { sent.remove(at: position) }
   }
 
-  /// Requests less from a peer whose leaves take long, so that other data does not wait behind them, and more from a
-  /// fast one.
+  /// Requests as much as keeps the peer busy, and not more: what waits in queues only delays other data, which can't
+  /// overtake it everywhere. How long the queues are shows in the time to the first leaf of a request.
   private mutating func adjustWindow(_ position: Int, _ now: Now) {
-    let passed = now.steady - sent[position].sentAt
-    if passed <= Self.fastMilliseconds {
-      window = min(window + 1, Limits.leavesRequestedMax)
-    } else if passed > Self.slowMilliseconds, !sent[position].isSlow {
-      sent[position].isSlow = true
-      window = max(window / 2, Limits.leavesRequestedMin)
+    let request = sent[position]
+    if request.isFirst {
+      let passed = now.steady - request.sentAt
+      let least = min(quickest ?? passed, passed)
+      quickest = least
+      if passed - least > Self.queueMilliseconds + Self.queueLeaves * pace / 1_000 {
+        sent[position].isSlow = true
+        window = max(window - max(window / 8, 1), Limits.leavesRequestedMin)
+      }
     }
+    // The wait for the first leaf after a pause is not the time that a leaf takes.
+    if arrivedAt >= request.sentAt { pace += ((now.steady - arrivedAt) * 1_000 - pace) / 8 }
+    if !sent[position].isSlow { window = min(window + 1, Limits.leavesRequestedMax) }
   }
 
   /// Gives up all requests for a file.
@@ -264,19 +274,21 @@ struct FilePeer: Sendable {
 
   mutating func serve(_ change: (inout FileServing) -> Void) { change(&serving) }
 
-  private static let fastMilliseconds: Moment = 500
-  private static let slowMilliseconds: Moment = 2_000
+  /// How long requested leaves may wait in queues: this time, and that in which so many leaves arrive.
+  private static let queueMilliseconds: Moment = 8
+  private static let queueLeaves: Moment = 4
 }
 
 /// A request to a peer of which not everything has arrived.
 struct OpenRequest: Sendable {
   let file: FileReference
   let part: FilePart
+  let start: Int
   /// The next leaf that is expected.
   var next: Int
   let end: Int
   let sentAt: Moment
-  /// Whether a leaf of this request took long.
+  /// Whether the first leaf of this request has waited long in queues.
   var isSlow = false
   /// Whether nothing depends on the answer any more.
   var isAbandoned = false
@@ -284,12 +296,14 @@ struct OpenRequest: Sendable {
   init(_ request: LeafRequest, _ now: Now) {
     file = request.file
     part = request.part
-    next = request.leaves.lowerBound
+    start = request.leaves.lowerBound
+    next = start
     end = request.leaves.upperBound
     sentAt = now.steady
   }
 
   var rest: Range<Int> { next..<end }
+  var isFirst: Bool { next == start }
   var isComplete: Bool { next == end }
   var leavesLeft: Int { part == .bytes ? end - next : 0 }
 

@@ -81,6 +81,7 @@ package struct Opener: ~Copyable {
   private let key: SymmetricKey
   private var counter: UInt64
   private var partial: [UInt8] = []
+  private static let restBytes = 1_024
 
   /// Starts with the frame number `counter`, which only tests set.
   package init(key: SymmetricKey, counter: UInt64 = 0) {
@@ -111,6 +112,8 @@ package struct Opener: ~Copyable {
     case .more:
       // With empty fragments, a peer could cause work forever without ever reaching the size limit of a message.
       guard !content.isEmpty else { throw .violation }
+      // Most long messages are leaves of files, which need little more than one frame.
+      if partial.isEmpty { partial.reserveCapacity(content.count + Self.restBytes) }
       partial.append(contentsOf: content)
       return .partial
     case .last:

@@ -366,6 +366,27 @@ import Wire
     #expect(bob.files[file] != nil)
   }
 
+  /// Returns the greatest number of leaves that were under way at the end of a file.
+  private func leavesUnderWay(delay: Moment) throws -> Int {
+    let (alice, bob) = (world.node(), world.node())
+    let file = alice.add(content(600 * leafBytes))
+    world.delay = delay
+    world.connect(alice, bob)
+    world.want(bob, [file])
+    var most = 0
+    while try world.step() {
+      if bob.parts[file]?.leaves.count ?? 0 > 300 { most = max(most, bob.exchange.load.leaves) }
+    }
+    #expect(bob.files[file] != nil)
+    return most
+  }
+
+  @Test func `as much is requested as keeps a device busy, so that little else waits in its queues`() throws {
+    #expect(try leavesUnderWay(delay: 0) == Limits.leavesRequestedMax)
+    // In 8 ms and the time of four leaves, six leaves arrive.
+    #expect(try (4...20).contains(leavesUnderWay(delay: 4)))
+  }
+
   @Test func `less is requested from a slow device`() throws {
     let (alice, bob) = (world.node(), world.node())
     let file = alice.add(content(60 * leafBytes))

@@ -11,6 +11,8 @@ import Wire
 struct FileTransfers {
   /// Slices that wait until their link is no longer congested, in order.
   var waiting: [LinkID: [FileSlice]] = [:]
+  /// How many leaves from each link have been written in this round.
+  var leaves: [LinkID: Int] = [:]
   /// Files of which all leaves have been written, and which are not durable yet.
   var written: [FileReference] = []
   /// Those of them that the shell is making durable.
@@ -97,7 +99,7 @@ extension Replicator {
           try store.files.write(leaf.bytes, leaf: leaf.index, of: leaf.file)
         }
       }
-      handle(.written(link, leaves: 1), now, &following)
+      transfers.leaves[link, default: 0] += 1
     case .finish(let file):
       if file.leafCount == 0 { writing(file, now, &following) { try store.files.write(whole: file, []) } }
       if !transfers.failed.contains(file), !transfers.finishing.contains(file) { transfers.written.append(file) }
@@ -279,6 +281,10 @@ extension Replicator {
 
   /// Hands what has changed about files to the exchange. Called in each round of effects.
   func tellFiles(_ now: Now, _ following: inout [Effect]) {
+    for (link, count) in transfers.leaves.sorted(by: { $0.key < $1.key }) {
+      handle(.written(link, leaves: count), now, &following)
+    }
+    transfers.leaves = [:]
     finish(now, &following)
     if transfers.isIncomplete {
       transfers.isIncomplete = false

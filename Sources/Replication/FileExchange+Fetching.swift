@@ -160,7 +160,7 @@ extension FileExchange {
     effects.append(.write(leaf, from: link))
     finishIfComplete(leaf.file, &effects)
     if let skipped { withheld(link, leaf.file, skipped, now, &effects) }
-    request(link, now, &effects)
+    // More is requested once the leaf is written.
   }
 
   /// Handles leaves that a peer has left out of an answer.

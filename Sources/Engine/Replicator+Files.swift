@@ -207,7 +207,7 @@ extension Replicator {
 
   /// Sends a slice if the file is here and named, and its bytes verify.
   private func serve(_ slice: FileSlice, _ link: LinkID, _ now: Now, _ following: inout [Effect]) {
-    var message: FileMessage?
+    var message: [UInt8]?
     do {
       message = try self.message(of: slice)
     } catch FileStoreError.damaged {
@@ -215,22 +215,23 @@ extension Replicator {
     } catch {
       // The peer is told that the file is not here, and asks others.
     }
-    if let message { shell?.send(Message.file(message).encoded, to: link, as: .file) }
+    if let message { shell?.send(message, to: link, as: .file) }
     handle(.served(link, slice, isSent: message != nil), now, &following)
   }
 
-  private func message(of slice: FileSlice) throws -> FileMessage? {
+  private func message(of slice: FileSlice) throws -> [UInt8]? {
     guard try store.isNamed(slice.file), try store.files.has(slice.file) else { return nil }
     let list = try transfers.lists.list(of: slice.file) { try store.files.list(of: slice.file) }
     switch slice.part {
     case .list:
-      return .leafList(slice.file, first: slice.leaves.lowerBound, Array(list.hashes[slice.leaves]))
+      let hashes = Array(list.hashes[slice.leaves])
+      return Message.file(.leafList(slice.file, first: slice.leaves.lowerBound, hashes)).encoded
     case .bytes:
       let index = slice.leaves.lowerBound
-      let bytes = try store.files.read(slice.file, slice.file.range(ofLeaf: index))
-      let leaf = FileLeaf(slice.file, index, bytes)
-      guard leaf.hash == list.hashes[index] else { throw FileStoreError.damaged }
-      return .leafBytes(leaf)
+      let start = FileMessage.beginLeaf(index, of: slice.file)
+      let message = try store.files.read(slice.file, slice.file.range(ofLeaf: index), after: start)
+      guard list.verifies(message[start.count...], at: index) else { throw FileStoreError.damaged }
+      return message
     }
   }
 

@@ -12,8 +12,8 @@ package protocol FileDisk: Sendable {
   /// Returns the size of a file; nil if it does not exist.
   func size(of name: String) throws(FileStoreError) -> Int?
 
-  /// Returns the bytes of a range, or fewer if the file ends sooner.
-  func read(_ name: String, _ range: Range<Int>) throws(FileStoreError) -> [UInt8]
+  /// Returns `prefix` and the bytes of a range, or fewer of them if the file ends sooner.
+  func read(_ name: String, _ range: Range<Int>, after prefix: [UInt8]) throws(FileStoreError) -> [UInt8]
 
   /// Opens a file. It can be read even after it was removed.
   func open(_ name: String) throws(FileStoreError) -> any OpenFile

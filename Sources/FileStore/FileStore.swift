@@ -53,10 +53,13 @@ package final class FileStore: Sendable {
 
   /// Reads some bytes of a file, without verifying them.
   ///
+  /// - Parameter prefix: what the result begins with, so that a message need not be copied together.
   /// - Throws: `.missing` if the file is not here; `.damaged` if it has another size.
-  package func read(_ file: FileReference, _ range: Range<Int>) throws(FileStoreError) -> [UInt8] {
+  package func read(
+    _ file: FileReference, _ range: Range<Int>, after prefix: [UInt8] = []
+  ) throws(FileStoreError) -> [UInt8] {
     precondition(range.lowerBound >= 0 && range.upperBound <= file.size, "\(range) of \(file.size) bytes")
-    return try read(Self.name(file.id), range)
+    return try read(Self.name(file.id), range, after: prefix)
   }
 
   /// Opens a file in order to read all of it, on any thread. It can be read to its end even if it is removed meanwhile.
@@ -103,9 +106,11 @@ package final class FileStore: Sendable {
     return LeafList(file, bytes: try read(Self.leavesName(file.id), 0..<count)[...])
   }
 
-  private func read(_ name: String, _ range: Range<Int>) throws(FileStoreError) -> [UInt8] {
-    let bytes = try disk.read(name, range)
-    guard bytes.count == range.count else { throw .damaged }
+  private func read(
+    _ name: String, _ range: Range<Int>, after prefix: [UInt8] = []
+  ) throws(FileStoreError) -> [UInt8] {
+    let bytes = try disk.read(name, range, after: prefix)
+    guard bytes.count == prefix.count + range.count else { throw .damaged }
     return bytes
   }
 
@@ -303,10 +308,10 @@ package final class FileStore: Sendable {
 
   /// Writes a verified leaf of a file that was begun or resumed.
   package func write(
-    _ bytes: [UInt8], leaf index: Int, of file: FileReference
+    _ bytes: ArraySlice<UInt8>, leaf index: Int, of file: FileReference
   ) throws(FileStoreError) {
     guard state.withLock({ $0.partials[file] != nil }) else { throw .missing }
-    try disk.write(bytes[...], to: Self.partName(file.id), at: file.range(ofLeaf: index).lowerBound)
+    try disk.write(bytes, to: Self.partName(file.id), at: file.range(ofLeaf: index).lowerBound)
     let byte = state.withLock { state in
       state.partials[file]?.leaves.insert(index)
       return state.partials[file]?.leaves.bytes[index / 8] ?? 0
@@ -316,12 +321,12 @@ package final class FileStore: Sendable {
   }
 
   /// Writes the only leaf of a file, or nothing for a file without bytes.
-  package func write(whole file: FileReference, _ bytes: [UInt8]) throws(FileStoreError) {
+  package func write(whole file: FileReference, _ bytes: ArraySlice<UInt8>) throws(FileStoreError) {
     precondition(file.leafCount <= 1 && bytes.count == file.size, "\(bytes.count) of \(file.size) bytes")
     try checkRoom(file.size)
     try disk.makeFolder(Self.folder(file.id))
     try disk.create(Self.partName(file.id))
-    try disk.write(bytes[...], to: Self.partName(file.id), at: 0)
+    try disk.write(bytes, to: Self.partName(file.id), at: 0)
   }
 
   /// Begins to finish received files. All of their leaves must have been written. Until `endFinish`, they are not removed,

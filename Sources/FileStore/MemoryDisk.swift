@@ -18,8 +18,10 @@ package final class MemoryDisk: FileDisk {
 
   package func size(of name: String) -> Int? { files.withLock { $0[name]?.count } }
 
-  package func read(_ name: String, _ range: Range<Int>) throws(FileStoreError) -> [UInt8] {
-    try open(name).read(range)
+  package func read(
+    _ name: String, _ range: Range<Int>, after prefix: [UInt8]
+  ) throws(FileStoreError) -> [UInt8] {
+    prefix + (try open(name).read(range))
   }
 
   package func open(_ name: String) throws(FileStoreError) -> any OpenFile {

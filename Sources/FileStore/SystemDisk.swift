@@ -41,10 +41,12 @@ package struct SystemDisk: FileDisk, Sendable {
     return nil
   }
 
-  package func read(_ name: String, _ range: Range<Int>) throws(FileStoreError) -> [UInt8] {
+  package func read(
+    _ name: String, _ range: Range<Int>, after prefix: [UInt8]
+  ) throws(FileStoreError) -> [UInt8] {
     let file = try open(name, O_RDONLY)
     defer { close(file) }
-    return try readRange(range, of: file)
+    return try readRange(range, of: file, after: prefix)
   }
 
   package func open(_ name: String) throws(FileStoreError) -> any OpenFile {
@@ -209,12 +211,15 @@ package struct ForeignFile: ~Copyable {
   }
 }
 
-private func readRange(_ range: Range<Int>, of file: Int32) throws(FileStoreError) -> [UInt8] {
+private func readRange(
+  _ range: Range<Int>, of file: Int32, after prefix: [UInt8] = []
+) throws(FileStoreError) -> [UInt8] {
   var code: Int32 = 0
-  let bytes = [UInt8](unsafeUninitializedCapacity: range.count) { buffer, count in
-    (count, code) = readAll(into: UnsafeMutableRawBufferPointer(buffer)) {
-      pread(file, $0, $1, off_t(range.lowerBound + $2))
-    }
+  let bytes = [UInt8](unsafeUninitializedCapacity: prefix.count + range.count) { buffer, count in
+    _ = buffer.update(fromContentsOf: prefix)
+    let room = UnsafeMutableRawBufferPointer(UnsafeMutableBufferPointer(rebasing: buffer[prefix.count...]))
+    (count, code) = readAll(into: room) { pread(file, $0, $1, off_t(range.lowerBound + $2)) }
+    count += prefix.count
   }
   // What the disk can't read back is fetched again like altered bytes.
   if code == EIO { throw .damaged }

@@ -39,15 +39,16 @@ package enum FilePart: Hashable, Sendable {
 package struct FileLeaf: Hashable, Sendable {
   package let file: FileReference
   package let index: Int
-  package let bytes: [UInt8]
+  /// Often a part of the message that brought them, so that they need not be copied.
+  package let bytes: ArraySlice<UInt8>
   package let hash: Bytes32
 
-  package init(_ file: FileReference, _ index: Int, _ bytes: [UInt8]) {
+  package init(_ file: FileReference, _ index: Int, _ bytes: ArraySlice<UInt8>) {
     precondition(bytes.count == file.range(ofLeaf: index).count, "\(bytes.count) bytes for leaf \(index)")
     self.file = file
     self.index = index
     self.bytes = bytes
-    hash = LeafHash.hash(bytes[...], at: index)
+    hash = LeafHash.hash(bytes, at: index)
   }
 }
 
@@ -102,7 +103,7 @@ extension FileMessage {
       writer.file(file)
       writer.unsigned(UInt64(first))
       writer.list(hashes) { $0.byteString($1) }
-    case .leafBytes(let leaf): return Self.encodedLeaf(leaf.file, leaf.index, leaf.bytes)
+    case .leafBytes(let leaf): return Self.beginLeaf(leaf.index, of: leaf.file) + leaf.bytes
     case .filesHere(let here):
       writer.begin(Tag.filesHere, 3)
       writer.unsigned(UInt64(here.role.rawValue))
@@ -115,12 +116,13 @@ extension FileMessage {
     return writer.bytes
   }
 
-  private static func encodedLeaf(_ file: FileReference, _ index: Int, _ bytes: [UInt8]) -> [UInt8] {
-    var writer = CBORWriter(reserving: bytes.count + 64)
+  /// Returns what precedes the bytes of a leaf in its message.
+  package static func beginLeaf(_ index: Int, of file: FileReference) -> [UInt8] {
+    var writer = CBORWriter()
     writer.begin(Tag.leafBytes, 3)
     writer.file(file)
     writer.unsigned(UInt64(index))
-    writer.byteString(bytes)
+    writer.beginByteString(file.range(ofLeaf: index).count)
     return writer.bytes
   }
 
@@ -144,7 +146,7 @@ extension FileMessage {
       let start = reader.offset
       let index = try reader.unsigned(max: file.leafCount)
       guard index < file.leafCount else { throw .limit(offset: start) }
-      let bytes = try reader.byteString(max: Limits.leafBytes)
+      let bytes = reader.buffer[try reader.byteStringRange(max: Limits.leafBytes)]
       guard bytes.count == file.range(ofLeaf: index).count else { throw .unexpected(offset: start) }
       self = .leafBytes(FileLeaf(file, index, bytes))
     case (Tag.filesHere, 3):

@@ -42,6 +42,9 @@ package struct CBORWriter: Sendable {
     bytes.append(contentsOf: value)
   }
 
+  /// Writes what precedes a byte string of this length, whose bytes must follow.
+  package mutating func beginByteString(_ count: Int) { head(major: 2, UInt64(count)) }
+
   package mutating func byteString(_ value: Bytes32) {
     head(major: 2, 32)
     value.append(to: &bytes)

@@ -68,9 +68,9 @@ extension World {
     if fileRandom.happens(perThousand: 300), leaf.file.range(ofLeaf: other).count == leaf.bytes.count {
       return .leafBytes(FileLeaf(leaf.file, other, leaf.bytes))
     }
-    var bytes = leaf.bytes
+    var bytes = Array(leaf.bytes)
     bytes[fileRandom.below(bytes.count)] ^= 1 << UInt8(fileRandom.below(8))
-    return .leafBytes(FileLeaf(leaf.file, leaf.index, bytes))
+    return .leafBytes(FileLeaf(leaf.file, leaf.index, bytes[...]))
   }
 
   private func falseLists(_ file: FileReference, _ first: Int, _ hashes: [Bytes32]) -> [FileMessage] {

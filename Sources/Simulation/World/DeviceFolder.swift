@@ -35,9 +35,11 @@ final class DeviceFolder: FileDisk, @unchecked Sendable {
     return disk.size(of: path(name))
   }
 
-  func read(_ name: String, _ range: Range<Int>) throws(FileStoreError) -> [UInt8] {
+  func read(
+    _ name: String, _ range: Range<Int>, after prefix: [UInt8]
+  ) throws(FileStoreError) -> [UInt8] {
     let path = path(name)
-    return try run { () throws(FileFault) in try disk.read(path, range) }
+    return prefix + (try run { () throws(FileFault) in try disk.read(path, range) })
   }
 
   func open(_ name: String) throws(FileStoreError) -> any OpenFile {

@@ -174,7 +174,7 @@ import Wire
     let file = try #require(FileHasher.list(of: bytes)).reference
     try write(attaching(file.value, to: key ?? attachment))
     #expect(replicator.replica.isWanted(file))
-    let leaf = FileLeaf(file, 0, bytes)
+    let leaf = FileLeaf(file, 0, bytes[...])
     replicator.perform([.file(.write(leaf, from: LinkID(1))), .file(.finish(file))], now)
     return file
   }
@@ -430,7 +430,7 @@ import Wire
     try write(attaching(list.reference.value, to: attachment))
     #expect(replicator.replica.progress(of: list.reference) != nil)
     try store.files.begin(list)
-    try store.files.write(Array(content[..<Limits.leafBytes]), leaf: 0, of: list.reference)
+    try store.files.write(content[..<Limits.leafBytes], leaf: 0, of: list.reference)
     try write(EntryDraft(.erase, attachment, []))
     #expect(replicator.replica.progress(of: list.reference) == nil)
     #expect(try store.files.stored() == [])

@@ -24,7 +24,7 @@ import Wire
     return try store.finish(&writing)
   }
 
-  private func leaf(_ index: Int) -> [UInt8] { Array(content[list.reference.range(ofLeaf: index)]) }
+  private func leaf(_ index: Int) -> ArraySlice<UInt8> { content[list.reference.range(ofLeaf: index)] }
 
   // MARK: Failed syncs
 
@@ -255,7 +255,7 @@ import Wire
     let partial = try #require(try store.partial(file))
     #expect(partial.leaves.missing(from: 0, countMax: 16) == 1..<2)
     #expect(partial.leaves.count == file.leafCount - 1)
-    try store.write(Array(content[file.range(ofLeaf: 1)]), leaf: 1, of: file)
+    try store.write(content[file.range(ofLeaf: 1)], leaf: 1, of: file)
     try finish(file, in: store)
     #expect(try store.verify(file))
     #expect(try store.beginRepair(list.reference) == false, "it is not here")
@@ -279,7 +279,7 @@ import Wire
     var files: [FileReference] = []
     for size in [0, 1, 40_000] {
       let file = try #require(FileHasher.list(of: vectorContent(size))).reference
-      try store.write(whole: file, vectorContent(size))
+      try store.write(whole: file, vectorContent(size)[...])
       files.append(file)
     }
     try store.finish(files)
@@ -360,12 +360,12 @@ import Wire
     var store = FileStore(SystemDisk(folder.path))
     try store.begin(list)
     for index in [3, 1] {
-      try store.write(Array(content[list.reference.range(ofLeaf: index)]), leaf: index, of: list.reference)
+      try store.write(content[list.reference.range(ofLeaf: index)], leaf: index, of: list.reference)
     }
     store = FileStore(SystemDisk(folder.path))
     #expect(try store.partial(list.reference)?.leaves.count == 2)
     for index in [0, 2] {
-      try store.write(Array(content[list.reference.range(ofLeaf: index)]), leaf: index, of: list.reference)
+      try store.write(content[list.reference.range(ofLeaf: index)], leaf: index, of: list.reference)
     }
     try finish(list.reference, in: store)
     #expect(try store.verify(list.reference))

@@ -39,10 +39,12 @@ final class MemoryDisk: FileDisk, @unchecked Sendable {
 
   func size(of name: String) -> Int? { files[name]?.bytes.count }
 
-  func read(_ name: String, _ range: Range<Int>) throws(FileStoreError) -> [UInt8] {
+  func read(
+    _ name: String, _ range: Range<Int>, after prefix: [UInt8]
+  ) throws(FileStoreError) -> [UInt8] {
     guard let file = files[name] else { throw .missing }
     longest = max(longest, range.count)
-    return Array(file.bytes[range.clamped(to: 0..<file.bytes.count)])
+    return prefix + Array(file.bytes[range.clamped(to: 0..<file.bytes.count)])
   }
 
   func open(_ name: String) throws(FileStoreError) -> any OpenFile {

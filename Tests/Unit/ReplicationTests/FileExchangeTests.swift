@@ -178,7 +178,7 @@ import Wire
     let file = mallory.add(content(10 * leafBytes))
     mallory.lie = { message in
       guard case .leafBytes(let leaf) = message, leaf.index == 3 else { return message }
-      return .leafBytes(FileLeaf(leaf.file, leaf.index, leaf.bytes.map { $0 ^ 1 }))
+      return .leafBytes(FileLeaf(leaf.file, leaf.index, leaf.bytes.map { $0 ^ 1 }[...]))
     }
     world.connect(mallory, carol)
     world.want(carol, [file])
@@ -204,7 +204,7 @@ import Wire
     let file = mallory.add(content(100))
     mallory.lie = { message in
       guard case .leafBytes(let leaf) = message else { return message }
-      return .leafBytes(FileLeaf(leaf.file, leaf.index, leaf.bytes.map { $0 ^ 1 }))
+      return .leafBytes(FileLeaf(leaf.file, leaf.index, leaf.bytes.map { $0 ^ 1 }[...]))
     }
     world.connect(mallory, bob)
     world.want(bob, [file])
@@ -305,7 +305,7 @@ import Wire
     let link = world.connect(alice, bob)
     let file = reference(content(100_000))
     world.input(alice, .received(link, .noSuchFile(file)))
-    world.input(alice, .received(link, .leafBytes(FileLeaf(file, 0, content(leafBytes)))))
+    world.input(alice, .received(link, .leafBytes(FileLeaf(file, 0, content(leafBytes)[...]))))
     world.input(alice, .received(link, .leafList(file, first: 0, [.zero])))
     world.input(alice, .received(link, .filesHere(FilesHere(role: .answer, keepsAll: true, files: [file]))))
     #expect(alice.points == 4)

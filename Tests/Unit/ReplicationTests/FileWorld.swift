@@ -75,8 +75,8 @@ final class FileNode {
       if leaf.file.leafCount > 1 {
         parts[leaf.file]?.bytes.replaceSubrange(leaf.file.range(ofLeaf: leaf.index), with: leaf.bytes)
         parts[leaf.file]?.leaves.insert(leaf.index)
-      } else if let list = FileHasher.list(of: leaf.bytes) {
-        parts[leaf.file] = (list, LeafSet(leafCount: 1), leaf.bytes)
+      } else if let list = FileHasher.list(of: Array(leaf.bytes)) {
+        parts[leaf.file] = (list, LeafSet(leafCount: 1), Array(leaf.bytes))
       }
       if writes { world.input(self, .written(link, leaves: 1)) } else { unwritten.append(link) }
     case .finish(let file):
@@ -117,7 +117,7 @@ final class FileNode {
       send(.leafList(slice.file, first: slice.leaves.lowerBound, hashes), on: link)
     case .bytes:
       for index in slice.leaves {
-        send(.leafBytes(FileLeaf(slice.file, index, Array(bytes[slice.file.range(ofLeaf: index)]))), on: link)
+        send(.leafBytes(FileLeaf(slice.file, index, bytes[slice.file.range(ofLeaf: index)])), on: link)
       }
     }
     return true

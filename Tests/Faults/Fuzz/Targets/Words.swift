@@ -31,7 +31,7 @@ enum Words {
     case 2 where file.leafCount > 0:
       let index = choices.below(file.leafCount)
       let bytes = [UInt8](repeating: choices.byte(), count: file.range(ofLeaf: index).count)
-      return .leafBytes(FileLeaf(file, index, bytes))
+      return .leafBytes(FileLeaf(file, index, bytes[...]))
     case 3:
       let role = choices.pick([FilesHere.Role.question, .answer, .announcement])
       return .filesHere(FilesHere(role: role, keepsAll: role != .question && choices.flag(), files: [file]))

@@ -102,7 +102,9 @@ extension Replicator {
       transfers.leaves[link, default: 0] += 1
     case .finish(let file):
       if file.leafCount == 0 { writing(file, now, &following) { try store.files.write(whole: file, []) } }
-      if !transfers.failed.contains(file), !transfers.finishing.contains(file) { transfers.written.append(file) }
+      if !transfers.failed.contains(file), !transfers.finishing.contains(file) {
+        transfers.written.append(file)
+      }
     case .suspend(let file): store.files.suspend(file)
     case .learned(let device, let asked, let held, let keepsAll):
       guard canStore else { return }

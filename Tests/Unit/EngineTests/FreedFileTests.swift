@@ -23,7 +23,9 @@ import Wire
 
     func finish(_ files: [FileReference], in store: FileStore) { finishing = files }
     func send(_ message: [UInt8], to link: LinkID, as sendClass: SendClass) {
-      guard case .file(.filesHere(let here))? = try? Message(decoding: message), here.role == .answer else { return }
+      guard case .file(.filesHere(let here))? = try? Message(decoding: message), here.role == .answer else {
+        return
+      }
       answers.append(here)
     }
 

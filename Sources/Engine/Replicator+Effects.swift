@@ -317,6 +317,8 @@ extension Replicator {
   /// store applies the old cuts.
   private func admitByCircle(_ now: Now, _ following: inout [Effect]) {
     guard canStore else { return }
+    // A grant allows more files as well.
+    if !transfers.overQuota.isEmpty { transfers.isIncomplete = true }
     let decisions = circle.evaluation.decisionsOfAdmins
     isRebuildDue = now.steady < nextRebuild && decisions == appliedDecisions
     guard !isRebuildDue else {

@@ -31,6 +31,8 @@ struct FileTransfers {
   var lists = ServedLists()
   /// Which files this device keeps.
   var policy = FileKeepPolicy.all
+  /// The devices of which some files were not fetched, because they exceed the quota.
+  var overQuota: Set<DeviceKey> = []
   /// The files that people wait for, with the number of those who do.
   var askedFor: [FileReference: Int] = [:]
   /// The devices that have said that they do not keep all files, so that this is stored only once.
@@ -313,9 +315,12 @@ extension Replicator {
     // Without this, the review of each hour would look for files that are not fetched anyway.
     guard transfers.policy != .onDemand else { return [] }
     var missing: [FileReference] = []
-    for file in try store.namedFiles() {
+    let named = try store.namedFiles()
+    var quotas = try fileQuotas(with: named)
+    defer { transfers.overQuota = quotas?.exceeded ?? [] }
+    for file in named {
       guard file.canExist, !transfers.failed.contains(file), (try? store.files.has(file)) == false,
-        !replica.isWanted(file), try store.naming(of: file) == .shown
+        !replica.isWanted(file), try store.naming(of: file) == .shown, quotas?.admits(file) ?? true
       else { continue }
       guard missing.count < Limits.filesWantedMax else {
         transfers.hasMore = true

@@ -6,7 +6,7 @@ import Membership
 package import Records
 package import Replication
 package import Storage
-import Wire
+package import Wire
 
 // Which files this device fetches and drops.
 //
@@ -46,16 +46,39 @@ extension Replicator {
     guard !files.isEmpty else { return [] }
     var kept = 0
     if case .upTo = transfers.policy { kept = try store.filesHereTotal().bytes + replica.wantedFileBytes }
+    var quotas = try fileQuotas(with: files)
     return try files.filter { file in
       guard file.canExist, !replica.isWanted(file), (try? store.files.has(file)) == false else {
         return false
       }
-      let isFetched = FileDecision.isFetched(
-        file, try store.naming(of: file), transfers.policy, isAskedFor: transfers.askedFor[file] != nil,
-        keptBytes: kept)
+      let isAskedFor = transfers.askedFor[file] != nil
+      var isFetched = FileDecision.isFetched(
+        file, try store.naming(of: file), transfers.policy, isAskedFor: isAskedFor, keptBytes: kept)
+      if isFetched, !isAskedFor, quotas?.admits(file) == false {
+        isFetched = false
+        transfers.overQuota.formUnion(quotas?.exceeded ?? [])
+      }
       if isFetched { kept += file.size }
       return isFetched
     }
+  }
+
+  /// Returns how much of its quota each device's files use; nil if not even all files together use the smallest one.
+  func fileQuotas(with files: [FileReference]) throws -> FileQuotas? {
+    let (evaluation, device) = (circle.evaluation, device)
+    let quota = { (author: DeviceKey) -> UInt64? in
+      let records = evaluation.quota(of: author, .records, at: device)
+      // What this device names was here, or was taken over from a backup of its own.
+      guard author != device, records != DeviceQuotas.unlimited else { return nil }
+      let (bytes, isOver) = records.multipliedReportingOverflow(by: Limits.filesQuotaFactor)
+      return isOver ? nil : bytes
+    }
+    let total = try store.filesHereTotal().bytes + replica.wantedFileBytes + files.reduce(0) { $0 + $1.size }
+    let others = evaluation.members.keys.filter { $0 != device }
+    guard let smallest = others.compactMap(quota).min(), total > smallest else { return nil }
+    return FileQuotas(
+      try store.filesByAuthor(),
+      isUsed: { [replica] in replica.isWanted($0) || (try? store.files.has($0)) == true }, quota: quota)
   }
 
   // MARK: Review
@@ -136,6 +159,9 @@ extension Replicator {
   package func hasFailed(_ file: FileReference) -> Bool { transfers.failed.contains(file) }
 
   // MARK: Where files are
+
+  /// The devices of which some files are not fetched, because they exceed the quota.
+  package var devicesOverFileQuota: [DeviceKey] { transfers.overQuota.sorted() }
 
   /// Whether files that this device wants can arrive from a connected device.
   package var isExpectingFiles: Bool { transfers.isIncomplete || replica.isExpectingFiles }

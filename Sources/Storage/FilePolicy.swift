@@ -52,6 +52,47 @@ package struct KeptFile: Hashable, Sendable {
   }
 }
 
+/// How many bytes of each device's files are fetched without being asked for.
+package struct FileQuotas {
+  private let authors: [FileReference: [DeviceKey]]
+  private let quotas: [DeviceKey: UInt64]
+  /// The size of the files of each device that are here or on their way.
+  private var used: [DeviceKey: UInt64]
+  /// The devices of which files exceed the quota.
+  package private(set) var exceeded: Set<DeviceKey> = []
+
+  /// - Parameters:
+  ///   - files: the files that are named, by the device whose write names them.
+  ///   - isUsed: whether a file is here or on its way.
+  ///   - quota: how many bytes the files of a device may have; nil if there is no limit.
+  package init(
+    _ files: [DeviceKey: Set<FileReference>], isUsed: (FileReference) -> Bool, quota: (DeviceKey) -> UInt64?
+  ) {
+    var authors: [FileReference: [DeviceKey]] = [:]
+    for (device, named) in files { for file in named { authors[file, default: []].append(device) } }
+    self.authors = authors
+    quotas = files.keys.reduce(into: [:]) { $0[$1] = quota($1) }
+    used = files.mapValues { named in named.reduce(0) { $0 + (isUsed($1) ? UInt64($1.size) : 0) } }
+  }
+
+  /// Returns whether a file may be fetched: at least one device that names it has room for it. If so, it counts from now
+  /// on.
+  package mutating func admits(_ file: FileReference) -> Bool {
+    let size = UInt64(file.size)
+    let devices = authors[file] ?? []
+    let isAdmitted = devices.contains { device in
+      guard let quota = quotas[device] else { return true }
+      return size <= quota && used[device, default: 0] <= quota - size
+    }
+    if isAdmitted {
+      for device in devices { used[device, default: 0] += size }
+    } else {
+      exceeded.formUnion(devices)
+    }
+    return isAdmitted
+  }
+}
+
 /// Which files to fetch, to drop and to free.
 package enum FileDecision {
   /// Whether a file is to be deleted here because its records are gone. Every device decides this for itself.

@@ -75,6 +75,7 @@ package enum Limits {
   package static let incarnationsMax = 16
   package static let recordsQuotaBytes: UInt64 = 1024 * 1024 * 1024
   package static let settingsQuotaBytes: UInt64 = 4 * 1024 * 1024
+  package static let filesQuotaFactor: UInt64 = 16
   package static let quotaBytesMax: UInt64 = 1024 * 1024 * 1024 * 1024 * 1024
   package static let discardMilliseconds: Int64 = 7 * 24 * 3_600_000
   package static let chainLinksMax = 8

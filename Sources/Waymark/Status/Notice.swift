@@ -79,13 +79,14 @@ extension NodeStatus {
       public let device: DeviceKey
       /// The name under which this device shows it.
       public let deviceName: String
-      /// The lane: `settings` or `records`.
+      /// The lane: `settings` or `records`; or `files`.
       public let lane: String
-      /// The bytes that the device has written in the lane and that are stored here.
+      /// The bytes that the device has written in the lane and that are stored here, or the size of the files that it has
+      /// attached.
       public let bytes: UInt64
-      /// The device's quota in the lane, in bytes.
+      /// The device's quota in the lane, or for files, in bytes.
       public let quota: UInt64
-      /// Whether changes by the device were dropped because they exceed the quota.
+      /// Whether changes by the device were dropped, or files not fetched, because they exceed the quota.
       public let isExceeded: Bool
 
       private enum CodingKeys: String, CodingKey {

@@ -1,3 +1,5 @@
+import Engine
+import FileFormat
 import Membership
 import Replication
 import Storage
@@ -93,15 +95,39 @@ extension NodeStatus.Notice {
   /// dropped here.
   static func large(_ inspection: NodeInspection) -> [NodeStatus.Notice] {
     let full = inspection.replica.full
-    return inspection.store.quotaUsages().compactMap { usage in
-      guard inspection.circle.evaluation.isMember(usage.device) else { return nil }
-      let isExceeded = full.authors(usage.lane).contains(usage.device)
-      guard isExceeded || usage.isNearlyUsed else { return nil }
-      return large(
-        Large(
-          device: usage.device, deviceName: inspection.connections.names.name(of: usage.device),
-          lane: "\(usage.lane)", bytes: usage.bytes, quota: usage.quota, isExceeded: isExceeded),
-        percent: usage.percent, isOwn: usage.device == inspection.device)
+    return largeFiles(inspection)
+      + inspection.store.quotaUsages().compactMap { usage in
+        guard inspection.circle.evaluation.isMember(usage.device) else { return nil }
+        let isExceeded = full.authors(usage.lane).contains(usage.device)
+        guard isExceeded || usage.isNearlyUsed else { return nil }
+        return large(
+          Large(
+            device: usage.device, deviceName: inspection.connections.names.name(of: usage.device),
+            lane: "\(usage.lane)", bytes: usage.bytes, quota: usage.quota, isExceeded: isExceeded),
+          percent: usage.percent, isOwn: usage.device == inspection.device)
+      }
+  }
+
+  /// Returns a notice for each member of which some files are not fetched, because they exceed the quota.
+  private static func largeFiles(_ inspection: NodeInspection) -> [NodeStatus.Notice] {
+    let devices = inspection.replicator.devicesOverFileQuota
+    guard !devices.isEmpty, let named = try? inspection.store.filesByAuthor() else { return [] }
+    return devices.filter(inspection.circle.evaluation.isMember).map { device in
+      let records = inspection.circle.evaluation.quota(of: device, .records)
+      let quota = records.multipliedReportingOverflow(by: Limits.filesQuotaFactor)
+      let name = inspection.connections.names.name(of: device)
+      let usage = Large(
+        device: device, deviceName: name, lane: "files",
+        bytes: (named[device] ?? []).reduce(0) { $0 + UInt64($1.size) },
+        quota: quota.overflow ? .max : quota.partialValue, isExceeded: true)
+      let word = shellWord(name)
+      return NodeStatus.Notice(
+        .memberIsLarge,
+        text: "\(name) has attached \(sizeText(usage.bytes)) of files, more than its quota of "
+          + "\(sizeText(usage.quota)); what is beyond it is fetched only when it is asked for",
+        next:
+          "if that is intended: \(waymark: "grant \(word) \(suggestedSize(records))"), which allows 16 times "
+          + "as many bytes of files; if not: \(waymark: "revoke \(word) --discard")", .large(usage))
     }
   }
 

@@ -13,9 +13,9 @@ struct FileTransfers {
   var waiting: [LinkID: [FileSlice]] = [:]
   /// How many leaves from each link have been written in this round.
   var leaves: [LinkID: Int] = [:]
-  /// Files of which all leaves have been written, and which are not durable yet.
+  /// Files of which all leaves have been written, and which wait until the shell makes them durable.
   var written: [FileReference] = []
-  /// Those of them that the shell is making durable.
+  /// Files that the shell is making durable.
   var finishing: Set<FileReference> = []
   /// Files that records have begun to name since the last round: those that are not here, and those that are.
   var wanted: [FileReference] = []
@@ -176,6 +176,10 @@ extension Replicator {
         handle(.failed(files), now, &following)
       } else {
         if canStore { trying { for file in files { try store.noteHere(file, usedAt: now.wall) } } }
+        // A file that exceeded a quota may have been asked for, and then its device may not exceed it any more.
+        if !transfers.overQuota.isEmpty, files.contains(where: { transfers.askedFor[$0] != nil }) {
+          transfers.isIncomplete = true
+        }
         let wanted = files.filter { replica.isWanted($0) }
         if !wanted.isEmpty { handle(.finished(wanted), now, &following) }
       }

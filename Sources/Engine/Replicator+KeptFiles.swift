@@ -47,35 +47,27 @@ extension Replicator {
     var kept = 0
     if case .upTo = transfers.policy { kept = try store.filesHereTotal().bytes + replica.wantedFileBytes }
     var quotas = try fileQuotas(with: files)
-    return try files.filter { file in
+    let fetched = try files.filter { file in
       guard file.canExist, !replica.isWanted(file), (try? store.files.has(file)) == false else {
         return false
       }
       let isAskedFor = transfers.askedFor[file] != nil
-      var isFetched = FileDecision.isFetched(
+      let isFetched = FileDecision.isFetched(
         file, try store.naming(of: file), transfers.policy, isAskedFor: isAskedFor, keptBytes: kept)
-      if isFetched, !isAskedFor, quotas?.admits(file) == false {
-        isFetched = false
-        transfers.overQuota.formUnion(quotas?.exceeded ?? [])
-      }
+      if isFetched, !isAskedFor, quotas?.admits(file) == false { return false }
       if isFetched { kept += file.size }
       return isFetched
     }
+    transfers.overQuota.formUnion(quotas?.exceeded ?? [])
+    return fetched
   }
 
   /// Returns how much of its quota each device's files use; nil if not even all files together use the smallest one.
   func fileQuotas(with files: [FileReference]) throws -> FileQuotas? {
     let (evaluation, device) = (circle.evaluation, device)
-    let quota = { (author: DeviceKey) -> UInt64? in
-      let records = evaluation.quota(of: author, .records, at: device)
-      // What this device names was here, or was taken over from a backup of its own.
-      guard author != device, records != DeviceQuotas.unlimited else { return nil }
-      let (bytes, isOver) = records.multipliedReportingOverflow(by: Limits.filesQuotaFactor)
-      return isOver ? nil : bytes
-    }
+    let quota = { (author: DeviceKey) in evaluation.filesQuota(of: author, at: device) }
     let total = try store.filesHereTotal().bytes + replica.wantedFileBytes + files.reduce(0) { $0 + $1.size }
-    let others = evaluation.members.keys.filter { $0 != device }
-    guard let smallest = others.compactMap(quota).min(), total > smallest else { return nil }
+    guard let smallest = evaluation.members.keys.compactMap(quota).min(), total > smallest else { return nil }
     return FileQuotas(
       try store.filesByAuthor(),
       isUsed: { [replica] in replica.isWanted($0) || (try? store.files.has($0)) == true }, quota: quota)

@@ -152,6 +152,13 @@ package struct Evaluation: Sendable {
     author == device && members[device] == nil ? DeviceQuotas.unlimited : quota(of: author, lane)
   }
 
+  /// Returns how many bytes the files that a device names may have, as far as another one fetches them by itself; nil if
+  /// there is no limit, because it is the device itself.
+  package func filesQuota(of author: DeviceKey, at device: DeviceKey) -> UInt64? {
+    // A quota is at most 2^50, so this can't overflow.
+    author == device ? nil : quota(of: author, .records) * Limits.filesQuotaFactor
+  }
+
   /// The revoked devices of which a revocation keeps nothing, and whether that is final because the root key signed such
   /// a revocation.
   package var discards: [DeviceKey: Bool] {

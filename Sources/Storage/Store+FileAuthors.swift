@@ -7,8 +7,8 @@ import SQLite
 package import Wire
 
 extension Store {
-  /// Returns the files that visible records and siblings name, by the device whose write names them. A file may have
-  /// several such devices.
+  /// Returns the files that records and siblings name, by the device whose write names them. A file may have several such
+  /// devices. Records in the trash count: while they can be restored, their files take room.
   ///
   /// All records that can name a file are looked at.
   package func filesByAuthor() throws -> [DeviceKey: Set<FileReference>] {
@@ -32,14 +32,13 @@ extension Store {
     return found
   }
 
-  /// Returns the files that visible records name, each with the number of the set that wrote its name.
+  /// Returns the files that records name, each with the number of the set that wrote its name.
   private func writesOfFiles() throws -> [(file: FileReference, number: Int64)] {
     var found: [(file: FileReference, number: Int64)] = []
     for kind in Registry.kinds {
       for column in kind.fileColumns {
         let sql = """
-          SELECT r.\(column.id), r.\(column.size), r.stamps FROM \(kind.table) r
-          WHERE r.\(column.id) IS NOT NULL AND \(kind.isVisible("r"))
+          SELECT \(column.id), \(column.size), stamps FROM \(kind.table) WHERE \(column.id) IS NOT NULL
           """
         try connection.with(sql) { row in
           while try row.step() {

@@ -2,7 +2,6 @@ import Dispatch
 import Engine
 import FileFormat
 import FileStore
-import FileFormat
 import JSONDocument
 import Membership
 import Replication

@@ -112,21 +112,21 @@ extension NodeStatus.Notice {
   private static func largeFiles(_ inspection: NodeInspection) -> [NodeStatus.Notice] {
     let devices = inspection.replicator.devicesOverFileQuota
     guard !devices.isEmpty, let named = try? inspection.store.filesByAuthor() else { return [] }
-    return devices.filter(inspection.circle.evaluation.isMember).map { device in
-      let records = inspection.circle.evaluation.quota(of: device, .records)
-      let quota = records.multipliedReportingOverflow(by: Limits.filesQuotaFactor)
+    let evaluation = inspection.circle.evaluation
+    return devices.filter(evaluation.isMember).map { device in
       let name = inspection.connections.names.name(of: device)
       let usage = Large(
         device: device, deviceName: name, lane: "files",
         bytes: (named[device] ?? []).reduce(0) { $0 + UInt64($1.size) },
-        quota: quota.overflow ? .max : quota.partialValue, isExceeded: true)
+        quota: evaluation.filesQuota(of: device, at: inspection.device) ?? 0, isExceeded: true)
       let word = shellWord(name)
+      let size = suggestedSize(evaluation.quota(of: device, .records))
       return NodeStatus.Notice(
         .memberIsLarge,
         text: "\(name) has attached \(sizeText(usage.bytes)) of files, more than its quota of "
           + "\(sizeText(usage.quota)); what is beyond it is fetched only when it is asked for",
         next:
-          "if that is intended: \(waymark: "grant \(word) \(suggestedSize(records))"), which allows 16 times "
+          "if that is intended: \(waymark: "grant \(word) \(size)"), which allows 16 times "
           + "as many bytes of files; if not: \(waymark: "revoke \(word) --discard")", .large(usage))
     }
   }

@@ -105,12 +105,29 @@ import Wire
     #expect(wanted([small]) == [true])
   }
 
+  @Test func `a file in the trash counts while it is here`() throws {
+    let value = try store.keep([UInt8](repeating: 7, count: Self.quota - 10))
+    let here = try #require(FileReference(value))
+    try bobNames([here])
+    let key = RecordKey(kind: KindNumbers.attachment, id: RecordID(Bytes16(1, attachments)))
+    try replicator.write(
+      OperationDraft(id: OperationID(Bytes16(9, 5)), verb: "test"), [EntryDraft(.delete, key, [])], now: now)
+    #expect(try store.files.has(here))
+    let next = try file(100_000)
+    try bobNames([next])
+    #expect(wanted([next]) == [false] && replicator.devicesOverFileQuota == [log.device])
+  }
+
   @Test func `a file that a person asks for is fetched all the same`() throws {
-    let file = try file(Self.quota + 1)
+    let bytes = [UInt8](repeating: 9, count: Self.quota + 1)
+    let file = try #require(FileHasher.list(of: bytes)).reference
     try bobNames([file])
-    #expect(wanted([file]) == [false])
+    #expect(wanted([file]) == [false] && replicator.devicesOverFileQuota == [log.device])
     replicator.ask(for: file, now: now)
     #expect(wanted([file]) == [true])
+    _ = try store.keep(bytes)
+    replicator.finished([file], hasFailed: false, now: now)
+    #expect(replicator.devicesOverFileQuota == [])
   }
 
   @Test func `a file that this device names as well has no quota`() throws {

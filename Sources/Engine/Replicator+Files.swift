@@ -37,6 +37,9 @@ struct FileTransfers {
   var askedFor: [FileReference: Int] = [:]
   /// The devices that have said that they do not keep all files, so that this is stored only once.
   var keepsNothing: Set<DeviceKey> = []
+  /// The devices that have withdrawn something while nothing could be stored. Before a file is dropped, all that they
+  /// had said is doubted.
+  var unrecorded: Set<DeviceKey> = []
 }
 
 /// Leaf lists of files that are being served. Peers request several files at once, and for a small one, each miss would
@@ -109,7 +112,10 @@ extension Replicator {
       }
     case .suspend(let file): store.files.suspend(file)
     case .learned(let device, let asked, let held, let keepsAll):
-      guard canStore else { return }
+      guard canStore else {
+        if !keepsAll || held.count < asked.count { transfers.unrecorded.insert(device) }
+        return
+      }
       trying {
         if keepsAll {
           transfers.keepsNothing.remove(device)

@@ -82,6 +82,8 @@ extension Replicator {
     retryFiles()
     forgetFormerHolders()
     trying {
+      for device in transfers.unrecorded.sorted() { try store.noteKeepsNothing(device) }
+      transfers.unrecorded = []
       let dropped = FileDecision.dropped(try store.keptFiles(), transfers.policy, now: now.wall)
         .filter { transfers.askedFor[$0] == nil }
       try store.drop(dropped)

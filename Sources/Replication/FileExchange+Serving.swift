@@ -9,6 +9,11 @@ extension FileExchange {
     guard isAccepted else {
       return effects.append(.misbehaved(link, "more requests for files than may be open"))
     }
+    // A peer that lost a file after it had said that it has it must not be relied on. Only a device that does not keep
+    // all files relies on others.
+    if !keepsAll, request.leaves.lowerBound == 0, let peer = peers[link] {
+      effects.append(.learned(peer.device, asked: [request.file], held: [], keepsAll: peer.keepsAll))
+    }
     serve(link, &effects)
   }
 

@@ -138,16 +138,25 @@ extension JSON {
 
 extension Rendering {
   /// The line about files in `status`; nil if there are none.
-  func filesText(_ files: FileTotals) -> String? {
+  func filesText(_ status: NodeStatus) -> String? {
+    let files = status.files
     var parts: [String] = []
     if files.here > 0 { parts.append("\(grouped(Int64(files.here))) here, \(byteText(Int64(files.bytes)))") }
     if files.missing > 0 {
-      let isKept = files.keep.keepsAll
+      // A file beyond its author's quota is fetched only when it is asked for.
+      let isFetched = files.keep.keepsAll && !status.notices.contains(where: \.isAboutLargeFiles)
       let text =
-        "\(grouped(Int64(files.missing))) \(isKept ? "still to come" : "not here"), "
+        "\(grouped(Int64(files.missing))) \(isFetched ? "still to come" : "not here"), "
         + byteText(Int64(files.missingBytes))
-      parts.append(isKept ? data.paint(text, .careful) : text)
+      parts.append(isFetched ? data.paint(text, .careful) : text)
     }
     return parts.isEmpty ? nil : parts.joined(separator: " · ")
+  }
+}
+
+extension NodeStatus.Notice {
+  /// Whether some files of a member are not fetched, because they exceed its quota.
+  fileprivate var isAboutLargeFiles: Bool {
+    if case .large(let usage) = details { usage.lane == "files" } else { false }
   }
 }

@@ -229,6 +229,13 @@ extension StoredContents {
     return value
   }
 
+  /// Returns the file that holds the profile picture; nil if the picture is stored in the record itself, or if there is
+  /// none.
+  package func avatarFile() throws -> FileReference? {
+    guard case .file(let file)? = Blob(try store.heldProfile()[ProfileWrite.avatar]) else { return nil }
+    return file
+  }
+
   /// Returns the profile picture; nil if there is none.
   package func avatar() throws -> Data? {
     guard let value = try store.heldProfile()[ProfileWrite.avatar], !value.isEmpty else { return nil }

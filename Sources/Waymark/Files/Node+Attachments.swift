@@ -192,12 +192,23 @@ extension Node {
     }
   }
 
-  /// Returns the profile's picture; nil if it has none.
+  /// Returns the profile's picture; nil if it has none. If it is not on this device, it is fetched from a connected one
+  /// first.
   ///
-  /// - Throws: ``WaymarkError`` with the code `no_content` if the content has not completely arrived on this device
-  ///   yet.
-  public func avatar() throws -> Data? {
-    try withWaymarkErrors { try StoredContents(store: store).avatar() }
+  /// - Throws: ``WaymarkError`` with the code `no_content` if the content can't be fetched; see ``fetch(_:)``.
+  public func avatar() async throws -> Data? {
+    try await withWaymarkErrors {
+      guard let file = try StoredContents(store: store).avatarFile() else {
+        return try StoredContents(store: store).avatar()
+      }
+      try await fetch(file, named: "avatar")
+      do {
+        return try StoredContents(store: store).avatar()
+      } catch let error as WaymarkError where error.code == .noContent {
+        try await fetchAgain(file, named: "avatar")
+        return try StoredContents(store: store).avatar()
+      }
+    }
   }
 }
 

@@ -274,7 +274,8 @@ package struct OverrideOperation: Sendable {
         next: .waymark("history"))
     }
     return try latest.result.mapError {
-      WaymarkError.failed(
+      if case ChangeSetError.beyondQuota(let lane) = $0 { return node.quotaUsed(lane) }
+      return WaymarkError.failed(
         .override, "The difference could not be written: \($0). It will be retried.", next: .waymark("status")
       )
     }.get()

@@ -8,7 +8,7 @@ extension Rendering {
       ("settings", laneText(.settings, status)), ("records", laneText(.records, status)),
       ("here", countsText(status.counts)),
     ]
-    if let files = filesText(status.files) { pairs.append(("files", files)) }
+    if let files = filesText(status) { pairs.append(("files", files)) }
     data.pairs(pairs)
     if !status.peers.isEmpty {
       data.gap()

@@ -481,6 +481,23 @@ import Wire
     #expect(bob.held[alice.device] == [file: false])
   }
 
+  @Test func `a device that requests a file is not relied on to have it`() throws {
+    let (alice, bob) = (world.node(), world.node())
+    let file = alice.add(content(200_000))
+    bob.add(content(200_000))
+    world.input(alice, .policy(keepsAll: false))
+    world.connect(alice, bob)
+    world.input(alice, .inquire([file], of: nil))
+    try world.run()
+    #expect(alice.held[bob.device] == [file: true])
+    // Bob has lost the file, and fetches it again.
+    bob.files[file] = nil
+    alice.lie = { if case .leafList = $0 { nil } else { $0 } }
+    world.want(bob, [file])
+    try world.run()
+    #expect(alice.held[bob.device] == [:])
+  }
+
   @Test func `a device is asked again about a file that it is known to have`() throws {
     let (alice, bob, carol) = (world.node(), world.node(), world.node())
     let file = alice.add(content(100))

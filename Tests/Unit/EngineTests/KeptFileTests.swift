@@ -1,0 +1,80 @@
+import Families
+import FileFormat
+import FileStore
+import Membership
+import Records
+import Replication
+import SQLite
+import Storage
+import Testing
+import Wire
+
+@testable import Engine
+
+/// Which files a device drops that does not keep all of them.
+@Suite final class KeptFileTests {
+  private final class Shell: QuietShell {}
+
+  private static let day: Moment = 86_400_000
+  private let store: Store
+  private let shell = Shell()
+  private let replicator: Replicator
+  private let bob = DeviceKey(Family.key("bob"))
+  private let start = Now(wall: Family.start + 1_000, steady: 0)
+  private let file: FileReference
+
+  /// Alice keeps files that are asked for. She has one, and Bob has said that he has it and keeps all files.
+  init() throws {
+    let family = try Family(founder: "alice")
+    store = try Store.inMemory()
+    let statements = [family.genesis, try family.certificate(for: "bob")]
+    try store.saveStatements(statements.map { ($0.id, $0.bytes) })
+    try store.setMeta(MetaKey.incarnation, Bytes16(1, 1).bytes)
+    replicator = try Replicator(
+      store: store, circle: try Circle(store: store), signing: Family.key("alice"), preference: false,
+      localPremium: .none, place: AnyIncarnation(), now: Family.start, seed: 1, random16: { Bytes16(4, 4) })
+    replicator.shell = shell
+    replicator.handle(.started, now: start)
+    let value = try store.keep([UInt8](repeating: 7, count: 100_000))
+    file = try #require(FileReference(value))
+    let trip = RecordKey(kind: KindNumbers.trip, id: RecordID(Bytes16(1, 1)))
+    let attachment = RecordKey(kind: KindNumbers.attachment, id: RecordID(Bytes16(1, 2)))
+    let owner = Value.array([.integer(Int64(trip.kind.rawValue)), .bytes(trip.id.bytes)])
+    try replicator.write(
+      OperationDraft(id: OperationID(Bytes16(9, 1)), verb: "test"),
+      [
+        EntryDraft(.insert, trip, [(1, .text("Rome"))]),
+        EntryDraft(.insert, attachment, [(1, owner), (Registry.attachment.number("fileData"), value)]),
+      ], now: start)
+    try store.noteUsed(file, now: start.wall)
+    try replicator.setKeepPolicy(.onDemand, now: start)
+    learned([file], keepsAll: true)
+  }
+
+  private func learned(_ held: [FileReference], keepsAll: Bool) {
+    var following: [Effect] = []
+    replicator.carryOut(.learned(bob, asked: [file], held: held, keepsAll: keepsAll), start, &following)
+  }
+
+  /// Reviews the files two days later, and returns whether the file is still here.
+  private func isHereAfterReview() throws -> Bool {
+    var following: [Effect] = []
+    replicator.carryOut(
+      .review, Now(wall: start.wall + 2 * Self.day, steady: start.steady + 2 * Self.day), &following)
+    return try store.files.has(file)
+  }
+
+  @Test func `a file that another device keeps is dropped`() throws {
+    #expect(try store.files.has(file))
+    #expect(try !isHereAfterReview())
+  }
+
+  @Test(arguments: [true, false])
+  func `what a device withdraws while the disk is full is not forgotten`(hasFile: Bool) throws {
+    replicator.storeFailed(SQLiteError.noRoom)
+    learned(hasFile ? [file] : [], keepsAll: !hasFile)
+    #expect(try isHereAfterReview(), "the disk is full")
+    replicator.handle(.looked(hasRoom: true), now: start)
+    #expect(try isHereAfterReview())
+  }
+}

@@ -137,6 +137,7 @@ attack: release ## measure an honest peer while others attack its node
 	@Tests/Faults/Attack/run costly
 	@Tests/Faults/Attack/run addresses
 	@Tests/Faults/Attack/run quota
+	@Tests/Faults/Attack/run files
 
 fault-kill: release ## kill nodes at any moment; check them against a journal | KILLS=… SEED=…
 	@$(FAULTS) kill $(or $(KILLS),1000) $(SEED)

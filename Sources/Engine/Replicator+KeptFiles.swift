@@ -99,7 +99,7 @@ extension Replicator {
   /// The exchange itself asks about those that are.
   private func filesToAskAbout() throws -> [FileReference] {
     let here = try store.filesWithoutKeeper(limit: Limits.filesWantedMax)
-    guard !transfers.policy.keepsAll else { return here }
+    guard !transfers.policy.keepsAll || !transfers.overQuota.isEmpty else { return here }
     return here + (try store.filesMissing(limit: Limits.filesWantedMax).filter { !replica.isWanted($0) })
   }
 

@@ -4,7 +4,7 @@ The attackers share the processor. To see the effect of that alone, they attack 
 `elsewhere`.
 
 `costly` measures one hostile member that sends few but expensive sets: `costly.py`. `quota` measures one that writes
-far more than its quota: `quota.py`.
+far more than its quota: `quota.py`. `files` measures one that names more files than its quota allows: `large_files.py`.
 
 `addresses` lets strangers with 300 addresses, each in a network of its own, attack the node. It measures a change, and how
 soon a device that starts is in sync.
@@ -28,10 +28,11 @@ import strangers  # noqa: E402
 
 try:
     import costly
+    import large_files
     import members
     import quota
 except ImportError:
-    costly = members = quota = None
+    costly = large_files = members = quota = None
 
 WRITES = 30
 SETTLE_SECONDS = 8
@@ -411,9 +412,46 @@ def run_quota():
     return conclude(failures)
 
 
+# Large files
+
+# What a node may fetch of one member by itself: 16 times its quota of records, which is 1 GiB.
+FETCHED_FILES_MAX = 16
+
+
+def run_files():
+    alice, bob, failures = nodes.Node("Alice"), None, []
+    try:
+        bob = Peer("Bob", alice)
+        wait_in_sync(alice, bob)
+        measure(alice, bob, "warm")
+        calm = measure(alice, bob, "calm")
+        print(row("calm", calm), flush=True)
+        process, client = large_files.attack(alice)
+        process.start()
+        large_files.wait_until_named(alice)
+        memory = Gauge(alice.process)
+        attacked = measure(alice, bob, "attacked")
+        received = sum(each.stat().st_size for each in pathlib.Path(alice.home, "files").rglob("*") if each.is_file())
+        print(row("attacked", attacked) + f"   {received >> 20} MiB of files received, {memory.resident:.0f} MB resident",
+              flush=True)
+        wait = [nodes.BINARY, "--home", alice.home, "wait", "--peer", "Eve", "--timeout", "1"]
+        waiting = subprocess.run(wait, capture_output=True, text=True).stderr
+        process.kill()
+        process.join()
+        if f" {FETCHED_FILES_MAX} files are still to come" not in waiting:
+            failures.append(f"not {FETCHED_FILES_MAX} of {large_files.FILES} files are fetched: {waiting.strip()}")
+        if statistics.median(attacked) > max(5 * statistics.median(calm), COSTLY_MILLISECONDS_MAX / 50):
+            failures.append("latency rose fivefold or more")
+        if not (alice.is_alive() and bob.is_alive()):
+            failures.append("a node died")
+    finally:
+        end(alice, bob)
+    return conclude(failures)
+
+
 if __name__ == "__main__":
     if "addresses" in sys.argv:
         sys.exit(run_addresses())
-    kinds = {"costly": run_costly, "quota": run_quota}
+    kinds = {"costly": run_costly, "quota": run_quota, "files": run_files}
     chosen = next((kinds[each] for each in sys.argv[1:] if each in kinds), run)
     sys.exit(run() if costly is None else chosen())

@@ -301,14 +301,24 @@ extension Replicator {
     }
     transfers.leaves = [:]
     finish(now, &following)
+    let named = transfers.wanted
     if transfers.isIncomplete {
       transfers.isIncomplete = false
       trying { transfers.wanted += try missingFiles() }
     }
     let added = transfers.added
     var wanted: [FileReference] = []
-    trying { wanted = try toFetch(transfers.wanted) }
+    var left: [FileReference] = []
+    trying {
+      wanted = try toFetch(transfers.wanted)
+      let fetched = Set(wanted)
+      left = named.filter {
+        $0.canExist && !fetched.contains($0) && !replica.isWanted($0) && (try? store.files.has($0)) == false
+      }
+    }
     (transfers.wanted, transfers.added) = ([], [])
+    // A person sees where the files are that this device does not fetch by itself.
+    if !left.isEmpty { handle(.inquire(left, of: nil), now, &following) }
     if !wanted.isEmpty {
       handle(.wanted(wanted, isUrgent: false), now, &following)
       // The exchange holds a limited number of files. The rest is determined again once it has room.

@@ -12,7 +12,16 @@ import Wire
 
 /// How many bytes of another device's files a device fetches by itself.
 @Suite final class FileQuotaTests {
-  private final class Shell: QuietShell {}
+  private final class Shell: QuietShell {
+    var asked: [FileReference] = []
+
+    func send(_ message: [UInt8], to link: LinkID, as sendClass: SendClass) {
+      guard case .file(.filesHere(let here))? = try? Message(decoding: message), here.role == .question else {
+        return
+      }
+      asked += here.files
+    }
+  }
 
   /// 16 times the quota of records.
   private static let quota = 16 * 12_000
@@ -103,6 +112,14 @@ import Wire
     let small = try file(1_000)
     try bobNames([small])
     #expect(wanted([small]) == [true])
+  }
+
+  @Test func `a device is asked whether it has a file that is not fetched`() throws {
+    var effects: [Effect] = []
+    replicator.replica.handle(.file(.opened(LinkID(1), log.device)), now: now, into: &effects)
+    let file = try file(Self.quota + 1)
+    try bobNames([file])
+    #expect(wanted([file]) == [false] && shell.asked == [file])
   }
 
   @Test func `a file in the trash counts while it is here`() throws {

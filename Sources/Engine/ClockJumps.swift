@@ -1,4 +1,4 @@
-// Protocol/files.md, "Freeing"; Protocol/store.md, "Held erases"
+// Protocol/files.md, "Freeing"; Sources/store.md, "Held erases"
 
 import Replication
 import Wire

@@ -1,4 +1,4 @@
-// Protocol/store.md, "A full disk" and "A disk that fails"
+// Sources/store.md, "A full disk" and "A disk that fails"
 
 package import Replication
 import Storage

@@ -1,4 +1,4 @@
-// Protocol/store.md, "Files"
+// Sources/store.md, "Files"
 
 package import FileFormat
 import Synchronization

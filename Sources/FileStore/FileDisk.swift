@@ -1,4 +1,4 @@
-// Protocol/store.md, "Files"
+// Sources/store.md, "Files"
 
 /// The folder in which a `FileStore` keeps its files: the machine's disk, or a simulated one.
 ///

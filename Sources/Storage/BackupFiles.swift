@@ -1,4 +1,4 @@
-// Protocol/store.md, "Backups"
+// Sources/store.md, "Backups"
 
 package import FileFormat
 import FileStore

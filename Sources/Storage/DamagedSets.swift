@@ -1,4 +1,4 @@
-// Protocol/store.md, "A damaged change set"
+// Sources/store.md, "A damaged change set"
 
 import Records
 package import Replication

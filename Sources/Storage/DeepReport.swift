@@ -1,4 +1,4 @@
-// Protocol/store.md, "Verifying"
+// Sources/store.md, "Verifying"
 
 package import Replication
 package import Wire

@@ -1,4 +1,4 @@
-// Protocol/store.md, "Verifying"
+// Sources/store.md, "Verifying"
 
 import Membership
 import Replication

@@ -1,4 +1,4 @@
-// Protocol/store.md, "What is derived"
+// Sources/store.md, "What is derived"
 
 import Records
 import Replication

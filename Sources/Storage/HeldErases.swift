@@ -1,4 +1,4 @@
-// Protocol/store.md, "Held erases"
+// Sources/store.md, "Held erases"
 
 import Records
 package import Replication

@@ -1,4 +1,4 @@
-// Protocol/store.md, "Tables"
+// Sources/store.md, "Tables"
 
 import Records
 import Replication

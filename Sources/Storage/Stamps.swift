@@ -1,4 +1,4 @@
-// Protocol/store.md, "Stamps"
+// Sources/store.md, "Stamps"
 
 import Replication
 import Wire

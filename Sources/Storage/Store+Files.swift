@@ -1,4 +1,4 @@
-// Protocol/files.md, "What a device keeps"; Protocol/store.md, "Files"
+// Protocol/files.md, "What a device keeps"; Sources/store.md, "Files"
 
 package import FileFormat
 import FileStore

@@ -1,4 +1,4 @@
-// Protocol/store.md, "Tables": what each device is known to hold, kept in `meta` under `node.holds.` and its key.
+// Sources/store.md, "Tables": what each device is known to hold, kept in `meta` under `node.holds.` and its key.
 
 import Records
 package import Replication

@@ -1,4 +1,4 @@
-// Protocol/store.md, "Rows"
+// Sources/store.md, "Rows"
 
 import Records
 package import Replication

@@ -1,4 +1,4 @@
-// Protocol/store.md
+// Sources/store.md
 
 import Records
 import Replication

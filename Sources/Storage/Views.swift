@@ -1,4 +1,4 @@
-// Protocol/store.md, "Looking inside"
+// Sources/store.md, "Looking inside"
 
 import Records
 import Replication

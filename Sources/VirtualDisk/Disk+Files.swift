@@ -1,4 +1,4 @@
-// Protocol/store.md, "Files"
+// Sources/store.md, "Files"
 
 /// The operations of a program that keeps files of its own next to those of SQLite.
 extension Disk {

@@ -1,4 +1,4 @@
-// Protocol/store.md, "Durability"
+// Sources/store.md, "Durability"
 
 /// Describes which unsynced changes survive a power loss.
 package struct Survival: Sendable, CustomStringConvertible {

@@ -1,4 +1,4 @@
-// Protocol/store.md, "Durability"
+// Sources/store.md, "Durability"
 
 import Sodium
 import Wire

@@ -1,4 +1,4 @@
-// Identifiers as distinct types: Protocol/README.md, "Glossary".
+// Identifiers as distinct types: Sources/README.md, "Glossary".
 
 /// An identifier of a fixed number of bytes, shown to people as hexadecimal digits.
 package protocol Identifier: Hashable, Comparable, Sendable, CustomStringConvertible {

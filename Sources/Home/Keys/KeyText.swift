@@ -1,4 +1,4 @@
-// Protocol/store.md, "Key files".
+// Sources/store.md, "Key files".
 
 import Sodium
 import Wire

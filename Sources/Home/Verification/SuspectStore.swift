@@ -1,4 +1,4 @@
-// Protocol/store.md, "A disk that fails"
+// Sources/store.md, "A disk that fails"
 
 import Foundation
 import Storage

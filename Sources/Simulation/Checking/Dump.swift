@@ -1,4 +1,4 @@
-// Protocol/merge.md, Protocol/store.md: stores with equal sets hold equal records
+// Protocol/merge.md, Sources/store.md: stores with equal sets hold equal records
 
 /// Everything that a store keeps about a lane's records, in a form that can be compared between stores.
 struct Dump {

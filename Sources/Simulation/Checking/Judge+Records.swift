@@ -1,4 +1,4 @@
-// Protocol/merge.md; Protocol/store.md, "Rows", "Stamps", "What is derived"
+// Protocol/merge.md; Sources/store.md, "Rows", "Stamps", "What is derived"
 
 import SQLite
 

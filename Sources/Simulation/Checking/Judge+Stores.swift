@@ -1,4 +1,4 @@
-// Protocol/store.md, "Log"
+// Sources/store.md, "Log"
 
 import SQLite
 

@@ -1,4 +1,4 @@
-// Protocol/store.md, "Log", "Rows", "Stamps": reads a store's tables without the node's code.
+// Sources/store.md, "Log", "Rows", "Stamps": reads a store's tables without the node's code.
 
 import SQLite
 

@@ -1,4 +1,4 @@
-// Protocol/store.md, "A full disk", "A disk that fails" and "A damaged change set"
+// Sources/store.md, "A full disk", "A disk that fails" and "A damaged change set"
 
 import Engine
 import Replication

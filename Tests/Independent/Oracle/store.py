@@ -1,4 +1,4 @@
-"""Protocol/store.md: one state of a node's store, read through a second, read-only connection."""
+"""Sources/store.md: one state of a node's store, read through a second, read-only connection."""
 
 import functools
 import sqlite3

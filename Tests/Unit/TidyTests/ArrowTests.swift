@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The table of modules in Protocol/README.md: the allowed imports.
+/// The table of modules in Sources/README.md: the allowed imports.
 struct Arrows {
   struct Module {
     let name: String
@@ -14,7 +14,7 @@ struct Arrows {
 
   /// Reads the rows `| Wire | imports | system modules | pure |` of the table.
   init() throws {
-    let rows = try Repository.text("Protocol/README.md").split(separator: "\n")
+    let rows = try Repository.text("Sources/README.md").split(separator: "\n")
       .map { $0.split(separator: "|", omittingEmptySubsequences: false).dropFirst().dropLast() }
       .filter { $0.count == 5 }
       .map { $0.map { $0.trimmingCharacters(in: .whitespaces) } }
@@ -62,7 +62,7 @@ struct ArrowTests {
     for match in manifest.matches(of: target) {
       guard let module = arrows.modules[String(match.output.1)] else { continue }
       let dependencies = Set(match.output.2.matches(of: /\w+/).map { String($0.output) })
-      #expect(dependencies == module.imports, "\(module.name) in Package.swift and in Protocol/README.md")
+      #expect(dependencies == module.imports, "\(module.name) in Package.swift and in Sources/README.md")
     }
   }
 

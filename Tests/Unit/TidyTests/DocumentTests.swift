@@ -82,7 +82,7 @@ struct DocumentTests {
 
   @Test func `each guarantee of the threat model names tests that exist`() throws {
     let names = try namesOfTests()
-    let rows = try Repository.text("Protocol/threat-model.md").split(separator: "\n")
+    let rows = try Repository.text("Sources/threat-model.md").split(separator: "\n")
       .filter { $0.wholeMatch(of: /\| [A-Z]\d+ \|.*/) != nil }
     #expect(rows.count > 20)
     for row in rows {

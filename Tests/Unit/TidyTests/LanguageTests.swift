@@ -66,21 +66,21 @@ struct LanguageTests {
   }
 
   @Test func `the glossary explains the terms of the code`() throws {
-    let rows = try Repository.text("Protocol/README.md").split(separator: "\n").filter {
+    let rows = try Repository.text("Protocol/glossary.md").split(separator: "\n").filter {
       $0.hasPrefix("| **")
     }
     let explained = Set(
       rows.flatMap { row in row.matches(of: /\*\*([^*]+)\*\*/).map { String($0.output.1) } })
     for term in Self.terms {
-      #expect(explained.contains(term), "the glossary in Protocol/README.md lacks “\(term)”")
+      #expect(explained.contains(term), "the glossary in Protocol/glossary.md lacks “\(term)”")
     }
   }
 
   @Test func `the glossary explains no term that nothing uses`() throws {
     func letters(_ text: String) -> String { text.lowercased().filter { $0.isLetter || $0 == "-" } }
-    let page = try Repository.text("Protocol/README.md")
+    let page = try Repository.text("Protocol/glossary.md")
     let rows = page.split(separator: "\n").filter { $0.hasPrefix("| **") }
-    let pages = try Repository.files(in: "Protocol", ending: ".md").filter { $0.path != "Protocol/README.md" }
+    let pages = try Repository.files(in: "Protocol", ending: ".md").filter { $0.path != "Protocol/glossary.md" }
     let text = letters(try (pages + Repository.sources()).map(\.text).joined())
     for row in rows {
       for match in row.matches(of: /\*\*([^*]+)\*\*/) {

@@ -6,7 +6,7 @@ import Wire
 @testable import Home
 @testable import Waymark
 
-/// The format of key files: Protocol/store.md, "Key files".
+/// The format of key files: Sources/store.md, "Key files".
 struct KeyTextTests {
   private func sealed(_ purpose: KeyPurpose = .device, _ passphrase: String = "four words for Alice") throws
     -> KeyText.Sealed

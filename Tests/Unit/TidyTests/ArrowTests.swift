@@ -40,9 +40,11 @@ func imports(in code: String) -> [String] {
 }
 
 struct ArrowTests {
-  @Test func `every module is in the table of the protocol's map`() throws {
+  @Test func `every module is in the table of modules`() throws {
+    // Pages about the program are next to the modules.
     let folders = try FileManager.default.contentsOfDirectory(atPath: "\(Repository.root.path)/Sources")
-    #expect(Set(folders.filter { !$0.hasPrefix(".") }) == Set(try Arrows().modules.keys))
+      .filter { !$0.hasPrefix(".") && !$0.hasSuffix(".md") }
+    #expect(Set(folders) == Set(try Arrows().modules.keys))
   }
 
   @Test func `no source file violates the table with an import`() throws {

@@ -199,7 +199,9 @@ let package = Package(
         "Vectors",
         "Wire",
       ]),
-    tests("TidyTests", ["Processes"]),
+    tests(
+      "TidyTests",
+      ["Membership", "Model", "Processes", "Records", "Replication", "SecureChannel", "Wire"]),
     tests("TransportTests", ["SecureChannel", "Sodium", "Transport", "Wire"]),
     .target(name: "Vectors", dependencies: ["Wire"], path: "Tests/Unit/Vectors", swiftSettings: common),
     tests(

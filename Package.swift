@@ -205,9 +205,8 @@ let package = Package(
       "WaymarkTests",
       [
         "ChangeHistory", "Control", "Engine", "Enrolment", "Exchange", "FileStore", "Home", "JSONDocument",
-        "Membership", "Model", "Records", "Replication", "SQLite", "Sodium", "Storage", "Transport",
-        "Waymark",
-        "WaymarkTesting", "Wire",
+        "Membership", "Model", "Records", "Replication", "SQLite", "SecureChannel", "Sodium", "Storage",
+        "Transport", "Vectors", "Waymark", "WaymarkTesting", "Wire",
       ]),
     tests("WireTests", ["Vectors", "Wire"]),
   ]

@@ -7,6 +7,7 @@ from what it holds and has received, and must be the same bytes.
 import hashlib
 import json
 import pathlib
+import re
 import warnings
 
 from nacl.public import PrivateKey
@@ -30,12 +31,75 @@ warnings.filterwarnings("ignore", module="noise")
 
 FILE = pathlib.Path(__file__).parents[3] / "Protocol" / "vectors" / "transcript.json"
 SHUTTING_DOWN = 18
+# Longer byte strings are left out of the diagnostic form.
+DIAGNOSTIC_MAX = 1_024
+NAMES = {number: name for number, name in enumerate((
+    "introduction", "summary", "statement ids", "statements", "heads", "want", "sets", "served", "state", "goodbye",
+    "query", "answer", "want values", "values", "want leaves", "leaf list", "leaf bytes", "files here"), 1)}
 # The order of the parts of a set in the file.
 PARTS = ("header", "signature", "plan", "values")
 
 
 def blake(data):
     return hashlib.blake2b(data, digest_size=32).digest()
+
+
+class Diagnostic:
+    """Reads the diagnostic notation of the file: RFC 8949, section 8, with << … >> for a byte string that contains
+    CBOR. Long byte strings are left out, with their length as a comment; they are read as zeros."""
+
+    def __init__(self, text):
+        self.text, self.at = text, 0
+
+    @classmethod
+    def read(cls, text):
+        reader = cls(text)
+        value = reader.value()
+        assert reader.at == len(text), text[reader.at:]
+        return value
+
+    def takes(self, token):
+        if self.text.startswith(token, self.at):
+            self.at += len(token)
+            return True
+        return False
+
+    def match(self, pattern):
+        found = re.compile(pattern).match(self.text, self.at)
+        assert found, self.text[self.at:self.at + 20]
+        self.at = found.end()
+        return found[1]
+
+    def value(self):
+        if self.takes("<<"):
+            content = encode(self.value())
+            assert self.takes(">>")
+            return content
+        for token, simple in (("true", True), ("false", False), ("null", None)):
+            if self.takes(token):
+                return simple
+        if self.takes("["):
+            return self.items("]", self.value)
+        if self.takes("{"):
+            return dict(self.items("}", self.pair))
+        if self.takes("h'"):
+            data = bytes.fromhex(self.match("([0-9a-f]*)'"))
+            return bytes(int(self.match("([0-9]+) bytes /"))) if self.takes(" / ") else data
+        if self.takes('"'):
+            return self.match('([^"\\\\]*)"')
+        return int(self.match("(-?[0-9]+)"))
+
+    def pair(self):
+        key = self.value()
+        assert self.takes(": ")
+        return key, self.value()
+
+    def items(self, end, read):
+        found = []
+        while not self.takes(end):
+            assert not found or self.takes(", ")
+            found.append(read())
+        return found
 
 
 class Secrets:
@@ -95,6 +159,7 @@ def replayed(document, devices, name):
     """Yields each step with its message, after both ends have produced and read its bytes."""
     connection = document[name]
     messages = [step for step in connection["steps"] if "from" in step]
+    assert [step["number"] for step in messages] == list(range(1, len(messages) + 1))
     dialler, dialled = messages[0]["from"], messages[0]["to"]
     key, nonce = bytes.fromhex(connection["preambleKey"]), bytes.fromhex(connection["preambleNonce"])
     psk = bytes.fromhex(connection["ticket"]["presharedKey"]) if "ticket" in connection else None
@@ -368,8 +433,18 @@ def unhex(text):
     return b"".join(bytes.fromhex(part[0]) * (int(part[1]) if len(part) > 1 else 1) for part in parts)
 
 
+def without_long(value):
+    """A message with zeros in place of long byte strings."""
+    if type(value) is list:
+        return [without_long(each) for each in value]
+    return bytes(len(value)) if type(value) is bytes and len(value) > DIAGNOSTIC_MAX else value
+
+
 def set_of(row):
-    return ChangeSet(*(bytes.fromhex(row[part]) for part in PARTS))
+    raw = ChangeSet(*(bytes.fromhex(row[part]) for part in PARTS))
+    read = parse([raw.header, raw.signature, raw.plan, raw.values])
+    assert read.id.hex() == row["id"] and read.values.missing == row["missing"]
+    return raw
 
 
 def described(value):
@@ -393,6 +468,8 @@ def pairing(document, devices):
     assert ticket.key.hex() == told["preambleKey"] == connection["preambleKey"]
     laptop, phone = Side(devices["laptop"], document, connection, connection["before"]["laptop"]), None
     for step, message, ends in replayed(document, devices, "pairing"):
+        if message:
+            assert encode(Diagnostic.read(step["diagnostic"])) == message
         if step["name"] == "join request":
             own = devices["phone"]
             proof = sign(own.key, "join-proof/v1", ends["phone"].noise.get_handshake_hash())
@@ -418,8 +495,8 @@ def session(document, devices):
     for name, store in connection["before"].items():
         sides[name] = Side(devices[name], document, connection, store)
         assert circles.session_key(sides[name].circle.id).hex() == connection["preambleKey"]
-    # What has been sent and has not arrived yet: (time, step, message).
-    on_the_way = []
+    # What has been sent and has not arrived yet: (time, step, message); and what a person has asked last.
+    on_the_way, asked = [], None
 
     def arrive(until):
         while on_the_way and on_the_way[0][0] <= until:
@@ -441,25 +518,40 @@ def session(document, devices):
                 sides[name].check(holds)
             continue
         if "from" not in step:
+            asked = step.get("question", asked)
             continue
+        if step["name"].startswith("query"):
+            assert decode(message)[2] == asked["lane"] and decode(message)[3][:2] == [
+                asked["form"], *([asked["bucket"]] if asked["form"] == 2 else [None] * (asked["form"] == 3))]
         sender = sides[step["from"]]
         if step["number"] <= 3:
             if message is not None:
-                assert message == sender.introduction(step["at"])
+                assert message == sender.introduction(step["at"]) == encode(Diagnostic.read(step["diagnostic"]))
                 sides[step["to"]].admit(message, devices[step["from"]].transport_public)
                 for name, holds in step.get("after", {}).items():
                     sides[name].check(holds)
             continue
         if message is not None:
             told = decode(message)
+            assert NAMES[told[0]] == step["name"].split(":")[0], step["number"]
+            assert encode(Diagnostic.read(step["diagnostic"])) == encode(without_long(told)), step["number"]
             expected = encode(sender.expected(step, told))
             assert expected == message, (step["number"], step["name"], decode(expected), told)
         on_the_way.append((step["at"] + connection["travelMilliseconds"], step, message))
     arrive(1 << 60)
 
 
+def check_founding(document):
+    """The keys of the root and of the issuer are those that the genesis names."""
+    genesis = next(each for each in map(Statement, map(
+        bytes.fromhex, document["pairing"]["before"]["laptop"]["statements"])) if each.kind == 1)
+    root, issuer = (bytes(SigningKey(bytes.fromhex(document[key])).verify_key) for key in ("rootSeed", "issuerSeed"))
+    assert genesis.id.hex() == document["circle"] and genesis.fields[2] == root and genesis.fields[6] == [issuer]
+
+
 def replay():
     document = json.loads(FILE.read_text())
     devices = {row["name"]: Secrets(row) for row in document["devices"]}
+    check_founding(document)
     pairing(document, devices)
     session(document, devices)

@@ -1,3 +1,4 @@
+import Foundation
 import Membership
 import Testing
 import Vectors
@@ -31,6 +32,23 @@ import Wire
     #expect(device.sent.count == expected.count && !expected.isEmpty)
     #expect(device.closes.isEmpty)
     #expect(device.answers == steps.count { $0.device == name && $0.question != nil })
+  }
+
+  @Test func `the tables of the chapter list every message of the transcript`() throws {
+    let rows = try chapter("transcript.md").split(separator: "\n")
+      .map { line in line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) } }
+      .filter { $0.count == 7 && Int($0[0]) != nil }
+    let listed = rows.map { $0.prefix(6).map { $0.replacing(",", with: "") } }
+    let steps = (transcript.pairing.steps + steps).filter { $0.number != nil }
+    let expected = try steps.map { step in
+      let message = try transcript.message(of: step)?.count ?? 0
+      let sent = try step.wireBytes ?? expand(step.wire ?? "").count
+      return [
+        "\(step.number ?? 0)", "\(step.at)", step.from ?? "", step.name.replacing(",", with: ""),
+        message == 0 ? "–" : "\(message)", "\(sent)",
+      ]
+    }
+    #expect(listed == expected)
   }
 
   /// Gives a device everything that arrives at it, and lets it do what it does by itself.

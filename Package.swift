@@ -139,8 +139,7 @@ let package = Package(
       "EngineTests",
       [
         "Engine", "Families", "FileFormat", "FileStore", "Membership", "Records", "Replication", "SQLite",
-        "Sodium",
-        "Storage", "Wire",
+        "Sodium", "Storage", "Vectors", "Wire",
       ]),
     tests("ExchangeTests", ["Exchange", "FileFormat", "JSONDocument", "Records", "SQLite", "Wire"]),
     .target(
@@ -164,7 +163,7 @@ let package = Package(
       name: "Images", dependencies: ["CrashImages"], path: "Tests/Faults/Images/Runner", swiftSettings: common
     ),
     tests("JSONDocumentTests", ["JSONDocument", "Wire"]),
-    tests("MembershipTests", ["Membership", "Sodium", "Wire"]),
+    tests("MembershipTests", ["Membership", "Sodium", "Vectors", "Wire"]),
     tests(
       "ProcessTests",
       [
@@ -181,7 +180,7 @@ let package = Package(
         "Wire",
       ]),
     tests("SQLiteTests", ["SQLite"]),
-    tests("SecureChannelTests", ["SecureChannel", "Sodium", "Wire"]),
+    tests("SecureChannelTests", ["SecureChannel", "Sodium", "Vectors", "Wire"]),
     tests(
       "SessionTests",
       ["Families", "Membership", "Records", "Replication", "SQLite", "Sodium", "Storage", "Vectors", "Wire"]),
@@ -208,9 +207,8 @@ let package = Package(
       "WaymarkTests",
       [
         "ChangeHistory", "Control", "Engine", "Enrolment", "Exchange", "FileStore", "Home", "JSONDocument",
-        "Membership", "Model", "Records", "Replication", "SQLite", "Sodium", "Storage", "Transport",
-        "Waymark",
-        "WaymarkTesting", "Wire",
+        "Membership", "Model", "Records", "Replication", "SQLite", "SecureChannel", "Sodium", "Storage",
+        "Transport", "Vectors", "Waymark", "WaymarkTesting", "Wire",
       ]),
     tests("WireTests", ["Vectors", "Wire"]),
   ]

@@ -28,7 +28,7 @@ def blake2b(prefix, message):
 
 class Device:
     def __init__(self, name, byte, number):
-        self.name = name
+        self.name, self.circle = name, CIRCLE
         self.seed = bytes([byte]) * 32
         self.signing = SigningKey(self.seed)
         self.key = bytes(self.signing.verify_key)
@@ -38,8 +38,8 @@ class Device:
         return self.signing.sign(prefix + header).signature
 
 
-alice, bob, carol = Device("alice", 0xA1, 1), Device("bob", 0xB0, 2), Device("carol", 0xCA, 16)
 CIRCLE = blake2b(b"", b"the circle of the vectors")
+alice, bob, carol = Device("alice", 0xA1, 1), Device("bob", 0xB0, 2), Device("carol", 0xCA, 16)
 
 
 def record(number):
@@ -148,7 +148,7 @@ class Sealed:
 def header_of(device, lane, sequence, previous, clock, dependencies, operation, plan, slots, log_bytes):
     header = {
         0: 2,
-        1: CIRCLE,
+        1: device.circle,
         2: device.key,
         3: device.incarnation,
         4: lane,

@@ -3,6 +3,7 @@
 import hashlib
 
 from deterministic_cbor import Raw, compact, encode, save, write
+from leaves import LEAF_BYTES, cut, file_id, leaf_hash, leaf_list, number
 
 NOTES = [
     "Byte strings are hexadecimal; `hh*count` between spaces is a byte repeated.",
@@ -13,41 +14,14 @@ NOTES = [
     "references: field values; `flag` names why a value is no file reference, or is none.",
     "messages: encoded messages 15 to 19; `flag` names the rule that a refused one breaks, or is none.",
 ]
-LEAF = b"waymark/leaf/v1\x00"
-FILE = b"waymark/file/v1\x00"
-LEAF_BYTES = 65_536
 FILE_BYTES_MAX = 1 << 30
 WANT, LIST, BYTES, HERE, NONE = range(15, 20)
 
 files, leaves, lists, references, messages = [], [], [], [], []
 
 
-def blake2b(prefix, message):
-    return hashlib.blake2b(prefix + message, digest_size=32).digest()
-
-
-def number(value):
-    return value.to_bytes(8, "big")
-
-
 def content(size):
     return bytes((p >> 12) + 1 for p in range(size))
-
-
-def cut(data):
-    return [data[start:start + LEAF_BYTES] for start in range(0, len(data), LEAF_BYTES)]
-
-
-def leaf_hash(index, data):
-    return blake2b(LEAF, number(index) + data)
-
-
-def leaf_list(data):
-    return [leaf_hash(index, part) for index, part in enumerate(cut(data))]
-
-
-def file_id(size, hashes):
-    return blake2b(FILE, number(size) + b"".join(hashes))
 
 
 def reference(size):

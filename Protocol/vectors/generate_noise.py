@@ -10,12 +10,9 @@ import struct
 from pathlib import Path
 
 from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
-from noise.connection import Keypair, NoiseConnection
 
-MAGIC = b"WAYMARK\0"
-VERSION = 2
-PLAIN = "Noise_XX_25519_ChaChaPoly_SHA256"
-PSK = "Noise_XXpsk3_25519_ChaChaPoly_SHA256"
+import noise_channel
+from noise_channel import MAGIC, PLAIN, PSK, VERSION, preamble_key
 
 
 def secret(name):
@@ -23,30 +20,18 @@ def secret(name):
     return hashlib.sha256(b"waymark vector " + name.encode()).digest()
 
 
-def preamble_key(purpose, value):
-    return hashlib.blake2b(b"waymark/%b-preamble/v1\0" % purpose + value, digest_size=32).digest()
-
-
 def preamble(key, version=VERSION, nonce=secret("nonce")[:16], magic=MAGIC):
-    start = magic + bytes([version]) + nonce
-    return start + hashlib.blake2b(start, digest_size=16, key=key).digest()
+    return noise_channel.preamble(key, nonce, version, magic)
+
+
+def party(protocol, name, initiator, prologue, psk):
+    return noise_channel.party(
+        protocol, secret(name + " static"), secret(name + " ephemeral"), initiator, prologue, psk)
 
 
 CIRCLE, TICKET_SECRET = secret("circle"), secret("ticket")[:16]
 SESSION_KEY, PAIRING_KEY = preamble_key(b"session", CIRCLE), preamble_key(b"pairing", TICKET_SECRET)
 SESSION, PAIRING = preamble(SESSION_KEY), preamble(PAIRING_KEY)
-
-
-def party(protocol, name, initiator, prologue, psk):
-    noise = NoiseConnection.from_name(protocol.encode())
-    noise.set_as_initiator() if initiator else noise.set_as_responder()
-    if psk is not None:
-        noise.set_psks(psk)
-    noise.set_prologue(prologue)
-    noise.set_keypair_from_private_bytes(Keypair.STATIC, secret(name + " static"))
-    noise.set_keypair_from_private_bytes(Keypair.EPHEMERAL, secret(name + " ephemeral"))
-    noise.start_handshake()
-    return noise
 
 
 def handshake(protocol, prologue, payloads, psk=None):

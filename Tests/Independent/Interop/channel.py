@@ -100,7 +100,8 @@ def is_answer(data, start, key, version):
     return data == preamble(key, version=version, nonce=start[NONCE])
 
 
-def noise(transport, initiator, prologue, psk=None):
+def noise(transport, initiator, prologue, psk=None, ephemeral=None):
+    """The start of a handshake. Only a transcript gives the ephemeral key; otherwise it is new each time."""
     pattern = b"Noise_XX%b_25519_ChaChaPoly_SHA256" % (b"" if psk is None else b"psk3")
     state = NoiseConnection.from_name(pattern)
     state.set_as_initiator() if initiator else state.set_as_responder()
@@ -108,6 +109,8 @@ def noise(transport, initiator, prologue, psk=None):
         state.set_psks(psk)
     state.set_prologue(prologue)
     state.set_keypair_from_private_bytes(Keypair.STATIC, transport)
+    if ephemeral is not None:
+        state.set_keypair_from_private_bytes(Keypair.EPHEMERAL, ephemeral)
     state.start_handshake()
     return state
 

@@ -5,6 +5,7 @@ import pathlib
 
 import files
 import merge
+import transcript
 from change_set import is_whole, parse
 from channel import NONCE, VERSION, is_answer, preamble
 from circle import Circle, Statement, Ticket, pairing_key, session_key
@@ -315,7 +316,8 @@ def growing():
 
 def run(step):
     for each in (
-            cbor, change_sets, preambles, circles, merging, cutting, messages, exchanging_files, growing):
+            cbor, change_sets, preambles, circles, merging, cutting, messages, exchanging_files, growing,
+            transcript.replay):
         each()
     step("the vectors of encoding, change sets, preambles, circle, merge, cuts, messages about values, files and"
-         " growth")
+         " growth, and the transcript")

@@ -3,12 +3,17 @@ package import Wire
 
 /// Reads a file of Protocol/vectors.
 package func vectors<Content: Decodable>(_ name: String, as type: Content.Type) throws -> Content {
-  let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-    .deletingLastPathComponent()
-    .deletingLastPathComponent()
-  let file = root.appending(path: "Protocol/vectors").appending(path: name)
-  return try JSONDecoder().decode(type, from: try Data(contentsOf: file))
+  try JSONDecoder().decode(
+    type, from: try Data(contentsOf: chapters.appending(path: "vectors").appending(path: name)))
 }
+
+/// Reads a chapter of Protocol.
+package func chapter(_ name: String) throws -> String {
+  String(decoding: try Data(contentsOf: chapters.appending(path: name)), as: UTF8.self)
+}
+
+private let chapters = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+  .deletingLastPathComponent().deletingLastPathComponent().appending(path: "Protocol")
 
 /// A vector file with unexpected content.
 package struct BrokenVector: Error {

@@ -16,6 +16,7 @@ from nacl.signing import SigningKey, VerifyKey
 
 from statements import blake, envelope, pub, sign, signature, statement, statement_id
 
+
 def key(name):
     return SigningKey(hashlib.sha256(("waymark vector key " + name).encode()).digest())
 

@@ -14,7 +14,7 @@ from nacl.bindings import crypto_scalarmult_base
 from nacl.signing import SigningKey
 
 import noise_channel
-from change_set import INSERT, PUT, RECORDS, SETTINGS, Device, Log, clock, contents_of, in_order, is_whole
+from change_set import INSERT, PUT, RECORDS, SETTINGS, Device, Log, clock, in_order, is_whole
 from deterministic_cbor import compact, describe, encode, save, write
 from leaves import LEAF_BYTES, cut, file_id, leaf_list
 from statements import blake, pub, sign, statement, statement_id

@@ -108,7 +108,9 @@ final class Aggregates {
     if kind.canHaveChildren {
       if isDead { dead.insert(key) } else if dead.remove(key) != nil { revived.insert(key) }
       let hasMoved = before != after || old?.stamps[Fields.life] != new.stamps[Fields.life]
-      if hasMoved, mayHideAny { familiesDirty.insert(key) }
+      // Without a parent, a record and its children are hidden too. Its parent's value may arrive after its set.
+      let isFound = old != nil && before == nil && after != nil
+      if hasMoved, mayHideAny || isFound { familiesDirty.insert(key) }
     }
     if old?.life == true { count(key, kind, parent: before, by: -1) }
     if new.life == true { count(key, kind, parent: after, by: 1) }

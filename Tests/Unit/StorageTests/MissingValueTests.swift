@@ -170,6 +170,16 @@ import Wire
     #expect(try values(of: set, [0, 1], from: bob.store).values.map(\.slot) == [1])
   }
 
+  @Test func `a record whose parent becomes known by a value shows its children and their files`() throws {
+    let (alice, bob) = (try Device("alice"), try Device("bob"))
+    let set = try alice.write(
+      at: 10, insert(rome, [1: .text("Rome")]), lodging(1, of: rome),
+      insert(attachment(7), [1: owner(lodging(1))]))[0]
+    try bob.receive([copy(of: set, without: [1])])
+    let report = try bob.store.fill([original(set, [1])]).report
+    #expect(report.owned == [attachment(7)])
+  }
+
   @Test func `only values that match their commitments are stored, also next to wrong ones`() throws {
     let (alice, bob) = (try Device("alice"), try Device("bob"))
     let set = try alice.write(at: 10, insert(rome, [1: .text("Rome")]), insert(trip(2), [1: .text("Oslo")]))[

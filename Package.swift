@@ -184,7 +184,11 @@ let package = Package(
     tests("SecureChannelTests", ["SecureChannel", "Sodium", "Wire"]),
     tests(
       "SessionTests",
-      ["Families", "Membership", "Records", "Replication", "SQLite", "Sodium", "Storage", "Vectors", "Wire"]),
+      [
+        "Families", "FileFormat", "Membership", "Records", "Replication", "SQLite", "Sodium", "Storage",
+        "Vectors",
+        "Wire",
+      ]),
     tests(
       "SimulationTests",
       [

@@ -6,6 +6,7 @@ import pathlib
 import files
 import merge
 import messages as forms
+import session_vectors
 from change_set import is_whole, parse
 from channel import NONCE, VERSION, is_answer, preamble
 from circle import Circle, Statement, Ticket, pairing_key, session_key
@@ -269,6 +270,10 @@ def messages():
             assert (forms.parse(data) is None) == (case["flag"] == "ignored"), title
 
 
+def sessions():
+    session_vectors.check_all(load("session.json"), unhex)
+
+
 def exchanging_files():
     document = load("files.json")
     for row in document["files"]:
@@ -314,6 +319,6 @@ def growing():
 
 def run(step):
     for each in (
-            cbor, change_sets, preambles, circles, merging, cutting, messages, exchanging_files, growing):
+            cbor, change_sets, preambles, circles, merging, cutting, messages, sessions, exchanging_files, growing):
         each()
-    step("the vectors of encoding, change sets, preambles, circle, merge, cuts, messages, files and growth")
+    step("the vectors of encoding, change sets, preambles, circle, merge, cuts, messages, sessions, files and growth")

@@ -84,6 +84,7 @@ def at(value, path):
 
 message("form", "no byte", b"")
 message("parts", "an empty array", [])
+message("parts", "an empty array, and a tag of a newer version behind it", b"\x80\x14")
 message("form", "a number", encode(8))
 message("form", "a map", encode({8: 1}))
 message("form", "a tag that is negative", [-1, 1])

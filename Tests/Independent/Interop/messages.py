@@ -36,7 +36,7 @@ def is_newer(reader):
     first = reader.take(1)[0]
     require(first >> 5 == 4, "a message is an array")
     count = reader.argument(first & 31)
-    require(1 <= count <= PARTS_MAX, "parts of a message")
+    require(1 <= count <= min(PARTS_MAX, len(reader.data) - reader.at), "parts of a message")
     tag = reader.item()
     require(is_number(tag, 1, TAG_MAX), "tag")
     if OF_LANES.get(tag) != count:

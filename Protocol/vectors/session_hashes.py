@@ -135,12 +135,12 @@ class SmallStore:
         self.logs = {device.name: Log(device, lane) for device in (alice, bob)}
         self.sets, self.entries = [], []
 
-    def write(self, name, wall, *entries, seen=()):
+    def write(self, name, wall, *entries, seen=(), contents=None):
         log = self.logs[name]
         for sealed in seen:
             log.see(sealed)
         ordered = in_order(entries)
-        [sealed] = log.write("edit", ordered, wall=wall, operation=operation(len(self.sets)))
+        [sealed] = log.write("edit", ordered, wall=wall, operation=operation(len(self.sets)), contents=contents)
         self.sets.append(sealed)
         self.entries.append(ordered)
         return sealed
@@ -251,6 +251,11 @@ def stores():
     s.write("bob", 1_040, [ERASE, TRIP, oslo], [ERASE, PROFILE, PROFILE_ID], seen=[last])
     s.write("bob", 1_050, [PUT, TRIP, oslo, {1: "after the erase"}])
     s.name = "the same, with an erase of a trip and of the profile"
+    yield s.described()
+
+    s = SmallStore("values of other types than their fields have count as they are", RECORDS)
+    s.write("alice", 1_000, [INSERT, TRIP, rome, {1: 7, 2: "notes", 6: "yes", 900: 1}],
+            [INSERT, LODGING, in_bucket(0x10, 4), {1: 7, 2: "of no trip"}])
     yield s.described()
 
 

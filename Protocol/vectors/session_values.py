@@ -91,6 +91,10 @@ def stores():
     yield s.described(
         ("the slot that is missing", [(0, [1])]), ("both", [(0, [0, 1])]), ("of two sets", [(1, [0]), (0, [0, 1])]))
 
+    s = Store("a slot with an unreadable content is not missing, and is sent")
+    s.write("alice", 1_000, [INSERT, TRIP, rome, {1: "Rome"}], contents={0: b"\xff"})
+    yield s.described(("the unreadable slot", [(0, [0])]))
+
     s = Store("a slot was erased")
     two_trips(s)
     s.write("alice", 1_010, [ERASE, TRIP, rome])

@@ -7,7 +7,7 @@ from deterministic_cbor import encode
 from generate_merge import described
 from session_hashes import SETTING, in_bucket
 from statements import (
-    ALICE, CAROL, CIRCLE, DAVE, GENESIS, MALLORY, certificate, cut_pairs, revocation, statement)
+    ALICE, CAROL, CIRCLE, DAVE, GENESIS, MALLORY, certificate, cut_pairs, envelope, revocation, statement)
 
 HEADS, WANT, SETS, SERVED = 5, 6, 7, 8
 # Alice receives, Bob is the peer. Carol and Dave write; no statement names Mallory.
@@ -169,6 +169,13 @@ def forks():
     yield case.step([[SETS, SETTINGS, [[early.header, early.signature, early.plan, early.values]]]], (log[5], 3))
 
 
+def branch_proof(sets):
+    """Protocol/circle.md, "Branch proof": of sets that follow one set."""
+    ordered = sorted(sets, key=lambda each: each.id)
+    body = encode({0: 1, 1: CIRCLE, 3: [each.header for each in ordered]})
+    return envelope(10, body, b"".join(each.signature for each in ordered))
+
+
 def cut_logs():
     def cut_at(case, position):
         pairs = {**cut_pairs(CAROL, case.sets[position].id, SETTINGS), 3: carol.incarnation}
@@ -184,6 +191,18 @@ def cut_logs():
     cut_at(case, log[1])
     case.stored = log[:2]
     yield case.heads([log[3]])
+
+    case = Case("a set that has seen what a cut excludes")
+    log = case.write(Log(carol, SETTINGS), 3)
+    of_dave = case.write(Log(dave, SETTINGS), 1, log[2])
+    cut_at(case, log[0])
+    case.stored = log[:1]
+    yield case.heads([log[0], of_dave[0]], (of_dave[0], 1)).delivers(of_dave)
+
+    case = Case("a branch proof: nothing after its line is requested")
+    path, tips = branches(case, 1, *[1] * 17)
+    case.held = [*HELD, branch_proof([case.sets[tip] for [tip] in tips])]
+    yield case.heads([each for tip in tips[:2] for each in tip]).heads(path, (path[0], 1))
 
     case = Case("a revocation that keeps nothing")
     log = case.write(Log(carol, SETTINGS), 2)

@@ -183,7 +183,11 @@ let package = Package(
     tests("SecureChannelTests", ["SecureChannel", "Sodium", "Vectors", "Wire"]),
     tests(
       "SessionTests",
-      ["Families", "Membership", "Records", "Replication", "SQLite", "Sodium", "Storage", "Vectors", "Wire"]),
+      [
+        "Families", "FileFormat", "Membership", "Records", "Replication", "SQLite", "Sodium", "Storage",
+        "Vectors",
+        "Wire",
+      ]),
     tests(
       "SimulationTests",
       [

@@ -26,10 +26,13 @@ def blake2b(prefix, message):
     return hashlib.blake2b(prefix + message, digest_size=32).digest()
 
 
+CIRCLE = blake2b(b"", b"the circle of the vectors")
+
+
 class Device:
-    def __init__(self, name, byte, number):
-        self.name, self.circle = name, CIRCLE
-        self.seed = bytes([byte]) * 32
+    def __init__(self, name, byte, number, seed=None, circle=CIRCLE):
+        self.name, self.circle = name, circle
+        self.seed = seed or bytes([byte]) * 32
         self.signing = SigningKey(self.seed)
         self.key = bytes(self.signing.verify_key)
         self.incarnation = bytes([(number - 1) << 4 | byte & 15]) + bytes([byte]) * 14 + b"\x01"
@@ -38,7 +41,6 @@ class Device:
         return self.signing.sign(prefix + header).signature
 
 
-CIRCLE = blake2b(b"", b"the circle of the vectors")
 alice, bob, carol = Device("alice", 0xA1, 1), Device("bob", 0xB0, 2), Device("carol", 0xCA, 16)
 
 

@@ -81,11 +81,11 @@ def describe(value):
     return {"type": "array", "items": [describe(item) for item in value]}
 
 
-def compact(data):
-    """Hexadecimal; a run of 32 or more equal bytes is written `hh*count` between spaces."""
+def compact(data, least=32):
+    """Hexadecimal; a run of `least` or more equal bytes is written `hh*count` between spaces."""
     text = ""
     for run in re.finditer(rb"(.)\1*", data, re.DOTALL):
-        if len(run[0]) >= 32:
+        if len(run[0]) >= least:
             text += f" {run[1].hex()}*{len(run[0])} "
         else:
             text += run[0].hex()

@@ -3,41 +3,13 @@
 Protocol/growth.md says what a program of this version does with each: it ignores, keeps or refuses it.
 """
 
-import hashlib
 import json
 import pathlib
 
 import cbor2
 from change_set import CIRCLE as SET_CIRCLE
 from change_set import INSERT, PUT, Log, alice, record
-from nacl.signing import SigningKey
-
-
-def blake(prefix, *parts):
-    return hashlib.blake2b(prefix.encode() + b"\0" + b"".join(parts), digest_size=32).digest()
-
-
-def key(name):
-    return SigningKey(hashlib.sha256(("waymark vector key " + name).encode()).digest())
-
-
-def fixed(text, count):
-    return hashlib.sha256(text.encode()).digest()[:count]
-
-
-ROOT, ALICE = key("root"), key("alice")
-NAMES = {1: "genesis", 2: "device-certificate", 8: "addresses"}
-
-
-def pub(signer):
-    return bytes(signer.verify_key)
-
-
-def statement(kind, pairs, signer):
-    body = cbor2.dumps(dict(sorted(pairs.items())))
-    prefix = f"waymark/{NAMES.get(kind, f'statement-{kind}')}-signature/v1"
-    return cbor2.dumps([kind, body, signer.sign(prefix.encode() + b"\0" + body).signature])
-
+from statements import ALICE, ROOT, blake, fixed, pub, statement
 
 GENESIS = statement(1, {0: 1, 2: pub(ROOT), 3: pub(ALICE), 4: fixed("waymark vector transport alice", 32), 5: "laptop",
                         7: 1_700_000_000_000, 8: fixed("nonce", 16)}, ROOT)

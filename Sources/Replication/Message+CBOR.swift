@@ -144,6 +144,8 @@ extension Message {
     init(_ bytes: [UInt8]) throws(WireError) {
       var reader = CBORReader(bytes, itemsMax: Message.itemsMax)
       let count = try reader.array(max: Message.partsMax)
+      // What follows an empty array is no tag, even if it looks like one of a newer version.
+      guard count > 0 else { throw .unexpected(offset: 0) }
       let tag = try reader.unsigned(max: 255)
       if try Message.isNewer(tag, count - 1, reader) {
         self = .message(.unknown(bytes))

@@ -139,7 +139,8 @@ extension CBORReader {
     if count == 3 { return InventoryItem(key: key, hash: hash, rank: nil) }
     guard count == 8 else { throw .unexpected(offset: start) }
     let updatedAt = try integer()
-    let filled = try unsigned(max: Limits.setItemsMax)
+    // A plan may state more than there are fields, and decides even then.
+    let filled = try unsigned(max: Int(Fields.max))
     let stamp = Stamp(
       clock: Clock(raw: try unsigned()), device: DeviceKey(try bytes32()), set: ChangeSetID(try bytes32()))
     return InventoryItem(

@@ -105,7 +105,7 @@ package enum Reply: Sendable {
 extension Answer {
   /// Whether this is a valid answer to the query. It must have the requested form, lane and range. Its items must
   /// ascend and come after the record that the query names. If more pages follow, it must have at least one item.
-  func fits(_ query: Query) -> Bool {
+  package func fits(_ query: Query) -> Bool {
     guard lane == query.lane else { return false }
     switch (content, query.question) {
     case (.heads(let heads), .heads): return isDone && heads.allSatisfy { $0.log.lane == lane }

@@ -32,7 +32,7 @@
 //   different states.
 
 import Membership
-import Wire
+package import Wire
 
 extension Replica {
   /// Returns the summary of this node's state for a peer.
@@ -123,12 +123,18 @@ extension Replica {
 
   /// Returns the hash of everything that the two sides of a session should have in common.
   func stateHash(_ session: Session) -> Bytes32 {
-    var input = circle.setHash.bytes
-    for lane in Lane.allCases where session[lane].isOpen {
+    let open = Lane.allCases.filter { session[$0].isOpen }
+    return Self.stateHash(circle.setHash, open.map { ($0, laneSummary(self[$0], .open)) })
+  }
+
+  /// - Parameter lanes: the lanes that are open on both sides, settings first.
+  package static func stateHash(_ certificates: Bytes32, _ lanes: [(Lane, Summary.LaneState)]) -> Bytes32 {
+    var input = certificates.bytes
+    for (lane, state) in lanes {
       input.append(lane.rawValue)
-      self[lane].hashes.stored.append(to: &input)
-      self[lane].hashes.folded.append(to: &input)
-      self[lane].digest.sum.append(to: &input)
+      state.heads.append(to: &input)
+      state.folded.append(to: &input)
+      state.digest.append(to: &input)
     }
     return blake2b256(HeadsPrefix.state, input)
   }

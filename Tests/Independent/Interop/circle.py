@@ -39,6 +39,23 @@ class Circle:
     def of(self, kind):
         return [s for s in self.statements.values() if s.kind == kind]
 
+    def copy(self):
+        other = Circle(self.genesis)
+        other.statements = dict(self.statements)
+        return other
+
+    def holds(self, statement):
+        held = self.statements.get(statement.id)
+        return held is not None and held.data == statement.data
+
+    def is_known(self, statement):
+        """Whether a statement is held, or its signer is the root key, an accepted issuer, or is or was a member."""
+        if self.holds(statement) or statement.signer == self.genesis.fields[2]:
+            return True
+        if statement.kind == ENTITLEMENT:
+            return statement.signer in self.membership.issuers()
+        return statement.signer in self.membership.certified
+
     @property
     def hash(self):
         return hashed("certificates/v1", *sorted(self.statements))
@@ -112,16 +129,44 @@ def introduction(chain, entitlements, now):
 
 
 def read_introduction(data, circle, transport):
-    """Returns the member that introduces itself, once everything in its introduction is verified."""
+    """Returns the member that introduces itself; refuses anyone else. The circle keeps what it learns."""
+    links, shown = parse_introduction(data)
+    require(all(each.circle == circle.id for each in shown), "an introduction to another circle")
+    last = links[-1]
+    require(last.certified is not None, "a chain ends in a certificate")
+    require(last.fields[4] == transport, "the transport key of the handshake")
+    extended = circle.copy()
+    for each in believed(shown, last, circle):
+        extended.add(each)
+    device, was_member = last.certified, circle.transport(last.certified) == transport
+    is_member = extended.transport(device) == transport
+    if is_member or was_member:
+        circle.statements, circle.judged = extended.statements, None
+    require(is_member, "not a member with this key")
+    return device
+
+
+def parse_introduction(data):
+    """The statements before the entitlements, and all; no signature is verified."""
     require(len(data) <= 6144, "size of an introduction")
     fields = decode(data)
     require(type(fields) is dict and {0, 1, 2, 3} <= set(fields) and fields[0] == 1, "introduction")
-    chain = [Statement(each) for each in fields[1]]
-    require(1 <= len(chain) <= 8 and len(fields[2]) <= 4, "length of an introduction")
-    last = chain[-1]
-    require(last.kind in (GENESIS, CERTIFICATE), "a chain ends in a certificate")
-    device = last.fields[3]
-    for each in chain + [Statement(each) for each in fields[2]]:
-        circle.add(each)
-    require(circle.transport(device) == transport, "not a member with this key")
-    return device
+    require(type(fields[1]) is list and 1 <= len(fields[1]) <= 8, "length of a chain")
+    require(type(fields[2]) is list and len(fields[2]) <= 4, "entitlements of an introduction")
+    require(is_number(fields[3], 0, TIME_MAX), "time of an introduction")
+    require(all(type(each) is bytes for each in fields[1] + fields[2]), "statements of an introduction")
+    shown = [Statement(each, is_verified=False) for each in fields[1] + fields[2]]
+    return shown[:len(fields[1])], shown
+
+
+def believed(shown, last, circle):
+    """The statements whose signers the circle knows, or whom the links of the chain certify; all are verified."""
+    path = [last]
+    while not circle.is_known(path[0]):
+        above = [each for each in shown if each not in path and each.certified == path[0].signer]
+        require(above, "no link of the chain has a signer that is known")
+        path.insert(0, above[-1])
+    certified = {each.certified for each in path}
+    for each in path + [each for each in shown if each not in path]:
+        if each in path or circle.is_known(each) or each.signer in certified:
+            yield each if circle.holds(each) else Statement(each.data)

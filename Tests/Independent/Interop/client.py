@@ -60,16 +60,20 @@ class Client:
         if 2 in answer:
             return answer[2]
         statements = [Statement(each) for each in answer[1]]
-        self.circle = Circle(statements[0])
+        circle = Circle(statements[0])
         for each in statements[1:]:
-            self.circle.add(each)
-        require(self.circle.id == ticket.circle, "the circle of the ticket")
-        require(self.circle.transport(self.device) == self.transport_public, "a member with its own keys")
+            circle.add(each)
+        require(circle.id == ticket.circle, "the circle of the ticket")
+        require(circle.transport(self.device) == self.transport_public, "a member with its own keys")
+        self.enter(circle)
+        return None
+
+    def enter(self, circle):
+        self.circle = circle
         cuts = lambda *log: self.circle.membership.cuts(*log)  # noqa: E731
         quota = lambda *owner: self.circle.membership.quota(*owner)  # noqa: E731
         line = lambda *log: self.circle.membership.line(*log)  # noqa: E731
         self.lanes = {lane: Lane(lane, self.circle.id, cuts, quota, line) for lane in LANES}
-        return None
 
     def judge(self):
         """Applies what new statements say about logs."""

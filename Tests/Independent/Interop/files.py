@@ -3,6 +3,7 @@
 import collections
 import time
 
+import merge
 from channel import Ended, Silence
 from encoding import hashed, is_bytes, is_number, require
 
@@ -44,6 +45,22 @@ def read_reference(value):
     require(type(value) is list and len(value) == 2 and is_number(value[0], 0, FILE_MAX) and is_bytes(value[1], 32),
             "file reference")
     return tuple(value)
+
+
+# The fields that may name files: of an attachment and of the profile.
+FILE_FIELDS = {7: 9, 4_096: 9}
+
+
+def named_by(lane):
+    """The files that the shown value of a field or a sibling names, in folded sets."""
+    named = set()
+    for cell, writes in merge.cells(lane.folded.values()).items():
+        if cell[0] in FILE_FIELDS and cell[2] in (0, FILE_FIELDS[cell[0]]):
+            for write in [merge.winner(writes), *lane.siblings(cell)]:
+                value = write.value.get(FILE_FIELDS[cell[0]]) if type(write.value) is dict else write.value
+                if type(value) is list:
+                    named.add(read_reference(value))
+    return named
 
 
 def read(tag, parts):

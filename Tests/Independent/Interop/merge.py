@@ -122,6 +122,12 @@ def parent(kind, fields):
     return {2: 1, 3: 1, 4: 1, 11: 9}[kind], value
 
 
+def contents_hash(fields):
+    """The hash of a visible record: of its fields that are not null, without its life."""
+    held = {number: value for number, value in fields.items() if number != 0 and value is not None}
+    return hashed("record-contents/v1", encode(held))
+
+
 def inventory(folded):
     """Items of Protocol/session.md, "Questions": visible records, without seeds that were never written to."""
     records, ranks = {}, {}
@@ -143,8 +149,7 @@ def inventory(folded):
     items = []
     for (kind, record), fields in sorted(records.items()):
         if is_visible((kind, record)):
-            held = {number: value for number, value in fields.items() if number != 0 and value is not None}
-            item = [kind, record, hashed("record-contents/v1", encode(held))]
+            item = [kind, record, contents_hash(fields)]
             if (kind, record) in ranks:
                 changed, filled, stamp = ranks[kind, record]
                 item += [changed, filled, int.from_bytes(stamp[:8], "big"), stamp[8:40], stamp[40:]]

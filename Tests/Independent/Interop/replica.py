@@ -207,19 +207,16 @@ class Lane:
 
     # Exchanging
 
-    def wants(self, heads):
-        """Wants for the sets that a peer's heads show to be missing: one tip of each log."""
-        wants, asked = [], set()
-        for device, incarnation, sequence, tip, _ in heads:
-            is_excluded = self.is_beyond((device, incarnation), sequence)
-            if tip in self.by_id or is_excluded or (device, incarnation) in asked:
-                continue
-            asked.add((device, incarnation))
-            own = [each for each in self.tips() if each.log == (device, incarnation)]
-            told = [each for each in heads if each[:2] == [device, incarnation]]
-            is_plain = len(own) == 1 and len(told) == 1 and own[0].sequence < sequence
-            wants.append([device, incarnation, own[0].sequence + 1 if is_plain else 1, sequence, tip])
-        return wants
+    def answer(self, question):
+        """The content of the answer to a question, in one page."""
+        form, *more = question
+        place = tuple(more[-1]) if more and more[-1] else (0, b"")
+        if form == 0:
+            return [form, self.heads()]
+        if form == 1:
+            return [form, b"".join(merge.sums(self.folded.values()))]
+        rows = merge.hashes(self.folded.values()) if form == 2 else merge.inventory(self.folded.values())
+        return [form, [row for row in rows if tuple(row[:2]) > place and (form == 3 or row[1][0] == more[0])]]
 
     def serve(self, wants):
         """The requested sets, in causal order."""
@@ -255,9 +252,11 @@ class Lane:
         return found
 
     def fill(self, id, slots):
-        """Adds the contents of slots, each of which must match its commitment."""
-        self.by_id[id] = self.by_id[id].filled({slot: (salt, content) for slot, salt, content in slots})
+        """Adds the contents of slots that match their commitments; all must."""
+        right = {slot: each for slot, *each in slots if self.by_id[id].values.matches(slot, each)}
+        self.by_id[id] = self.by_id[id].filled({slot: tuple(each) for slot, each in right.items()})
         self.folded[id] = self.by_id[id]
+        require(len(right) == len(slots), "commitment of a value")
 
     # Writing
 

@@ -81,8 +81,12 @@ class Values:
     def filled(self, contents):
         """The values with contents in some of the missing slots."""
         for slot, content in contents.items():
-            require(self.slots[slot] == commitment(*content), "commitment of a value")
+            require(self.matches(slot, content), "commitment of a value")
         return Values([contents.get(number, each) for number, each in enumerate(self.slots)])
+
+    def matches(self, slot, content):
+        """Whether salt and content are those of a missing slot."""
+        return self.slots[slot] == commitment(*content)
 
     def fields(self, slot, numbers):
         """Field number → value. If the slot is missing or not the array that it should be, all are absent."""

@@ -5,6 +5,8 @@ import pathlib
 
 import files
 import merge
+import messages as forms
+import session_vectors
 import transcript
 from change_set import is_whole, parse
 from channel import NONCE, VERSION, is_answer, preamble
@@ -12,7 +14,6 @@ from circle import Circle, Statement, Ticket, pairing_key, session_key
 from encoding import Refused, check_value, decode_counted, encode, require
 from membership import share
 from replica import Lane
-from session import VALUES, WANT_VALUES, check_values, check_want_values
 from values import ABSENT
 
 FOLDER = pathlib.Path(__file__).parents[3] / "Protocol" / "vectors"
@@ -262,15 +263,16 @@ def arriving(lane, waiting):
 
 
 def messages():
-    checks = {WANT_VALUES: check_want_values, VALUES: check_values}
+    for case in load("messages.json")["messages"]:
+        title, data = f"message: {case['flag']}, {case['name']}", unhex(case["bytes"])
+        is_accepted = case["flag"] in ("none", "unknown", "ignored")
+        check(title, is_accepted, lambda: forms.parse(data))
+        if is_accepted:
+            assert (forms.parse(data) is None) == (case["flag"] == "ignored"), title
 
-    def read(data):
-        message, _ = decode_counted(data)
-        require(type(message) is list and len(message) == 3 and message[0] in checks, "message")
-        checks[message[0]](*message[1:])
 
-    for each in load("messages.json")["messages"]:
-        check(f"message: {each['name']}", each["flag"] == "none", lambda each=each: read(unhex(each["bytes"])))
+def sessions():
+    session_vectors.check_all(load("session.json"), unhex)
 
 
 def exchanging_files():
@@ -308,6 +310,8 @@ def message_of_files(row):
 
 def growing():
     document = load("growth.json")
+    for row in document["messages"]:
+        check("growth: " + row["name"], row["does"] != "refused", lambda: forms.parse(unhex(row["bytes"])))
     for row in document["statements"]:
         check("growth: " + row["name"], row["does"] == "kept", lambda: Statement(unhex(row["bytes"])))
     for row in document["sets"]:
@@ -316,8 +320,8 @@ def growing():
 
 def run(step):
     for each in (
-            cbor, change_sets, preambles, circles, merging, cutting, messages, exchanging_files, growing,
+            cbor, change_sets, preambles, circles, merging, cutting, messages, sessions, exchanging_files, growing,
             transcript.replay):
         each()
-    step("the vectors of encoding, change sets, preambles, circle, merge, cuts, messages about values, files and"
-         " growth, and the transcript")
+    step("the vectors of encoding, change sets, preambles, circle, merge, cuts, messages, sessions, files and growth, and"
+         " the transcript")

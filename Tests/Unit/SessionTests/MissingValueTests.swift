@@ -3,7 +3,6 @@ import Records
 import Replication
 import Storage
 import Testing
-import Vectors
 import Wire
 
 /// Values that a peer withholds are requested from others, checked, and added to the records.
@@ -193,26 +192,5 @@ import Wire
     #expect(requests(world, by: "bob", to: "carol") == 0)
     world.prefer("bob", true)
     try #require(world.run { $0["bob"].name(record(1)) == "Rome" })
-  }
-}
-
-@Suite struct ValueMessageTests {
-  private struct Document: Decodable {
-    struct Case: Decodable {
-      let flag: String
-      let name: String
-      let bytes: String
-    }
-
-    let messages: [Case]
-  }
-
-  @Test func `messages about missing values are accepted or refused as the vectors say`() throws {
-    for vector in try vectors("messages.json", as: Document.self).messages {
-      let bytes = try expand(vector.bytes)
-      let message = try? Message(decoding: bytes)
-      #expect((message != nil) == (vector.flag == "none"), "\(vector.name)")
-      if let message { #expect(message.encoded == bytes, "\(vector.name)") }
-    }
   }
 }

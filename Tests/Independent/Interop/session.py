@@ -264,7 +264,7 @@ class Session:
 
     def on_answer(self, token, *answer):
         require(1 <= token <= self.token, "token of an answer")
-        if len(answer) > 1:
+        if len(answer) > 1 and token in self.questions:
             check_answer_of(*self.questions[token], *answer)
         self.told[token] = answer
 

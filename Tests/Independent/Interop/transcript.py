@@ -20,10 +20,11 @@ from change_set import RECORDS, SETTINGS, ChangeSet, content_of, parse, seal
 from channel import CLOSE, LAST, MORE, PART, PREAMBLE, noise, preamble
 from circle import Circle, Statement, Ticket
 from encoding import decode, encode, hashed, require, sign
-from replica import Lane
-from session import (
+from messages import (
     ANSWER, GOODBYE, HEADS, INTRODUCTION, LANES, QUERY, SERVED, SETS, STATE, STATEMENT_IDS, STATEMENTS, SUMMARY, VALUES,
     WANT, WANT_VALUES, check_values, check_want_values)
+from needs import Needs
+from replica import Lane
 from statement import CERTIFICATE
 
 # noiseprotocol warns that ephemeral keys are set, which is what a transcript needs.
@@ -285,7 +286,9 @@ class Side:
         if tag == HEADS:
             return [HEADS, parts[0], parts[1], sorted(self.lanes[parts[0]].heads())]
         if tag == WANT:
-            return [WANT, parts[0], self.lanes[parts[0]].wants(self.heard[HEADS, parts[0]])]
+            needs = Needs(self.lanes[parts[0]], self.circle.may_author)
+            needs.hear(True, self.heard[HEADS, parts[0]])
+            return [WANT, parts[0], needs.wants()]
         if tag == SETS:
             return [SETS, parts[0], self.sets(parts[0])]
         if tag == SERVED:

@@ -3,6 +3,7 @@
 from change_set import INSERT, PUT, RECORDS, SETTINGS, Log, alice, record
 from deterministic_cbor import encode
 from session_hashes import PROFILE, PROFILE_ID, SETTING, TRIP, UNKNOWN, in_bucket
+from session_introductions import introduction
 from statements import ALICE, GENESIS, certificate
 
 (INTRODUCTION, SUMMARY, STATEMENT_IDS, STATEMENTS, HEADS, WANT, SETS, SERVED, STATE, GOODBYE, QUERY, ANSWER,
@@ -81,7 +82,7 @@ def endings():
     row("none", "values that were not requested", VALUES, SETTINGS, [[HASH, [[0, bytes(16), b"\x80"]]]])
     row("none", "no statements", STATEMENTS, False, [])
     row("none", "an answer to a state that was not sent", STATE, HASH, 99, False)
-    row("twice", "a second introduction", INTRODUCTION, b"\xa0")
+    row("twice", "a second introduction", INTRODUCTION, introduction([GENESIS, bob]))
     row("token", "an answer to a question that was not asked", ANSWER, 99, SETTINGS, HASH, True, [0, []])
     row("token", "a refusal of a question that was not asked", ANSWER, 99, 2)
     row("token", "an answer with token 0", ANSWER, 0, SETTINGS, HASH, True, [0, []])

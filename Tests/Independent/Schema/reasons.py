@@ -20,7 +20,7 @@ FILES_WITHOUT_CBOR = {
 PART_OF_STAGE = {
     "header": "header", "plan_hash": "plan", "signature": "signature", "plan": "plan", "values": "values"}
 # Messages of newer versions that a device ignores although they are not one CBOR item.
-IGNORED_WITHOUT_CBOR = {"a tag of a newer version with bytes behind"}
+IGNORED_WITHOUT_CBOR = {"a tag of a newer version with bytes behind", "heads: of lane 2, with bytes behind"}
 
 
 def table(matches="", differs="", not_cbor=""):
@@ -148,8 +148,20 @@ VERDICTS = {
         differs="""an introduction of another version; a request to join of another version
             an answer to a joiner of another version; a refusal to a joiner of another version"""),
     "messages.json": table(
-        matches="twice; order; count [4,097 slots]; form [a slot in one byte more]",
-        differs="count; range; parts; form; length"),
+        matches="""twice; order; verify; count […4,097 slots]; form […of indefinite length | …the tag in one byte more]
+            form [heads: a sequence in one byte more | want values: a slot in one byte more]
+            range [heads: more folded than stored | want: from above through]""",
+        differs="count; range; parts; form; length",
+        not_cbor="""form […a byte behind | …the last byte missing | no byte]
+            parts [an empty array, and a tag of a newer version behind it]"""),
+    "session.json introductions": table(
+        matches="""circle; transport; chain; verify; member; revoked; length
+            form [the last link is a revocation | the last link is an entitlement | a time in one byte more]""",
+        differs="count; range; parts; form",
+        not_cbor="form [no byte | a byte behind]"),
+    "session.json exchanges": table(matches="form; count; order; range", differs="parts"),
+    "session.json endings": table(matches="twice; token; circle; lane; verify", differs="form"),
+    "session.json fills": table(matches="commitment"),
 }
 unused = {(place, *entry) for place, entries in VERDICTS.items() for entry in entries}
 

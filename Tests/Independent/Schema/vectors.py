@@ -40,7 +40,7 @@ def flagged(place, rule, rows, key="bytes"):
     """Rows with a flag: `none`, or the reason why the row is refused."""
     for row in rows:
         flag = row.get("flag", "none")
-        expected = reasons.MATCHES if flag == "none" else reasons.of(place, flag, row["name"])
+        expected = reasons.MATCHES if flag in ("none", "unknown") else reasons.of(place, flag, row["name"])
         yield Item(f"{place}: {row['name']}", rule, expand(row[key]), expected)
 
 
@@ -198,7 +198,55 @@ def merge(document):
 
 
 def messages(document):
-    yield from flagged("messages.json", "message", document["messages"])
+    ignored = [row for row in document["messages"] if row["flag"] == "ignored"]
+    yield from flagged("messages.json", "message", [row for row in document["messages"] if row not in ignored])
+    for row in ignored:
+        vector, data = f"messages.json: {row['name']}", expand(row["bytes"])
+        if row["name"] in reasons.IGNORED_WITHOUT_CBOR:
+            yield Item(vector, "newer-message", data, reasons.NOT_CBOR)
+            continue
+        yield Item(vector, "message", data, reasons.DIFFERS)
+        yield Item(vector, "newer-message", data, reasons.MATCHES)
+
+
+def session(document):
+    yield from flagged("session.json heads", "message", document["heads"])
+    for row in document["certificates"]:
+        yield from statements_of(f"session.json certificates: {row['name']}", row["statements"])
+    for row in document["introductions"] + document["wants"]:
+        yield from statements_of(f"session.json: {row['name']}", row["held"])
+    yield from flagged("session.json introductions", "introduction", document["introductions"])
+    for row in document["exchanges"]:
+        yield Item(f"session.json exchanges: {row['name']}", "message", expand(row["question"]), reasons.MATCHES)
+    yield from flagged("session.json exchanges", "message", document["exchanges"], key="answer")
+    yield from flagged("session.json endings", "message", document["endings"], key="message")
+    yield from flagged("session.json fills", "message", document["fills"], key="values")
+    for section in ("stores", "wants", "values", "fills", "files"):
+        for row in document[section]:
+            for one in row["sets"]:
+                yield from change_set(f"session.json {section}: {row['name']}", parts_of(one))
+    for one in document["serving"]["sets"]:
+        yield from change_set("session.json serving", parts_of(one))
+    for row in document["files"]:
+        for file in row["files"]:
+            vector = f"session.json files: {file['name']}"
+            yield Item(vector, "file-reference", expand(file["reference"]), reasons.MATCHES)
+    rows = [(row["name"], exchange) for section in ("stores", "values")
+            for row in document[section] for exchange in row["answers"]]
+    rows += [("serving", row) for row in document["serving"]["answers"]]
+    for name, row in rows:
+        for key in ("question", "request", "answer", "want"):
+            if key in row:
+                yield Item(f"session.json: {name}, {key}", "message", expand(row[key]), reasons.MATCHES)
+    for row in document["wants"]:
+        for step in row["steps"]:
+            for text in [*step["messages"], *filter(None, [step["want"]])]:
+                yield Item(f"session.json wants: {row['name']}", "message", expand(text), reasons.MATCHES)
+
+
+def statements_of(vector, statements):
+    for statement in statements:
+        yield Item(vector, "statement", expand(statement), reasons.MATCHES)
 
 
 def transcript(document):
@@ -233,4 +281,4 @@ def nested(vector, node):
 FORMS = {"join": "join-request", "reply": "join-reply", "introduction": "introduction", "statement": "statement"}
 READERS = {
     "cbor": cbor, "change-sets": change_sets, "circle": circle, "cuts": cuts, "files": files, "growth": growth,
-    "merge": merge, "messages": messages, "transcript": transcript}
+    "merge": merge, "messages": messages, "session": session, "transcript": transcript}

@@ -201,7 +201,36 @@ def messages(document):
     yield from flagged("messages.json", "message", document["messages"])
 
 
+def transcript(document):
+    for section, connection in document.items():
+        yield from nested(f"transcript.json {section}", connection)
+    line = document["pairing"]["ticket"]["line"]
+    yield Item("transcript.json ticket", "ticket", payload(line), reasons.MATCHES)
+    rules = {"join request": "join-request", "join reply": "join-reply", "handshake message 3": "introduction"}
+    for section in ("pairing", "session"):
+        for step in document[section]["steps"]:
+            if "message" in step:
+                vector = f"transcript.json {section}: step {step['number']}, {step['name']}"
+                yield Item(vector, rules.get(step["name"], "message"), expand(step["message"]), reasons.MATCHES)
+
+
+def nested(vector, node):
+    """The statements and change sets anywhere in a part of a file."""
+    if isinstance(node, dict) and {"header", "signature", "plan", "values"} <= set(node):
+        yield from change_set(vector, parts_of(node))
+    elif isinstance(node, dict):
+        for key, value in node.items():
+            if key == "statements":
+                for statement in value:
+                    yield Item(vector, "statement", expand(statement), reasons.MATCHES)
+            else:
+                yield from nested(vector, value)
+    elif isinstance(node, list):
+        for each in node:
+            yield from nested(vector, each)
+
+
 FORMS = {"join": "join-request", "reply": "join-reply", "introduction": "introduction", "statement": "statement"}
 READERS = {
     "cbor": cbor, "change-sets": change_sets, "circle": circle, "cuts": cuts, "files": files, "growth": growth,
-    "merge": merge, "messages": messages}
+    "merge": merge, "messages": messages, "transcript": transcript}

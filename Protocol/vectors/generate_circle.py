@@ -118,6 +118,8 @@ def add_statements():
     accepted("fork of sets without values", fork(
         header(ALICE, 10, _12=None, _13=None), header(ALICE, 11, _12=None, _13=None)), ALICE)
     accepted("fork of a long log", fork(header(ALICE, 10, _14=2**62), header(ALICE, 2**64 - 2, _14=2**62)), ALICE)
+    accepted("fork at the greatest sequence", fork(
+        header(ALICE, 10, 2**63 - 1), header(ALICE, 11, 2**63 - 1)), ALICE)
     accepted("addresses", statement(8, adr, ALICE), ALICE)
     accepted("no addresses", statement(8, {**adr, 4: []}, ALICE), ALICE)
     accepted("grant of records", statement(9, gra, ALICE), ALICE)
@@ -150,7 +152,12 @@ def add_statements():
     refused("signature too short", envelope(2, body, good[:-1]))
     refused("signature too long", envelope(2, body, good + good))
     refused("kind with a longer integer", bytes.fromhex("831802") + statement(2, cert, ROOT)[2:])
-    refused("a statement of 64 KiB and one byte", envelope(11, b"\xa0" * 65_462, good))
+    long = {0: 1, 1: CIRCLE, 2: pub(BOB), 3: [bytes(40_000), bytes(25_000)]}
+    missing = 65_536 - len(statement(11, long, BOB))
+    at_limit, beyond = ({**long, 3: [bytes(40_000), bytes(25_000 + missing + more)]} for more in (0, 1))
+    accepted("a statement of 64 KiB", statement(11, at_limit, BOB), BOB)
+    refused("a statement of 64 KiB and one byte", statement(11, beyond, BOB))
+    refused_pairs("a newer kind with 33 pairs", 11, {0: 1, 1: CIRCLE, 2: pub(BOB), **{k: 0 for k in range(3, 33)}}, BOB)
     flipped = bytearray(good)
     flipped[5] ^= 1
     refused("a bit of the signature", envelope(2, body, bytes(flipped)), "badSignature")
@@ -238,6 +245,10 @@ def add_statements():
     refused("fork proof of two lanes", fork(one, header(ALICE, 11, lane=0)))
     refused("fork proof of two devices", fork(one, header(BOB, 11)))
     refused("fork proof with and without a set before", fork(header(ALICE, 10, 2, False), one))
+    refused("fork proof beyond the greatest sequence", fork(header(ALICE, 10, 2**63), header(ALICE, 11, 2**63)))
+    refused("fork proof of a header with 33 pairs", fork(
+        one, header(ALICE, 11, **{f"_{key}": 0 for key in range(15, 33)})))
+    refused("fork proof of a header that holds a map", fork(one, header(ALICE, 11, _15={0: 0})))
     refused("fork proof of another circle", fork(one, other, circle=TIPS[0]))
     refused("fork proof of headers of version 1", fork(header(ALICE, 10, _0=1), header(ALICE, 11, _0=1)))
     refused("fork proof with a header of version 1", fork(one, header(ALICE, 11, _0=1)))

@@ -84,7 +84,9 @@ struct SetHeader {
     let start = map.reader.offset
     let sequence = try map.reader.unsigned()
     let previous = try map.optional(6) ? ChangeSetID(try map.reader.bytes32()) : nil
-    guard sequence > 0, (sequence == 1) == (previous == nil) else { throw .unexpected(offset: start) }
+    guard sequence > 0, sequence <= UInt64(Int64.max), (sequence == 1) == (previous == nil) else {
+      throw .unexpected(offset: start)
+    }
     // The clock is skipped as an unsigned integer, because `skipValue` rejects integers as large as a clock may be.
     // Otherwise, a fork with such a clock could not be proved.
     if try map.optional(7) {

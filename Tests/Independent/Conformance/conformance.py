@@ -22,7 +22,7 @@ import check_questions  # noqa: F401
 import check_pairing  # noqa: F401
 import checks
 from person import Person
-from world import PERSON_SECONDS, World
+from world import PERSON_SECONDS, World, is_local
 
 
 def say(text):
@@ -61,8 +61,11 @@ def main():
         import self_test  # it imports this module
         return self_test.main(only, is_verbose, words == ["brief"])
     profile = checks.PROFILES.index(option("PROFILE") or "reader")
-    person = Person(say, option("TICKET"), PERSON_SECONDS)
-    world = World(person, option("LISTEN") or "127.0.0.1:0", option("TARGET"), is_verbose)
+    target, listen = option("TARGET"), option("LISTEN") or "127.0.0.1:0"
+    if ":" not in target or not is_local(target) and is_local(listen):
+        say("TARGET is HOST:PORT. For a client on another machine, LISTEN names an address here that it can dial.")
+        return 2
+    world = World(Person(say, option("TICKET"), PERSON_SECONDS), listen, target, is_verbose)
     results = judge(world, profile, only)
     say(f"{checks.PROFILES[profile]}: {results.summary()}")
     return results.code

@@ -38,7 +38,7 @@ class World:
         self.profile, self.diverged = READER, None
         # How long the two sides may take to agree, in seconds.
         self.patience = 15
-        self.address, self.is_local = target, target is None or target.rsplit(":", 1)[0] in ("127.0.0.1", "localhost")
+        self.address, self.is_local = target, target is None or is_local(target)
         self.root, self.issuer = SigningKey.generate(), SigningKey.generate()
         self.sessions, self.wires, self.devices, self.premium = [], [], {}, []
         self.client, self.client_transport, self.client_name, self.joined = None, None, None, None
@@ -294,6 +294,11 @@ class World:
                 session.send_summary()
         session.in_sync("the same records on both sides")
         return session
+
+
+def is_local(address):
+    """Whether an address is on the loopback interface, where a listener limits no origin."""
+    return parts_of(address)[0] in ("127.0.0.1", "localhost", "::1")
 
 
 def parts_of(address):

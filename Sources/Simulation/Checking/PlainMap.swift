@@ -5,6 +5,8 @@ struct PlainMap {
   let bytes: [UInt8]
   private let stage: String
   private var pairs: [UInt64: PlainItem] = [:]
+  /// How many pairs the map had before any were taken.
+  private let count: Int
 
   init(_ bytes: [UInt8], stage: String, itemsMax: Int = 20_000) throws(PlainRefusal) {
     do {
@@ -19,11 +21,14 @@ struct PlainMap {
     self.stage = stage
     guard case .map(let pairs) = item.form else { throw PlainRefusal(stage, "not a map") }
     for pair in pairs { self.pairs[pair.key] = pair.value }
+    count = pairs.count
   }
 
   mutating func take(_ key: UInt64) -> PlainItem? { pairs.removeValue(forKey: key) }
 
   func has(_ key: UInt64) -> Bool { pairs[key] != nil }
+
+  func isUnsigned(_ key: UInt64) -> Bool { pairs[key]?.unsigned != nil }
 
   mutating func need(_ key: UInt64) throws(PlainRefusal) -> PlainItem {
     guard let item = take(key) else { throw wrong(key) }
@@ -55,8 +60,9 @@ struct PlainMap {
     if let key = pairs.keys.min() { throw wrong(key) }
   }
 
-  /// Checks that all remaining values are valid field values.
+  /// Checks that all remaining values are valid field values, and that the map has at most 32 pairs.
   func checkRestAreFieldValues() throws(PlainRefusal) {
+    guard count <= 32 else { throw PlainRefusal(stage, "more than 32 pairs") }
     for key in pairs.keys.sorted() {
       do { try pairs[key]?.checkFieldValue() } catch { throw PlainRefusal(stage, error.rule) }
     }

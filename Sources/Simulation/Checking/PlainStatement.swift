@@ -239,7 +239,7 @@ private struct PlainFork: Hashable {
   }
 }
 
-/// The parts of a header that matter for a fork proof. All other parts only have to be canonical.
+/// The parts of a header that matter for a fork proof. All other parts only have to be canonical field values.
 private struct PlainForkHalf {
   let circle: Name32
   let log: PlainLog
@@ -256,6 +256,9 @@ private struct PlainForkHalf {
     sequence = try map.unsigned(5, 1...UInt64(Int64.max))
     previous = try map.has(6) ? map.name32(6) : nil
     guard (previous == nil) == (sequence == 1) else { throw map.wrong(6) }
+    // A clock may be greater than a field value.
+    if map.isUnsigned(7) { _ = map.take(7) }
+    try map.checkRestAreFieldValues()
   }
 
   func isSamePlace(as other: PlainForkHalf) -> Bool {

@@ -80,7 +80,8 @@ struct LanguageTests {
     func letters(_ text: String) -> String { text.lowercased().filter { $0.isLetter || $0 == "-" } }
     let page = try Repository.text("Protocol/glossary.md")
     let rows = page.split(separator: "\n").filter { $0.hasPrefix("| **") }
-    let pages = try Repository.files(in: "Protocol", ending: ".md").filter { $0.path != "Protocol/glossary.md" }
+    let pages = try Repository.files(in: "Protocol", ending: ".md")
+      .filter { $0.path != "Protocol/glossary.md" }
     let text = letters(try (pages + Repository.sources()).map(\.text).joined())
     for row in rows {
       for match in row.matches(of: /\*\*([^*]+)\*\*/) {

@@ -157,6 +157,9 @@ def add_statements():
     at_limit, beyond = ({**long, 3: [bytes(40_000), bytes(25_000 + missing + more)]} for more in (0, 1))
     accepted("a statement of 64 KiB", statement(11, at_limit, BOB), BOB)
     refused("a statement of 64 KiB and one byte", statement(11, beyond, BOB))
+    many = {0: 1, 1: CIRCLE, 2: pub(BOB), 3: [0] * 19_991}
+    accepted("a newer kind of 20,000 items", statement(11, many, BOB), BOB)
+    refused_pairs("a newer kind of 20,001 items", 11, {**many, 3: [0] * 19_992}, BOB)
     refused_pairs("a newer kind with 33 pairs", 11, {0: 1, 1: CIRCLE, 2: pub(BOB), **{k: 0 for k in range(3, 33)}}, BOB)
     flipped = bytearray(good)
     flipped[5] ^= 1

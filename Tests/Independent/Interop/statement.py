@@ -1,6 +1,7 @@
 """Protocol/circle.md, "Statements": the content of each kind, and what makes it invalid."""
 
-from encoding import ascends, check_value, decode, encode, hashed, is_bytes, is_number, require, sign, verify
+from encoding import (
+    ascends, check_value, decode, decode_counted, encode, hashed, is_bytes, is_number, require, sign, verify)
 
 GENESIS, CERTIFICATE, REVOCATION, LOG_CUT, ENTITLEMENT, ISSUERS, FORK_PROOF, ADDRESSES, GRANT = range(1, 10)
 NAMES = {
@@ -37,7 +38,7 @@ class Statement:
         else:
             require(is_bytes(self.signature, 128 if self.kind == FORK_PROOF else 64), "signature of a statement")
         self.id = hashed("statement-id/v1", bytes([self.kind]), self.body)
-        self.fields = decode(self.body)
+        self.fields = decode_map(self.body)
         self.check()
 
     @classmethod
@@ -86,8 +87,8 @@ class Statement:
             check(fields)
 
     def check_fork(self):
-        first, second = decode(self.fields[3]), decode(self.fields[4])
-        require(first.get(0) == second.get(0) == 2, "version of the headers of a fork")
+        require(type(self.fields.get(3)) is bytes and type(self.fields.get(4)) is bytes, "headers of a fork")
+        first, second = read_place(self.fields[3]), read_place(self.fields[4])
         require(all(first.get(key) == second.get(key) for key in range(1, 7)), "place of a fork")
         require(first[1] == self.fields[1], "circle of a fork")
         ids = [hashed("change-set-id/v1", self.fields[key]) for key in (3, 4)]
@@ -95,14 +96,11 @@ class Statement:
         verify(first[2], "change-set-signature/v1", self.fields[3], self.signature[:64])
         verify(first[2], "change-set-signature/v1", self.fields[4], self.signature[64:])
 
-
     def check_branches(self):
         require(set(self.fields) == {0, 1, 3}, "keys of a branch proof")
         listed = self.fields[3]
         require(type(listed) is list and listed and all(type(each) is bytes for each in listed), "headers")
-        headers = [decode(each) for each in listed]
-        for each in headers:
-            check_place(each)
+        headers = [read_place(each) for each in listed]
         require(all(each[1] == self.fields[1] for each in headers), "circle of branches")
         require(len({tree_of(each[2], each[3], each[4]) for each in headers}) == 1, "tree of branches")
         order = [(each[5], hashed("change-set-id/v1", data)) for each, data in zip(headers, listed)]
@@ -124,13 +122,25 @@ def tree_of(device, incarnation, lane):
     return device, incarnation[0] >> 4, lane
 
 
-def check_place(header):
-    """The fields of a header that say where in which log a set is."""
-    require(type(header) is dict and header.get(0) == 2, "version of a header")
+def decode_map(data):
+    """A map within the limits of bodies and of headers in proofs."""
+    value, items = decode_counted(data)
+    require(type(value) is dict and len(value) <= 32 and items <= 20_000, "map of a statement")
+    return value
+
+
+def read_place(data):
+    """A header in a proof. Its fields say where in which log a set is; the rest has only to be field values."""
+    header = decode_map(data)
+    require(header.get(0) == 2, "version of a header")
+    for key, value in header.items():
+        if not (key == 7 and is_number(value, 0, (1 << 64) - 1)):
+            check_value(value)
     require(is_bytes(header.get(1), 32) and is_bytes(header.get(2), 32), "circle and device of a header")
     require(is_bytes(header.get(3), 16) and is_number(header.get(4), 0, 1), "log of a header")
     require(is_number(header.get(5), 1, (1 << 63) - 1), "sequence of a header")
     require((6 in header) == (header[5] > 1) and is_bytes(header.get(6, bytes(32)), 32), "predecessor in a header")
+    return header
 
 
 def name(kind):

@@ -3,27 +3,27 @@ import Testing
 
 /// The language of the project: the field's terms, plain words, and one name for one thing.
 struct LanguageTests {
-  /// Words that a fluent reader stumbles over, and what to write instead.
-  static let replacements: [(word: String, better: String)] = [
-    (#"\banew\b"#, "again"),
-    (#"\bbeside\b"#, "next to, or in addition to"),
-    (#"\bmend(s|ed|ing)?\b"#, "fix, or repair"),
-    (#"\bheed(s|ed|ing)?\b"#, "follow, or update"),
-    (#"\bwhoever\b"#, "anyone who, or the device that"),
-    (#"\bsomebody\b"#, "someone, or a device"),
-    (#"\b(lay|lays|laid|laying) out (the |a |all |its )?(logs?|anew|again)\b"#, "rebuild"),
-    (#"\b(lets?|letting) go of\b"#, "release"),
-    (#"\b(set|sets|setting) aside\b"#, "quarantine (sets), or keep"),
-    (#"\b(is|are|was|were) excused\b"#, "tolerated gap"),
-    (#"\bforced directions?\b"#, "override"),
-    (#"\bwrit(e|es|ten|ing) again in (an|the|its) own\b"#, "re-author"),
-    (#"\bhe(ar|ard|ars) of (it|that|this|the)\b"#, "receive, or learn of"),
-    (#"\bfor ever\b"#, "forever"),
-    (#"\b(is|are|was|were) out of the circle\b"#, "is revoked, or is not a member"),
-    (#"\brival (write|value|edit)s?\b"#, "sibling"),
-    (#"\bbrok(e|en) promises?\b"#, "unresponsive"),
-    (#"\bbears? (no|a|its|their)\b"#, "has"),
-    (#"\bgives? way to\b"#, "yield"),
+  /// Words that a fluent reader stumbles over, text that each match contains, and what to write instead.
+  static let replacements: [(word: String, part: String, better: String)] = [
+    (#"\banew\b"#, "anew", "again"),
+    (#"\bbeside\b"#, "beside", "next to, or in addition to"),
+    (#"\bmend(s|ed|ing)?\b"#, "mend", "fix, or repair"),
+    (#"\bheed(s|ed|ing)?\b"#, "heed", "follow, or update"),
+    (#"\bwhoever\b"#, "whoever", "anyone who, or the device that"),
+    (#"\bsomebody\b"#, "somebody", "someone, or a device"),
+    (#"\b(lay|lays|laid|laying) out (the |a |all |its )?(logs?|anew|again)\b"#, "out ", "rebuild"),
+    (#"\b(lets?|letting) go of\b"#, "go of", "release"),
+    (#"\b(set|sets|setting) aside\b"#, "aside", "quarantine (sets), or keep"),
+    (#"\b(is|are|was|were) excused\b"#, "excused", "tolerated gap"),
+    (#"\bforced directions?\b"#, "forced direction", "override"),
+    (#"\bwrit(e|es|ten|ing) again in (an|the|its) own\b"#, "again in", "re-author"),
+    (#"\bhe(ar|ard|ars) of (it|that|this|the)\b"#, " of ", "receive, or learn of"),
+    (#"\bfor ever\b"#, "for ever", "forever"),
+    (#"\b(is|are|was|were) out of the circle\b"#, "out of the circle", "is revoked, or is not a member"),
+    (#"\brival (write|value|edit)s?\b"#, "rival", "sibling"),
+    (#"\bbrok(e|en) promises?\b"#, "promise", "unresponsive"),
+    (#"\bbears? (no|a|its|their)\b"#, "bear", "has"),
+    (#"\bgives? way to\b"#, "way to", "yield"),
   ]
 
   /// Terms that the code uses and that a newcomer looks up.
@@ -43,6 +43,15 @@ struct LanguageTests {
     file.text.replacing(/`[^`\n]*`/, with: "``")
   }
 
+  private func contains(_ text: [UInt8], _ part: [UInt8]) -> Bool {
+    text.withUnsafeBytes { text in
+      part.withUnsafeBytes { part in
+        guard let base = text.baseAddress, let wanted = part.baseAddress else { return false }
+        return unsafe memmem(base, text.count, wanted, part.count) != nil
+      }
+    }
+  }
+
   private func files() throws -> [Repository.File] {
     let own = "LanguageTests.swift"
     return try [".md", ".swift"].flatMap { try Repository.files(ending: $0) }
@@ -52,12 +61,15 @@ struct LanguageTests {
   @Test func `no text uses a word of the old dialect`() throws {
     let files = try files()
     #expect(files.count > 500)
-    for (word, better) in Self.replacements {
-      let pattern = try Regex(word).ignoresCase()
-      for file in files {
-        for (number, line) in prose(file).split(separator: "\n", omittingEmptySubsequences: false)
-          .enumerated()
-        {
+    let patterns = try Self.replacements.map {
+      (part: Array($0.part.utf8), pattern: try Regex($0.word).ignoresCase(), better: $0.better)
+    }
+    for file in files {
+      let text = prose(file)
+      // A regular expression takes a hundred times as long as this search.
+      let bytes = Array(text.lowercased().utf8)
+      for (part, pattern, better) in patterns where contains(bytes, part) {
+        for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
           guard let found = line.firstMatch(of: pattern) else { continue }
           Issue.record("\(file):\(number + 1) says “\(line[found.range])”. Write: \(better).")
         }

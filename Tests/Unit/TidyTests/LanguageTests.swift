@@ -47,7 +47,12 @@ struct LanguageTests {
     text.withUnsafeBytes { text in
       part.withUnsafeBytes { part in
         guard let base = text.baseAddress, let wanted = part.baseAddress else { return false }
-        return unsafe memmem(base, text.count, wanted, part.count) != nil
+        var start = 0
+        while let found = memchr(base + start, Int32(part[0]), max(0, text.count - start - part.count + 1)) {
+          if memcmp(found, wanted, part.count) == 0 { return true }
+          start = UnsafeRawPointer(found) - base + 1
+        }
+        return false
       }
     }
   }

@@ -100,14 +100,14 @@ VERDICTS = {
             fork proof with the greater id first; fork proof of one set; fork proof of two sequences
             fork proof of two lanes; fork proof of two devices; fork proof of another circle
             fork proof signed by another key; fork proof of a header with 33 pairs
-            fork proof of a header that holds a map; a newer kind with 33 pairs; a newer kind of 20,001 items
-            a statement of 64 KiB and one byte
+            a newer kind with 33 pairs; a newer kind of 20,001 items; a statement of 64 KiB and one byte
             branch proof of eighteen branches; branch proof with a set that has no fork
             branch proof of seventeen sets after two; branch proof of seventeen second sets of two logs
             branch proof of two numbers; branch proof of two lanes; branch proof of two devices
             branch proof of another circle; branch proof out of order; branch proof with a header twice
             branch proof signed by another key""",
         differs="""kind zero; kind sixty-four; fork proof beyond the greatest sequence
+            fork proof of a header that holds a map
             two items; signature too short; signature too long
             version two; no version; an unknown key; a missing key; a circle of 31 bytes; an unknown role
             an empty name; a name of 65 bytes; a name that is bytes; a name with …; a time of 49 bits; a key twice

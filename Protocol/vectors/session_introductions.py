@@ -76,7 +76,7 @@ def add_admitted():
              [*(revocation(ALICE, "carol", valid=[bytes([n]) * 32]) for n in range(6)), GENESIS, BOB_CERTIFICATE],
              "bob", [BOB_CERTIFICATE, *(revocation(ALICE, "carol", valid=[bytes([n]) * 32]) for n in range(6))])
     ignored = revocation(MALLORY, "alice")
-    admitted("a statement whose signer nobody knows is ignored", [GENESIS], [ignored, GENESIS, BOB_CERTIFICATE], "bob",
+    admitted("a statement of an unknown signer is ignored", [GENESIS], [ignored, GENESIS, BOB_CERTIFICATE], "bob",
              [BOB_CERTIFICATE])
     admitted("its signature is not verified", [GENESIS], [spoiled(ignored), GENESIS, BOB_CERTIFICATE], "bob",
              [BOB_CERTIFICATE])
@@ -87,7 +87,7 @@ def add_entitlements():
     premium = [entitlement(serial=str(n), end=2_000 - n) for n in range(4)]
     admitted("four entitlements", [GENESIS], introduction(chain, premium), "bob", [BOB_CERTIFICATE, *premium])
     foreign = entitlement(issuer=STRANGER)
-    admitted("an entitlement of an issuer that nobody knows is ignored", [GENESIS],
+    admitted("an entitlement of an unknown issuer is ignored", [GENESIS],
              introduction(chain, [foreign]), "bob", [BOB_CERTIFICATE])
     closed("verify", "an entitlement with a wrong signature", [GENESIS], introduction(chain, [spoiled(premium[0])]),
            "bob")

@@ -37,8 +37,8 @@ struct FileTransfers {
   var askedFor: [FileReference: Int] = [:]
   /// The devices that have said that they do not keep all files, so that this is stored only once.
   var keepsNothing: Set<DeviceKey> = []
-  /// The devices that have withdrawn something while nothing could be stored. Before a file is dropped, all that they
-  /// had said is doubted.
+  /// The devices that have withdrawn a claim while nothing could be stored. Before a file is dropped, all of their claims
+  /// are forgotten.
   var unrecorded: Set<DeviceKey> = []
 }
 
@@ -124,6 +124,12 @@ extension Replicator {
         }
         try store.noteHolder(device, asked: asked, held: Set(held), keepsAll: keepsAll, now: now.wall)
       }
+    case .lacks(let device, let file):
+      guard canStore else {
+        transfers.unrecorded.insert(device)
+        return
+      }
+      trying { try store.noteHolder(device, asked: [file], held: [], keepsAll: false, now: now.wall) }
     case .refill: if transfers.hasMore { transfers.isIncomplete = true }
     case .review: reviewFiles(now, &following)
     case .send, .charge, .unresponsive, .misbehaved, .schedule:

@@ -9,10 +9,10 @@ extension FileExchange {
     guard isAccepted else {
       return effects.append(.misbehaved(link, "more requests for files than may be open"))
     }
-    // A peer that lost a file after it had said that it has it must not be relied on. Only a device that does not keep
-    // all files relies on others.
-    if !keepsAll, request.leaves.lowerBound == 0, let peer = peers[link] {
-      effects.append(.learned(peer.device, asked: [request.file], held: [], keepsAll: peer.keepsAll))
+    // The peer may have lost the file after it said that it has it. Only a device that does not keep all files relies on
+    // what others said.
+    if !keepsAll, request.leaves.lowerBound == 0, let device = peers[link]?.device {
+      effects.append(.lacks(device, request.file))
     }
     serve(link, &effects)
   }

@@ -354,6 +354,8 @@ package enum FileEffect: Sendable {
   case suspend(FileReference)
   /// A device has said which of these files it has, and whether it keeps all files.
   case learned(DeviceKey, asked: [FileReference], held: [FileReference], keepsAll: Bool)
+  /// A device has shown that it lacks a file, whatever it said before.
+  case lacks(DeviceKey, FileReference)
   /// More wanted files may be reported.
   case refill
   /// Drop files according to the keep policy, and find out who has those that stay.
@@ -376,8 +378,8 @@ extension FileEffect {
     case .serve(let link, let slice): .served(link, slice, isSent: false)
     case .readPart(let file): .partRead(file, nil)
     case .finish(let file): .failed([file])
-    case .send, .begin, .write, .suspend, .learned, .refill, .review, .charge, .unresponsive, .misbehaved,
-      .schedule:
+    case .send, .begin, .write, .suspend, .learned, .lacks, .refill, .review, .charge, .unresponsive,
+      .misbehaved, .schedule:
       nil
     }
   }

@@ -25,7 +25,8 @@ extension Replica {
       case .unresponsive(let link): markUnresponsive(link, now)
       case .misbehaved(let link, let what): drop(link, .misbehaved(what), &effects)
       case .schedule(let timer, let wait): effects.append(.schedule(.file(timer), after: wait))
-      case .serve, .lookUp, .readPart, .begin, .write, .finish, .suspend, .learned, .refill, .review:
+      case .serve, .lookUp, .readPart, .begin, .write, .finish, .suspend, .learned, .lacks, .refill,
+        .review:
         effects.append(.file(action))
       }
     }

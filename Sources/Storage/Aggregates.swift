@@ -108,7 +108,7 @@ final class Aggregates {
     if kind.canHaveChildren {
       if isDead { dead.insert(key) } else if dead.remove(key) != nil { revived.insert(key) }
       let hasMoved = before != after || old?.stamps[Fields.life] != new.stamps[Fields.life]
-      // Without a parent, a record and its children are hidden too. Its parent's value may arrive after its set.
+      // Without a parent, a record and its children are hidden too. The value that names it may arrive after the set.
       let isFound = old != nil && before == nil && after != nil
       if hasMoved, mayHideAny || isFound { familiesDirty.insert(key) }
     }

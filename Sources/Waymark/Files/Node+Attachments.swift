@@ -197,18 +197,7 @@ extension Node {
   ///
   /// - Throws: ``WaymarkError`` with the code `no_content` if the content can't be fetched; see ``fetch(_:)``.
   public func avatar() async throws -> Data? {
-    try await withWaymarkErrors {
-      guard let file = try StoredContents(store: store).avatarFile() else {
-        return try StoredContents(store: store).avatar()
-      }
-      try await fetch(file, named: "avatar")
-      do {
-        return try StoredContents(store: store).avatar()
-      } catch let error as WaymarkError where error.code == .noContent {
-        try await fetchAgain(file, named: "avatar")
-        return try StoredContents(store: store).avatar()
-      }
-    }
+    try await fetching({ try $0.avatarFile() }, named: "the picture", { try $0.avatar() })
   }
 }
 

@@ -76,14 +76,29 @@ extension Node {
   ///
   /// - Throws: ``WaymarkError`` with the code `no_content` if the content can't be fetched; see ``fetch(_:)``.
   public func data(of attachment: Attachment) async throws -> Data {
+    try await fetching(
+      { try $0.file(of: attachment) }, named: attachment.fileName, { try $0.data(of: attachment) })
+  }
+
+  /// Reads content whose file may not be here, or may be damaged here, and fetches the file then.
+  ///
+  /// - Parameters:
+  ///   - file: finds the file; nil if the content is stored in a record.
+  ///   - name: the name under which a person knows the file.
+  ///   - read: reads the content.
+  func fetching<Content>(
+    _ file: (StoredContents) throws -> FileReference?, named name: String,
+    _ read: (StoredContents) throws -> Content
+  ) async throws -> Content {
     try await withWaymarkErrors {
-      try await fetchContent(of: attachment) { _ in }
+      let contents = StoredContents(store: store)
+      guard let file = try file(contents) else { return try read(contents) }
+      try await fetch(file, named: name)
       do {
-        return try StoredContents(store: store).data(of: attachment)
+        return try read(contents)
       } catch let error as WaymarkError where error.code == .noContent {
-        guard let file = try StoredContents(store: store).file(of: attachment) else { throw error }
-        try await fetchAgain(file, named: attachment.fileName)
-        return try StoredContents(store: store).data(of: attachment)
+        try await fetchAgain(file, named: name)
+        return try read(contents)
       }
     }
   }

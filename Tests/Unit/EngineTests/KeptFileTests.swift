@@ -52,20 +52,36 @@ import Wire
   }
 
   private func learned(_ held: [FileReference], keepsAll: Bool) {
+    carryOut(.learned(bob, asked: [file], held: held, keepsAll: keepsAll), at: start)
+  }
+
+  private func carryOut(_ effect: FileEffect, at now: Now) {
     var following: [Effect] = []
-    replicator.carryOut(.learned(bob, asked: [file], held: held, keepsAll: keepsAll), start, &following)
+    replicator.carryOut(effect, now, &following)
   }
 
   /// Reviews the files two days later, and returns whether the file is still here.
   private func isHereAfterReview() throws -> Bool {
-    var following: [Effect] = []
-    replicator.carryOut(
-      .review, Now(wall: start.wall + 2 * Self.day, steady: start.steady + 2 * Self.day), &following)
+    carryOut(.review, at: Now(wall: start.wall + 2 * Self.day, steady: start.steady + 2 * Self.day))
     return try store.files.has(file)
   }
 
   @Test func `a file that another device keeps is dropped`() throws {
     #expect(try store.files.has(file))
+    #expect(try !isHereAfterReview())
+  }
+
+  @Test(arguments: [false, true])
+  func `a file that the other device lacks stays`(isFull: Bool) throws {
+    if isFull { replicator.storeFailed(SQLiteError.noRoom) }
+    carryOut(.lacks(bob, file), at: start)
+    if isFull { replicator.handle(.looked(hasRoom: true), now: start) }
+    #expect(try isHereAfterReview())
+  }
+
+  @Test func `a device that lacks one file is still relied on for the others`() throws {
+    let other = try #require(FileReference(size: 70_000, id: FileID(Bytes32(7, 7, 7, 7))))
+    carryOut(.lacks(bob, other), at: start)
     #expect(try !isHereAfterReview())
   }
 

@@ -90,6 +90,7 @@ final class FileNode {
     case .learned(let device, let asked, let held, let keepsAll):
       let held = Set(held)
       for file in asked { self.held[device, default: [:]][file] = held.contains(file) ? keepsAll : nil }
+    case .lacks(let device, let file): held[device]?[file] = nil
     case .refill: break
     case .charge(_, let points): self.points += points
     case .unresponsive: unresponsive += 1

@@ -126,6 +126,8 @@ package struct Invite: NodeCommand {
   package var role: String?
   package var expiresMilliseconds: Int64?
   package var rootKey: String?
+  /// The style of the QR code to show with the ticket; nil for none.
+  package var qr: String?
   /// Whether to answer only when a device has joined; the event `ticket` carries the ticket at once.
   package var wait: Bool?
   package var keyFile: String? { rootKey }

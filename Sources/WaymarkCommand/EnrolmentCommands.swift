@@ -192,11 +192,15 @@ extension Invite: TerminalCommand {
         type: .words(["admin", "member"])),
       .init(
         flag: "--expires", placeholder: "10m", summary: "how long the ticket is valid", type: .duration),
+      .init(
+        flag: "--qr", placeholder: "full",
+        summary: "also show the ticket as a QR code; =full if half blocks leave gaps in it",
+        type: .words(QRText.Style.allCases.map(\.rawValue)), valueAlone: QRText.Style.half.rawValue),
       CommandTable.rootKey("sign with the circle's root key, on a device that is not an admin"),
     ],
     details: """
       A running node serves the ticket in the background; otherwise this command waits until the new device
-      has joined. To pass a ticket on without typing it: waymark invite | ssh box waymark join -
+      has joined. Only the ticket is written to standard output. To pass a ticket on without typing it: waymark invite | ssh box waymark join -
       """,
     exampleArguments: "--expires 1h")
 
@@ -205,25 +209,24 @@ extension Invite: TerminalCommand {
 
   /// Lets the running node serve the ticket. Without one, this process serves the ticket until a device has joined.
   func run(_ run: CommandContext) async throws -> Answer {
-    let show: @Sendable (CommandEvent) -> Void = { event in
+    let isServed = ControlClient.isRunning(run.home)
+    let tell: @Sendable (CommandEvent) -> Void = { event in
       guard case .ticket(let ticket, let expires) = event else { return }
-      guard run.printsJSON else { return run.terminal.data(ticket) }
-      guard let document = try? document(Answer(ticket: ticket, expires: expires), home: nil) else { return }
-      run.terminal.data(document.text(.pretty))
+      show(ticket, expires: expires, run)
+      if !isServed { run.terminal.note("Waiting for the new device to join; Ctrl-C cancels.") }
     }
-    if ControlClient.isRunning(run.home) {
-      return try await ControlClient.perform(self, home: run.home, tell: show)
+    if isServed {
+      return try await ControlClient.perform(self, home: run.home, tell: tell)
     }
     try await SuspectStore.check(run.home)
     let node = try await ControlClient.openPatiently(run.home)
     do {
       try await serveAnywhere(node)
       try await node.serveControl()
-      run.terminal.note("Waiting for the new device to join; Ctrl-C cancels.")
       var invite = self
       invite.wait = true
       let reader = watchReader(node, run.terminal)
-      let answer = await node.answer(invite, CommandCall(tell: show))
+      let answer = await node.answer(invite, CommandCall(tell: tell))
       reader.cancel()
       await node.close()
       return try answer.get()
@@ -231,6 +234,28 @@ extension Invite: TerminalCommand {
       await node.close()
       throw error
     }
+  }
+
+  /// Writes the ticket to standard output, and what to do with it to standard error.
+  private func show(_ ticket: String, expires: Date, _ run: CommandContext) {
+    if run.printsJSON {
+      guard let document = try? document(Answer(ticket: ticket, expires: expires), home: nil) else { return }
+      run.terminal.data(document.text(.pretty))
+    } else {
+      let lines = wrapped(instructions(until: expires), width: run.terminal.error.width, indent: 0)
+      for line in lines { run.terminal.note(line) }
+      run.terminal.data(ticket)
+    }
+    if let style = qr.flatMap(QRText.Style.init), let code = QRCode(ticket.uppercased()) {
+      run.terminal.show(code, style: style)
+    }
+  }
+
+  private func instructions(until expires: Date) -> String {
+    // Rounded up, because a moment has passed since the ticket was made.
+    let rest = expires.milliseconds - systemWall() + 999
+    return "This ticket admits one device as \(role == "admin" ? "an admin" : "a member") and expires in "
+      + "\(TimeText.span(rest)). On that device, run waymark join and paste it:"
   }
 
   /// Listens at the usual address, or at any free port if that address is in use.

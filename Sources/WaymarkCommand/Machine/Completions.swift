@@ -80,9 +80,9 @@ struct Completions {
     }
   }
 
-  /// All options with a value: an option takes one in every command or in none.
+  /// All options whose value is the next word: an option takes one in every command or in none.
   private var optionsWithValue: [String] {
-    let all = (GlobalOptions.specs + table.flatMap(\.options)).filter { $0.placeholder != nil }.map(\.flag)
+    let all = (GlobalOptions.specs + table.flatMap(\.options)).filter(\.takesNextWord).map(\.flag)
     return Set(all).sorted()
   }
 
@@ -187,7 +187,7 @@ struct Completions {
     var found: [(flag: String, places: [String], choice: Choice)] = []
     for place in places {
       for option in options(place) {
-        guard let placeholder = option.placeholder else { continue }
+        guard option.takesNextWord, let placeholder = option.placeholder else { continue }
         let choice = Choice(option.type, placeholder)
         guard choice != .anything else { continue }
         if let index = found.firstIndex(where: { $0.flag == option.flag && $0.choice == choice }) {
@@ -347,7 +347,7 @@ struct Completions {
     var line = "complete -c waymark"
     if !here.isEmpty { line += " " + here }
     line += " -l \(option.flag.drop { $0 == "-" }) -d \(fishQuoted(option.summary))"
-    guard let placeholder = option.placeholder else { return line + " -f" }
+    guard option.takesNextWord, let placeholder = option.placeholder else { return line + " -f" }
     switch Choice(option.type, placeholder) {
     case .words(let words): return line + " -x -a \(fishQuoted(words.joined(separator: " ")))"
     case .file: return line + " -r -F"

@@ -152,8 +152,10 @@ struct ManualPage {
   }
 
   private static func head(_ option: CommandSpec.Option) -> String {
-    let value = option.placeholder.map { " \\fI\(escaped($0))\\fR" } ?? ""
-    return "\\fB\(escaped(option.flag))\\fR\(value)"
+    let flag = "\\fB\(escaped(option.flag))\\fR"
+    guard let placeholder = option.placeholder else { return flag }
+    let value = "\\fI\(escaped(placeholder))\\fR"
+    return option.takesNextWord ? "\(flag) \(value)" : "\(flag)[=\(value)]"
   }
 
   private static func quoted(_ text: String) -> String {

@@ -84,7 +84,7 @@ struct CommandParser {
       let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
       let flag = argument == "-h" ? "--help" : String(parts[0])
       guard let spec = option(named: flag) else { throw unknownOption(flag, tokens.operands) }
-      var value = parts.count == 2 ? String(parts[1]) : nil
+      var value = parts.count == 2 ? String(parts[1]) : spec.valueAlone
       if spec.placeholder != nil, value == nil {
         guard let next = rest.popFirst() else {
           throw WaymarkError.usage(

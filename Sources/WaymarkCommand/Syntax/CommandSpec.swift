@@ -34,6 +34,16 @@ struct CommandSpec: Sendable {
     let summary: String
     var type = ValueType.text
     var isRepeated = false
+    /// The value if the flag stands alone; another value then follows after an equals sign: `--qr=full`.
+    var valueAlone: String?
+
+    var takesNextWord: Bool { placeholder != nil && valueAlone == nil }
+
+    /// The flag with its value, as help shows it.
+    var usage: String {
+      guard let placeholder else { return flag }
+      return valueAlone == nil ? "\(flag) \(placeholder)" : "\(flag)[=\(placeholder)]"
+    }
 
     /// `--no-discovery` is `noDiscovery` in the request, `--timeout 30s` is `timeoutMilliseconds`.
     var requestKey: String {
@@ -67,10 +77,7 @@ struct CommandSpec: Sendable {
     var parts = ["waymark"] + words
     if impliesLastWord, let last = parts.popLast() { parts.append("[\(last)]") }
     parts += operands.map(\.usage)
-    parts += options.map { option in
-      let text = option.placeholder.map { "\(option.flag) \($0)" } ?? option.flag
-      return "[\(text)]" + (option.isRepeated ? "…" : "")
-    }
+    parts += options.map { "[\($0.usage)]" + ($0.isRepeated ? "…" : "") }
     return parts.joined(separator: " ")
   }
 }

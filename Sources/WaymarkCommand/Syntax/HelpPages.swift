@@ -86,7 +86,7 @@ enum HelpPages {
     for spec in found {
       page.paragraph(spec.usage, .strong, indent: 4)
       page.paragraph("  \(spec.summary)", indent: 2)
-      let width = spec.options.map { optionName($0).displayWidth }.max() ?? 0
+      let width = spec.options.map { $0.usage.displayWidth }.max() ?? 0
       for option in spec.options { write(option, width: width, indent: 4, &page) }
       let fields =
         spec.operands.contains { $0.key == "fields" }
@@ -96,15 +96,11 @@ enum HelpPages {
       if let example = spec.example { page.paragraph("  For example: \(example)", indent: 4) }
     }
     page.gap()
-    page.line("Every command: \(GlobalOptions.specs.map(optionName).joined(separator: "  "))", .faint)
-  }
-
-  private static func optionName(_ option: CommandSpec.Option) -> String {
-    option.placeholder.map { "\(option.flag) \($0)" } ?? option.flag
+    page.line("Every command: \(GlobalOptions.specs.map(\.usage).joined(separator: "  "))", .faint)
   }
 
   private static func write(_ option: CommandSpec.Option, width: Int, indent: Int, _ page: inout Page) {
-    let head = String(repeating: " ", count: indent) + optionName(option).padded(to: max(width, 16)) + "  "
+    let head = String(repeating: " ", count: indent) + option.usage.padded(to: max(width, 16)) + "  "
     let column = head.displayWidth
     let lines = wrapped(option.summary, width: max(20, page.width - column), indent: 0)
     for (index, line) in lines.enumerated() {

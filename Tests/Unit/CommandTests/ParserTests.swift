@@ -123,6 +123,14 @@ struct ParserTests {
     }
   }
 
+  @Test func `a flag whose value may be left out takes it only after an equals sign`() throws {
+    #expect(try parse("invite", "--qr")["qr"] == "half")
+    #expect(try parse("invite", "--qr=full")["qr"] == "full")
+    #expect(try parse("invite", "--qr", "--role", "admin")["role"] == "admin")
+    #expect(failure("invite", "--qr", "full")?.message.contains("Unexpected argument “full”") == true)
+    #expect(failure("invite", "--qr=small")?.message.contains("expected half or full") == true)
+  }
+
   @Test(arguments: [80, 100])
   func `every command and topic has a page of help that fits, with nothing cut off`(width: Int) {
     let topics = CommandTable.all.map(\.words) + HelpTopic.all.map { [$0.name] } + [[]]

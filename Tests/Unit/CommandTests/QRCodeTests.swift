@@ -31,7 +31,8 @@ struct QRCodeTests {
   @Test(
     .enabled(if: Scanner.isInstalled, Scanner.missing),
     arguments: [
-      (1, .half), (21, .half), (155, .half), (207, .full), (221, .half), (222, .half), (312, .half), (2_113, .half),
+      (1, .half), (21, .half), (155, .half), (207, .full), (221, .half), (222, .half), (312, .half),
+      (2_113, .half),
     ] as [(Int, QRText.Style)])
   func `a scanner reads the code from a picture of the terminal`(
     characters: Int, style: QRText.Style
@@ -65,7 +66,8 @@ struct QRCodeTests {
   }
 
   @Test(.enabled(if: Scanner.isInstalled, Scanner.missing))
-  func `an invitation says for whom and how long it is valid, and its code contains the ticket`() async throws {
+  func `an invitation says for whom and how long it is valid, and its code contains the ticket`() async throws
+  {
     try await Workshop.with { workshop in
       let alice = workshop.device("alice")
       try await alice.run("init", "--name", "alice")
@@ -76,7 +78,8 @@ struct QRCodeTests {
       let lines = invitation.errors.split(separator: "\n").map(String.init)
       #expect(
         lines.first
-          == "This ticket admits one device as an admin and expires in 2 h. On that device, run waymark join and paste it:"
+          == "This ticket admits one device as an admin and expires in 2 h. "
+          + "On that device, run waymark join and paste it:"
       )
       #expect(try await Scanner.read(Screen(Array(lines.dropFirst()))) == ticket.uppercased())
       let plain = try await alice.run("invite")
@@ -116,7 +119,8 @@ private struct Screen {
       rest = rest.dropFirst()
       let isUpper = character == "█" || character == "▀"
       let isLower = character == "█" || character == "▄"
-      if background == Self.gray || (isUpper || isLower) && foreground == Self.gray { hasOnlySetColors = false }
+      let showsForeground = isUpper || isLower
+      if background == Self.gray || showsForeground && foreground == Self.gray { hasOnlySetColors = false }
       upper += Array(repeating: isUpper ? foreground : background, count: 8)
       lower += Array(repeating: isLower ? foreground : background, count: 8)
     }

@@ -11,11 +11,11 @@ package enum AnswerCoding {
     try encode(value, [.keepsSteps: true])
   }
 
-  /// Encodes a value as the JSON document that `--json` prints.
+  /// Encodes a value as the JSON document that `--json` prints. Next to each time, the document has it in UTC too.
   ///
   /// - Parameter home: the value of `--home` in suggested commands; nil to leave `--home` out.
   package static func document(_ value: some Encodable, home: String? = nil) throws -> JSON {
-    try encode(value, home.map { [.home: $0] } ?? [:])
+    UTCTimes.added(to: try encode(value, home.map { [.home: $0] } ?? [:]))
   }
 
   private static func encode(

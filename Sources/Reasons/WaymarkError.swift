@@ -44,7 +44,7 @@ extension WaymarkError: CustomStringConvertible {
 /// The exit codes of the command line.
 package enum ExitCode {
   package static let failed: Int32 = 1
-  /// The request is invalid, or the name in it matches nothing or more than one thing.
+  /// The request is invalid, or a name in it matches more than one thing.
   package static let usage: Int32 = 2
   /// The command needs a running node.
   package static let notRunning: Int32 = 3
@@ -56,6 +56,8 @@ package enum ExitCode {
   package static let conflictsWaiting: Int32 = 6
   /// The command needs confirmation.
   package static let needsYes: Int32 = 7
+  /// Nothing has the name or id in the request.
+  package static let notFound: Int32 = 8
   /// The command is done, but its output could not be written.
   package static let outputLost: Int32 = 9
   /// There is no store.
@@ -89,9 +91,15 @@ extension WaymarkError {
   }
 
   package static func notFound(_ what: String, _ name: String, next: Step? = nil) -> WaymarkError {
+    .missing("There is no \(what) “\(shortened(name))”.", next: next)
+  }
+
+  /// Something that the request refers to does not exist; `message` is the whole sentence.
+  package static func missing(
+    _ message: String, next: Step? = nil, candidates: [String] = []
+  ) -> WaymarkError {
     WaymarkError(
-      exitCode: ExitCode.usage, code: .notFound, message: "There is no \(what) “\(shortened(name))”.",
-      next: next)
+      exitCode: ExitCode.notFound, code: .notFound, message: message, next: next, candidates: candidates)
   }
 
   package static func ambiguous(_ what: String, _ name: String, _ candidates: [String]) -> WaymarkError {

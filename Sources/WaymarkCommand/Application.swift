@@ -18,7 +18,12 @@ struct Application: Sendable {
       defer { streams.end() }
       return try await CommandRun(streams, terminal, environment).run()
     } catch {
-      return Self.report(error, on: terminal, as: LogFormat.fitting(environment))
+      guard ErrorDocument.isAsked(for: arguments) else {
+        return Self.report(error, on: terminal, as: LogFormat.fitting(environment))
+      }
+      let failure = Self.failure(error)
+      terminal.data(ErrorDocument(failure).line)
+      return failure.exitCode
     }
   }
 

@@ -23,7 +23,7 @@ extension CommandRun {
     } catch {
       let failure = invocation.completing(Application.failure(error))
       notifier.status(failure.message)
-      return Application.report(failure, on: terminal, as: format)
+      return end(failure, format)
     }
   }
 
@@ -67,8 +67,14 @@ extension CommandRun {
       notifier.stopping(failure.message)
       // Clients that are waiting get their answer first. The store is not closed, because closing would write to it.
       try await Task.sleep(for: .milliseconds(300))
-      exit(Application.report(failure, on: terminal, as: format))
+      exit(end(failure, format))
     }
+  }
+
+  /// Reports why the node ends: in its log and, with `--json`, as the last line of its answer.
+  private func end(_ failure: WaymarkError, _ format: LogFormat) -> Int32 {
+    if invocation.options.json { terminal.data(ErrorDocument(failure).line) }
+    return Application.report(failure, on: terminal, as: format)
   }
 
   private static func exitCode(after signal: Int32) -> Int32 { signal == SIGINT ? ExitCode.interrupted : 0 }

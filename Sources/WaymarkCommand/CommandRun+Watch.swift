@@ -169,9 +169,10 @@ struct Watched {
     }
   }
 
-  private static let passing: Set<String> = [
-    "since", "lastSync", "lastSeen", "asOf", "roundTripMilliseconds", "clockSkewMilliseconds",
-  ]
+  private static let passing: Set<String> = {
+    let times = ["since", "lastSync", "lastSeen", "asOf"]
+    return Set(times + times.map { "\($0)UTC" } + ["roundTripMilliseconds", "clockSkewMilliseconds"])
+  }()
 }
 
 extension Peer {

@@ -7,6 +7,8 @@ extension ListConflicts: TerminalCommand {
     words: ["conflicts", "list"], summary: "list changes made on two devices at the same time",
     impliesLastWord: true, exampleArguments: "")
 
+  func rows(of answer: Answer) -> DocumentRows? { DocumentRows(key: "conflicts") }
+
   func render(_ answer: Answer, into rendering: inout Rendering) {
     guard !answer.conflicts.isEmpty else { return rendering.notes.paragraph("No conflicts.") }
     let ids = distinctPrefixes(answer.conflicts.map(\.id))

@@ -6,7 +6,7 @@ extension Invocation {
   func completing(_ failure: WaymarkError) -> WaymarkError {
     var next = failure.next
     if next == nil, failure.code == .ambiguous { next = .waymark("help ids") }
-    if next == nil, failure.exitCode == ExitCode.usage {
+    if next == nil, [ExitCode.usage, ExitCode.notFound].contains(failure.exitCode) {
       next = .waymark("help \(words.joined(separator: " "))")
     }
     return WaymarkError(

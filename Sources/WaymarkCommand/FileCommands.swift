@@ -14,6 +14,8 @@ extension ListFiles: TerminalCommand {
       when they were last connected; a device that is offline may have dropped the file since.
       """, exampleArguments: "--limit 5")
 
+  func rows(of answer: Answer) -> DocumentRows? { DocumentRows(key: "items", identity: "file") }
+
   func render(_ answer: FileOverview, into rendering: inout Rendering) {
     let totals = answer.totals
     rendering.data.pairs([

@@ -16,6 +16,8 @@ extension ShowHistory: TerminalCommand {
       """,
     exampleArguments: "Rome")
 
+  func rows(of answer: Answer) -> DocumentRows? { DocumentRows(key: answer.record == nil ? "operations" : "writes") }
+
   func render(_ answer: Answer, into rendering: inout Rendering) {
     if let record = answer.record {
       rendering.record(record, answer.writes)

@@ -6,6 +6,8 @@ extension ListMembers: TerminalCommand {
     words: ["members", "list"], summary: "list the devices of the circle, including revoked ones",
     impliesLastWord: true, exampleArguments: "")
 
+  func rows(of answer: Answer) -> DocumentRows? { DocumentRows(key: "members", identity: "device") }
+
   func render(_ answer: Answer, into rendering: inout Rendering) {
     var table = TextTable([
       .init("NAME", widthMin: 12), .init("DEVICE"), .init("ROLE"), .init("LAST SEEN"), .init("WRITTEN"),

@@ -5,6 +5,8 @@ extension ListPeers: TerminalCommand {
   static let syntax = CommandSpec(
     words: ["peers", "list"], summary: "list the other devices", impliesLastWord: true, exampleArguments: "")
 
+  func rows(of answer: Answer) -> DocumentRows? { DocumentRows(key: "peers", identity: "device") }
+
   func render(_ answer: Answer, into rendering: inout Rendering) {
     guard !answer.peers.isEmpty else {
       return rendering.notes.paragraph("No other device yet. Next: \(waymark: "invite")")

@@ -47,6 +47,8 @@ extension ListRecords: KindTerminalCommand {
     ]
   }
 
+  func rows(of answer: Answer) -> DocumentRows? { DocumentRows(key: answer.plural) }
+
   func render(_ answer: Answer, into rendering: inout Rendering) {
     guard let listing = Registry.kind(named: kind)?.listing else { return }
     guard !answer.items.isEmpty else {

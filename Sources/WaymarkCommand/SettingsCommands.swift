@@ -6,6 +6,8 @@ extension ListSettings: TerminalCommand {
   static let syntax = CommandSpec(
     words: ["settings", "list"], summary: "list all settings", exampleArguments: "")
 
+  func rows(of answer: Answer) -> DocumentRows? { DocumentRows(key: "settings", identity: "key") }
+
   func render(_ answer: Answer, into rendering: inout Rendering) {
     guard !answer.settings.isEmpty else { return rendering.notes.paragraph("No settings yet.") }
     var table = TextTable([.init("KEY", widthMin: 16), .init("VALUE", widthMin: 16), .init("FROM")])

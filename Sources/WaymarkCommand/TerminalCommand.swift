@@ -14,6 +14,8 @@ protocol TerminalCommand: Command {
   static var isShownByEvents: Bool { get }
 
   func run(_ run: CommandContext) async throws -> Answer
+  /// The rows of an answer that is a list; nil for any other answer.
+  func rows(of answer: Answer) -> DocumentRows?
   /// The document of `--json`.
   func document(_ answer: Answer, home: String?) throws -> JSON
   func render(_ answer: Answer, into rendering: inout Rendering)
@@ -27,12 +29,35 @@ extension TerminalCommand {
   static var isShownByEvents: Bool { false }
 
   func exitCode(for answer: Answer) -> Int32 { 0 }
+  func rows(of answer: Answer) -> DocumentRows? { nil }
 
-  /// Returns the schema, followed by the members of the encoded answer.
+  /// Returns the schema, followed by the members of the encoded answer and, for a list, its rows under `items`.
   func document(_ answer: Answer, home: String?) throws -> JSON {
-    let members = try AnswerCoding.document(answer, home: home).members ?? []
+    var members = try AnswerCoding.document(answer, home: home).members ?? []
+    rows(of: answer)?.add(to: &members)
     let schema = JSON.Member("schema", .string("waymark.\(documentName)/1"))
     return .object([schema] + (Self.isStream ? [.init("type", "summary")] : []) + members)
+  }
+}
+
+/// The rows of a list in its document. Every list has them under `items`, with an `id` each, in addition to the keys that
+/// its kind of rows has.
+struct DocumentRows {
+  /// The key of the rows among the members of the encoded answer.
+  let key: String
+  /// The key that identifies a row that has no `id`.
+  var identity: String?
+
+  func add(to members: inout [JSON.Member]) {
+    guard let index = members.firstIndex(where: { $0.key == key }) else { return }
+    if let identity, let rows = members[index].value.array {
+      members[index].value = .array(
+        rows.map { row in
+          guard let id = row[identity], row["id"] == nil else { return row }
+          return .object([.init("id", id)] + (row.members ?? []))
+        })
+    }
+    if key != "items" { members.append(.init("items", members[index].value)) }
   }
 }
 

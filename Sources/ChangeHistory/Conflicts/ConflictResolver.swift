@@ -36,9 +36,8 @@ package struct ConflictResolver {
       let sides = [conflict.winner] + conflict.losers
       let found = named(take, sides)
       guard !found.isEmpty else {
-        throw WaymarkError(
-          exitCode: ExitCode.usage, code: .notFound,
-          message: "No side of this conflict comes from “\(shortened(take))”.",
+        throw WaymarkError.missing(
+          "No side of this conflict comes from “\(shortened(take))”.",
           next: .waymark("conflicts show \(conflict.id.prefix(8))"),
           candidates: try sides.map { try reader.line($0, conflict) })
       }

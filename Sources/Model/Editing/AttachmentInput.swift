@@ -185,8 +185,8 @@ extension StoredContents {
     _ file: AddedFile, to parent: Attachment.Parent, now: Moment
   ) throws -> (id: UUID, change: PreparedChange) {
     guard try store.record(parent.key)?.isVisible == true else {
-      throw WaymarkError.failed(
-        .notFound, "The item that “\(shortened(file.name))” belongs to does not exist.",
+      throw WaymarkError.missing(
+        "The item that “\(shortened(file.name))” belongs to does not exist.",
         next: .waymark("trip list"))
     }
     let id = RecordID(milliseconds: now, random: random16())

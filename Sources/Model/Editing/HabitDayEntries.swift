@@ -66,6 +66,8 @@ package struct HabitDayEntries {
 
   /// A summary of the habit's entries on the day.
   package struct Summary: Hashable, Sendable, Codable {
+    package let id: String
+    /// The same as `id`.
     package let habit: String
     package let name: String?
     package let day: String
@@ -79,8 +81,9 @@ package struct HabitDayEntries {
     let entries = try entries()
     var sum = DecimalSum()
     for entry in entries { sum.add(entry[Self.valueField]?.asFloat ?? 1) }
+    let id = habit.key.id.uuid
     return Summary(
-      habit: habit.key.id.uuid, name: habit.text(Registry.habit.number("name")), day: day.description,
+      id: id, habit: id, name: habit.text(Registry.habit.number("name")), day: day.description,
       done: !entries.isEmpty, value: isBinary ? nil : sum.value, entries: entries.map(\.key.id.uuid))
   }
 
@@ -93,14 +96,26 @@ package struct HabitDayEntries {
   // MARK: Writing
 
   /// Prepares the change that adds an entry. If two devices add one entry each, both count.
+  ///
+  /// A binary habit gets one entry a day: there is nothing to change if the habit is done, and devices that tick it at
+  /// the same time write the same entry.
   package func adding(_ value: Double) throws -> PreparedChange { try adding(value).change }
 
   package func adding(_ value: Double) throws -> (id: UUID, change: PreparedChange) {
     let value = try checked(value)
+    guard !isBinary else { return try done(value) }
     let key = newKey()
     return (
       UUID(key.id),
       PreparedChange(verb: "habit.tick", entries: EntryDraft.putting(key, fields(value), on: nil))
+    )
+  }
+
+  private func done(_ value: Double) throws -> (id: UUID, change: PreparedChange) {
+    let first = try entries().first
+    let drafts = try first == nil ? setting(value, []) : []
+    return (
+      UUID((first?.key ?? drafts[0].key).id), PreparedChange(verb: "habit.tick", entries: drafts)
     )
   }
 

@@ -175,8 +175,8 @@ private struct SaveBatch {
     for (child, key) in parents where !written.contains(key) {
       guard try store.record(key)?.isAlive != true else { continue }
       let kind = Registry.kind(key.kind)?.name ?? "record"
-      throw WaymarkError.failed(
-        .notFound, "The \(kind) that the \(child.name) belongs to does not exist: \(key.id.uuid).",
+      throw WaymarkError.missing(
+        "The \(kind) that the \(child.name) belongs to does not exist: \(key.id.uuid).",
         next: "save the \(kind) first, or in the same change")
     }
   }

@@ -165,8 +165,8 @@ struct RevocationPlanner {
 
   private func checkHeldErases(by members: [Member]) throws {
     for member in members where try store.firstHeldErases(by: member.device).isEmpty {
-      throw WaymarkError.failed(
-        .notFound, "This device keeps no values that \(member.name) has erased, so it can't bring any back.",
+      throw WaymarkError.missing(
+        "This device keeps no values that \(member.name) has erased, so it can't bring any back.",
         next: .waymark("revoke \(shellWord(member.name))"))
     }
   }

@@ -181,12 +181,13 @@ struct HelpTopic {
       Exit codes
          0  done
          1  failed; nothing was changed, unless the message says otherwise
-         2  wrong usage, or a name that matches nothing or more than one thing
+         2  wrong usage, or a name that matches more than one thing
          3  the command needs a running node
          4  the command needs premium
          5  not in sync (wait, verify, status --check)
          6  there are conflicts (status --check)
          7  not confirmed: the command would overwrite a file, or needs a decision (--yes)
+         8  nothing has that name or id
          9  carried out, but the output could not be written: don't run the command again
         10  there is no store in the home
         11  another process is using the store

@@ -69,3 +69,39 @@ package struct GrantRoom: NodeCommand {
     return try node.grant(request)
   }
 }
+
+/// `members promote`: makes a member an admin.
+package struct PromoteMember: NodeCommand {
+  package static let name = "members.promote"
+  package typealias Answer = MemberChange
+
+  package var device: String
+  package var rootKey: String?
+  package var keyFile: String? { rootKey }
+
+  package func perform(on node: isolated Node, _ call: CommandCall) async throws -> MemberChange {
+    var request = CertificateRequest(device: device, .promotion)
+    request.rootKey = rootKey
+    request.passphrase = call.passphrase
+    return try node.certify(request)
+  }
+}
+
+/// `rename`: renames this device, or another one, on all devices.
+package struct RenameDevice: NodeCommand {
+  package static let name = "rename"
+  package typealias Answer = MemberChange
+
+  package var name: String
+  /// The device to rename; nil for this device.
+  package var device: String?
+  package var rootKey: String?
+  package var keyFile: String? { rootKey }
+
+  package func perform(on node: isolated Node, _ call: CommandCall) async throws -> MemberChange {
+    var request = CertificateRequest(device: device, .name(name))
+    request.rootKey = rootKey
+    request.passphrase = call.passphrase
+    return try node.certify(request)
+  }
+}

@@ -38,6 +38,9 @@ struct Chains {
     var name: String
     var role: Role
     var issued: Int64
+
+    /// The newer of two certificates of a device decides on its name and its transport key.
+    static func < (left: Link, right: Link) -> Bool { (left.issued, left.id) < (right.issued, right.id) }
   }
 
   private let root: DeviceKey
@@ -107,6 +110,14 @@ struct Chains {
     return (links[signer] ?? []).map(\.id).filter { !isVoid($0, by: signer) }
   }
 
+  /// Whether a certificate by this signer that counts makes the device an admin.
+  func isAdmin(_ device: DeviceKey, by signer: DeviceKey) -> Bool {
+    guard let depth = adminDepths()[signer], depth < Limits.chainLinksMax else { return false }
+    return (links[signer] ?? []).contains {
+      $0.device == device && $0.role == .admin && !isVoid($0.id, by: signer)
+    }
+  }
+
   /// Returns the depth of each key that may sign certificates and revocations. The root key has depth 0.
   private func adminDepths() -> [DeviceKey: Int] {
     var depths = [root: 0]
@@ -132,22 +143,26 @@ struct Chains {
   func members() -> [(id: StatementID, member: Member)] {
     let depths = adminDepths()
     var newest: [DeviceKey: Link] = [:]
+    var oldest: [DeviceKey: Link] = [:]
     var admins: Set<DeviceKey> = []
     for (issuer, depth) in depths where depth < Limits.chainLinksMax {
       for link in links[issuer] ?? [] where !isVoid(link.id, by: issuer) {
         if link.role == .admin { admins.insert(link.device) }
-        let old = newest[link.device]
-        if old.map({ ($0.issued, $0.id) < (link.issued, link.id) }) ?? true { newest[link.device] = link }
+        if newest[link.device].map({ $0 < link }) ?? true { newest[link.device] = link }
+        if oldest[link.device].map({ link < $0 }) ?? true { oldest[link.device] = link }
       }
     }
     let parents = adminLinks(depths)
     return newest.values.map { link in
-      (link.id, member(link, isAdmin: admins.contains(link.device), parents))
+      let inviter = oldest[link.device]?.issuer ?? link.issuer
+      return (link.id, member(link, inviter, isAdmin: admins.contains(link.device), parents))
     }
     .sorted { ($0.member.chain.count, $0.id) < ($1.member.chain.count, $1.id) }
   }
 
-  private func member(_ link: Link, isAdmin: Bool, _ parents: [DeviceKey: Link]) -> Member {
+  private func member(
+    _ link: Link, _ inviter: DeviceKey, isAdmin: Bool, _ parents: [DeviceKey: Link]
+  ) -> Member {
     var chain = [link.id]
     var issuer = link.issuer
     while chain.count < Limits.chainLinksMax, let parent = parents[issuer] {
@@ -156,7 +171,7 @@ struct Chains {
     }
     return Member(
       device: link.device, transport: link.transport, name: link.name, role: isAdmin ? .admin : .member,
-      issuer: link.issuer, issued: link.issued, chain: chain.reversed())
+      inviter: inviter, issued: link.issued, chain: chain.reversed())
   }
 
   /// Returns the last certificate on the shortest chain of each admin. If several chains are equally short, this is the

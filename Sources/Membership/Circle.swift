@@ -193,6 +193,14 @@ package struct Circle: Sendable {
   /// Returns the ids in a peer's list that are not held here, in the order of the list.
   package func missing(of ids: [StatementID]) -> [StatementID] { ids.filter { held[$0] == nil } }
 
+  /// Returns the result of evaluating all statements except the certificates by one signer.
+  package func evaluation(withoutCertificatesBy signer: DeviceKey) -> Evaluation {
+    let others = held.filter {
+      $0.value.kind != StatementKind.deviceCertificate.rawValue || $0.value.signer != signer
+    }
+    return Evaluation(genesis: genesis, genesisID: genesisID, statements: others, quotas: quotas)
+  }
+
   /// The result of evaluating all statements except revocations.
   var withoutRevocations: Evaluation {
     let others = held.filter { $0.value.kind != StatementKind.revocation.rawValue }

@@ -8,8 +8,9 @@ package struct Member: Hashable, Sendable {
   package let transport: TransportKey
   package let name: String
   package let role: Role
-  /// The signer of the certificate that counts.
-  package let issuer: DeviceKey
+  /// The signer of the oldest certificate that counts, with which the device was admitted.
+  package let inviter: DeviceKey
+  /// The time of the newest certificate that counts.
   package let issued: Int64
   /// The chain of at most 8 statements, from the root outward. The last one is the certificate that counts.
   package let chain: [StatementID]
@@ -201,6 +202,11 @@ package struct Evaluation: Sendable {
   /// Returns the ids of the certificates by a signer that count now.
   package func countingCertificates(of signer: DeviceKey) -> [StatementID] {
     chains.countingCertificates(of: signer)
+  }
+
+  /// Whether a certificate by this signer that counts makes the device an admin.
+  package func isAdmin(_ device: DeviceKey, by signer: DeviceKey) -> Bool {
+    chains.isAdmin(device, by: signer)
   }
 
   /// Returns the member with this transport key.

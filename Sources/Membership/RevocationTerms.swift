@@ -10,11 +10,16 @@ package struct RevocationTerms: Hashable, Sendable {
   package var kept: [KeptLog]
   /// The devices that the revoked device had revoked and that become members again.
   package var reinstated: Set<DeviceKey>
+  /// The devices of which the certificates by the revoked device become void, although they are members without them.
+  package var withdrawn: Set<DeviceKey>
 
-  package init(device: DeviceKey, kept: [KeptLog], reinstated: Set<DeviceKey> = []) {
+  package init(
+    device: DeviceKey, kept: [KeptLog], reinstated: Set<DeviceKey> = [], withdrawn: Set<DeviceKey> = []
+  ) {
     self.device = device
     self.kept = kept
     self.reinstated = reinstated
+    self.withdrawn = withdrawn
   }
 }
 
@@ -37,7 +42,11 @@ extension Circle {
     let cuts = logCuts(of: terms.device)
     let revocations = evaluation.countingRevocations(by: terms.device)
       .filter { !terms.reinstated.contains($0.body.device) }.map(\.id)
-    return evaluation.countingCertificates(of: terms.device) + cuts + revocations
+    let certificates = evaluation.countingCertificates(of: terms.device).filter { id in
+      guard case .deviceCertificate(let body)? = statement(id)?.content else { return true }
+      return !terms.withdrawn.contains(body.device)
+    }
+    return certificates + cuts + revocations
   }
 
   private func logCuts(of device: DeviceKey) -> [StatementID] {

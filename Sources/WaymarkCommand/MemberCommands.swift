@@ -128,3 +128,47 @@ extension GrantRoom: TerminalCommand {
           + "\(sizeText(answer.previous)); \(sizeText(answer.bytes)) are written."))
   }
 }
+
+extension PromoteMember: TerminalCommand {
+  static let syntax = CommandSpec(
+    words: ["members", "promote"], summary: "make a member an admin, which may invite and revoke devices",
+    operands: [.init(placeholder: "DEVICE", key: "device")],
+    options: [CommandTable.rootKey("sign with the circle's root key; needed if this device is not an admin")],
+    details: """
+      A circle with a second admin survives the loss of the first: the second one can revoke the lost device and
+      invite others. An admin may revoke any device, including the one that promoted it, and can't be made a
+      member again except by revoking the device that promoted it (waymark help revoke, option --with-invited).
+      """,
+    exampleArguments: "phone")
+
+  func render(_ answer: MemberChange, into rendering: inout Rendering) {
+    let name = printable(answer.name)
+    rendering.notes.paragraph(
+      answer.isChanged
+        ? "\(name) is an admin now: it may invite and revoke devices." : "\(name) is already an admin.")
+  }
+}
+
+extension RenameDevice: TerminalCommand {
+  static let syntax = CommandSpec(
+    words: ["rename"], summary: "rename this device for all devices",
+    operands: [.init(placeholder: "NAME", key: "name")],
+    options: [
+      .init(flag: "--device", placeholder: "DEVICE", summary: "rename this device instead"),
+      CommandTable.rootKey("sign with the circle's root key; needed if this device is not an admin"),
+    ],
+    details: """
+      The name is part of the certificate that an admin signs, so only an admin can change it: if this device is a
+      member, run the command with --device on an admin device. To change how a peer is shown on this device
+      only: waymark peers rename.
+      """,
+    exampleArguments: "'Anna laptop'")
+
+  func render(_ answer: MemberChange, into rendering: inout Rendering) {
+    let name = printable(answer.name)
+    rendering.notes.paragraph(
+      answer.isChanged
+        ? "\(printable(answer.previousName)) is called \(name) now, on all devices."
+        : "The name is already \(name); nothing was changed.")
+  }
+}

@@ -187,7 +187,7 @@ extension CircleMember {
       device: member.device, name: node.name(of: member.device), role: Role(member.role),
       isOwn: member.device == node.identity.device,
       isRevoked: node.circle.evaluation.revocations[member.device]?.isEmpty == false,
-      admittedBy: member.issuer == node.circle.genesis.root ? nil : member.issuer,
+      admittedBy: member.inviter == node.circle.genesis.root ? nil : member.inviter,
       lastSeen: inspection.lastSeen(of: member.device).map(Date.init(milliseconds:)),
       revocations: node.connections.revocationStatus.revocations(of: member.device),
       notHeard: node.connections.revocationStatus.notHeard(of: member.device).map(DeviceReference.init),

@@ -99,7 +99,7 @@ extension Node {
   }
 
   /// Finds a member by name or by a prefix of its id, including this device.
-  private func member(named name: String) throws -> Member {
+  func member(named name: String) throws -> Member {
     if let own = circle.evaluation.members[identity.device],
       [own.name, own.device.description].contains(name)
     {

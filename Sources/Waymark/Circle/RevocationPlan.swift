@@ -16,6 +16,8 @@ struct RevocationPlan {
     let lastChanged: Int
     /// The members that the device invited, directly or indirectly.
     let invited: [Member]
+    /// The members that are admins only because the device promoted them.
+    let promoted: [Member]
     /// The devices that the device has revoked.
     let revoked: [Member]
     let statement: Statement
@@ -32,6 +34,8 @@ struct RevocationPlan {
   let signer: String
   let issuer: DeviceKey
   let undoesRevocations: Bool
+  /// Whether the promotions by the devices are withdrawn.
+  let withdraws: Bool
   let discards: Bool
   let isBeforeErase: Bool
   let warnings: [String]
@@ -74,6 +78,15 @@ struct RevocationPlan {
       if !staying.isEmpty {
         lines.append(
           "invited by \(name) and not revoked (--with-invited revokes them too): \(names(staying))")
+      }
+      let promoted = target.promoted.filter { other in
+        !targets.contains { $0.member.device == other.device }
+      }
+      if !promoted.isEmpty {
+        lines.append(
+          withdraws
+            ? "made admin by \(name) and a member again: \(names(promoted))"
+            : "made admin by \(name) and staying admin (--with-invited withdraws that): \(names(promoted))")
       }
       if !target.revoked.isEmpty, !undoesRevocations {
         lines.append(

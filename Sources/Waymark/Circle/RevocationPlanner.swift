@@ -52,7 +52,8 @@ struct RevocationPlanner {
     return RevocationPlan(
       targets: targets, already: already,
       signer: issuer == circle.genesis.root ? "the root key" : "this device",
-      issuer: issuer, undoesRevocations: request.undoesRevocations, discards: request.discards,
+      issuer: issuer, undoesRevocations: request.undoesRevocations, withdraws: request.withInvited,
+      discards: request.discards,
       isBeforeErase: request.isBeforeErase,
       warnings: targets.flatMap { warnings($0, issuer: issuer) } + adminWarning(targets))
   }
@@ -92,12 +93,23 @@ struct RevocationPlanner {
     }
   }
 
-  /// Returns the other members whose certificate chain contains a signature by the device, sorted by name.
+  /// Returns the other members that would not be members without the certificates by the device, sorted by name.
   private func invited(by inviter: DeviceKey) -> [Member] {
-    circle.evaluation.members.values.filter { member in
-      member.device != inviter && member.device != device
-        && member.chain.contains { circle.statement($0)?.signer == inviter }
-    }.sorted { ($0.name, $0.device) < ($1.name, $1.device) }
+    let others = circle.evaluation(withoutCertificatesBy: inviter)
+    return members(besides: inviter) { !others.isMember($0.device) }
+  }
+
+  /// Returns the other admins that would be members, but not admins, without the certificates by the device, sorted by
+  /// name.
+  private func promoted(by promoter: DeviceKey) -> [Member] {
+    let others = circle.evaluation(withoutCertificatesBy: promoter)
+    return members(besides: promoter) { $0.role == .admin && others.members[$0.device]?.role == .member }
+  }
+
+  private func members(besides other: DeviceKey, where isMeant: (Member) -> Bool) -> [Member] {
+    circle.evaluation.members.values
+      .filter { $0.device != other && $0.device != device && isMeant($0) }
+      .sorted { ($0.name, $0.device) < ($1.name, $1.device) }
   }
 
   // MARK: Signing
@@ -132,14 +144,16 @@ struct RevocationPlanner {
       let revoked = circle.evaluation.countingRevocations(by: member.device)
         .compactMap { circle.evaluation.known($0.body.device) }
       let (logs, changeSets) = try heldLogs(of: member.device, isBeforeErase: request.isBeforeErase)
+      let promoted = promoted(by: member.device)
       let terms = RevocationTerms(
         device: member.device, kept: request.discards ? [] : logs,
         // A revocation of this device by the target is always undone.
-        reinstated: Set(isUndoing ? revoked.map(\.device) : []).union([device]))
+        reinstated: Set(isUndoing ? revoked.map(\.device) : []).union([device]),
+        withdrawn: Set(request.withInvited ? promoted.map(\.device) : []))
       return RevocationPlan.Target(
         member: member, terms: terms, changeSets: changeSets,
         lastChanged: request.discards ? try store.recordCount(lastChangedBy: member.device) : 0,
-        invited: invited(by: member.device),
+        invited: invited(by: member.device), promoted: promoted,
         revoked: revoked.filter { $0.device != device },
         statement: try circle.revocation(terms, by: key, at: now))
     }

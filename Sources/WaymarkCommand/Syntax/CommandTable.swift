@@ -18,7 +18,7 @@ enum CommandTable {
       ShowSync.self, TurnSyncOn.self, TurnSyncOff.self, SyncNow.self,
       ListConflicts.self, ShowConflict.self, ResolveConflicts.self, ShowHistory.self, Undo.self,
       Explain.self, ListMembers.self, Revoke.self, GrantRoom.self, FoundCircle.self, JoinCircle.self,
-      Invite.self,
+      Invite.self, PromoteMember.self, RenameDevice.self,
       WriteBackup.self, RestoreBackup.self, EraseRecords.self, ListTrash.self, EmptyTrash.self,
       ListFiles.self, KeepFiles.self, FetchFile.self,
       ShowTimeline.self, TickHabit.self, UntickHabit.self, SetHabit.self,
@@ -71,7 +71,7 @@ enum CommandTable {
         on a local network by themselves; a firewall must allow UDP port 7433 and the TCP port of --listen.
         """,
       exampleArguments: "--listen [::]:7433"),
-    ListMembers.syntax, Revoke.syntax, GrantRoom.syntax,
+    ListMembers.syntax, PromoteMember.syntax, RenameDevice.syntax, Revoke.syntax, GrantRoom.syntax,
   ]
 
   static func rootKey(_ summary: String) -> CommandSpec.Option {

@@ -159,6 +159,8 @@ package struct TypedRecords {
   package func deleting(_ kind: Kind, _ name: String, force: Bool) throws -> (
     record: ShownReference, change: PreparedChange
   ) {
+    var names = names
+    names.matchesInside = false
     let record = try names.resolve(kind, name)
     if kind == Registry.organization { try store.checkDeletable(organization: record, force: force) }
     return (

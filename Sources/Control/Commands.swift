@@ -19,6 +19,7 @@ enum Commands {
     ListConflicts.self, ShowConflict.self, ResolveConflicts.self, ShowHistory.self, Undo.self, Explain.self,
     ListMembers.self, Revoke.self, GrantRoom.self, Invite.self, WriteBackup.self,
     ListRecords.self, ShowRecord.self, AddRecord.self, EditRecord.self, DeleteRecord.self, RestoreRecord.self,
+    FindRecords.self, ShowToday.self,
     EraseRecords.self, ListTrash.self, EmptyTrash.self,
     ListFiles.self, KeepFiles.self, FetchFile.self,
     ShowTimeline.self, TickHabit.self, UntickHabit.self, SetHabit.self,

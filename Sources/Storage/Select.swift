@@ -160,6 +160,10 @@ struct Select {
   /// are otherwise equal.
   private func terms(_ field: FieldNumber, _ part: Int, _ direction: String) -> [String] {
     guard let column = column(field, part) else { return [] }
+    // Amounts are stored as text and sorted as numbers.
+    if kind?.field(field)?.type == .money, part == 0 {
+      return ["CAST(\(column) AS REAL)\(direction) NULLS LAST"]
+    }
     let isText = kind?.field(field)?.columns[part].type == .text
     return (isText ? ["\(Connection.lowercaseFunction)(\(column))\(direction) NULLS LAST"] : [])
       + ["\(column)\(direction) NULLS LAST"]

@@ -147,7 +147,7 @@ extension Kind {
   /// Whether records of this kind have names; habit entries, for example, have none.
   var hasNames: Bool { Self.namingFields.contains { field(named: $0) != nil } }
 
-  private static let namingFields = ["name", "fileName", "displayName", "key"]
+  static let namingFields = ["name", "fileName", "displayName", "key"]
 
   /// Returns the name under which messages and lists show a record.
   package func title(of record: RecordRow) -> String? {

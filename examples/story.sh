@@ -78,7 +78,7 @@ quote() { sed "s|$stage/||g" | fold -s -w 100 | sed "s/^/     ${dim}│${plain} 
 on() {
   typed "$@"
   local code=0
-  quiet "$@" >"$stage/said" 2>&1 || code=$?
+  WAYMARK_FORCE_TTY=100 quiet "$@" >"$stage/said" 2>&1 || code=$?
   quote <"$stage/said"
   [ "$code" -eq 0 ] || failed "the command ended with exit code $code"
 }
@@ -88,7 +88,7 @@ refused() {
   local wanted=$1 code=0
   shift
   typed "$@"
-  quiet "$@" >"$stage/said" 2>&1 || code=$?
+  WAYMARK_FORCE_TTY=100 quiet "$@" >"$stage/said" 2>&1 || code=$?
   quote <"$stage/said"
   [ "$code" -eq "$wanted" ] || failed "the command ended with exit code $code instead of $wanted"
 }

@@ -20,6 +20,7 @@ enum Commands {
     ListMembers.self, Revoke.self, GrantRoom.self, Invite.self, WriteBackup.self,
     PromoteMember.self, RenameDevice.self,
     ListRecords.self, ShowRecord.self, AddRecord.self, EditRecord.self, DeleteRecord.self, RestoreRecord.self,
+    FindRecords.self, ShowToday.self,
     EraseRecords.self, ListTrash.self, EmptyTrash.self,
     ListFiles.self, KeepFiles.self, FetchFile.self,
     ShowTimeline.self, TickHabit.self, UntickHabit.self, SetHabit.self,

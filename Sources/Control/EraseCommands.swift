@@ -94,6 +94,7 @@ package struct ListTrash: PromptCommand {
   package struct Item: Codable, Sendable {
     package let kind: String
     package let id: String
+    package let shortId: String
     package let name: String?
     /// Whether the record itself was deleted, rather than a record that it belongs to.
     package let deleted: Bool
@@ -109,9 +110,12 @@ package struct ListTrash: PromptCommand {
   }
 
   package func perform(on node: isolated Node) throws -> Answer {
-    let items = try node.typedRecords(zone: nil).trash().map { record, deletion in
+    let records = node.typedRecords(zone: nil)
+    let found = try records.trash()
+    let shortIDs = try records.shortIDs(of: found.map(\.record.id))
+    let items = found.map { record, deletion in
       Item(
-        kind: record.kind, id: record.id, name: record.name, deleted: deletion.deleted,
+        kind: record.kind, id: record.id, shortId: shortIDs[record.id] ?? record.id, name: record.name, deleted: deletion.deleted,
         deletedAt: deletion.deletedAt, deletedBy: deletion.deletedBy, deletedByName: deletion.deletedByName,
         hiddenBy: deletion.hiddenBy)
     }

@@ -56,14 +56,14 @@ extension [TypedField]? {
   }
 }
 
-/// `KIND list`: the records of a kind, narrowed by filters, or what is in the trash.
+/// `KIND list`: the records of a kind, filtered and sorted, or what is in the trash.
 package struct ListRecords: KindCommand, PromptCommand {
   package static let action = "list"
   package var isReadOnly: Bool { true }
 
   package let kind: String
   package let deleted: Bool
-  /// The typed filters, by name.
+  /// The typed filters, by name; a filter without a value has the value `true`.
   package let filters: [String: String]
 
   /// A record; if it is in the trash, also its deletion.
@@ -76,16 +76,20 @@ package struct ListRecords: KindCommand, PromptCommand {
     /// The key of the list in the document.
     package let plural: String
     package let items: [Item]
+    /// The number of records without the limit.
+    package let total: Int
   }
 
   package func perform(on node: isolated Node) throws -> Answer {
     let kind = try listedKind()
-    let records = node.typedRecords(zone: nil)
-    let items =
-      deleted
-      ? try records.deleted(kind).map { Item(record: $0.record, deletion: $0.deletion) }
-      : try records.list(kind) { filters[$0] }.map { Item(record: $0, deletion: nil) }
-    return Answer(plural: kind.plural, items: items)
+    let records = node.typedRecords(zone: filters["zone"])
+    guard !deleted else {
+      let items = try records.deleted(kind).map { Item(record: $0.record, deletion: $0.deletion) }
+      return Answer(plural: kind.plural, items: items, total: items.count)
+    }
+    let (found, total) = try records.list(kind) { filters[$0] }
+    return Answer(
+      plural: kind.plural, items: found.map { Item(record: $0, deletion: nil) }, total: total)
   }
 }
 
@@ -96,7 +100,11 @@ extension ListRecords {
     deleted = try container.decodeIfPresent(Bool.self, forKey: DocumentKey("deleted")) ?? false
     var filters: [String: String] = [:]
     for key in container.allKeys where key.stringValue != "kind" {
-      filters[key.stringValue] = try? container.decode(String.self, forKey: key)
+      if let isGiven = try? container.decode(Bool.self, forKey: key) {
+        filters[key.stringValue] = isGiven ? "true" : nil
+      } else {
+        filters[key.stringValue] = try? container.decode(String.self, forKey: key)
+      }
     }
     self.filters = filters
   }
@@ -120,10 +128,12 @@ extension ListRecords.Answer {
     }
     plural = key.stringValue
     items = try container.decode([ListRecords.Item].self, forKey: key)
+    total = try container.decode(Int.self, forKey: DocumentKey("total"))
   }
 
   package func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: DocumentKey.self)
+    try container.encode(total, forKey: DocumentKey("total"))
     try container.encode(items, forKey: DocumentKey(plural))
   }
 }
@@ -191,6 +201,8 @@ package struct AddRecord: KindCommand, PromptCommand {
     package let id: String
     /// The ids of all added records; nil if there is only one.
     package let ids: [String]?
+    /// The name of the first record.
+    package var name: String?
   }
 
   package var isPrompt: Bool { namesNoFile(fields, kind) }
@@ -198,13 +210,22 @@ package struct AddRecord: KindCommand, PromptCommand {
   package func perform(on node: isolated Node) throws -> Answer {
     let (answer, change) = try prepare(on: node, [:])
     try node.write(change)
-    return answer
+    return try named(answer, on: node)
   }
 
   /// Adds a file as an attachment, or several files as one attachment each.
   package func perform(on node: isolated Node, _ call: CommandCall) async throws -> Answer {
     let paths = TypedRecords.paths(in: try pairs(), of: try listedKind())
-    return try await node.write(adding: paths, { call.tell(.progress($0)) }) { try prepare(on: node, $0) }
+    let answer = try await node.write(adding: paths, { call.tell(.progress($0)) }) {
+      try prepare(on: node, $0)
+    }
+    return try named(answer, on: node)
+  }
+
+  private func named(_ answer: Answer, on node: isolated Node) throws -> Answer {
+    var answer = answer
+    answer.name = try node.typedRecords(zone: zone).title(listedKind(), answer.id)
+    return answer
   }
 
   private func pairs() throws -> TypedRecords.Pairs {

@@ -40,9 +40,11 @@ package struct KindListing: Sendable {
     package let id: String
     package let adding: String
     package let change: String
+    /// The arguments of the example of `list`.
+    package let filter: String
 
-    init(_ id: String, add adding: String, edit change: String) {
-      (self.id, self.adding, self.change) = (id, adding, change)
+    init(_ id: String, add adding: String, edit change: String, list filter: String = "--sort -name") {
+      (self.id, self.adding, self.change, self.filter) = (id, adding, change, filter)
     }
   }
 }
@@ -69,6 +71,8 @@ package struct ListColumn: Sendable {
     case all([String])
     case day(String)
     case minute(String)
+    /// The end of something that begins at the time in the second field.
+    case end(String, start: String)
     case money(String)
     /// The sums of costs, one for each currency.
     case sums(String)

@@ -22,7 +22,8 @@ extension Registry {
         ListColumn("TOTAL", widthMin: 12, .sums("totals")),
       ],
       example: .init(
-        "Rome", add: "name=Rome startDate=2026-05-02 endDate=2026-05-06", edit: "notes='Two bags'")))
+        "Rome", add: "name=Rome startDate=2026-05-02 endDate=2026-05-06", edit: "notes='Two bags'",
+        list: "--upcoming")))
 
   package static let lodging = Kind(
     2, "lodging", plural: "lodgings", table: "lodging_rows", view: "lodgings", parent: 1,
@@ -111,7 +112,8 @@ extension Registry {
         ListColumn("BELONGS TO", widthMin: 12, .first(["parentName"])),
       ],
       example: .init(
-        "ticket.pdf", add: "lodging='Casa Rosa' file=ticket.pdf", edit: "fileDescription='Seat 12'")))
+        "ticket.pdf", add: "lodging='Casa Rosa' file=ticket.pdf", edit: "fileDescription='Seat 12'",
+        list: "--sort -fileSize")))
 
   /// The fields that lodging, transportation and activities share.
   private static let itemFields = [
@@ -145,13 +147,13 @@ extension Registry {
     KindListing(
       columns: [
         nameColumn, ListColumn("TRIP", widthMin: 8, .first(["tripName"])),
-        ListColumn("START", .minute("start")), ListColumn("END", widthMin: 10, .minute("end")),
+        ListColumn("START", .minute("start")), ListColumn("END", .end("end", start: "start")),
         ListColumn("COST", isRight: true, .money("cost")),
       ], example: example)
   }
 
   /// The first column of most lists.
-  static let nameColumn = ListColumn("NAME", widthMin: 16, .first(["name"]))
+  static let nameColumn = ListColumn("NAME", widthMin: 12, .first(["name"]))
 }
 
 /// The numbers of the kinds to which fields of other kinds, or other code, refer.

@@ -11,6 +11,10 @@ extension Connection {
   /// second string must be in lower case.
   package static let beginsFunction = "begins_ignoring_case"
 
+  /// The SQL function that tells whether a string contains another, ignoring the case and the accents of the first
+  /// string. The second string must be folded; see `foldedText`.
+  package static let foldedContainsFunction = "contains_folded"
+
   /// The SQL function that returns a string in lower case, for sorting.
   package static let lowercaseFunction = "lowercase"
 
@@ -37,6 +41,16 @@ extension Connection {
           }
           sqlite3_result_int(context, text.lowercased().hasPrefix(part) ? 1 : 0)
         }, nil, nil, nil), Self.beginsFunction)
+    try check(
+      sqlite3_create_function_v2(
+        handle, Self.foldedContainsFunction, 2, flags, nil,
+        { context, _, arguments in
+          guard let arguments, let text = textArgument(arguments[0]), let part = textArgument(arguments[1])
+          else {
+            return sqlite3_result_null(context)
+          }
+          sqlite3_result_int(context, foldedText(foldedText(text), contains: part) ? 1 : 0)
+        }, nil, nil, nil), Self.foldedContainsFunction)
     try check(
       sqlite3_create_function_v2(
         handle, Self.lowercaseFunction, 1, flags, nil,

@@ -9,8 +9,9 @@ package struct RecordQuery: Hashable, Sendable {
   package var kind: KindNumber
   /// The conditions, all of which must hold.
   package var conditions: [Condition] = []
-  /// The hexadecimal digits, without hyphens, with which the id must begin; nil for any id.
-  package var idPrefix: String?
+  /// The hexadecimal digits, without hyphens, with which the id must begin or, if there are enough of them, end; nil for
+  /// any id.
+  package var idDigits: String?
   package var order: [Order] = []
   package var visibleOnly = true
   package var limit: Int?
@@ -72,6 +73,8 @@ package struct RecordQuery: Hashable, Sendable {
     case begins(with: String)
     /// The component is text that contains this text, ignoring case.
     case contains(String)
+    /// The component is text that contains this text, ignoring case and accents.
+    case containsFolded(String)
     case isNull
   }
 

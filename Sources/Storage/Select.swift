@@ -51,16 +51,22 @@ struct Select {
     var arguments: [ColumnValue] = []
     var terms: [String] = []
     if query.visibleOnly { terms.append("(\(kind?.isVisible("r") ?? "r.life = 1"))") }
-    if let prefix = query.idPrefix {
-      guard let (first, last) = Self.range(prefix) else { return nil }
+    if let digits = query.idDigits {
+      guard let (first, last) = Self.range(digits) else { return nil }
       arguments += [.blob(first), .blob(last)]
-      terms.append("r.id BETWEEN ?\(arguments.count - 1) AND ?\(arguments.count)")
+      let begins = "r.id BETWEEN ?\(arguments.count - 1) AND ?\(arguments.count)"
+      terms.append(digits.utf8.count < ShortID.digitsMin ? begins : "(\(begins) OR \(ends(digits, &arguments)))")
     }
     for condition in query.conditions {
       guard let term = sql(condition, &arguments) else { return nil }
       terms.append(term)
     }
     return (terms.isEmpty ? "1" : terms.joined(separator: " AND "), arguments)
+  }
+
+  private func ends(_ digits: String, _ arguments: inout [ColumnValue]) -> String {
+    arguments.append(.text(digits.uppercased()))
+    return "substr(hex(r.id), -\(digits.utf8.count)) = ?\(arguments.count)"
   }
 
   /// Returns the SQL of a condition; nil if no record can match the condition.
@@ -109,6 +115,8 @@ struct Select {
       return "\(Connection.beginsFunction)(\(column), \(argument(.text(prefix.lowercased()))))"
     case .contains(let text):
       return "\(Connection.containsFunction)(\(column), \(argument(.text(text.lowercased()))))"
+    case .containsFolded(let text):
+      return "\(Connection.foldedContainsFunction)(\(column), \(argument(.text(foldedText(text)))))"
     }
   }
 
@@ -152,6 +160,10 @@ struct Select {
   /// are otherwise equal.
   private func terms(_ field: FieldNumber, _ part: Int, _ direction: String) -> [String] {
     guard let column = column(field, part) else { return [] }
+    // Amounts are stored as text and sorted as numbers.
+    if kind?.field(field)?.type == .money, part == 0 {
+      return ["CAST(\(column) AS REAL)\(direction) NULLS LAST"]
+    }
     let isText = kind?.field(field)?.columns[part].type == .text
     return (isText ? ["\(Connection.lowercaseFunction)(\(column))\(direction) NULLS LAST"] : [])
       + ["\(column)\(direction) NULLS LAST"]

@@ -110,7 +110,7 @@ extension RestoreBackup: TerminalCommand {
     }
     if !answer.erasedAgain.isEmpty {
       let shown = answer.erasedAgain.prefix(Self.erasedShownMax).map { record in
-        "\(record.kind) \(printable(record.name ?? "\("\(record.id)".prefix(8))"))"
+        "\(record.kind) \(printable(record.name ?? shortRecordID("\(record.id)")))"
       }
       let rest = answer.erasedAgain.count - shown.count
       let list =

@@ -4,16 +4,41 @@ import JSONDocument
 import Synchronization
 import Waymark
 
-/// `status --watch`: redraws the status in place on a terminal; otherwise prints each change as a line of JSON.
+/// `status --watch` and `KIND list --watch`: redraw the answer in place on a terminal; otherwise print each change as a
+/// line of JSON.
 extension CommandRun {
   func watch() async throws -> Int32 {
-    let screen = Screen(terminal, isShown: terminal.output.isTerminal && !invocation.options.json)
+    try await redraw(
+      Watched(), look: look, frame: { frame($0, isLast: $1) }, news: { $0.news() }, isRunning: { $0.isRunning })
+  }
+
+  /// Watches a list.
+  func watchList() async throws -> Int32 {
+    var listed = self
+    listed.invocation.arguments["watch"] = nil
+    let command = try listed.request(listed.invocation).command(as: ListRecords.self)
+    return try await redraw(
+      WatchedList(), look: { $0.answer = try await ControlClient.perform(command, home: home) },
+      frame: { frame($0, command, isLast: $1) }, news: { $0.news(of: command) },
+      isRunning: { _ in ControlClient.isRunning(home) })
+  }
+
+  /// - Parameters:
+  ///   - look: reads the state anew.
+  ///   - frame: returns the lines of the state; the second argument is true for the last frame, which stays.
+  ///   - news: returns the line that is printed without a terminal; nil if there is no change.
+  private func redraw<State>(
+    _ state: State, look: (inout State) async throws -> Void, frame: (State, Bool) -> [String],
+    news: (inout State) -> String?, isRunning: (State) -> Bool
+  ) async throws -> Int32 {
+    let isShown = terminal.output.isTerminal && !invocation.options.json
+    let screen = Screen(terminal, isShown: isShown && invocation.arguments["ndjson"] == nil)
     let signals = WatchSignals(screen)
     defer { screen.leave() }
-    var watched = Watched()
+    var state = state
     while true {
       do {
-        try await look(&watched)
+        try await look(&state)
       } catch {
         screen.leave()
         throw error
@@ -21,30 +46,41 @@ extension CommandRun {
       let trace = StoreTrace(home)
       var drawn = ContinuousClock.now
       if screen.isShown {
-        screen.draw(frame(watched))
-      } else if let line = watched.news() {
+        screen.draw(frame(state, false))
+      } else if let line = news(&state) {
         terminal.data(line)
       }
       // Never sleeps for long at a time, because Ctrl-C and a resized window need a quick response.
       let began = ContinuousClock.now
-      // Without a running node, reading the status opens the store and locks other processes out. So the status is
-      // read only after the store's files have changed. Until then the last status is redrawn, with its ages updated.
-      while ContinuousClock.now - began < (watched.isRunning ? .seconds(1) : .seconds(600)) {
+      // Without a running node, a read opens the store and locks other processes out. So the state is read only after
+      // the store's files have changed. Until then the last state is redrawn, with its ages updated.
+      while ContinuousClock.now - began < (isRunning(state) ? .seconds(1) : .seconds(600)) {
         guard !signals.isEnded else {
           screen.leave()
-          if screen.isShown { terminal.raw(frame(watched, isLast: true).joined(separator: "\n") + "\n") }
+          if screen.isShown { terminal.raw(frame(state, true).joined(separator: "\n") + "\n") }
           return ExitCode.interrupted
         }
         let isResized = signals.takeResize()
-        if watched.isRunning, isResized { break }
-        if !watched.isRunning, ControlClient.isRunning(home) || StoreTrace(home) != trace { break }
+        if isRunning(state), isResized { break }
+        if !isRunning(state), ControlClient.isRunning(home) || StoreTrace(home) != trace { break }
         if isResized || ContinuousClock.now - drawn > .seconds(10), screen.isShown {
-          screen.draw(frame(watched))
+          screen.draw(frame(state, false))
           drawn = .now
         }
         try await Task.sleep(for: .milliseconds(100))
       }
     }
+  }
+
+  private func frame(_ watched: WatchedList, _ command: ListRecords, isLast: Bool) -> [String] {
+    guard let answer = watched.answer else { return [] }
+    let size = Terminal.size(of: terminal.output.descriptor)
+    var rendering = Rendering(
+      width: size.columns, hasColor: terminal.output.hasColor, notesWidth: size.columns, notesHaveColor: false,
+      time: TimeText(now: systemWall()))
+    command.render(answer, into: &rendering)
+    let lines = rendering.data.lines + rendering.notes.lines
+    return isLast ? lines : Self.cut(lines, to: size.rows)
   }
 
   private func look(_ watched: inout Watched) async throws {
@@ -98,6 +134,19 @@ private struct StoreTrace: Hashable {
       let found = try? FileManager.default.attributesOfItem(atPath: path)
       return Mark(size: found?[.size] as? Int, changed: found?[.modificationDate] as? Date)
     }
+  }
+}
+
+/// The last answer of `KIND list --watch`.
+private struct WatchedList {
+  var answer: ListRecords.Answer?
+  private var printed: JSON = .null
+
+  /// Returns the list as a line of JSON; nil if it has not changed since the last line.
+  mutating func news(of command: ListRecords) -> String? {
+    guard let answer, let json = try? command.document(answer, home: nil), json != printed else { return nil }
+    printed = json
+    return JSON.object([.init("type", "list")] + (json.members ?? [])).text(.line)
   }
 }
 

@@ -5,7 +5,7 @@ import Waymark
 
 /// One parsed command, from request to answer.
 struct CommandRun: Sendable {
-  let invocation: Invocation
+  var invocation: Invocation
   private let streams: StandardStreams
   private(set) var terminal: Terminal
   let home: Home
@@ -48,6 +48,8 @@ struct CommandRun: Sendable {
     case ["help"]: return try help()
     case ["run"]: return try await serve()
     case ["status"] where invocation.arguments["watch"]?.boolean == true: return try await watch()
+    case let words where words.last == ListRecords.action && invocation.arguments["watch"]?.boolean == true:
+      return try await watchList()
     default: break
     }
     guard let type = CommandTable.typed[invocation.requestName] else {
@@ -84,7 +86,7 @@ struct CommandRun: Sendable {
     } else {
       var rendering = rendering
       command.render(answer, into: &rendering)
-      show(rendering, on: terminal)
+      show(rendering, on: terminal, isPaged: command.isReadOnly && !Asked.isStream)
     }
     return command.exitCode(for: answer)
   }
@@ -93,11 +95,21 @@ struct CommandRun: Sendable {
   func request(_ invocation: Invocation) throws -> ControlRequest {
     var request = invocation.request
     if invocation.words == ["sync", "on"], terminal.canAsk { request.arguments["interactive"] = true }
+    limitList(&request)
     if request.arguments["zone"] == nil { request.arguments["zone"] = .string(TimeZone.current.identifier) }
     if let fields = request.arguments["fields"]?.array {
       request.arguments["fields"] = .array(try fields.map { try absolutePath(in: $0, invocation.words[0]) })
     }
     return request
+  }
+
+  /// Limits a list that goes to a terminal, which would otherwise scroll past for minutes.
+  private func limitList(_ request: inout ControlRequest) {
+    guard invocation.words.count == 2, invocation.words[1] == ListRecords.action,
+      CommandTable.typed[invocation.requestName] is ListRecords.Type, terminal.output.isShown,
+      !invocation.options.json, request.arguments["ndjson"] == nil, request.arguments["limit"] == nil
+    else { return }
+    request.arguments["limit"] = .string("\(ListRecords.limitOnTerminal)")
   }
 
   /// Makes a typed path absolute, because a running node has a different working directory.
@@ -176,14 +188,25 @@ struct CommandRun: Sendable {
 
   private var rendering: Rendering {
     Rendering(
-      width: terminal.output.width, hasColor: terminal.output.hasColor, notesWidth: terminal.error.width,
+      width: terminal.output.width, hasColor: terminal.output.hasColor, isPiped: !terminal.output.isShown,
+      notesWidth: terminal.error.width,
       notesHaveColor: terminal.error.hasColor, time: TimeText(now: systemWall()),
       home: invocation.options.home)
   }
 
-  private func show(_ rendering: Rendering, on terminal: Terminal) {
-    if !rendering.data.lines.isEmpty { terminal.raw(rendering.data.text) }
+  private func show(_ rendering: Rendering, on terminal: Terminal, isPaged: Bool) {
+    if !rendering.data.lines.isEmpty {
+      isPaged ? showPaged(rendering.data, on: terminal) : terminal.raw(rendering.data.text)
+    }
     for line in rendering.notes.lines { terminal.note(line) }
+  }
+
+  /// Shows a page on a terminal page by page if it does not fit, and otherwise at once.
+  private func showPaged(_ page: Page, on terminal: Terminal) {
+    let isLong = page.lines.count >= Terminal.size(of: terminal.output.descriptor).rows
+    guard terminal.output.isTerminal, isLong,
+      let pager = Pager(environment, isOff: invocation.options.noPager), pager.show(page.text)
+    else { return terminal.raw(page.text) }
   }
 
   // MARK: Commands that need no node
@@ -196,7 +219,7 @@ struct CommandRun: Sendable {
       let meant = HelpPages.suggestion(for: name).map { " Did you mean `waymark help \($0)`?" } ?? ""
       throw WaymarkError.usage("There is no help on “\(printable(name))”." + meant, next: .waymark("help"))
     }
-    terminal.raw(page.text)
+    showPaged(page, on: terminal)
     return 0
   }
 }

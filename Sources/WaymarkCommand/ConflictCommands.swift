@@ -28,7 +28,7 @@ extension ShowConflict: TerminalCommand {
     let conflict = answer.conflict
     rendering.sides(conflict, id: shortID(conflict.id), isWhole: true)
     for side in [conflict.winner] + conflict.losers {
-      let lines = (side.fields ?? []).filter { $0.value != .none }.map { ($0.name, $0.value.plainText) }
+      let lines = (side.fields ?? []).filter { $0.value != .none }.map { ($0.name, rendering.time.text($0.value)) }
       guard !lines.isEmpty else { continue }
       rendering.data.gap()
       rendering.data.line("Written by \(printable(side.deviceName)):")
@@ -89,7 +89,7 @@ extension Rendering {
   private func reason(_ conflict: Conflict) -> String {
     var text = conflict.reason.rawValue.replacing("-", with: " ")
     if conflict.reason == .hiddenByParent, let hiding = conflict.hiddenBy {
-      let name = hiding.name ?? shortID(hiding.record.uuidString)
+      let name = hiding.name ?? shortRecordID(hiding.record.uuidString)
       text = "hidden by the deleted \(printable(hiding.kind.rawValue)) \(printable(name))"
     }
     return data.paint("(\(text))", .faint)
@@ -97,7 +97,7 @@ extension Rendering {
 
   private func write(_ word: String, _ side: Conflict.Side, _ stress: Stress) -> [TextTable.Cell] {
     [
-      .init(""), .init(word, stress), .init(side.isErased ? "erased" : side.value.plainText),
+      .init(""), .init(word, stress), .init(side.isErased ? "erased" : time.text(side.value)),
       .init("by \(printable(side.deviceName))"), .init(time.full(side.time)),
     ]
   }

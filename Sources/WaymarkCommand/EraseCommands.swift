@@ -73,15 +73,15 @@ extension ListTrash: TerminalCommand {
 
   func render(_ answer: Answer, into rendering: inout Rendering) {
     guard !answer.items.isEmpty else { return rendering.notes.paragraph("The trash is empty.") }
-    let ids = distinctPrefixes(answer.items.map(\.id))
     var table = TextTable([
       .init("ID"), .init("KIND", widthMin: 8), .init("NAME", widthMin: 16), .init("DELETED"),
       .init("BY", widthMin: 8), .init("WITH", widthMin: 8),
     ])
+    table.isList = true
     for item in answer.items {
-      let above = item.hiddenBy.map { "\($0.kind) \($0.name ?? shortID($0.id))" }
+      let above = item.hiddenBy.map { "\($0.kind) \($0.name ?? shortRecordID($0.id))" }
       table.rows.append([
-        .init(ids[item.id] ?? item.id, .faint), .init(item.kind), .init(item.name ?? ""),
+        rendering.idCell(item.id, item.shortId), .init(item.kind), .init(item.name ?? ""),
         .init(rendering.time.full(item.deletedAt)), .init(item.deletedByName), .init(above ?? ""),
       ])
     }
@@ -110,16 +110,14 @@ extension Rendering {
   private mutating func table(_ summary: EraseSummary) {
     let named = summary.records.filter { $0.with == nil }
     let belonging = belonging(summary.records)
-    let ids = distinctPrefixes(named.map(\.id.uuidString))
     var table = TextTable([
       .init("ID"), .init("KIND", widthMin: 8), .init("NAME", widthMin: 16), .init("STATE"),
       .init("WITH IT", widthMin: 16),
     ])
     table.wrapsLast = true
     for record in named.prefix(Self.erasedShownMax) {
-      let id = record.id.uuidString
       table.rows.append([
-        .init(ids[id] ?? id, .faint), .init(record.kind.rawValue), .init(record.name ?? ""),
+        .init(shortRecordID(record.id.uuidString), .faint), .init(record.kind.rawValue), .init(record.name ?? ""),
         .init(record.isDeleted ? "in the trash" : "visible"), .init(belonging[record.id] ?? ""),
       ])
     }

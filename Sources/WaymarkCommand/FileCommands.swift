@@ -34,6 +34,7 @@ extension ListFiles: TerminalCommand {
       .init("FILE"), .init("SIZE", isRight: true), .init("WHERE", widthMin: 16), .init("USED"),
       .init("RECORD", widthMin: 16),
     ])
+    table.isList = true
     let ids = distinctPrefixes(answer.items.map(\.file))
     for item in answer.items {
       let more = item.records.count > 1 ? " and \(item.records.count - 1) more" : ""

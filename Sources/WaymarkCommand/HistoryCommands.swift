@@ -87,10 +87,10 @@ extension Rendering {
     var table = TextTable([
       .init("OPERATION"), .init("WHEN"), .init("DEVICE", widthMin: 8), .init("WHAT", widthMin: 24),
     ])
-    table.wrapsLast = true
+    (table.wrapsLast, table.isList) = (true, true)
     for operation in operations {
       table.rows.append([
-        .init(ids[operation.id.description] ?? "", .strong), .init(time.full(operation.time)),
+        .init(data.isPiped ? operation.id.description : ids[operation.id.description] ?? "", .strong), .init(time.full(operation.time)),
         .init(operation.deviceName), .init(what(operation), operation.undoneBy == nil ? .none : .faint),
       ])
     }
@@ -172,11 +172,11 @@ extension Rendering {
     table.hasHead = false
     table.wrapsLast = true
     for field in fields {
-      var text = field.isErased ? "erased" : field.value.plainText
+      var text = field.isErased ? "erased" : time.text(field.value)
       if field.isBeforeErased {
         text = "erased → \(text)"
       } else if field.before != .none {
-        text = "\(field.before.plainText) → \(text)"
+        text = "\(time.text(field.before)) → \(text)"
       }
       if field.state == .lost {
         let winner = field.lostTo?.deviceName ?? "another device"
@@ -204,7 +204,7 @@ extension Rendering {
     table.wrapsLast = true
     let shown = 20
     for item in left.prefix(shown) {
-      let record = "\(item.kind) \(item.name ?? shortID(item.id.uuidString))"
+      let record = "\(item.kind) \(item.name ?? shortRecordID(item.id.uuidString))"
       table.rows.append([.init(""), .init(record), .init(reason(item))])
     }
     data.table(table)
@@ -249,19 +249,23 @@ extension Rendering {
       for beaten in value.wonAgainst {
         table.rows.append(
           beaten.how == .concurrent
-            ? row("", beaten, "won against ", .careful) : row("", beaten, "replaced ", .faint))
+            ? row(value.field, beaten, "lost then: ", .careful, isFirst: false)
+            : row(value.field, beaten, "replaced: ", .faint, isFirst: false))
       }
     }
     data.table(table)
   }
 
   private func row(
-    _ field: String, _ write: RecordExplanation.Written, _ lead: String, _ stress: Stress
+    _ field: String, _ write: RecordExplanation.Written, _ lead: String, _ stress: Stress, isFirst: Bool = true
   ) -> [TextTable.Cell] {
-    [
-      .init(field), .init(time.full(write.author.time)), .init(write.author.deviceName),
+    // The life of a record is no field that people know.
+    let isLife = field == "life"
+    let value = isLife && write.value == .text("alive") ? "created" : time.text(write.value)
+    return [
+      .init(isFirst && !isLife ? field : ""), .init(time.full(write.author.time)), .init(write.author.deviceName),
       .init(write.author.verb.replacing(".", with: " ")),
-      .init(lead + (write.isErased ? "erased" : write.value.plainText), stress),
+      .init(lead + (write.isErased ? "erased" : value), stress),
     ]
   }
 }

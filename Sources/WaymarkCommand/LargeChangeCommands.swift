@@ -51,14 +51,12 @@ extension CleanUp: TerminalCommand {
     guard !answer.trips.isEmpty else {
       return rendering.notes.paragraph("No trip looks like one that a test left behind.")
     }
-    let ids = distinctPrefixes(answer.trips.map(\.id.uuidString))
     var table = TextTable([
       .init("ID"), .init("NAME", widthMin: 16), .init("ITEMS", isRight: true), .init("MATCH"),
     ])
     for trip in answer.trips {
-      let id = trip.id.uuidString
       table.rows.append([
-        .init(ids[id] ?? id, .faint), .init(trip.name), .init(grouped(Int64(trip.items))),
+        .init(shortRecordID(trip.id.uuidString), .faint), .init(trip.name), .init(grouped(Int64(trip.items))),
         .init("“\(trip.mark)”"),
       ])
     }

@@ -13,11 +13,11 @@ extension ListMembers: TerminalCommand {
       .init("NAME", widthMin: 12), .init("DEVICE"), .init("ROLE"), .init("LAST SEEN"), .init("WRITTEN"),
       .init("STATE", widthMin: 24),
     ])
-    table.wrapsLast = true
+    (table.wrapsLast, table.isList) = (true, true)
     for member in answer.members {
       table.rows.append([
         .init(member.name, member.isOwn ? .strong : .none),
-        .init(shortID(member.device.description)),
+        .init(rendering.data.isPiped ? member.device.description : shortID(member.device.description)),
         .init(member.role.rawValue), .init(member.isOwn ? "" : rendering.time.ago(member.lastSeen)),
         .init(written(member)),
         state(member, rendering.time),

@@ -11,7 +11,9 @@ extension ListPeers: TerminalCommand {
     guard !answer.peers.isEmpty else {
       return rendering.notes.paragraph("No other device yet. Next: \(waymark: "invite")")
     }
-    rendering.data.table(rendering.peerTable(answer.peers, showsPlaces: true))
+    var table = rendering.peerTable(answer.peers, showsPlaces: true)
+    table.isList = true
+    rendering.data.table(table)
     // A cause that concerns several peers, or this device itself, is listed only once.
     for cause in answer.reasons where cause.peer == nil && !cause.consequences.isEmpty {
       let next = cause.next.map { ": \(rendering.words($0))" } ?? "."

@@ -29,72 +29,51 @@ extension ListRecords: KindTerminalCommand {
   static func syntax(of kind: Kind) -> CommandSpec {
     CommandSpec(
       words: [kind.name, "list"], summary: "list \(kind.count?.many ?? kind.plural)",
+      operands: [.init(placeholder: "TEXT", key: "text", isOptional: true)],
       options: filters(kind) + [
-        .init(flag: "--deleted", placeholder: nil, summary: "list what is in the trash instead")
-      ], exampleArguments: "")
+        .init(
+          flag: "--sort", placeholder: "FIELD",
+          summary: "sort by this field; in descending order with a dash, as in -name"),
+        .init(flag: "--limit", placeholder: "N", summary: limitSummary(kind)),
+        .init(flag: "--watch", placeholder: nil, summary: "show the list again after each change, until Ctrl-C"),
+        .init(flag: "--ndjson", placeholder: nil, summary: "print each record as one line of JSON"),
+        .init(flag: "--deleted", placeholder: nil, summary: "list what is in the trash instead"),
+      ],
+      details: """
+        TEXT lists only what contains this text, regardless of case and accents. Without a terminal, each record
+        is a line with tabs between its values, beginning with the whole id, and without headings.
+        """, exampleArguments: kind.listing?.example.filter)
   }
+
+  private static func limitSummary(_ kind: Kind) -> String {
+    let which = kind == Registry.habitEntry ? "the newest N" : "at most N"
+    return "list \(which); on a terminal the default is \(Self.limitOnTerminal)"
+  }
+
+  /// The greatest number of records that are listed on a terminal unless `--limit` says otherwise.
+  static let limitOnTerminal = 1_000
 
   private static func filters(_ kind: Kind) -> [CommandSpec.Option] {
     let parents = kind.parentKinds.compactMap { Registry.kind($0)?.name }.map { parent in
       CommandSpec.Option(
         flag: "--\(parent)", placeholder: parent.uppercased(), summary: "only those of this \(parent)")
     }
-    guard kind.fields.contains(where: { $0.type == .datedInstant }) else { return parents }
-    return parents + [
-      .init(flag: "--date", placeholder: "DAY", summary: "only on this day"),
+    let days: [CommandSpec.Option] = [
       .init(flag: "--from", placeholder: "DAY", summary: "from this day on"),
       .init(flag: "--to", placeholder: "DAY", summary: "up to this day"),
     ]
+    if kind == Registry.trip || kind.hasStart {
+      return parents + [
+        .init(flag: "--upcoming", placeholder: nil, summary: "only what takes place today or later")
+      ] + days
+    }
+    guard kind.fields.contains(where: { $0.type == .datedInstant }) else { return parents }
+    return parents + [.init(flag: "--date", placeholder: "DAY", summary: "only on this day")] + days
   }
 
   func rows(of answer: Answer) -> DocumentRows? { DocumentRows(key: answer.plural) }
 
-  func render(_ answer: Answer, into rendering: inout Rendering) {
-    guard let listing = Registry.kind(named: kind)?.listing else { return }
-    guard !answer.items.isEmpty else {
-      return rendering.notes.paragraph("No \(answer.plural) \(deleted ? "in the trash" : "yet").")
-    }
-    let ids = distinctPrefixes(answer.items.map(\.record.id))
-    func id(_ item: Item) -> TextTable.Cell { .init(ids[item.record.id] ?? item.record.id, .faint) }
-    guard deleted else {
-      var table = TextTable(
-        [.init("ID")]
-          + listing.columns.map { .init($0.heading, isRight: $0.isRight, widthMin: $0.widthMin) })
-      table.rows = answer.items.map { item in
-        [id(item)] + listing.columns.map { .init(text($0.content, of: item.record)) }
-      }
-      return rendering.data.table(table)
-    }
-    var table = TextTable([
-      .init("ID"), .init("NAME", widthMin: 16), .init("DELETED"), .init("BY", widthMin: 8),
-      .init("WITH", widthMin: 8),
-    ])
-    for item in answer.items {
-      let above = item.deletion?.hiddenBy.map { "\($0.kind) \($0.shownName)" }
-      table.rows.append([
-        id(item), .init(text(listing.title, of: item.record)),
-        .init(rendering.time.full(item.deletion?.deletedAt)), .init(item.deletion?.deletedByName ?? ""),
-        .init(above ?? ""),
-      ])
-    }
-    rendering.data.table(table)
-    rendering.notes.paragraph("To restore one: \(waymark: "\(kind) restore ID")")
-  }
-
-  private func text(_ content: ListColumn.Content, of record: ShownRecord) -> String {
-    switch content {
-    case .first(let names): names.lazy.compactMap { record[$0]?.cellText }.first ?? ""
-    case .all(let names): names.compactMap { record[$0]?.cellText }.joined(separator: " ")
-    case .day(let name): record[name]?.string.map { String($0.prefix(10)) } ?? "–"
-    case .minute(let name): minute(record[name])
-    case .money(let name): record[name]?.moneyText ?? ""
-    case .sums(let name): (record[name]?.array ?? []).compactMap(\.moneyText).joined(separator: " + ")
-    case .number(let name): grouped(record[name]?.integer ?? 0)
-    case .bytes(let name): record[name]?.integer.map { "\(grouped($0)) B" } ?? ""
-    case .file(let name): record[name]?.fileState?.text ?? ""
-    case .flag(let name): record[name]?.boolean == false ? "no" : "yes"
-    }
-  }
+  func render(_ answer: Answer, into rendering: inout Rendering) { rendering.list(self, answer) }
 }
 
 extension ShowRecord: KindTerminalCommand {
@@ -121,12 +100,20 @@ extension AddRecord: KindTerminalCommand {
         ? """
         If file= is given several times, each of the files becomes an attachment. Either all of them are attached, in
         one operation, or none.
-        """ : nil,
+        """ : kind.field(named: "name") != nil
+          ? "A single word without = is the name: waymark \(kind.name) add NAME is short for name=NAME." : nil,
       exampleArguments: kind.listing?.example.adding)
   }
 
   func render(_ answer: Answer, into rendering: inout Rendering) {
-    for id in answer.ids ?? [answer.id] { rendering.data.line(id) }
+    let ids = answer.ids ?? [answer.id]
+    guard !rendering.data.isPiped else { return ids.forEach { rendering.data.line($0) } }
+    if ids.count > 1 {
+      rendering.data.line("Added \(counted(Int64(ids.count), kind, Registry.kind(named: kind)?.plural))")
+    } else {
+      let name = answer.name.map { " \(printable($0))" } ?? ""
+      rendering.data.line("Added \(printable(kind))\(name) (\(shortRecordID(answer.id)))")
+    }
   }
 }
 
@@ -167,7 +154,7 @@ extension RestoreRecord: KindTerminalCommand {
     guard let above = answer.hiddenBy else { return }
     let kind = printable(above.kind)
     rendering.notes.paragraph(
-      "Hidden until \(kind) “\(above.shownName)” is restored: \(waymark: "\(kind) restore \(shortID(above.id))")"
+      "Hidden until \(kind) “\(above.shownName)” is restored: \(waymark: "\(kind) restore \(shortRecordID(above.id))")"
     )
   }
 }
@@ -181,12 +168,14 @@ extension ShowTimeline: TerminalCommand {
     rendering.data.line(printable(answer.name ?? ""), .strong)
     guard !answer.items.isEmpty else { return rendering.notes.paragraph("Nothing in this trip yet.") }
     var table = TextTable([
-      .init("START"), .init("ZONE", widthMin: 8), .init("END"), .init("WHAT"), .init("NAME", widthMin: 16),
+      .init("START"), .init("ZONE", widthMin: 8), .init("END"), .init("WHAT"), .init("NAME", widthMin: 12),
       .init("COST", isRight: true),
     ])
+    table.isList = true
     for item in answer.items {
       table.rows.append([
-        .init(minute(item.start)), .init(item.startZone ?? ""), .init(minute(item.end)), .init(item.kind),
+        .init(minute(item.start)), .init(item.startZone ?? ""),
+        .init(rendering.endText(item.end, start: item.start)), .init(item.kind),
         .init(item.name ?? "", .strong), .init(item.cost?.moneyText ?? ""),
       ])
     }
@@ -195,31 +184,16 @@ extension ShowTimeline: TerminalCommand {
 }
 
 extension ShownReference {
-  /// The name, or the beginning of the id if there is no name.
-  fileprivate var shownName: String { name.map(printable) ?? shortID(id) }
+  /// The name, or the short id if there is no name.
+  var shownName: String { name.map(printable) ?? shortRecordID(id) }
 }
 
-private func minute(_ value: JSON?) -> String {
+/// The day and time of a value, in the zone of the value itself.
+func minute(_ value: JSON?) -> String {
   value?.string.map { String($0.prefix(16)).replacing("T", with: " ") } ?? "–"
 }
 
-extension JSON {
-  /// The text of a table cell for a string or a number; nil for any other value.
-  fileprivate var cellText: String? { string ?? number }
-}
-
 extension Rendering {
-  /// Writes every field that has a value. A structured value is written in the form in which the user types it.
-  mutating func show(_ record: ShownRecord, _ kind: String) {
-    let members = record.members.filter { !$0.value.isNull && $0.value != [] }
-    if members.isEmpty { notes.paragraph("Nothing yet.") }
-    data.pairs(
-      members.map { member in
-        let typed = RecordText.typed(member.value, kind: kind, field: member.key)
-        return (member.key, typed.map(printable) ?? member.value.fileText ?? member.value.plainText)
-      })
-  }
-
   /// Writes whether anything was changed.
   mutating func changed(_ isChanged: Bool) {
     notes.paragraph(isChanged ? "Changed." : "No change: it already has this value.")

@@ -11,6 +11,7 @@ extension ListSettings: TerminalCommand {
   func render(_ answer: Answer, into rendering: inout Rendering) {
     guard !answer.settings.isEmpty else { return rendering.notes.paragraph("No settings yet.") }
     var table = TextTable([.init("KEY", widthMin: 16), .init("VALUE", widthMin: 16), .init("FROM")])
+    table.isList = true
     for setting in answer.settings {
       table.rows.append([
         .init(setting.key), .init(setting.shown.rawText), .init(setting.source.rawValue),

@@ -103,7 +103,7 @@ extension Rendering {
     let detail = fields.isEmpty ? text : "\(text) in \(fields.joined(separator: ", "))"
     guard let kind = finding.kind else { return detail }
     let name = finding.name.map { " “\(printable($0))”" } ?? ""
-    return "\(printable(kind.rawValue))\(name) (\(shortID(finding.id?.uuidString))): \(detail)"
+    return "\(printable(kind.rawValue))\(name) (\(shortRecordID(finding.id?.uuidString))): \(detail)"
   }
 
   private static let findingsShown = 20

@@ -195,7 +195,7 @@ package struct Doctor {
     let copies = home.automaticBackups.count
     let kept = "; the newest \(Home.backupFilesMax) files and \(Home.backupFoldersMax) folders are kept"
     let text =
-      "\(free >> 20) MiB are free on the disk of \(home.path)."
+      "\(sizeText(UInt64(free))) are free on the disk of \(home.path)."
       + (copies == 0 ? "" : " \(home.backups) holds \(plural(copies, "automatic backup"))\(kept).")
     if free < Self.freeBytesMin {
       findings.append(

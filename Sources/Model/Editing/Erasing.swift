@@ -65,7 +65,8 @@ package struct Eraser {
   ///
   /// - Parameter force: whether to erase organizations and categories that are in use.
   package func records(named names: [String], force: Bool) throws -> ErasePlan {
-    let resolver = NameResolver(store: store)
+    var resolver = NameResolver(store: store)
+    resolver.matchesInside = false
     return try records(try names.map { try resolver.anyRecord($0).key }, force: force)
   }
 
@@ -157,7 +158,9 @@ package struct Eraser {
   ///
   /// - Parameter name: the name of the field, or of a part of it, as in `add` and `edit`.
   package func field(_ name: String, ofRecordNamed record: String) throws -> ErasePlan {
-    try field(name, of: try NameResolver(store: store).anyRecord(record).key)
+    var resolver = NameResolver(store: store)
+    resolver.matchesInside = false
+    return try field(name, of: try resolver.anyRecord(record).key)
   }
 
   /// Plans to erase a field of a record; see `field(_:ofRecordNamed:)`.

@@ -1,4 +1,5 @@
 package import FileFormat
+import Foundation
 package import Home
 import JSONDocument
 package import Records
@@ -37,18 +38,22 @@ package struct TypedRecords {
 
   // MARK: Reading
 
-  /// Returns the visible records of a kind in list order.
+  /// Returns the visible records of a kind that pass the filters, and their number without the limit.
   ///
   /// - Parameter filter: returns the typed value of the filter with a given name; nil if the user did not type it.
   ///   See `RecordList`.
-  package func list(_ kind: Kind, _ filter: (String) -> String?) throws -> [ShownRecord] {
+  package func list(_ kind: Kind, _ filter: RecordList.Filter) throws -> (records: [ShownRecord], total: Int) {
     let summaries = kind == Registry.trip ? try store.tripSummaries() : [:]
+    let today = CalendarDay(CivilTime.day(now, zone: zone)) ?? CalendarDay(daysSince1970: 0)
+    let (rows, total) = try RecordList(store: store, names: names, today: today).records(kind, filter)
+    let shortIDs = try store.shortIDs(of: rows.map(\.key.id))
     var writer = document
-    return try RecordList(store: store, names: names).records(kind, filter).map { record in
-      var members = try writer.members(kind, record)
+    let records = try rows.map { record in
+      var members = try writer.members(kind, record, shortID: shortIDs[record.key.id])
       if kind == Registry.trip { members += (summaries[record.key.id] ?? TripSummary()).members }
       return ShownRecord(members)
     }
+    return (records, total)
   }
 
   /// Returns one record.
@@ -57,7 +62,26 @@ package struct TypedRecords {
     var writer = document
     var shown = ShownRecord(try writer.members(kind, record))
     if kind == Registry.trip { shown.members += try store.tripSummary(record.key.id).members }
+    if kind == Registry.habit { shown.members += try habitMembers(record) }
     return shown
+  }
+
+  /// Returns the members that `habit show` adds to the fields of a habit: its streaks, and the days of the current month.
+  private func habitMembers(_ record: RecordRow) throws -> [JSON.Member] {
+    var time = EvaluationTime(now: now)
+    guard let progress = try store.progress(of: UUID(record.key.id), since: nil, now: nil, &time) else {
+      return []
+    }
+    return [
+      .init("streak", .integer(Int64(progress.currentStreak))),
+      .init("bestStreak", .integer(Int64(progress.bestStreak))),
+      .init("today", .string(progress.today.description)), .init("month", .array(progress.month.map(\.json))),
+    ]
+  }
+
+  /// Returns the name of a record, under which messages show it; nil if it has none.
+  package func title(_ kind: Kind, _ id: String) throws -> String? {
+    try RecordText.id(id).flatMap { try store.title(RecordKey(kind: kind.number, id: $0)) }
   }
 
   /// Returns the value that holds an attachment's bytes or names its file; nil for records of other kinds.
@@ -159,6 +183,8 @@ package struct TypedRecords {
   package func deleting(_ kind: Kind, _ name: String, force: Bool) throws -> (
     record: ShownReference, change: PreparedChange
   ) {
+    var names = names
+    names.matchesInside = false
     let record = try names.resolve(kind, name)
     if kind == Registry.organization { try store.checkDeletable(organization: record, force: force) }
     return (
@@ -167,14 +193,23 @@ package struct TypedRecords {
     )
   }
 
+  /// Returns the short ids of records, by their ids.
+  package func shortIDs(of ids: [String]) throws -> [String: String] {
+    let short = try store.shortIDs(of: ids.compactMap { RecordID(uuid: $0) })
+    return Dictionary(uniqueKeysWithValues: short.map { ($0.key.uuid, $0.value) })
+  }
+
   // MARK: Trash
 
   /// Returns the records of a kind that are deleted, or hidden because a record that they belong to is deleted. The
   /// most recently deleted come first.
   package func deleted(_ kind: Kind) throws -> [(record: ShownRecord, deletion: ShownDeletion)] {
     var writer = document
-    return try Trash(store: store).records(kind).map { record, deletion in
-      (ShownRecord(try writer.members(kind, record)), try shown(deletion, of: record))
+    let found = try Trash(store: store).records(kind)
+    let shortIDs = try store.shortIDs(of: found.map(\.record.key.id))
+    return try found.map { record, deletion in
+      let members = try writer.members(kind, record, shortID: shortIDs[record.key.id])
+      return (ShownRecord(members), try shown(deletion, of: record))
     }
   }
 
@@ -347,8 +382,7 @@ extension Store {
     guard record.key != FixedRecords.none else {
       throw WaymarkError.usage("The organization None means “no organization” and can't be deleted.")
     }
-    let users = try RecordList(store: self, names: NameResolver(store: self))
-      .users(ofOrganization: record.key.id)
+    let users = try users(ofOrganization: record.key.id)
     guard users.isEmpty || force else {
       let name = record.text(FixedRecords.organizationName) ?? record.key.id.uuid
       throw WaymarkError(

@@ -5,10 +5,12 @@ import Replication
 package import Storage
 package import Wire
 
-/// Finds the record that a user means by a name, an id, or the beginning of either.
+/// Finds the record that a user means by a name or an id, or by a part of either.
 package struct NameResolver {
   let store: Store
   var scope = Scope.visible
+  /// Whether a text may also occur in the middle of a name. Commands that delete don't accept that.
+  var matchesInside = true
 
   package init(store: Store, scope: Scope = .visible) { (self.store, self.scope) = (store, scope) }
 
@@ -29,29 +31,55 @@ package struct NameResolver {
     }
   }
 
+  /// What a text can be, in the order in which the interpretations are tried.
+  private enum Match: Int, Comparable {
+    case id
+    case name
+    case nameIgnoringCase
+    /// The beginning of a name, or the beginning or the end of an id.
+    case beginning
+    /// A part of a name, regardless of case and accents.
+    case inside
+
+    static func < (left: Match, right: Match) -> Bool { left.rawValue < right.rawValue }
+  }
+
   /// Returns the only record that a text can mean. Tries the text as an exact id, an exact name, a name regardless of
-  /// case, and then as the beginning of an id or name.
+  /// case, then as the beginning of a name or the beginning or end of an id, and then as a part of a name.
   package func resolve(_ kind: Kind, _ text: String) throws -> RecordRow {
     try only(kind, text, try find(kind, text))
   }
 
   /// Returns all records that a text can mean. The interpretations are tried in the same order as in `resolve`, and
   /// the first one that finds any records decides.
-  package func find(_ kind: Kind, _ text: String) throws -> [RecordRow] {
+  package func find(_ kind: Kind, _ text: String) throws -> [RecordRow] { try matches(kind, text).records }
+
+  private func matches(_ kind: Kind, _ text: String) throws -> (match: Match, records: [RecordRow]) {
     if let id = RecordText.id(text), let record = try store.record(RecordKey(kind: kind.number, id: id)),
       scope.holds(record)
     {
-      return [record]
+      return (.id, [record])
     }
-    guard !text.isEmpty else { return [] }
-    guard kind.hasNames else { return try beginningWith(kind, text) }
+    guard !text.isEmpty else { return (.inside, []) }
+    guard kind.hasNames else { return (.beginning, try havingDigits(kind, text)) }
+    return try named(kind, text)
+  }
+
+  private func named(_ kind: Kind, _ text: String) throws -> (match: Match, records: [RecordRow]) {
     var records: [RecordRow] = []
     try forEach(kind) { records.append($0) }
-    for matches in [exactly(text), ignoringCase(text)] {
-      let found = records.filter { matches(kind.names(of: $0)) }
-      if !found.isEmpty { return found }
+    let (lower, folded) = (text.lowercased(), FoldedText.of(text))
+    let tests: [(match: Match, test: (RecordRow) -> Bool)] = [
+      (.name, { kind.names(of: $0).contains { $0.utf8.elementsEqual(text.utf8) } }),
+      (.nameIgnoringCase, { kind.names(of: $0).contains { $0.lowercased() == lower } }),
+      (.beginning, { begins(with: lower, kind, $0) }),
+      (.inside, { kind.names(of: $0).contains { FoldedText.contains($0, folded) } }),
+    ]
+    for (match, test) in tests where match != .inside || matchesInside {
+      let found = records.filter(test)
+      if !found.isEmpty { return (match, found) }
     }
-    return records.filter { begins(with: text, kind, $0) }
+    return (.inside, [])
   }
 
   /// Calls the body with each record of a kind that is in scope, ordered by id.
@@ -61,25 +89,18 @@ package struct NameResolver {
     try store.forEach(query) { if scope.holds($0) { try body($0) } }
   }
 
-  private func exactly(_ text: String) -> ([String]) -> Bool {
-    { names in names.contains { $0.utf8.elementsEqual(text.utf8) } }
+  private func begins(with lower: String, _ kind: Kind, _ record: RecordRow) -> Bool {
+    if let digits = RecordText.idDigits(lower) {
+      let id = record.key.id.description
+      if id.hasPrefix(digits) || digits.utf8.count >= ShortID.digitsMin && id.hasSuffix(digits) { return true }
+    }
+    return kind.names(of: record).contains { $0.lowercased().hasPrefix(lower) }
   }
 
-  private func ignoringCase(_ text: String) -> ([String]) -> Bool {
-    let folded = text.lowercased()
-    return { names in names.contains { $0.lowercased() == folded } }
-  }
-
-  private func begins(with text: String, _ kind: Kind, _ record: RecordRow) -> Bool {
-    if let digits = RecordText.idPrefix(text), record.key.id.description.hasPrefix(digits) { return true }
-    let folded = text.lowercased()
-    return kind.names(of: record).contains { $0.lowercased().hasPrefix(folded) }
-  }
-
-  private func beginningWith(_ kind: Kind, _ text: String) throws -> [RecordRow] {
-    guard let digits = RecordText.idPrefix(text) else { return [] }
+  private func havingDigits(_ kind: Kind, _ text: String) throws -> [RecordRow] {
+    guard let digits = RecordText.idDigits(text) else { return [] }
     var query = RecordQuery(kind.number)
-    query.idPrefix = digits
+    query.idDigits = digits
     query.visibleOnly = scope == .visible
     if scope == .visible { query.limit = Self.candidatesMax + 1 }
     return try store.records(query).filter(scope.holds)
@@ -126,7 +147,7 @@ extension Kind {
   /// Whether records of this kind have names; habit entries, for example, have none.
   var hasNames: Bool { Self.namingFields.contains { field(named: $0) != nil } }
 
-  private static let namingFields = ["name", "fileName", "displayName", "key"]
+  static let namingFields = ["name", "fileName", "displayName", "key"]
 
   /// Returns the name under which messages and lists show a record.
   package func title(of record: RecordRow) -> String? {
@@ -156,7 +177,12 @@ extension NameResolver {
     }
     var resolver = self
     resolver.scope = .all
-    let found = try Registry.kinds.flatMap { kind in try resolver.find(kind, text).map { (kind, $0) } }
+    let matches = try Registry.kinds.map { kind in (kind, try resolver.matches(kind, text)) }
+    // A whole name of one kind takes precedence over a part of a name of another.
+    let best = matches.filter { !$0.1.records.isEmpty }.map(\.1.match).min()
+    let found = matches.filter { $0.1.match == best }.flatMap { kind, matches in
+      matches.records.map { (kind, $0) }
+    }
     // Visible records take precedence over records that are not visible.
     let visible = found.filter { $0.1.isVisible }
     let meant = visible.isEmpty ? found : visible

@@ -15,8 +15,14 @@ struct RecordDocument {
   }
 
   /// Returns the members of one record's document, beginning with its id.
-  package mutating func members(_ kind: Kind, _ record: RecordRow) throws -> [JSON.Member] {
-    try values.parts(kind, record).map { .init($0.name, $0.value.json) }
+  ///
+  /// - Parameter shortID: the short form of the id, which follows it in lists.
+  package mutating func members(
+    _ kind: Kind, _ record: RecordRow, shortID: String? = nil
+  ) throws -> [JSON.Member] {
+    var members = try values.parts(kind, record).map { JSON.Member($0.name, $0.value.json) }
+    if let shortID { members.insert(.init("shortId", .string(shortID)), at: 1) }
+    return members
   }
 
   mutating func json(_ kind: Kind, _ record: RecordRow) throws -> JSON {

@@ -14,6 +14,8 @@ package struct ShownRecord: Hashable, Sendable {
 
   /// The id as written in the document; empty for a record that is shown without an id, such as the profile.
   package var id: String { self["id"]?.string ?? "" }
+  /// The short form of the id; nil for a record that is not shown in a list.
+  package var shortID: String? { self["shortId"]?.string }
 }
 
 extension ShownRecord: Codable {

@@ -71,6 +71,21 @@ public struct Day: Hashable, Comparable, Sendable, CustomStringConvertible {
   public static func < (left: Day, right: Day) -> Bool { left.calendar < right.calendar }
 }
 
+extension Day: Codable {
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    guard let day = Day(try container.decode(String.self)) else {
+      throw DecodingError.dataCorruptedError(in: container, debugDescription: "expected a day, YYYY-MM-DD")
+    }
+    self = day
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(description)
+  }
+}
+
 extension Day: QueryValue {
   public var queryOperand: QueryOperand { QueryOperand(column: .text(description)) }
 }

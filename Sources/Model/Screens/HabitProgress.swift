@@ -1,5 +1,6 @@
 public import Foundation
 import Home
+import JSONDocument
 import Records
 import Replication
 import Storage
@@ -104,6 +105,29 @@ public struct HabitProgress: Identifiable, Hashable, Sendable {
   }
 }
 
+/// A day of a habit, as `habit show` lists the days of a month.
+package struct HabitMark: Hashable, Sendable {
+  let day: Day
+  let isDue: Bool
+  let isDone: Bool
+  let value: Double
+
+  var json: JSON {
+    [
+      "day": .string(day.description), "due": .bool(isDue), "done": .bool(isDone), "value": .float(value),
+    ]
+  }
+}
+
+extension HabitProgress {
+  /// The days of the current month.
+  package var month: [HabitMark] {
+    (0..<31).map { today.adding(days: 1 - today.day + $0) }.filter { $0.month == today.month }.map { day in
+      HabitMark(day: day, isDue: isDue(on: day), isDone: isDone(on: day), value: value(on: day))
+    }
+  }
+}
+
 extension Store {
   /// Returns habits and their progress, with days counted according to the profile's settings. Notes in `time` that
   /// the result changes when the current day ends.
@@ -132,7 +156,7 @@ extension Store {
 
   /// Returns the rule by which days are counted, and notes in `time` that the result changes when the current day
   /// ends.
-  private func dayCount(_ time: inout EvaluationTime, isNow: Bool) throws -> DayCount {
+  func dayCount(_ time: inout EvaluationTime, isNow: Bool) throws -> DayCount {
     let count = DayCount(Profile(try heldProfile()))
     if isNow { time.changes(at: Day.end(after: time.now, in: count.zone)) }
     return count

@@ -49,4 +49,5 @@ enum LiveQueryName: String, CaseIterable, Sendable {
   case status
   case syncState
   case timeline
+  case today
 }

@@ -56,6 +56,15 @@ extension LiveQuery {
   }
 }
 
+extension LiveQuery<TodayOverview> {
+  /// The habits that are due today, today's entries, and the trip that is under way or comes next. A watch reads them
+  /// again when the day ends.
+  public static var today: LiveQuery {
+    let kinds = [Registry.trip, Registry.habit, Registry.habitEntry, Registry.profile] + Registry.owners
+    return LiveQuery(.today, Set(kinds.map { .kind($0.number) })) { try $0.store.today(&$1) }
+  }
+}
+
 extension LiveQuery<OrganizationList> {
   /// All organizations, in the order in which a picker shows them.
   public static var organizations: LiveQuery {

@@ -29,6 +29,28 @@ extension Node {
   /// Returns the person's profile; its name is empty until a name is set.
   public func profile() throws -> Profile { try read(.profile) }
 
+  /// Returns the visible records that contain a text in their name, notes or another text, regardless of case and of
+  /// accents.
+  ///
+  /// - Parameters:
+  ///   - text: the text to find, which is not empty.
+  ///   - kind: the kind of the records; nil to search all kinds.
+  ///   - limit: the greatest number of records that are returned. All of them are counted.
+  public func find(_ text: String, kind: RecordKind? = nil, limit: Int = 100) throws -> SearchResult {
+    try withWaymarkErrors {
+      let known = try kind.map { kind in
+        guard let known = Registry.kind(named: kind.rawValue) else {
+          throw WaymarkError.notFound("kind of record", kind.rawValue)
+        }
+        return known
+      }
+      return try Search(store: store, text: text, kind: known, limit: limit).result()
+    }
+  }
+
+  /// Returns the habits that are due today, today's entries, and the trip that is under way or comes next.
+  public func today() throws -> TodayOverview { try read(.today) }
+
   /// Returns the deleted records of a kind, the most recently deleted first.
   ///
   /// ```swift

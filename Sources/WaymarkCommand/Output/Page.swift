@@ -4,6 +4,8 @@ import Waymark
 enum Stress: String, Sendable {
   case none = ""
   case strong = "1"
+  /// The headings of columns and of groups.
+  case heading = "1;2"
   case faint = "2"
   case bad = "31"
   case good = "32"
@@ -12,8 +14,13 @@ enum Stress: String, Sendable {
 
 /// Lines of text, composed for a terminal of some width.
 struct Page {
+  /// The widest line that prose fills; longer lines are hard to read. Tables use the whole width.
+  static let proseWidthMax = 100
+
   let width: Int
   let hasColor: Bool
+  /// Whether a program reads the page rather than a person: lists have tabs between their values, and nothing is cut.
+  var isPiped = false
   /// The value of `--home`, which suggested commands must include; nil if it was not given.
   var home: String?
   private(set) var lines: [String] = []
@@ -22,6 +29,9 @@ struct Page {
     self.width = width
     self.hasColor = hasColor
   }
+
+  /// The width of prose. Messages that a program reads have one line each, whatever their length.
+  private var proseWidth: Int { width == .max ? width : min(width, Self.proseWidthMax) }
 
   var text: String { lines.map { $0 + "\n" }.joined() }
 
@@ -40,7 +50,7 @@ struct Page {
 
   /// Appends text, wrapped between words if it is longer than a line. Lines after the first are indented.
   mutating func paragraph(_ text: String, _ stress: Stress = .none, indent: Int = 0) {
-    for line in wrapped(text, width: width, indent: indent) { self.line(line, stress) }
+    for line in wrapped(text, width: proseWidth, indent: indent) { self.line(line, stress) }
   }
 
   /// Appends a sentence that contains commands.
@@ -62,7 +72,7 @@ struct Page {
   mutating func pairs(_ pairs: [(name: String, value: String)]) {
     let column = (pairs.map { $0.name.displayWidth }.max() ?? 0) + 2
     for (name, value) in pairs {
-      let rest = wrapped(value, width: max(20, width - column), indent: 0)
+      let rest = wrapped(value, width: max(20, proseWidth - column), indent: 0)
       for (index, part) in rest.enumerated() {
         let head = index == 0 ? name : ""
         line(paint(head.padded(to: column), .faint) + part)
@@ -83,7 +93,7 @@ struct Page {
     for paragraph in HelpParagraph.all(in: text) {
       let head = String(repeating: " ", count: lead) + paragraph.head
       let column = head.displayWidth
-      for (index, part) in wrapped(paragraph.body, width: max(20, width - column), indent: 0).enumerated() {
+      for (index, part) in wrapped(paragraph.body, width: max(20, proseWidth - column), indent: 0).enumerated() {
         let margin = index == 0 ? head : String(repeating: " ", count: column)
         line(part.isEmpty ? "" : margin + part)
       }

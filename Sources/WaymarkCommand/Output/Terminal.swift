@@ -9,6 +9,8 @@ struct Terminal: Sendable {
     var isTerminal: Bool
     var hasColor: Bool
     var width: Int
+    /// Whether output is laid out for a person, although it may go to a program that shows it.
+    var isShown: Bool
   }
 
   var output: Stream
@@ -23,30 +25,37 @@ struct Terminal: Sendable {
   /// run again.
   var isDone = false
 
-  static let widthMax = 100
+  /// The width of output that does not go to a terminal.
+  static let widthElsewhere = 100
+  /// The variable that makes standard output look as on a terminal, with this many columns.
+  static let forceVariable = "WAYMARK_FORCE_TTY"
 
   init(noColor: Bool, environment: [String: String]) {
     let isPlain =
       noColor || environment["NO_COLOR"].map { !$0.isEmpty } ?? false || environment["TERM"] == "dumb"
+    let isForced = !noColor && environment["CLICOLOR_FORCE"].map { !$0.isEmpty && $0 != "0" } ?? false
     func stream(_ descriptor: Int32, widthElsewhere: Int) -> Stream {
       let isTerminal = isatty(descriptor) == 1
       return Stream(
-        descriptor: descriptor, isTerminal: isTerminal, hasColor: isTerminal && !isPlain,
-        width: isTerminal ? Self.width(of: descriptor) : widthElsewhere)
+        descriptor: descriptor, isTerminal: isTerminal, hasColor: isForced || isTerminal && !isPlain,
+        width: isTerminal ? Self.width(of: descriptor) : widthElsewhere, isShown: isTerminal)
     }
-    output = stream(STDOUT_FILENO, widthElsewhere: Self.widthMax)
+    output = stream(STDOUT_FILENO, widthElsewhere: Self.widthElsewhere)
     // If a program reads standard error, it gets each message on one line.
     error = stream(STDERR_FILENO, widthElsewhere: .max)
     canAsk = isatty(STDIN_FILENO) == 1 && error.isTerminal
+    if !output.isTerminal, let columns = environment[Self.forceVariable].flatMap({ Int($0) }), columns >= 20 {
+      (output.isShown, output.width) = (true, columns)
+    }
   }
 
   private static func width(of descriptor: Int32) -> Int { size(of: descriptor).columns }
 
-  /// Returns the current size of a terminal. The number of columns is limited to a width that is easy to read.
+  /// Returns the current size of a terminal.
   static func size(of descriptor: Int32) -> (columns: Int, rows: Int) {
     var size = winsize()
     guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col >= 20 else { return (80, 24) }
-    return (min(Int(size.ws_col), widthMax), max(4, Int(size.ws_row)))
+    return (Int(size.ws_col), max(4, Int(size.ws_row)))
   }
 
   // MARK: Writing

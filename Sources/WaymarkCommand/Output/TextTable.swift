@@ -30,15 +30,24 @@ struct TextTable {
   var hasHead = true
   /// Whether the last column is wrapped instead of cut.
   var wrapsLast = false
+  /// Whether the table is a list of records, which programs read as values with tabs between them.
+  var isList = false
 
   static let gap = 2
 
   init(_ columns: [Column]) { self.columns = columns }
 
   func lines(in page: Page) -> [String] {
-    let widths = fittedWidths(page.width)
-    let head = hasHead ? [line(columns.map { Cell($0.title, .faint) }, widths, page)] : []
+    guard !(page.isPiped && isList) else { return rows.map(tabbed) }
+    // Without a terminal, nothing is cut. A last column that wraps loses nothing.
+    let widths = fittedWidths(page.isPiped && !wrapsLast ? .max : page.width)
+    let head = hasHead ? [line(columns.map { Cell($0.title, .heading) }, widths, page)] : []
     return head + rows.flatMap { lines($0, widths, page) }
+  }
+
+  /// Returns the values of a row with tabs between them, without padding.
+  private func tabbed(_ cells: [Cell]) -> String {
+    cells.map { $0.text.replacing("\t", with: " ").replacing("\u{A0}", with: " ") }.joined(separator: "\t")
   }
 
   private func lines(_ cells: [Cell], _ widths: [Int], _ page: Page) -> [String] {
@@ -61,7 +70,8 @@ struct TextTable {
       // Spaces are held back until text follows them, so that no line ends in spaces.
       if column.isRight { blanks += missing }
       if !text.isEmpty {
-        line += blanks + page.paint(text, cell.stress)
+        // A no-break space has kept an amount and its currency together until here.
+        line += blanks + page.paint(text.replacing("\u{A0}", with: " "), cell.stress)
         blanks = ""
       }
       if !column.isRight { blanks += missing }

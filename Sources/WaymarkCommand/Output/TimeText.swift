@@ -84,6 +84,9 @@ struct TimeText: Sendable {
     return parts.day
   }
 
+  /// Returns the time of day in the reader's zone.
+  func clock(_ date: Date) -> String { parts(date.milliseconds).time }
+
   /// Returns the day and time in the reader's zone.
   func full(_ text: String?) -> String { full(text.flatMap(Self.moment)) }
 
@@ -107,16 +110,18 @@ struct TimeText: Sendable {
     )
   }
 
-  /// Returns an RFC 3339 string in a readable form, without zero seconds: `2026-05-03 15:00 +02:00`.
-  static func written(_ text: String?) -> String {
+  /// Returns an RFC 3339 time in a readable form, without zero seconds. A time in UTC is converted to the reader's zone
+  /// (`2026-05-03 15:00`); a time with another offset keeps it (`2026-05-03 15:00 +02:00`).
+  func written(_ text: String?) -> String {
     guard let text else { return "–" }
-    guard text.count >= 19, text.dropFirst(10).first == "T" else { return text }
-    let day = text.prefix(10)
-    let time = text.dropFirst(11).prefix(5)
+    guard text.count >= 19, text.dropFirst(10).first == "T", let moment = Self.moment(text) else { return text }
+    if text.hasSuffix("Z") {
+      let seconds = moment / 1_000 % 60
+      return full(moment) + (seconds == 0 ? "" : ":\(seconds < 10 ? "0" : "")\(seconds)")
+    }
     let rest = text.dropFirst(16)
     let seconds = rest.prefix { $0 == ":" || $0 == "." || $0.isNumber }
-    let offset = rest.dropFirst(seconds.count)
     let shown = seconds == ":00" || seconds == ":00.000" ? "" : String(seconds)
-    return "\(day) \(time)\(shown) \(offset == "Z" ? "UTC" : String(offset))"
+    return "\(text.prefix(10)) \(text.dropFirst(11).prefix(5))\(shown) \(rest.dropFirst(seconds.count))"
   }
 }

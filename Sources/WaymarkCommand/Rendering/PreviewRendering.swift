@@ -62,7 +62,7 @@ extension Rendering {
     case .differs:
       let times = [("here", profile.here), ("there", profile.there)].map { side, version in
         let updated = version?.updatedAt.map { CivilTime.text($0.milliseconds) }
-        return "\(side) \(TimeText.written(updated)), \(version?.filledIn ?? 0) fields"
+        return "\(side) \(time.written(updated)), \(version?.filledIn ?? 0) fields"
       }
       let which = profile.winner == .here ? "the one here" : "the one on \(winner)"
       return

@@ -9,9 +9,12 @@ struct Rendering {
   /// The value of `--home`, which suggested commands must include; nil if it was not given.
   private let home: String?
 
-  init(width: Int, hasColor: Bool, notesWidth: Int, notesHaveColor: Bool, time: TimeText, home: String? = nil)
-  {
+  init(
+    width: Int, hasColor: Bool, isPiped: Bool = false, notesWidth: Int, notesHaveColor: Bool, time: TimeText,
+    home: String? = nil
+  ) {
     data = Page(width: width, hasColor: hasColor)
+    data.isPiped = isPiped
     notes = Page(width: notesWidth, hasColor: notesHaveColor)
     self.time = time
     self.home = home
@@ -33,7 +36,12 @@ struct Rendering {
 
 // MARK: Values
 
-/// Returns the first eight characters of an id, which are usually enough to identify it.
+/// Returns the last eight digits of the id of a record, which are usually enough to identify it. The first digits are
+/// the same for all records that were created within one minute.
+func shortRecordID(_ id: String?) -> String { id.map { printable(String($0.suffix(8))) } ?? "–" }
+
+/// Returns the first eight characters of a random id, of an operation or a device, which are usually enough to identify
+/// it.
 func shortID(_ id: String?) -> String { id.map { printable(String($0.prefix(8))) } ?? "–" }
 
 /// Returns the shortest prefix of each id that tells it apart from the others, with at least eight characters.
@@ -57,35 +65,20 @@ extension JSON {
       self["currency"]?.string.map { "\(amount) \($0)" } ?? amount
     }
   }
-
-  /// The value on one line.
-  var plainText: String {
-    switch self {
-    case .null: "–"
-    case .bool(let flag): flag ? "yes" : "no"
-    case .number(let digits): digits
-    case .string(let text): TimeText.moment(text) == nil ? printable(text) : TimeText.written(text)
-    case .array(let items): items.isEmpty ? "–" : items.map(\.plainText).joined(separator: ", ")
-    case .object(let members):
-      moneyText
-        ?? members.filter { !$0.value.isNull }.map { "\(printable($0.key)) \($0.value.plainText)" }.joined(
-          separator: " ")
-    }
-  }
 }
 
-extension ShownValue {
-  /// The value on one line.
-  var plainText: String {
-    switch self {
+extension TimeText {
+  /// The value on one line. Times are in the reader's zone, unless they have a zone of their own.
+  func text(_ value: ShownValue) -> String {
+    switch value {
     case .none: "–"
     case .flag(let flag): flag ? "yes" : "no"
-    case .integer, .number: json.number ?? "–"
-    case .text(let text): TimeText.moment(text) == nil ? printable(text) : TimeText.written(text)
-    case .list(let values): values.isEmpty ? "–" : values.map(\.plainText).joined(separator: ", ")
+    case .integer, .number: value.json.number ?? "–"
+    case .text(let text): Self.moment(text) == nil ? printable(text) : written(text)
+    case .list(let values): values.isEmpty ? "–" : values.map(self.text).joined(separator: ", ")
     case .parts(let parts):
-      json.moneyText
-        ?? parts.filter { $0.value != .none }.map { "\(printable($0.name)) \($0.value.plainText)" }
+      value.json.moneyText
+        ?? parts.filter { $0.value != .none }.map { "\(printable($0.name)) \(self.text($0.value))" }
         .joined(separator: " ")
     }
   }

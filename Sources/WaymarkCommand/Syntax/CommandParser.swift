@@ -140,6 +140,7 @@ struct CommandParser {
     case "--home": globals.home = try option.value.map { $0.isEmpty ? $0 : try absolute($0) }
     case "--json": globals.json = true
     case "--no-color": globals.noColor = true
+    case "--no-pager": globals.noPager = true
     case "--yes": globals.yes = true
     case "--help": globals.help = true
     default: break
@@ -151,14 +152,36 @@ struct CommandParser {
   /// Former names of commands, which scripts still use.
   private static let aliases = [(["log", "level"], ["logging", "level"]), (["log"], ["entry"])]
 
-  /// Replaces an alias with its command, also after `help`.
+  /// Short names of actions, as other programs have them.
+  private static let actionAliases = ["ls": "list", "rm": "delete"]
+
+  /// Replaces aliases with the words of their command, also after `help`.
   private func canonical(_ operands: [String]) -> [String] {
     let start = operands.first == "help" ? 1 : 0
-    let words = operands.dropFirst(start)
-    guard let (former, present) = Self.aliases.first(where: { words.starts(with: $0.0) }) else {
-      return operands
+    var words = Array(operands.dropFirst(start))
+    if let (former, present) = Self.aliases.first(where: { words.starts(with: $0.0) }) {
+      words = present + words.dropFirst(former.count)
     }
-    return operands.prefix(start) + present + words.dropFirst(former.count)
+    words = singular(words)
+    if words.count > 1, let action = Self.actionAliases[words[1]], !hasCommand(words[0], words[1]),
+      hasCommand(words[0], action)
+    {
+      words[1] = action
+    }
+    return operands.prefix(start) + words
+  }
+
+  private func hasCommand(_ group: String, _ action: String) -> Bool {
+    table.contains { $0.words == [group, action] }
+  }
+
+  /// Replaces the plural of a kind: `trips` is `trip list`, and `trips show` is `trip show`.
+  private func singular(_ words: [String]) -> [String] {
+    guard let first = words.first, !table.contains(where: { $0.words[0] == first }),
+      let kind = Registry.listed.first(where: { $0.plural == first })
+    else { return words }
+    let isAction = words.count > 1 && hasCommand(kind.name, Self.actionAliases[words[1]] ?? words[1])
+    return [kind.name] + (isAction ? [] : ["list"]) + words.dropFirst()
   }
 
   /// The command that the first words name, and the words that follow them.
@@ -274,12 +297,18 @@ struct CommandParser {
       return .string(text)
     case .field:
       guard let equals = text.firstIndex(of: "="), equals != text.startIndex else {
+        if takesBareName(spec), !text.isEmpty, !text.hasPrefix("=") { return ["name", .string(text)] }
         throw WaymarkError.usage(
           "Invalid field “\(printable(text))”: expected NAME=VALUE.",
           next: .waymark("help \(spec.name)"))
       }
       return [.string(String(text[..<equals])), .string(String(text[text.index(after: equals)...]))]
     }
+  }
+
+  /// Whether a word without `=` is the name of a new record.
+  private func takesBareName(_ spec: CommandSpec) -> Bool {
+    spec.words.last == "add" && Registry.kind(named: spec.words[0])?.field(named: "name") != nil
   }
 
   /// `a, b or c`

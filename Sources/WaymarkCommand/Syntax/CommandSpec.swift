@@ -87,6 +87,7 @@ struct GlobalOptions: Equatable, Sendable {
   var home: String?
   var json = false
   var noColor = false
+  var noPager = false
   var yes = false
   var help = false
 
@@ -94,6 +95,7 @@ struct GlobalOptions: Equatable, Sendable {
     .init(flag: "--home", placeholder: "DIR", summary: "the home of the node", type: .path),
     .init(flag: "--json", placeholder: nil, summary: "print the answer as JSON"),
     .init(flag: "--no-color", placeholder: nil, summary: "no colours, even on a terminal"),
+    .init(flag: "--no-pager", placeholder: nil, summary: "don't show long output page by page"),
     .init(flag: "--yes", placeholder: nil, summary: "confirm without being asked"),
     .init(flag: "--help", placeholder: nil, summary: "show help for the command"),
   ]

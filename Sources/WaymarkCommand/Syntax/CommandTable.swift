@@ -18,7 +18,7 @@ enum CommandTable {
       ShowSync.self, TurnSyncOn.self, TurnSyncOff.self, SyncNow.self,
       ListConflicts.self, ShowConflict.self, ResolveConflicts.self, ShowHistory.self, Undo.self,
       Explain.self, ListMembers.self, Revoke.self, GrantRoom.self, FoundCircle.self, JoinCircle.self,
-      Invite.self, PromoteMember.self, RenameDevice.self,
+      Invite.self, PromoteMember.self, RenameDevice.self, FindRecords.self, ShowToday.self,
       WriteBackup.self, RestoreBackup.self, EraseRecords.self, ListTrash.self, EmptyTrash.self,
       ListFiles.self, KeepFiles.self, FetchFile.self,
       ShowTimeline.self, TickHabit.self, UntickHabit.self, SetHabit.self,
@@ -87,6 +87,7 @@ enum CommandTable {
   ]
 
   private static let records: [CommandSpec] =
+    [ShowToday.syntax, FindRecords.syntax] +
     Registry.listed.flatMap { kind in kindCommands.map { $0.syntax(of: kind) } } + [
       ShowTimeline.syntax, TickHabit.syntax, UntickHabit.syntax, SetHabit.syntax,
     ]

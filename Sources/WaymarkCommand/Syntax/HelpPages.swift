@@ -15,7 +15,7 @@ enum HelpPages {
       let same = CommandTable.all.filter { $0.words.starts(with: topic) }
       if !same.isEmpty {
         page.gap()
-        page.line("Commands", .faint)
+        page.line("Commands", .heading)
         page.table(summaries(same))
         page.line("More about one command: waymark help \(same[0].name)", .faint)
       }
@@ -40,18 +40,34 @@ enum HelpPages {
       "First steps: waymark init, waymark invite; on the next device waymark join; then waymark run")
     page.gap()
     for group in CommandTable.groups {
-      page.line(group.title, .faint)
-      page.table(summaries(group.commands))
+      page.line(group.title, .heading)
+      page.table(summaries(grouped(group.commands)))
       if group.commands.contains(where: { $0.words == [Registry.listed[0].name, "list"] }) {
         page.paragraph("  KIND: \(Registry.listed.map(\.name).joined(separator: ", "))", indent: 6)
+        page.paragraph(
+          "  In short: waymark trips for trip list, ls for list, rm for delete, trip add Rome for trip add name=Rome",
+          indent: 6)
       }
       page.gap()
     }
-    page.line("Options of every command", .faint)
+    page.line("Options of every command", .heading)
     for option in GlobalOptions.specs { write(option, width: 24, indent: 2, &page) }
     page.gap()
     page.paragraph("Topics: \(HelpTopic.all.map(\.name).joined(separator: ", "))")
     page.line("For details: waymark help COMMAND, or waymark help TOPIC", .faint)
+  }
+
+  /// Returns commands with those that begin with the same word next to each other.
+  private static func grouped(_ commands: [CommandSpec]) -> [CommandSpec] {
+    var groups: [(word: String, commands: [CommandSpec])] = []
+    for spec in commands {
+      if let index = groups.firstIndex(where: { $0.word == spec.words[0] }) {
+        groups[index].commands.append(spec)
+      } else {
+        groups.append((spec.words[0], [spec]))
+      }
+    }
+    return groups.flatMap(\.commands)
   }
 
   /// Returns a table with one line per command. Actions that all kinds share are listed only once.
@@ -64,7 +80,7 @@ enum HelpPages {
       if !isShared { rows.append((short(spec), spec.summary)) }
     }
     if rows.count < commands.count {
-      rows.insert(("KIND list | show ID | delete ID | restore ID", "KIND is one of the kinds below"), at: 0)
+      rows.insert(("KIND list [TEXT] | show ID | delete ID | restore ID", "KIND is one of the kinds below"), at: 0)
       rows.insert(("KIND add FIELD=VALUE…", "see waymark help fields"), at: 1)
       rows.insert(("KIND edit ID FIELD=VALUE…", "an empty value clears the field"), at: 2)
     }

@@ -57,11 +57,11 @@ import Wire
     query.conditions = [.init(1, .begins(with: "Rom"))]
     #expect(try names(query) == ["Rome", "Romania"])
     query = RecordQuery(KindNumbers.trip)
-    query.idPrefix = "2"
+    query.idDigits = "2"
     #expect(try names(query) == ["Oslo"])
-    query.idPrefix = "02000"
+    query.idDigits = "02000"
     #expect(try names(query) == ["Romania"])
-    query.idPrefix = "xyz"
+    query.idDigits = "xyz"
     #expect(try names(query).isEmpty)
   }
 

@@ -38,6 +38,7 @@ struct CalmTests {
     case .status: try await expectCalm(node, clock, .status)
     case .syncState: try await expectCalm(node, clock, .syncState)
     case .timeline: try await expectCalm(node, clock, .timeline(of: trip.id))
+    case .today: try await expectCalm(node, clock, .today)
     }
     await node.close()
   }

@@ -11,6 +11,8 @@ package enum CommandEvent: Hashable, Sendable {
   case warning(file: String, text: String)
   /// A ticket with which a device can join now.
   case ticket(String, expires: Date)
+  /// A code with which a device can join now, and an address for a network without broadcast.
+  case code(String, expires: Date, address: String?)
 }
 
 extension CommandEvent: Codable {
@@ -24,6 +26,8 @@ extension CommandEvent: Codable {
     case done
     case total
     case ticket
+    case code
+    case address
     case expires
   }
 
@@ -32,6 +36,7 @@ extension CommandEvent: Codable {
     case skipped
     case warning
     case ticket
+    case code
   }
 
   package func encode(to encoder: any Encoder) throws {
@@ -56,6 +61,11 @@ extension CommandEvent: Codable {
       try container.encode(Kind.ticket, forKey: .type)
       try container.encode(ticket, forKey: .ticket)
       try container.encode(expires, forKey: .expires)
+    case .code(let code, let expires, let address):
+      try container.encode(Kind.code, forKey: .type)
+      try container.encode(code, forKey: .code)
+      try container.encode(expires, forKey: .expires)
+      try container.encodeIfPresent(address, forKey: .address)
     }
   }
 
@@ -82,6 +92,11 @@ extension CommandEvent: Codable {
       self = .ticket(
         try container.decode(String.self, forKey: .ticket),
         expires: try container.decode(Date.self, forKey: .expires))
+    case .code:
+      self = .code(
+        try container.decode(String.self, forKey: .code),
+        expires: try container.decode(Date.self, forKey: .expires),
+        address: try container.decodeIfPresent(String.self, forKey: .address))
     }
   }
 }

@@ -27,12 +27,16 @@ package struct FoundCircle: Command {
   }
 }
 
-/// `join`: admits this device to a ticket's circle or, with the root key, to the circle that its store belongs to.
+/// `join`: admits this device to the circle of a ticket or a code or, with the root key, to the circle that its store belongs to.
 package struct JoinCircle: Command, ConfirmableCommand {
   package static let name = "join"
 
   package var ticket: String?
   package var name: String?
+  /// The address of the device that shows the code.
+  package var at: String?
+  /// The name of the device that shows the code, if several do.
+  package var on: String?
   package var rootKey: String?
   package var yes: Bool?
 
@@ -128,18 +132,26 @@ package struct Invite: NodeCommand {
   package var rootKey: String?
   /// The style of the QR code to show with the ticket; nil for none.
   package var qr: String?
+  /// Whether to offer the ticket to whoever knows a code of six digits, instead of showing it.
+  package var code: Bool?
   /// Whether to answer only when a device has joined; the event `ticket` carries the ticket at once.
   package var wait: Bool?
   package var keyFile: String? { rootKey }
 
   package struct Answer: Codable, Sendable {
-    package let ticket: String
+    /// The ticket; nil if the invitation is a code.
+    package let ticket: String?
+    /// The six digits; nil if the invitation is a ticket.
+    package let code: String?
     package let expires: Date
     /// The device that has joined; nil if the command did not wait for one.
     package let joined: DeviceReference?
 
-    package init(ticket: String, expires: Date, joined: DeviceReference? = nil) {
+    package init(
+      ticket: String? = nil, code: String? = nil, expires: Date, joined: DeviceReference? = nil
+    ) {
       self.ticket = ticket
+      self.code = code
       self.expires = expires
       self.joined = joined
     }
@@ -150,20 +162,29 @@ package struct Invite: NodeCommand {
       throw WaymarkError.badValue("--role", role ?? "", allowed: "expected admin or member")
     }
     let lifetime = expiresMilliseconds ?? Limits.ticketMilliseconds
+    if code == true { return try await performByCode(role, lifetime, on: node, call) }
     let invitation = try node.invite(as: role, milliseconds: lifetime, rootKey: rootKey, call.passphrase)
     call.tell(.ticket(invitation.ticket, expires: invitation.expires))
     guard wait == true else { return Answer(ticket: invitation.ticket, expires: invitation.expires) }
-    guard let joined = try await node.joiner(within: .milliseconds(lifetime)) else {
-      throw WaymarkError.failed(
-        .ticketExpired, "No device joined before the ticket expired.", next: .waymark("invite"))
-    }
+    let joined = try await node.joiner(of: invitation.id, within: lifetime)
     return Answer(ticket: invitation.ticket, expires: invitation.expires, joined: joined)
+  }
+
+  private func performByCode(
+    _ role: CircleMember.Role, _ lifetime: Int64, on node: isolated Node, _ call: CommandCall
+  ) async throws -> Answer {
+    let offer = try node.offerCode(as: role, milliseconds: lifetime, rootKey: rootKey, call.passphrase)
+    call.tell(.code(offer.code, expires: offer.expires, address: offer.address))
+    guard wait == true else { return Answer(code: offer.code, expires: offer.expires) }
+    let joined = try await node.joiner(of: offer.id, within: lifetime)
+    return Answer(code: offer.code, expires: offer.expires, joined: joined)
   }
 }
 
 extension Invite.Answer {
   private enum CodingKeys: CodingKey {
     case ticket
+    case code
     case expires
     case joined
     case name
@@ -171,7 +192,8 @@ extension Invite.Answer {
 
   package init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
-    ticket = try container.decode(String.self, forKey: .ticket)
+    ticket = try container.decodeIfPresent(String.self, forKey: .ticket)
+    code = try container.decodeIfPresent(String.self, forKey: .code)
     expires = try container.decode(Date.self, forKey: .expires)
     guard container.contains(.joined) else {
       joined = nil
@@ -185,6 +207,7 @@ extension Invite.Answer {
   package func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(ticket, forKey: .ticket)
+    try container.encode(code, forKey: .code)
     try container.encode(expires, forKey: .expires)
     guard let joined else { return }
     try container.encode(joined.device, forKey: .joined)

@@ -45,12 +45,43 @@ package final class Credentials: Sendable {
   /// if it has expired, or if too many attempts have failed recently.
   package func access(by preamble: Preamble, from address: SocketAddress) -> ChannelAccess? {
     if preamble.isAuthentic(under: sessionAccess.preambleKey) { return sessionAccess }
+    if preamble.isAuthentic(under: CodeExchange.preambleKey) { return codeAccess(from: address) }
     let ticket = tickets.withLock { tickets -> Ticket? in
       guard let id = tickets.ticket(whose: { preamble.isAuthentic(under: $0) }) else { return nil }
       return try? tickets.begin(id, from: address.neighbourhood, at: clock.wall())
     }
     return try? ticket?.access()
   }
+
+  // MARK: Codes
+
+  /// The ticket whose code may be tried now; nil if there is none.
+  package var offered: TicketID? { tickets.withLock { $0.offered(at: clock.wall()) } }
+
+  /// Returns the access with the code that is offered now; nil if there is none, or for an address that is not nearby.
+  private func codeAccess(from address: SocketAddress) -> ChannelAccess? {
+    guard let id = offered, address.isNearby else { return nil }
+    return ChannelAccess(code: id, CodeExchange(begin: { self.beginTry(of: id, session: $0) }))
+  }
+
+  /// Counts a try and makes this device's part of its run.
+  private func beginTry(of id: TicketID, session: Bytes16) -> CodeExchange.Run? {
+    let offer = tickets.withLock { $0.beginTry(of: id, at: clock.wall()) }
+    return offer.flatMap { CodeExchange.Run($0.code, session, triesLeft: $0.triesLeft) }
+  }
+
+  /// Records that a joiner knows the code, and returns the ticket to send to it.
+  package func deliver(_ id: TicketID) -> Ticket? { tickets.withLock { $0.deliver(id, at: clock.wall()) } }
+
+  package func isOver(_ id: TicketID) -> Bool { tickets.withLock { $0.isOver(id, at: clock.wall()) } }
+
+  // MARK: Open invitations
+
+  package var invitations: [TicketLedger.OpenInvitation] {
+    tickets.withLock { $0.invitations(at: clock.wall()) }
+  }
+
+  package func cancel(_ id: TicketID) -> Bool { tickets.withLock { $0.cancel(id, at: clock.wall()) } }
 
   // MARK: Tickets
 
@@ -61,10 +92,12 @@ package final class Credentials: Sendable {
 
   /// Opens a ticket; returns false if too many tickets are open already.
   ///
-  /// - Parameter signer: the key that certifies the joiner; nil for this device's own key.
-  package func add(_ ticket: Ticket, role: Role, signer: SigningKey?) -> Bool {
+  /// - Parameters:
+  ///   - code: the code by which a joiner gets the ticket.
+  ///   - signer: the key that certifies the joiner; nil for this device's own key.
+  package func add(_ ticket: Ticket, role: Role, code: PairingCode? = nil, signer: SigningKey?) -> Bool {
     let now = clock.wall()
-    guard tickets.withLock({ $0.add(ticket, role: role, at: now) }) else { return false }
+    guard tickets.withLock({ $0.add(ticket, role: role, code: code, at: now) }) else { return false }
     signers.withLock { signers in
       signers = signers.filter { now < $0.value.expiry }
       if let signer { signers[ticket.id] = (signer, ticket.expiry) }

@@ -41,7 +41,7 @@ package struct PairingExchange: Sendable {
   private func ask(_ address: String) async throws -> Circle {
     guard let endpoint = Endpoint(address) else { throw WaymarkError.unreachable(address) }
     let ticket = ticket
-    let answer = Answer()
+    let answer = LinkOutcome<JoinReply>()
     let link = try Link(
       dialing: endpoint,
       role: .initiator(try ticket.access()) { $0 == ticket.transport ? [] : nil },
@@ -53,7 +53,7 @@ package struct PairingExchange: Sendable {
     return try circle(reply)
   }
 
-  private func handlers(_ answer: Answer) -> LinkHandlers<JoinReply> {
+  private func handlers(_ answer: LinkOutcome<JoinReply>) -> LinkHandlers<JoinReply> {
     LinkHandlers(
       opened: { link, opening in
         let request = JoinRequest(
@@ -84,12 +84,7 @@ package struct PairingExchange: Sendable {
         next:
           "\(waymark: "invite", on: "a device of the circle"); then here \(waymark: "join") with the new ticket"
       )
-    case .versionMismatch(let theirs):
-      .failed(
-        .newerProtocol,
-        "The inviting device uses protocol version \(theirs), but this one uses version "
-          + "\(Preamble.currentVersion).",
-        next: "install the newer Waymark here; to see the version of this one: \(waymark: "version")")
+    case .versionMismatch(let theirs): .otherVersion(theirs)
     default: .unreachable(ticket.addresses.joined(separator: ", "))
     }
   }
@@ -111,22 +106,22 @@ package struct PairingExchange: Sendable {
       return circle
     }
   }
+}
 
-  /// Resumes the continuation with the first of several outcomes.
-  private final class Answer: Sendable {
-    private let continuation = Mutex<CheckedContinuation<JoinReply, any Error>?>(nil)
+/// Resumes a continuation with the first of several outcomes of a link.
+final class LinkOutcome<Value: Sendable>: Sendable {
+  private let continuation = Mutex<CheckedContinuation<Value, any Error>?>(nil)
 
-    func await(_ continuation: CheckedContinuation<JoinReply, any Error>) {
-      self.continuation.withLock { $0 = continuation }
+  func await(_ continuation: CheckedContinuation<Value, any Error>) {
+    self.continuation.withLock { $0 = continuation }
+  }
+
+  func resolve(_ result: Result<Value, any Error>) {
+    let waiting = continuation.withLock { held in
+      defer { held = nil }
+      return held
     }
-
-    func resolve(_ result: Result<JoinReply, any Error>) {
-      let waiting = continuation.withLock { held in
-        defer { held = nil }
-        return held
-      }
-      waiting?.resume(with: result)
-    }
+    waiting?.resume(with: result)
   }
 }
 

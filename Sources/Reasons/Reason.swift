@@ -235,6 +235,18 @@ public enum Reason: String, CaseIterable, Codable, Sendable {
   case ticketRefused = "ticket_refused"
   /// Too many tickets are open.
   case tooManyTickets = "too_many_tickets"
+  /// The six digits are wrong.
+  case wrongCode = "wrong_code"
+  /// No device on the network offers to pair by a code.
+  case noOffer = "no_offer"
+  /// Several devices on the network offer to pair by a code.
+  case severalOffers = "several_offers"
+  /// The device at the address offers no code now.
+  case codeRefused = "code_refused"
+  /// All tries of a code have failed.
+  case codeEnded = "code_ended"
+  /// The invitation was cancelled.
+  case invitationCancelled = "invitation_cancelled"
   /// The inviting device can't be reached.
   case unreachable
   /// A different device answers at the address.
@@ -647,6 +659,12 @@ extension Reason {
     case .ticketExpired: ReasonText(.error, .command, "the ticket has expired")
     case .ticketRefused: ReasonText(.error, .command, "the inviting device rejected the ticket")
     case .tooManyTickets: ReasonText(.error, .time, "too many tickets are open")
+    case .wrongCode: ReasonText(.error, .command, "the six digits are wrong")
+    case .noOffer: ReasonText(.error, .command, "no device on the network offers to pair by a code")
+    case .severalOffers: ReasonText(.error, .command, "several devices on the network offer to pair by a code")
+    case .codeRefused: ReasonText(.error, .command, "the device at the address offers no code now")
+    case .codeEnded: ReasonText(.error, .command, "all tries of the code have failed")
+    case .invitationCancelled: ReasonText(.error, .command, "the invitation was cancelled")
     case .unreachable: ReasonText(.error, .hands, "the inviting device can't be reached")
     case .wrongDevice: ReasonText(.error, .command, "a different device answers at the address")
     case .wrongCircle:

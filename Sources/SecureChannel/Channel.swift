@@ -61,7 +61,11 @@ package struct Channel: ~Copyable {
     /// The preamble was not authentic. All that follows is discarded until the owner's deadline, so that a stranger
     /// can't tell at which byte it was wrong.
     case ignoring
-    case awaitingMessage1(Preamble, ChannelAccess)
+    /// The responder waits for the joiner's share of CPace.
+    case awaitingShare(Preamble, CodeExchange)
+    /// The initiator waits for the inviter's share of CPace.
+    case awaitingAnswer(CodeExchange.Run, CodeExchange, ChannelKeys, Preamble, ChannelAccess)
+    case awaitingMessage1(HandshakeStart)
     case awaitingMessage2(Handshake, Preamble, ChannelAccess)
     case awaitingMessage3(Handshake)
     case open(SealedChannel)
@@ -97,22 +101,32 @@ package struct Channel: ~Copyable {
   ) throws(ChannelError) {
     self.role = role
     self.makeKeys = makeKeys
-    switch role {
-    case .responder:
-      purpose = .session
-      phase = .awaitingPreamble
-    case .initiator(let access, _):
-      purpose = access.purpose
-      let keys = try made(makeKeys)
-      let preamble = Preamble(nonce: keys.nonce, key: access.preambleKey)
-      var handshake = Handshake(
-        role: .initiator, staticKey: keys.staticKey, ephemeral: keys.ephemeral,
-        presharedKey: access.presharedKey, prologue: preamble.bytes)
-      frames.grow(to: Self.handshakeCapacity)
-      output = preamble.bytes
-      appendFrame(try handshake.write(), to: &output)
-      phase = .awaitingMessage2(handshake, preamble, access)
+    purpose = .session
+    phase = .awaitingPreamble
+    if case .initiator(let access, _) = role { try begin(access) }
+  }
+
+  private mutating func begin(_ access: ChannelAccess) throws(ChannelError) {
+    purpose = access.purpose
+    let keys = try made(makeKeys)
+    let preamble = Preamble(nonce: keys.nonce, key: access.preambleKey)
+    frames.grow(to: Self.handshakeCapacity)
+    output = preamble.bytes
+    if let code = access.code {
+      guard let run = code.begin(keys.nonce) else { throw .noKeys }
+      appendFrame(run.pace.share, to: &output)
+      phase = .awaitingAnswer(run, code, keys, preamble, access)
+    } else {
+      try writeMessage1(keys, HandshakeStart(preamble, access), preamble, access)
     }
+  }
+
+  private mutating func writeMessage1(
+    _ keys: ChannelKeys, _ start: HandshakeStart, _ preamble: Preamble, _ access: ChannelAccess
+  ) throws(ChannelError) {
+    var handshake = Handshake(role: .initiator, keys, start)
+    appendFrame(try handshake.write(), to: &output)
+    phase = .awaitingMessage2(handshake, preamble, access)
   }
 
   package var isOpen: Bool {
@@ -157,7 +171,10 @@ package struct Channel: ~Copyable {
     switch takePhase() {
     case .awaitingPreamble: return try readPreamble()
     case .ignoring: return ignoreAll()
-    case .awaitingMessage1(let preamble, let access): return try readMessage1(preamble, access)
+    case .awaitingShare(let preamble, let code): return try readShare(preamble, code)
+    case .awaitingAnswer(let run, let code, let keys, let preamble, let access):
+      return try readAnswer(run, code, keys, preamble, access)
+    case .awaitingMessage1(let start): return try readMessage1(start)
     case .awaitingMessage2(let handshake, let preamble, let access):
       return try readMessage2(handshake, preamble, access)
     case .awaitingMessage3(let handshake): return try readMessage3(handshake)
@@ -186,7 +203,8 @@ package struct Channel: ~Copyable {
     }
     purpose = access.purpose
     frames.grow(to: Self.handshakeCapacity)
-    phase = .awaitingMessage1(preamble, access)
+    phase =
+      access.code.map { .awaitingShare(preamble, $0) } ?? .awaitingMessage1(HandshakeStart(preamble, access))
     return .recognized
   }
 
@@ -196,19 +214,53 @@ package struct Channel: ~Copyable {
     return nil
   }
 
-  private mutating func readMessage1(
-    _ preamble: Preamble, _ access: ChannelAccess
+  // MARK: Pairing by code
+
+  /// Reads the joiner's share and answers it. The run counts as a failed try before the answer is written.
+  private mutating func readShare(
+    _ preamble: Preamble, _ code: CodeExchange
   ) throws(ChannelError) -> Event? {
-    // With a pre-shared key, even the empty payload of message 1 has a tag.
-    let length = access.presharedKey == nil ? 32 : 48
-    guard let message = try handshakeMessage(bytes: length...length) else {
-      phase = .awaitingMessage1(preamble, access)
+    let count = Ristretto.pointBytes
+    guard let share = try handshakeMessage(bytes: count...count).map({ Array($0) }) else {
+      phase = .awaitingShare(preamble, code)
       return nil
     }
-    let keys = try made(makeKeys)
-    var handshake = Handshake(
-      role: .responder, staticKey: keys.staticKey, ephemeral: keys.ephemeral,
-      presharedKey: access.presharedKey, prologue: preamble.bytes)
+    guard let run = code.begin(preamble.nonce) else { throw .refused }
+    let answer = run.pace.share + [run.triesLeft]
+    let start = try HandshakeStart(preamble, run, joiner: share, answer: answer, isInitiator: false)
+    appendFrame(answer, to: &output)
+    phase = .awaitingMessage1(start)
+    return try next()
+  }
+
+  private mutating func readAnswer(
+    _ run: CodeExchange.Run, _ code: CodeExchange, _ keys: ChannelKeys, _ preamble: Preamble,
+    _ access: ChannelAccess
+  ) throws(ChannelError) -> Event? {
+    let count = CodeExchange.answerBytes
+    guard try !isVersionAnswerIncomplete(to: preamble, access),
+      let answer = try handshakeMessage(bytes: count...count).map({ Array($0) })
+    else {
+      phase = .awaitingAnswer(run, code, keys, preamble, access)
+      return nil
+    }
+    code.answered(answer[count - 1])
+    let start = try HandshakeStart(
+      preamble, run, joiner: run.pace.share, answer: answer, isInitiator: true)
+    try writeMessage1(keys, start, preamble, access)
+    return try next()
+  }
+
+  // MARK: Handshake
+
+  private mutating func readMessage1(_ start: HandshakeStart) throws(ChannelError) -> Event? {
+    // With a pre-shared key, even the empty payload of message 1 has a tag.
+    let length = start.presharedKey == nil ? 32 : 48
+    guard let message = try handshakeMessage(bytes: length...length) else {
+      phase = .awaitingMessage1(start)
+      return nil
+    }
+    var handshake = Handshake(role: .responder, try made(makeKeys), start)
     _ = try handshake.read(message)
     appendFrame(try handshake.write(), to: &output)
     phase = .awaitingMessage3(handshake)
@@ -218,19 +270,9 @@ package struct Channel: ~Copyable {
   private mutating func readMessage2(
     _ handshake: consuming Handshake, _ preamble: Preamble, _ access: ChannelAccess
   ) throws(ChannelError) -> Event? {
-    // A responder that uses another version answers with a preamble. Read as a length, its magic exceeds any handshake
-    // message.
-    if let length = frames.nextLength, length > Limits.handshakeBytesMax {
-      guard let answer = Preamble(receiving: frames.bytes) else {
-        phase = .awaitingMessage2(handshake, preamble, access)
-        return nil
-      }
-      guard answer.isAuthentic(under: access.preambleKey), preamble.isAnswered(by: answer) else {
-        throw .handshakeFailed
-      }
-      throw .versionMismatch(theirs: answer.version)
-    }
-    guard let message = try handshakeMessage(bytes: 96...96) else {
+    guard try !isVersionAnswerIncomplete(to: preamble, access),
+      let message = try handshakeMessage(bytes: 96...96)
+    else {
       phase = .awaitingMessage2(handshake, preamble, access)
       return nil
     }
@@ -241,6 +283,20 @@ package struct Channel: ~Copyable {
     guard payload.count <= Self.payloadBytesMax else { throw .messageTooLarge }
     appendFrame(try handshake.write(payload: payload), to: &output)
     return .opened(try open(handshake, payload: nil))
+  }
+
+  /// Throws if the responder's first bytes are a preamble, with which a responder answers that uses another version.
+  /// Returns true if more bytes of it are needed, and false if the bytes are a frame.
+  private func isVersionAnswerIncomplete(
+    to preamble: Preamble, _ access: ChannelAccess
+  ) throws(ChannelError) -> Bool {
+    // Read as a length, the magic of a preamble exceeds any handshake message.
+    guard let length = frames.nextLength, length > Limits.handshakeBytesMax else { return false }
+    guard let answer = Preamble(receiving: frames.bytes) else { return true }
+    guard answer.isAuthentic(under: access.preambleKey), preamble.isAnswered(by: answer) else {
+      throw .handshakeFailed
+    }
+    throw .versionMismatch(theirs: answer.version)
   }
 
   private mutating func readMessage3(_ handshake: consuming Handshake) throws(ChannelError) -> Event? {
@@ -305,6 +361,14 @@ package struct Channel: ~Copyable {
 private func appendFrame(_ message: [UInt8], to output: inout [UInt8]) {
   appendFrameLength(message.count, to: &output)
   output += message
+}
+
+extension Handshake {
+  fileprivate init(role: Role, _ keys: ChannelKeys, _ start: HandshakeStart) {
+    self.init(
+      role: role, staticKey: keys.staticKey, ephemeral: keys.ephemeral, presharedKey: start.presharedKey,
+      prologue: start.prologue)
+  }
 }
 
 private func made(_ makeKeys: () throws -> ChannelKeys) throws(ChannelError) -> ChannelKeys {

@@ -9,21 +9,34 @@ package enum Purpose: Hashable, Sendable {
   case session
   /// The pairing of a new device with the device that issued this ticket.
   case pairing(ticket: TicketID)
+  /// The delivery of this ticket to a new device that knows its code.
+  case code(ticket: TicketID)
 }
 
 /// The purpose of a connection, and the secrets that both ends must know before they say anything.
 package struct ChannelAccess: Sendable {
   package let purpose: Purpose
-  /// The key of the preamble's MAC, which derives from the circle or from the ticket.
+  /// The key of the preamble's MAC, which derives from the circle or from the ticket; that of codes is known to all.
   package let preambleKey: SymmetricKey
-  /// The pre-shared key of the handshake; nil in a session.
+  /// The pre-shared key of the handshake; nil in a session, and if a code makes the key.
   package let presharedKey: SymmetricKey?
+  /// How the pre-shared key is made from a code; nil unless the purpose is that of a code.
+  let code: CodeExchange?
 
   /// Creates the access to a session. Every device that knows the circle has the key.
   package init(sessionKey: SymmetricKey) {
     purpose = .session
     preambleKey = sessionKey
     presharedKey = nil
+    code = nil
+  }
+
+  /// Creates the access with a code. The joiner does not know the ticket yet and passes any number.
+  package init(code ticket: TicketID, _ exchange: CodeExchange) {
+    purpose = .code(ticket: ticket)
+    preambleKey = CodeExchange.preambleKey
+    presharedKey = nil
+    code = exchange
   }
 
   /// Creates the access to a pairing. Only the inviter and the holder of the ticket have the keys.
@@ -31,5 +44,6 @@ package struct ChannelAccess: Sendable {
     purpose = .pairing(ticket: ticket)
     self.preambleKey = preambleKey
     self.presharedKey = presharedKey
+    code = nil
   }
 }

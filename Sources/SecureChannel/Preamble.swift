@@ -47,7 +47,8 @@ package struct Preamble: Hashable, Sendable {
   /// Whether an authentic `other` is an answer to this preamble.
   func isAnswered(by other: Preamble) -> Bool { nonce == other.nonce && version != other.version }
 
-  private var nonce: Bytes16 {
+  /// The initiator's random bytes.
+  package var nonce: Bytes16 {
     guard let nonce = Bytes16(bytes[Self.nonceStart..<Self.codeStart]) else {
       preconditionFailure("a preamble of \(bytes.count) bytes")
     }

@@ -4,6 +4,8 @@
   import Glibc
 #endif
 
+import Wire
+
 /// One address of a network interface of this machine.
 package struct NetworkInterface: Hashable, Sendable {
   let name: String
@@ -17,6 +19,15 @@ package struct NetworkInterface: Hashable, Sendable {
 
   /// The address as numeric text.
   package var host: String { address.host }
+
+  /// The addresses of the network that the interface is in; nil if the system gives no mask.
+  var network: AddressRange? {
+    guard isUp, let prefix = address.hostBytes?.bytes, let mask = mask?.hostBytes?.bytes else { return nil }
+    let four = address.family == AF_INET ? [UInt8](repeating: 0xff, count: 12) + mask.suffix(4) : mask
+    // An interface without a real mask must not make the whole Internet a neighbour.
+    guard four.prefix(address.family == AF_INET ? 13 : 4).allSatisfy({ $0 == 0xff }) else { return nil }
+    return AddressRange(prefix: prefix, mask: four)
+  }
 
   /// Every address of every interface, including those that are down; nil if the system can't list them now.
   package static var all: [NetworkInterface]? {

@@ -66,6 +66,22 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
     return host.hasPrefix("ff")
   }
 
+  /// Whether the address is in a private range, or in the network of one of this machine's interfaces. Only such
+  /// addresses may try a code.
+  package var isNearby: Bool {
+    guard !isLoopback, !isLinkLocal, let bytes = hostBytes?.bytes else { return isLoopback || isLinkLocal }
+    return Self.privateRanges.contains { $0.contains(bytes) }
+      || (NetworkInterface.all ?? []).contains { $0.network?.contains(bytes) ?? false }
+  }
+
+  /// 10/8, 172.16/12, 192.168/16, 169.254/16, 100.64/10 and fc00::/7, as IPv6 addresses.
+  private static let privateRanges: [AddressRange] = [
+    AddressRange(four: [10, 0], bits: 8), AddressRange(four: [172, 16], bits: 12),
+    AddressRange(four: [192, 168], bits: 16), AddressRange(four: [169, 254], bits: 16),
+    AddressRange(four: [100, 64], bits: 10),
+    AddressRange(prefix: [0xfc], mask: [0xfe]),
+  ]
+
   /// Whether an address that a member announces for itself may be dialled.
   ///
   /// Without this check, one member could make all others connect to services that only they can reach, or resolve

@@ -40,15 +40,19 @@ extension FoundCircle: TerminalCommand {
 
 extension JoinCircle: TerminalCommand {
   static let syntax = CommandSpec(
-    words: ["join"], summary: "join a circle with a ticket",
-    operands: [.init(placeholder: "TICKET|-", key: "ticket", isOptional: true)],
+    words: ["join"], summary: "join a circle with a ticket or a code",
+    operands: [.init(placeholder: "TICKET|-|CODE", key: "ticket", isOptional: true)],
     options: [
       .init(flag: "--name", placeholder: "NAME", summary: "name of this device"),
+      .init(
+        flag: "--at", placeholder: "ADDR:PORT", summary: "with a code: where the device that shows it is"),
+      .init(flag: "--on", placeholder: "NAME", summary: "with a code: which device shows it, if several do"),
       CommandTable.rootKey("instead of a ticket: the root key of the circle that this store belongs to"),
     ],
     details: """
       Without TICKET the command asks for one at the terminal; with - it reads standard input. A ticket on
-      the command line is briefly visible to other users of this machine. If this device has data already,
+      the command line is briefly visible to other users of this machine. CODE is the six digits that waymark
+      invite --code shows on a device in the same network. If this device has data already,
       the command lists it, backs it up and re-creates it in the new circle. A device that is already a
       member is left unchanged unless you add --yes; a revoked device keeps its store and name and gets new
       keys. If the join is interrupted, run it again: it continues with the same key. With --root-key this
@@ -67,7 +71,7 @@ extension JoinCircle: TerminalCommand {
         home: home, name: name, hostName: try ownName(nil, of: home) ?? hostName, rootKey: rootKey)
       return Answer(readmitted: try await readmission.join())
     }
-    let ticket = try readTicket(run)
+    let ticket = try await ticket(for: try readTicket(run), run)
     let wanted = try ownName(name, of: home)
     let joining = try JoinOperation(
       home: home, ticket: ticket, name: wanted ?? hostName, keepsFormerName: wanted == nil)
@@ -185,7 +189,7 @@ var hostName: String {
 
 extension Invite: TerminalCommand {
   static let syntax = CommandSpec(
-    words: ["invite"], summary: "print a ticket that lets one device join",
+    words: ["invite"], summary: "print a ticket or a code that lets one device join",
     options: [
       .init(
         flag: "--role", placeholder: "admin|member", summary: "role of the new device; default member",
@@ -196,11 +200,14 @@ extension Invite: TerminalCommand {
         flag: "--qr", placeholder: "full",
         summary: "also show the ticket as a QR code; =full if half blocks leave gaps in it",
         type: .words(QRText.Style.allCases.map(\.rawValue)), valueAlone: QRText.Style.half.rawValue),
+      .init(
+        flag: "--code", placeholder: nil, summary: "show six digits instead, for a device in the same network"),
       CommandTable.rootKey("sign with the circle's root key, on a device that is not an admin"),
     ],
     details: """
       A running node serves the ticket in the background; otherwise this command waits until the new device
-      has joined. Only the ticket is written to standard output. To pass a ticket on without typing it: waymark invite | ssh box waymark join -
+      has joined. Only the ticket is written to standard output. To pass it on without typing it:
+      waymark invite | ssh box waymark join -
       """,
     exampleArguments: "--expires 1h")
 
@@ -209,10 +216,17 @@ extension Invite: TerminalCommand {
 
   /// Lets the running node serve the ticket. Without one, this process serves the ticket until a device has joined.
   func run(_ run: CommandContext) async throws -> Answer {
+    guard qr == nil || code != true else {
+      throw WaymarkError.usage(
+        "`invite` shows a ticket as a QR code or a code of six digits, not both.", next: .waymark("help invite"))
+    }
     let isServed = ControlClient.isRunning(run.home)
     let tell: @Sendable (CommandEvent) -> Void = { event in
-      guard case .ticket(let ticket, let expires) = event else { return }
-      show(ticket, expires: expires, run)
+      switch event {
+      case .code(let code, let expires, let address): show(code: code, expires, address, run)
+      case .ticket(let ticket, let expires): show(ticket, expires: expires, run)
+      default: return
+      }
       if !isServed { run.terminal.note("Waiting for the new device to join; Ctrl-C cancels.") }
     }
     if isServed {

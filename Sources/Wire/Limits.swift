@@ -87,6 +87,12 @@ package enum Limits {
   package static let ticketFailuresMax = 10
   package static let ticketFailuresInAllMax = 100
   package static let ticketFailureMilliseconds: Int64 = 60_000
+  package static let codeTriesMax = 3
+  package static let codeMillisecondsMax: Int64 = 10 * 60_000
+  package static let codeAnnouncementMilliseconds: Int64 = 1_000
+  package static let codeSearchMillisecondsMin: Int64 = 2_500
+  package static let codeSearchMillisecondsMax: Int64 = 10_000
+  package static let codeOffersMax = 16
   package static let statementBytesMax = 64 * 1024
   package static let statementsPerSignerMax = 1_024
   package static let statementsBytesPerSignerMax = 1024 * 1024

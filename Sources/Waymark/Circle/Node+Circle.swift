@@ -13,6 +13,8 @@ public struct Invitation: Hashable, Sendable, Codable {
   public let ticket: String
   /// When the ticket expires.
   public let expires: Date
+  /// The id by which `invite list` shows the ticket.
+  package let id: String
 }
 
 extension Node {
@@ -44,6 +46,16 @@ extension Node {
     as role: CircleMember.Role, milliseconds lifetime: Int64, rootKey: String?,
     _ passphrase: Passphrase? = nil
   ) throws -> Invitation {
+    let ticket = try makeTicket(as: role, milliseconds: lifetime, rootKey: rootKey, passphrase, code: nil)
+    return Invitation(
+      ticket: ticket.line, expires: Date(milliseconds: ticket.expiry), id: hexadecimal(ticket.id.bytes))
+  }
+
+  /// Creates a ticket, and offers it to whoever knows the code, if there is one.
+  func makeTicket(
+    as role: CircleMember.Role, milliseconds lifetime: Int64, rootKey: String?, _ passphrase: Passphrase?,
+    code: PairingCode?
+  ) throws -> Ticket {
     guard (1...Limits.ticketMillisecondsMax).contains(lifetime) else {
       let daysMax = Limits.ticketMillisecondsMax / 86_400_000
       throw WaymarkError.badValue(
@@ -53,9 +65,8 @@ extension Node {
       try RootKey.read($0, at: home, of: circle, passphrases(passphrase), for: "Inviting from here")
     }
     try checkAdmitted()
-    let ticket = try connections.makeTicket(
-      role: role == .admin ? .admin : .member, lifetime: lifetime, root: root)
-    return Invitation(ticket: ticket.line, expires: Date(milliseconds: ticket.expiry))
+    return try connections.makeTicket(
+      role: role == .admin ? .admin : .member, lifetime: lifetime, root: root, code: code)
   }
 
   /// Waits until a device has joined since this node's last invitation, and returns that device; nil if none joins

@@ -34,6 +34,9 @@ extension Connections {
       handle(.pairing(id))
       pairingOpened(id, opening, ticket)
       link.admit()
+    case .code(let ticket):
+      handle(.pairing(id))
+      codeConfirmed(id, ticket)
     case .session:
       handle(.opened(id, dialled: dialled, remote: opening.remoteKey, introduction: opening.payload))
     }

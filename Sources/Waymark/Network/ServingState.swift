@@ -24,6 +24,8 @@ struct ServingState {
   var lastAddress: [DeviceKey: String] = [:]
   /// The state of discovery; nil if discovery is off.
   var beacons: BeaconSchedule?
+  /// The code that is announced on the local network; nil if there is none.
+  var announced: AnnouncedCode?
   /// The interfaces of this machine at the last check.
   var interfaces: [NetworkInterface] = []
   /// The addresses that other machines can dial, as confirmed by two checks; empty if there are none, nil if the

@@ -39,6 +39,7 @@ enum TimerName: Hashable {
   case disk
   case interfaces
   case beacons
+  case codeAnnouncement
   case watch
   case storeCheck
 }

@@ -18,7 +18,8 @@ enum CommandTable {
       ShowSync.self, TurnSyncOn.self, TurnSyncOff.self, SyncNow.self,
       ListConflicts.self, ShowConflict.self, ResolveConflicts.self, ShowHistory.self, Undo.self,
       Explain.self, ListMembers.self, Revoke.self, GrantRoom.self, FoundCircle.self, JoinCircle.self,
-      Invite.self, PromoteMember.self, RenameDevice.self, FindRecords.self, ShowToday.self,
+      Invite.self, ListInvitations.self, CancelInvitation.self, PromoteMember.self, RenameDevice.self,
+      FindRecords.self, ShowToday.self,
       WriteBackup.self, RestoreBackup.self, EraseRecords.self, ListTrash.self, EmptyTrash.self,
       ListFiles.self, KeepFiles.self, FetchFile.self,
       ShowTimeline.self, TickHabit.self, UntickHabit.self, SetHabit.self,
@@ -49,7 +50,7 @@ enum CommandTable {
   ]
 
   private static let circle: [CommandSpec] = [
-    FoundCircle.syntax, Invite.syntax, JoinCircle.syntax,
+    FoundCircle.syntax, Invite.syntax, ListInvitations.syntax, CancelInvitation.syntax, JoinCircle.syntax,
     CommandSpec(
       words: ["run"], summary: "run the node in the foreground",
       options: [

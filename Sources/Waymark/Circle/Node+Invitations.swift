@@ -1,0 +1,103 @@
+package import Foundation
+import Membership
+import Sodium
+import Transport
+import Wire
+
+/// An invitation that no device has used yet.
+package struct OpenInvitation: Hashable, Sendable, Codable {
+  /// The id by which the person refers to the invitation. It is not the ticket, and can't be used to join.
+  package let id: String
+  package let kind: Kind
+  package let role: CircleMember.Role
+  package let expires: Date
+  /// How many wrong codes may still be tried; nil for a ticket.
+  package let triesLeft: Int?
+
+  /// What the new device needs.
+  package enum Kind: String, Codable, Sendable { case ticket, code }
+}
+
+/// A code of six digits with which one new device can join from the same network.
+package struct CodeInvitation: Hashable, Sendable {
+  package let id: String
+  /// The code in two groups of three digits.
+  package let code: String
+  package let expires: Date
+  /// An address of this node, for a network without broadcast; nil if it has none.
+  package let address: String?
+}
+
+extension Node {
+  /// Offers a ticket to whoever knows a new code of six digits, and announces the offer on the local network. The offer
+  /// of an earlier code ends.
+  package func offerCode(
+    as role: CircleMember.Role, milliseconds lifetime: Int64, rootKey: String?, _ passphrase: Passphrase?
+  ) throws -> CodeInvitation {
+    guard (1...Limits.codeMillisecondsMax).contains(lifetime) else {
+      throw WaymarkError.badValue(
+        "--expires", "\(lifetime / 1_000)s",
+        allowed: "with --code it must be more than zero, and at most \(Limits.codeMillisecondsMax / 60_000)m")
+    }
+    var random = SecureRandom()
+    let code = try PairingCode(number: Int.random(in: 0..<PairingCode.numbers, using: &random))
+    let ticket = try makeTicket(as: role, milliseconds: lifetime, rootKey: rootKey, passphrase, code: code)
+    try connections.announceCode(of: ticket.id)
+    return CodeInvitation(
+      id: hexadecimal(ticket.id.bytes), code: code.shown, expires: Date(milliseconds: ticket.expiry),
+      address: ticket.addresses.first)
+  }
+
+  /// The open invitations, the one that expires first in front.
+  package var invitations: [OpenInvitation] {
+    connections.credentials.invitations.map { open in
+      OpenInvitation(
+        id: hexadecimal(open.id.bytes), kind: open.triesLeft == nil ? .ticket : .code,
+        role: open.role == .admin ? .admin : .member, expires: Date(milliseconds: open.expiry),
+        triesLeft: open.triesLeft)
+    }
+  }
+
+  /// Ends an open invitation.
+  ///
+  /// - Parameter text: the start of its id.
+  package func cancelInvitation(_ text: String) throws -> OpenInvitation {
+    let found = invitations.filter { $0.id.hasPrefix(text.lowercased()) }
+    guard let invitation = found.first, !text.isEmpty else {
+      throw WaymarkError.notFound("open invitation", text, next: .waymark("invite list"))
+    }
+    guard found.count == 1 else {
+      throw WaymarkError.ambiguous("invitation", text, found.map(\.id))
+    }
+    if let id = Self.ticketID(invitation.id) { _ = connections.credentials.cancel(id) }
+    loop.afterTurn()
+    return invitation
+  }
+
+  private static func ticketID(_ text: String) -> TicketID? {
+    UInt64(text, radix: 16).map { TicketID($0) }
+  }
+
+  /// Waits until a device has joined since this node's last invitation, or the invitation has ended.
+  ///
+  /// - Throws: `WaymarkError` if the invitation ends before a device has joined.
+  package func joiner(of id: String, within milliseconds: Int64) async throws -> DeviceReference {
+    guard let ticket = Self.ticketID(id) else { throw WaymarkError.notFound("invitation", id) }
+    let hasEnded = try await wait(milliseconds: milliseconds) { node in
+      node.connections.lastJoined != nil || !node.connections.credentials.invitations.contains { $0.id == ticket }
+    }
+    if let joined = connections.lastJoined { return DeviceReference(device: joined, name: name(of: joined)) }
+    if connections.credentials.isOver(ticket) {
+      throw WaymarkError.failed(
+        .codeEnded, "\(Limits.codeTriesMax) wrong codes were tried, so the offer has ended. No device has joined.",
+        next: .waymark("invite --code"))
+    }
+    guard hasEnded else { throw Self.expired }
+    throw WaymarkError.failed(
+      .invitationCancelled, "The invitation was cancelled. No device has joined.", next: .waymark("invite"))
+  }
+
+  private static var expired: WaymarkError {
+    .failed(.ticketExpired, "No device joined before the ticket expired.", next: .waymark("invite"))
+  }
+}

@@ -196,7 +196,7 @@ extension Invite: TerminalCommand {
         type: .words(["admin", "member"])),
       .init(
         flag: "--expires", placeholder: "10m", summary: "how long the ticket is valid", type: .duration),
-      .init(flag: "--code", placeholder: nil, summary: "show six digits instead, for a device in the same network"),
+      .init(flag: "--code", placeholder: nil, summary: "show six digits, for a device in the same network"),
       CommandTable.rootKey("sign with the circle's root key, on a device that is not an admin"),
     ],
     details: """
@@ -211,7 +211,9 @@ extension Invite: TerminalCommand {
   /// Lets the running node serve the ticket. Without one, this process serves the ticket until a device has joined.
   func run(_ run: CommandContext) async throws -> Answer {
     let show: @Sendable (CommandEvent) -> Void = { event in
-      if case .code(let code, let expires, let address) = event { self.show(code: code, expires, address, run) }
+      if case .code(let code, let expires, let address) = event {
+        self.show(code: code, expires, address, run)
+      }
       guard case .ticket(let ticket, let expires) = event else { return }
       guard run.printsJSON else { return run.terminal.data(ticket) }
       guard let document = try? document(Answer(ticket: ticket, expires: expires), home: nil) else { return }
@@ -228,9 +230,10 @@ extension Invite: TerminalCommand {
       run.terminal.note("Waiting for the new device to join; Ctrl-C cancels.")
       var invite = self
       invite.wait = true
-      let reader = watchReader(node, run.terminal)
+      // A person can type a code that the reader of the output has seen.
+      let reader = code == true ? nil : watchReader(node, run.terminal)
       let answer = await node.answer(invite, CommandCall(tell: show))
-      reader.cancel()
+      reader?.cancel()
       await node.close()
       return try answer.get()
     } catch {

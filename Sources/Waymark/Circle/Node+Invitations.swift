@@ -83,6 +83,8 @@ extension Node {
   /// - Throws: `WaymarkError` if the invitation ends before a device has joined.
   package func joiner(of id: String, within milliseconds: Int64) async throws -> DeviceReference {
     guard let ticket = Self.ticketID(id) else { throw WaymarkError.notFound("invitation", id) }
+    try checkOpen()
+    let expiry = wall() + milliseconds
     let hasEnded = try await wait(milliseconds: milliseconds) { node in
       node.connections.lastJoined != nil
         || !node.connections.credentials.invitations.contains { $0.id == ticket }
@@ -94,7 +96,7 @@ extension Node {
         "\(Limits.codeTriesMax) wrong codes were tried, so the offer has ended. No device has joined.",
         next: .waymark("invite --code"))
     }
-    guard hasEnded else { throw Self.expired }
+    guard hasEnded, wall() < expiry else { throw Self.expired }
     throw WaymarkError.failed(
       .invitationCancelled, "The invitation was cancelled. No device has joined.", next: .waymark("invite"))
   }

@@ -132,7 +132,7 @@ package struct Invite: NodeCommand {
   package var rootKey: String?
   /// The style of the QR code to show with the ticket; nil for none.
   package var qr: String?
-  /// Whether to offer the ticket to whoever knows a code of six digits, instead of showing it.
+  /// Whether to offer the ticket to anyone who knows a code of six digits, instead of showing it.
   package var code: Bool?
   /// Whether to answer only when a device has joined; the event `ticket` carries the ticket at once.
   package var wait: Bool?

@@ -55,16 +55,18 @@ package struct CodePairing: Sendable {
   private func ask(_ addresses: [String]) async throws -> String {
     var failure = WaymarkError.unreachable("any address")
     for address in addresses {
-      do { return try await ask(address).line } catch let error as WaymarkError where error.code == .unreachable {
+      let progress = Progress()
+      do {
+        return try await ask(address, progress).line
+      } catch let error as WaymarkError where error.code == .unreachable && !progress.hasAnswered {
         failure = error
       }
     }
     throw failure
   }
 
-  private func ask(_ address: String) async throws -> Ticket {
+  private func ask(_ address: String, _ progress: Progress) async throws -> Ticket {
     guard let endpoint = Endpoint(address) else { throw WaymarkError.unreachable(address) }
-    let progress = Progress()
     let exchange = CodeExchange(
       begin: { CodeExchange.Run(code, $0, triesLeft: 0) }, answered: { progress.answered($0) })
     let outcome = LinkOutcome<Ticket>()
@@ -119,13 +121,16 @@ package struct CodePairing: Sendable {
     func answered(_ triesLeft: UInt8) { state.withLock { $0.triesLeft = triesLeft } }
     func opened(_ key: TransportKey) { state.withLock { $0.remoteKey = key } }
     var remoteKey: TransportKey? { state.withLock { $0.remoteKey } }
+    var hasAnswered: Bool { state.withLock { $0.triesLeft != nil } }
 
     func failure(_ end: LinkEnd, _ address: String) -> WaymarkError {
       let (triesLeft, remoteKey) = state.withLock { $0 }
-      if let triesLeft, remoteKey == nil { return .wrongCode(triesLeft: Int(triesLeft)) }
       switch end {
+      case .handshakeFailed where triesLeft != nil && remoteKey == nil:
+        return .wrongCode(triesLeft: Int(triesLeft ?? 0))
       case .versionMismatch(let theirs): return .otherVersion(theirs)
-      case .handshakeFailed, .closedByPeer, .truncated, .invalidMessage, .violation: return .codeRefused(address)
+      case .handshakeFailed, .closedByPeer, .truncated, .invalidMessage, .violation:
+        return .codeRefused(address)
       default: return .unreachable(address)
       }
     }
@@ -137,7 +142,8 @@ extension WaymarkError {
     guard triesLeft > 0 else {
       return .failed(
         .wrongCode, "The code is wrong. That was the last try, so the other device has ended its offer.",
-        next: "\(waymark: "invite --code", on: "that device"); then here \(waymark: "join") with the new code")
+        next: "\(waymark: "invite --code", on: "that device"); then here \(waymark: "join") with the new code"
+      )
     }
     return .failed(
       .wrongCode, "The code is wrong: \(triesLeft == 1 ? "1 try is" : "\(triesLeft) tries are") left.",

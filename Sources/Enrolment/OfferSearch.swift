@@ -55,7 +55,8 @@ struct OfferSearch {
       return try BeaconSockets(port: port, received: received)
     } catch {
       throw WaymarkError.failed(
-        .noOffer, "Can't search the network for the other device: UDP port \(port) can't be used here (\(error)).",
+        .noOffer,
+        "Can't search the network for the other device: UDP port \(port) can't be used here (\(error)).",
         next: .waymark("join CODE --at ADDR:PORT"))
     }
   }

@@ -83,7 +83,8 @@ package struct HeardOffers: Sendable {
   /// that is replayed.
   ///
   /// - Parameter address: the text to dial for the source of the datagram and the announced port.
-  package mutating func add(_ announcement: CodeAnnouncement, from source: Bytes16, dialling address: String) {
+  package mutating func add(_ announcement: CodeAnnouncement, from source: Bytes16, dialling address: String)
+  {
     guard announcement.host == source else { return }
     if let known = offers[announcement.offer] {
       guard known.name == announcement.name, known.addresses.count < Limits.foundAddressesMax,

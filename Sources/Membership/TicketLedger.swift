@@ -14,7 +14,7 @@ package struct TicketLedger: Sendable {
     var offer: CodeOffer?
   }
 
-  /// The offer of a ticket to whoever knows a code.
+  /// The offer of a ticket to anyone who knows a code.
   private struct CodeOffer {
     let code: PairingCode
     /// The tries that are left if all runs in progress fail.
@@ -80,8 +80,8 @@ package struct TicketLedger: Sendable {
   /// The same number of spent tickets is kept for joiners that return; if there are more, those that expire first are
   /// evicted.
   ///
-  /// - Parameter code: the code of the ticket. It ends the offer of an earlier code, because a joiner does not say which
-  ///   one it means.
+  /// - Parameter code: the code of the ticket. It ends the offer of an earlier code, because a joiner does not say
+  ///   which one it means.
   package mutating func add(_ ticket: Ticket, role: Role, code: PairingCode? = nil, at now: Int64) -> Bool {
     if code != nil { endOffers() }
     entries = entries.filter { now < $0.value.ticket.expiry }

@@ -661,7 +661,8 @@ extension Reason {
     case .tooManyTickets: ReasonText(.error, .time, "too many tickets are open")
     case .wrongCode: ReasonText(.error, .command, "the six digits are wrong")
     case .noOffer: ReasonText(.error, .command, "no device on the network offers to pair by a code")
-    case .severalOffers: ReasonText(.error, .command, "several devices on the network offer to pair by a code")
+    case .severalOffers:
+      ReasonText(.error, .command, "several devices on the network offer to pair by a code")
     case .codeRefused: ReasonText(.error, .command, "the device at the address offers no code now")
     case .codeEnded: ReasonText(.error, .command, "all tries of the code have failed")
     case .invitationCancelled: ReasonText(.error, .command, "the invitation was cancelled")

@@ -5,7 +5,7 @@ package enum Ristretto {
   package static var pointBytes: Int { crypto_core_ristretto255_bytes() }
   package static var hashBytes: Int { crypto_core_ristretto255_hashbytes() }
 
-  /// Maps 64 bytes of a hash to a point, which is kept like a key because whoever knows it can test passwords.
+  /// Maps 64 bytes of a hash to a point, which is kept like a key because anyone who knows it can test passwords.
   package static func secretPoint(ofHash hash: [UInt8]) throws(SodiumError) -> SymmetricKey {
     Library.ready
     guard hash.count == hashBytes else { throw .wrongLength }

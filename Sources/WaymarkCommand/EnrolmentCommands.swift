@@ -200,8 +200,7 @@ extension Invite: TerminalCommand {
         flag: "--qr", placeholder: "full",
         summary: "also show the ticket as a QR code; =full if half blocks leave gaps in it",
         type: .words(QRText.Style.allCases.map(\.rawValue)), valueAlone: QRText.Style.half.rawValue),
-      .init(
-        flag: "--code", placeholder: nil, summary: "show six digits instead, for a device in the same network"),
+      .init(flag: "--code", placeholder: nil, summary: "show six digits, for a device in the same network"),
       CommandTable.rootKey("sign with the circle's root key, on a device that is not an admin"),
     ],
     details: """
@@ -239,9 +238,10 @@ extension Invite: TerminalCommand {
       try await node.serveControl()
       var invite = self
       invite.wait = true
-      let reader = watchReader(node, run.terminal)
+      // A person can type a code that the reader of the output has seen.
+      let reader = code == true ? nil : watchReader(node, run.terminal)
       let answer = await node.answer(invite, CommandCall(tell: tell))
-      reader.cancel()
+      reader?.cancel()
       await node.close()
       return try answer.get()
     } catch {

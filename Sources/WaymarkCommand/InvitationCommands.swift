@@ -41,7 +41,8 @@ extension JoinCircle {
     if let ticket = Self.received.withLock({ $0 }) { return ticket }
     if at == nil { run.terminal.note("Looking for the device that shows this code…") }
     let ticket = try await pairing.ticket(at: at, on: on) { name, address in
-      run.terminal.note("Trying the code with \(name.map { "“\(printable($0))” at " } ?? "")\(printable(address)).")
+      let device = name.map { "“\(printable($0))” at " } ?? ""
+      run.terminal.note("Trying the code with \(device)\(printable(address)).")
     }
     Self.received.withLock { $0 = ticket }
     return ticket

@@ -51,7 +51,7 @@ extension Node {
       ticket: ticket.line, expires: Date(milliseconds: ticket.expiry), id: hexadecimal(ticket.id.bytes))
   }
 
-  /// Creates a ticket, and offers it to whoever knows the code, if there is one.
+  /// Creates a ticket, and offers it to anyone who knows the code, if there is one.
   func makeTicket(
     as role: CircleMember.Role, milliseconds lifetime: Int64, rootKey: String?, _ passphrase: Passphrase?,
     code: PairingCode?

@@ -29,7 +29,7 @@ package struct CodeInvitation: Hashable, Sendable {
 }
 
 extension Node {
-  /// Offers a ticket to whoever knows a new code of six digits, and announces the offer on the local network. The offer
+  /// Offers a ticket to anyone who knows a new code of six digits, and announces the offer on the local network. The offer
   /// of an earlier code ends.
   package func offerCode(
     as role: CircleMember.Role, milliseconds lifetime: Int64, rootKey: String?, _ passphrase: Passphrase?
@@ -83,16 +83,20 @@ extension Node {
   /// - Throws: `WaymarkError` if the invitation ends before a device has joined.
   package func joiner(of id: String, within milliseconds: Int64) async throws -> DeviceReference {
     guard let ticket = Self.ticketID(id) else { throw WaymarkError.notFound("invitation", id) }
+    try checkOpen()
+    let expiry = wall() + milliseconds
     let hasEnded = try await wait(milliseconds: milliseconds) { node in
-      node.connections.lastJoined != nil || !node.connections.credentials.invitations.contains { $0.id == ticket }
+      node.connections.lastJoined != nil
+        || !node.connections.credentials.invitations.contains { $0.id == ticket }
     }
     if let joined = connections.lastJoined { return DeviceReference(device: joined, name: name(of: joined)) }
     if connections.credentials.isOver(ticket) {
       throw WaymarkError.failed(
-        .codeEnded, "\(Limits.codeTriesMax) wrong codes were tried, so the offer has ended. No device has joined.",
+        .codeEnded,
+        "\(Limits.codeTriesMax) wrong codes were tried, so the offer has ended. No device has joined.",
         next: .waymark("invite --code"))
     }
-    guard hasEnded else { throw Self.expired }
+    guard hasEnded, wall() < expiry else { throw Self.expired }
     throw WaymarkError.failed(
       .invitationCancelled, "The invitation was cancelled. No device has joined.", next: .waymark("invite"))
   }

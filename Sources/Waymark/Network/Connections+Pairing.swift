@@ -60,7 +60,7 @@ extension Connections {
     guard let serving, let announced = serving.announced else { return }
     guard credentials.offered == announced.ticket else { return watchLastTry(announced.ticket) }
     if transport.hasInterfaces, let interfaces = transport.interfaces {
-      serving.announce(announced.key, as: name(of: identity.device), on: interfaces)
+      serving.announce(announced.key, as: member?.name ?? "device", on: interfaces)
     }
     scheduleCodeAnnouncement()
   }
@@ -68,7 +68,9 @@ extension Connections {
   /// Waits until the last try of an offer is decided, because a command may wait for the end of the offer.
   private func watchLastTry(_ ticket: TicketID) {
     let isPending = credentials.invitations.contains { $0.id == ticket }
-    if credentials.isOver(ticket) { logger.warning("circle", "a code was tried too often; its offer has ended") }
+    if credentials.isOver(ticket) {
+      logger.warning("circle", "a code was tried too often; its offer has ended")
+    }
     if isPending { scheduleCodeAnnouncement() } else { serving?.announced = nil }
     loop.afterTurn()
   }

@@ -69,6 +69,15 @@ final class Stage: Sendable {
     return child
   }
 
+  /// Starts another program, which ends with this stage.
+  func hold(_ program: String, _ arguments: [String], _ output: URL) throws -> Child {
+    let child = try Child(
+      URL(filePath: program), arguments, environment: ["PATH": "/usr/sbin:/usr/bin:/sbin:/bin"], input: nil,
+      output: output, errors: output)
+    children.withLock { $0.append(child) }
+    return child
+  }
+
   func number() -> Int {
     counter.withLock {
       $0 += 1

@@ -24,9 +24,10 @@ struct EnrolmentAnswerTests {
   }
 
   @Test(arguments: [
-    ["ticket": "waymark1abc", "expires": "2026-11-25T03:05:08Z"] as JSON,
+    ["ticket": "waymark1abc", "code": nil, "expires": "2026-11-25T03:05:08Z"] as JSON,
+    ["ticket": nil, "code": "482 913", "expires": "2026-11-25T03:05:08Z"],
     [
-      "ticket": "waymark1abc", "expires": "2026-11-25T03:05:08Z", "joined": Answers.key("phone"),
+      "ticket": "waymark1abc", "code": nil, "expires": "2026-11-25T03:05:08Z", "joined": Answers.key("phone"),
       "name": "phone",
     ],
   ])

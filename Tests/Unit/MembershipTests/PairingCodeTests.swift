@@ -87,11 +87,12 @@ struct AnnouncementVectors: Decodable, Sendable {
   @Test func `are one for one key, however often and from wherever it is announced`() throws {
     var heard = HeardOffers()
     let key = try SigningKey()
-    for (source, address) in [(host, "192.168.1.20:7433"), (other, "192.168.1.21:7433"), (host, "192.168.1.20:7433")] {
+    let (first, second) = ("192.168.1.20:7433", "192.168.1.21:7433")
+    for (source, address) in [(host, first), (other, second), (host, first)] {
       heard.add(try announcement(key, host: source), from: source, dialling: address)
     }
     #expect(heard.all.map(\.name) == ["laptop"])
-    #expect(heard.all.first?.addresses == ["192.168.1.20:7433", "192.168.1.21:7433"])
+    #expect(heard.all.first?.addresses == [first, second])
   }
 
   @Test func `do not include one that is replayed from another address`() throws {

@@ -50,7 +50,7 @@ private func pace(
     scalar: try scalar.map { try RistrettoScalar(bytes($0)) } ?? RistrettoScalar())
 }
 
-@Suite struct `CPace` {
+@Suite struct `A run of CPace` {
   @Test func `gives the shares and the key of the draft's test vector, at both ends`() throws {
     let draft = PairingCodeVectors.all.draft
     let ends = try [draft.initiatorScalar, draft.responderScalar].map {
@@ -70,7 +70,9 @@ private func pace(
     let session = [UInt8](repeating: 1, count: 16)
     let one = try pace([1, 2], session: session)
     func keys(_ other: CPace, data: [UInt8] = []) throws -> Bool {
-      let messages = (CPace.Message(share: one.share), CPace.Message(share: other.share, associatedData: data))
+      let messages = (
+        CPace.Message(share: one.share), CPace.Message(share: other.share, associatedData: data)
+      )
       let key = try one.key(messages.0, CPace.Message(share: other.share), isInitiator: true)
       return key == (try other.key(messages.0, messages.1, isInitiator: false))
     }
@@ -101,8 +103,8 @@ private struct CodePair: ~Copyable {
   static let ticket = TicketID(9)
   var joiner: Channel
   var inviter: Channel
-  let tries = Counter()
-  let told = Counter()
+  let tries: Counter
+  let told: Counter
 
   /// Counts calls, or keeps a number.
   final class Counter: Sendable {
@@ -116,7 +118,7 @@ private struct CodePair: ~Copyable {
     code: String = "482913", typed: String = "482913", triesLeft: UInt8? = 2,
     row: PairingCodeVectors.Pairing? = nil
   ) throws {
-    let (tries, told) = (tries, told)
+    let (tries, told) = (Counter(), Counter())
     let dial = CodeExchange(
       begin: { session in
         (try? pace(Array(typed.utf8), session: session.bytes, scalar: row?.joinerScalar)).map {
@@ -130,15 +132,23 @@ private struct CodePair: ~Copyable {
         CodeExchange.Run($0, triesLeft: triesLeft)
       }
     })
-    joiner = try Channel(.initiator(ChannelAccess(code: TicketID(0), dial)) { _ in [] }) {
+    let joiner = try Channel(.initiator(ChannelAccess(code: TicketID(0), dial)) { _ in [] }) {
       try row?.keys("joiner") ?? keys(1)
     }
-    inviter = try Channel(
+    let inviter = try Channel(
       .responder { preamble in
         preamble.isAuthentic(under: CodeExchange.preambleKey)
           ? ChannelAccess(code: Self.ticket, answer) : nil
       }
     ) { try row?.keys("inviter") ?? keys(2) }
+    self.init(joiner: joiner, inviter: inviter, tries, told)
+  }
+
+  private init(joiner: consuming Channel, inviter: consuming Channel, _ tries: Counter, _ told: Counter) {
+    self.joiner = joiner
+    self.inviter = inviter
+    self.tries = tries
+    self.told = told
   }
 
   /// Carries everything that the joiner has to send, and returns it.
@@ -169,7 +179,8 @@ extension PairingCodeVectors.Pairing {
     let secrets =
       end == "joiner" ? (joinerStatic, joinerEphemeral) : (inviterStatic, inviterEphemeral)
     return ChannelKeys(
-      staticKey: try AgreementKey(secret: bytes(secrets.0)), ephemeral: try AgreementKey(secret: bytes(secrets.1)),
+      staticKey: try AgreementKey(secret: bytes(secrets.0)),
+      ephemeral: try AgreementKey(secret: bytes(secrets.1)),
       nonce: try #require(Bytes16(bytes(nonce))))
   }
 }
@@ -250,7 +261,9 @@ private func frame(_ content: [UInt8]) -> [UInt8] {
     var pair = try CodePair()
     pair.joiner.output = []
     var thrown: ChannelError?
-    do throws(ChannelError) { _ = try pair.joiner.take(frame(bytes(row.bytes) + [2])) } catch { thrown = error }
+    do throws(ChannelError) { _ = try pair.joiner.take(frame(bytes(row.bytes) + [2])) } catch {
+      thrown = error
+    }
     let output = pair.joiner.output
     #expect(thrown == .handshakeFailed && output.isEmpty)
   }

@@ -82,6 +82,7 @@ struct RegistryTests {
         "version of a statement, a ticket, an introduction, a join request or a join reply":
           "\(MapReader.version)",
         "beacon version": "\(Beacon.version)",
+        "version of an announcement of a code": "\(CodeAnnouncement.version)",
         "beginning of a ticket": Ticket.mark,
       ])
   }

@@ -11,6 +11,8 @@ package enum CommandEvent: Hashable, Sendable {
   case warning(file: String, text: String)
   /// A ticket with which a device can join now.
   case ticket(String, expires: Date)
+  /// The device that invites is the circle's only admin and has the root key, and the new device will not be an admin.
+  case singleAdmin
 }
 
 extension CommandEvent: Codable {
@@ -32,6 +34,7 @@ extension CommandEvent: Codable {
     case skipped
     case warning
     case ticket
+    case singleAdmin = "single_admin"
   }
 
   package func encode(to encoder: any Encoder) throws {
@@ -56,6 +59,7 @@ extension CommandEvent: Codable {
       try container.encode(Kind.ticket, forKey: .type)
       try container.encode(ticket, forKey: .ticket)
       try container.encode(expires, forKey: .expires)
+    case .singleAdmin: try container.encode(Kind.singleAdmin, forKey: .type)
     }
   }
 
@@ -82,6 +86,7 @@ extension CommandEvent: Codable {
       self = .ticket(
         try container.decode(String.self, forKey: .ticket),
         expires: try container.decode(Date.self, forKey: .expires))
+    case .singleAdmin: self = .singleAdmin
     }
   }
 }

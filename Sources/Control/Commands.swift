@@ -18,7 +18,7 @@ enum Commands {
     ShowSync.self, TurnSyncOn.self, TurnSyncOff.self, SyncNow.self,
     ListConflicts.self, ShowConflict.self, ResolveConflicts.self, ShowHistory.self, Undo.self, Explain.self,
     ListMembers.self, Revoke.self, GrantRoom.self, Invite.self, WriteBackup.self,
-    PromoteMember.self, RenameDevice.self,
+    PromoteMember.self, LeaveCircle.self, RenameDevice.self, RemovePeer.self,
     ListRecords.self, ShowRecord.self, AddRecord.self, EditRecord.self, DeleteRecord.self, RestoreRecord.self,
     EraseRecords.self, ListTrash.self, EmptyTrash.self,
     ListFiles.self, KeepFiles.self, FetchFile.self,

@@ -150,6 +150,7 @@ package struct Invite: NodeCommand {
     let lifetime = expiresMilliseconds ?? Limits.ticketMilliseconds
     let invitation = try node.invite(as: role, milliseconds: lifetime, rootKey: rootKey, call.passphrase)
     call.tell(.ticket(invitation.ticket, expires: invitation.expires))
+    if role == .member, node.isSingleAdmin { call.tell(.singleAdmin) }
     guard wait == true else { return Answer(ticket: invitation.ticket, expires: invitation.expires) }
     guard let joined = try await node.joiner(within: .milliseconds(lifetime)) else {
       throw WaymarkError.failed(

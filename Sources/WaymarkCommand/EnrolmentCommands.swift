@@ -50,8 +50,8 @@ extension JoinCircle: TerminalCommand {
       Without TICKET the command asks for one at the terminal; with - it reads standard input. A ticket on
       the command line is briefly visible to other users of this machine. If this device has data already,
       the command lists it, backs it up and re-creates it in the new circle. A device that is already a
-      member is left unchanged unless you add --yes; a revoked device keeps its store and name and gets new
-      keys. If the join is interrupted, run it again: it continues with the same key. With --root-key this
+      member is left unchanged unless you add --yes; a revoked device keeps its store and gets new keys. Without
+      --name, a device that had a name keeps it, and a new device is called by its host name. If the join is interrupted, run it again: it continues with the same key. With --root-key this
       device becomes an admin without an invitation.
       """,
     exampleArguments: "--name phone")
@@ -70,7 +70,7 @@ extension JoinCircle: TerminalCommand {
     let ticket = try readTicket(run)
     let wanted = try ownName(name, of: home)
     let joining = try JoinOperation(
-      home: home, ticket: ticket, name: wanted ?? hostName, keepsFormerName: wanted == nil)
+      home: home, ticket: ticket, name: wanted ?? hostName, keepsFormerName: name == nil)
     let preview = try await joining.preview()
     if let preview, preview.total > 0, yes != true { throw needsYes(preview, home) }
     return Answer(try await joining.join(isConfirmed: yes == true), brought: preview, askedName: wanted)
@@ -170,7 +170,7 @@ extension Rendering {
   }
 }
 
-/// Returns the name for this device: the typed name, else the configured name; nil if there is neither.
+/// Returns the name for a new device: the typed name, else the configured name; nil if there is neither.
 func ownName(_ typed: String?, of home: Home) throws -> String? {
   try typed ?? Configuration(home: home).name
 }
@@ -206,6 +206,7 @@ extension Invite: TerminalCommand {
   /// Lets the running node serve the ticket. Without one, this process serves the ticket until a device has joined.
   func run(_ run: CommandContext) async throws -> Answer {
     let show: @Sendable (CommandEvent) -> Void = { event in
+      if case .singleAdmin = event { return run.terminal.note(Self.adminAdvice) }
       guard case .ticket(let ticket, let expires) = event else { return }
       guard run.printsJSON else { return run.terminal.data(ticket) }
       guard let document = try? document(Answer(ticket: ticket, expires: expires), home: nil) else { return }
@@ -232,6 +233,10 @@ extension Invite: TerminalCommand {
       throw error
     }
   }
+
+  private static let adminAdvice =
+    "This device is the circle's only admin, and the root key is on the same disk. So that its loss is no problem, "
+    + "invite the second device with --role admin, or promote it afterwards: waymark members promote DEVICE"
 
   /// Listens at the usual address, or at any free port if that address is in use.
   private func serveAnywhere(_ node: Node) async throws {

@@ -16,7 +16,8 @@ package struct ListPeers: PromptCommand {
 
   package func perform(on node: isolated Node) throws -> Answer {
     let status = try node.status()
-    return Answer(peers: status.peers, addresses: status.addresses, running: status.isServing, reasons: status.causes)
+    return Answer(
+      peers: status.peers, addresses: status.addresses, running: status.isServing, reasons: status.causes)
   }
 }
 

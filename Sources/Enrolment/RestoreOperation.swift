@@ -105,7 +105,9 @@ public struct RestoreOperation: Sendable {
     let isNew = !Files.exists(home.path)
     defer { if isNew, !home.hasStore, !home.isReplacing { try? home.discard() } }
     try home.prepare()
-    if isPreview, let running = try previewBesideNode() { return try await preview(backup, in: running, progress) }
+    if isPreview, let running = try previewBesideNode() {
+      return try await preview(backup, in: running, progress)
+    }
     let lock = try HomeLock(home)
     defer { lock.release() }
     try home.finishReplacing(at: wall(), under: lock)

@@ -12,7 +12,8 @@ package final class HomeLock: Sendable {
       let holder = StoreHolder(holder)
       throw WaymarkError(
         exitCode: ExitCode.storeHeld, code: .storeHeld,
-        message: "The store in \(home.path) is in use by \(holder.name); this command needs exclusive access.",
+        message:
+          "The store in \(home.path) is in use by \(holder.name); this command needs exclusive access.",
         next: holder.stopping + ", then try again")
     }
   }

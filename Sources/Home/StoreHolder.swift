@@ -36,13 +36,17 @@ struct StoreHolder {
 
   /// The words of the command line of a process; empty if the system does not tell.
   private static func commandLine(_ process: Int32) -> [String] {
-    guard let text = try? String(contentsOfFile: "/proc/\(process)/cmdline", encoding: .utf8) else { return [] }
+    guard let text = try? String(contentsOfFile: "/proc/\(process)/cmdline", encoding: .utf8) else {
+      return []
+    }
     return text.split(separator: "\0").map(String.init)
   }
 
   /// The name of the service to which a process belongs, as `waymark service install` names it; nil if there is none.
   private static func service(_ process: Int32) -> String? {
-    guard let text = try? String(contentsOfFile: "/proc/\(process)/cgroup", encoding: .utf8) else { return nil }
+    guard let text = try? String(contentsOfFile: "/proc/\(process)/cgroup", encoding: .utf8) else {
+      return nil
+    }
     let units = text.split { $0 == "/" || $0.isNewline }
     return units.last { $0.hasPrefix("waymark") && $0.hasSuffix(".service") }.map { String($0.dropLast(8)) }
   }

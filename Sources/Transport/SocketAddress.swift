@@ -78,7 +78,9 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
     guard address.host == endpoint.host || endpoint.host.contains(":") else {
       return "expected four numbers from 0 to 255, as in 192.168.1.20:7433"
     }
-    if address.isUnspecified || address.host.hasPrefix("0.") { return "this is not the address of a single machine" }
+    if address.isUnspecified || address.host.hasPrefix("0.") {
+      return "this is not the address of a single machine"
+    }
     if address.host == "255.255.255.255" { return "this is the broadcast address" }
     return address.isMulticast ? "this is a multicast or reserved address" : nil
   }

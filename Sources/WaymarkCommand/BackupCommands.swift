@@ -120,7 +120,8 @@ extension RestoreBackup: TerminalCommand {
         "Erased since this backup, and erased again once another device sends the erase: \(list).", .careful)
     }
     if answer.isPreview {
-      return rendering.notes.paragraph("Nothing was changed. Next: stop the node if it runs, then \(waymark: "restore") without --preview")
+      return rendering.notes.paragraph(
+        "Nothing was changed. Next: stop the node if it runs, then \(waymark: "restore") without --preview")
     }
     if !answer.isAdmitted {
       rendering.notes.paragraph(

@@ -3,7 +3,8 @@ import Waymark
 
 extension ListPeers: TerminalCommand {
   static let syntax = CommandSpec(
-    words: ["peers", "list"], summary: "list the other devices, and the addresses that were added", impliesLastWord: true, exampleArguments: "")
+    words: ["peers", "list"], summary: "list the other devices, and the addresses that were added",
+    impliesLastWord: true, exampleArguments: "")
 
   func render(_ answer: Answer, into rendering: inout Rendering) {
     guard !answer.peers.isEmpty else {

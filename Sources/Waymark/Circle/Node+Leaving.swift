@@ -36,7 +36,9 @@ extension Node {
     if circle.evaluation.leaving[identity.device] != nil { return departureSummary }
     try checkAdmitted()
     try checkMayLeave(isConfirmed)
-    guard isConfirmed else { throw WaymarkError.needsYes(try departureQuestion(), next: .waymark("members leave --yes")) }
+    guard isConfirmed else {
+      throw WaymarkError.needsYes(try departureQuestion(), next: .waymark("members leave --yes"))
+    }
     try maintenance.checkDisk()
     let tips = Lane.allCases.flatMap { store.heads($0) }.filter { $0.log.device == identity.device }
     let kept = KeptLog.logs(endingAt: tips.map { ($0.log, $0.sequence, $0.id) }).logs
@@ -45,7 +47,8 @@ extension Node {
     let told = connectedPeers
     loop.handle(.statementsAdded([statement.bytes]))
     guard circle.statement(statement.id) != nil else { throw WaymarkError.noRoomToLeave }
-    logger.warning("circle", "this device \(connections.member == nil ? "left" : "asked to leave") the circle")
+    logger.warning(
+      "circle", "this device \(connections.member == nil ? "left" : "asked to leave") the circle")
     connections.handle(.timer(.dial))
     return departureSummary(told)
   }
@@ -65,7 +68,8 @@ extension Node {
     let risk = try inspection().replicationRisk().changeSets
     let lost =
       risk == 0 ? "" : " \(plural(risk, "change set")) that no other device has would not reach the others."
-    return "Leave the circle? Everything stays readable on this device, and the others keep what it wrote.\(lost) It "
+    return
+      "Leave the circle? Everything stays readable on this device, and the others keep what it wrote.\(lost) It "
       + "can come back only with a new ticket and new keys."
   }
 
@@ -89,7 +93,9 @@ extension Node {
         : "This device has asked to leave the circle, and writes nothing more. \(names) "
           + "\(admins.count == 1 ? "completes" : "complete") that when connected.",
       next: hasLeft && !isDue
-        ? nil : "\(waymark: "run"), within reach of \(hasLeft ? "another device" : names), so that it learns of this")
+        ? nil
+        : "\(waymark: "run"), within reach of \(hasLeft ? "another device" : names), so that it learns of this"
+    )
   }
 }
 
@@ -107,13 +113,15 @@ extension WaymarkError {
     guard home.storage.hasRootKey else {
       return WaymarkError(
         exitCode: ExitCode.needsYes, code: .lastAdmin,
-        message: "This device is the only admin of the circle: once it has left, only the holder of the root key can "
+        message:
+          "This device is the only admin of the circle: once it has left, only the holder of the root key can "
           + "invite or revoke devices.",
         next: promote + "; or \(waymark: "members leave --yes") if the root key is kept elsewhere")
     }
     return WaymarkError(
       exitCode: ExitCode.needsYes, code: .lastAdmin,
-      message: "This device is the only admin of the circle and has its root key: once it has left, no device could "
+      message:
+        "This device is the only admin of the circle and has its root key: once it has left, no device could "
         + "invite or revoke any more.",
       next: promote + "; or move \(shellWord(home.rootKey)) to another device first")
   }

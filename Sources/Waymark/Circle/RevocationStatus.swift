@@ -32,7 +32,8 @@ struct RevocationStatus {
     }
     guard !circle.evaluation.hasLeft(device) else {
       return NodeStatus.Notice(
-        .revoked, text: "this device left the circle on \(CivilTime.text(revocation.body.issued)); \(readable)",
+        .revoked,
+        text: "this device left the circle on \(CivilTime.text(revocation.body.issued)); \(readable)",
         next: Self.returning,
         .revoked(by: revocation.body.issuer, at: Date(milliseconds: revocation.body.issued)))
     }
@@ -51,16 +52,20 @@ struct RevocationStatus {
   var departure: NodeStatus.Notice? {
     guard circle.evaluation.leaving[device] != nil else { return nil }
     return NodeStatus.Notice(
-      .leaving, text: "this device has asked to leave the circle; nothing more is written here, and an admin device "
+      .leaving,
+      text: "this device has asked to leave the circle; nothing more is written here, and an admin device "
         + "(\(admins)) completes that when it is connected",
-      next: "keep \(waymark: "run") going until then; or \(waymark: "revoke \(shellWord(ownName))", on: admins)")
+      next:
+        "keep \(waymark: "run") going until then; or \(waymark: "revoke \(shellWord(ownName))", on: admins)")
   }
 
   private var ownName: String { circle.evaluation.known(device)?.name ?? "" }
 
   /// The names of the admins, as a person reads them: `laptop or nas`.
   private var admins: String {
-    let admins = circle.evaluation.members.values.filter { $0.role == .admin }.map { names.name(of: $0.device) }
+    let admins = circle.evaluation.members.values.filter { $0.role == .admin }.map {
+      names.name(of: $0.device)
+    }
     return admins.isEmpty ? "an admin device" : admins.sorted().joined(separator: " or ")
   }
 
@@ -91,7 +96,9 @@ struct RevocationStatus {
   /// The notices about revoked devices, one for each whose revocation has not reached all members.
   var unheardNotices: [NodeStatus.Notice] {
     // A device that left by its own decision writes nothing more.
-    circle.evaluation.revoked.values.filter { !circle.evaluation.hasLeft($0.device) }.sorted { ($0.name, $0.device) < ($1.name, $1.device) }.compactMap {
+    circle.evaluation.revoked.values.filter { !circle.evaluation.hasLeft($0.device) }.sorted {
+      ($0.name, $0.device) < ($1.name, $1.device)
+    }.compactMap {
       revoked in
       let others = notHeard(of: revoked.device)
       guard let first = others.first else { return nil }

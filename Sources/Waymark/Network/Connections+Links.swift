@@ -96,7 +96,9 @@ extension Connections {
   private func disconnected(_ device: DeviceKey, link: LinkID) {
     serving?.lastSeen[device] = loop.wall
     rememberSoon()
-    guard !replica.sessions.values.contains(where: { $0.device == device && $0.link != link && !$0.isClosing }) else {
+    guard
+      !replica.sessions.values.contains(where: { $0.device == device && $0.link != link && !$0.isClosing })
+    else {
       return logger.debug("peers", "one of two connections to \(name(of: device)) ended")
     }
     lookForPeersSoon()

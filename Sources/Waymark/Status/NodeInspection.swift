@@ -55,7 +55,8 @@ struct NodeInspection {
         var peer = peer
         peer.consequenceOf = causes.consequence(peer)
         return peer
-      }, addresses: try addedAddresses(), notInSync: syncObstacle(peers), causes: causes.all, replicationRisk: try replicationRisk(),
+      }, addresses: try addedAddresses(), notInSync: syncObstacle(peers), causes: causes.all,
+      replicationRisk: try replicationRisk(),
       storeCheck: .init(replicator.storeCheck, store),
       keys: maintenance.home.keyStates)
   }
@@ -126,7 +127,8 @@ struct NodeInspection {
     guard isSingleAdmin, let other = others.map({ connections.name(of: $0) }).min() else { return nil }
     return NodeStatus.Notice(
       .singleAdmin,
-      text: "this device is the circle's only admin, and the root key is on the same disk: without this disk, no "
+      text:
+        "this device is the circle's only admin, and the root key is on the same disk: without this disk, no "
         + "device could invite or revoke any more",
       next: "\(waymark: "members promote \(shellWord(other))"), and keep a copy of "
         + "\(shellWord(maintenance.home.rootKey)) elsewhere")

@@ -81,7 +81,8 @@ enum CommandTable {
 
   private static let watching: [CommandSpec] = [
     ShowStatus.syntax, WaitUntilInSync.syntax, Verify.syntax, ListPeers.syntax, AddPeer.syntax,
-    RemovePeer.syntax, PausePeer.syntax, ResumePeer.syntax, ShowSync.syntax, TurnSyncOn.syntax, TurnSyncOff.syntax,
+    RemovePeer.syntax, PausePeer.syntax, ResumePeer.syntax, ShowSync.syntax, TurnSyncOn.syntax,
+    TurnSyncOff.syntax,
     SyncNow.syntax, ListConflicts.syntax, ShowHistory.syntax, Undo.syntax,
     ShowConflict.syntax, ResolveConflicts.syntax, PingPeer.syntax, RenamePeer.syntax,
     Explain.syntax, ExamineHome.syntax, ShowMetrics.syntax, LoggingLevel.syntax,

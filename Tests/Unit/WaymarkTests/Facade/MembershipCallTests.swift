@@ -5,6 +5,7 @@ import Sodium
 import Testing
 import Wire
 
+@testable import Control
 @testable import Waymark
 
 /// Promoting, renaming and leaving, as applications and commands do it.
@@ -28,7 +29,9 @@ struct MembershipCallTests {
     let promoted = try await circle["alice"].promote(bob)
     #expect(promoted.isChanged && promoted.role == .admin && promoted.name == "bob")
     #expect(try await circle["alice"].promote(bob).isChanged == false)
-    try await circle.until("bob knows that it is an admin") { try await admins(circle["bob"]) == ["alice", "bob"] }
+    try await circle.until("bob knows that it is an admin") {
+      try await admins(circle["bob"]) == ["alice", "bob"]
+    }
     try await circle.join("carol", invitedBy: "bob")
     try await circle["bob"].revoke([alice])
     try await circle.until("carol has heard of it") { try await admins(circle["carol"]) == ["bob"] || false }
@@ -52,7 +55,8 @@ struct MembershipCallTests {
     }
     let kept = try await circle["alice"].revocationPreview(of: [bob])
     #expect(kept.revoked.first?.invited == [])
-    #expect(kept.notes.contains { $0.hasPrefix("made admin by bob and staying admin") && $0.hasSuffix("carol") })
+    #expect(
+      kept.notes.contains { $0.hasPrefix("made admin by bob and staying admin") && $0.hasSuffix("carol") })
     let done = try await circle["alice"].revoke([bob], withInvited: true)
     #expect(done.revoked.map(\.name) == ["bob"])
     #expect(try await admins(circle["alice"]).filter { $0 != "bob" } == ["alice"])
@@ -64,7 +68,9 @@ struct MembershipCallTests {
   @Test func `the only admin with the root key is warned until there is a second admin`() async throws {
     let circle = try await SocketCircle.make(["alice"])
     defer { circle.end() }
-    func notices(_ name: String) async throws -> [Reason] { try await circle[name].status().notices.map(\.reason) }
+    func notices(_ name: String) async throws -> [Reason] {
+      try await circle[name].status().notices.map(\.reason)
+    }
     #expect(try await !notices("alice").contains(.singleAdmin))
     try await circle.join("bob", invitedBy: "alice")
     let notice = try #require(try await circle["alice"].status().notices.first { $0.reason == .singleAdmin })
@@ -113,7 +119,9 @@ struct MembershipCallTests {
     #expect(try await row("desk", on: circle["bob"]).admittedBy == nil)
     #expect(try await refusal { try await circle["bob"].renameForAll(bob, to: "mine") } == "not_admin")
     for name in ["Phone", "", "a\u{200B}b", "-x"] {
-      #expect(try await refusal { try await circle["alice"].renameForAll(alice, to: name) } == "bad_value", "\(name)")
+      #expect(
+        try await refusal { try await circle["alice"].renameForAll(alice, to: name) } == "bad_value",
+        "\(name)")
     }
     #expect(try await circle["alice"].renameForAll(alice, to: "desk").isChanged == false)
     let root = URL(filePath: circle.home("alice").rootKey)
@@ -144,12 +152,15 @@ struct MembershipCallTests {
     #expect(try await circle["alice"].members().allSatisfy { !$0.isLeaving })
     let summary = try await circle["bob"].leave(isConfirmed: true)
     #expect(summary.admins.map(\.name) == ["alice"])
-    try await circle.until("bob knows that it has left") { try await row("bob", on: circle["bob"]).state == "left" }
+    try await circle.until("bob knows that it has left") {
+      try await row("bob", on: circle["bob"]).state == "left"
+    }
     try await circle.until("carol knows") { try await row("bob", on: circle["carol"]).state == "left" }
     #expect(try await circle["carol"].run("settings.get", ["key": "theme"])["value"] == "dark")
     #expect(try await circle["bob"].run("settings.get", ["key": "theme"])["value"] == "dark")
     #expect(
-      try await refusal { try await circle["bob"].run("settings.set", ["key": "theme", "value": "x"]) } == "revoked")
+      try await refusal { try await circle["bob"].run("settings.set", ["key": "theme", "value": "x"]) }
+        == "revoked")
     let notice = try #require(try await circle["bob"].status().notices.first { $0.reason == .revoked })
     #expect(notice.text.hasPrefix("this device left the circle"))
     for name in ["alice", "carol"] {
@@ -163,7 +174,9 @@ struct MembershipCallTests {
     #expect(try await circle["bob"].run("settings.get", ["key": "theme"])["value"] == "dark")
   }
 
-  @Test func `a member that leaves while no admin is near writes nothing more and is not waited for`() async throws {
+  @Test func `a member that leaves while no admin is near writes nothing more and is not waited for`()
+    async throws
+  {
     let circle = try await SocketCircle.make(["alice", "bob", "carol"])
     defer { circle.end() }
     try await circle.inSync("alice", "bob", "carol")
@@ -171,17 +184,22 @@ struct MembershipCallTests {
     try await circle["bob"].leave(isConfirmed: true)
     try await circle.until("carol knows") { try await row("bob", on: circle["carol"]).state == "leaving" }
     #expect(
-      try await refusal { try await circle["bob"].run("settings.set", ["key": "theme", "value": "x"]) } == "leaving")
+      try await refusal { try await circle["bob"].run("settings.set", ["key": "theme", "value": "x"]) }
+        == "leaving")
     #expect(try await circle["bob"].status().notices.contains { $0.reason == .leaving })
     #expect(try await !circle["carol"].status().peers.contains { $0.name == "bob" })
     await circle["bob"].close()
     // The admin hears of it from carol.
     try await circle.start("alice")
-    try await circle.until("alice has completed it") { try await row("bob", on: circle["alice"]).state == "left" }
+    try await circle.until("alice has completed it") {
+      try await row("bob", on: circle["alice"]).state == "left"
+    }
     try await circle.until("carol knows that") { try await row("bob", on: circle["carol"]).state == "left" }
   }
 
-  @Test func `the last admin stays, unless another device is promoted or the root key is elsewhere`() async throws {
+  @Test func `the last admin stays, unless another device is promoted or the root key is elsewhere`()
+    async throws
+  {
     let circle = try await SocketCircle.make(["alice"])
     defer { circle.end() }
     #expect(try await refusal { try await circle["alice"].leave(isConfirmed: true) } == "only_device")
@@ -240,7 +258,8 @@ struct MembershipCallTests {
       var request = RestoreOperation.Request(file: file, name: "vm")
       request.keepsName = true
       request.foundsCircle = true
-      let restored = try await RestoreOperation(home: circle.home(folder), request: request).restore(isConfirmed: true)
+      let restored = try await RestoreOperation(home: circle.home(folder), request: request).restore(
+        isConfirmed: true)
       #expect(restored.name == "desk", "\(folder)")
     }
   }

@@ -390,6 +390,42 @@ def add_circles():
     circle("a revocation by a member does not count",
            [GENESIS, certificate(ALICE, "bob", 0), revocation(BOB, "alice")],
            {"alice": alice, "bob": ("bob", "member", 2, "bob")})
+    promoted = certificate(CAROL, "dave", 1, issued=1_700_000_009_000)
+    circle("a member that another admin promotes",
+           [GENESIS, bob, carol, certificate(BOB, "dave", 0), promoted],
+           {"alice": alice, "bob": b, "carol": c, "dave": ("dave", "admin", 3, "dave")})
+    circle("a member can't promote itself",
+           [GENESIS, bob, dave, certificate(DAVE, "dave", 1, issued=1_700_000_009_000)],
+           {"alice": alice, "bob": b, "dave": d})
+    circle("of two members that promote each other neither is an admin",
+           [GENESIS, certificate(ALICE, "bob", 0), certificate(ALICE, "carol", 0),
+            certificate(BOB, "carol", 1, issued=1_700_000_009_000),
+            certificate(CAROL, "bob", 1, issued=1_700_000_009_000)],
+           {"alice": alice, "bob": ("bob", "member", 2, "bob"), "carol": ("carol", "member", 2, "carol")})
+    circle("without its promoter a device is the member that it was",
+           [GENESIS, bob, carol, certificate(BOB, "dave", 0), promoted, revocation(ALICE, "carol")],
+           {"alice": alice, "bob": b, "dave": d}, ["carol"])
+    circle("a promotion that the revocation of the promoter names",
+           [GENESIS, bob, carol, certificate(BOB, "dave", 0), promoted,
+            revocation(ALICE, "carol", valid=[statement_id(promoted)])],
+           {"alice": alice, "bob": b, "dave": ("dave", "admin", 3, "dave")}, ["carol"])
+    circle("a promoted device revokes its promoter and keeps its own promotion",
+           [GENESIS, certificate(ALICE, "bob", 0), certificate(ALICE, "bob", 1, issued=1_700_000_009_000),
+            revocation(BOB, "alice", valid=[statement_id(certificate(ALICE, "bob", 1, issued=1_700_000_009_000))])],
+           {"bob": b}, ["alice"])
+    circle("an admin that certifies itself under another name",
+           [GENESIS, certificate(ALICE, "alice", 1, issued=1_700_000_009_000, shown="desk")],
+           {"alice": ("desk", "admin", 2, "alice")})
+    circle("an admin that revokes itself has left",
+           [GENESIS, bob, dave, revocation(BOB, "bob", [[INCARNATION, 1, TIPS[:1]]], [statement_id(dave)])],
+           {"alice": alice, "dave": d}, ["bob"], [("bob", 1, "cut", [TIPS[:1]])])
+    circle("a member that revokes itself has only asked to leave",
+           [GENESIS, bob, dave, revocation(DAVE, "dave", [[INCARNATION, 1, TIPS[:1]]])],
+           {"alice": alice, "bob": b, "dave": d}, logs=[("dave", 1, "open", [])])
+    circle("an admin completes the request of a member",
+           [GENESIS, bob, dave, revocation(DAVE, "dave", [[INCARNATION, 1, TIPS[:1]]]),
+            revocation(ALICE, "dave", [[INCARNATION, 1, TIPS[:1]]])],
+           {"alice": alice, "bob": b}, ["dave"], [("dave", 1, "cut", [TIPS[:1]])])
     circle("a log cut by its own device",
            [GENESIS, statement(4, cut_pairs(ALICE, TIPS[0]), ALICE)], {"alice": alice},
            logs=[("alice", 1, "cut", [TIPS[:1]]), ("alice", 0, "open", [])])

@@ -13,6 +13,8 @@ package enum CommandEvent: Hashable, Sendable {
   case ticket(String, expires: Date)
   /// A code with which a device can join now, and an address for a network without broadcast.
   case code(String, expires: Date, address: String?)
+  /// The device that invites is the circle's only admin and has the root key, and the new device will not be an admin.
+  case singleAdmin
 }
 
 extension CommandEvent: Codable {
@@ -37,6 +39,7 @@ extension CommandEvent: Codable {
     case warning
     case ticket
     case code
+    case singleAdmin = "single_admin"
   }
 
   package func encode(to encoder: any Encoder) throws {
@@ -66,6 +69,7 @@ extension CommandEvent: Codable {
       try container.encode(code, forKey: .code)
       try container.encode(expires, forKey: .expires)
       try container.encodeIfPresent(address, forKey: .address)
+    case .singleAdmin: try container.encode(Kind.singleAdmin, forKey: .type)
     }
   }
 
@@ -97,6 +101,7 @@ extension CommandEvent: Codable {
         try container.decode(String.self, forKey: .code),
         expires: try container.decode(Date.self, forKey: .expires),
         address: try container.decodeIfPresent(String.self, forKey: .address))
+    case .singleAdmin: self = .singleAdmin
     }
   }
 }

@@ -165,6 +165,7 @@ package struct Invite: NodeCommand {
     if code == true { return try await performByCode(role, lifetime, on: node, call) }
     let invitation = try node.invite(as: role, milliseconds: lifetime, rootKey: rootKey, call.passphrase)
     call.tell(.ticket(invitation.ticket, expires: invitation.expires))
+    if role == .member, node.isSingleAdmin { call.tell(.singleAdmin) }
     guard wait == true else { return Answer(ticket: invitation.ticket, expires: invitation.expires) }
     let joined = try await node.joiner(of: invitation.id, within: lifetime)
     return Answer(ticket: invitation.ticket, expires: invitation.expires, joined: joined)

@@ -87,6 +87,18 @@ package struct PromoteMember: NodeCommand {
   }
 }
 
+/// `members leave`: this device leaves the circle.
+package struct LeaveCircle: NodeCommand, ConfirmableCommand {
+  package static let name = "members.leave"
+  package typealias Answer = DepartureSummary
+
+  package var yes: Bool?
+
+  package func perform(on node: isolated Node, _ call: CommandCall) async throws -> DepartureSummary {
+    try node.depart(isConfirmed: yes == true)
+  }
+}
+
 /// `rename`: renames this device, or another one, on all devices.
 package struct RenameDevice: NodeCommand {
   package static let name = "rename"

@@ -9,13 +9,15 @@ package struct ListPeers: PromptCommand {
 
   package struct Answer: Codable, Sendable {
     package let peers: [Peer]
+    package let addresses: [AddedAddress]
     package let running: Bool
     package let reasons: [NodeStatus.Cause]
   }
 
   package func perform(on node: isolated Node) throws -> Answer {
     let status = try node.status()
-    return Answer(peers: status.peers, running: status.isServing, reasons: status.causes)
+    return Answer(
+      peers: status.peers, addresses: status.addresses, running: status.isServing, reasons: status.causes)
   }
 }
 
@@ -33,6 +35,22 @@ package struct AddPeer: PromptCommand {
   package func perform(on node: isolated Node) throws -> Answer {
     try node.addPeer(at: address)
     return Answer(address: address, running: node.isServing)
+  }
+}
+
+/// `peers remove`: removes an address that was added.
+package struct RemovePeer: PromptCommand {
+  package static let name = "peers.remove"
+
+  package var address: String
+
+  package struct Answer: Codable, Sendable {
+    package let address: String
+  }
+
+  package func perform(on node: isolated Node) throws -> Answer {
+    try node.removePeer(at: address)
+    return Answer(address: address)
   }
 }
 

@@ -57,7 +57,7 @@ public struct JoinOperation: Sendable {
     try self.init(home: home, ticket: line, name: name, wall: systemWall)
   }
 
-  /// - Parameter keepsFormerName: whether a device that the circle already knows keeps its name in the circle.
+  /// - Parameter keepsFormerName: whether a device that has a name already, in this circle or in another one, keeps it.
   package init(
     home: Home, ticket line: String, name: String, keepsFormerName: Bool = false,
     wall: @escaping @Sendable () -> Int64 = systemWall
@@ -138,7 +138,7 @@ public struct JoinOperation: Sendable {
     try home.finishReplacing(at: wall(), under: lock)
     if heldCircle() == ticket.circle { return try await joinWithStore(isConfirmed, lock) }
     let held = try heldRecords(lock)
-    let (identity, circle) = try await askWithDurableKeys()
+    let (identity, circle) = try await askWithDurableKeys(formerName: nameInFormerCircle)
     let staged = try StagedStore(home, identity, wall, under: lock)
     try NewStore.make(staged.home, circle.statements(notIn: []), joinedWith: ticket.id)
     if !held.isEmpty {
@@ -158,7 +158,8 @@ public struct JoinOperation: Sendable {
         exitCode: failure.exitCode, code: failure.code,
         message:
           "This device's store already belongs to this circle, and its node is running; nothing was done.",
-        next: "\(waymark: "status"); if this device was revoked, stop its node, then \(waymark: "join")")
+        next: "\(waymark: "status"); if this device was revoked: "
+          + home.advice(stopping: home.storeHolder) + ", then \(waymark: "join TICKET")")
     }
   }
 
@@ -282,6 +283,16 @@ public struct JoinOperation: Sendable {
     } catch {
       return nil
     }
+  }
+
+  /// The name of this device in the circle that it leaves; nil if there is none, or if reading it needs a passphrase.
+  private var nameInFormerCircle: String? {
+    guard keepsFormerName, home.hasStore, home.keyStates.device == .plain,
+      let identity = try? Identity.load(from: home),
+      let diagnostics = try? StoreDiagnostics(path: home.store),
+      let circle = try? Circle(statements: try diagnostics.statements.map { try Statement($0) })
+    else { return nil }
+    return circle.evaluation.known(identity.device)?.name
   }
 
   private func heldRecords(_: HomeLock) throws -> [EntryDraft] {

@@ -18,6 +18,8 @@ public struct RestoreOperation: Sendable {
     package var file: String
     /// The name to give this device if it gets new keys.
     package var name: String
+    /// Whether a device that has a name already, here or in the backup, keeps it instead.
+    package var keepsName = false
     /// The path of a file with the circle's root key, which is used to admit new keys immediately.
     package var rootKey: String?
     /// Whether to found a new circle and re-author the visible records there.
@@ -103,6 +105,9 @@ public struct RestoreOperation: Sendable {
     let isNew = !Files.exists(home.path)
     defer { if isNew, !home.hasStore, !home.isReplacing { try? home.discard() } }
     try home.prepare()
+    if isPreview, let running = try previewBesideNode() {
+      return try await preview(backup, in: running, progress)
+    }
     let lock = try HomeLock(home)
     defer { lock.release() }
     try home.finishReplacing(at: wall(), under: lock)
@@ -128,6 +133,31 @@ public struct RestoreOperation: Sendable {
       if keepsReadable { summary.keptBackup = replacement.aside + "/store.waymark" }
     }
     try updateCopies(lock)
+    return summary
+  }
+
+  /// Returns the folder for a preview while a node has the store open; nil if none has. A preview only reads the store.
+  private func previewBesideNode() throws -> Home? {
+    do {
+      try HomeLock(home).release()
+      return nil
+    } catch let error as WaymarkError where error.code == .storeHeld {
+      return Home(path: home.staging + "-preview-\(ProcessInfo.processInfo.processIdentifier)")
+    }
+  }
+
+  private func preview(
+    _ backup: BackupSource, in staged: Home, _ progress: @escaping @Sendable (WorkProgress) -> Void
+  ) async throws -> RestoreSummary {
+    let present = try PresentStore(home)
+    let discarded = try present.discardedData(restoring: backup, foundsCircle: request.foundsCircle)
+    try staged.discard()
+    try staged.prepare()
+    defer { try? staged.discard() }
+    let plan = try RestorePlan(backup, present, home, request, now: wall())
+    var summary = try plan.summary(
+      of: staged, try await build(plan, in: staged, isPreview: true, progress), isPreview: true)
+    if let discarded { (summary.discardedSets, summary.text) = (discarded.changeSets, discarded.sentence) }
     return summary
   }
 

@@ -33,11 +33,12 @@ package struct RestorePlan: Sendable {
   ) throws {
     self.backup = backup
     founds = request.foundsCircle
-    name = request.name
     isPartial = request.isPartial
     var circle = try Self.circle(backup)
     if let held = present.circle, held.id == circle.id { circle.insert(held.statements(notIn: [])) }
     let held = Files.exists(home.deviceKey) ? try Identity.load(from: home) : nil
+    let name = Self.name(request, present, backup, held)
+    self.name = name
     let waiting = present.diagnostics?.meta(MetaKey.waiting).flatMap { AwaitedAdmission(bytes: $0) }
     if !founds, let held, circle.evaluation.isMember(held.device) {
       (identity, hasNewKeys) = (held, false)
@@ -48,12 +49,22 @@ package struct RestorePlan: Sendable {
     } else {
       (identity, hasNewKeys) = (try Identity.generate(), true)
       if !founds, let path = request.rootKey {
-        try Self.admit(identity, request.name, to: &circle, path, home, now)
+        try Self.admit(identity, name, to: &circle, path, home, now)
       }
     }
     self.circle = circle
     erased = !founds && present.circle?.id == circle.id ? present.erased(since: backup) : []
     kept = Self.kept(backup, present, circle, identity)
+  }
+
+  /// Returns the name of the restored device: the name that the user wants, else the one that this device has, else the
+  /// name of the device that made the backup, else the default.
+  private static func name(
+    _ request: RestoreOperation.Request, _ present: PresentStore, _ backup: BackupSource, _ held: Identity?
+  ) -> String {
+    guard request.keepsName else { return request.name }
+    let own = held.flatMap { present.circle?.evaluation.known($0.device)?.name }
+    return [own, backup.about.name, request.name].compactMap(\.self).first(where: isName) ?? request.name
   }
 
   private static func circle(_ backup: BackupSource) throws -> Circle {

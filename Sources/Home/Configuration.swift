@@ -8,7 +8,7 @@ import Wire
 /// { "name": "laptop", "listen": "[::]:7433", "peers": ["192.168.1.20:7433"], "discovery": true }
 /// ```
 package struct Configuration: Hashable, Sendable {
-  /// The name of a new device.
+  /// The name that `init` and `join` give a device that has no name yet. `rename` changes it later.
   package var name: String?
   /// The address to listen on, `ADDR:PORT`.
   package var listen: String?

@@ -9,11 +9,12 @@ package final class HomeLock: Sendable {
     do {
       lock = Mutex(try StoreLock(store: home.store))
     } catch StoreError.storeIsHeld(let holder) {
-      let who = holder.map { "process \($0)" } ?? "another process"
+      let holder = StoreHolder(holder)
       throw WaymarkError(
         exitCode: ExitCode.storeHeld, code: .storeHeld,
-        message: "The store in \(home.path) is in use by \(who); this command needs exclusive access.",
-        next: "stop that process, then try again")
+        message:
+          "The store in \(home.path) is in use by \(holder.name); this command needs exclusive access.",
+        next: holder.stopping + ", then try again")
     }
   }
 

@@ -13,7 +13,7 @@ extension WaymarkError {
     WaymarkError(
       exitCode: ExitCode.storeHeld, code: .alreadyRunning,
       message: "A node is already running; the store in \(home.path) is in use by "
-        + "\(process.map { "process \($0)" } ?? "it").",
+        + "\(process.map { StoreHolder($0).name } ?? "it").",
       next: "\(waymark: "status"); for a second node on this machine, use --home DIR")
   }
 
@@ -75,9 +75,8 @@ extension WaymarkError {
     case StoreError.storeIsHeld(let holder):
       return WaymarkError(
         exitCode: ExitCode.storeHeld, code: .storeHeld,
-        message:
-          "The store in \(home.path) is in use by \(holder.map { "process \($0)" } ?? "another process").",
-        next: "stop that process, or use another --home")
+        message: "The store in \(home.path) is in use by \(StoreHolder(holder).name).",
+        next: StoreHolder(holder).stopping + ", or use another --home")
     case StoreError.newerSchema(let found, let known):
       return .failed(
         .newerStore,

@@ -85,6 +85,8 @@ package struct Evaluation: Sendable {
   package private(set) var forkProofs: [ForkProof] = []
   /// The greatest grant that counts for each device and lane.
   package private(set) var grants: [GrantKey: CountedGrant] = [:]
+  /// The devices that have signed a revocation of themselves, with the one of the smallest id.
+  private var departures: [DeviceKey: Revocation] = [:]
   private let quotas: DeviceQuotas
   private let root: DeviceKey
   /// The branch proof that counts of each tree.
@@ -128,6 +130,8 @@ package struct Evaluation: Sendable {
     case .logCut(let cut) where !chains.isVoid(statement.id, by: statement.signer):
       logCuts[cut.log, default: []].insert(cut.tip)
     case .deviceCertificate(let certificate): named.insert(certificate.device)
+    case .revocation(let body) where body.issuer == body.device:
+      departures[body.device] = departures[body.device] ?? body
     case .entitlement(let entitlement): entitlements.append(entitlement)
     case .issuers(let body) where body.root == genesis.root: issuers.formUnion(body.issuers)
     case .forkProof(let proof): forkProofs.append(proof)
@@ -182,6 +186,12 @@ package struct Evaluation: Sendable {
   }
 
   package func isMember(_ device: DeviceKey) -> Bool { members[device] != nil }
+
+  /// The members that have asked to leave: they revoked themselves without being admins, so an admin has to revoke them.
+  package var leaving: [DeviceKey: Revocation] { departures.filter { isMember($0.key) } }
+
+  /// Whether a device that is no longer a member had decided to leave.
+  package func hasLeft(_ device: DeviceKey) -> Bool { departures[device] != nil && !isMember(device) }
 
   /// Returns a member, or a revoked device with the properties that it had as a member; nil for any other device.
   package func known(_ device: DeviceKey) -> Member? { members[device] ?? revoked[device] }

@@ -15,6 +15,22 @@ package struct KeptLog: Hashable, Sendable, Comparable {
     self.tips = tips.sorted()
   }
 
+  /// Returns the logs of one device, longest first, and the number of change sets up to their tips.
+  ///
+  /// - Parameter tips: the log and the sequence number of each tip.
+  package static func logs(
+    endingAt tips: [(log: LogKey, sequence: UInt64, id: ChangeSetID)]
+  ) -> (logs: [KeptLog], changeSets: UInt64) {
+    let logs = Dictionary(grouping: tips, by: \.log).map { log, tips in
+      (
+        KeptLog(incarnation: log.incarnation, lane: log.lane, tips: tips.map(\.id)),
+        tips.map(\.sequence).max() ?? 0
+      )
+    }
+    let sorted = logs.sorted { ($1.1, $0.0) < ($0.1, $1.0) }
+    return (sorted.map(\.0), sorted.reduce(0) { $0 &+ $1.1 })
+  }
+
   /// Compares only the logs, so that a list in strictly ascending order names each log once.
   package static func < (left: KeptLog, right: KeptLog) -> Bool {
     (left.incarnation, left.lane) < (right.incarnation, right.lane)

@@ -38,6 +38,25 @@ extension Circle {
     return try Statement(signing: body, with: key)
   }
 
+  /// Signs the revocation that a member has asked for by revoking itself.
+  ///
+  /// - Parameter held: the device's logs as the signing device holds them. What the device named in its request is kept
+  ///   in addition, because the signing device may hold no records.
+  package func completion(
+    of request: Revocation, held: [KeptLog], by key: SigningKey, at now: Int64
+  ) throws(StatementError) -> Statement {
+    var logs = held
+    for log in request.kept {
+      guard let index = logs.firstIndex(where: { !($0 < log) && !(log < $0) }) else {
+        logs.append(log)
+        continue
+      }
+      logs[index] = KeptLog(
+        incarnation: log.incarnation, lane: log.lane, tips: Array(Set(logs[index].tips + log.tips)))
+    }
+    return try revocation(RevocationTerms(device: request.device, kept: logs), by: key, at: now)
+  }
+
   private func statementsToKeep(_ terms: RevocationTerms) -> [StatementID] {
     let cuts = logCuts(of: terms.device)
     let revocations = evaluation.countingRevocations(by: terms.device)

@@ -98,6 +98,10 @@ public enum Reason: String, CaseIterable, Codable, Sendable {
   case overrideOvertaken = "override_overtaken"
   /// This device has started too many logs and can't write changes any more.
   case incarnationsSpent = "incarnations_spent"
+  /// This device is the circle's only admin, and the root key is on the same disk.
+  case singleAdmin = "single_admin"
+  /// This device has asked to leave the circle, and no admin has completed that yet.
+  case leaving
   /// A device has used more than nine tenths of its quota, or has written more than its quota.
   case memberIsLarge = "member_is_large"
 
@@ -267,6 +271,8 @@ public enum Reason: String, CaseIterable, Codable, Sendable {
   case alreadyAdmin = "already_admin"
   /// No device in the circle has admitted this device yet.
   case notAdmitted = "not_admitted"
+  /// The other devices would have no admin.
+  case lastAdmin = "last_admin"
   /// A device can't revoke itself.
   case ownDevice = "own_device"
   /// The circle has no room for another statement from this device.
@@ -423,6 +429,14 @@ extension Reason {
     case .notRunning:
       ReasonText(
         .info, .command, "the node on this device is not running, so nothing syncs",
+        next: .waymark("run"))
+    case .singleAdmin:
+      ReasonText(
+        .warning, .command, "this device is the circle's only admin, and the root key is on the same disk",
+        next: .waymark("members promote DEVICE"))
+    case .leaving:
+      ReasonText(
+        .warning, .elsewhere, "this device has asked to leave the circle; an admin has to complete that",
         next: .waymark("run"))
     case .notSeen:
       ReasonText(
@@ -678,6 +692,9 @@ extension Reason {
     case .notAdmin: ReasonText(.error, .command, "the device is not an admin of the circle")
     case .alreadyAdmin: ReasonText(.error, .none, "the device is already an admin")
     case .notAdmitted: ReasonText(.error, .elsewhere, "no device in the circle has admitted this device yet")
+    case .lastAdmin:
+      ReasonText(
+        .error, .command, "the other devices would have no admin", next: .waymark("members promote DEVICE"))
     case .ownDevice: ReasonText(.error, .elsewhere, "a device can't revoke itself")
     case .noRoom:
       ReasonText(.error, .elsewhere, "the circle has no room for another statement from this device")

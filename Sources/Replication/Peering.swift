@@ -78,6 +78,7 @@ package struct Peering: Sendable {
   ) {
     switch input {
     case .addressGiven(let address): dialing.add(address, of: nil, now: now.steady)
+    case .addressRemoved(let address): dialing.remove(address)
     case .addressFound(let address, let device): found(address, device, replica, now, &effects)
     case .circleChanged(let announced): circleChanged(announced, replica, now, &effects)
     case .hurried: hurry(replica, now, &effects)
@@ -257,6 +258,8 @@ package struct Peering: Sendable {
 package enum PeeringInput: Sendable {
   /// The person gave an address, now or in an earlier run.
   case addressGiven(String)
+  /// The person removed an address that the person had given.
+  case addressRemoved(String)
   /// A beacon of a member announced an address.
   case addressFound(String, DeviceKey)
   /// The circle has changed, or the node begins to serve. `announced` holds all addresses that members announce.

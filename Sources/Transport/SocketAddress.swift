@@ -82,6 +82,37 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
     AddressRange(prefix: [0xfc], mask: [0xfe]),
   ]
 
+  /// Why an address that a person gives can't be dialled, as a clause; nil if it can be. A host name is looked up at
+  /// each attempt.
+  package static func obstacle(toDialling text: String) -> String? {
+    guard let endpoint = Endpoint(text) else { return "expected ADDR:PORT, such as 192.168.1.20:7433" }
+    guard endpoint.port > 0 else { return "port 0 can't be dialled" }
+    guard let address = numeric(endpoint.host, port: endpoint.port) else {
+      return isHostName(endpoint.host) ? nil : "expected a numeric address or a host name, and a port"
+    }
+    // The system also reads forms such as 127.1 and 0x7f.1 as addresses.
+    guard address.host == endpoint.host || endpoint.host.contains(":") else {
+      return "expected four numbers from 0 to 255, as in 192.168.1.20:7433"
+    }
+    if address.isUnspecified || address.host.hasPrefix("0.") {
+      return "this is not the address of a single machine"
+    }
+    if address.host == "255.255.255.255" { return "this is the broadcast address" }
+    return address.isMulticast ? "this is a multicast or reserved address" : nil
+  }
+
+  /// Whether a text is a host name: labels of letters, digits and hyphens, the last of which is not a number.
+  private static func isHostName(_ text: String) -> Bool {
+    let labels = text.split(separator: ".", omittingEmptySubsequences: false)
+    let isWellFormed = labels.allSatisfy { label in
+      !label.isEmpty && label.utf8.count <= 63 && label.first != "-" && label.last != "-"
+        && label.unicodeScalars.allSatisfy {
+          $0 == "-" || $0 == "_" || !$0.isASCII || $0.properties.isAlphabetic || ("0"..."9").contains($0)
+        }
+    }
+    return isWellFormed && labels.last.map { !$0.allSatisfy { ("0"..."9").contains($0) } } == true
+  }
+
   /// Whether an address that a member announces for itself may be dialled.
   ///
   /// Without this check, one member could make all others connect to services that only they can reach, or resolve

@@ -66,6 +66,7 @@ extension RestoreBackup: TerminalCommand {
 
   func run(_ run: CommandContext) async throws -> RestoreSummary {
     var request = RestoreOperation.Request(file: file, name: try ownName(name, of: run.home) ?? hostName)
+    request.keepsName = name == nil
     request.rootKey = rootKey
     request.foundsCircle = newCircle == true
     request.isPartial = partial == true
@@ -119,7 +120,8 @@ extension RestoreBackup: TerminalCommand {
         "Erased since this backup, and erased again once another device sends the erase: \(list).", .careful)
     }
     if answer.isPreview {
-      return rendering.notes.paragraph("Nothing was changed. Next: \(waymark: "restore") without --preview")
+      return rendering.notes.paragraph(
+        "Nothing was changed. Next: stop the node if it runs, then \(waymark: "restore") without --preview")
     }
     if !answer.isAdmitted {
       rendering.notes.paragraph(

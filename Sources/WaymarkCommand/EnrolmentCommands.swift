@@ -52,11 +52,11 @@ extension JoinCircle: TerminalCommand {
     details: """
       Without TICKET the command asks for one at the terminal; with - it reads standard input. A ticket on
       the command line is briefly visible to other users of this machine. CODE is the six digits that waymark
-      invite --code shows on a device in the same network. If this device has data already,
-      the command lists it, backs it up and re-creates it in the new circle. A device that is already a
-      member is left unchanged unless you add --yes; a revoked device keeps its store and name and gets new
-      keys. If the join is interrupted, run it again: it continues with the same key. With --root-key this
-      device becomes an admin without an invitation.
+      invite --code shows on a device in the same network. If this device has data already, the command lists
+      it, backs it up and re-creates it in the new circle. A device that is already a member is left unchanged
+      unless you add --yes; a revoked device keeps its store and gets new keys. Without --name, a device that
+      had a name keeps it, and a new device gets its host name. If the join is interrupted, run it again: it
+      continues with the same key. With --root-key this device becomes an admin without an invitation.
       """,
     exampleArguments: "--name phone")
 
@@ -74,7 +74,7 @@ extension JoinCircle: TerminalCommand {
     let ticket = try await ticket(for: try readTicket(run), run)
     let wanted = try ownName(name, of: home)
     let joining = try JoinOperation(
-      home: home, ticket: ticket, name: wanted ?? hostName, keepsFormerName: wanted == nil)
+      home: home, ticket: ticket, name: wanted ?? hostName, keepsFormerName: name == nil)
     let preview = try await joining.preview()
     if let preview, preview.total > 0, yes != true { throw needsYes(preview, home) }
     return Answer(try await joining.join(isConfirmed: yes == true), brought: preview, askedName: wanted)
@@ -174,7 +174,7 @@ extension Rendering {
   }
 }
 
-/// Returns the name for this device: the typed name, else the configured name; nil if there is neither.
+/// Returns the name for a new device: the typed name, else the configured name; nil if there is neither.
 func ownName(_ typed: String?, of home: Home) throws -> String? {
   try typed ?? Configuration(home: home).name
 }
@@ -224,6 +224,10 @@ extension Invite: TerminalCommand {
       switch event {
       case .code(let code, let expires, let address): show(code: code, expires, address, run)
       case .ticket(let ticket, let expires): show(ticket, expires: expires, run)
+      case .singleAdmin:
+        let lines = wrapped(Self.adminAdvice, width: run.terminal.error.width, indent: 0)
+        for line in lines { run.terminal.note(line) }
+        return
       default: return
       }
       if !isServed { run.terminal.note("Waiting for the new device to join; Ctrl-C cancels.") }
@@ -271,6 +275,10 @@ extension Invite: TerminalCommand {
     return "This ticket admits one device as \(role == "admin" ? "an admin" : "a member") and expires in "
       + "\(TimeText.span(rest)). On that device, run waymark join and paste it:"
   }
+
+  private static let adminAdvice =
+    "This device is the circle's only admin, and the root key is on the same disk. So that its loss is no problem, "
+    + "invite the second device with --role admin, or promote it afterwards: waymark members promote DEVICE"
 
   /// Listens at the usual address, or at any free port if that address is in use.
   private func serveAnywhere(_ node: Node) async throws {

@@ -40,7 +40,7 @@ final class EventPrinter: Sendable {
         let parts = [file, place, reason].map(fileName)
         terminal.note("skipped: \(printable(parts.joined(separator: ": ")))")
       // Warnings are shown with the answer, which repeats them.
-      case .warning, .ticket, .code: break
+      case .warning, .ticket, .code, .singleAdmin: break
       }
     }
   }

@@ -38,7 +38,15 @@ extension ListMembers: TerminalCommand {
 
   private func state(_ member: CircleMember, _ time: TimeText) -> TextTable.Cell {
     guard member.isRevoked else {
+      guard !member.isLeaving else {
+        return .init(
+          "\(member.isOwn ? "this device, " : "")leaving: an admin completes that when connected", .careful)
+      }
       return .init(member.isOwn ? "this device" : "member of the circle")
+    }
+    if member.isLeaving {
+      let ago = member.revocations.first.map { " " + time.ago($0.issued) } ?? ""
+      return .init("\(member.isOwn ? "this device, " : "")left the circle\(ago)")
     }
     let by = member.revocations.map { "by \($0.byName) \(time.ago($0.issued))" }.joined(
       separator: ", ")
@@ -55,7 +63,9 @@ extension Revoke: TypedConfirmationCommand {
     words: ["revoke"], summary: "remove a device from the circle permanently",
     operands: [.init(placeholder: "DEVICE", key: "device", isRepeated: true)],
     options: [
-      .init(flag: "--with-invited", placeholder: nil, summary: "also revoke the devices that it invited"),
+      .init(
+        flag: "--with-invited", placeholder: nil,
+        summary: "also revoke the devices that it invited, and withdraw its promotions"),
       .init(
         flag: "--undo-revocations", placeholder: nil,
         summary: "re-admit the devices that it had revoked"),
@@ -170,5 +180,25 @@ extension RenameDevice: TerminalCommand {
       answer.isChanged
         ? "\(printable(answer.previousName)) is called \(name) now, on all devices."
         : "The name is already \(name); nothing was changed.")
+  }
+}
+
+extension LeaveCircle: TerminalCommand {
+  static let syntax = CommandSpec(
+    words: ["members", "leave"], summary: "leave the circle with this device",
+    details: """
+      Everything stays readable on this device, and the other devices keep what it wrote. An admin leaves at once; any
+      other device asks to leave, and the next admin device that it connects to completes that. The only admin
+      can't leave while other devices remain: promote one of them first (waymark members promote). To come
+      back, the device joins with a new ticket.
+      """,
+    exampleArguments: "--yes")
+
+  func render(_ answer: DepartureSummary, into rendering: inout Rendering) {
+    rendering.data.paragraph(printable(answer.text))
+    if !answer.told.isEmpty {
+      rendering.notes.paragraph("Told: \(answer.told.map { printable($0.name) }.joined(separator: ", ")).")
+    }
+    rendering.notes.next(answer.next)
   }
 }

@@ -3,17 +3,20 @@ import Waymark
 
 extension ListPeers: TerminalCommand {
   static let syntax = CommandSpec(
-    words: ["peers", "list"], summary: "list the other devices", impliesLastWord: true, exampleArguments: "")
+    words: ["peers", "list"], summary: "list the other devices, and the addresses that were added",
+    impliesLastWord: true, exampleArguments: "")
 
   func rows(of answer: Answer) -> DocumentRows? { DocumentRows(key: "peers", identity: "device") }
 
   func render(_ answer: Answer, into rendering: inout Rendering) {
     guard !answer.peers.isEmpty else {
-      return rendering.notes.paragraph("No other device yet. Next: \(waymark: "invite")")
+      rendering.notes.paragraph("No other device yet. Next: \(waymark: "invite")")
+      return rendering.addresses(answer.addresses)
     }
     var table = rendering.peerTable(answer.peers, showsPlaces: true)
     table.isList = true
     rendering.data.table(table)
+    rendering.addresses(answer.addresses)
     // A cause that concerns several peers, or this device itself, is listed only once.
     for cause in answer.reasons where cause.peer == nil && !cause.consequences.isEmpty {
       let next = cause.next.map { ": \(rendering.words($0))" } ?? "."
@@ -25,10 +28,28 @@ extension ListPeers: TerminalCommand {
 extension AddPeer: TerminalCommand {
   static let syntax = CommandSpec(
     words: ["peers", "add"], summary: "add an address to dial",
-    operands: [.init(placeholder: "ADDR:PORT", key: "address")], exampleArguments: "192.168.1.20:7433")
+    operands: [.init(placeholder: "ADDR:PORT", key: "address")],
+    details: """
+      The device at this address must be in the circle. Instead of a numeric address, a host name can be given; it
+      is looked up at each attempt. waymark peers lists the added addresses.
+      """, exampleArguments: "192.168.1.20:7433")
 
   func render(_ answer: Answer, into rendering: inout Rendering) {
     rendering.notes.paragraph("This device now also dials \(printable(answer.address)).")
+  }
+}
+
+extension RemovePeer: TerminalCommand {
+  static let syntax = CommandSpec(
+    words: ["peers", "remove"], summary: "remove an address that was added",
+    operands: [.init(placeholder: "ADDR:PORT", key: "address")],
+    details: """
+      This device no longer dials the address, unless the device there announces it. To stop exchanging data with a
+      device: waymark peers pause, or waymark revoke.
+      """, exampleArguments: "192.168.1.20:7433")
+
+  func render(_ answer: Answer, into rendering: inout Rendering) {
+    rendering.notes.paragraph("Removed \(printable(answer.address)).")
   }
 }
 

@@ -10,17 +10,22 @@ extension ShowStatus: TerminalCommand {
         summary: "keep the status on screen until Ctrl-C; without a terminal, print JSON lines"),
       .init(
         flag: "--check", placeholder: nil,
-        summary: "exit with 5 if not in sync, with 6 if there are conflicts"),
+        summary: "exit with 5 if not in sync with the connected devices, with 6 if there are conflicts"),
       .init(
         flag: "--acknowledge", placeholder: nil,
         summary: "acknowledge mass deletions by other devices, to hide the notice about them"),
     ], exampleArguments: "--watch")
 
-  func render(_ answer: NodeStatus, into rendering: inout Rendering) { rendering.status(answer) }
+  func render(_ answer: NodeStatus, into rendering: inout Rendering) {
+    rendering.status(answer)
+    guard check == true, let obstacle = answer.notInSync else { return }
+    let next = obstacle.next.map { " Next: \(rendering.words($0))" } ?? ""
+    rendering.notes.paragraph("Exit code 5: \(printable(obstacle.text))\(next)", .careful)
+  }
 
   func exitCode(for answer: NodeStatus) -> Int32 {
     guard check == true else { return 0 }
-    if answer.peers.contains(where: { $0.state != .inSync }) { return ExitCode.notInSync }
+    if answer.notInSync != nil { return ExitCode.notInSync }
     return answer.conflicts > 0 ? ExitCode.conflictsWaiting : 0
   }
 }
@@ -80,7 +85,8 @@ extension WaitUntilInSync: TerminalCommand {
         type: .duration),
     ],
     details: """
-      Waits also for the files that this device keeps, unless no connected device has them. It does not wait
+      The same rule as waymark status --check: in sync with every connected device, of which there must be one.
+      Lanes that are closed are skipped. Waits also for the files that this device keeps, unless no connected device has them. It does not wait
       until other devices have received files.
       """, exampleArguments: "--timeout 30s")
 

@@ -265,6 +265,7 @@ package struct Doctor {
   /// Adds a finding for each cause that `status` reports.
   private mutating func checkReasons() {
     guard let status else { return }
+    checkName(status.name)
     for cause in status.causes {
       findings.append(
         Finding(
@@ -280,6 +281,16 @@ package struct Doctor {
     }
   }
 
+  /// Reports a configured name that differs from this device's name.
+  private mutating func checkName(_ name: String) {
+    guard let wanted = (try? Configuration(home: home))?.name, wanted != name else { return }
+    findings.append(
+      Finding(
+        .configuration, .info, .configuration,
+        "The configured name “\(shortened(wanted))” is used only by init and join; this device is called "
+          + "“\(shortened(name))”.", next: .waymark("rename \(shellWord(wanted))")))
+  }
+
   /// Returns a cause as a sentence. A device name at the beginning is not capitalized.
   private static func sentence(_ cause: NodeStatus.Cause) -> String {
     let text = cause.text + "."
@@ -290,6 +301,7 @@ package struct Doctor {
     switch reason {
     case .clockAhead, .clockSkew, .peerClockAhead, .parked: .clock
     case .diskFull: .disk
+    case .singleAdmin: .safety
     case .storeFailed, .damagedSet, .digestMismatch, .fork, .tooManyBranches, .incarnationsSpent,
       .memberIsLarge:
       .store

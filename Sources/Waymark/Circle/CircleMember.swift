@@ -16,6 +16,8 @@ public struct CircleMember: Hashable, Sendable, Identifiable {
   public let isOwn: Bool
   /// Whether the device is revoked.
   public let isRevoked: Bool
+  /// Whether the device has left the circle, or has asked to leave: not by another device's decision but by its own.
+  public let isLeaving: Bool
   /// The device that signed the admission; nil for the founder and for devices admitted with the root key.
   public let admittedBy: DeviceKey?
   /// When the device was last connected to this one; nil if that is not known.
@@ -70,9 +72,15 @@ extension CircleMember: Codable {
     case admittedBy
     case lastSeen
     case isRevoked = "revoked"
+    case isLeaving = "leaving"
     case revocations
     case notHeard
     case usage
+  }
+
+  /// The state in documents: `member`, `leaving`, `left` or `revoked`.
+  public var state: String {
+    isRevoked ? (isLeaving ? "left" : "revoked") : (isLeaving ? "leaving" : "member")
   }
 
   public init(from decoder: any Decoder) throws {
@@ -82,6 +90,7 @@ extension CircleMember: Codable {
     role = try container.decode(Role.self, forKey: .role)
     isOwn = try container.decode(Bool.self, forKey: .isOwn)
     isRevoked = try container.decode(Bool.self, forKey: .isRevoked)
+    isLeaving = try container.decode(Bool.self, forKey: .isLeaving)
     admittedBy = try container.decodeIfPresent(DeviceKey.self, forKey: .admittedBy)
     lastSeen = try container.decodeIfPresent(Date.self, forKey: .lastSeen)
     revocations = try container.decode([Revocation].self, forKey: .revocations)
@@ -95,10 +104,11 @@ extension CircleMember: Codable {
     try container.encode(name, forKey: .name)
     try container.encode(role, forKey: .role)
     try container.encode(isOwn, forKey: .isOwn)
-    try container.encode(isRevoked ? "revoked" : "member", forKey: .state)
+    try container.encode(state, forKey: .state)
     try container.encodeIfPresent(admittedBy, forKey: .admittedBy)
     try container.encodeIfPresent(lastSeen, forKey: .lastSeen)
     try container.encode(isRevoked, forKey: .isRevoked)
+    try container.encode(isLeaving, forKey: .isLeaving)
     try container.encode(revocations, forKey: .revocations)
     try container.encode(notHeard, forKey: .notHeard)
     try container.encode(usage, forKey: .usage)
@@ -187,6 +197,8 @@ extension CircleMember {
       device: member.device, name: node.name(of: member.device), role: Role(member.role),
       isOwn: member.device == node.identity.device,
       isRevoked: node.circle.evaluation.revocations[member.device]?.isEmpty == false,
+      isLeaving: node.circle.evaluation.leaving[member.device] != nil
+        || node.circle.evaluation.hasLeft(member.device),
       admittedBy: member.inviter == node.circle.genesis.root ? nil : member.inviter,
       lastSeen: inspection.lastSeen(of: member.device).map(Date.init(milliseconds:)),
       revocations: node.connections.revocationStatus.revocations(of: member.device),

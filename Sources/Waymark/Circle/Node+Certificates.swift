@@ -175,7 +175,8 @@ extension WaymarkError {
     }
     return .failed(
       .notAdmin, "This device is not an admin of the circle and can't \(what).",
-      next: "\(waymark: command, on: admin ?? "an admin device"); or here, with the root key: --root-key FILE")
+      next: "\(waymark: command, on: admin ?? "an admin device"); or here, with the root key: --root-key FILE"
+    )
   }
 
   fileprivate static let notAdminHere = failed(
@@ -183,7 +184,8 @@ extension WaymarkError {
 
   fileprivate static let noRoomForCertificate = failed(
     .noRoom, "The circle holds the maximum number of statements by this device. Nothing was changed.",
-    next: "repeat this on another admin device (\(waymark: "members")), or with the root key: --root-key FILE")
+    next: "repeat this on another admin device (\(waymark: "members")), or with the root key: --root-key FILE"
+  )
 
   fileprivate static let chainTooLong = failed(
     .notAdmin,

@@ -21,6 +21,9 @@ extension Node {
   /// Returns the members of the circle, including this device, followed by revoked devices.
   public func members() throws -> [CircleMember] { try read(.members) }
 
+  /// Whether this device is the circle's only admin, with the root key on the same disk.
+  package var isSingleAdmin: Bool { inspection().isSingleAdmin }
+
   // MARK: Inviting
 
   /// Creates a ticket for one new device. The ticket is valid only while this node keeps serving.

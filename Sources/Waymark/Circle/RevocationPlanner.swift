@@ -167,14 +167,7 @@ struct RevocationPlanner {
   ) throws -> (logs: [KeptLog], changeSets: UInt64) {
     var heads = heads.filter { $0.log.device == device }
     if isBeforeErase { heads = try store.heads(heads, beforeHeldErasesBy: device) }
-    let logs = Dictionary(grouping: heads, by: \.log).map { log, heads in
-      (
-        KeptLog(incarnation: log.incarnation, lane: log.lane, tips: heads.map(\.id)),
-        heads.map(\.sequence).max() ?? 0
-      )
-    }
-    let sorted = logs.sorted { ($1.1, $0.0) < ($0.1, $1.0) }
-    return (sorted.map(\.0), sorted.reduce(0) { $0 &+ $1.1 })
+    return KeptLog.logs(endingAt: heads.map { ($0.log, $0.sequence, $0.id) })
   }
 
   private func checkHeldErases(by members: [Member]) throws {
@@ -250,9 +243,9 @@ struct RevocationPlanner {
 extension WaymarkError {
   fileprivate static func ownDevice(_ name: String) -> WaymarkError {
     .failed(
-      .ownDevice, "\(name) is this device; a device can't revoke itself.",
+      .ownDevice, "\(name) is this device; `revoke` is for other devices.",
       next:
-        "\(waymark: "revoke \(shellWord(name))", on: "another admin device") (\(waymark: "invite --role admin") makes one)"
+        "\(waymark: "members leave"); or \(waymark: "revoke \(shellWord(name))", on: "another admin device")"
     )
   }
 

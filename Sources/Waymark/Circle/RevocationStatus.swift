@@ -30,6 +30,13 @@ struct RevocationStatus {
           "the device that invited this one was revoked, and its invitations with it; \(readable)",
         next: Self.returning)
     }
+    guard !circle.evaluation.hasLeft(device) else {
+      return NodeStatus.Notice(
+        .revoked,
+        text: "this device left the circle on \(CivilTime.text(revocation.body.issued)); \(readable)",
+        next: Self.returning,
+        .revoked(by: revocation.body.issuer, at: Date(milliseconds: revocation.body.issued)))
+    }
     let who = names.signer(revocation.body.issuer)
     return NodeStatus.Notice(
       .revoked,
@@ -41,6 +48,27 @@ struct RevocationStatus {
   private static let returning: Step =
     "\(waymark: "invite", on: "a device of the circle"); then here \(waymark: "join TICKET"); no data is lost"
 
+  /// Says that this device has asked to leave, and that an admin has not completed that yet; nil otherwise.
+  var departure: NodeStatus.Notice? {
+    guard circle.evaluation.leaving[device] != nil else { return nil }
+    return NodeStatus.Notice(
+      .leaving,
+      text: "this device has asked to leave the circle; nothing more is written here, and an admin device "
+        + "(\(admins)) completes that when it is connected",
+      next:
+        "keep \(waymark: "run") going until then; or \(waymark: "revoke \(shellWord(ownName))", on: admins)")
+  }
+
+  private var ownName: String { circle.evaluation.known(device)?.name ?? "" }
+
+  /// The names of the admins, as a person reads them: `laptop or nas`.
+  private var admins: String {
+    let admins = circle.evaluation.members.values.filter { $0.role == .admin }.map {
+      names.name(of: $0.device)
+    }
+    return admins.isEmpty ? "an admin device" : admins.sorted().joined(separator: " or ")
+  }
+
   // MARK: Members that have not received a revocation
 
   /// Returns the members that are not known to hold any of a device's revocations, sorted by name.
@@ -48,7 +76,7 @@ struct RevocationStatus {
     let revocations = circle.evaluation.revocations[revoked] ?? []
     guard !revocations.isEmpty, isMember else { return [] }
     return circle.evaluation.members.values.filter { member in
-      member.device != device
+      member.device != device && circle.evaluation.leaving[member.device] == nil
         && revocations.allSatisfy {
           $0.body.issuer != member.device && heard[$0.id]?.contains(member.device) != true
         }
@@ -67,7 +95,10 @@ struct RevocationStatus {
 
   /// The notices about revoked devices, one for each whose revocation has not reached all members.
   var unheardNotices: [NodeStatus.Notice] {
-    circle.evaluation.revoked.values.sorted { ($0.name, $0.device) < ($1.name, $1.device) }.compactMap {
+    // A device that left by its own decision writes nothing more.
+    circle.evaluation.revoked.values.filter { !circle.evaluation.hasLeft($0.device) }.sorted {
+      ($0.name, $0.device) < ($1.name, $1.device)
+    }.compactMap {
       revoked in
       let others = notHeard(of: revoked.device)
       guard let first = others.first else { return nil }

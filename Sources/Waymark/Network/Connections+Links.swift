@@ -85,7 +85,7 @@ extension Connections {
       serving?.links[id] = nil
       counters.add(link.byteCounts)
       handle(.ended(id, ConnectionEnd(end)))
-      if let device { disconnected(device) }
+      if let device { disconnected(device, link: id) }
       loop.handle(.closed(id))
       loop.onNode { PeerInquiry.end(id, to: device, on: $0) }
       logger.debug("link", "ended: \(end)")
@@ -96,9 +96,14 @@ extension Connections {
     loop.afterTurn()
   }
 
-  private func disconnected(_ device: DeviceKey) {
+  private func disconnected(_ device: DeviceKey, link: LinkID) {
     serving?.lastSeen[device] = loop.wall
     rememberSoon()
+    guard
+      !replica.sessions.values.contains(where: { $0.device == device && $0.link != link && !$0.isClosing })
+    else {
+      return logger.debug("peers", "one of two connections to \(name(of: device)) ended")
+    }
     lookForPeersSoon()
     logger.info("peers", "disconnected from \(name(of: device))")
   }

@@ -62,8 +62,13 @@ final class Connections {
   ///
   /// - Returns: the address at which the node listens.
   func serve(at endpoint: Endpoint, peers: [String], discovers: Bool) throws -> String {
+    for address in peers {
+      guard let obstacle = SocketAddress.obstacle(toDialling: address) else { continue }
+      throw WaymarkError.badValue("the address of a peer", address, allowed: obstacle)
+    }
     let listener = try makeListener(endpoint)
     serving = ServingState(listener: listener, startedAt: loop.wall)
+    serving?.givenAddresses = peers
     peering = Peering(paused: peering.paused, seed: randomSeed())
     do { try begin(listener, peers) } catch {
       stop()
@@ -80,6 +85,7 @@ final class Connections {
   private func begin(_ listener: any NodeListener, _ peers: [String]) throws {
     for address in try store.metaLines(MetaKey.addresses) + peers { handle(.addressGiven(address)) }
     learnAddresses()
+    completeDepartures()
     listener.start()
     logger.gate(replica.ownGate(now: loop.wall))
     loop.handle(.started)
@@ -150,6 +156,23 @@ final class Connections {
   /// The notice that says why this device is not a member; nil for a member, and while the device's keys wait to be
   /// admitted.
   var exclusion: NodeStatus.Notice? { member == nil ? revocationStatus.exclusion : nil }
+
+  /// Revokes the members that have asked to leave, if this device is an admin.
+  ///
+  /// A member that is not an admin can't end its own membership: it signs a revocation of itself, which does not count,
+  /// and the first admin that receives it signs one that does.
+  func completeDepartures() {
+    guard serving != nil, member?.role == .admin else { return }
+    for (device, request) in circle.evaluation.leaving.sorted(by: { $0.key < $1.key }) {
+      let tips = Lane.allCases.flatMap { store.heads($0) }.filter { $0.log.device == device }
+      let held = KeptLog.logs(endingAt: tips.map { ($0.log, $0.sequence, $0.id) }).logs
+      guard
+        let statement = try? circle.completion(of: request, held: held, by: identity.signing, at: loop.wall)
+      else { continue }
+      logger.info("circle", "\(name(of: device)) left the circle")
+      loop.handle(.statementsAdded([statement.bytes]))
+    }
+  }
 
   func logExclusion() {
     guard serving != nil, let exclusion else { return }

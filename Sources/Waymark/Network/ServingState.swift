@@ -22,6 +22,8 @@ struct ServingState {
   var links: [LinkID: ActiveLink] = [:]
   var lastSeen: [DeviceKey: Moment] = [:]
   var lastAddress: [DeviceKey: String] = [:]
+  /// The addresses that the command line or the configuration gave.
+  var givenAddresses: [String] = []
   /// The state of discovery; nil if discovery is off.
   var beacons: BeaconSchedule?
   /// The code that is announced on the local network; nil if there is none.

@@ -45,6 +45,10 @@ extension Node {
 }
 
 extension WaymarkError {
+  static let noOtherDevice = WaymarkError(
+    exitCode: ExitCode.notRunning, code: .onlyDevice, message: "There is no other device in the circle yet.",
+    next: .waymark("invite"))
+
   static let notServing = WaymarkError(
     exitCode: ExitCode.notRunning, code: .notRunning, message: "The node is not running.",
     next: .waymark("run"))

@@ -71,10 +71,10 @@ extension Node {
     try checkNotExcluded()
   }
 
-  /// Throws if this device was revoked or lost its membership.
-  func checkNotExcluded() throws {
-    guard let exclusion = connections.exclusion else { return }
-    throw WaymarkError(excluded: exclusion)
+  /// Throws if this device was revoked, lost its membership or has asked to leave.
+  func checkNotExcluded(exitCode: Int32 = ExitCode.failed) throws {
+    guard let exclusion = connections.exclusion ?? connections.revocationStatus.departure else { return }
+    throw WaymarkError(excluded: exclusion, exitCode: exitCode)
   }
 
   /// Throws if the circle has not admitted this device's keys yet, which can be the case after a restore.

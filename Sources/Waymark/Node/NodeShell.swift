@@ -130,7 +130,10 @@ final class NodeShell: ReplicatorShell {
   func note(_ event: ReplicaEvent) {
     switch event {
     case .peerJoined(let device, let link):
-      logger.info("peers", "connected to \(connections.name(of: device))")
+      let isSecond = loop.replica.sessions.values.contains { $0.device == device && $0.link != link }
+      let text = "connected to \(connections.name(of: device))"
+      // If two devices dial each other at the same time, one of the two links is closed at once.
+      if isSecond { logger.debug("peers", text + ", again") } else { logger.info("peers", text) }
       connections.serving?.identified(link, as: device, at: loop.wall)
       connections.handle(.joined(link, device))
       connections.rememberSoon()
@@ -156,6 +159,8 @@ final class NodeShell: ReplicatorShell {
       loggedMembers = members
       connections.logExclusion()
       connections.learnAddresses()
+      // The event is reported within a turn, and completing a departure is another turn.
+      if !loop.circle.evaluation.leaving.isEmpty { loop.onQueue { $0.connections.completeDepartures() } }
     case .statementsCrowded(let signers):
       for signer in signers.sorted() where loggedSigners.count < 64 && loggedSigners.insert(signer).inserted {
         logger.warning(

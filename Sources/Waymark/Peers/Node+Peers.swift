@@ -16,9 +16,8 @@ extension Node {
   /// - Throws: `WaymarkError` with the code `bad_value` if the address is invalid.
   public func addPeer(at address: String) throws {
     try withWaymarkErrors {
-      guard let endpoint = Endpoint(address), endpoint.port > 0 else {
-        throw WaymarkError.badValue(
-          "address", address, allowed: "expected ADDR:PORT, such as 192.168.1.20:7433")
+      if let obstacle = SocketAddress.obstacle(toDialling: address) {
+        throw WaymarkError.badValue("address", address, allowed: obstacle)
       }
       let stored = try store.metaLines(MetaKey.addresses)
       if !stored.contains(address) {
@@ -26,6 +25,23 @@ extension Node {
       }
       connections.handle(.addressGiven(address))
       connections.handle(.hurried)
+    }
+  }
+
+  /// Removes an address that was added with ``addPeer(at:)``. A connection to it stays open.
+  ///
+  /// - Throws: `WaymarkError` with the code `not_found` if the address was not added.
+  public func removePeer(at address: String) throws {
+    try withWaymarkErrors {
+      let stored = try store.metaLines(MetaKey.addresses)
+      guard stored.contains(address) else {
+        throw WaymarkError.notFound("added address", address, next: .waymark("peers"))
+      }
+      try store.setMetaLines(MetaKey.addresses, stored.filter { $0 != address })
+      connections.handle(.addressRemoved(address))
+      // The address may also be one that a member announces.
+      connections.learnAddresses()
+      loop.nodeChanged()
     }
   }
 

@@ -36,7 +36,8 @@ struct PeerInspection {
   ///
   /// - Parameter ahead: the devices whose clocks run ahead.
   func peers(_ names: DeviceNames, ahead: Set<DeviceKey>) -> [Peer] {
-    circle.evaluation.members.values.filter { $0.device != device }
+    let leaving = circle.evaluation.leaving
+    return circle.evaluation.members.values.filter { $0.device != device && leaving[$0.device] == nil }
       .map { (member: $0, name: names.name(of: $0.device)) }
       .sorted { ($0.name, $0.member.device) < ($1.name, $1.member.device) }
       .map { peer($0.member, $0.name, isAhead: ahead.contains($0.member.device)) }

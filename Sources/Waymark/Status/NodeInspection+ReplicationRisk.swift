@@ -14,7 +14,8 @@ final class CountedOperation {
 
 extension NodeInspection {
   func replicationRisk() throws -> NodeStatus.ReplicationRisk {
-    let peers = circle.evaluation.members.values.filter { $0.device != device }
+    let leaving = circle.evaluation.leaving
+    let peers = circle.evaluation.members.values.filter { $0.device != device && leaving[$0.device] == nil }
       .map { (device: $0.device, name: connections.name(of: $0.device)) }.sorted {
         ($0.name, $0.device) < ($1.name, $1.device)
       }
@@ -90,8 +91,11 @@ extension NodeInspection {
     // Right after the start, no device is connected yet.
     if let started = connections.serving?.startedAt, now - started < Self.settlingMilliseconds { return nil }
     guard connections.member != nil else { return nil }
+    let leaving = circle.evaluation.leaving
     let unseen = circle.evaluation.members.values.compactMap { member -> (Member, Moment)? in
-      guard member.device != device, !connections.peering.isPaused(member.device) else { return nil }
+      guard member.device != device, leaving[member.device] == nil,
+        !connections.peering.isPaused(member.device)
+      else { return nil }
       let last = lastSeen(of: member.device) ?? replica.lastSync[member.device] ?? member.issued
       return now - last > Self.unseenMilliseconds ? (member, last) : nil
     }.sorted { ($0.1, $0.0.device) < ($1.1, $1.0.device) }

@@ -55,9 +55,16 @@ struct NodeInspection {
         var peer = peer
         peer.consequenceOf = causes.consequence(peer)
         return peer
-      }, causes: causes.all, replicationRisk: try replicationRisk(),
+      }, addresses: try addedAddresses(), notInSync: syncObstacle(peers), causes: causes.all,
+      replicationRisk: try replicationRisk(),
       storeCheck: .init(replicator.storeCheck, store),
       keys: maintenance.home.keyStates)
+  }
+
+  private func syncObstacle(_ peers: [Peer]) -> NodeStatus.Obstacle? {
+    guard !peers.isEmpty, !isInSync(with: nil, Lane.allCases) else { return nil }
+    let error = connections.serving == nil ? WaymarkError.notServing : notInSync(with: nil, Lane.allCases)
+    return NodeStatus.Obstacle(reason: error.code, text: error.message, next: error.next)
   }
 
   private func lane(_ lane: Lane, _ reason: Reason?) throws -> NodeStatus.Lane {
@@ -107,6 +114,26 @@ struct NodeInspection {
 
   // MARK: Notices
 
+  /// Whether the loss of this device's disk would leave the circle without any admin, and without its root key.
+  var isSingleAdmin: Bool {
+    let evaluation = circle.evaluation
+    let admins = evaluation.members.values.filter { $0.role == .admin }
+    return admins.map(\.device) == [device] && maintenance.home.storage.hasRootKey
+  }
+
+  private var singleAdminNotice: NodeStatus.Notice? {
+    let evaluation = circle.evaluation
+    let others = evaluation.members.keys.filter { $0 != device && evaluation.leaving[$0] == nil }
+    guard isSingleAdmin, let other = others.map({ connections.name(of: $0) }).min() else { return nil }
+    return NodeStatus.Notice(
+      .singleAdmin,
+      text:
+        "this device is the circle's only admin, and the root key is on the same disk: without this disk, no "
+        + "device could invite or revoke any more",
+      next: "\(waymark: "members promote \(shellWord(other))"), and keep a copy of "
+        + "\(shellWord(maintenance.home.rootKey)) elsewhere")
+  }
+
   private func notices() throws -> [NodeStatus.Notice] {
     let names = connections.names
     var found = reported.map { $0.notice(names) }
@@ -119,6 +146,7 @@ struct NodeInspection {
       NodeStatus.Notice.damaged(
         store.damagedSets, hasPeers: !connections.others.isEmpty, advice: home.restoreAdvice(now: now), names),
       connections.missingPeers.isEmpty ? nil : connections.serving?.beacons?.notice, connections.exclusion,
+      connections.revocationStatus.departure, singleAdminNotice,
     ].compactMap { $0 }
     found += connections.revocationStatus.unheardNotices
     if let unheard = try eraseNotice() { found.append(unheard) }

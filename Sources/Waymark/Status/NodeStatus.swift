@@ -37,6 +37,11 @@ public struct NodeStatus: Hashable, Sendable {
   public let notices: [Notice]
   /// The other devices of the circle.
   public let peers: [Peer]
+  /// The addresses that this device dials because the user gave them.
+  public let addresses: [AddedAddress]
+  /// Why this device is not in sync with all connected peers, by the rule of ``Node/waitUntilInSync(with:lane:timeout:)``;
+  /// nil if it is, or if there is no other device.
+  public let notInSync: Obstacle?
   /// The root causes of current problems, the most severe first, without their consequences.
   public let causes: [Cause]
   /// The changes that would be lost if this disk failed now.
@@ -112,6 +117,16 @@ public struct NodeStatus: Hashable, Sendable {
     public let settings: Int
   }
 
+  /// Why this device is not in sync.
+  public struct Obstacle: Hashable, Sendable, Codable {
+    /// The reason code.
+    public let reason: Reason
+    /// The reason as a sentence.
+    public let text: String
+    /// What to do next.
+    public let next: Step?
+  }
+
   /// A root cause of a current problem.
   public struct Cause: Hashable, Sendable {
     /// The reason code.
@@ -179,6 +194,8 @@ extension NodeStatus: Codable {
     case conflicts
     case notices
     case peers
+    case addresses
+    case notInSync
     case causes = "reasons"
     case replicationRisk = "loss"
     case storeCheck
@@ -201,6 +218,8 @@ extension NodeStatus: Codable {
     try encodeGate(to: &container)
     try container.encode(notices, forKey: .notices)
     try container.encode(peers, forKey: .peers)
+    try container.encode(addresses, forKey: .addresses)
+    try container.encodeIfPresent(notInSync, forKey: .notInSync)
     try container.encode(causes, forKey: .causes)
     try container.encode(replicationRisk, forKey: .replicationRisk)
     try container.encode(storeCheck, forKey: .storeCheck)
@@ -261,6 +280,8 @@ extension NodeStatus: Codable {
     conflicts = try container.decode(Int.self, forKey: .conflicts)
     notices = try container.decode([Notice].self, forKey: .notices)
     peers = try container.decode([Peer].self, forKey: .peers)
+    addresses = try container.decodeIfPresent([AddedAddress].self, forKey: .addresses) ?? []
+    notInSync = try container.decodeIfPresent(Obstacle.self, forKey: .notInSync)
     causes = try container.decode([Cause].self, forKey: .causes)
     replicationRisk = try container.decode(ReplicationRisk.self, forKey: .replicationRisk)
     storeCheck = try container.decode(StoreCheck.self, forKey: .storeCheck)

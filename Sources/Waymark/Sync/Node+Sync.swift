@@ -83,10 +83,11 @@ extension Node {
   package func waitUntilInSync(with peer: DeviceKey?, lanes: [Lane], timeout: Duration) async throws {
     try await withWaymarkErrors {
       try checkServing()
+      try checkNotExcluded(exitCode: ExitCode.notInSync)
+      guard !connections.others.isEmpty else { throw WaymarkError.noOtherDevice }
       let milliseconds = max(timeout.wholeMilliseconds, 0)
       let isMet = try await wait(milliseconds: milliseconds) {
-        $0.replica.isInSync(with: peer, lanes)
-          && !(lanes.contains(.records) && $0.replicator.isExpectingFiles)
+        $0.inspection().isInSync(with: peer, lanes)
       }
       guard isMet else { throw inspection().notInSync(with: peer, lanes) }
     }

@@ -14,6 +14,7 @@ extension Rendering {
       data.gap()
       data.table(peerTable(status.peers))
     }
+    addresses(status.addresses.filter { $0.failure != nil })
     let closing = closingLines(status)
     if !closing.isEmpty { data.gap() }
     for line in closing { data.paragraph(line.text, line.stress) }
@@ -182,6 +183,26 @@ extension Rendering {
   private func sentence(_ text: String) -> String { text.prefix(1).uppercased() + text.dropFirst() }
 }
 
+/// The addresses that the user gave, for `status` and `peers`.
+extension Rendering {
+  mutating func addresses(_ added: [AddedAddress]) {
+    guard !added.isEmpty else { return }
+    var table = TextTable([.init("ADDED ADDRESS"), .init("DEVICE", widthMin: 24)])
+    table.wrapsLast = true
+    for address in added { table.rows.append([.init(address.address), .init(answering(address))]) }
+    data.gap()
+    data.table(table)
+  }
+
+  private func answering(_ added: AddedAddress) -> String {
+    let device = added.name ?? (added.failure == nil ? "not reached yet" : "no answer")
+    let why = added.failure.map { " (\($0.sentence()))" } ?? ""
+    let next =
+      added.failure != nil && added.isSaved ? " · \(words(.waymark("peers remove \(added.address)")))" : ""
+    return device + why + next
+  }
+}
+
 /// The table of peers, for `status` and `peers`.
 extension Rendering {
   /// One row per peer.
@@ -195,7 +216,7 @@ extension Rendering {
     table.wrapsLast = true
     for peer in peers {
       table.rows.append([
-        .init(peer.name), .init(words(peer.state), stress(peer.state)),
+        .init(peer.name), .init(words(peer), stress(peer)),
         .init(total(peer.behind)), .init(total(peer.ahead)), .init(time.ago(peer.lastSync)),
         .init(why(peer, showsPlaces)),
       ])
@@ -206,9 +227,16 @@ extension Rendering {
   /// `in sync`
   func words(_ state: PeerState) -> String { state.rawValue.replacing("_", with: " ") }
 
-  private func stress(_ state: PeerState) -> Stress {
-    switch state {
-    case .inSync: .good
+  /// A peer that only settings sync with is not shown as in sync, because it holds no records.
+  private func words(_ peer: Peer) -> String {
+    isSettingsOnly(peer) ? "settings only" : words(peer.state)
+  }
+
+  private func isSettingsOnly(_ peer: Peer) -> Bool { peer.state == .inSync && !peer.records.isOpen }
+
+  private func stress(_ peer: Peer) -> Stress {
+    switch peer.state {
+    case .inSync: isSettingsOnly(peer) ? .none : .good
     case .refused: .bad
     case .sending, .receiving, .connecting: .careful
     case .offline, .paused: .none

@@ -18,8 +18,8 @@ enum CommandTable {
       ShowSync.self, TurnSyncOn.self, TurnSyncOff.self, SyncNow.self,
       ListConflicts.self, ShowConflict.self, ResolveConflicts.self, ShowHistory.self, Undo.self,
       Explain.self, ListMembers.self, Revoke.self, GrantRoom.self, FoundCircle.self, JoinCircle.self,
-      Invite.self, ListInvitations.self, CancelInvitation.self, PromoteMember.self, RenameDevice.self,
-      FindRecords.self, ShowToday.self,
+      Invite.self, ListInvitations.self, CancelInvitation.self, PromoteMember.self, LeaveCircle.self,
+      RenameDevice.self, RemovePeer.self, FindRecords.self, ShowToday.self,
       WriteBackup.self, RestoreBackup.self, EraseRecords.self, ListTrash.self, EmptyTrash.self,
       ListFiles.self, KeepFiles.self, FetchFile.self,
       ShowTimeline.self, TickHabit.self, UntickHabit.self, SetHabit.self,
@@ -72,7 +72,8 @@ enum CommandTable {
         on a local network by themselves; a firewall must allow UDP port 7433 and the TCP port of --listen.
         """,
       exampleArguments: "--listen [::]:7433"),
-    ListMembers.syntax, PromoteMember.syntax, RenameDevice.syntax, Revoke.syntax, GrantRoom.syntax,
+    ListMembers.syntax, PromoteMember.syntax, LeaveCircle.syntax, RenameDevice.syntax, Revoke.syntax,
+    GrantRoom.syntax,
   ]
 
   static func rootKey(_ summary: String) -> CommandSpec.Option {
@@ -81,7 +82,8 @@ enum CommandTable {
 
   private static let watching: [CommandSpec] = [
     ShowStatus.syntax, WaitUntilInSync.syntax, Verify.syntax, ListPeers.syntax, AddPeer.syntax,
-    PausePeer.syntax, ResumePeer.syntax, ShowSync.syntax, TurnSyncOn.syntax, TurnSyncOff.syntax,
+    RemovePeer.syntax, PausePeer.syntax, ResumePeer.syntax, ShowSync.syntax, TurnSyncOn.syntax,
+    TurnSyncOff.syntax,
     SyncNow.syntax, ListConflicts.syntax, ShowHistory.syntax, Undo.syntax,
     ShowConflict.syntax, ResolveConflicts.syntax, PingPeer.syntax, RenamePeer.syntax,
     Explain.syntax, ExamineHome.syntax, ShowMetrics.syntax, LoggingLevel.syntax,

@@ -125,7 +125,8 @@ struct HelpTopic {
       changes as soon as it learns of the revocation; until then it still accepts them. Devices that the
       revoked one invited stay members, and devices that it revoked stay revoked. The command lists both
       first, and you can choose otherwise:
-        waymark revoke laptop --with-invited            also revoke the devices that it invited
+        waymark revoke laptop --with-invited            also revoke the devices that it invited, and
+                                                        withdraw the promotions that it signed
         waymark revoke laptop --undo-revocations        also re-admit the devices that it had revoked
         waymark revoke laptop --before-erase            drop its mass erase and what it wrote after it
         waymark revoke laptop --discard                 drop everything that it wrote, on all devices

@@ -276,7 +276,7 @@ import Wire
     #expect(!FileManager.default.fileExists(atPath: carol.home))
 
     try await alice.start()
-    try await expectRefusal(alice, ["restore", file], code: 11, saying: "in use by process")
+    try await expectRefusal(alice, ["restore", file], code: 11, saying: "in use by your node")
     #expect(try await alice.status().everything == before)
   }
 

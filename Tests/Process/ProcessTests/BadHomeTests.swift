@@ -128,13 +128,13 @@ import Wire
     let second = try await alice.run(["run", "--listen", "127.0.0.1:0"])
     #expect(second.code == 11)
     let holder = "\(alice.nodeID ?? 0)"
-    expectPlainWords(second.errors, ["in use by process \(holder)"], "run")
+    expectPlainWords(second.errors, ["in use by your node (process \(holder))"], "run")
     // Without its socket the node cannot be asked, but it still holds its store.
     let socket = stage.path("alice/control.sock")
     try FileManager.default.moveItem(atPath: socket, toPath: socket + ".away")
     let outcome = try await alice.run(["trip", "add", "name=Rome"])
     #expect(outcome.code == 11)
-    expectPlainWords(outcome.errors, ["in use by process \(holder)"], "trip add")
+    expectPlainWords(outcome.errors, ["in use by your node (process \(holder))"], "trip add")
     try FileManager.default.moveItem(atPath: socket + ".away", toPath: socket)
     #expect(try await alice.status().count("trips") == 0)
     #expect(try await alice.run(["init"]).code == 1)

@@ -322,7 +322,7 @@ import Wire
     try await bob.wait(until: "it is revoked") { $0.document["notices"]?[0]?["reason"] == "revoked" }
     let before = try await bob.status()
     #expect(try await trips(bob) == ["Roma", "Unseen"])
-    try await refused(bob, ["join", "--root-key", key], code: 11, saying: "in use by process")
+    try await refused(bob, ["join", "--root-key", key], code: 11, saying: "in use by your node")
     try await bob.stop()
     try await refused(bob, ["join", "--root-key", stage.path("seller")], code: 12, saying: "root key")
     let joined = try await bob.json("join", "--root-key", key)

@@ -1,0 +1,128 @@
+// Protocol/circle.md, "Leaving"
+
+import Home
+import Membership
+import Replication
+import Storage
+import Wire
+
+/// The result of leaving the circle.
+public struct DepartureSummary: Hashable, Sendable, Codable {
+  /// Whether this device has left. If not, it has asked to leave, and an admin device completes that when it receives
+  /// the request.
+  public let hasLeft: Bool
+  /// The connected devices, which have been told.
+  public let told: [DeviceReference]
+  /// The admins of the circle, any of which completes the request.
+  public let admins: [DeviceReference]
+  /// Human-readable sentences.
+  public let text: String
+  /// What to do next.
+  public let next: Step?
+}
+
+extension Node {
+  /// Leaves the circle. Everything stays readable on this device; the other devices keep what it wrote.
+  ///
+  /// - Parameter isConfirmed: whether the user agrees.
+  /// - Throws: `WaymarkError` with the code `needs_yes` if `isConfirmed` is false, `last_admin` if the other devices
+  ///   would have no admin, or `only_device` if there are none.
+  @discardableResult
+  public func leave(isConfirmed: Bool = false) async throws -> DepartureSummary {
+    try withWaymarkErrors { try depart(isConfirmed: isConfirmed) }
+  }
+
+  package func depart(isConfirmed: Bool) throws -> DepartureSummary {
+    if circle.evaluation.leaving[identity.device] != nil { return departureSummary }
+    try checkAdmitted()
+    try checkMayLeave(isConfirmed)
+    guard isConfirmed else {
+      throw WaymarkError.needsYes(try departureQuestion(), next: .waymark("members leave --yes"))
+    }
+    try maintenance.checkDisk()
+    let tips = Lane.allCases.flatMap { store.heads($0) }.filter { $0.log.device == identity.device }
+    let kept = KeptLog.logs(endingAt: tips.map { ($0.log, $0.sequence, $0.id) }).logs
+    let statement = try circle.revocation(
+      RevocationTerms(device: identity.device, kept: kept), by: identity.signing, at: wall())
+    let told = connectedPeers
+    loop.handle(.statementsAdded([statement.bytes]))
+    guard circle.statement(statement.id) != nil else { throw WaymarkError.noRoomToLeave }
+    logger.warning(
+      "circle", "this device \(connections.member == nil ? "left" : "asked to leave") the circle")
+    connections.handle(.timer(.dial))
+    return departureSummary(told)
+  }
+
+  private func checkMayLeave(_ isConfirmed: Bool) throws {
+    let others = circle.evaluation.members.values.filter {
+      $0.device != identity.device && circle.evaluation.leaving[$0.device] == nil
+    }
+    guard !others.isEmpty else { throw WaymarkError.onlyMember }
+    guard connections.member?.role == .admin, !others.contains(where: { $0.role == .admin }) else { return }
+    let other = others.map { connections.name(of: $0.device) }.min() ?? ""
+    // Whoever has the root key elsewhere can admit another admin. If it is here, nobody could.
+    guard isConfirmed, !home.storage.hasRootKey else { throw WaymarkError.lastAdmin(other, home) }
+  }
+
+  private func departureQuestion() throws -> String {
+    let risk = try inspection().replicationRisk().changeSets
+    let lost =
+      risk == 0 ? "" : " \(plural(risk, "change set")) that no other device has would not reach the others."
+    return
+      "Leave the circle? Everything stays readable on this device, and the others keep what it wrote.\(lost) It "
+      + "can come back only with a new ticket and new keys."
+  }
+
+  private var connectedPeers: [DeviceReference] {
+    connections.others.filter { replica.session(with: $0) != nil }
+      .map { DeviceReference(device: $0, name: name(of: $0)) }.sorted { $0.name < $1.name }
+  }
+
+  private var departureSummary: DepartureSummary { departureSummary(connectedPeers) }
+
+  private func departureSummary(_ told: [DeviceReference]) -> DepartureSummary {
+    let hasLeft = connections.member == nil
+    let admins = circle.evaluation.members.values.filter { $0.role == .admin && $0.device != identity.device }
+      .map { DeviceReference(device: $0.device, name: name(of: $0.device)) }.sorted { $0.name < $1.name }
+    let names = admins.map(\.name).joined(separator: " or ")
+    let isDue = !isServing || told.isEmpty
+    return DepartureSummary(
+      hasLeft: hasLeft, told: told, admins: admins,
+      text: hasLeft
+        ? "This device has left the circle. Its records can still be read here."
+        : "This device has asked to leave the circle, and writes nothing more. \(names) "
+          + "\(admins.count == 1 ? "completes" : "complete") that when connected.",
+      next: hasLeft && !isDue
+        ? nil
+        : "\(waymark: "run"), within reach of \(hasLeft ? "another device" : names), so that it learns of this"
+    )
+  }
+}
+
+extension WaymarkError {
+  fileprivate static let onlyMember = failed(
+    .onlyDevice, "This device is the only one in its circle, so there is nothing to leave.",
+    next: "\(waymark: "join TICKET") joins another circle and takes the records along")
+
+  fileprivate static let noRoomToLeave = failed(
+    .noRoom, "The circle holds the maximum number of statements by this device, so it can't leave by itself.",
+    next: "\(waymark: "revoke", on: "an admin device")")
+
+  fileprivate static func lastAdmin(_ other: String, _ home: Home) -> WaymarkError {
+    let promote: Step = "\(waymark: "members promote \(shellWord(other))"), then \(waymark: "members leave")"
+    guard home.storage.hasRootKey else {
+      return WaymarkError(
+        exitCode: ExitCode.needsYes, code: .lastAdmin,
+        message:
+          "This device is the only admin of the circle: once it has left, only the holder of the root key can "
+          + "invite or revoke devices.",
+        next: promote + "; or \(waymark: "members leave --yes") if the root key is kept elsewhere")
+    }
+    return WaymarkError(
+      exitCode: ExitCode.needsYes, code: .lastAdmin,
+      message:
+        "This device is the only admin of the circle and has its root key: once it has left, no device could "
+        + "invite or revoke any more.",
+      next: promote + "; or move \(shellWord(home.rootKey)) to another device first")
+  }
+}

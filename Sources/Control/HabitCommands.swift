@@ -11,7 +11,7 @@ package struct TickHabit: PromptCommand {
   package var zone: String?
 
   package func perform(on node: isolated Node) throws -> HabitDayEntries.Summary {
-    let day = try node.typedRecords(zone: zone).day(ofHabit: id, date)
+    let day = try node.typedRecords(zone: zone).day(ofHabit: id, date, isNew: true)
     let amount = try number(value) ?? 1
     guard !day.isBinary || amount == 1 else { throw WaymarkError.notDoneOrNot(value ?? "") }
     try node.write(day.adding(amount))
@@ -46,7 +46,7 @@ package struct SetHabit: PromptCommand {
   package var zone: String?
 
   package func perform(on node: isolated Node) throws -> HabitDayEntries.Summary {
-    let day = try node.typedRecords(zone: zone).day(ofHabit: id, date)
+    let day = try node.typedRecords(zone: zone).day(ofHabit: id, date, isNew: true)
     try node.write(day.setting(day.isBinary ? doneOrNot() : amount()))
     return try day.summary()
   }

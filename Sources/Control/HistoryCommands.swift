@@ -50,13 +50,21 @@ package struct Undo: NodeCommand, ConfirmableCommand {
   package var operation: String?
   package var preview: Bool?
   package var yes: Bool?
+  /// Whether a person has agreed to a large undo. Unlike `yes`, this does not revert what was changed since.
+  package var agreed: Bool?
   package var isReadOnly: Bool { preview == true }
 
   package init() {}
 
   package func perform(on node: isolated Node, _ call: CommandCall) async throws -> UndoSummary {
-    try await node.undo(
-      operation.map(UndoTarget.operation) ?? .newest, isForced: yes == true, isPreview: preview == true)
+    let target = operation.map(UndoTarget.operation) ?? .newest
+    if preview != true, yes != true {
+      let expected = try await node.undo(target, isPreview: true)
+      if agreed != true, let question = expected.question { throw question }
+      // What was agreed to is what was shown: an operation that was written in the meantime is not the newest one.
+      return try await node.undo(.operation(expected.operation.id.description))
+    }
+    return try await node.undo(target, isForced: yes == true, isPreview: preview == true)
   }
 }
 

@@ -46,12 +46,16 @@ package struct CleanUp: NodeCommand, ConfirmableCommand {
   package static let name = "cleanup"
   package typealias Answer = CleanupSummary
 
+  /// The trips to delete; nil to look for trips by their names.
+  package var trips: [String]?
+  /// The trips to keep.
+  package var except: [String]?
   package var preview: Bool?
   package var yes: Bool?
   package var isReadOnly: Bool { preview == true }
 
   package func perform(on node: isolated Node, _ call: CommandCall) async throws -> CleanupSummary {
-    let leftovers = TestData(store: node.store)
+    let leftovers = TestData(store: node.store, named: trips ?? [], except: except ?? [])
     if preview == true { return try leftovers.preview() }
     return try await leftovers.delete(on: node, isConfirmed: yes == true)
   }

@@ -282,23 +282,28 @@ private func namesNoFile(_ fields: [TypedField]?, _ kind: String) -> Bool {
 }
 
 /// `KIND delete`: moves a record to the trash, with everything in it.
-package struct DeleteRecord: KindCommand, PromptCommand {
+package struct DeleteRecord: KindCommand, PromptCommand, ConfirmableCommand {
   package static let action = "delete"
 
   package var kind: String
   package var id: String
   package var force: Bool?
+  package var yes: Bool?
 
   package struct Answer: Codable, Sendable {
     package let id: String
     package let name: String?
+    /// The records that are hidden with it.
+    package let contents: [ContentCount]
+    /// The operation, for `undo`.
+    package let operation: OperationID?
   }
 
   package func perform(on node: isolated Node) throws -> Answer {
-    let (record, change) = try node.typedRecords(zone: nil)
-      .deleting(listedKind(), id, force: force ?? false)
-    try node.write(change)
-    return Answer(id: record.id, name: record.name)
+    let (record, contents, change) = try node.typedRecords(zone: nil)
+      .deleting(listedKind(), id, force: force ?? false, isConfirmed: yes ?? false)
+    let operation = try node.write(change)
+    return Answer(id: record.id, name: record.name, contents: contents, operation: operation)
   }
 }
 

@@ -53,6 +53,11 @@ package struct SetSetting: PromptCommand {
   }
 
   package func perform(on node: isolated Node) throws -> Answer {
+    guard !value.isEmpty else {
+      throw WaymarkError.badValue(
+        key, value, allowed: "give a value, or remove the setting",
+        next: .waymark("settings unset \(shellWord(key))"))
+    }
     let value = try Preferences.value(of: value, for: key)
     return Answer(key: key, value: value.documentJSON, changed: try node.setSetting(key, to: value))
   }

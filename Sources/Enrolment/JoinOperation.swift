@@ -62,9 +62,9 @@ public struct JoinOperation: Sendable {
     home: Home, ticket line: String, name: String, keepsFormerName: Bool = false,
     wall: @escaping @Sendable () -> Int64 = systemWall
   ) throws {
-    guard isName(name) else {
+    guard isName(name), name.contains(where: { !$0.isWhitespace }) else {
       throw WaymarkError.badValue(
-        "name", name, allowed: "1 to 64 bytes without control or invisible characters")
+        "name", name, allowed: "1 to 64 bytes without control or invisible characters, and not only spaces")
     }
     self.home = home
     self.name = name

@@ -121,6 +121,7 @@ public enum Reason: String, CaseIterable, Codable, Sendable {
   case ambiguous
   /// Confirmation is required.
   case needsYes = "needs_yes"
+  case largeUndo = "large_undo"
   /// The user did not confirm; nothing was changed.
   case declined
   /// The command was interrupted.
@@ -566,7 +567,7 @@ extension Reason {
       ReasonText(
         .warning, .elsewhere,
         "\(other.pronoun) refuses to sync with this device, which may be paused there",
-        next: .waymark("peers resume", on: peer))
+        next: "\(waymark: "peers resume NAME", on: peer), with the name that this device has there")
     case .turnedAway:
       ReasonText(
         .error, .elsewhere, "\(other.pronoun) rejects this device, which may have been revoked",
@@ -609,6 +610,7 @@ extension Reason {
     case .notFound: ReasonText(.error, .command, "nothing with that name exists")
     case .ambiguous: ReasonText(.error, .command, "the name matches more than one item")
     case .needsYes: ReasonText(.warning, .command, "confirmation is required")
+    case .largeUndo: ReasonText(.warning, .command, "an undo of this size needs confirmation")
     case .declined: ReasonText(.info, .none, "not confirmed; nothing was changed")
     case .interrupted: ReasonText(.info, .none, "the command was interrupted")
     case .cancelled: ReasonText(.info, .none, "the command was cancelled; nothing was changed")

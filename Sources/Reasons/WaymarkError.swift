@@ -83,11 +83,12 @@ extension WaymarkError {
 
   /// A value that is not valid for its field.
   package static func badValue(
-    _ field: String, _ value: String, allowed: String
+    _ field: String, _ value: String, allowed: String, next: Step? = nil
   ) -> WaymarkError {
     WaymarkError(
       exitCode: ExitCode.usage, code: .badValue,
-      message: "\(field) can't be “\(shortened(value))”: \(allowed).")
+      message: "\(field) can't be “\(shortened(value))”: \(allowed)" + (allowed.hasSuffix("?") ? "" : "."),
+      next: next)
   }
 
   package static func notFound(_ what: String, _ name: String, next: Step? = nil) -> WaymarkError {

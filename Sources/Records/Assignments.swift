@@ -26,15 +26,6 @@ package struct UnknownField: Error, Hashable, Sendable, CustomStringConvertible 
   }
 }
 
-extension Kind {
-  /// The field names that `add` and `edit` accept.
-  package var assignableNames: [String] {
-    fields.filter { $0.type != .bytes }.flatMap { field in
-      field.type == .datedInstant ? Array(field.parts.prefix(2)) : field.parts
-    }
-  }
-}
-
 /// Converts `field=value` assignments, as typed by a user, into field values. Assignments to parts of one field are
 /// combined into one value; a part that is not assigned keeps the value that the record already holds.
 package struct Assignments {
@@ -75,6 +66,7 @@ package struct Assignments {
       guard let parts = texts[field.number] else { continue }
       let value = try value(of: field, parts, held: held(field) ?? .null)
       if field.type != .blob { try field.validate(value) }
+      try checkTyped(field, value)
       values[field.number] = value
     }
     return values
@@ -98,9 +90,21 @@ package struct Assignments {
       return .text(try resolver.key(target, named: text))
     default:
       guard let value = scalar(text, field.type) else {
-        throw FieldError(field: field.parts[0], value: text, allowed: field.type.expectation)
+        throw FieldError(
+          field: field.parts[0], value: text, allowed: TypedText.hint(forTime: text, field.type))
       }
       return value
+    }
+  }
+
+  /// Refuses texts that a field could store, but that a person can only have typed by mistake.
+  private func checkTyped(_ field: Field, _ value: Value) throws {
+    guard case .text(let text) = value else { return }
+    if field.rule.isRequired, let refusal = TypedText.refusal(ofName: text) {
+      throw refused(field, 0, text, refusal)
+    }
+    if field.rule.isZone, zones.seconds(0, text) == nil {
+      throw refused(field, 0, text, TypedText.hint(forZone: text, zones))
     }
   }
 
@@ -148,7 +152,7 @@ extension Assignments {
     }
     if text.isEmpty { return nil }
     guard zones.seconds(0, text) != nil else {
-      throw refused(field, 1, text, "a time zone such as Europe/Rome")
+      throw refused(field, 1, text, TypedText.hint(forZone: text, zones))
     }
     return text
   }
@@ -161,16 +165,38 @@ extension Assignments {
       return time
     }
     guard let written = WrittenTime(text) else {
-      throw refused(field, 0, text, field.type.expectation)
+      throw refused(field, 0, text, TypedText.hint(forTime: text, field.type))
     }
-    if let time = written.milliseconds { return time }
+    if let time = written.milliseconds {
+      try checkOffset(field, text, written, time, zone: zone)
+      return time
+    }
     guard let zone else {
       throw refused(field, 0, text, "give the time with an offset, or give \(field.parts[1]) as well")
     }
     guard let time = zones.milliseconds(wall: written.wallMilliseconds, zone: zone) else {
       throw refused(field, 0, text, "its zone \(zone) is unknown; give the time with an offset")
     }
+    let shown = zones.text(milliseconds: time, zone: zone).prefix(16)
+    guard shown == timeText(milliseconds: written.wallMilliseconds).prefix(16) else {
+      throw refused(
+        field, 0, text, "that time is skipped in \(zone), where clocks go forward then; use \(shown)")
+    }
     return time
+  }
+
+  /// Refuses a time whose offset contradicts its zone, because it would be shown at another hour than it was typed with.
+  /// A time in UTC is allowed with every zone, because programs write times so.
+  private func checkOffset(
+    _ field: Field, _ text: String, _ written: WrittenTime, _ time: Int64, zone: String?
+  ) throws {
+    guard let zone, let offset = written.offsetSeconds, offset != 0, let own = zones.seconds(time, zone),
+      own != offset
+    else { return }
+    throw refused(
+      field, 0, text,
+      "\(zone) has another offset; use \(zones.text(milliseconds: time, zone: zone)), or another zone"
+    )
   }
 
   private func instant(_ field: Field, _ texts: [String?], held: Value) throws -> Value {
@@ -183,8 +209,11 @@ extension Assignments {
     if let day = texts[2] {
       throw refused(field, 2, day, "it is derived from \(field.parts[0]) and \(field.parts[1])")
     }
-    let zone = try zone(field, texts, held: held) ?? zone
-    let time = try time(field, texts, zone: zone, held: held)
+    let given = try zone(field, texts, held: held)
+    let zone = given ?? zone
+    // The user's own zone, which was not typed, does not contradict the offset that was.
+    let hasOffset = texts[0].flatMap { WrittenTime($0) }?.offsetSeconds != nil
+    let time = try time(field, texts, zone: hasOffset ? given : zone, held: held)
     return .datedInstant(milliseconds: time, zone: zone, zones: zones)
   }
 
@@ -192,7 +221,9 @@ extension Assignments {
   /// instant falls on the same day in nearly every other zone.
   private func habitTime(_ field: Field, _ texts: [String?]) throws -> Value {
     let text = texts[0] ?? ""
-    guard let written = WrittenTime(text) else { throw refused(field, 0, text, field.type.expectation) }
+    guard let written = WrittenTime(text) else {
+      throw refused(field, 0, text, TypedText.hint(forTime: text, field.type))
+    }
     if let time = written.milliseconds { return .integer(time) }
     let wall = written.wallMilliseconds + (written.isDay ? 12 * 3_600_000 : 0)
     return .integer(zones.milliseconds(wall: wall, zone: zone) ?? wall)
@@ -201,7 +232,12 @@ extension Assignments {
   private func money(_ field: Field, _ texts: [String?], held: Value) throws -> Value {
     var amount = held.part(0)
     if let text = texts[0] {
-      guard let exact = ExactDecimal(text) else { throw refused(field, 0, text, field.type.expectation) }
+      guard let exact = ExactDecimal(text) else {
+        throw refused(field, 0, text, TypedText.hint(forAmount: text))
+      }
+      guard !exact.description.hasPrefix("-") else {
+        throw refused(field, 0, text, "use an amount of 0 or more")
+      }
       amount = .text(exact.description)
     }
     guard amount != .null else {
@@ -209,8 +245,8 @@ extension Assignments {
     }
     guard let currency = texts[1] else { return .array([amount, held.part(1)]) }
     if currency.isEmpty { return .array([amount, .null]) }
-    guard isCurrencyCode(currency.uppercased()) else {
-      throw refused(field, 1, currency, "an ISO 4217 code such as EUR")
+    guard Currencies.isKnown(currency.uppercased()) else {
+      throw refused(field, 1, currency, "use a code of ISO 4217, such as EUR")
     }
     return .array([amount, .text(currency.uppercased())])
   }

@@ -93,12 +93,16 @@ package final class Field: Sendable {
   /// The value that the field gets in a new record if the author does not set it; nil to leave the field empty.
   package let initial: InitialValue?
 
+  /// Whether the program itself maintains the field, so that help does not explain it.
+  package let isInternal: Bool
+
   /// - Parameters:
   ///   - columns: the names of the columns, one for each component of the type.
   ///   - parts: the names of the components; nil for a field whose only component has the name of the field.
   init(
     _ number: FieldNumber, _ name: String, _ type: FieldType, _ columns: [String], parts: [String]? = nil,
-    aliases: [String: String] = [:], _ rule: Rule = .none, initial: InitialValue? = nil
+    aliases: [String: String] = [:], _ rule: Rule = .none, initial: InitialValue? = nil,
+    isInternal: Bool = false
   ) {
     let storage = type.columnTypes
     precondition(columns.count == storage.count, "\(name) must have \(storage.count) columns")
@@ -110,6 +114,7 @@ package final class Field: Sendable {
     self.parts = parts ?? [name]
     self.aliases = aliases
     self.initial = initial
+    self.isInternal = isInternal
   }
 
   /// All names that the command line accepts for this field or one of its parts.
@@ -255,6 +260,8 @@ package struct Rule: Sendable {
   package var integers: ClosedRange<Int64>?
   package var numbers: ClosedRange<Double>?
   package var isColor = false
+  /// Whether the text is the name of a time zone. Only a person's typed text is checked.
+  package var isZone = false
   package var itemsMax: Int?
 
   package static let none = Rule()
@@ -266,5 +273,6 @@ package struct Rule: Sendable {
   static func integers(_ range: ClosedRange<Int64>) -> Rule { Rule(integers: range) }
   static func numbers(_ range: ClosedRange<Double>) -> Rule { Rule(numbers: range) }
   static let required = Rule(isRequired: true)
+  static let zone = Rule(charactersMax: 100, isZone: true)
   static let color = Rule(isColor: true)
 }

@@ -21,15 +21,16 @@ extension Registry {
       Field(10, "endDate", .timestamp, ["end_date"]),
       Field(11, "isActive", .bool, ["is_active"], initial: .value(.bool(true))),
       Field(
-        12, "displayOrder", .integer, ["display_order"], .integers(0...100_000), initial: .value(.integer(0))),
+        12, "displayOrder", .integer, ["display_order"], .integers(0...100_000), initial: .value(.integer(0)),
+        isInternal: true),
       Field(
         13, "categoryId", .keyReference(KindNumbers.category), ["category_key"],
         aliases: ["category": "categoryId"], .text(1_000)),
-      Field(14, "suggestionId", .text, ["suggestion_id"], .text(1_000)),
+      Field(14, "suggestionId", .text, ["suggestion_id"], .text(1_000), isInternal: true),
       Field(15, "isPinned", .bool, ["is_pinned"], initial: .value(.bool(false))),
       Field(16, "notes", .text, ["notes"], .text(10_000)),
-      Field(17, "lastCompletedDate", .timestamp, ["last_completed"]),
-      Field(18, "archivedDate", .timestamp, ["archived"]),
+      Field(17, "lastCompletedDate", .timestamp, ["last_completed"], isInternal: true),
+      Field(18, "archivedDate", .timestamp, ["archived"], isInternal: true),
       Field(19, "priorityLevel", .integer, ["priority_level"], .integers(1...3)),
     ] + placeFields,
     listing: KindListing(
@@ -52,9 +53,9 @@ extension Registry {
     Field(23, "frequency", .list(.frequency), ["frequency"]),
     Field(24, "isLocationEnabled", .bool, ["is_location_enabled"]),
     Field(25, "locationLabel", .text, ["location_label"], .text(100)),
-    Field(26, "lastTriggerDate", .timestamp, ["last_trigger"]),
-    Field(27, "lastEntryTriggerDate", .timestamp, ["last_entry_trigger"]),
-    Field(28, "lastExitTriggerDate", .timestamp, ["last_exit_trigger"]),
+    Field(26, "lastTriggerDate", .timestamp, ["last_trigger"], isInternal: true),
+    Field(27, "lastEntryTriggerDate", .timestamp, ["last_entry_trigger"], isInternal: true),
+    Field(28, "lastExitTriggerDate", .timestamp, ["last_exit_trigger"], isInternal: true),
   ]
 
   package static let category = Kind(
@@ -66,10 +67,14 @@ extension Registry {
       Field(2, "name", .text, ["name"], .text(100, isRequired: true)),
       Field(3, "displayName", .text, ["display_name"], .text(200)),
       Field(4, "emoji", .text, ["emoji"], .text(10)),
-      Field(5, "order", .integer, ["display_order"], .integers(0...10_000), initial: .value(.integer(0))),
+      Field(
+        5, "order", .integer, ["display_order"], .integers(0...10_000), initial: .value(.integer(0)),
+        isInternal: true),
       Field(6, "isActive", .bool, ["is_active"], initial: .value(.bool(true))),
-      Field(7, "isPredefined", .bool, ["is_predefined"], initial: .value(.bool(false))),
-      Field(8, "personalityWeights", .list(.weights), ["personality_weights"], Rule(itemsMax: 100)),
+      Field(7, "isPredefined", .bool, ["is_predefined"], initial: .value(.bool(false)), isInternal: true),
+      Field(
+        8, "personalityWeights", .list(.weights), ["personality_weights"], Rule(itemsMax: 100),
+        isInternal: true),
     ],
     listing: KindListing(
       title: .first(["name", "key"]),
@@ -103,18 +108,19 @@ extension Registry {
   package static let profile = Kind(
     4_096, "profile", plural: "profiles", table: "profile_rows", view: "profile",
     fields: [
-      Field(Fields.wholeRecordUpdatedAt, "updatedAt", .timestamp, ["updated"]),
+      Field(Fields.wholeRecordUpdatedAt, "updatedAt", .timestamp, ["updated"], isInternal: true),
       Field(2, "name", .text, ["name"], .text(200, isRequired: true)),
       Field(3, "appearance", .text, ["appearance"], .words("system", "light", "dark")),
-      Field(4, "currentTimezone", .text, ["current_zone"], .text(100)),
-      Field(5, "homeTimezone", .text, ["home_zone"], .text(100)),
+      Field(4, "currentTimezone", .text, ["current_zone"], .zone),
+      Field(5, "homeTimezone", .text, ["home_zone"], .zone),
       Field(6, "displayTimezoneMode", .text, ["display_zone_mode"], .text(100)),
       Field(
-        7, "timezoneChangeHistory", .list(.zoneChanges), ["zone_changes"], Rule(itemsMax: 1_000)),
-      Field(8, "createdAt", .timestamp, ["created"]),
+        7, "timezoneChangeHistory", .list(.zoneChanges), ["zone_changes"], Rule(itemsMax: 1_000),
+        isInternal: true),
+      Field(8, "createdAt", .timestamp, ["created"], isInternal: true),
       Field(9, "avatar", .blob, ["avatar", "avatar_id", "avatar_bytes"]),
-      Field(10, "profileId", .uuid, ["profile_id"]),
-      Field(11, "lastSynced", .timestamp, ["last_synced"]),
+      Field(10, "profileId", .uuid, ["profile_id"], isInternal: true),
+      Field(11, "lastSynced", .timestamp, ["last_synced"], isInternal: true),
     ])
 
   package static let setting = Kind(

@@ -121,7 +121,7 @@ private func rangeText(_ low: some CustomStringConvertible, _ high: some CustomS
   "from \(low) to \(high)"
 }
 
-private func plainText(_ number: Double) -> String { JSON.float(number).number ?? String(number) }
+func plainText(_ number: Double) -> String { JSON.float(number).number ?? String(number) }
 
 private func isColor(_ text: String) -> Bool {
   let bytes = Array(text.utf8)
@@ -138,9 +138,10 @@ extension FieldType {
     case .float: "a number"
     case .text, .keyReference: "text"
     case .uuid: "a UUID"
-    case .timestamp, .instant, .datedInstant:
-      "a time such as 2026-05-03T15:00:00+02:00, or 2026-05-03T15:00 with a zone"
-    case .money: "an amount such as 120.50, with at most \(ExactDecimal.digitsMax) digits"
+    case .timestamp: "use a day such as 2026-05-02, or a time such as 2026-05-02T15:00"
+    case .instant, .datedInstant:
+      "use a time such as 2026-05-03T15:00:00+02:00, or 2026-05-03T15:00 with a zone"
+    case .money: "use an amount such as 120.50, with at most \(ExactDecimal.digitsMax) digits"
     case .coordinate: "latitude and longitude together, in degrees"
     case .reference: "the id of a record"
     case .owner: "activity, lodging or transportation, and an id"

@@ -10,6 +10,10 @@ struct Application: Sendable {
   func run() async -> Int32 {
     signal(SIGPIPE, SIG_IGN)
     let terminal = Terminal(noColor: arguments.contains("--no-color"), environment: environment)
+    if arguments.first == LiveCompletions.command {
+      await LiveCompletions(Array(arguments.dropFirst(2)), environment: environment)?.print(on: terminal)
+      return 0
+    }
     do {
       let invocation = try CommandParser(directory: try? workingDirectory()).parse(arguments)
       // Set up before standard input is copied to a temporary file, because the handlers remove that file.

@@ -131,7 +131,8 @@ struct CommandRun: Sendable {
     do {
       return try await body(invocation)
     } catch let failure as WaymarkError
-      where failure.exitCode == ExitCode.needsYes && failure.code == .needsYes && terminal.canAsk
+      where failure.exitCode == ExitCode.needsYes && [.needsYes, .largeUndo].contains(failure.code)
+      && terminal.canAsk
     {
       guard try await isConfirmed(failure, type, run) else {
         throw WaymarkError(
@@ -139,7 +140,8 @@ struct CommandRun: Sendable {
           next: failure.next)
       }
       var agreed = invocation
-      agreed.arguments["yes"] = true
+      // `undo --yes` reverts more than what was asked about here.
+      agreed.arguments[failure.code == .largeUndo ? "agreed" : "yes"] = true
       return try await body(agreed)
     }
   }

@@ -16,7 +16,9 @@ extension ShowHistory: TerminalCommand {
       """,
     exampleArguments: "Rome")
 
-  func rows(of answer: Answer) -> DocumentRows? { DocumentRows(key: answer.record == nil ? "operations" : "writes") }
+  func rows(of answer: Answer) -> DocumentRows? {
+    DocumentRows(key: answer.record == nil ? "operations" : "writes")
+  }
 
   func render(_ answer: Answer, into rendering: inout Rendering) {
     if let record = answer.record {
@@ -35,8 +37,9 @@ extension Undo: TerminalCommand {
     options: [.init(flag: "--preview", placeholder: nil, summary: "show the consequences; change nothing")],
     details: """
       Without OPERATION, undoes the newest operation of this device. Values that have been changed since, and
-      records that others have added to, are listed and left unchanged; with --yes they are reverted too. An
-      undo can be undone.
+      records that others have added to, are listed and left unchanged; with --yes they are reverted too. Asks
+      first if more than 100 records would change, or if the operation was a join, a restore, a mirror or an
+      assert. An undo can be undone.
       """,
     exampleArguments: "--preview")
 

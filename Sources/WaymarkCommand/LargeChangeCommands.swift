@@ -4,14 +4,15 @@ import Waymark
 
 extension Mirror: TerminalCommand {
   static let syntax = CommandSpec(
-    words: ["mirror"], summary: "replace the records on all devices with those of a peer",
+    words: ["mirror"], summary: "take over a peer's records, on all devices (also: sync --take PEER)",
     options: [
       .init(flag: "--from", placeholder: "PEER", summary: "the device whose records are kept"), only,
       trip,
       CommandTable.preview("show what would change; change nothing"),
     ],
     details: """
-      Reverts in one operation the changes that only this device has. The other device's changes arrive by
+      This device gets the records of the peer, and so does every other device with the next sync. Reverts in one
+      operation the changes that only this device has. The other device's changes arrive by
       sync, which is turned on. A device that is not connected at the time does not bring reverted changes
       back later. Only changes made on it in the meantime merge as usual, and waymark status reports them.
       """, exampleArguments: "--from laptop --preview")
@@ -27,7 +28,7 @@ extension Mirror: TerminalCommand {
 
 extension AssertRecords: TerminalCommand {
   static let syntax = CommandSpec(
-    words: ["assert"], summary: "replace the records on all devices with those of this one",
+    words: ["assert"], summary: "give all devices the records of this one (also: sync --push)",
     options: [Mirror.only, Mirror.trip, CommandTable.preview("show what would change; change nothing")],
     details: """
       Reverts in one operation the changes that the connected devices have and this one does not. To make a
@@ -41,10 +42,15 @@ extension AssertRecords: TerminalCommand {
 extension CleanUp: TerminalCommand {
   static let syntax = CommandSpec(
     words: ["cleanup"], summary: "delete trips that tests left behind",
-    options: [CommandTable.preview("list the trips; delete nothing")],
+    operands: [.init(placeholder: "TRIP", key: "trips", isOptional: true, isRepeated: true)],
+    options: [
+      .init(flag: "--except", placeholder: "TRIP", summary: "keep this trip", isRepeated: true),
+      CommandTable.preview("list the trips; delete nothing"),
+    ],
     details: """
-      Looks for words such as “test trip”, “debug”, “sample” or “demo” in the names of trips, lists the
-      trips, and deletes them after you confirm. A backup is taken first, and waymark undo restores them.
+      Finds the trips without items whose name begins with “test trip”, “debug”, “sample”, “demo” or a
+      similar word, or the trips that you name. Lists them, and deletes them after you confirm. A backup is taken
+      first, and waymark undo restores them.
       """, exampleArguments: "--preview")
 
   func render(_ answer: CleanupSummary, into rendering: inout Rendering) {
@@ -57,7 +63,7 @@ extension CleanUp: TerminalCommand {
     for trip in answer.trips {
       table.rows.append([
         .init(shortRecordID(trip.id.uuidString), .faint), .init(trip.name), .init(grouped(Int64(trip.items))),
-        .init("“\(trip.mark)”"),
+        .init(trip.mark.isEmpty ? "" : "“\(trip.mark)”"),
       ])
     }
     rendering.data.table(table)

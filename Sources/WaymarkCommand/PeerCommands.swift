@@ -20,7 +20,10 @@ extension ListPeers: TerminalCommand {
     // A cause that concerns several peers, or this device itself, is listed only once.
     for cause in answer.reasons where cause.peer == nil && !cause.consequences.isEmpty {
       let next = cause.next.map { ": \(rendering.words($0))" } ?? "."
-      rendering.notes.paragraph(printable(cause.text).capitalizedFirst + next)
+      // The name of a device is never changed, not even at the beginning of a sentence.
+      let beginsWithName = answer.peers.contains { cause.text.hasPrefix($0.name) }
+      let text = printable(cause.text)
+      rendering.notes.paragraph((beginsWithName ? text : text.capitalizedFirst) + next)
     }
   }
 }

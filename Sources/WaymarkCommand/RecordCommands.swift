@@ -132,13 +132,19 @@ extension DeleteRecord: KindTerminalCommand {
   static func syntax(of kind: Kind) -> CommandSpec {
     CommandSpec(
       words: [kind.name, "delete"], summary: "delete \(kind.phrase)", operands: [recordOperand],
-      options: kind == Registry.organization
+      options: [Registry.organization, Registry.category].contains(kind)
         ? [.init(flag: "--force", placeholder: nil, summary: "delete it even if it is in use")] : [],
+      details: kind == Registry.trip
+        ? "Asks first if the trip is protected, or if ID is only the beginning of its name or id." : nil,
       exampleArguments: kind.listing?.example.id)
   }
 
   func render(_ answer: Answer, into rendering: inout Rendering) {
-    rendering.notes.paragraph("Deleted \(kind) “\(printable(answer.name ?? answer.id))”.")
+    let with = answer.contents.isEmpty ? "" : " with \(ContentCount.text(answer.contents))"
+    rendering.notes.paragraph("Deleted \(kind) “\(printable(answer.name ?? answer.id))”\(with).")
+    if let operation = answer.operation {
+      rendering.notes.paragraph("To undo this: \(waymark: "undo \(shortID(operation.description))")")
+    }
   }
 }
 

@@ -206,11 +206,27 @@ extension Service {
     let usual = try? Home.resolve(
       flag: nil, environment: run.environment.filter { $0.key != "WAYMARK_HOME" })
     self.init(
-      manager: manager, program: Bundle.main.executablePath ?? CommandLine.arguments[0],
+      manager: manager, program: Self.program(environment: run.environment),
       home: run.home.path, isUsualHome: run.home == usual)
     passphraseFile = run.environment["WAYMARK_PASSPHRASE_FILE"].flatMap {
       $0.isEmpty ? nil : $0.hasPrefix("/") ? $0 : FileManager.default.currentDirectoryPath + "/" + $0
     }
+  }
+
+  /// Returns the path under which the program was called. Links in it are not resolved: a link such as /usr/local/bin/waymark
+  /// keeps its name when the next version replaces the file behind it.
+  private static func program(environment: [String: String]) -> String {
+    let typed = CommandLine.arguments[0]
+    let manager = FileManager.default
+    let found =
+      typed.contains("/")
+      ? [typed.hasPrefix("/") ? typed : manager.currentDirectoryPath + "/" + typed]
+      : (environment["PATH"] ?? "").split(separator: ":").map { "\($0)/\(typed)" }.filter {
+        $0.hasPrefix("/")
+      }
+    let path = found.first { manager.isExecutableFile(atPath: $0) }
+    return path.map { URL(filePath: $0).standardized.path(percentEncoded: false) }
+      ?? Bundle.main.executablePath ?? typed
   }
 
   /// Rejects paths with control characters, because a line break would end the line in a unit even if quoted.

@@ -3,8 +3,13 @@ import Waymark
 
 extension ShowSync: TerminalCommand {
   static let syntax = CommandSpec(
-    words: ["sync", "status"], summary: "show whether records sync, and if not, why", impliesLastWord: true,
-    exampleArguments: "")
+    words: ["sync", "status"], summary: "show whether records sync, and if not, why",
+    options: [
+      .init(
+        flag: "--take", placeholder: "PEER", summary: "take over a peer's records: waymark mirror --from PEER"
+      ),
+      .init(flag: "--push", placeholder: nil, summary: "give all devices this one's records: waymark assert"),
+    ], impliesLastWord: true, exampleArguments: "")
 
   func render(_ answer: SyncState, into rendering: inout Rendering) { rendering.sync(answer) }
 }

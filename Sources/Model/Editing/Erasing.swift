@@ -171,7 +171,8 @@ package struct Eraser {
     guard let field = kind.field(named: name) else {
       let error = UnknownField(kind: kind.name, name: name, allowed: kind.assignableNames)
       throw WaymarkError(
-        exitCode: ExitCode.usage, code: .unknownField, message: "\(error)".capitalizedFirst + ".")
+        exitCode: ExitCode.usage, code: .unknownField, message: "\(error)".capitalizedFirst + ".",
+        next: kind.fieldHelp)
     }
     try store.checkNotErased(row, deviceName)
     try checkOptional(field, name, row, kind)

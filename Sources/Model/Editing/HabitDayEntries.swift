@@ -62,6 +62,9 @@ package struct HabitDayEntries {
   /// Whether the habit is binary, that is, either done or not done on a day, without an amount.
   package var isBinary: Bool { habit.text(Registry.habit.number("kind")) != HabitKind.numeric.rawValue }
 
+  /// Whether the time is more than a day ahead: nothing can have been done then, not even where it is already tomorrow.
+  fileprivate var isAhead: Bool { moment > now + 86_400_000 }
+
   // MARK: Reading
 
   /// A summary of the habit's entries on the day.
@@ -192,7 +195,8 @@ extension TypedRecords {
   /// - Parameters:
   ///   - name: the habit's name or id, or the beginning of either.
   ///   - date: a day or a time as typed; nil for the present time.
-  package func day(ofHabit name: String, _ date: String?) throws -> HabitDayEntries {
+  ///   - isNew: whether an entry is to be added, for which the day can't be in the future.
+  package func day(ofHabit name: String, _ date: String?, isNew: Bool = false) throws -> HabitDayEntries {
     let habit = try NameResolver(store: store).resolve(Registry.habit, name)
     guard CivilTime.isZone(zone), let known = TimeZone(identifier: zone) else {
       throw WaymarkError.badValue("--zone", zone, allowed: "use a time zone such as Europe/Rome")
@@ -201,7 +205,12 @@ extension TypedRecords {
       throw WaymarkError.badValue(
         "--date", date ?? "", allowed: "use a day (2026-05-03) or a time (2026-05-03T15:00)")
     }
-    return try HabitDayEntries(store, habit: habit, time, (known, zone), now: now)
+    let day = try HabitDayEntries(store, habit: habit, time, (known, zone), now: now)
+    guard !isNew || !day.isAhead else {
+      throw WaymarkError.badValue(
+        "--date", date ?? "", allowed: "it is in the future; an entry is for what has been done")
+    }
+    return day
   }
 
   private func time(_ text: String?) -> HabitDayEntries.Time? {

@@ -140,7 +140,8 @@ struct RecordEditing {
         .sorted { $0.key < $1.key }.map { (field: $0.key, value: $0.value) }
     } catch let error as UnknownField {
       throw WaymarkError(
-        exitCode: ExitCode.usage, code: .unknownField, message: "\(error)".capitalizedFirst + ".")
+        exitCode: ExitCode.usage, code: .unknownField, message: "\(error)".capitalizedFirst + ".",
+        next: kind.fieldHelp)
     } catch let error as FieldError {
       throw WaymarkError(refused: error, kind: kind)
     }
@@ -201,22 +202,67 @@ struct RecordEditing {
     }
     for field in kind.fields where !isNew && field.rule.isRequired {
       guard let value = values[field.number], value.isEmpty else { continue }
-      throw WaymarkError.badValue(field.parts[0], "", allowed: "every \(kind.name) needs one")
+      throw WaymarkError.badValue(
+        field.parts[0], "", allowed: "every \(kind.name) needs one", next: kind.fieldHelp)
     }
+    try checkOrder(values)
+    if kind == Registry.habitEntry { try checkPast(values) }
     if kind.number == FixedRecords.organization { try checkNone(fields) }
   }
 
   private func checkNone(_ fields: [(field: FieldNumber, value: Value)]) throws {
-    guard let name = fields.first(where: { $0.field == FixedRecords.organizationName })?.value else { return }
     if held?.key == FixedRecords.none {
-      guard name == .text("None") else {
-        throw WaymarkError.usage(
-          "The organization None means “no organization” and can't be renamed.")
-      }
-    } else if name == .text("None") {
-      throw WaymarkError.badValue(
-        "name", "None", allowed: "that name is reserved for “no organization”")
+      throw WaymarkError.usage("The organization None means “no organization” and can't be changed.")
     }
+    guard fields.contains(where: { $0.field == FixedRecords.organizationName && $0.value == .text("None") })
+    else { return }
+    throw WaymarkError.badValue("name", "None", allowed: "that name is reserved for “no organization”")
+  }
+
+  // MARK: Times
+
+  /// Refuses an end that is before its start, if a person typed one of the two. Files and other devices may contain
+  /// such records.
+  private func checkOrder(_ values: [FieldNumber: Value]) throws {
+    for names in [("start", "end"), ("startDate", "endDate")] {
+      guard let start = kind.field(named: names.0), let end = kind.field(named: names.1),
+        let begin = time(values, start), let finish = time(values, end),
+        finish.milliseconds < begin.milliseconds
+      else { continue }
+      let (typed, value, other, limit, word) =
+        values[end.number] == nil
+        ? (names.0, begin, names.1, finish, "after") : (names.1, finish, names.0, begin, "before")
+      guard values[start.number] != nil || values[end.number] != nil else { continue }
+      throw WaymarkError.badValue(
+        typed, text(value), allowed: "it is \(word) \(other), which is \(text(limit))", next: kind.fieldHelp)
+    }
+  }
+
+  /// Refuses a typed entry that is dated more than a day ahead: nothing can have been done then. A day is allowed for
+  /// places that are already in tomorrow.
+  private func checkPast(_ values: [FieldNumber: Value]) throws {
+    let day: Int64 = 86_400_000
+    guard let field = kind.field(named: "date"), values[field.number] != nil, let date = time(values, field),
+      date.milliseconds > now + day
+    else { return }
+    throw WaymarkError.badValue(
+      "date", text(date), allowed: "it is in the future; an entry is for what has been done",
+      next: kind.fieldHelp)
+  }
+
+  private typealias ZonedTime = (milliseconds: Int64, zone: String?)
+
+  /// Returns the time that a field will have, with its zone; nil if it has none.
+  private func time(_ values: [FieldNumber: Value], _ field: Field) -> ZonedTime? {
+    guard let value = values[field.number] ?? held?[field.number],
+      let milliseconds = value.asInteger ?? value.part(0).asInteger
+    else { return nil }
+    return (milliseconds, value.part(1).asText)
+  }
+
+  private func text(_ time: ZonedTime) -> String {
+    let text = CivilTime.offsets.text(milliseconds: time.milliseconds, zone: time.zone)
+    return text.hasSuffix("T00:00:00Z") ? String(text.prefix(10)) : text
   }
 }
 
@@ -238,17 +284,25 @@ extension Store {
   }
 }
 
+extension Kind {
+  /// The help page that explains the fields of this kind; nil for a kind whose fields can't be typed.
+  var fieldHelp: Step? {
+    if self == Registry.address { return Registry.organization.fieldHelp }
+    return listing != nil || self == Registry.profile ? .waymark("help fields \(name)") : nil
+  }
+}
+
 extension WaymarkError {
   /// Creates the error for a value that the rules of a field reject, or for a missing value.
   init(refused error: FieldError, kind: Kind) {
     if let value = error.value {
-      self = .badValue(error.field, value, allowed: error.allowed)
+      self = .badValue(error.field, value, allowed: error.allowed, next: kind.fieldHelp)
     } else if kind.number == KindNumbers.attachment && error.field == "parentType" {
       self = .usage("An attachment needs `lodging=…`, `transportation=…` or `activity=…`.")
     } else if kind.number == KindNumbers.attachment {
       self = .usage("An attachment needs `file=PATH`.")
     } else {
-      self = .usage("A new \(kind.name) needs `\(error.field)`.")
+      self = .usage("A new \(kind.name) needs `\(error.field)`.", next: kind.fieldHelp)
     }
   }
 }

@@ -179,18 +179,40 @@ package struct TypedRecords {
 
   /// Prepares the deletion of a record.
   ///
-  /// - Parameter force: whether to delete an organization even if it is in use.
-  package func deleting(_ kind: Kind, _ name: String, force: Bool) throws -> (
-    record: ShownReference, change: PreparedChange
+  /// - Parameters:
+  ///   - force: whether to delete an organization or a category even if it is in use.
+  ///   - isConfirmed: whether to delete a protected trip, or a record of which only a part of the name or id was typed.
+  package func deleting(_ kind: Kind, _ name: String, force: Bool, isConfirmed: Bool) throws -> (
+    record: ShownReference, contents: [ContentCount], change: PreparedChange
   ) {
     var names = names
     names.matchesInside = false
     let record = try names.resolve(kind, name)
     if kind == Registry.organization { try store.checkDeletable(organization: record, force: force) }
+    if kind == Registry.category { try store.checkDeletable(category: record, force: force) }
+    let contents = try store.contents(of: record.key)
+    if !isConfirmed { try checkMeant(kind, record, typed: name, contents) }
     return (
-      reference(kind, record),
+      reference(kind, record), contents,
       PreparedChange(verb: "\(kind.name).delete", entries: [EntryDraft(.delete, record.key)])
     )
+  }
+
+  private func checkMeant(
+    _ kind: Kind, _ record: RecordRow, typed name: String, _ contents: [ContentCount]
+  ) throws {
+    let title = kind.title(of: record) ?? record.key.id.uuid
+    let shown = "the \(kind.name) “\(shortened(title))”"
+    let with = contents.isEmpty ? "" : " with \(ContentCount.text(contents))"
+    let next = Step.waymark("\(kind.name) delete \(shellWord(title)) --yes")
+    if record[kind.field(named: "isProtected")?.number ?? Fields.life] == .bool(true), kind == Registry.trip {
+      throw WaymarkError.needsYes(
+        "\(shown.capitalizedFirst) is protected. It will be deleted\(with).", next: next)
+    }
+    guard kind.isWhole(name, of: record) else {
+      throw WaymarkError.needsYes(
+        "“\(shortened(name))” means \(shown), which will be deleted\(with).", next: next)
+    }
   }
 
   /// Returns the short ids of records, by their ids.
@@ -371,7 +393,50 @@ extension TripSummary {
   }
 }
 
+/// How many records of a kind are in a record.
+package struct ContentCount: Hashable, Sendable, Codable {
+  package let kind: String
+  /// The plural of the kind's name.
+  package let many: String
+  package let count: Int
+
+  /// `1 lodging, 2 activities`
+  package static func text(_ counts: [ContentCount]) -> String {
+    counts.map { plural($0.count, $0.kind, $0.many) }.joined(separator: ", ")
+  }
+}
+
 extension Store {
+  /// Returns the numbers of the visible records that belong to a record, directly or through another record.
+  fileprivate func contents(of record: RecordKey) throws -> [ContentCount] {
+    var counts: [Kind: Int] = [:]
+    var waiting = [record]
+    while let next = waiting.popLast() {
+      for kind in Registry.listed where kind.parentKinds.contains(next.kind) {
+        let children = try children(of: next, kind.number).filter(\.isVisible)
+        if !children.isEmpty { counts[kind, default: 0] += children.count }
+        waiting += children.map(\.key)
+      }
+    }
+    return Registry.listed.compactMap { kind in
+      counts[kind].map { ContentCount(kind: kind.name, many: kind.plural, count: $0) }
+    }
+  }
+
+  /// Throws an error if a category is in use by habits and the deletion is not forced.
+  fileprivate func checkDeletable(category record: RecordRow, force: Bool) throws {
+    let key = record.text(Registry.category.number("key")) ?? ""
+    let users = try RecordList(store: self, names: NameResolver(store: self)).users(ofCategory: key)
+    guard users.isEmpty || force else {
+      let name = Registry.category.title(of: record) ?? key
+      throw WaymarkError(
+        exitCode: ExitCode.needsYes, code: .inUse,
+        message: "“\(name)” is used by \(plural(users.count, "habit")). "
+          + "With --force it is deleted, and they have no category until it is restored.",
+        next: .waymark("category delete \(shellWord(name)) --force"), candidates: users)
+    }
+  }
+
   func shownReference(_ key: RecordKey) throws -> ShownReference {
     ShownReference(kind: RecordKind(key.kind).rawValue, id: key.id.uuid, name: try title(key))
   }

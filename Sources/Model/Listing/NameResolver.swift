@@ -108,12 +108,30 @@ package struct NameResolver {
 
   private func only(_ kind: Kind, _ text: String, _ found: [RecordRow]) throws -> RecordRow {
     guard let first = found.first else {
-      throw WaymarkError.notFound(kind.name, text, next: listing(kind))
+      throw try inTrash(kind, text) ?? .notFound(kind.name, text, next: listing(kind))
     }
     guard found.count == 1 else {
       throw WaymarkError.ambiguous(kind.name, text, Self.shown(found.map { label(kind, $0) }))
     }
     return first
+  }
+
+  /// Returns the error for a text that means a record in the trash; nil if it means none.
+  private func inTrash(_ kind: Kind, _ text: String) throws -> WaymarkError? {
+    guard scope == .visible, kind.listing != nil,
+      let record = try NameResolver(store: store, scope: .gone).find(kind, text).first(where: {
+        try store.completeErasure(of: $0) == nil
+      }), let deletion = try store.deletion(hiding: record)
+    else { return nil }
+    let time = CivilTime.offsets.text(
+      milliseconds: deletion.author.origin.stamp.clock.milliseconds, zone: CivilTime.ownZoneName)
+    let above = Registry.kind(deletion.record.kind) ?? kind
+    let name = try store.title(deletion.record) ?? deletion.record.id.uuid
+    let with = deletion.record == record.key ? "" : " with the \(above.name) “\(shortened(name))”"
+    return .missing(
+      "“\(shortened(kind.title(of: record) ?? text))” is in the trash\(with) since "
+        + "\(time.prefix(16).replacing("T", with: " ")).",
+      next: .waymark("\(above.name) restore \(shellWord(name))"))
   }
 
   /// Returns the first 20 candidates, followed by the number of the remaining ones if there are more.
@@ -142,6 +160,18 @@ extension Kind {
   /// Returns all names by which a record can be found.
   package func names(of record: RecordRow) -> [String] {
     Self.namingFields.compactMap { name in field(named: name).flatMap { record.text($0.number) } }
+  }
+
+  /// Whether a text is the whole id or a whole name of a record, regardless of case.
+  func isWhole(_ text: String, of record: RecordRow) -> Bool {
+    if let id = RecordText.id(text) { return id == record.key.id }
+    // A short id was copied from a list.
+    if let digits = RecordText.idDigits(text), digits.utf8.count >= ShortID.digits,
+      record.key.id.description.hasSuffix(digits)
+    {
+      return true
+    }
+    return names(of: record).contains { $0.lowercased() == text.lowercased() }
   }
 
   /// Whether records of this kind have names; habit entries, for example, have none.

@@ -22,7 +22,7 @@ public struct CleanupSummary: Hashable, Sendable, Codable {
     public let id: UUID
     /// The name of the trip.
     public let name: String
-    /// The word or phrase in the trip's name that matched.
+    /// The words with which the trip's name begins that suggest a test; empty if the trip was named by the user.
     public let mark: String
     /// The number of lodgings, transportations and activities that belong to the trip.
     public let items: Int
@@ -40,8 +40,14 @@ public struct CleanupSummary: Hashable, Sendable, Codable {
 /// Finds and deletes trips whose names suggest that they were left behind by an application's tests.
 package struct TestData {
   private let store: Store
+  /// The names or ids of the trips to delete; empty to look for trips by their names.
+  private let named: [String]
+  /// The names or ids of trips to keep.
+  private let kept: [String]
 
-  package init(store: Store) { self.store = store }
+  package init(store: Store, named: [String] = [], except kept: [String] = []) {
+    (self.store, self.named, self.kept) = (store, named, kept)
+  }
 
   /// Returns the trips found, without deleting any.
   package func preview() throws -> CleanupSummary {
@@ -70,20 +76,39 @@ package struct TestData {
       isPreview: false, deleted: deleted.count, operation: operation, backup: backup, trips: deleted)
   }
 
+  /// Returns the named trips or, if none is named, those without items whose name begins with a mark.
   func found() throws -> [CleanupSummary.TestTrip] {
-    try store.records(RecordQuery(listing: Registry.trip)).compactMap { trip in
-      guard let name = Registry.trip.title(of: trip), let mark = Self.mark(in: name) else { return nil }
-      let summary = try store.tripSummary(trip.key.id)
-      return CleanupSummary.TestTrip(
-        id: UUID(trip.key.id), name: name, mark: mark,
-        items: summary.lodgings + summary.transportations + summary.activities)
+    let names = NameResolver(store: store)
+    let kept = Set(try kept.map { try names.resolve(Registry.trip, $0).key })
+    guard named.isEmpty else {
+      let trips = try named.map { try names.resolve(Registry.trip, $0) }.filter { !kept.contains($0.key) }
+      return try trips.map { try found($0, mark: Registry.trip.title(of: $0).flatMap(Self.mark) ?? "") }
+    }
+    return try store.records(RecordQuery(listing: Registry.trip)).compactMap { trip in
+      guard !kept.contains(trip.key), let mark = Registry.trip.title(of: trip).flatMap(Self.mark) else {
+        return nil
+      }
+      let found = try found(trip, mark: mark)
+      return found.items == 0 ? found : nil
     }
   }
 
-  /// Returns the first mark that a name contains, ignoring case; nil if the name contains none.
+  private func found(_ trip: RecordRow, mark: String) throws -> CleanupSummary.TestTrip {
+    let summary = try store.tripSummary(trip.key.id)
+    return CleanupSummary.TestTrip(
+      id: UUID(trip.key.id), name: Registry.trip.title(of: trip) ?? trip.key.id.uuid, mark: mark,
+      items: summary.lodgings + summary.transportations + summary.activities)
+  }
+
+  /// Returns the mark with which a name begins, ignoring case; nil if it begins with none. A mark counts only as whole
+  /// words: a “Democracy tour” is no demo.
   static func mark(in name: String) -> String? {
-    let name = name.lowercased()
-    return marks.first { name.contains($0.lowercased()) }
+    let words = words(name)
+    return marks.first { words.starts(with: self.words($0)) }
+  }
+
+  private static func words(_ text: String) -> [Substring] {
+    text.lowercased().split { !$0.isLetter && !$0.isNumber }
   }
 
   private static let marks = [
@@ -99,7 +124,7 @@ extension WaymarkError {
       exitCode: ExitCode.needsYes, code: .needsYes,
       message: "\(count) like \(found.count == 1 ? "a leftover" : "leftovers") of tests. "
         + "A backup is taken first, and the deletion can be undone.",
-      next: .waymark("cleanup --yes"),
+      next: "\(waymark: "cleanup --yes"); to keep one: \(waymark: "cleanup --except NAME")",
       candidates: found.map { trip in
         "\(trip.id.uuidString)  \(shortened(trip.name))  (\(trip.items) \(trip.items == 1 ? "item" : "items"))"
       })

@@ -78,8 +78,8 @@ struct OverridePreview {
     let records = scope.only == nil && scope.trip == nil ? "The records" : "The selected records"
     let who =
       peer.map {
-        "\(records) of this device, and with the next sync those of all others, "
-          + "will be replaced with what \($0.name) holds now"
+        "\(records) of this device will be replaced with what \($0.name) holds now, "
+          + "and with the next sync so will those of every other device"
       } ?? "\(records) of all other devices will be replaced with what this one holds now"
     let away = notAsked.isEmpty ? "" : " Not connected: \(notAsked.map(\.name).joined(separator: ", "))."
     let on = turnsSyncOn ? " This also turns on sync of records." : ""

@@ -27,13 +27,19 @@ struct Completions {
   enum Choice: Equatable {
     case words([String])
     case file
+    /// From the store: see `LiveCompletions`.
+    case live
     case anything
 
     init(_ type: CommandSpec.ValueType, _ placeholder: String) {
       switch type {
       case .words(let words): self = .words(words)
       case .path: self = .file
-      default: self = placeholder == "KIND" ? .words(Registry.listed.map(\.name)) : .anything
+      case .field: self = .live
+      default:
+        self =
+          LiveCompletions.placeholders.contains(placeholder)
+          ? .live : placeholder == "KIND" ? .words(Registry.listed.map(\.name)) : .anything
       }
     }
   }
@@ -125,6 +131,30 @@ struct Completions {
     }
     return """
       # bash completion for waymark. \(Self.head)
+      # Completes names, devices and fields, which the program looks up in the store.
+      _waymark_live() {
+        local -a typed=()
+        local i word line before=""
+        for ((i = 1; i <= COMP_CWORD; i++)); do
+          word="${COMP_WORDS[i]}"
+          # Bash splits `name=value` into three words.
+          if [[ ${#typed[@]} -gt 0 && ( $word == "=" || $before == "=" ) ]]; then
+            typed[${#typed[@]} - 1]+="$word"
+          else
+            typed+=("$word")
+          fi
+          before="$word"
+        done
+        while IFS= read -r line; do
+          if [[ ${COMP_WORDS[COMP_CWORD]} == "=" || ${COMP_WORDS[COMP_CWORD - 1]} == "=" ]]; then
+            line="${line#*=}"
+          fi
+          case "$line" in
+            *=) type compopt >/dev/null 2>&1 && compopt -o nospace 2>/dev/null; COMPREPLY+=("$line") ;;
+            *) COMPREPLY+=("$(printf %q "$line")") ;;
+          esac
+        done < <("${COMP_WORDS[0]}" \(LiveCompletions.command) -- "${typed[@]}" 2>/dev/null </dev/null)
+      }
       _waymark() {
         local current="${COMP_WORDS[COMP_CWORD]}" previous="" place="" word words options choice="" skip=0 i
         for ((i = 1; i < COMP_CWORD; i++)); do
@@ -152,6 +182,7 @@ struct Completions {
           case "$place $previous" in
       \(choices.joined(separator: "\n"))
           esac
+          [[ $previous == -* ]] || choice=live
         elif [[ $current == -* ]]; then
           words="" choice="$options"
         elif [[ -n $words && -z $isOperand ]]; then
@@ -164,6 +195,7 @@ struct Completions {
             COMPREPLY=($(compgen -f -- "$current"))
             type compopt >/dev/null 2>&1 && compopt -o filenames 2>/dev/null
             ;;
+          live) _waymark_live ;;
           anything) ;;
           *) COMPREPLY=($(compgen -W "$choice" -- "$current")) ;;
         esac
@@ -178,6 +210,7 @@ struct Completions {
     switch choice {
     case .words(let words): " choice=\"\(words.joined(separator: " "))\""
     case .file: " choice=file"
+    case .live: " choice=live"
     case .anything: " choice=anything"
     }
   }
@@ -260,6 +293,15 @@ struct Completions {
         fi
         if [[ "$choice" == file ]]; then
           _files
+        elif [[ "$choice" == live ]]; then
+          # Names, devices and fields, which the program looks up in the store.
+          local -a found fields
+          found=("${(@f)$("${words[1]}" \(LiveCompletions.command) -- "${(@)words[2,CURRENT]}" 2>/dev/null </dev/null)}")
+          [[ "$current" == --*=* ]] && found=("${(@)found#*=}")
+          fields=(${(M)found:#*=})
+          found=(${found:#*=})
+          ((${#fields})) && compadd -S '' -- $fields
+          ((${#found})) && compadd -- $found
         elif ((${#choice})); then
           compadd -- $choice
         fi
@@ -277,6 +319,7 @@ struct Completions {
     switch choice {
     case .words(let words): words.map(quoted).joined(separator: " ")
     case .file: "file"
+    case .live: "live"
     case .anything: ""
     }
   }
@@ -298,6 +341,7 @@ struct Completions {
       case .words(let words):
         lines.append("complete -c waymark -f \(here) -a \(Self.fishQuoted(words.joined(separator: " ")))")
       case .file: lines.append("complete -c waymark -F \(here)")
+      case .live: lines.append("complete -c waymark -f \(here) -a '(__waymark_live)'")
       case .anything: break
       }
       for option in place.spec?.options ?? [] { lines.append(Self.fish(option, here)) }
@@ -337,6 +381,11 @@ struct Completions {
           test "$found[1]" = "$argv[1]"; or return 1
           test "$argv[2]" != words; or test -z "$found[2]"
       end
+      # Names, devices and fields, which the program looks up in the store.
+      function __waymark_live
+          set -l words (commandline -opc)
+          $words[1] \(LiveCompletions.command) -- $words[2..-1] (commandline -ct) 2>/dev/null </dev/null
+      end
       complete -c waymark -f
       \(lines.joined(separator: "\n"))
 
@@ -351,6 +400,7 @@ struct Completions {
     switch Choice(option.type, placeholder) {
     case .words(let words): return line + " -x -a \(fishQuoted(words.joined(separator: " ")))"
     case .file: return line + " -r -F"
+    case .live: return line + " -x -a '(__waymark_live)'"
     case .anything: return line + " -x"
     }
   }

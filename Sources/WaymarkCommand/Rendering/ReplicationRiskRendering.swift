@@ -44,7 +44,11 @@ extension Rendering {
   private func safeText(_ devices: [NodeStatus.ReplicationRisk.Holder], _ peers: [Peer]) -> String {
     let head = "If this disk died now, nothing would be lost:"
     let whole = devices.filter { $0.lacking == 0 }
-    // Prefer a connected device: its report is current.
+    // Prefer connected devices: their reports are current.
+    let connected = whole.filter { isConnected($0, peers) }.map { printable($0.name) }
+    if connected.count > 1 {
+      return "\(head) \(connected.dropLast().joined(separator: ", ")) and \(connected.last ?? "") have everything."
+    }
     guard let named = whole.first(where: { isConnected($0, peers) }) ?? whole.first else {
       let holders = devices.map { printable($0.name) }
       return

@@ -30,6 +30,7 @@ struct CommandParser {
   func parse(_ arguments: [String]) throws -> Invocation {
     var tokens = try self.tokens(arguments)
     tokens.operands = canonical(tokens.operands)
+    replaceSyncDirection(in: &tokens)
     var globals = GlobalOptions()
     for option in tokens.options { try apply(option, to: &globals) }
     if tokens.operands.isEmpty { return help([], globals) }
@@ -149,6 +150,18 @@ struct CommandParser {
 
   // MARK: Command
 
+  /// Replaces `sync --take PEER` with `mirror --from PEER`, and `sync --push` with `assert`.
+  private func replaceSyncDirection(in tokens: inout Tokens) {
+    guard tokens.operands == ["sync"] else { return }
+    if let index = tokens.options.firstIndex(where: { $0.flag == "--take" }) {
+      tokens.operands = ["mirror"]
+      tokens.options[index] = Option(flag: "--from", value: tokens.options[index].value)
+    } else if let index = tokens.options.firstIndex(where: { $0.flag == "--push" }) {
+      tokens.operands = ["assert"]
+      tokens.options.remove(at: index)
+    }
+  }
+
   /// Former names of commands, which scripts still use.
   private static let aliases = [(["log", "level"], ["logging", "level"]), (["log"], ["entry"])]
 
@@ -248,7 +261,7 @@ struct CommandParser {
     guard let found = spec.options.first(where: { $0.flag == option.flag }) else {
       let options = spec.options.map(\.flag)
       let field = option.flag.dropFirst(2)
-      if Registry.kind(named: spec.words[0])?.assignableNames.contains(String(field)) == true,
+      if Registry.kind(named: spec.words[0])?.field(named: String(field)) != nil,
         spec.operands.contains(where: { $0.key == "fields" })
       {
         throw WaymarkError.usage(

@@ -9,6 +9,10 @@ enum HelpPages {
       overview(&page)
       return true
     }
+    if topic.count == 2, topic[0] == HelpTopic.fields.name, let kind = FieldPages.kind(topic[1]) {
+      FieldPages.write(kind, into: &page)
+      return true
+    }
     if let found = HelpTopic.named(topic.joined(separator: "-")) {
       page.line(found.title)
       page.explain(found.body)
@@ -107,7 +111,10 @@ enum HelpPages {
       let fields =
         spec.operands.contains { $0.key == "fields" }
         ? (Registry.kind(named: spec.words[0])?.assignableNames ?? []) : []
-      if !fields.isEmpty { page.paragraph("  Fields: \(fields.joined(separator: ", "))", indent: 2) }
+      if !fields.isEmpty {
+        page.paragraph("  Fields: \(fields.joined(separator: ", "))", indent: 2)
+        page.paragraph("  Their values: waymark help fields \(spec.words[0])", indent: 2)
+      }
       if let details = spec.details { page.explain(details, lead: 2) }
       if let example = spec.example { page.paragraph("  For example: \(example)", indent: 4) }
     }

@@ -13,7 +13,8 @@ struct HelpTopic {
   static func named(_ name: String) -> HelpTopic? { all.first { $0.name == name } }
 
   static let all = [
-    premium, sync, conflicts, trash, revoking, ids, fields, FormatsTopic.topic, exitCodes, home, keys,
+    premium, sync, conflicts, trash, revoking, ids, fields, FormatsTopic.topic, JSONTopic.topic, exitCodes,
+    home, keys,
     service, reasons,
   ]
 
@@ -65,8 +66,8 @@ struct HelpTopic {
         waymark sync on | off                turn it on or off; nothing is deleted
         waymark wait --timeout 30s           wait until connected devices are in sync
         waymark verify                       compare the data, record by record
-        waymark mirror --from PEER           replace the records on all devices with a peer's
-        waymark assert                       give all devices the records of this one
+        waymark sync --take PEER             take over a peer's records, on all devices (waymark mirror)
+        waymark sync --push                  give all devices the records of this one (waymark assert)
 
       If two devices change the same field at the same time, the newer change is displayed and the other is
       kept: see waymark conflicts. A delete wins over an edit, but the edit is kept too.
@@ -159,7 +160,7 @@ struct HelpTopic {
       identified in the same way, by name or by the beginning of their id.
       """)
 
-  private static let fields = HelpTopic(
+  static let fields = HelpTopic(
     name: "fields",
     text: """
       Fields
@@ -172,8 +173,11 @@ struct HelpTopic {
             unitLabel=glasses dailyTarget=8
 
       Times are RFC 3339 (2026-05-03T15:00:00+02:00), or local times with the zone in the field next to them.
-      If a field is unknown or a value is not valid, the error shows what is allowed, and nothing is changed.
-      waymark KIND show ID shows the fields that a record has; a wrong field name lists all fields.
+      A local time that clocks skip is refused; one that occurs twice means the first. If a field is unknown or
+      a value is not valid, the error shows what is allowed, and nothing is changed.
+
+      All fields with their types, values and defaults:
+      \(FieldPages.kinds.map { "  waymark help fields \($0.name)" }.joined(separator: "\n"))
       """)
 
   private static let exitCodes = HelpTopic(

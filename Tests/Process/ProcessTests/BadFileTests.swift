@@ -138,7 +138,7 @@ func expectPlainWords(
     let alice = try await device(on: stage)
     try await expectRefusal(
       alice, ["trip", "show", "Rome"], code: 2, saying: "more than one trip", "Rome in May", "Rome in June")
-    try await expectRefusal(alice, ["trip", "delete", "Oslo"], code: 2, saying: "no trip “Oslo”")
+    try await expectRefusal(alice, ["trip", "delete", "Oslo"], code: 8, saying: "no trip “Oslo”")
     try await expectRefusal(
       alice, ["trip", "add", "name=Oslo", "colour=red"], code: 2, saying: "colour", "name")
     try await expectRefusal(
@@ -153,7 +153,7 @@ func expectPlainWords(
     try await expectRefusal(alice, ["trip", "lst"], code: 2, saying: "waymark trip list")
     try await expectRefusal(alice, ["status", "--jsno"], code: 2, saying: "--jsno")
     try await expectRefusal(alice, ["organization", "delete", "None"], code: 2, saying: "None")
-    try await expectRefusal(alice, ["peers", "pause", "nobody"], code: 2, saying: "nobody")
+    try await expectRefusal(alice, ["peers", "pause", "nobody"], code: 8, saying: "nobody")
     try await expectRefusal(alice, ["wait"], code: 3, saying: "not run", "waymark run")
     try await expectRefusal(alice, ["sync", "now"], code: 3, saying: "not run", "waymark run")
   }

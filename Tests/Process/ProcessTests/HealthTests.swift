@@ -289,6 +289,6 @@ import Wire
     let both = try await alice.run(["why", "bob"])
     #expect(both.code == 2)
     expectPlainWords(both.errors, ["peer bob", "trip bob"], "why")
-    #expect(try await alice.run(["why", "nothing-of-that-name"]).code == 2)
+    #expect(try await alice.run(["why", "nothing-of-that-name"]).code == 8)
   }
 }

@@ -307,7 +307,28 @@ import Wire
     (["help", "re"], ["reasons", "revoking"], ["status"]),
     (["trip", "show", "Rome", ""], [], ["list", "add"]),
     (["backup", "known-f"], ["known-file"], []),
+    // From the store, whose records `complete` adds.
+    (["trip", "show", ""], ["Rome"], ["Gone", "Read"]), (["trip", "restore", ""], ["Gone"], ["Rome"]),
+    (["habit", "tick", "r"], ["Read"], ["Rome"]), (["export", "--trip", ""], ["Rome"], ["Gone"]),
+    (["settings", "get", "color"], ["colorScheme"], ["Rome"]),
+    (["lodging", "add", ""], ["name=", "trip=", "startTZ="], ["startTZId=", "Rome"]),
+    (["trip", "edit", "Rome", "n"], ["name=", "notes="], ["startDate="]),
+    (["conflicts", "resolve", "x", "--take", ""], ["winner", "loser"], []),
+    (["sync", "--take", ""], [], ["Rome"]),
   ]
+
+  /// A field's values. Bash splits the word at the equals sign, and completes what follows it.
+  private static func fieldLines(_ shell: String) -> [(words: [String], has: [String], hasNot: [String])] {
+    shell == "bash"
+      ? [
+        (["habit", "add", "kind", "=", ""], ["binary", "numeric"], ["kind=binary"]),
+        (["lodging", "add", "name", "=", "x", "trip", "=", "R"], ["Rome"], ["Gone"]),
+      ]
+      : [
+        (["habit", "add", "kind="], ["kind=binary", "kind=numeric"], []),
+        (["lodging", "add", "name=x", "trip=R"], ["trip=Rome"], ["trip=Gone"]),
+      ]
+  }
 
   @Test func `bash completes commands, options and values`() async throws {
     try await complete(
@@ -347,16 +368,23 @@ import Wire
     let folder = stage.path("folder")
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     try Data().write(to: URL(filePath: folder + "/known-file"))
-    let text = try await Device("alice", on: stage).text("completions", shell)
-    let file = try stage.write(Array(text.utf8), "script")
-    for line in Self.lines {
+    let alice = Device("alice", on: stage)
+    try await alice.text("init", "--name", "alice")
+    for name in ["Rome", "Gone"] { try await alice.text("trip", "add", "name=\(name)") }
+    try await alice.text("trip", "delete", "Gone")
+    try await alice.text("habit", "add", "name=Read")
+    let file = try stage.write(Array(try await alice.text("completions", shell).utf8), "script")
+    for line in Self.lines + Self.fieldLines(shell) {
       let said = URL(filePath: stage.path("said-\(stage.number())"))
       let name = shell == "bash" ? ["bash"] : shell == "zsh" ? ["zsh"] : []
       let child = try Child(
         URL(filePath: tool),
         (shell == "zsh" ? ["-f"] : []) + ["-c", script] + name
-          + [folder, file, "waymark"] + line.words,
-        environment: ["PATH": "/usr/bin:/bin", "HOME": folder, "LANG": "C.UTF-8"], input: nil, output: said,
+          + [folder, file, build.program.path] + line.words,
+        environment: [
+          "PATH": "/usr/bin:/bin", "HOME": folder, "LANG": "C.UTF-8", "WAYMARK_HOME": alice.home,
+          "LD_LIBRARY_PATH": ProcessInfo.processInfo.environment["LD_LIBRARY_PATH"] ?? "",
+        ], input: nil, output: said,
         errors: said)
       let code = try await child.wait(seconds: 20, for: shell)
       let all = try String(contentsOf: said, encoding: .utf8)

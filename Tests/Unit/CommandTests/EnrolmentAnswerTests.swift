@@ -41,7 +41,8 @@ struct EnrolmentAnswerTests {
   @Test func `the document of a restore keeps the order of its keys`() throws {
     let document: JSON = [
       "schema": "waymark.restore/1", "type": "summary", "preview": true, "file": "/a.waymark",
-      "created": "2026-11-25T03:05:08Z", "from": "laptop", "circle": Answers.key("circle"),
+      "created": "2026-11-25T03:05:08Z", "createdUTC": "2026-11-25T03:05:08Z", "from": "laptop",
+      "circle": Answers.key("circle"),
       "newCircle": false, "device": nil, "name": "laptop", "newKeys": true, "admitted": false,
       "changeSets": 4, "missing": 1, "files": 3, "missingFiles": 1, "records": 2, "erasedAgain": [],
       "discardedSets": nil,

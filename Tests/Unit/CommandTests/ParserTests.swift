@@ -116,6 +116,15 @@ struct ParserTests {
     #expect(failure?.next?.description.hasPrefix("waymark help") == true, "each error refers to a help page")
   }
 
+  @Test func `sync takes over a peer's records, or gives all devices the own ones, by plain words`() throws {
+    let take = try parse("sync", "--take", "phone", "--preview")
+    #expect(
+      take.words == ["mirror"] && take.arguments["from"] == "phone" && take.arguments["preview"] == true)
+    #expect(try parse("sync", "--push", "--only", "trip").words == ["assert"])
+    #expect(try parse("sync").words == ["sync", "status"])
+    #expect(throws: WaymarkError.self) { try parse("sync", "on", "--push") }
+  }
+
   @Test func `an option takes a value in every command or in none`() {
     let options = GlobalOptions.specs + CommandTable.all.flatMap(\.options)
     for (flag, same) in Dictionary(grouping: options, by: \.flag) {
@@ -133,7 +142,9 @@ struct ParserTests {
 
   @Test(arguments: [80, 100])
   func `every command and topic has a page of help that fits, with nothing cut off`(width: Int) {
-    let topics = CommandTable.all.map(\.words) + HelpTopic.all.map { [$0.name] } + [[]]
+    let topics =
+      CommandTable.all.map(\.words) + HelpTopic.all.map { [$0.name] } + [[]]
+      + FieldPages.kinds.map { ["fields", $0.name] }
     for topic in topics {
       var page = Page(width: width, hasColor: false)
       #expect(HelpPages.write(topic, into: &page), "\(topic)")

@@ -213,8 +213,10 @@ struct RefusalTests {
       try await alice.run("init")
       for name in ["Rome 1", "Rome 2"] { try await alice.run("trip", "add", "name=\(name)") }
       expect(try await alice.run("trip", "show", "Rome"), exits: 2, saying: "Rome 1", "Rome 2")
-      expect(try await alice.run("trip", "show", "Oslo"), exits: 2, saying: "Oslo")
-      expect(try await alice.run("trip", "add", "nmae=Oslo"), exits: 2, saying: "nmae", "name")
+      expect(try await alice.run("trip", "show", "Oslo"), exits: 8, saying: "Oslo")
+      expect(
+        try await alice.run("trip", "add", "nmae=Oslo"), exits: 2, saying: "nmae", "name",
+        "waymark help fields trip")
       expect(
         try await alice.run("trip", "add", "name=Oslo", "startDate=soon"), exits: 2, saying: "startDate",
         "soon")

@@ -22,8 +22,8 @@ import Waymark
         (["peers", "pause", "nobody"], 8, "not_found"), (["settings", "get", "nothing"], 8, "not_found"),
         (["trip", "show", "Rome"], 2, "ambiguous"), (["trip", "lst"], 2, "usage"),
         (["trip", "show"], 2, "usage"), (["help", "nothing"], 2, "usage"),
-        (["trip", "list", "--foo"], 2, "usage"), (["import", "/nonexistent"], 1, "file"),
-        (["run", "--listen", "nonsense"], 2, "usage"),
+        (["trip", "list", "--foo"], 2, "usage"), (["settings", "set", "x", ""], 2, "bad_value"),
+        (["run", "--listen", "nonsense"], 2, "bad_value"),
       ]
       for (words, code, reason) in cases {
         let outcome = try await alice.run(arguments: words + ["--json"])
@@ -68,8 +68,10 @@ import Waymark
         ("members", "members"), ("peers", "peers"), ("history", "operations"), ("history Rome", "writes"),
         ("trash", "items"), ("files", "items"), ("trip timeline Rome", "items"),
       ] {
-        let document = try await alice.run(arguments: words.split(separator: " ").map(String.init) + ["--json"])
-          .json
+        let document = try await alice.run(
+          arguments: words.split(separator: " ").map(String.init) + ["--json"]
+        )
+        .json
         let rows = try #require(document["items"]?.array, "\(words)")
         #expect(document[key]?.array == rows, "\(words)")
         #expect(rows.allSatisfy { $0["id"]?.string?.isEmpty == false }, "\(words)")
@@ -108,8 +110,10 @@ import Waymark
       for habit in ["Read", "Water"] {
         for _ in 0..<2 { #expect(try await alice.run("habit", "tick", habit).code == 0) }
       }
-      #expect(try await alice.run("entry", "list", "--habit", "Read", "--json").json["items"]?.array?.count == 1)
-      #expect(try await alice.run("entry", "list", "--habit", "Water", "--json").json["items"]?.array?.count == 2)
+      #expect(
+        try await alice.run("entry", "list", "--habit", "Read", "--json").json["items"]?.array?.count == 1)
+      #expect(
+        try await alice.run("entry", "list", "--habit", "Water", "--json").json["items"]?.array?.count == 2)
       // Ticking again after it was cleared restores the day's entry.
       try await alice.run("habit", "untick", "Read")
       #expect(try await alice.run("habit", "tick", "Read", "--json").json["done"] == true)

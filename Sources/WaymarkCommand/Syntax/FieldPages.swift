@@ -1,0 +1,40 @@
+import Records
+import Waymark
+
+/// The pages of `waymark help fields KIND`: the fields that `add` and `edit` accept, with their values.
+enum FieldPages {
+  /// The kinds that have such a page.
+  static let kinds = Registry.listed + [Registry.profile]
+
+  /// Returns the kind with a singular or plural name; nil if it has no page.
+  static func kind(_ name: String) -> Kind? {
+    kinds.first { $0.name == name || $0.plural == name } ?? (name == "log" ? Registry.habitEntry : nil)
+  }
+
+  static func write(_ kind: Kind, into page: inout Page) {
+    page.line("Fields of \(kind.plural)")
+    var table = TextTable([
+      .init("FIELD"), .init("TYPE"), .init("DEFAULT"), .init("EXAMPLE"), .init("VALUES", widthMin: 20),
+    ])
+    table.wrapsLast = true
+    let guides = kind.fieldGuides
+    for guide in guides {
+      table.rows.append([
+        .init(guide.name, .strong), .init(guide.type), .init(guide.initial), .init(guide.example),
+        .init(guide.values),
+      ])
+    }
+    page.table(table)
+    page.gap()
+    let others = guides.filter { !$0.others.isEmpty }.map {
+      "\($0.others.joined(separator: ", ")) for \($0.name)"
+    }
+    if !others.isEmpty { page.paragraph("Other names that are accepted: \(others.joined(separator: "; ")).") }
+    page.paragraph(
+      "An empty value clears a field. In --json, fields have the names of files: \(exampleCommand(kind))")
+  }
+
+  private static func exampleCommand(_ kind: Kind) -> String {
+    kind == Registry.profile ? "waymark profile show --json" : "waymark \(kind.name) list --json"
+  }
+}

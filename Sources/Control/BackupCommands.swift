@@ -1,3 +1,4 @@
+import Records
 package import Waymark
 
 /// `backup`: writes all of the circle's data on this device to one file, without keys.
@@ -7,11 +8,15 @@ package struct WriteBackup: NodeCommand, ConfirmableCommand {
 
   package var file: String?
   package var withoutFiles: Bool?
+  package var needsNoWriting: Bool { true }
   package var yes: Bool?
 
   package func perform(on node: isolated Node, _ call: CommandCall) async throws -> Backup {
-    try await node.backupWriter.write(
-      to: try required(file, Self.name, "a file to write"), overwrites: yes == true,
+    let day = timeText(milliseconds: systemWall()).prefix(10)
+    return try await node.backupWriter.write(
+      to: try OutputFile.path(
+        try required(file, Self.name, "a file to write"), naturally: "waymark-\(day).waymark"),
+      overwrites: yes == true,
       holdsFiles: withoutFiles != true
     ) { call.tell(.progress($0, file: $1)) }
   }

@@ -33,6 +33,11 @@ package protocol NodeCommand: Command {
   /// The time limit of the command itself; nil if it has none.
   var patienceMilliseconds: Int64? { get }
 
+  /// Whether the command writes nothing to the home, though it may write files elsewhere.
+  var needsNoWriting: Bool { get }
+  /// Whether the command reads the files of attachments.
+  var readsFiles: Bool { get }
+
   /// - Throws: any error; `Node.failure(_:)` converts it to a `WaymarkError`.
   func perform(on node: isolated Node, _ call: CommandCall) async throws -> Answer
   /// Performs the command if no node is running.
@@ -46,6 +51,8 @@ package protocol NodeCommand: Command {
 extension NodeCommand {
   package var keyFile: String? { nil }
   package var patienceMilliseconds: Int64? { nil }
+  package var needsNoWriting: Bool { isReadOnly }
+  package var readsFiles: Bool { !isReadOnly }
 
   package func performWithoutNode(
     _ home: Home, _ tell: @escaping @Sendable (CommandEvent) -> Void

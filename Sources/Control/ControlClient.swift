@@ -96,8 +96,19 @@ extension NodeCommand {
   package func openAndPerform(
     _ home: Home, forBackup: Bool = false, _ tell: @escaping @Sendable (CommandEvent) -> Void
   ) async throws -> Answer {
+    if needsNoWriting, home.isOnReadOnlyDisk { return try await perform(onCopyOf: home, tell) }
     try await SuspectStore.check(home, forBackup: forBackup) { tell(.progress($0)) }
     return try await perform(onNodeOf: home, tell)
+  }
+
+  /// Performs the command on a temporary copy of a home that can't be written to.
+  package func perform(
+    onCopyOf home: Home, _ tell: @escaping @Sendable (CommandEvent) -> Void
+  ) async throws -> Answer {
+    let copy = try ReadingCopy(of: home, holdsFiles: readsFiles)
+    let result = await copy.node.answer(self, CommandCall(tell: tell))
+    await copy.close()
+    return try result.get()
   }
 
   /// Opens the home, performs the command and closes the home, without verifying a suspect store first.

@@ -33,6 +33,8 @@ package struct ExportRecords: NodeCommand, ConfirmableCommand {
   package var output: String?
   package var yes: Bool?
   package var isReadOnly: Bool { output == nil }
+  package var needsNoWriting: Bool { true }
+  package var readsFiles: Bool { true }
 
   package struct Answer: Codable, Sendable {
     package let format: ExportFormat
@@ -62,7 +64,7 @@ package struct ExportRecords: NodeCommand, ConfirmableCommand {
       throw WaymarkError.usage("--trip can't be used with \(format.rawValue), which has no trips.")
     }
     let tripID = trip.flatMap { UUID(uuidString: $0.uuid) }
-    guard let output else {
+    guard let path = output else {
       if format.isFolder {
         throw WaymarkError.usage(
           "A \(format.rawValue) export consists of several files: name a folder for them.",
@@ -73,10 +75,22 @@ package struct ExportRecords: NodeCommand, ConfirmableCommand {
         format: format, bytes: file.content.count, files: nil, warnings: file.warnings,
         content: String(decoding: file.content, as: UTF8.self))
     }
+    let output = format.isFolder ? path : try OutputFile.path(path, naturally: format.fileName)
     let written = try await node.export(as: format, to: output, trip: tripID, overwrites: yes == true)
     return Answer(
       format: format, output: output, bytes: written.bytes,
       files: format.isFolder ? written.files : nil, warnings: written.warnings)
+  }
+}
+
+extension ExportFormat {
+  /// The name of an exported file if the user specifies only a directory.
+  fileprivate var fileName: String {
+    switch self {
+    case .iCalendar: "waymark.ics"
+    case .json: "waymark.json"
+    default: "\(rawValue).json"
+    }
   }
 }
 

@@ -23,12 +23,13 @@ package struct ShowProfile: PromptCommand, ConfirmableCommand {
     guard let output else { return shown }
     let picture = try records.picture()
     // This checks the path before the person waits for the picture.
-    let file = try OutputFile(output, in: node.home, overwrites: yes ?? false)
+    let path = try OutputFile.path(output, naturally: "avatar")
+    let file = try OutputFile(path, in: node.home, overwrites: yes ?? false)
     if let named = try records.fileOfPicture() {
       try await node.fetch(named, named: "the picture", tell: call.tellFetching("picture"))
     }
-    try await node.copy(picture, named: "the picture", to: file) { call.tell(.progress($0, file: output)) }
-    return shown.written(to: output)
+    try await node.copy(picture, named: "the picture", to: file) { call.tell(.progress($0, file: path)) }
+    return shown.written(to: path)
   }
 }
 

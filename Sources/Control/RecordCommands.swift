@@ -163,6 +163,7 @@ package struct ShowRecord: KindCommand, PromptCommand, ConfirmableCommand {
   package typealias Answer = ShownRecord
   package var isReadOnly: Bool { output == nil }
   package var isPrompt: Bool { output == nil }
+  package var needsNoWriting: Bool { true }
 
   package var kind: String
   package var id: String
@@ -179,13 +180,14 @@ package struct ShowRecord: KindCommand, PromptCommand, ConfirmableCommand {
     let shown = try records.show(kind, id)
     guard let output, let content = try records.content(kind, id) else { return shown }
     // This checks the path before the person waits for the file.
-    let file = try OutputFile(output, in: node.home, overwrites: yes ?? false)
     let attachment = try records.attachment(id)
+    let path = try OutputFile.path(output, naturally: attachment.name)
+    let file = try OutputFile(path, in: node.home, overwrites: yes ?? false)
     if let named = attachment.file {
       try await node.fetch(named, named: attachment.name, tell: call.tellFetching(attachment.name))
     }
-    try await node.copy(content, named: attachment.name, to: file) { call.tell(.progress($0, file: output)) }
-    return shown.written(to: output)
+    try await node.copy(content, named: attachment.name, to: file) { call.tell(.progress($0, file: path)) }
+    return shown.written(to: path)
   }
 }
 

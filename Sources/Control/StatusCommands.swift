@@ -22,12 +22,14 @@ package struct ShowStatus: PromptCommand {
 }
 
 /// `metrics`: numbers about the node, in the format of Prometheus.
-package struct ShowMetrics: PromptCommand {
+package struct ShowMetrics: PromptCommand, ConfirmableCommand {
   package static let name = "metrics"
   package var isReadOnly: Bool { write == nil }
 
   /// The file to write the metrics to; nil for standard output.
   package var write: String?
+  /// Whether to replace a file that does not hold metrics.
+  package var yes: Bool?
 
   package struct Answer: Codable, Sendable {
     package let text: String

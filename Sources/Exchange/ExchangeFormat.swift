@@ -18,13 +18,13 @@ package enum ExchangeFormat: String, CaseIterable, Sendable {
   case ics
   /// Surmai's trip.json.
   case surmai
-  /// Everything visible, as JSON with the field names of `waymark KIND show`.
+  /// Everything visible, with its files, as JSON with the field names of `waymark KIND show`.
   case json
   /// Everything visible, as comma-separated values (RFC 4180), one file per kind.
   case csv
 
   /// The formats that can be imported.
-  package static let imported = allCases.filter { $0 != .json && $0 != .csv }
+  package static let imported = allCases.filter { $0 != .csv }
   /// The formats that can be exported.
   package static let exported: [ExchangeFormat] = [.ritualist, .travelingSnails, .json, .csv, .ics, .loopCSV]
 
@@ -45,6 +45,7 @@ package enum ExchangeFormat: String, CaseIterable, Sendable {
 
   /// Recognises the format of a JSON file by its top-level keys; nil if it is unknown.
   static func recognised(_ text: JSONText) -> ExchangeFormat? {
+    if FullImport.recognises(text) { return .json }
     let keys = Set(text.keys)
     return [ritualist, travelingSnails, surmai].first { format in
       keys.contains(format.mainKey) && !keys.isDisjoint(with: format.otherKeys)
@@ -97,6 +98,12 @@ package enum ExchangeError: Error, Hashable, Sendable, CustomStringConvertible {
   case damaged(place: String, reason: String)
   /// The file is a database, but not one that can be imported.
   case unsuitable(reason: String)
+  /// The file is a full export by a newer version, with this schema.
+  case newerExport(String)
+  /// The file is what a command of Waymark printed, with this schema.
+  case isAnswer(String)
+  /// The folder, or the file, is a full export as comma-separated values.
+  case isFullExportFolder
   case isArchive
   case isPartOfFolder
   /// The source is a folder, but the format is that of a single file.
@@ -112,6 +119,11 @@ package enum ExchangeError: Error, Hashable, Sendable, CustomStringConvertible {
     case .wrongShape(let place, let expected): "the file is damaged: \(place) should be \(expected)"
     case .damaged(let place, let reason): "the file is damaged: \(place): \(reason)"
     case .unsuitable(let reason): reason
+    case .newerExport(let schema):
+      "a newer version of Waymark exported it (\(schema)); this version reads \(FullExport.schemaPrefix)\(FullExport.version)"
+    case .isAnswer(let schema): "it is the output of a Waymark command (\(schema)), not an export"
+    case .isFullExportFolder:
+      "it is a Waymark export as CSV, which is for spreadsheets and lacks what an import needs"
     case .isArchive: "it is a zip archive, which must be unpacked first"
     case .isPartOfFolder: "it is one file of a Loop Habit Tracker archive, which is imported as a folder"
     case .isFolder: "it is a folder; only Loop Habit Tracker archives (loop-csv) are imported as folders"
@@ -121,6 +133,9 @@ package enum ExchangeError: Error, Hashable, Sendable, CustomStringConvertible {
   /// What the user can do about the error; nil if all that can help is to export the file again.
   package var remedy: String? {
     switch self {
+    case .newerExport: "install that version of Waymark here, then import the file again"
+    case .isAnswer, .isFullExportFolder:
+      "where the records are: waymark export --format json --output FILE; then here: waymark import FILE"
     case .isArchive: "unpack it (unzip FILE -d FOLDER), then waymark import FOLDER"
     case .isPartOfFolder: "import the folder that has Habits.csv in it: waymark import FOLDER"
     case .unsuitable: "waymark help formats lists what can be imported; for a full copy: waymark backup FILE"

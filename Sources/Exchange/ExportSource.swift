@@ -72,6 +72,20 @@ package struct ExportSource: Sendable {
     return warnings
   }
 
+  /// Removes the content of files that exceed the bound of an export in memory; their records remain. Returns a warning
+  /// if any are removed.
+  fileprivate mutating func leaveOutFiles(over bytesMax: Int = Limits.exportBytesMax) -> [String] {
+    var total = 0
+    let tooMuch = files.sorted().filter { file in
+      guard file.size <= bytesMax - total else { return true }
+      total += file.size
+      return false
+    }
+    files.subtract(tooMuch)
+    guard !tooMuch.isEmpty else { return [] }
+    return ["without --output, an export holds at most \(bytesMax >> 20) MiB of files; the rest is left out"]
+  }
+
   /// Returns the content of a `blob` field; nil if it is empty, or if its file can't be read on this device.
   func content(_ value: Value?) -> Blob? {
     guard let blob = Blob(value) else { return nil }
@@ -147,7 +161,7 @@ package struct ExportedFile: Sendable {
     self.warnings = warnings
   }
 
-  private init(parts: [ExportPart], warnings: [String]) {
+  init(parts: [ExportPart], warnings: [String]) {
     (self.parts, self.warnings) = (parts, warnings)
   }
 
@@ -195,7 +209,10 @@ package enum Exporter {
     zones: ZoneOffsets = .system, isInMemory: Bool = true
   ) -> ExportedFile {
     var source = format == .travelingSnails ? source : trip.map(source.only) ?? source
-    let leftOut = source.leaveOutBytes(isInMemory: isInMemory)
+    // A full export contains each file once, so only its content in memory needs a bound.
+    let leftOut =
+      format == .json
+      ? (isInMemory ? source.leaveOutFiles() : []) : source.leaveOutBytes(isInMemory: isInMemory)
     return write(format, from: source, now: now, trip: trip, zones: zones).warning(first: leftOut)
   }
 

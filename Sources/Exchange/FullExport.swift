@@ -22,34 +22,67 @@ struct FullExport {
 
   // MARK: JSON
 
-  /// Returns one object with a list per kind. Records are sorted by id, and bytes are base64.
+  /// The version of the JSON document. Version 1 had the content of a file as base64 text alone.
+  static let version = 2
+  static let schemaPrefix = "waymark.export/"
+
+  /// Returns one object with a list per kind. Records are sorted by id.
+  ///
+  /// Each file that records refer to is written once, with the first reference to it. So importing the document gives
+  /// the same records, and it is no larger than what it contains.
   func json(now: Int64) -> ExportedFile {
-    var warnings: [String] = []
-    var files: [FileReference] = []
-    var members: [JSON.Member] = [
-      .init("schema", "waymark.export/1"), .init("exportedAt", fileTime(now)),
-    ]
+    var document = JSONDocumentParts()
+    document.add("{\n  \"schema\": \"\(Self.schemaPrefix)\(Self.version)\",\n  \"exportedAt\": ")
+    document.add(fileTime(now))
+    var written: Set<FileReference> = []
     for kind in Self.kinds {
-      var rows: [JSON] = []
-      for record in source.records(kind) {
-        var row: [JSON.Member] = [.init("id", .string(record.id.uuid))]
-        for field in kind.fields { row += self.members(field, of: record, &files, &warnings) }
-        rows.append(.object(row))
+      document.add(",\n  \"\(kind.plural)\": [")
+      for (index, record) in source.records(kind).enumerated() {
+        document.add(index == 0 ? "\n    " : ",\n    ")
+        document.add(row(of: record, &document, &written))
       }
-      members.append(.init(kind.plural, .array(rows)))
+      document.add(source.records(kind).isEmpty ? "]" : "\n  ]")
     }
-    return ExportedFile(.object(members), .pretty, files: files, warnings: warnings)
+    document.add("\n}")
+    return document.file
   }
 
-  private func members(
-    _ field: Field, of record: RecordDraft, _ files: inout [FileReference],
-    _ warnings: inout [String]
-  ) -> [JSON.Member] {
-    let value = record[field.number] ?? .null
-    guard field.type == .blob else { return field.members(of: value, zones: zones) }
-    let base64 = source.base64(value, &files)
-    if base64 == nil, value != .null { warnings.append(missing(record, field)) }
-    return [.init(field.name, base64 ?? .null)]
+  private func row(
+    of record: RecordDraft, _ document: inout JSONDocumentParts, _ written: inout Set<FileReference>
+  ) -> JSON {
+    var row: [JSON.Member] = [.init("id", .string(record.id.uuid))]
+    for field in record.kind.fields {
+      let value = record[field.number] ?? .null
+      switch field.type {
+      case .blob: row.append(.init(field.name, blob(field, of: record, &document, &written)))
+      // An absent list differs from an empty one.
+      case .list where value == .null: row.append(.init(field.name, .null))
+      default: field.append(value, zones: zones, to: &row)
+      }
+    }
+    return .object(row)
+  }
+
+  /// Returns base64 text if the field itself holds the bytes, and otherwise the size and the id of the file, with its
+  /// content unless that was written before or is not on this device.
+  private func blob(
+    _ field: Field, of record: RecordDraft, _ document: inout JSONDocumentParts,
+    _ written: inout Set<FileReference>
+  ) -> JSON {
+    switch Blob(record[field.number]) {
+    case nil: return .null
+    case .inline(let bytes): return .string(Base64.encode(bytes))
+    case .file(let file):
+      var members: [JSON.Member] = [
+        .init("bytes", .integer(file.size)), .init("file", .string(file.id.description)),
+      ]
+      if !source.readableFiles.contains(file) {
+        document.warnings.append(missing(record, field))
+      } else if written.insert(file).inserted {
+        members.append(.init("base64", document.placeholder(file)))
+      }
+      return .object(members)
+    }
   }
 
   private func missing(_ record: RecordDraft, _ field: Field) -> String {
@@ -63,7 +96,7 @@ struct FullExport {
     var folder = ExportedFolder()
     for kind in Self.kinds {
       var table = CSVText()
-      table.add(["id"] + kind.fields.flatMap(\.parts))
+      table.add(Self.heading(of: kind))
       for record in source.records(kind) {
         var row = [CSVText.Cell.plain(record.id.uuid)]
         for field in kind.fields { row += cells(field, of: record, &folder) }
@@ -73,6 +106,20 @@ struct FullExport {
     }
     return folder
   }
+
+  /// The file by which a folder is recognised as a full export.
+  static let firstTable = "\(Registry.trip.plural).csv"
+
+  /// Whether the content of a file is one of the tables of a full export as CSV.
+  static func isTable(_ bytes: [UInt8]) -> Bool {
+    kinds.contains { kind in
+      var table = CSVText()
+      table.add(heading(of: kind))
+      return bytes.starts(with: table.bytes.dropLast(2))
+    }
+  }
+
+  private static func heading(of kind: Kind) -> [String] { ["id"] + kind.fields.flatMap(\.parts) }
 
   private func cells(_ field: Field, of record: RecordDraft, _ folder: inout ExportedFolder)
     -> [CSVText.Cell]
@@ -212,4 +259,42 @@ struct CSVText {
     }
     bytes.append(UInt8(ascii: "\""))
   }
+}
+
+/// The parts of a JSON document that is written value by value, so that there is never a tree of all its values.
+private struct JSONDocumentParts {
+  var warnings: [String] = []
+  private var parts: [ExportPart] = []
+  /// The text since the last part.
+  private var text: [UInt8] = []
+  private var files: [FileReference] = []
+
+  mutating func add(_ text: String) { self.text += Array(text.utf8) }
+
+  /// Adds an item of a list in the outermost object, or a value in that object.
+  mutating func add(_ json: JSON) {
+    let (texts, rest) = json.pieces(.pretty, indent: 2)
+    for piece in texts {
+      text += piece.text
+      flush()
+      parts.append(.base64(files[piece.placeholder]))
+    }
+    text += rest
+    if text.count > Self.partBytes { flush() }
+  }
+
+  /// Returns a value that stands for the content of a file until it is added.
+  mutating func placeholder(_ file: FileReference) -> JSON {
+    files.append(file)
+    return .placeholder(files.count - 1)
+  }
+
+  private mutating func flush() {
+    parts.append(.bytes(text))
+    text = []
+  }
+
+  private static let partBytes = 256 * 1024
+
+  var file: ExportedFile { ExportedFile(parts: parts + [.bytes(text)], warnings: warnings) }
 }

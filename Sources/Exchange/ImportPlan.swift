@@ -54,6 +54,11 @@ struct PlanBuilder {
   ///   - isComplete: whether to reject a record without the required fields of its kind.
   mutating func add(_ draft: RecordDraft, isComplete: Bool) throws(RowError) {
     try Self.check(draft, isComplete: isComplete)
+    try add(checked: draft)
+  }
+
+  /// Adds a record that has been validated, unless its id is already present.
+  mutating func add(checked draft: RecordDraft) throws(RowError) {
     guard position(draft.kind, draft.id) == nil else {
       throw RowError("its id \(draft.id.uuid) appears twice in the file")
     }

@@ -1,3 +1,4 @@
+package import FileFormat
 import JSONDocument
 package import Records
 import Wire
@@ -5,6 +6,8 @@ import Wire
 /// The input of an import: a file, or the relevant files of a folder.
 package enum ImportSource: Sendable {
   case file([UInt8])
+  /// The text of a Waymark export and the files that were separated from it; see `EmbeddedFiles`.
+  case export(text: [UInt8], files: [FileReference])
   case folder([ImportedFile])
 }
 
@@ -23,7 +26,9 @@ package struct ImportedFile: Sendable {
 /// Reads files of other applications.
 package enum Importer {
   /// Whether a file in a folder is read at all; all others are ignored.
-  package static func reads(_ path: String) -> Bool { LoopFolderReader.reads(path) }
+  package static func reads(_ path: String) -> Bool {
+    LoopFolderReader.reads(path) || path == FullExport.firstTable
+  }
 
   /// Plans the import of a file or a folder.
   ///
@@ -34,7 +39,12 @@ package enum Importer {
   ) throws(ExchangeError) -> ImportPlan {
     switch source {
     case .file(let bytes): return try plan(bytes, format: format, zones: zones)
+    case .export(let text, let files):
+      return try plan(json: text, format: format, zones: zones, files: files)
     case .folder(let files):
+      if files.contains(where: { $0.path == FullExport.firstTable && FullExport.isTable($0.bytes) }) {
+        throw .isFullExportFolder
+      }
       guard format == nil || format == .loopCSV else { throw .isFolder }
       let bytes = files.reduce(0) { $0 + $1.bytes.count }
       guard bytes <= Limits.importBytesMax else {
@@ -73,7 +83,7 @@ package enum Importer {
   }
 
   private static func plan(
-    json bytes: [UInt8], format: ExchangeFormat?, zones: ZoneOffsets
+    json bytes: [UInt8], format: ExchangeFormat?, zones: ZoneOffsets, files: [FileReference] = []
   ) throws(ExchangeError) -> ImportPlan {
     let text: JSONText
     do throws(JSONError) {
@@ -81,11 +91,16 @@ package enum Importer {
     } catch {
       throw .notJSON(error)
     }
-    if format == nil, text["schema"]?.string?.hasPrefix("waymark.") == true {
-      throw .unsuitable(reason: "it is a Waymark export for other tools, which can't be imported")
+    if format == nil, !FullImport.recognises(text), let schema = text["schema"]?.string,
+      schema.hasPrefix("waymark.")
+    {
+      throw .isAnswer(schema)
     }
     guard let format = format ?? ExchangeFormat.recognised(text) else { throw .unknownFormat }
     switch format {
+    case .json:
+      var reader = FullImport(files: files)
+      return try reader.read(text)
     case .travelingSnails:
       var reader = TravelingSnailsReader()
       return try reader.read(text)
@@ -111,6 +126,7 @@ enum FileSignature {
     if text.hasPrefix("habitname,") { return .habitbull }
     if text.hasPrefix("begin:vcalendar") { return .ics }
     if text.hasPrefix("position,name,") || text.hasPrefix("date,value,notes") { throw .isPartOfFolder }
+    if FullExport.isTable(Array(start.prefix(1_000))) { throw .isFullExportFolder }
     guard let first = start.first(where: { !blanks.contains($0) }) else { return nil }
     guard jsonStarts.contains(first) else { throw .unknownFormat }
     return nil

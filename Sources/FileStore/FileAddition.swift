@@ -75,6 +75,27 @@ package final class FileAddition: Sendable {
     }
   }
 
+  /// Writes a file whose bytes come in pieces, and makes it durable.
+  ///
+  /// - Parameter next: returns the next piece; nil after the last one.
+  /// - Throws: `FileStoreError`, or an error of `next`.
+  package func write(_ next: () throws -> [UInt8]?) throws -> FileReference {
+    var writing = try begin()
+    var size = 0
+    do {
+      while let piece = try next() {
+        size += piece.count
+        guard size <= Limits.fileBytesMax else { throw FileStoreError.tooLarge }
+        try store.checkRoom(piece.count)
+        try store.append(piece[...], to: &writing)
+        try checkGoesOn()
+      }
+      return try seal(writing)
+    } catch {
+      throw cancel(writing, error)
+    }
+  }
+
   private func begin() throws -> FileImport {
     let writing = try store.beginImport()
     state.withLock { $0.writing.append(writing) }

@@ -26,13 +26,28 @@ extension Home {
   ///
   /// - Returns: the names of the removed backups.
   package func pruneAutomaticBackups() -> [String] {
+    removeBackups(prunable(keepingFiles: Self.backupFilesMax, folders: Self.backupFoldersMax))
+  }
+
+  /// The automatic backups other than the newest of each kind and those with the only copy of a root key.
+  package func prunable(keepingFiles files: Int, folders: Int) -> [String] {
     let found = automaticBackups
-    let files = found.filter { $0.hasSuffix(".waymark") }.dropFirst(Self.backupFilesMax)
-    let folders = found.filter { Files.isDirectory("\(backups)/\($0)") }.dropFirst(Self.backupFoldersMax)
+    let oldFiles = found.filter { $0.hasSuffix(".waymark") }.dropFirst(files)
+    let oldFolders = found.filter { Files.isDirectory("\(backups)/\($0)") }.dropFirst(folders)
       .filter { !holdsOnlyRootKey("\(backups)/\($0)") }
-    return (files + folders).filter { name in
-      (try? FileManager.default.removeItem(atPath: "\(backups)/\(name)")) != nil
-    }
+    return oldFiles + oldFolders
+  }
+
+  /// Removes backups from the backups folder, and returns the names of those that could be removed.
+  package func removeBackups(_ names: [String]) -> [String] {
+    names.filter { (try? FileManager.default.removeItem(atPath: "\(backups)/\($0)")) != nil }
+  }
+
+  /// What is in the backups folder, the newest first.
+  package var keptBackups: [KeptBackup] {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: backups)) ?? []
+    return names.filter { !$0.hasPrefix(".") }.map { KeptBackup($0, in: backups) }
+      .sorted { ($0.created, $0.name) > ($1.created, $1.name) }
   }
 
   /// The names of the automatic backups, the newest first.

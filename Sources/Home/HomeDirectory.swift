@@ -34,13 +34,16 @@ extension Home {
 
   /// Creates a directory that is private to this user, or checks that an existing one is.
   package static func makePrivateDirectory(_ path: String) throws {
-    if mkdir(path, 0o700) != 0, errno == ENOENT, let slash = path.lastIndex(of: "/"), slash != path.startIndex
-    {
+    var failed = mkdir(path, 0o700) == 0 ? 0 : errno
+    if failed == ENOENT, let slash = path.lastIndex(of: "/"), slash != path.startIndex {
       try makeDirectories(String(path[..<slash]))
-      _ = mkdir(path, 0o700)
+      failed = mkdir(path, 0o700) == 0 ? 0 : errno
     }
     let directory = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-    guard directory >= 0 else { throw unusable(path, errno) }
+    guard directory >= 0 else {
+      // If there is no directory, the reason is why it could not be created.
+      throw unusable(path, errno == ENOENT && failed != 0 ? failed : errno)
+    }
     defer { close(directory) }
     var status = stat()
     guard fstat(directory, &status) == 0 else { throw unusable(path, errno) }
@@ -74,7 +77,7 @@ extension Home {
     case ENOTDIR where isThere, ELOOP where isThere:
       WaymarkError.home(
         .unwritable, "\(path) is not a directory.", next: "use another one with --home")
-    case EACCES:
+    case EACCES where isThere:
       WaymarkError.home(
         .wrongOwner, "The directory \(path) is not accessible: \(reason(code).lowercased()).",
         next: "use another one with --home")
@@ -88,17 +91,13 @@ extension Home {
   /// Creates the parents of a home as ordinary directories.
   private static func makeDirectories(_ path: String) throws {
     guard mkdir(path, 0o755) != 0, errno != EEXIST else { return }
-    guard errno == ENOENT, let slash = path.lastIndex(of: "/"), slash != path.startIndex else {
-      throw WaymarkError.home(
-        .unwritable, "The directory \(path) can't be created: \(reason().lowercased()).",
-        next: "use another one with --home")
+    if errno == ENOENT, let slash = path.lastIndex(of: "/"), slash != path.startIndex {
+      try makeDirectories(String(path[..<slash]))
+      guard mkdir(path, 0o755) != 0, errno != EEXIST else { return }
     }
-    try makeDirectories(String(path[..<slash]))
-    guard mkdir(path, 0o755) == 0 || errno == EEXIST else {
-      throw WaymarkError.home(
-        .unwritable, "The directory \(path) can't be created: \(reason().lowercased()).",
-        next: "use another one with --home")
-    }
+    throw WaymarkError.home(
+      .unwritable, "The directory \(path) can't be created: \(reason().lowercased()).",
+      next: "use another one with --home")
   }
 
   /// Removes files left by writers that were killed. The caller must hold the store, so that no other writer is active.

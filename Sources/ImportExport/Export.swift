@@ -14,8 +14,8 @@ public enum ExportFormat: String, Hashable, Sendable, CaseIterable, Codable {
   case ritualist
   /// Trips with their items, in the format of Traveling Snails.
   case travelingSnails = "traveling-snails"
-  /// Everything in one document, for other programs. This format can't be imported. To get data back, use
-  /// ``ritualist`` and ``travelingSnails``, or a backup.
+  /// Everything visible in one document, with the files that are on this device. It can be imported without loss; see
+  /// ``ImportFormat/json``.
   case json
   /// Everything, as a folder with one table per kind.
   case csv

@@ -3,7 +3,9 @@ import FileFormat
 package import FileStore
 public import Foundation
 import Home
-package import Records
+import Records
+package import Replication
+package import Storage
 import Wire
 
 /// The formats that data can be imported from.
@@ -22,6 +24,8 @@ public enum ImportFormat: String, Hashable, Sendable, CaseIterable {
   case iCalendar = "ics"
   /// A trip, in the format of Surmai.
   case surmai
+  /// Everything that Waymark itself has exported as JSON; see ``ExportFormat/json``.
+  case json
 
   package var format: ExchangeFormat {
     switch self {
@@ -32,6 +36,7 @@ public enum ImportFormat: String, Hashable, Sendable, CaseIterable {
     case .habitBull: .habitbull
     case .iCalendar: .ics
     case .surmai: .surmai
+    case .json: .json
     }
   }
 }
@@ -77,6 +82,8 @@ public struct ImportSummary: Hashable, Sendable, Codable {
 package struct ImportedRecords: Sendable {
   /// The records in ascending order of their keys, each of them once.
   private var drafts: [RecordDraft] = []
+  /// The formats of the files.
+  private var formats: Set<ExchangeFormat> = []
   private var skipped = 0
   private var warnings: [String] = []
 
@@ -91,7 +98,7 @@ package struct ImportedRecords: Sendable {
   package static func plan(
     _ file: URL, _ format: ImportFormat?, addingTo files: FileAddition?
   ) throws -> ImportPlan {
-    var plan = try Self.plan(file, format)
+    var plan = try Self.plan(file, format) { next in try files?.write(next) ?? reference(next) }
     try plan.replaceLongBytes { bytes in
       try Task.checkCancellation()
       return try files?.write(bytes).value ?? Blob.value(of: bytes)
@@ -99,12 +106,22 @@ package struct ImportedRecords: Sendable {
     return plan
   }
 
-  private static func plan(_ file: URL, _ format: ImportFormat?) throws -> ImportPlan {
+  /// Returns what a file would be called, without storing it.
+  private static func reference(_ next: () throws -> [UInt8]?) throws -> FileReference {
+    var hasher = FileHasher()
+    while let piece = try next() { hasher.update(piece) }
+    guard let list = hasher.finish() else { throw FileStoreError.tooLarge }
+    return list.reference
+  }
+
+  private static func plan(
+    _ file: URL, _ format: ImportFormat?,
+    _ keep: @escaping (() throws -> [UInt8]?) throws -> FileReference
+  ) throws -> ImportPlan {
     let path = file.path(percentEncoded: false)
-    let source = try ImportFolder.source(path)
-    do throws(ExchangeError) {
-      return try Importer.plan(source, format: format?.format)
-    } catch {
+    do {
+      return try Importer.plan(try ImportFolder.source(path, keep: keep), format: format?.format)
+    } catch let error as ExchangeError {
       // A reader that is cancelled reports that the file is damaged, so rule out a cancellation first.
       try Task.checkCancellation()
       throw WaymarkError.failed(
@@ -118,15 +135,30 @@ package struct ImportedRecords: Sendable {
   package mutating func add(_ plan: ImportPlan, of file: URL, _ report: (ImportEvent) -> Void) {
     for row in plan.skipped { report(.skipped(file, place: row.place, reason: row.reason)) }
     for warning in plan.warnings { report(.warning(file, warning)) }
+    formats.insert(plan.format)
     skipped += plan.skipped.count
     warnings += plan.warnings
     drafts = Self.joined(drafts, plan.drafts)
   }
 
   /// Returns the records and removes them from this value, so that they are not in memory twice.
-  package mutating func takeDrafts() -> [RecordDraft] {
+  private mutating func takeDrafts() -> [RecordDraft] {
     defer { drafts = [] }
     return drafts
+  }
+
+  /// Returns the entries that the import writes.
+  ///
+  /// - Throws: `WaymarkError` with the code `usage` if Waymark's own exports are mixed with other files. The former have
+  ///   exact values; those of other formats replace a value only as far as the format can represent it.
+  package mutating func difference(from store: Store, now: Moment) throws -> ImportDifference {
+    let isExact = formats.contains(.json)
+    guard !isExact || formats.count == 1 else {
+      throw WaymarkError.usage(
+        "A Waymark export can't be imported together with files of other applications; nothing was imported.",
+        next: "import it on its own")
+    }
+    return try ImportDifference(takeDrafts(), store: store, now: now, isExact: isExact)
   }
 
   package func summary(_ difference: ImportDifference, isPreview: Bool) -> ImportSummary {

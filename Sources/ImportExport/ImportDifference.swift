@@ -18,9 +18,16 @@ package struct ImportDifference {
   /// draft and as an entry.
   private var drafts: [RecordDraft]
 
+  /// Whether the drafts have exactly the values to write; otherwise a stored value remains if the file's value equals it
+  /// as far as the file's format can represent it.
+  private let isExact: Bool
+
   /// - Parameter drafts: the imported records, in ascending order of their keys. The files that they name are durable.
-  package init(_ drafts: consuming [RecordDraft], store: Store, now: Moment) throws {
+  package init(
+    _ drafts: consuming [RecordDraft], store: Store, now: Moment, isExact: Bool = false
+  ) throws {
     self.drafts = drafts
+    self.isExact = isExact
     entries.reserveCapacity(self.drafts.count)
     if let profile = try store.record(FixedRecords.profile) {
       profileHeldAt = try store.timeOfChange(of: profile.key) ?? 0
@@ -99,6 +106,7 @@ package struct ImportDifference {
     draft.fields.compactMap { given in
       let heldValue = held[given.number]
       guard !isSame(given.value, heldValue) else { return nil }
+      if isExact { return (field: given.number, value: given.value) }
       let value = draft.kind.field(given.number).map { field in
         field.imported(given.value, over: heldValue, filler: Placeholders.value(field, of: draft))
       }

@@ -1,4 +1,5 @@
 import Exchange
+import FileFormat
 import Foundation
 import Home
 import Wire
@@ -6,11 +7,32 @@ import Wire
 /// Reads into memory a file or folder that is to be imported.
 enum ImportFolder {
   /// Reads a file, or those files in a folder that at least one import format can read.
-  static func source(_ path: String) throws -> ImportSource {
+  ///
+  /// - Parameter keep: stores the files that a Waymark export contains; their bytes come in pieces.
+  static func source(
+    _ path: String, keep: @escaping (() throws -> [UInt8]?) throws -> FileReference
+  ) throws -> ImportSource {
     guard Files.isDirectory(path) else {
+      if Files.isRegular(path), let export = try export(path, keep) { return export }
       return .file(try Files.read(path, bytesMax: Limits.importBytesMax, what: "file to import"))
     }
     return .folder(try files(in: try root(path)))
+  }
+
+  /// Reads a Waymark export piece by piece, because the files in it need not fit in memory; nil for any other file.
+  private static func export(
+    _ path: String, _ keep: @escaping (() throws -> [UInt8]?) throws -> FileReference
+  ) throws -> ImportSource? {
+    let file = try ReadableFile(path)
+    var head: [UInt8]? = try file.read()
+    guard EmbeddedFiles.isExport(Array(head?.prefix(4_096) ?? [])) else { return nil }
+    let separated = try EmbeddedFiles.separate(
+      read: {
+        try Task.checkCancellation()
+        defer { head = nil }
+        return try head ?? file.read()
+      }, keep: keep)
+    return .export(text: separated.text, files: separated.files)
   }
 
   /// Returns the folder to read: the given folder or, if it contains no file to import, its only subfolder that does.

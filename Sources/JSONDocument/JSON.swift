@@ -171,11 +171,13 @@ extension JSON {
   package static func placeholder(_ number: Int) -> JSON { .number("\u{0}\(number)") }
 
   /// Returns the text in pieces: what precedes each placeholder with the placeholder's number, then the rest.
-  package func pieces(_ layout: Layout) -> (
+  ///
+  /// - Parameter indent: the level at which the value is in a document whose other parts are written separately.
+  package func pieces(_ layout: Layout, indent: Int = 0) -> (
     texts: [(text: [UInt8], placeholder: Int)], rest: [UInt8]
   ) {
     var writer = JSONWriter(layout: layout)
-    writer.write(self, indent: 0)
+    writer.write(self, indent: indent)
     return (writer.texts, writer.bytes)
   }
 }

@@ -12,6 +12,9 @@ package enum Base64 {
     return table
   }()
 
+  /// Whether base64 text may contain a byte.
+  package static func isDigit(_ byte: UInt8) -> Bool { byte == padding || digits[Int(byte)] != invalid }
+
   package static func encode(_ bytes: [UInt8]) -> String {
     var text: [UInt8] = []
     text.reserveCapacity((bytes.count + 2) / 3 * 4)
@@ -49,15 +52,41 @@ package enum Base64 {
     }
   }
 
+  /// Decodes padded base64 without line breaks that comes in pieces.
+  package struct Decoder {
+    /// Digits that do not fill a group of four yet.
+    private var rest: [UInt8] = []
+    private var hasEnded = false
+
+    package init() {}
+
+    /// Whether the digits so far are whole groups.
+    package var isComplete: Bool { rest.isEmpty }
+
+    /// Returns the bytes of all complete groups so far; nil if the text is not base64.
+    package mutating func decode(_ text: ArraySlice<UInt8>) -> [UInt8]? {
+      let all = rest + text
+      let whole = all.count - all.count % 4
+      rest = Array(all[whole...])
+      guard whole > 0 else { return [] }
+      // Padding ends the text, so nothing may follow it.
+      guard !hasEnded, !all.contains(0x0a), !all.contains(0x0d) else { return nil }
+      hasEnded = all[whole - 1] == padding
+      return Base64.decode(all[..<whole])
+    }
+  }
+
   /// Decodes padded base64, ignoring line breaks; nil if the text is anything else.
-  package static func decode(_ text: String) -> [UInt8]? {
+  package static func decode(_ text: String) -> [UInt8]? { decode(text.utf8) }
+
+  private static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
     var bytes: [UInt8] = []
-    bytes.reserveCapacity(text.utf8.count / 4 * 3)
+    bytes.reserveCapacity(text.count / 4 * 3)
     let table = digits
     var word: UInt32 = 0
     var count = 0
     var paddings = 0
-    for digit in text.utf8 {
+    for digit in text {
       if digit == 0x0a || digit == 0x0d { continue }
       count += 1
       if digit == padding {

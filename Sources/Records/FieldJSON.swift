@@ -2,6 +2,7 @@
 
 import FileFormat
 package import JSONDocument
+import Replication
 package import Wire
 
 extension Field {
@@ -66,6 +67,72 @@ extension Field {
     case .file(let file): ["bytes": .integer(Int64(file.size)), "file": .string(file.id.description)]
     case nil: .null
     }
+  }
+}
+
+// MARK: Reading
+
+extension Field {
+  /// Returns the value that a JSON object has for this field, as `members(of:zones:)` writes it; nil if the object has
+  /// no member for the field. A field of type `blob` is read by the caller, which knows where files are.
+  package func value(in row: JSON) throws(FieldError) -> Value? {
+    let members = parts.map { row[$0] }
+    guard members.contains(where: { $0 != nil }) else { return nil }
+    guard members.contains(where: { $0?.isNull == false }) else { return .null }
+    guard let value = value(members.map { $0 ?? .null }) else {
+      throw FieldError(
+        field: parts[0], value: members.compactMap { $0?.text() }.joined(separator: ", "),
+        allowed: type.expectation)
+    }
+    return value
+  }
+
+  private func value(_ members: [JSON]) -> Value? {
+    let json = members[0]
+    switch type {
+    case .bool: return json.boolean.map(Value.bool)
+    case .integer: return json.integer.map(Value.integer)
+    case .float: return json.float.map { .float(wireFloat($0)) }
+    case .text, .keyReference: return json.string.map(Value.text)
+    case .bytes: return json.string.flatMap { Base64.decode($0) }.map(Value.bytes)
+    case .uuid, .reference: return Self.identifier(json)
+    case .timestamp: return Self.time(json)
+    case .instant, .datedInstant: return Self.instant(members)
+    case .money: return Self.money(json)
+    case .coordinate:
+      guard let latitude = members[0].float, let longitude = members[1].float else { return nil }
+      return .array([.float(wireFloat(latitude)), .float(wireFloat(longitude))])
+    case .owner:
+      guard let kind = json.string.flatMap({ Registry.kind(named: $0) }), let id = Self.identifier(members[1])
+      else { return nil }
+      return .array([.integer(Int64(kind.number.rawValue)), id])
+    case .list(let shape): return shape.value(json)
+    case .any: return Value(columnJSON: json)
+    case .blob: return nil
+    }
+  }
+
+  private static func identifier(_ json: JSON) -> Value? {
+    json.string.flatMap { RecordID(uuid: $0) }.map { .bytes($0.bytes) }
+  }
+
+  private static func time(_ json: JSON) -> Value? {
+    json.string.flatMap { WrittenTime($0) }?.milliseconds.map(Value.integer)
+  }
+
+  /// Reads a time, its zone and, for a dated instant, its day.
+  private static func instant(_ members: [JSON]) -> Value? {
+    guard let time = time(members[0]) else { return nil }
+    let rest = members.dropFirst().map { $0.string.map(Value.text) ?? .null }
+    guard zip(members.dropFirst(), rest).allSatisfy({ $0.isNull || $1 != .null }) else { return nil }
+    return .array([time] + rest)
+  }
+
+  private static func money(_ json: JSON) -> Value? {
+    guard let amount = json["amount"]?.string else { return nil }
+    let currency = json["currency"] ?? .null
+    guard currency.isNull || currency.string != nil else { return nil }
+    return .array([.text(amount), currency.string.map(Value.text) ?? .null])
   }
 }
 

@@ -20,6 +20,13 @@ extension WriteBackup: TerminalCommand {
       """,
     exampleArguments: "laptop.waymark")
 
+  static let waitsFor: String? = "Backing up"
+
+  /// Nothing appears at the path before the backup is complete.
+  func interruption(at stage: String?, _ home: Home) -> Interruption {
+    Interruption(message: "Interrupted; no backup was written.", next: nil)
+  }
+
   func render(_ answer: Backup, into rendering: inout Rendering) {
     let counts = [("record", answer.records), ("change set", answer.changeSets)]
       .map { counted(Int64($0.1), $0.0) }
@@ -63,6 +70,19 @@ extension RestoreBackup: TerminalCommand {
       backup arrive by sync.
       """,
     exampleArguments: "laptop.waymark --preview")
+
+  static let waitsFor: String? = "Restoring"
+
+  /// The new store is complete before it replaces the present one.
+  func interruption(at stage: String?, _ home: Home) -> Interruption {
+    guard !home.isReplacing else {
+      return Interruption(
+        message:
+          "Interrupted while the restored store was being put in place; the next command completes this.",
+        next: .waymark("status"))
+    }
+    return .nothingChanged
+  }
 
   func run(_ run: CommandContext) async throws -> RestoreSummary {
     var request = RestoreOperation.Request(file: file, name: try ownName(name, of: run.home) ?? hostName)

@@ -14,7 +14,7 @@ private enum ServingEnd {
 
 /// `run`: the command that makes this process the node.
 extension CommandRun {
-  /// `run`: serves until SIGINT or SIGTERM.
+  /// `run`: serves until SIGINT, SIGTERM, SIGHUP (when its terminal closes) or SIGQUIT.
   func serve() async throws -> Int32 {
     let format = try LogFormat.chosen(flag: invocation["logFormat"], environment: environment)
     let notifier = ServiceNotifier(environment: environment)
@@ -35,7 +35,7 @@ extension CommandRun {
     Interrupts.endWith(ExitCode.interrupted)
     try await SuspectStore.check(home)
     let (ends, stream) = AsyncStream<ServingEnd>.makeStream()
-    Interrupts.handle([SIGINT, SIGTERM]) { number in
+    Interrupts.handle([SIGINT, SIGTERM] + Interrupts.unlessIgnored([SIGHUP, SIGQUIT])) { number in
       stream.yield(.signal(number))
       endAnyway(on: number, format)
     }

@@ -60,10 +60,11 @@ struct CommandRun: Sendable {
 
   /// Performs a command and shows its answer.
   private func perform<Asked: TerminalCommand>(_ type: Asked.Type) async throws -> Int32 {
-    Interrupts.endWith(ExitCode.interrupted)
     var progress = terminal
     progress.dropsUnwritten = true
-    let events = EventPrinter(progress, printsJSON: invocation.options.json && Asked.isStream)
+    let events = EventPrinter(
+      progress, printsJSON: invocation.options.json && Asked.isStream, activity: Asked.waitsFor)
+    explainInterrupts(of: type, events)
     let run = CommandContext(
       home: home, terminal: terminal, environment: environment, events: events,
       printsJSON: invocation.options.json)
@@ -89,6 +90,26 @@ struct CommandRun: Sendable {
       show(rendering, on: terminal, isPaged: command.isReadOnly && !Asked.isStream)
     }
     return command.exitCode(for: answer)
+  }
+
+  /// Makes Ctrl-C end the process and say what the command has done. Commands that only read end silently.
+  private func explainInterrupts<Asked: TerminalCommand>(of type: Asked.Type, _ events: EventPrinter) {
+    guard let command = try? request(invocation).command(as: type), !command.isReadOnly || Asked.isStream
+    else {
+      return Interrupts.endWith(ExitCode.interrupted) { TransientLine.clear() }
+    }
+    let (terminal, home, invocation) = (terminal, home, invocation)
+    Interrupts.endWith(ExitCode.interrupted) {
+      let interruption = command.interruption(at: events.stage, home)
+      let failure = invocation.completing(
+        WaymarkError(
+          exitCode: ExitCode.interrupted, code: .interrupted, message: interruption.message,
+          next: interruption.next))
+      var page = Page(width: terminal.error.width, hasColor: terminal.error.hasColor)
+      page.paragraph(failure.message)
+      page.next(failure.next)
+      terminal.transient(page.text)
+    }
   }
 
   /// Returns the request, with what only this process knows: the user's time zone, and whether a person can be asked.

@@ -60,6 +60,17 @@ extension JoinCircle: TerminalCommand {
       """,
     exampleArguments: "--name phone")
 
+  static let waitsFor: String? = "Waiting for the inviting device"
+
+  /// A join asks the inviting device with keys that are already durable, and can therefore be continued.
+  func interruption(at stage: String?, _ home: Home) -> Interruption {
+    JoinOperation.pendingTicket(in: home) == nil
+      ? .nothingChanged
+      : Interruption(
+        message: "Interrupted. The ticket remains valid for this device, which may be a member already.",
+        next: "\(waymark: "join"), to continue with the same keys")
+  }
+
   func run(_ run: CommandContext) async throws -> Answer {
     let home = run.home
     if let rootKey {
@@ -121,7 +132,7 @@ extension JoinCircle: TerminalCommand {
   private static let hasAsked = Mutex(false)
 
   /// The first line of standard input, kept because after a confirmation the command runs a second time.
-  private static let line = readLine()
+  private static let line = TransientLine.away { readLine() }
 
   private func needsYes(_ preview: JoinPreview, _ home: Home) -> WaymarkError {
     let counts = preview.counts.map { counted(Int64($0.count), $0.kind.rawValue, $0.plural) }
@@ -212,6 +223,7 @@ extension Invite: TerminalCommand {
 
   /// Only the event `ticket` goes to standard output.
   static let isShownByEvents = true
+  static let waitsFor: String? = nil
 
   /// Lets the running node serve the ticket. Without one, this process serves the ticket until a device has joined.
   func run(_ run: CommandContext) async throws -> Answer {

@@ -1,9 +1,10 @@
 import Control
+import Foundation
 import JSONDocument
 import Synchronization
 import Waymark
 
-/// Shows the events of a long command: as JSON lines, or as a progress bar and notes.
+/// Shows the events of a long command: as JSON lines, or as a progress line and notes.
 final class EventPrinter: Sendable {
   private let terminal: Terminal
   private let printsJSON: Bool
@@ -11,46 +12,82 @@ final class EventPrinter: Sendable {
 
   private struct State {
     var progress: ProgressLine
-    var skipped = 0
+    /// What the command is doing, as far as its events say.
+    var activity: String?
+    /// The last event that says how much is done.
+    var bar: (what: String, done: Int64, total: Int64)?
+    /// The stage of the last progress event.
+    var stage: String?
+    var skipped = MessageGroups("skipped row")
+    var warnings = MessageGroups("warning")
+    var isOver = false
   }
 
-  /// How many skipped rows are listed; any more are only counted. `--json` lists all.
-  private static let skippedShownMax = 20
-
-  init(_ terminal: Terminal, printsJSON: Bool) {
+  /// - Parameter activity: what the command is doing until an event says more; nil to show no line until then.
+  init(_ terminal: Terminal, printsJSON: Bool, activity: String? = nil) {
     self.terminal = terminal
     self.printsJSON = printsJSON
-    state = Mutex(State(progress: ProgressLine(terminal)))
+    state = Mutex(State(progress: ProgressLine(terminal), activity: activity))
+    guard activity != nil, terminal.error.isTerminal else { return }
+    Thread.detachNewThread { [weak self] in
+      Thread.sleep(forTimeInterval: Double(ProgressLine.appears / .milliseconds(1)) / 1_000)
+      while self?.redraw() == true { Thread.sleep(forTimeInterval: 0.5) }
+    }
   }
+
+  /// The stage that the command has reached, as its events name it.
+  var stage: String? { state.withLock { $0.stage } }
 
   func handle(_ event: CommandEvent) {
-    if printsJSON {
-      guard let json = try? AnswerCoding.document(event) else { return }
-      return terminal.data(json.text(.line))
-    }
-    state.withLock { state in
-      switch event {
-      case .progress(let progress, let file):
-        let what = [progress.stage, file.map(fileName)].compactMap(\.self).joined(separator: " ")
-        state.progress.show(what, done: Int64(progress.done), total: Int64(progress.total))
-      case .skipped(let file, let place, let reason):
-        state.skipped += 1
-        guard state.skipped <= Self.skippedShownMax else { return }
-        state.progress.clear()
-        let parts = [file, place, reason].map(fileName)
-        terminal.note("skipped: \(printable(parts.joined(separator: ": ")))")
-      // Warnings are shown with the answer, which repeats them.
-      case .warning, .ticket, .code, .singleAdmin: break
-      }
+    state.withLock { note(event, &$0) }
+    guard printsJSON, let json = try? AnswerCoding.document(event) else { return }
+    terminal.data(json.text(.line))
+  }
+
+  private func note(_ event: CommandEvent, _ state: inout State) {
+    switch event {
+    case .progress(let progress, let file):
+      state.stage = progress.stage
+      let what = [progress.stage, file.map(fileName)].compactMap(\.self).joined(separator: " ")
+      let (done, total) = (Int64(progress.done), Int64(progress.total))
+      // A stage that does not say how far it is would show an empty bar until its end.
+      state.bar = done > 0 ? (what, done, total) : nil
+      state.activity = total > 1 ? "\(what): \(grouped(total))" : what
+      if !printsJSON { draw(&state) }
+    case .skipped(let file, let place, let reason):
+      state.skipped.add("skipped: " + [file, place, reason].map(fileName).joined(separator: ": "))
+    case .warning(_, let text): state.warnings.add("warning: " + text)
+    case .ticket, .code, .singleAdmin: break
     }
   }
 
-  /// Removes the progress bar before the answer is shown.
-  func finish() {
+  /// Draws the line again. False once the command is over.
+  private func redraw() -> Bool {
     state.withLock { state in
-      state.progress.clear()
-      let more = state.skipped - Self.skippedShownMax
-      if more > 0 { terminal.note("skipped: \(counted(Int64(more), "more row"))") }
+      guard !state.isOver else { return false }
+      draw(&state)
+      return true
+    }
+  }
+
+  private func draw(_ state: inout State) {
+    if let bar = state.bar {
+      state.progress.show(bar.what, done: bar.done, total: bar.total)
+    } else if let activity = state.activity {
+      state.progress.show(waitingFor: activity)
+    }
+  }
+
+  /// Removes the progress line and lists what was skipped and the warnings, before the answer is shown.
+  func finish() {
+    let lines = state.withLock { state in
+      guard !state.isOver else { return [String]() }
+      state.isOver = true
+      return printsJSON ? [] : state.skipped.lines + state.warnings.lines
+    }
+    TransientLine.clear()
+    for line in lines {
+      for part in wrapped(printable(line), width: terminal.error.width, indent: 2) { terminal.note(part) }
     }
   }
 

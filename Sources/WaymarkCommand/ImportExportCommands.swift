@@ -5,7 +5,7 @@ extension ImportFiles: TerminalCommand {
   static let isStream = true
 
   static let syntax = CommandSpec(
-    words: ["import"], summary: "import files exported by other applications",
+    words: ["import"], summary: "import files exported by Waymark or other applications",
     operands: [.init(placeholder: "FILE", key: "files", type: .path, isRepeated: true)],
     options: [
       .init(
@@ -15,12 +15,19 @@ extension ImportFiles: TerminalCommand {
       CommandTable.preview("only count; change nothing"),
     ],
     details: """
-      Reads exports of Ritualist, Traveling Snails, Loop Habit Tracker (the unpacked folder of its archive, or
+      Reads Waymark's own JSON export, and exports of Ritualist, Traveling Snails, Loop Habit Tracker (the unpacked folder of its archive, or
       a database backup), HabitBull, Surmai (trip.json), and calendars (.ics), including TripIt feeds. One
       import is one operation, which waymark undo reverts. Importing the same file again changes nothing; an
       edited file updates the records of its earlier import. Rows that are skipped and values that can't be
       stored are listed with their place in the file. If FILE is -, standard input is read.
       """, exampleArguments: "export.json --preview")
+
+  static let waitsFor: String? = "Importing"
+
+  /// Nothing is written before all files have been read.
+  func interruption(at stage: String?, _ home: Home) -> Interruption {
+    isReadOnly || stage != "writing" ? .nothingChanged : .unknown
+  }
 
   func render(_ answer: ImportSummary, into rendering: inout Rendering) {
     let numbers = [
@@ -29,13 +36,12 @@ extension ImportFiles: TerminalCommand {
     ].map { "\(grouped(Int64($0))) \($1)" }
     rendering.data.line(
       numbers.joined(separator: " · ") + (answer.isPreview ? "  (preview: nothing written)" : ""))
-    rendering.warnings(answer.warnings)
   }
 }
 
 extension ExportRecords: TerminalCommand {
   static let syntax = CommandSpec(
-    words: ["export"], summary: "export records in a format of another application",
+    words: ["export"], summary: "export everything, or records in a format of another application",
     options: [
       .init(
         flag: "--format", placeholder: "F", summary: "see waymark help formats",
@@ -43,7 +49,19 @@ extension ExportRecords: TerminalCommand {
       .init(flag: "--trip", placeholder: "T", summary: "export only this trip"),
       .init(
         flag: "--output", placeholder: "FILE", summary: "write to FILE, not to standard output", type: .path),
-    ], exampleArguments: "--format ics --trip Rome --output rome.ics")
+    ],
+    details: """
+      json holds everything that is visible, with the files that are on this device, and waymark import reads
+      it back without loss, here or in another circle. The trash, the history and conflicts are only in a
+      backup. If FILE is a directory, the export gets its usual name in it.
+      """, exampleArguments: "--format ics --trip Rome --output rome.ics")
+
+  static let waitsFor: String? = "Exporting"
+
+  /// Nothing appears at the path before the export is complete.
+  func interruption(at stage: String?, _ home: Home) -> Interruption {
+    Interruption(message: "Interrupted; nothing was written.", next: nil)
+  }
 
   /// Writes to pipes and devices in this process, because the node can't open them.
   func run(_ run: CommandContext) async throws -> Answer {
@@ -64,22 +82,9 @@ extension ExportRecords: TerminalCommand {
   }
 
   func render(_ answer: Answer, into rendering: inout Rendering) {
+    var warnings = MessageGroups("warning")
+    for warning in answer.warnings { warnings.add("warning: " + warning) }
+    for line in warnings.lines { rendering.notes.paragraph(printable(line), .careful, indent: 2) }
     if let output = answer.output { rendering.notes.paragraph("Wrote \(printable(output)).") }
-    rendering.warnings(answer.warnings)
-  }
-}
-
-extension Rendering {
-  /// How many warnings are listed; any more are only counted.
-  private static let warningsShownMax = 20
-
-  fileprivate mutating func warnings(_ warnings: [String]) {
-    for warning in warnings.prefix(Self.warningsShownMax) {
-      notes.paragraph("warning: \(printable(warning))", .careful, indent: 2)
-    }
-    let more = warnings.count - Self.warningsShownMax
-    if more > 0 {
-      notes.paragraph("\(counted(Int64(more), "more warning")); --json lists all", .careful, indent: 2)
-    }
   }
 }

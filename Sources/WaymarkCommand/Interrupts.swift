@@ -11,13 +11,19 @@ enum Interrupts {
 
   /// Makes SIGINT, SIGTERM and SIGHUP end the process at once, SIGINT with this exit code. This never harms
   /// the store.
-  static func endWith(_ code: Int32) {
+  ///
+  /// - Parameter explain: tells the user what the interrupted command has done.
+  static func endWith(_ code: Int32, explain: @escaping @Sendable () -> Void = {}) {
     handle([SIGINT]) { _ in
       TemporaryFiles.remove()
+      explain()
       exit(code)
     }
-    handle([SIGTERM, SIGHUP].filter { !isIgnored($0) }, end)
+    handle(unlessIgnored([SIGTERM, SIGHUP]), end)
   }
+
+  /// Returns the signals that were not ignored when this process started.
+  static func unlessIgnored(_ signals: [Int32]) -> [Int32] { signals.filter { !isIgnored($0) } }
 
   /// Whether the signal was already ignored when this process started, as with `nohup`.
   private static func isIgnored(_ number: Int32) -> Bool {

@@ -146,7 +146,7 @@ struct IssueEntitlement: TerminalCommand {
       keyFile: try required(key, "--key"), circle: try required(circle, "--circle"), devices: device ?? [],
       until: try required(until, "--until"), from: from)
     let certificate = try Issuer.issue(request, now: systemWall(), passphrases: run.home.passphrases)
-    if let output {
+    if let output = try output.map({ try OutputFile.path($0, naturally: "entitlement") }) {
       try Issuer.write(certificate, to: output, besides: run.home, overwrites: yes == true)
       return Answer(output: output)
     }

@@ -43,12 +43,14 @@ extension ShowMetrics: TerminalCommand {
         waymark metrics --write /var/lib/prometheus/node-exporter/waymark.prom
       """, exampleArguments: "--write /var/lib/prometheus/node-exporter/waymark.prom")
 
-  /// With `--write`, replaces the file atomically; other users may read it.
+  /// With `--write`, replaces a file of metrics atomically; other users may read it. Any other file needs `--yes`.
   func run(_ run: CommandContext) async throws -> Answer {
     var answer = try await ControlClient.perform(self, home: run.home) { run.events.handle($0) }
     guard let write else { return answer }
-    try TextFile.write(answer.text, to: write, besides: run.home)
-    answer.written = write
+    let path = try OutputFile.path(write, naturally: "waymark.prom")
+    try TextFile.write(
+      answer.text, to: path, besides: run.home, replacingOwn: "# HELP waymark_", overwrites: yes == true)
+    answer.written = path
     return answer
   }
 

@@ -13,9 +13,16 @@ protocol TerminalCommand: Command {
   /// Whether the events already print everything that goes to standard output, so that the answer is not printed again.
   static var isShownByEvents: Bool { get }
 
+  /// What a command that takes longer than a second shows until its events say more; nil to show nothing.
+  static var waitsFor: String? { get }
+
   func run(_ run: CommandContext) async throws -> Answer
   /// The rows of an answer that is a list; nil for any other answer.
   func rows(of answer: Answer) -> DocumentRows?
+  /// What the user is told if Ctrl-C ends the command.
+  ///
+  /// - Parameter stage: the stage that the command has reached, as its events name it; nil before the first event.
+  func interruption(at stage: String?, _ home: Home) -> Interruption
   /// The document of `--json`.
   func document(_ answer: Answer, home: String?) throws -> JSON
   func render(_ answer: Answer, into rendering: inout Rendering)
@@ -27,6 +34,11 @@ extension TerminalCommand {
   static var syntaxes: [CommandSpec] { [syntax] }
   static var isStream: Bool { false }
   static var isShownByEvents: Bool { false }
+  static var waitsFor: String? { "Working" }
+
+  func interruption(at stage: String?, _ home: Home) -> Interruption {
+    isReadOnly ? .nothingChanged : .unknown
+  }
 
   func exitCode(for answer: Answer) -> Int32 { 0 }
   func rows(of answer: Answer) -> DocumentRows? { nil }
@@ -59,6 +71,18 @@ struct DocumentRows {
     }
     if key != "items" { members.append(.init("items", members[index].value)) }
   }
+}
+
+/// What the user is told when Ctrl-C ends a command.
+struct Interruption: Equatable, Sendable {
+  let message: String
+  let next: Step?
+
+  static let nothingChanged = Interruption(message: "Interrupted; nothing was changed.", next: nil)
+  /// The command may have been carried out just before it was interrupted.
+  static let unknown = Interruption(
+    message: "Interrupted. The change may have been made already.",
+    next: "\(waymark: "history") shows whether it was")
 }
 
 /// A command whose effects can't be undone. At a terminal, a preview is shown, and the user confirms by typing a word

@@ -34,7 +34,7 @@ final class TerminalPassphrases: Sendable {
       }
       if let known { return known }
     }
-    if let file { return attempt == 0 ? keep(try Passphrase(file: file)) : nil }
+    if let file { return attempt == 0 ? keep(try Passphrase(file: file, isNew: false)) : nil }
     let asked = state.withLock { state in
       state.asked += 1
       return state.asked
@@ -94,7 +94,7 @@ extension Terminal {
         tcsetattr(STDIN_FILENO, TCSAFLUSH, &before)
         transient("\n")
       }
-      return try typedPassphrase()
+      return try TransientLine.away { try typedPassphrase() }
     }
   }
 

@@ -50,6 +50,7 @@ package struct Doctor {
     asking ask: @Sendable () async throws -> (NodeStatus, [Metrics.Family])
   ) async throws -> Diagnosis {
     guard home.hasStore || Files.exists(home.path) else { throw WaymarkError.noStore(home) }
+    let report = try report.map { try OutputFile.path($0, naturally: "waymark-report.txt") }
     let file = try report.map { try OutputFile($0, in: home, overwrites: overwrites) }
     var doctor = Doctor(home)
     doctor.checkConfiguration()
@@ -96,6 +97,14 @@ package struct Doctor {
     for path in [home.path, home.keys, home.deviceKey, home.rootKey, home.store] {
       var status = stat()
       guard lstat(path, &status) == 0 else { continue }
+      if status.st_mode & S_IFMT == S_IFLNK {
+        // The mode of a link says nothing, and `chmod` would change its target.
+        found.append(
+          Finding(
+            .permissions, .error, .unwritable, "\(path) is a link; a home must be the directory itself.",
+            next: "use the target with --home, or put it here: readlink -f \(shellWord(path))"))
+        continue
+      }
       if status.st_uid != geteuid() {
         found.append(
           Finding(

@@ -1,4 +1,5 @@
 import Foundation
+import JSONDocument
 
 /// Reads and writes whole files of bounded size, with errors that a user can act on.
 package enum Files {
@@ -17,16 +18,19 @@ package enum Files {
 
   /// Reads a pipe or a device to its end; `-` is standard input.
   static func readPipe(_ path: String, bytesMax: Int, what: String) throws -> [UInt8] {
-    let descriptor = path == "-" ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_NOCTTY | O_CLOEXEC)
+    let descriptor =
+      path == "-" ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
     guard descriptor >= 0 else { throw failure("read", path, errno) }
     defer { close(descriptor) }
-    return try readAll(descriptor, path, bytesMax, what, expecting: 0)
+    let beginning = path == "-" ? [] : try PipeWriter.wait(descriptor, path)
+    return try readAll(descriptor, path, bytesMax, what, expecting: 0, after: beginning)
   }
 
   private static func readAll(
-    _ descriptor: Int32, _ path: String, _ bytesMax: Int, _ what: String, expecting size: Int
+    _ descriptor: Int32, _ path: String, _ bytesMax: Int, _ what: String, expecting size: Int,
+    after beginning: [UInt8] = []
   ) throws -> [UInt8] {
-    var bytes: [UInt8] = []
+    var bytes = beginning
     bytes.reserveCapacity(size)
     var buffer = [UInt8](repeating: 0, count: 256 * 1024)
     while true {
@@ -131,6 +135,23 @@ package enum Files {
     path.split(separator: "/").last.map(String.init) ?? path
   }
 
+  /// Returns a text as the name of a new file. A text from another device may contain slashes or control characters, or
+  /// begin with a dot.
+  package static func safeName(_ text: String) -> String {
+    var name = ""
+    for character in text {
+      let isSafe = character != "/" && !character.unicodeScalars.contains(where: isControl)
+      let next = isSafe ? String(character) : "_"
+      guard name.utf8.count + next.utf8.count <= nameBytesMax else { break }
+      name += next
+    }
+    if let first = name.first, ".- ~".contains(first) { name = "_" + name.dropFirst() }
+    return name.isEmpty ? "file" : name
+  }
+
+  /// Shorter than file systems allow, because a temporary file has a longer name.
+  private static let nameBytesMax = 200
+
   /// Writes to a device or a pipe directly.
   ///
   /// - Parameter waits: whether to wait for a reader of the pipe.
@@ -177,6 +198,33 @@ package enum Files {
   }
 }
 
+/// A regular file that is read piece by piece.
+package final class ReadableFile {
+  private let descriptor: Int32
+  private let path: String
+
+  /// - Throws: `WaymarkError` if the file can't be opened.
+  package init(_ path: String) throws {
+    self.path = path
+    descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+    guard descriptor >= 0 else { throw Files.failure("read", path, errno) }
+  }
+
+  deinit { close(descriptor) }
+
+  /// Returns the next bytes; none at the end.
+  package func read() throws -> [UInt8] {
+    var buffer = [UInt8](repeating: 0, count: 64 * 1024)
+    while true {
+      let count = Foundation.read(descriptor, &buffer, buffer.count)
+      if count < 0 && errno == EINTR { continue }
+      guard count >= 0 else { throw Files.failure("read", path, errno) }
+      buffer.removeSubrange(count...)
+      return buffer
+    }
+  }
+}
+
 extension Files {
   /// The size of a file; nil if there is none.
   package static func size(_ path: String) -> Int64? {
@@ -205,9 +253,22 @@ package enum TextFile {
     try Files.send(Array(text.utf8), to: path, waits: true)
   }
 
-  /// Replaces a file that the user has specified and that programs of other users, such as monitoring, may read.
+  /// Writes a file that the user has specified and that programs of other users, such as monitoring, may read.
   /// Rejects files that the node of a home depends on.
-  package static func write(_ text: String, to path: String, besides home: Home) throws {
-    try OutputFile(path, in: home, overwrites: true).write(Array(text.utf8), mode: 0o644)
+  ///
+  /// - Parameter mark: how such a file begins. A file with another content is replaced only if `overwrites` is true.
+  package static func write(
+    _ text: String, to path: String, besides home: Home, replacingOwn mark: String, overwrites: Bool
+  ) throws {
+    let isOwn = begins(path, with: mark)
+    try OutputFile(path, in: home, overwrites: overwrites || isOwn).write(Array(text.utf8), mode: 0o644)
+  }
+
+  /// Whether a file is empty or begins with a mark.
+  private static func begins(_ path: String, with mark: String) -> Bool {
+    guard Files.isRegular(path), let file = FileHandle(forReadingAtPath: path) else { return false }
+    defer { try? file.close() }
+    let head = (try? file.read(upToCount: mark.utf8.count)) ?? nil
+    return (head ?? Data()).isEmpty || head == Data(mark.utf8)
   }
 }

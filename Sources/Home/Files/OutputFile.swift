@@ -60,6 +60,21 @@ package struct OutputFile: Sendable {
     }
   }
 
+  /// Returns the path of the file that the user means. A directory, or a path that ends with a slash, means a file with
+  /// the natural name in that directory.
+  ///
+  /// - Parameter name: the natural name, which may come from another device.
+  /// - Throws: `WaymarkError` if the directory does not exist.
+  package static func path(_ named: String, naturally name: String) throws -> String {
+    guard named.hasSuffix("/") || Files.isDirectory(named) else { return named }
+    let folder = withoutTrailingSlashes(named)
+    guard Files.isDirectory(folder) else {
+      throw WaymarkError.failed(
+        .file, "There is no directory \(folder); nothing was written.", next: "mkdir -p \(shellWord(folder))")
+    }
+    return (folder == "/" ? "" : folder) + "/" + Files.safeName(name)
+  }
+
   /// Rejects directories, and links, because the target of a link could be anything.
   package static func checkName(_ named: String) throws {
     if named.hasSuffix("/") || Files.isDirectory(named) {

@@ -6,10 +6,10 @@ package enum TemporaryFiles {
   private static let paths = Mutex<Set<String>>([])
 
   /// Registers a file or a folder before it is created.
-  static func add(_ path: String) { paths.withLock { _ = $0.insert(path) } }
+  package static func add(_ path: String) { paths.withLock { _ = $0.insert(path) } }
 
   /// Unregisters a path that was removed, or that must not be removed.
-  static func forget(_ path: String) { paths.withLock { _ = $0.remove(path) } }
+  package static func forget(_ path: String) { paths.withLock { _ = $0.remove(path) } }
 
   /// Removes all registered files. Called when the process is about to end.
   package static func remove() {

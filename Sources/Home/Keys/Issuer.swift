@@ -133,7 +133,15 @@ public enum Issuer {
   }
 
   private static func readKey(_ path: String, _ passphrases: PassphraseSource) throws -> SigningKey {
-    try SigningKey(seed: try KeyFile.secrets(.issuer, at: path, passphrases))
+    if let first = (try? words(of: path))?.first, first == publicHeader {
+      throw badKey(
+        "\(path) holds the public key of an issuer; signing needs the key itself.",
+        "use the file without .pub that \(waymark: "issuer init FILE") wrote")
+    }
+    guard Files.isTaken(path) else {
+      throw badKey("There is no issuer's key at \(path).", .waymark("issuer init \(shellWord(path))"))
+    }
+    return try SigningKey(seed: try KeyFile.secrets(.issuer, at: path, passphrases))
   }
 
   private static func publicKey(of key: SigningKey) throws -> DeviceKey {

@@ -26,8 +26,10 @@ public final class Passphrase: Hashable, Sendable {
   }
 
   /// Reads the first line of a file or pipe; `-` is standard input.
-  package convenience init(file: String) throws {
-    let descriptor = file == "-" ? dup(STDIN_FILENO) : open(file, O_RDONLY | O_CLOEXEC)
+  ///
+  /// - Parameter isNew: whether the passphrase is to be set, and not to be tried on a key.
+  package convenience init(file: String, isNew: Bool = true) throws {
+    let descriptor = file == "-" ? dup(STDIN_FILENO) : open(file, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
     guard descriptor >= 0 else { throw Self.unreadable(file) }
     defer { close(descriptor) }
     var status = stat()
@@ -38,15 +40,28 @@ public final class Passphrase: Hashable, Sendable {
         .badPassphrase, "Every user of this machine can read the passphrase in \(file).",
         next: "chmod 600 \(shellWord(file))")
     }
-    var line = try Self.firstLine(descriptor, file)
+    let beginning = file == "-" ? [] : try PipeWriter.wait(descriptor, file)
+    var line = try Self.firstLine(descriptor, file, after: beginning)
+    guard isNew || line.count >= Limits.passphraseBytesMin else {
+      wipe(&line)
+      throw WaymarkError.home(
+        .wrongPassphrase,
+        "The first line of \(file) is not the passphrase: every passphrase has at least "
+          + "\(Limits.passphraseBytesMin) characters.",
+        next: "put the passphrase on the first line of \(file)")
+    }
     try self.init(&line)
   }
 
   /// Reads byte by byte, so that the rest of the input stays unread. The caller wipes the result.
-  private static func firstLine(_ descriptor: Int32, _ file: String) throws -> [UInt8] {
+  private static func firstLine(
+    _ descriptor: Int32, _ file: String, after beginning: [UInt8]
+  ) throws -> [UInt8] {
     var line: [UInt8] = []
     // Growing the array would leave an unwiped copy behind.
     line.reserveCapacity(Limits.passphraseBytesMax + 2)
+    line += beginning
+    if line.last == UInt8(ascii: "\n") { return [] }
     var byte: UInt8 = 0
     while line.count <= Limits.passphraseBytesMax {
       let count = read(descriptor, &byte, 1)
@@ -94,7 +109,7 @@ public struct PassphraseSource: Sendable {
   /// The file in `WAYMARK_PASSPHRASE_FILE`, for services that run without a terminal.
   public static let environment = PassphraseSource { _, attempt in
     guard attempt == 0, let file = environmentFile else { return nil }
-    return try Passphrase(file: file)
+    return try Passphrase(file: file, isNew: false)
   }
 
   /// A source without any passphrase.

@@ -57,7 +57,7 @@ extension Node {
       let placed = try await offNode { try withFileErrors("the imported files") { try addition.place() } }
       try checkOpen()
       // There is no suspension from here on, because the store must not change between the comparison and the write.
-      var difference = try ImportDifference(records.takeDrafts(), store: store, now: wall())
+      var difference = try records.difference(from: store, now: wall())
       let entries = difference.takeEntries()
       if !isPreview, !entries.isEmpty {
         progress(.writing(entries: entries.count))

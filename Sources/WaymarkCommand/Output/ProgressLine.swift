@@ -1,32 +1,43 @@
 import Foundation
 
-/// A progress bar on the terminal, with the amount done, the speed and the remaining time.
+/// A line on the terminal that shows what a command is waiting for. It appears after a second and disappears before
+/// anything else is written; a pipe or a file never receives it.
 struct ProgressLine {
   private let terminal: Terminal
   private let began: ContinuousClock.Instant
   private var drawn: ContinuousClock.Instant?
 
-  init(_ terminal: Terminal) {
+  /// How long a command may take before the line appears.
+  static let appears = Duration.seconds(1)
+  private static let redrawn = Duration.milliseconds(100)
+
+  init(_ terminal: Terminal, began: ContinuousClock.Instant = .now) {
     self.terminal = terminal
-    began = .now
+    self.began = began
   }
 
-  /// Draws the bar, on a terminal only.
+  /// Draws a bar with the amount done, the speed and the remaining time.
   mutating func show(_ what: String, done: Int64, total: Int64) {
-    guard terminal.error.isTerminal else { return }
+    draw { seconds, width in Self.text(what, done: done, total: total, seconds: seconds, width: width) }
+  }
+
+  /// Draws how long the command has been waiting.
+  mutating func show(waitingFor what: String) {
+    draw { seconds, width in Self.text(waitingFor: what, seconds: seconds, width: width) }
+  }
+
+  private mutating func draw(_ text: (_ seconds: Double, _ width: Int) -> String) {
     let now = ContinuousClock.now
-    if let drawn, now - drawn < .milliseconds(100), done < total { return }
+    guard terminal.error.isTerminal, now - began >= Self.appears else { return }
+    if let drawn, now - drawn < Self.redrawn { return }
     drawn = now
     let seconds = Double((now - began) / .milliseconds(1)) / 1_000
-    let text = Self.text(what, done: done, total: total, seconds: seconds, width: terminal.error.width)
-    terminal.transient("\r\u{1B}[K" + text)
+    TransientLine.draw(text(seconds, terminal.error.width), on: terminal.error.descriptor)
   }
 
-  /// Removes the bar.
-  mutating func clear() {
-    guard drawn != nil else { return }
-    terminal.transient("\r\u{1B}[K")
-    drawn = nil
+  /// `Waiting for the inviting device  12 s`
+  static func text(waitingFor what: String, seconds: Double, width: Int) -> String {
+    "\(printable(what))  \(TimeText.span(Int64(seconds) * 1_000))".cut(to: width - 1)
   }
 
   /// `habit entries  ████████░░░░  12,000 of 20,000  8,100/s  1 s left`

@@ -75,6 +75,7 @@ struct Terminal: Sendable {
   /// Writes all of the text, so that no line is cut off. Data that can't be written ends the program; messages that
   /// can't be written do not.
   private func write(_ text: String, to descriptor: Int32) {
+    TransientLine.clear()
     var rest = Array(text.utf8)[...]
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
@@ -121,7 +122,7 @@ struct Terminal: Sendable {
   /// Asks a question; anything but yes counts as no.
   func confirms(_ question: String) -> Bool {
     transient(wrapped(question + " [y/N]", width: error.width - 4, indent: 0).joined(separator: "\n") + " ")
-    guard let answer = readLine() else { return false }
+    guard let answer = TransientLine.away(during: { readLine() }) else { return false }
     return ["y", "yes"].contains(answer.trimmingCharacters(in: .whitespaces).lowercased())
   }
 
@@ -129,7 +130,7 @@ struct Terminal: Sendable {
   func confirms(_ question: String, typing word: String) -> Bool {
     let request = "\(question) To confirm, type \(printable(word)):"
     transient(wrapped(request, width: error.width - 4, indent: 0).joined(separator: "\n") + " ")
-    guard let answer = readLine() else { return false }
+    guard let answer = TransientLine.away(during: { readLine() }) else { return false }
     return Self.isWord(word, answer)
   }
 

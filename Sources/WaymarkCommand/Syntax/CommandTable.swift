@@ -32,6 +32,7 @@ enum CommandTable {
       CreateIssuer.self, IssueEntitlement.self, TrustIssuer.self,
       InstallService.self, UninstallService.self, ShowService.self, PrintCompletions.self,
       PrintManual.self, ShowPaths.self, ShowVersion.self,
+      ListBackups.self, PruneBackups.self,
     ]
 
   /// The commands that every listed kind has, in the order in which help lists them.
@@ -116,6 +117,7 @@ enum CommandTable {
   private static let files: [CommandSpec] = [
     ListFiles.syntax, KeepFiles.syntax, FetchFile.syntax,
     ImportFiles.syntax, ExportRecords.syntax, WriteBackup.syntax, RestoreBackup.syntax,
+    ListBackups.syntax, PruneBackups.syntax,
   ]
 
   static func preview(_ summary: String) -> CommandSpec.Option {

@@ -26,13 +26,20 @@ enum FormatsTopic {
       surmai      trip.json. Times are local to the place. Profiles of travellers and attached files are never
                   read.
 
+      json        Waymark's own export; see below. Ids and values are those of the file: a record that is here
+                  already is changed to what the file says, and an import into another circle gives equal
+                  records. A key that is missing leaves a field unchanged, and null empties it.
+
       Exports: ritualist, traveling-snails, loop-csv, and
       ics         Trips are all-day events. The items of a trip are separate events, with notes, codes and
                   prices in the description. Zones have their IANA names and rules. Importing the file again,
                   even after editing it in a calendar, gives the same records. Items without a start are
                   skipped, and only the name of an organization is included.
-      json        Everything: one list for each kind, the field names of waymark KIND show, bytes as base64.
-      csv         Everything, one file per kind (RFC 4180), attachments as files.
+      json        Everything that is visible, settings included: one list for each kind, the field names of
+                  waymark KIND show, bytes as base64. Each file is in it once, if it is on this device; further
+                  references to it have only its size and id. It is written and read piece by piece, so files
+                  may be larger than memory. Not in it: the trash, history, conflicts, keys and the circle.
+      csv         Everything, one file per kind (RFC 4180), attachments as files; for spreadsheets, export only.
 
       loop-csv and csv are several files: name a new folder with --output. --trip T exports one trip. Both put
       an apostrophe before = + - @ or a tab where a spreadsheet would run a formula: at the beginning of a

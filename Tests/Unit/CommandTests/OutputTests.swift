@@ -73,6 +73,11 @@ struct OutputTests {
         == "logs  ████░░░░░░░░░░░░░  5,000 of 20,000  2,500/s  6 s left")
   }
 
+  @Test func `a wait without a known end shows how long it has lasted`() {
+    #expect(ProgressLine.text(waitingFor: "Exporting", seconds: 75.9, width: 60) == "Exporting  1 min 15 s")
+    #expect(ProgressLine.text(waitingFor: "Importing a file", seconds: 3, width: 12).count < 12)
+  }
+
   @Test func `ids are shortened to as many digits as tell them apart`() {
     let prefixes = distinctPrefixes(["0196F0A2-7C31-7B4C", "0196F0A2-7C31-8000", "AAAA0000-1111-2222"])
     #expect(prefixes["0196F0A2-7C31-7B4C"] == "0196F0A2-7C31-7")

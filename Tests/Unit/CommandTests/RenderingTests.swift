@@ -278,19 +278,31 @@ struct RenderingTests {
     #expect(!shown.contains("…"))
   }
 
-  @Test func `of very many warnings some are listed and the rest are counted`() throws {
-    func imported(_ warnings: Int) throws -> [String] {
-      let list = (1...warnings).map { JSON.string("trips[\($0)]: the total is not that of its items") }
-      let document: JSON = [
-        "preview": false, "added": 1, "updated": 0, "unchanged": 0, "skipped": 0, "warnings": .array(list),
-      ]
-      return try text(ImportFiles(), document).split(separator: "\n").map(String.init)
+  @Test func `warnings that differ only in numbers and names are shown as one, with an example`() {
+    func lines(_ count: Int) -> [String] {
+      var groups = MessageGroups("warning")
+      for index in 1...count {
+        groups.add("trips[\(index)]: totalCost is \(index).5, but \"item \(index)\" costs \(index)")
+      }
+      groups.add("trips: the key \"budget\" is unknown and is left out")
+      return groups.lines
     }
-    #expect(try imported(20).count { $0.hasPrefix("warning: ") } == 20)
-    #expect(try !imported(20).contains { $0.contains("more warning") })
-    let many = try imported(2_000)
-    #expect(many.count { $0.hasPrefix("warning: ") } == 20)
-    #expect(many.last == "1,980 more warnings; --json lists all")
+    #expect(
+      lines(2_000) == [
+        "trips[1]: totalCost is 1.5, but \"item 1\" costs 1 (and 1,999 more like this)",
+        "trips: the key \"budget\" is unknown and is left out",
+      ])
+    #expect(lines(3).count == 4 && !lines(3).contains { $0.contains("more like this") })
+    var groups = MessageGroups("warning")
+    for index in 0..<25 { groups.add("\(Character(Unicode.Scalar(UInt8(97 + index)))) is left out") }
+    #expect(groups.lines.count == 21 && groups.lines.last == "5 more warnings; --json lists all")
+  }
+
+  @Test func `the totals of an import are all that its answer shows, after the warnings`() throws {
+    let document: JSON = [
+      "preview": false, "added": 1, "updated": 0, "unchanged": 0, "skipped": 2, "warnings": ["a", "b"],
+    ]
+    #expect(try text(ImportFiles(), document) == "1 added · 0 updated · 0 unchanged · 2 skipped\n")
   }
 
   @Test func `structured values of a habit are shown in words`() throws {

@@ -78,6 +78,40 @@ import Waymark
     }
   }
 
+  @Test func `a wait of over a second is shown on a terminal only, and Ctrl-C says what holds`() async throws
+  {
+    try await Workshop.with { workshop in
+      let alice = try await founder(workshop)
+      let bob = workshop.device("bob")
+      let node = try await alice.start()
+      let ticket = try await alice.run("invite").output.trimmingCharacters(in: .newlines)
+      let terminal = try PseudoTerminal()
+      // A suspended node accepts connections and never answers.
+      node.child.signal(SIGSTOP)
+      let join = "timeout --preserve-status -s INT 2.5 $W join \(ticket)"
+      let shown = try await bob.shell("\(join) 2> \(terminal.path)")
+      let piped = try await bob.shell(join)
+      node.child.signal(SIGCONT)
+      let text = terminal.read()
+      #expect(shown.code == 130 && piped.code == 130)
+      #expect(text.contains("Waiting for the inviting device"), "\(text)")
+      #expect(text.contains("\r\u{1B}[KInterrupted. The ticket remains valid for this device"), "\(text)")
+      #expect(piped.errors.hasPrefix("Interrupted. The ticket remains valid"), "\(piped.errors)")
+      let joined = try await bob.run("join", "--name", "bob")
+      #expect(joined.code == 0, "\(joined.errors)")
+      #expect(try await node.stop() == 0)
+    }
+  }
+
+  @Test(arguments: [SIGTERM, SIGHUP, SIGQUIT])
+  func `a node closes its store on the signals that end it`(signal: Int32) async throws {
+    try await Workshop.with { workshop in
+      let alice = try await founder(workshop)
+      #expect(try await alice.start().stop(signal) == 0)
+      #expect(try await alice.status()["running"] == false)
+    }
+  }
+
   @Test(arguments: [false, true])
   func `a dash means standard input and output, and pipes are read and written`(runs: Bool) async throws {
     try await Workshop.with { workshop in
@@ -186,5 +220,31 @@ extension TestDevice {
     return Outcome(
       code: code, output: try String(contentsOfFile: marker + "-output", encoding: .utf8),
       errors: try String(contentsOfFile: marker + "-errors", encoding: .utf8))
+  }
+}
+
+/// A terminal that the test reads.
+private final class PseudoTerminal {
+  private let descriptor: Int32
+  let path: String
+
+  init() throws {
+    descriptor = posix_openpt(O_RDWR | O_NOCTTY)
+    try #require(descriptor >= 0 && grantpt(descriptor) == 0 && unlockpt(descriptor) == 0)
+    path = String(cString: try #require(ptsname(descriptor)))
+    _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
+  }
+
+  deinit { close(descriptor) }
+
+  /// Returns what has been written to the terminal.
+  func read() -> String {
+    var text: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 4_096)
+    while true {
+      let count = Foundation.read(descriptor, &buffer, buffer.count)
+      guard count > 0 else { return String(decoding: text, as: UTF8.self) }
+      text += buffer[..<count]
+    }
   }
 }

@@ -186,7 +186,7 @@ struct FullExportTests {
     let json = try JSON.parse(file.bytes)
     #expect(
       json["trips"]?.array?.count == 1 && json["entries"] == []
-        && json["schema"] == "waymark.export/1")
+        && json["schema"] == "waymark.export/2")
     #expect(json["lodgings"]?[0]?["cost"] == ["amount": "-120.50", "currency": "EUR"])
   }
 }
@@ -272,12 +272,15 @@ struct LargeExportTests {
   }
 
   @Test func `an export in memory holds at most 256 MiB, and warns about what it leaves out`() throws {
-    let source = try source(attachments: 5, size: 100 << 20)
-    let file = Exporter.file(.json, from: source, now: 0)
+    let repeated = try source(attachments: 5, size: 100 << 20)
+    let file = Exporter.file(.travelingSnails, from: repeated, now: 0)
     #expect(fileCount(file) == 2)
-    #expect(
-      file.warnings.filter { $0.contains("at most 256 MiB of files") }.count == 3,
-      "\(file.warnings)")
+    let leftOut = file.warnings.filter { $0.contains("at most 256 MiB of files") }
+    #expect(leftOut.count == 3, "\(file.warnings)")
+    let large = Exporter.file(.json, from: try source(attachments: 2, size: 257 << 20), now: 0)
+    #expect(fileCount(large) == 0)
+    #expect(large.warnings.contains { $0.contains("at most 256 MiB of files") }, "\(large.warnings)")
+    #expect(try JSON.parse(large.bytes)["attachments"]?[1]?["fileData"]?["bytes"] == .integer(257 << 20))
   }
 
   @Test
@@ -285,12 +288,14 @@ struct LargeExportTests {
     throws
   {
     let source = try source(attachments: 5, size: 100 << 20)
-    let file = Exporter.file(.json, from: source, now: 0, isInMemory: false)
+    let file = Exporter.file(.travelingSnails, from: source, now: 0, isInMemory: false)
     #expect(fileCount(file) == 3)
     #expect(file.warnings.filter { $0.contains("repeated for at most 256 MiB") }.count == 2)
     let folder = Exporter.folder(.csv, from: source)
     #expect(folder.files.count { if case .file = $0.content { true } else { false } } == 3)
     #expect(folder.warnings.filter { $0.contains("repeated for at most 256 MiB") }.count == 2)
+    let full = Exporter.file(.json, from: source, now: 0, isInMemory: false)
+    #expect(fileCount(full) == 1 && full.warnings.isEmpty)
     let large = try self.source(attachments: 2, size: Limits.fileBytesMax)
     #expect(fileCount(Exporter.file(.json, from: large, now: 0, isInMemory: false)) == 1)
     #expect(fileCount(Exporter.file(.json, from: large, now: 0)) == 0)
@@ -307,7 +312,10 @@ struct LargeExportTests {
       }
     }
     let json = try JSON.parse(text.joined())
-    #expect(json["attachments"]?.array?.map { $0["fileData"] } == ["file", "file"])
+    let contents = json["attachments"]?.array?.map { $0["fileData"] }
+    guard format == .json else { return #expect(contents == ["file", "file"]) }
+    #expect(contents?.map { $0?["base64"] } == ["file", nil])
+    #expect(contents?[1]?["file"] == contents?[0]?["file"] && contents?[1]?["bytes"] == 400_000)
   }
 
   @Test func `a file that is not on this device is left out, with a warning`() throws {

@@ -48,6 +48,12 @@ struct BackupPruningTests {
     #expect(names.isDisjoint(with: old))
     #expect(names.count == 5 + 10 + 2)
     #expect(home.pruneAutomaticBackups().isEmpty)
+    let kept = home.keptBackups
+    #expect(kept.count == 17 && kept.count { !$0.isAutomatic } == 2)
+    #expect(kept.allSatisfy { $0.restorable == nil && $0.bytes == 1 })
+    let old = home.prunable(keepingFiles: 3, folders: 3)
+    #expect(old.count == 7 + 2 && !old.contains { $0.hasPrefix("mine") })
+    #expect(home.removeBackups(old) == old && home.keptBackups.count == 8)
   }
 
   @Test func `the only copy of a root key is never removed`() throws {

@@ -154,6 +154,60 @@ struct OutputFileTests {
     #expect(try modes(folder.file("theirs")).isEmpty)
   }
 
+  // MARK: Natural names
+
+  @Test func `a directory takes the file under its natural name, which leads nowhere else`() throws {
+    let folder = try Folder()
+    mkdir(folder.file("out"), 0o700)
+    for named in ["out", "out/", "out///"] {
+      #expect(
+        try OutputFile.path(folder.file(named), naturally: "waymark.json") == folder.file("out/waymark.json"))
+    }
+    #expect(try OutputFile.path(folder.file("new"), naturally: "waymark.json") == folder.file("new"))
+    #expect(throws: WaymarkError.self) { try OutputFile.path(folder.file("missing/"), naturally: "a") }
+    let unsafe = [
+      ("../../keys/device.key", "_._.._keys_device.key"), (".bashrc", "_bashrc"), ("", "file"),
+      ("-rf", "_rf"), ("a\u{0}b\n\u{202e}c", "a_b__c"), ("/", "_"), ("..", "_."),
+    ]
+    for (name, safe) in unsafe { #expect(Files.safeName(name) == safe) }
+    #expect(Files.safeName(String(repeating: "é", count: 300)).utf8.count == 200)
+  }
+
+  @Test func `a file of metrics replaces one of its own, and other files only with a yes`() throws {
+    let folder = try Folder()
+    let home = Home(path: folder.file("home"))
+    func write(_ file: String, yes: Bool = false) -> String? {
+      do {
+        try TextFile.write(
+          "# HELP waymark_up x", to: file, besides: home, replacingOwn: "# HELP waymark_", overwrites: yes)
+        return nil
+      } catch {
+        return (error as? WaymarkError)?.code.rawValue
+      }
+    }
+    let file = folder.file("waymark.prom")
+    #expect(write(file) == nil && write(file) == nil)
+    let other = try folder.write(Array("PRECIOUS".utf8), "other")
+    #expect(write(other) == "needs_yes")
+    #expect(try bytes(other) == Array("PRECIOUS".utf8))
+    #expect(write(other, yes: true) == nil)
+    #expect(write(try folder.write([], "empty")) == nil)
+  }
+
+  @Test func `a pipe that nothing writes to is reported, and one with a slow writer is read`() async throws {
+    let folder = try Folder()
+    let pipe = folder.file("pipe")
+    mkfifo(pipe, 0o600)
+    #expect(throws: WaymarkError.self) { try Files.readPipe(pipe, bytesMax: 100, what: "file") }
+    Thread.detachNewThread {
+      let writer = open(pipe, O_WRONLY)
+      usleep(300_000)
+      _ = Foundation.write(writer, "slow", 4)
+      close(writer)
+    }
+    #expect(try Files.readPipe(pipe, bytesMax: 100, what: "file") == Array("slow".utf8))
+  }
+
   @Test func `a lock failure is explained in words`() throws {
     let home = Home(path: try Folder().path)
     let failure = WaymarkError.opening(home, StoreError.lockFailed(errno: EROFS))

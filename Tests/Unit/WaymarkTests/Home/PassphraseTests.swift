@@ -25,6 +25,12 @@ struct PassphraseTests {
     }
   }
 
+  @Test func `a file whose first line is too short for any passphrase has the wrong one`() throws {
+    let file = try Folder().write(Array("short\n".utf8), "words")
+    #expect(code { _ = try Passphrase(file: file, isNew: false) } == .wrongPassphrase)
+    #expect(code { _ = try Passphrase(file: file) } == .badPassphrase)
+  }
+
   @Test func `the longest passphrase is accepted, a longer one is not`() throws {
     let folder = try Folder()
     let most = [UInt8](repeating: 0x61, count: Limits.passphraseBytesMax)

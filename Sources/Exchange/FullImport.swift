@@ -1,0 +1,136 @@
+import FileFormat
+import JSONDocument
+import Records
+import Wire
+
+/// Reads an export of everything that ``FullExport`` has written, without loss: ids and values are those of the file.
+struct FullImport {
+  private var builder = PlanBuilder()
+  /// The files that the export contains and that were separated from its text.
+  private let files: [FileReference]
+
+  init(files: [FileReference]) { self.files = files }
+
+  /// Whether a document is a full export, of any version.
+  static func recognises(_ text: JSONText) -> Bool {
+    text["schema"]?.string?.hasPrefix(FullExport.schemaPrefix) == true
+  }
+
+  mutating func read(_ text: JSONText) throws(ExchangeError) -> ImportPlan {
+    try Self.checkVersion(text["schema"]?.string)
+    let known = ["schema", "exportedAt"] + FullExport.kinds.map(\.plural)
+    builder.noteUnknownKeys(text.keys, known: Set(known), in: "the file")
+    for kind in FullExport.kinds where text.keys.contains(kind.plural) {
+      guard text.list(kind.plural) != nil else {
+        throw .wrongShape(place: "\"\(kind.plural)\"", expected: "a list")
+      }
+      read(kind, text.pieces(kind.plural))
+    }
+    return builder.plan(.json)
+  }
+
+  private static func checkVersion(_ schema: String?) throws(ExchangeError) {
+    let version = schema.flatMap { Int($0.dropFirst(FullExport.schemaPrefix.count)) }
+    guard let schema, let version, version >= 1 else {
+      throw .wrongShape(place: "\"schema\"", expected: "\"\(FullExport.schemaPrefix)\(FullExport.version)\"")
+    }
+    guard version <= FullExport.version else { throw .newerExport(schema) }
+  }
+
+  /// Reads the rows of one kind on all cores.
+  private mutating func read(_ kind: Kind, _ pieces: [JSONItems]) {
+    let known = Set(["id"] + kind.fields.flatMap(\.parts))
+    let files = files
+    let read = concurrently(pieces.count) { piece in
+      pieces[piece].map { ImportedRow($0, kind, known, files) }
+    }
+    for (index, row) in read.joined().enumerated() {
+      builder.noteUnknownKeys(row.unknownKeys, known: [], in: kind.plural)
+      do throws(RowError) {
+        try builder.add(checked: try row.draft.get())
+      } catch {
+        builder.skip(Location(kind.plural, index), error.reason)
+      }
+    }
+  }
+}
+
+/// A row of the export, with everything that can be read without other rows.
+private struct ImportedRow: Sendable {
+  let draft: Result<RecordDraft, RowError>
+  let unknownKeys: [String]
+
+  init(_ json: JSON, _ kind: Kind, _ known: Set<String>, _ files: [FileReference]) {
+    unknownKeys = (json.members ?? []).map(\.key).filter { !known.contains($0) }
+    draft = Result { () throws(RowError) in try Self.draft(json, kind, files) }
+  }
+
+  private static func draft(
+    _ json: JSON, _ kind: Kind, _ files: [FileReference]
+  ) throws(RowError) -> RecordDraft {
+    let row = try Row(json)
+    var fields: [FieldValue] = []
+    for field in kind.fields {
+      let value: Value?
+      do throws(FieldError) {
+        value = field.type == .blob ? try blob(field, json, files) : try field.value(in: json)
+      } catch {
+        throw RowError(error.description)
+      }
+      if let value { fields.append(FieldValue(field.number, value)) }
+    }
+    var draft = RecordDraft(kind, try row.id(), ascending: fields)
+    // Nothing can change the name of the organization None.
+    if draft.key == FixedRecords.none { draft[FixedRecords.organizationName] = nil }
+    try checkID(of: draft)
+    try PlanBuilder.check(draft, isComplete: false)
+    return draft
+  }
+
+  /// Rejects records whose id belongs to another record: there is one profile, and a setting's id follows from its key.
+  private static func checkID(of draft: RecordDraft) throws(RowError) {
+    if draft.kind == Registry.profile, draft.key != FixedRecords.profile {
+      throw RowError("its id should be \(Registry.profileID.uuid), the id of the profile")
+    }
+    guard draft.kind == Registry.setting else { return }
+    guard let key = draft.text("key"), draft.id == RecordID(kind: draft.kind, key: key) else {
+      throw RowError("its id is not that of its key")
+    }
+  }
+
+  /// Reads a field of type `blob`: base64 text, or the size and the id of a file with or without its content.
+  private static func blob(
+    _ field: Field, _ row: JSON, _ files: [FileReference]
+  ) throws(FieldError) -> Value? {
+    guard let json = row[field.name] else { return nil }
+    if json.isNull { return .null }
+    if let content = content(json, files) { return content }
+    guard let size = json["bytes"]?.integer.flatMap({ Int(exactly: $0) }),
+      let id = json["file"]?.string.flatMap({ FileID(hex: $0) }),
+      let file = FileReference(size: size, id: id)
+    else { throw error(field, "base64 text, or the size and the id of a file") }
+    guard let content = json["base64"] else { return file.value }
+    guard let value = Self.content(content, files) else { throw error(field, "base64 text") }
+    // Short content may have been stored as a file, or have been changed since.
+    guard reference(value) == file else { throw error(field, "content that matches its size and id") }
+    return Blob.isInline(byteCount: file.size) ? file.value : value
+  }
+
+  /// Returns the bytes of base64 text, or the file that was separated from the text.
+  private static func content(_ json: JSON, _ files: [FileReference]) -> Value? {
+    if let index = json.integer { return files.indices.contains(Int(index)) ? files[Int(index)].value : nil }
+    return json.string.flatMap { Base64.decode($0) }.map(Value.bytes)
+  }
+
+  private static func reference(_ value: Value) -> FileReference? {
+    switch Blob(value) {
+    case .file(let file): file
+    case .inline(let bytes): FileHasher.list(of: bytes)?.reference
+    case nil: nil
+    }
+  }
+
+  private static func error(_ field: Field, _ allowed: String) -> FieldError {
+    FieldError(field: field.name, value: "its content", allowed: allowed)
+  }
+}

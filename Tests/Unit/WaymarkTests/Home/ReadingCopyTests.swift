@@ -1,0 +1,41 @@
+import Foundation
+import Testing
+import WaymarkTesting
+
+@testable import Waymark
+
+/// Reading a home that can't be written to.
+@Suite(.timeLimit(.minutes(1))) struct ReadingCopyTests {
+  @Test func `a home is read through a copy without its keys, and stays as it is`() async throws {
+    let folder = try Folder()
+    let test = try TestHome()
+    _ = try Node.initialize(home: test.home, name: "alice")
+    let node = try Node.open(test.home)
+    let trip = try await node.save(Trip(name: "Rome"))
+    let lodging = try await node.save(Lodging(name: "Casa", tripID: trip.id))
+    let content = Data(repeating: 7, count: 100_000)
+    let file = try folder.write([UInt8](content), "film.mov")
+    try await node.attach(contentsOf: URL(filePath: file), to: .lodging(lodging.id))
+    await node.close()
+    let before = try names(test.home.path)
+    let copy = try ReadingCopy(of: test.home, holdsFiles: true)
+    #expect(try await copy.node.records(Trip.all).map(\.name) == ["Rome"])
+    let attachment = try #require(try await copy.node.records(Waymark.Attachment.all).first)
+    #expect(try await copy.node.data(of: attachment) == content)
+    let backup = folder.file("copy.waymark")
+    try await copy.node.backUp(to: URL(filePath: backup))
+    #expect(try BackupSize.of(backup) > 100_000)
+    await copy.close()
+    #expect(try names(test.home.path) == before)
+  }
+
+  private func names(_ path: String) throws -> [String] {
+    try FileManager.default.subpathsOfDirectory(atPath: path).sorted()
+  }
+}
+
+private enum BackupSize {
+  static func of(_ path: String) throws -> Int {
+    (try FileManager.default.attributesOfItem(atPath: path)[.size] as? NSNumber)?.intValue ?? 0
+  }
+}

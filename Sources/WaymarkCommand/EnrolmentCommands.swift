@@ -225,6 +225,11 @@ extension Invite: TerminalCommand {
   static let isShownByEvents = true
   static let waitsFor: String? = nil
 
+  /// Only a command that serves the ticket by itself takes long enough to be interrupted.
+  func interruption(at stage: String?, _ home: Home) -> Interruption {
+    Interruption(message: "Interrupted; the ticket can't be used any more.", next: .waymark("invite"))
+  }
+
   /// Lets the running node serve the ticket. Without one, this process serves the ticket until a device has joined.
   func run(_ run: CommandContext) async throws -> Answer {
     guard qr == nil || code != true else {

@@ -26,7 +26,10 @@ extension ImportFiles: TerminalCommand {
 
   /// Nothing is written before all files have been read.
   func interruption(at stage: String?, _ home: Home) -> Interruption {
-    isReadOnly || stage != "writing" ? .nothingChanged : .unknown
+    guard !isReadOnly, stage == "writing" else { return .nothingChanged }
+    return Interruption(
+      message: Interruption.unknown.message,
+      next: "\(waymark: "history") shows whether the files were imported")
   }
 
   func render(_ answer: ImportSummary, into rendering: inout Rendering) {

@@ -81,8 +81,7 @@ struct Interruption: Equatable, Sendable {
   static let nothingChanged = Interruption(message: "Interrupted; nothing was changed.", next: nil)
   /// The command may have been carried out just before it was interrupted.
   static let unknown = Interruption(
-    message: "Interrupted. The change may have been made already.",
-    next: "\(waymark: "history") shows whether it was")
+    message: "Interrupted. The change may have been made already.", next: nil)
 }
 
 /// A command whose effects can't be undone. At a terminal, a preview is shown, and the user confirms by typing a word
@@ -95,6 +94,13 @@ protocol TypedConfirmationCommand: TerminalCommand, ConfirmableCommand {
 }
 
 extension TerminalCommand where Self: NodeCommand {
+  func interruption(at stage: String?, _ home: Home) -> Interruption {
+    guard !isReadOnly else { return .nothingChanged }
+    return Interruption(
+      message: Interruption.unknown.message,
+      next: "\(waymark: "status") and \(waymark: "history") show the present state")
+  }
+
   func run(_ run: CommandContext) async throws -> Answer {
     try await ControlClient.perform(self, home: run.home) { run.events.handle($0) }
   }

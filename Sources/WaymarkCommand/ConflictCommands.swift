@@ -13,6 +13,7 @@ extension ListConflicts: TerminalCommand {
     guard !answer.conflicts.isEmpty else { return rendering.notes.paragraph("No conflicts.") }
     let ids = distinctPrefixes(answer.conflicts.map(\.id))
     for conflict in answer.conflicts { rendering.sides(conflict, id: ids[conflict.id] ?? "") }
+    if !rendering.data.isPiped { rendering.notes.line() }
     rendering.notes.paragraph(
       "To resolve one: \(waymark: "conflicts show ID"), \(waymark: "conflicts resolve ID --take winner|loser|DEVICE")"
     )
@@ -35,7 +36,7 @@ extension ShowConflict: TerminalCommand {
       rendering.data.pairs(lines.map { ("  " + printable($0.0), $0.1) })
     }
     for choice in answer.choices {
-      rendering.notes.gap()
+      if !rendering.data.isPiped { rendering.notes.line() }
       rendering.notes.paragraph("To " + printable(choice.effect) + ":")
       rendering.notes.line("  " + printable(choice.command))
     }
@@ -74,14 +75,9 @@ extension Rendering {
     data.line(data.paint(id, .strong) + "  " + what.joined(separator: " · ") + "  " + reason(conflict))
     let writes =
       [("won", conflict.winner, Stress.good)] + conflict.losers.map { ("kept", $0, Stress.careful) }
-    var table = TextTable([.init(""), .init(""), .init("", widthMin: 20), .init(""), .init("")])
+    var table = TextTable([.init(""), .init(""), .init(""), .init(""), .init("", widthMin: 20)])
     table.rows = writes.map { write($0, $1, $2) }
-    if isWhole {
-      table = TextTable([.init(""), .init(""), .init(""), .init(""), .init("", widthMin: 20)])
-      // The value comes last, in the column that wraps.
-      table.rows = writes.map { write($0, $1, $2) }.map { Array($0[..<2] + $0[3...] + $0[2..<3]) }
-      table.wrapsLast = true
-    }
+    table.wrapsLast = isWhole
     table.hasHead = false
     data.table(table)
   }
@@ -97,8 +93,8 @@ extension Rendering {
 
   private func write(_ word: String, _ side: Conflict.Side, _ stress: Stress) -> [TextTable.Cell] {
     [
-      .init(""), .init(word, stress), .init(side.isErased ? "erased" : time.text(side.value)),
-      .init("by \(printable(side.deviceName))"), .init(time.full(side.time)),
+      .init(""), .init(word, stress), .init("by \(printable(side.deviceName))"), .init(time.full(side.time)),
+      .init(side.isErased ? "erased" : time.text(side.value), stress),
     ]
   }
 }

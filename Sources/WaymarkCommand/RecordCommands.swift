@@ -171,19 +171,26 @@ extension ShowTimeline: TerminalCommand {
     operands: [.init(placeholder: "TRIP", key: "id")], exampleArguments: "Rome")
 
   func render(_ answer: Answer, into rendering: inout Rendering) {
-    rendering.data.line(printable(answer.name ?? ""), .strong)
+    // A program gets the items only.
+    let zones = Set(answer.items.map(\.startZone))
+    let zone = zones.count == 1 ? zones.first.flatMap(\.self) : nil
+    if !rendering.data.isPiped {
+      let note = zone.map { "  times in \(printable($0))" } ?? ""
+      rendering.data.line(
+        rendering.data.paint(printable(answer.name ?? ""), .strong) + rendering.data.paint(note, .faint))
+    }
     guard !answer.items.isEmpty else { return rendering.notes.paragraph("Nothing in this trip yet.") }
-    var table = TextTable([
-      .init("START"), .init("ZONE", widthMin: 8), .init("END"), .init("WHAT"), .init("NAME", widthMin: 12),
-      .init("COST", isRight: true),
-    ])
+    let showsZones = zone == nil || rendering.data.isPiped
+    var table = TextTable(
+      [.init("START")] + (showsZones ? [.init("ZONE", widthMin: 6)] : [])
+        + [.init("END"), .init("WHAT"), .init("NAME", widthMin: 12), .init("COST", isRight: true)])
     table.isList = true
     for item in answer.items {
-      table.rows.append([
-        .init(minute(item.start)), .init(item.startZone ?? ""),
-        .init(rendering.endText(item.end, start: item.start)), .init(item.kind),
-        .init(item.name ?? "", .strong), .init(item.cost?.moneyText ?? ""),
-      ])
+      table.rows.append(
+        [.init(minute(item.start))] + (showsZones ? [.init(item.startZone ?? "")] : []) + [
+          .init(rendering.endText(item.end, start: item.start)), .init(item.kind),
+          .init(item.name ?? "", .strong), .init(item.cost?.moneyText ?? ""),
+        ])
     }
     rendering.data.table(table)
   }

@@ -28,7 +28,7 @@ extension FindRecords: TerminalCommand {
       .init("ID"), .init("KIND"), .init("NAME", widthMin: 12), .init("IN", widthMin: 8), .init("FIELD"),
       .init("TEXT", widthMin: 16),
     ])
-    table.isList = true
+    (table.isList, table.wrapsLast) = (true, true)
     for match in answer.matches {
       table.rows.append([
         rendering.idCell(match.id.uuidString, match.shortID), .init(match.kind.rawValue),

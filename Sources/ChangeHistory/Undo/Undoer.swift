@@ -78,7 +78,7 @@ package struct Undoer {
 
   private func label(_ operation: Storage.Operation) -> String {
     let id = operation.key.id.description
-    return "\(id)  \(CivilTime.text(operation.clock.milliseconds))  "
+    return "\(id)  \(CivilTime.sentenceText(operation.clock.milliseconds))  "
       + "\(history.deviceName(operation.key.device))  \(operation.verb.replacing(".", with: " "))"
   }
 
@@ -175,7 +175,7 @@ package struct Undoer {
       let names =
         fields.isEmpty ? "its values" : fields.map { Self.fieldName($0, kind) }.joined(separator: ", ")
       guard let by else { return "\(record): the former values of \(names) are not on this device" }
-      return "\(record): \(names) erased on \(CivilTime.text(by.clock.milliseconds)) by "
+      return "\(record): \(names) erased on \(CivilTime.sentenceText(by.clock.milliseconds)) by "
         + history.deviceName(by.device)
     case .usedBy(let users): return "\(record): used by \(plural(users.count, "other record"))"
     }

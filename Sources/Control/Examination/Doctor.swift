@@ -190,7 +190,7 @@ package struct Doctor {
   /// The progress of the background check of the running node.
   private var checkText: String {
     guard let check = status?.storeCheck, check.total > 0 else { return "" }
-    let completed = check.completed.map { CivilTime.text($0.milliseconds) }
+    let completed = check.completed.map { CivilTime.sentenceText($0.milliseconds) }
     let (done, total) = (check.checked, check.total)
     guard completed != nil || done > 0 else { return "The background check has not started. " }
     let last = completed.map { "The background check last verified everything at \($0)" }

@@ -61,9 +61,29 @@ package struct TypedRecords {
     let record = try names.resolve(kind, name)
     var writer = document
     var shown = ShownRecord(try writer.members(kind, record))
-    if kind == Registry.trip { shown.members += try store.tripSummary(record.key.id).members }
+    if kind == Registry.trip { shown.members += try tripMembers(record) }
     if kind == Registry.habit { shown.members += try habitMembers(record) }
     return shown
+  }
+
+  /// Returns the members that `trip show` adds to the fields of a trip: as in lists, but with the first start and the last
+  /// end in the zones of their items.
+  private func tripMembers(_ record: RecordRow) throws -> [JSON.Member] {
+    let summary = try store.tripSummary(record.key.id)
+    let items = try store.timeline(of: record.key)
+    func zone(_ moment: Moment?, _ field: String) -> String? {
+      items.lazy.compactMap { kind, row in
+        row[kind.number(field)].flatMap { $0.part(0).asInteger == moment ? $0.part(1).asText : nil }
+      }.first
+    }
+    return summary.members.map { member in
+      switch member.key {
+      case "firstStart":
+        .init(member.key, timeJSON(summary.firstStart, zone: zone(summary.firstStart, "start")))
+      case "lastEnd": .init(member.key, timeJSON(summary.lastEnd, zone: zone(summary.lastEnd, "end")))
+      default: member
+      }
+    }
   }
 
   /// Returns the members that `habit show` adds to the fields of a habit: its streaks, and the days of the current month.

@@ -17,6 +17,14 @@ package enum CivilTime {
     offsets.text(milliseconds: instant, zone: name)
   }
 
+  /// Formats an instant for a sentence, in the zone of this process: `2026-05-03 15:00 +02:00`. In UTC, the offset is
+  /// `UTC`.
+  package static func sentenceText(_ instant: Int64) -> String {
+    let text = text(instant, zone: ownZoneName)
+    let offset = text.hasSuffix("Z") ? "UTC" : String(text.suffix(6))
+    return "\(text.prefix(10)) \(text.dropFirst(11).prefix(5)) \(offset)"
+  }
+
   /// Returns the calendar day of an instant in a zone.
   static func day(_ instant: Int64, zone name: String) -> String {
     offsets.day(milliseconds: instant, zone: name).description

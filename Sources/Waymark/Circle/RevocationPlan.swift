@@ -144,7 +144,7 @@ extension RevocationPlan {
   private func text(isDone: Bool, _ status: RevocationStatus) -> String {
     var sentences = already.map { member in
       let by = status.revocations(of: member.device).first
-        .map { ", by \($0.byName) on \(CivilTime.text($0.issued.milliseconds))" }
+        .map { ", by \($0.byName) on \(CivilTime.sentenceText($0.issued.milliseconds))" }
       return "\(member.name) was already revoked\(by ?? "")."
     }
     guard !targets.isEmpty else { return sentences.joined(separator: " ") }

@@ -226,7 +226,7 @@ struct RevocationPlanner {
         ? "no node is running here: changes by \(target.name) that are only on other devices would be dropped"
         : "no known sync with \(target.name): changes by it may be missing here, and would be dropped"
     }
-    return "last in sync with \(target.name): \(CivilTime.text(last))"
+    return "last in sync with \(target.name): \(CivilTime.sentenceText(last))"
   }
 
   private func adminWarning(_ targets: [RevocationPlan.Target]) -> [String] {

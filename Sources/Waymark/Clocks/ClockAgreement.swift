@@ -45,7 +45,7 @@ struct ClockAgreement {
     let ended = try logsAhead()
     guard !ended.isEmpty else { return nil }
     let newest = store.newestClock(of: device).milliseconds
-    let dated = "changes made here are dated up to \(CivilTime.text(newest))"
+    let dated = "changes made here are dated up to \(CivilTime.sentenceText(newest))"
     let text: String
     switch verdict {
     case .disputed: return nil
@@ -98,7 +98,7 @@ struct ClockAgreement {
       isOurs ? .parked : .peerClockAhead,
       text:
         "\(count) change set\(count == 1 ? "" : "s") of \(authorNames), dated in the future, "
-        + "wait\(count == 1 ? "s" : "") until \(CivilTime.text(due))",
+        + "wait\(count == 1 ? "s" : "") until \(CivilTime.sentenceText(due))",
       next: isOurs ? nil : .waymark("restamp", on: authorNames),
       .parked(
         changeSets: Int(clamping: count), due: Date(milliseconds: due),

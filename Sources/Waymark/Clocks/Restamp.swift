@@ -110,7 +110,7 @@ extension WaymarkError {
   fileprivate static func restampNeedsYes(_ count: Int, newest: Moment, now: Moment) -> WaymarkError {
     let sets = count == 1 ? "1 change set is" : "\(count) change sets are"
     return needsYes(
-      "\(sets) dated ahead, up to \(CivilTime.text(newest)); this machine's clock says \(CivilTime.text(now)). "
+      "\(sets) dated ahead, up to \(CivilTime.sentenceText(newest)); this machine's clock says \(CivilTime.sentenceText(now)). "
         + "Each is signed again with the current time, in the same order; a backup is taken first.",
       next: .waymark("restamp --yes"))
   }
@@ -118,8 +118,8 @@ extension WaymarkError {
   fileprivate static func wallDisputed(_ now: Moment, _ other: Moment) -> WaymarkError {
     failed(
       .clockDisputed,
-      "This machine's clock says \(CivilTime.text(now)), but according to the other devices it is "
-        + "\(CivilTime.text(other)) or later. Nothing was changed: a wrong clock would give wrong dates again.",
+      "This machine's clock says \(CivilTime.sentenceText(now)), but according to the other devices it is "
+        + "\(CivilTime.sentenceText(other)) or later. Nothing was changed: a wrong clock would give wrong dates again.",
       next: "set this machine's clock, then \(waymark: "restamp")")
   }
 

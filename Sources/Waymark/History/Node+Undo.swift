@@ -74,7 +74,7 @@ extension NodeStatus.Notice {
     return NodeStatus.Notice(
       .massDeletion,
       text: "\(delete.deviceName) deleted \(parts.joined(separator: " and ")) at "
-        + "\(CivilTime.text(delete.time.milliseconds)) (if that was intended: waymark status --acknowledge)",
+        + "\(CivilTime.sentenceText(delete.time.milliseconds)) (if that was intended: waymark status --acknowledge)",
       next: .waymark("undo \(operation)"), .massDeletion(delete))
   }
 }

@@ -41,7 +41,7 @@ struct OverrideReport {
   /// Returns a phrase such as “the mirror of nas from 2026-05-03T08:00:00Z”.
   private func sentence(_ request: OverrideRequest) -> String {
     let of = request.peer.map { " of \(names.name(of: $0))" } ?? ""
-    return "the \(request.verb)\(of) from \(CivilTime.text(request.asked))"
+    return "the \(request.verb)\(of) from \(CivilTime.sentenceText(request.asked))"
   }
 }
 

@@ -57,8 +57,8 @@ extension NodeInspection {
       return NodeStatus.Notice(
         .massErase,
         text: "\(erase.deviceName) erased \(parts.joined(separator: ", ")) on "
-          + "\(CivilTime.text(erase.time.milliseconds)); this device keeps their values until "
-          + "\(CivilTime.text(erase.due.milliseconds)), in case that was not intended",
+          + "\(CivilTime.sentenceText(erase.time.milliseconds)); this device keeps their values until "
+          + "\(CivilTime.sentenceText(erase.due.milliseconds)), in case that was not intended",
         next: isRevoked
           ? .waymark("members") : .waymark("revoke \(shellWord(erase.deviceName)) --before-erase"),
         .massErase(erase))

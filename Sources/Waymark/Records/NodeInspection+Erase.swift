@@ -68,7 +68,7 @@ extension NodeInspection {
     return NodeStatus.Notice(
       .eraseUnheard,
       text: "\(names.joined(separator: ", ")) \(others.count == 1 ? "has" : "have") not erased yet "
-        + "\(records) erased here on \(CivilTime.text(time))",
+        + "\(records) erased here on \(CivilTime.sentenceText(time))",
       next: next + lost,
       .eraseUnheard(
         records: count, time: Date(milliseconds: time),

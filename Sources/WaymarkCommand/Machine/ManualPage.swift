@@ -135,6 +135,15 @@ struct ManualPage {
     ("WAYMARK_LOG", "The log level of a node: debug, info, warning or error."),
     ("WAYMARK_LOG_FORMAT", "The log format: text, journal or json; default text, or journal under systemd."),
     ("NO_COLOR", "If not empty, the output has no colours."),
+    ("CLICOLOR_FORCE", "If not empty and not 0, the output has colours even without a terminal."),
+    (
+      "WAYMARK_PAGER, PAGER",
+      "The program that shows long output on a terminal page by page; less by default, none for cat."
+    ),
+    (
+      "WAYMARK_FORCE_TTY",
+      "A number of columns: standard output looks as on a terminal of this width, even in a pipe."
+    ),
     ("NOTIFY_SOCKET, WATCHDOG_USEC, JOURNAL_STREAM", "Set by systemd, to receive the node's state and log."),
   ]
 

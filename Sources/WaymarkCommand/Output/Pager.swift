@@ -20,23 +20,51 @@ struct Pager: Sendable {
   ///
   /// - Returns: false if there is no such program, so that the text was not shown.
   func show(_ text: String) -> Bool {
-    guard isThere else { return false }
-    let process = Process()
-    process.executableURL = URL(filePath: "/bin/sh")
-    process.arguments = ["-c", command]
-    process.environment = environment
-    let pipe = Pipe()
-    process.standardInput = pipe
+    guard isThere, let (process, input) = start() else { return false }
     // Ctrl-C is for the pager, which also runs in the foreground.
     let before = signal(SIGINT, SIG_IGN)
     defer { signal(SIGINT, before) }
-    guard (try? process.run()) != nil else { return false }
     // The user may leave before all of it is read; the rest is not written then.
-    try? pipe.fileHandleForWriting.write(contentsOf: Data(text.utf8))
-    try? pipe.fileHandleForWriting.close()
-    process.waitUntilExit()
+    try? input.write(contentsOf: Data(text.utf8))
+    try? input.close()
+    var status: Int32 = 0
+    while waitpid(process, &status, 0) < 0, errno == EINTR {}
     // The shell exits with these if it found no such program or could not run it.
-    return ![126, 127].contains(process.terminationStatus)
+    return ![126, 127].contains(status >> 8 & 0xFF)
+  }
+
+  /// Starts the pager in the process group of the terminal's foreground, in which alone it may read keys. Foundation
+  /// would start it in a group of its own.
+  private func start() -> (process: pid_t, input: FileHandle)? {
+    let pipe = Pipe()
+    let (reader, writer) = (pipe.fileHandleForReading, pipe.fileHandleForWriting)
+    #if canImport(Darwin)
+      var (actions, attributes): (posix_spawn_file_actions_t?, posix_spawnattr_t?)
+    #else
+      var (actions, attributes) = (posix_spawn_file_actions_t(), posix_spawnattr_t())
+    #endif
+    posix_spawn_file_actions_init(&actions)
+    posix_spawnattr_init(&attributes)
+    defer {
+      posix_spawn_file_actions_destroy(&actions)
+      posix_spawnattr_destroy(&attributes)
+    }
+    posix_spawn_file_actions_adddup2(&actions, reader.fileDescriptor, STDIN_FILENO)
+    posix_spawn_file_actions_addclose(&actions, writer.fileDescriptor)
+    // This process ignores broken pipes; the pager and what it runs must not inherit that.
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    for number in [SIGPIPE, SIGINT] { sigaddset(&signals, number) }
+    posix_spawnattr_setsigdefault(&attributes, &signals)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
+    let arguments: [UnsafeMutablePointer<CChar>?] = ["sh", "-c", command].map { $0.withCString { strdup($0) } } + [nil]
+    let variables: [UnsafeMutablePointer<CChar>?] =
+      environment.map { name, value in "\(name)=\(value)".withCString { strdup($0) } } + [nil]
+    defer { for text in arguments + variables { free(text) } }
+    var process: pid_t = 0
+    guard posix_spawn(&process, "/bin/sh", &actions, &attributes, arguments, variables) == 0 else { return nil }
+    try? reader.close()
+    return (process, writer)
   }
 
   /// Whether the program exists. If the command begins with something else than a name, the shell decides.

@@ -110,18 +110,12 @@ struct TimeText: Sendable {
     )
   }
 
-  /// Returns an RFC 3339 time in a readable form, without zero seconds. A time in UTC is converted to the reader's zone
+  /// Returns an RFC 3339 time in a readable form, without seconds. A time in UTC is converted to the reader's zone
   /// (`2026-05-03 15:00`); a time with another offset keeps it (`2026-05-03 15:00 +02:00`).
   func written(_ text: String?) -> String {
     guard let text else { return "–" }
     guard text.count >= 19, text.dropFirst(10).first == "T", let moment = Self.moment(text) else { return text }
-    if text.hasSuffix("Z") {
-      let seconds = moment / 1_000 % 60
-      return full(moment) + (seconds == 0 ? "" : ":\(seconds < 10 ? "0" : "")\(seconds)")
-    }
-    let rest = text.dropFirst(16)
-    let seconds = rest.prefix { $0 == ":" || $0 == "." || $0.isNumber }
-    let shown = seconds == ":00" || seconds == ":00.000" ? "" : String(seconds)
-    return "\(text.prefix(10)) \(text.dropFirst(11).prefix(5))\(shown) \(rest.dropFirst(seconds.count))"
+    if text.hasSuffix("Z") { return full(moment) }
+    return "\(text.prefix(10)) \(text.dropFirst(11).prefix(5)) \(text.suffix(6))"
   }
 }

@@ -154,10 +154,16 @@ struct HelpTopic {
       Ids and names
       Wherever a command needs an ID, you can type any of these:
         the whole id                         0196F0A2-7C31-7B4C-9E0F-3A5D2C8B1E60
+        its last digits, as lists show them  2C8B1E60
         the beginning of the id              0196f0a2-7c31
-        the name, or its beginning           Rome
-      If more than one record matches, the command lists them, changes nothing and exits with 2. Devices are
-      identified in the same way, by name or by the beginning of their id.
+        the name, or a part of it            Rome
+      A whole name comes first, then the beginning of a name, then any part of it; delete and erase accept no
+      part from the middle. Lists show as many of the last digits as tell a record apart from all others; the
+      first digits are the same for records that were created within one minute. Without a terminal, lists
+      contain whole ids.
+
+      If more than one record matches, the command lists them, changes nothing and exits with 2. Devices and
+      operations are identified by name or by the beginning of their id.
       """)
 
   static let fields = HelpTopic(

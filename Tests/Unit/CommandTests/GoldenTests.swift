@@ -17,7 +17,7 @@ struct GoldenTests {
     var name: String { "\(columns)-\(hasColor ? "colour" : "plain")" }
     var testDescription: String { name }
     /// Longer lines are hard to read, however wide the terminal is.
-    var width: Int { min(columns, Terminal.widthMax) }
+    var width: Int { columns }
   }
 
   static let sheets = [80, 120].flatMap { columns in

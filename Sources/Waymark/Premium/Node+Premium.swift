@@ -21,6 +21,11 @@ extension Node {
       issuers: circle.evaluation.issuers.sorted())
   }
 
+  /// The issuers that the circle trusts.
+  package var issuers: [IssuerSummary] {
+    circle.evaluation.issuers.sorted().map { IssuerSummary($0, in: circle) }
+  }
+
   /// Installs an entitlement from a purchase or an issuer. The entitlement syncs to the other devices automatically.
   ///
   /// - Parameter bytes: the output of `waymark issuer issue` or

@@ -60,14 +60,22 @@ public enum Issuer {
     }
   }
 
-  /// Signs an entitlement and returns it as text for `waymark entitlement install`.
+  /// A signed entitlement, and its text for `waymark entitlement install`.
+  package struct IssuedEntitlement: Sendable {
+    package let circle: CircleID
+    /// The first millisecond at which it no longer holds.
+    package let notAfter: Int64
+    package let text: String
+  }
+
+  /// Signs an entitlement.
   ///
   /// - Parameters:
   ///   - now: milliseconds since 1970.
   ///   - passphrases: the source of the passphrase if the issuer's key is sealed.
   package static func issue(
     _ request: EntitlementRequest, now: Int64, passphrases: PassphraseSource = .environment
-  ) throws -> String {
+  ) throws -> IssuedEntitlement {
     guard let circle = CircleID(hex: request.circle) else {
       throw WaymarkError.badValue(
         "--circle", request.circle, allowed: "expected the 64 hexadecimal digits that `waymark init` printed")
@@ -90,7 +98,8 @@ public enum Issuer {
       circle: circle, issuer: try publicKey(of: key),
       devices: devices.isEmpty ? nil : Array(Set(devices)), plan: "premium", issuedAt: now, notBefore: from,
       notAfter: until, serial: Bytes16(randomBytes(16)) ?? .zero, source: "issuer")
-    return certificateText(try Statement(signing: entitlement, with: key))
+    return IssuedEntitlement(
+      circle: circle, notAfter: until, text: certificateText(try Statement(signing: entitlement, with: key)))
   }
 
   /// Parses the end of a period: a day, which means its end in UTC, or a time with its offset. Returns the first moment

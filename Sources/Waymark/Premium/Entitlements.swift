@@ -143,7 +143,7 @@ extension Issuer {
       keyFile: keyFile.path(percentEncoded: false), circle: circle.description,
       devices: devices.map(\.description), until: CivilTime.text(end.milliseconds),
       from: start.map { CivilTime.text($0.milliseconds) })
-    return Data(try issue(request, now: issued.milliseconds, passphrases: passphrases).utf8)
+    return Data(try issue(request, now: issued.milliseconds, passphrases: passphrases).text.utf8)
   }
 
   /// Creates an issuer's key file, readable only by its owner, and the file of its public key, with `.pub` appended.

@@ -42,6 +42,7 @@ enum TimerName: Hashable {
   case codeAnnouncement
   case watch
   case storeCheck
+  case renewal
 }
 
 /// A node's queue with its clocks and timers, and the replicator that runs its turns on the queue.

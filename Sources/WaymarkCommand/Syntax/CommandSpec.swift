@@ -34,12 +34,13 @@ struct CommandSpec: Sendable {
     let summary: String
     var type = ValueType.text
     var isRepeated = false
+    var isRequired = false
     /// The value if the flag stands alone; another value then follows after an equals sign: `--qr=full`.
     var valueAlone: String?
 
     var takesNextWord: Bool { placeholder != nil && valueAlone == nil }
 
-    /// The flag with its value, as help shows it.
+    /// The flag with its value, as help shows it: `--key FILE`.
     var usage: String {
       guard let placeholder else { return flag }
       return valueAlone == nil ? "\(flag) \(placeholder)" : "\(flag)[=\(placeholder)]"
@@ -77,7 +78,9 @@ struct CommandSpec: Sendable {
     var parts = ["waymark"] + words
     if impliesLastWord, let last = parts.popLast() { parts.append("[\(last)]") }
     parts += operands.map(\.usage)
-    parts += options.map { "[\($0.usage)]" + ($0.isRepeated ? "…" : "") }
+    parts += options.map { option in
+      option.isRequired ? option.usage : "[\(option.usage)]" + (option.isRepeated ? "…" : "")
+    }
     return parts.joined(separator: " ")
   }
 }

@@ -446,7 +446,7 @@ extension Store {
   /// Throws an error if a category is in use by habits and the deletion is not forced.
   fileprivate func checkDeletable(category record: RecordRow, force: Bool) throws {
     let key = record.text(Registry.category.number("key")) ?? ""
-    let users = try RecordList(store: self, names: NameResolver(store: self)).users(ofCategory: key)
+    let users = try users(ofCategory: key)
     guard users.isEmpty || force else {
       let name = Registry.category.title(of: record) ?? key
       throw WaymarkError(

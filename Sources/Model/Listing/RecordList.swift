@@ -166,6 +166,14 @@ extension Store {
       return try records(query).map { "\(kind.name) \(kind.title(of: $0) ?? $0.key.id.uuid)" }
     }
   }
+
+  /// Returns the kind and names of the visible habits in a category.
+  package func users(ofCategory key: String) throws -> [String] {
+    let kind = Registry.habit
+    var query = RecordQuery(kind.number)
+    query.conditions = [.init(kind.number("categoryId"), .equals(.text(key)))]
+    return try records(query).map { "\(kind.name) \(kind.title(of: $0) ?? $0.key.id.uuid)" }
+  }
 }
 
 extension Kind {
@@ -185,13 +193,5 @@ extension Kind {
       default: []
       }
     }
-  }
-
-  /// Returns the kind and names of the visible habits in a category.
-  func users(ofCategory key: String) throws -> [String] {
-    let kind = Registry.habit
-    var query = RecordQuery(kind.number)
-    query.conditions = [.init(kind.number("categoryId"), .equals(.text(key)))]
-    return try store.records(query).map { "\(kind.name) \(kind.title(of: $0) ?? $0.key.id.uuid)" }
   }
 }

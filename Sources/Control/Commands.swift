@@ -27,7 +27,8 @@ enum Commands {
     ShowOnboarding.self, CompleteOnboarding.self, ResetOnboarding.self,
     Verify.self, Mirror.self, AssertRecords.self, CleanUp.self, Restamp.self,
     ImportFiles.self, ExportRecords.self,
-    ShowPremium.self, InstallEntitlement.self, BuyMockPremium.self, CancelMockPremium.self, TrustIssuer.self,
+    ShowPremium.self, IssueOwnPremium.self, ListIssuers.self,
+    InstallEntitlement.self, BuyMockPremium.self, CancelMockPremium.self, TrustIssuer.self,
   ]
 }
 

@@ -9,6 +9,8 @@ package struct FoundCircle: Command {
 
   package var name: String?
   package var issuer: String?
+  /// Whether the circle issues premium to itself.
+  package var premium: Bool?
 
   package struct Answer: Codable, Sendable {
     package let circle: CircleID
@@ -16,8 +18,11 @@ package struct FoundCircle: Command {
     package let name: String
     package let rewritten: Int
     package let formerKeys: String?
+    /// When premium ends; nil if the circle has none.
+    package let premiumUntil: Date?
 
     package init(_ membership: NewMembership) {
+      premiumUntil = membership.premiumUntil
       circle = membership.circle
       device = membership.device
       name = membership.name

@@ -2,13 +2,35 @@ import Foundation
 package import Waymark
 package import Wire
 
-/// `entitlement show`: whether premium is active, and until when.
+/// `premium show`: whether premium is active, and until when.
 package struct ShowPremium: PromptCommand {
-  package static let name = "entitlement.show"
+  package static let name = "premium.show"
   package typealias Answer = PremiumSummary
   package var isReadOnly: Bool { true }
 
   package func perform(on node: isolated Node) throws -> PremiumSummary { node.premiumSummary }
+}
+
+/// `premium self`: issues premium to all devices of this circle, and renews it.
+package struct IssueOwnPremium: NodeCommand {
+  package static let name = "premium.self"
+  package typealias Answer = OwnPremiumSummary
+
+  package var until: String?
+  /// The file of the root key; nil for the root key in the home.
+  package var rootKey: String?
+  package var keyFile: String? { rootKey }
+
+  package func perform(on node: isolated Node, _ call: CommandCall) async throws -> OwnPremiumSummary {
+    let end = try until.map { typed in
+      let end = try Issuer.end(typed, "--until")
+      guard end > node.wall() else {
+        throw WaymarkError.badValue("--until", typed, allowed: "it must be in the future")
+      }
+      return end
+    }
+    return try node.issueOwnPremium(until: end, rootKey: rootKey, call.passphrase)
+  }
 }
 
 /// `entitlement install`: installs a certificate from an issuer.
@@ -42,7 +64,7 @@ package struct BuyMockPremium: PromptCommand {
   package func perform(on node: isolated Node) throws -> PremiumSummary {
     try checkMock(mock)
     let end = try until.map { typed in
-      let end = try Issuer.time(typed, "--until")
+      let end = try Issuer.end(typed, "--until")
       try MockPurchase.check(end, typed: typed, now: node.wall())
       return Date(milliseconds: end)
     }
@@ -71,6 +93,18 @@ private func checkMock(_ mock: Bool?) throws {
   guard mock == true else {
     throw WaymarkError.usage("Only mock purchases can be made here: add --mock.")
   }
+}
+
+/// `issuer list`: the issuers that the circle trusts, and what each has issued.
+package struct ListIssuers: PromptCommand {
+  package static let name = "issuer.list"
+  package var isReadOnly: Bool { true }
+
+  package struct Answer: Codable, Sendable {
+    package let items: [IssuerSummary]
+  }
+
+  package func perform(on node: isolated Node) throws -> Answer { Answer(items: node.issuers) }
 }
 
 /// `issuer trust`: makes the circle trust an issuer, by a statement that the circle's root key signs.

@@ -15,9 +15,9 @@ package struct TurnSyncOn: NodeCommand, ConfirmableCommand {
   package var isReadOnly: Bool { preview == true }
 
   package var preview: Bool?
+  /// Whether to invite all other devices to turn sync on, too.
+  package var everywhere: Bool?
   package var yes: Bool?
-  /// Whether a person at a terminal can be asked.
-  package var interactive: Bool?
 
   package init() {}
 
@@ -32,8 +32,11 @@ package struct TurnSyncOn: NodeCommand, ConfirmableCommand {
       try node.checkPremium()
       return .preview(try await node.syncPreview())
     }
+    let isConfirmed = yes == true
     return .state(
-      try await node.turnSyncOn(isConfirmed: yes == true, isAtTerminal: interactive == true))
+      everywhere == true
+        ? try await node.turnSyncOnEverywhere(isConfirmed: isConfirmed)
+        : try await node.turnSyncOn(isConfirmed: isConfirmed))
   }
 }
 

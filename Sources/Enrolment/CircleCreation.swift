@@ -1,3 +1,4 @@
+import Foundation
 package import Home
 package import Membership
 package import Sodium
@@ -9,30 +10,45 @@ package struct CircleCreation: Sendable {
   package let identity: Identity
   package let root: SigningKey
   package let genesis: Statement
+  /// The key with which the founder issues premium to the circle, and its first entitlement; nil for none.
+  private let premium: (key: SigningKey, entitlement: Statement, end: Int64)?
   package let name: String
   private let made: Int64
 
   /// - Parameters:
-  ///   - issuers: public keys whose entitlements the circle accepts from the start; at most two.
+  ///   - issuers: public keys whose entitlements the circle accepts from the start; at most two, or one with premium.
+  ///   - hasPremium: whether the circle issues premium to itself, for a year.
   ///   - now: milliseconds since 1970.
   /// - Throws: `WaymarkError` if the name is invalid.
-  package init(name: String, issuers: [DeviceKey] = [], now: Int64) throws {
-    try self.init(name: name, issuers: issuers, identity: try Identity.generate(), now: now)
+  package init(name: String, issuers: [DeviceKey] = [], hasPremium: Bool = false, now: Int64) throws {
+    try self.init(
+      name: name, issuers: issuers, hasPremium: hasPremium, identity: try Identity.generate(), now: now)
   }
 
-  init(name: String, issuers: [DeviceKey], identity: Identity, now: Int64) throws {
+  init(
+    name: String, issuers: [DeviceKey], hasPremium: Bool = false, identity: Identity, now: Int64
+  ) throws {
     self.name = name
     made = now
     self.identity = identity
     root = try SigningKey()
+    let issuer = hasPremium ? try SigningKey() : nil
     let body = Genesis(
       root: DeviceKey(root), device: identity.device, transport: identity.transportKey, name: name,
-      issuers: issuers, created: now, nonce: random16())
+      issuers: (issuer.map { [DeviceKey($0)] } ?? []) + issuers, created: now, nonce: random16())
     do {
       genesis = try Statement(signing: body, with: root)
     } catch {
       throw WaymarkError.badValue(
         "name", name, allowed: "1 to 64 bytes without control or invisible characters")
+    }
+    let circle = genesis.circle
+    premium = try issuer.flatMap { key in
+      try OwnPremium.endToIssue(after: nil, at: now).map { end in
+        let entitlement = try OwnPremium.entitlement(
+          of: circle, until: end, serial: random16(), at: now, with: key)
+        return (key, entitlement, end)
+      }
     }
   }
 
@@ -51,7 +67,10 @@ package struct CircleCreation: Sendable {
     // If an earlier store was lost, its root key is the only way to rejoin its circle, so the earlier keys are kept.
     let formerKeys = try home.moveFormerKeys(at: made, under: lock)
     try writeKeysAndStore(to: home, isLocked: true)
-    return NewMembership(circle: genesis.circle, device: identity.device, name: name, formerKeys: formerKeys)
+    var membership = NewMembership(
+      circle: genesis.circle, device: identity.device, name: name, formerKeys: formerKeys)
+    membership.premiumUntil = premium.map { Date(milliseconds: $0.end) }
+    return membership
   }
 
   /// Saves the founder's keys and creates the store.
@@ -60,7 +79,9 @@ package struct CircleCreation: Sendable {
   func writeKeysAndStore(to home: Home, isLocked: Bool = false) throws {
     try identity.save(to: home.deviceKey)
     try RootKey.save(root, to: home.rootKey)
-    try NewStore.make(home, [genesis], isLocked: isLocked)
+    if let premium { try home.storage.keepIssuerKey(premium.key, sealedWith: nil) }
+    try NewStore.make(
+      home, [genesis] + (premium.map { [$0.entitlement] } ?? []), isLocked: isLocked)
   }
 
   private static func checkIsEmpty(_ home: Home) throws {

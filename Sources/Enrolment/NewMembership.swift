@@ -1,3 +1,5 @@
+package import Foundation
+import Home
 public import Records
 public import Wire
 
@@ -34,6 +36,8 @@ public struct NewMembership: Hashable, Sendable {
   public internal(set) var formerKeys: String?
   /// The member that this device was before it got new keys, if the circle has not revoked that member; otherwise nil.
   public internal(set) var formerMember: DeviceReference?
+  /// When the premium ends that the circle has issued to itself at its founding; nil if it has issued none.
+  package internal(set) var premiumUntil: Date?
   /// Whether the device had already joined with the same ticket, so that nothing was changed.
   public internal(set) var wasMember = false
 }

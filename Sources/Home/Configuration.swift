@@ -5,7 +5,8 @@ import Wire
 /// Settings of the command line that are not flags: from the environment, then from the file `config.json` of the home.
 ///
 /// ```json
-/// { "name": "laptop", "listen": "[::]:7433", "peers": ["192.168.1.20:7433"], "discovery": true }
+/// { "name": "laptop", "listen": "[::]:7433", "peers": ["192.168.1.20:7433"], "discovery": true,
+///   "followSync": false }
 /// ```
 package struct Configuration: Hashable, Sendable {
   /// The name of a new device.
@@ -16,6 +17,8 @@ package struct Configuration: Hashable, Sendable {
   package var peers: [String] = []
   /// Whether the node discovers its peers on the local networks.
   package var discovery = true
+  /// Whether this device turns sync on when another device invites it to.
+  package var followSync = false
 
   /// - Throws: `WaymarkError` that says what in the file is invalid.
   package init(
@@ -24,15 +27,19 @@ package struct Configuration: Hashable, Sendable {
     if FileManager.default.fileExists(atPath: home.configuration) { try read(home.configuration) }
     if let name = environment["WAYMARK_NAME"], !name.isEmpty { self.name = name }
     if let listen = environment["WAYMARK_LISTEN"], !listen.isEmpty { self.listen = listen }
-    switch environment["WAYMARK_DISCOVERY"]?.lowercased() {
-    case nil, "": break
-    case "on", "true", "1", "yes": discovery = true
-    case "off", "false", "0", "no": discovery = false
-    case let other?:
-      throw WaymarkError.badValue("WAYMARK_DISCOVERY", other, allowed: "expected on or off")
-    }
+    discovery = try Self.flag("WAYMARK_DISCOVERY", environment) ?? discovery
+    followSync = try Self.flag("WAYMARK_FOLLOW_SYNC", environment) ?? followSync
     if let peers = environment["WAYMARK_PEERS"] {
       self.peers = peers.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+    }
+  }
+
+  private static func flag(_ name: String, _ environment: [String: String]) throws -> Bool? {
+    switch environment[name]?.lowercased() {
+    case nil, "": nil
+    case "on", "true", "1", "yes": true
+    case "off", "false", "0", "no": false
+    case let other?: throw WaymarkError.badValue(name, other, allowed: "expected on or off")
     }
   }
 
@@ -50,12 +57,13 @@ package struct Configuration: Hashable, Sendable {
       case ("name", .string(let text)): name = text
       case ("listen", .string(let text)): listen = text
       case ("discovery", .bool(let isWanted)): discovery = isWanted
+      case ("followSync", .bool(let isWanted)): followSync = isWanted
       case ("peers", .array(let items)) where items.allSatisfy({ $0.string != nil }):
         peers = items.compactMap(\.string)
       default:
         throw Self.broken(
           path,
-          "`\(shortened(member.key))` is not one of name, listen, peers and discovery, or its value is invalid"
+          "`\(shortened(member.key))` is not one of name, listen, peers, discovery and followSync, or its value is invalid"
         )
       }
     }

@@ -90,6 +90,7 @@ extension Home {
     }
     if Files.exists(staged.deviceKey) { try Files.move(staged.deviceKey, to: deviceKey) }
     if Files.exists(staged.rootKey) { try Files.move(staged.rootKey, to: rootKey) }
+    if Files.exists(staged.issuerKey) { try Files.move(staged.issuerKey, to: issuerKey) }
     try staged.discard()
   }
 
@@ -109,7 +110,7 @@ extension Home {
   ///
   /// - Returns: the folder with the old keys; nil if there were none.
   package func moveFormerKeys(at now: Int64, under _: HomeLock) throws -> String? {
-    let left = [deviceKey, rootKey].filter(Files.exists)
+    let left = [deviceKey, rootKey, issuerKey].filter(Files.exists)
     guard !left.isEmpty else { return nil }
     let folder = try automaticBackup(before: "init", at: now, suffix: "")
     try createFolder(folder)
@@ -117,14 +118,15 @@ extension Home {
     return folder
   }
 
-  /// Copies the keys to the backups, and removes the root key of a circle that this device leaves.
+  /// Copies the keys to the backups, and removes the root key and the issuer's key of a circle that this device leaves.
   private func retireKeys(_ replacement: Replacement) throws {
-    for file in [deviceKey, rootKey] where Files.exists(file) {
+    for file in [deviceKey, rootKey, issuerKey] where Files.exists(file) {
       try createFolder(replacement.aside)
       let copy = "\(replacement.aside)/\(Files.name(of: file))"
       if !Files.exists(copy) { try KeyFile.keepCopy(of: file, at: copy) }
     }
-    if !replacement.isSameCircle { try? FileManager.default.removeItem(atPath: rootKey) }
+    guard !replacement.isSameCircle else { return }
+    for file in [rootKey, issuerKey] { try? FileManager.default.removeItem(atPath: file) }
   }
 
   /// Moves a store's files, the database last. As long as the database is there, a repeated attempt resumes with this

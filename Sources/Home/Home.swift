@@ -81,6 +81,8 @@ public struct Home: Hashable, Sendable {
   package var keys: String { path + "/keys" }
   package var deviceKey: String { keys + "/device.key" }
   package var rootKey: String { keys + "/root.key" }
+  /// The key with which this device issues premium to its own circle; see `OwnPremium`.
+  package var issuerKey: String { keys + "/issuer.key" }
   /// The local copy of the settings, readable without opening the store.
   package var settings: String { path + "/settings.json" }
   package var configuration: String { path + "/config.json" }

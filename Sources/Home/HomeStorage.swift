@@ -14,10 +14,24 @@ package protocol HomeStorage: Sendable {
   /// Whether this home has the circle's root key.
   var hasRootKey: Bool { get }
 
+  /// Whether this home has a key with which it issues premium to its own circle.
+  var hasIssuerKey: Bool { get }
+
   /// The circle's root key.
   ///
   /// - Throws: `WaymarkError`, with code `keyMissing` if this home does not have it.
-  func rootKey(_ passphrases: PassphraseSource) throws -> SigningKey
+  func rootKey(_ passphrases: PassphraseSource) throws -> OpenedKey
+
+  /// The key with which this home issues premium to its own circle.
+  ///
+  /// - Throws: `WaymarkError`, with code `keyMissing` if this home does not have one.
+  func issuerKey(_ passphrases: PassphraseSource) throws -> OpenedKey
+
+  /// Keeps a new issuer's key.
+  ///
+  /// - Parameter passphrase: the passphrase to seal the key with; nil for none.
+  /// - Throws: `WaymarkError`, with code `alreadyThere` if this home has one.
+  func keepIssuerKey(_ key: SigningKey, sealedWith passphrase: Passphrase?) throws
 
   /// The directory, for uses that need one.
   ///
@@ -52,7 +66,9 @@ struct HomeFiles: HomeStorage {
   var preferences: any PreferencesCopy { PreferencesFile(path: home.settings) }
 
   var keyStates: KeyStates {
-    KeyStates(device: Self.state(of: home.deviceKey), root: Self.state(of: home.rootKey))
+    KeyStates(
+      device: Self.state(of: home.deviceKey), root: Self.state(of: home.rootKey),
+      issuer: Self.state(of: home.issuerKey))
   }
 
   private static func state(of path: String) -> KeyStates.Protection? {
@@ -65,8 +81,20 @@ struct HomeFiles: HomeStorage {
 
   var hasRootKey: Bool { Files.exists(home.rootKey) }
 
-  func rootKey(_ passphrases: PassphraseSource) throws -> SigningKey {
-    try SigningKey(seed: try KeyFile.secrets(.root, at: home.rootKey, passphrases))
+  var hasIssuerKey: Bool { Files.exists(home.issuerKey) }
+
+  func rootKey(_ passphrases: PassphraseSource) throws -> OpenedKey {
+    try OpenedKey(.root, at: home.rootKey, passphrases)
+  }
+
+  func issuerKey(_ passphrases: PassphraseSource) throws -> OpenedKey {
+    try OpenedKey(.issuer, at: home.issuerKey, passphrases)
+  }
+
+  func keepIssuerKey(_ key: SigningKey, sealedWith passphrase: Passphrase?) throws {
+    var secrets = try SecretBuffer(capacity: KeyPurpose.issuer.secretBytes)
+    key.exportSeed(to: &secrets)
+    try KeyFile.create(secrets, .issuer, at: home.issuerKey, sealedWith: passphrase)
   }
 
   func directory(for what: String) throws -> String { home.path }

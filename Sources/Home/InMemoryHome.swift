@@ -8,6 +8,7 @@ import Wire
 final class InMemoryHome: HomeStorage {
   /// The root key, in guarded memory that is wiped when freed; nil on a device that did not found the circle.
   private let root: SigningKey?
+  private let issuer = Mutex(SigningKey?.none)
   private let place = InMemoryIncarnation()
   private let copy = InMemoryPreferences()
 
@@ -17,17 +18,34 @@ final class InMemoryHome: HomeStorage {
 
   var preferences: any PreferencesCopy { copy }
 
-  var keyStates: KeyStates { KeyStates(device: .plain, root: root == nil ? nil : .plain) }
+  var keyStates: KeyStates {
+    KeyStates(device: .plain, root: hasRootKey ? .plain : nil, issuer: hasIssuerKey ? .plain : nil)
+  }
 
   var hasRootKey: Bool { root != nil }
 
-  func rootKey(_ passphrases: PassphraseSource) throws -> SigningKey {
+  var hasIssuerKey: Bool { issuer.withLock { $0 != nil } }
+
+  func rootKey(_ passphrases: PassphraseSource) throws -> OpenedKey {
     guard let root else {
       throw WaymarkError.home(
         .keyMissing, "This node is in memory and did not found the circle.",
         next: "run this on the node that founded it")
     }
-    return root
+    return OpenedKey(key: root, passphrase: nil)
+  }
+
+  func issuerKey(_ passphrases: PassphraseSource) throws -> OpenedKey {
+    guard let key = issuer.withLock(\.self) else {
+      throw WaymarkError.home(
+        .keyMissing, "This node is in memory and has no issuer's key.", next: .waymark("premium self"))
+    }
+    return OpenedKey(key: key, passphrase: nil)
+  }
+
+  /// The passphrase is ignored, because nothing is written.
+  func keepIssuerKey(_ key: SigningKey, sealedWith passphrase: Passphrase?) throws {
+    issuer.withLock { $0 = key }
   }
 
   func directory(for what: String) throws -> String {

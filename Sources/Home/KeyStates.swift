@@ -4,6 +4,8 @@ public struct KeyStates: Hashable, Sendable, Codable {
   public let device: Protection?
   /// The key file of the circle's root key; nil if this home does not have it.
   public let root: Protection?
+  /// The key file with which this device issues premium to its own circle; nil if there is none.
+  public let issuer: Protection?
 
   /// How one key file is protected.
   public enum Protection: String, Hashable, Sendable, Codable {

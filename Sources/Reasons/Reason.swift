@@ -100,6 +100,10 @@ public enum Reason: String, CaseIterable, Codable, Sendable {
   case incarnationsSpent = "incarnations_spent"
   /// A device has used more than nine tenths of its quota, or has written more than its quota.
   case memberIsLarge = "member_is_large"
+  /// Another device has turned sync on for all devices, and this device has not answered.
+  case syncInvited = "sync_invited"
+  /// The premium that this circle issues to itself ends soon, and can't be renewed.
+  case premiumEnds = "premium_ends"
 
   // MARK: Failures of commands and calls, and findings of `doctor`
 
@@ -453,13 +457,13 @@ extension Reason {
     case .entitlementExpired:
       ReasonText(
         .warning, .command, "premium has expired, so records stay on this device",
-        next: .waymark("entitlement install FILE"))
+        next: .waymark("help premium"))
     case .entitlementNotYetValid:
       ReasonText(.info, .time, "premium has not started yet, so records stay on this device")
     case .peerEntitlementExpired:
       ReasonText(
         .warning, .command, "\(other.premium) has expired, so only settings sync with it",
-        next: .waymark("entitlement install FILE"))
+        next: .waymark("help premium"))
     case .clockAhead:
       ReasonText(
         .error, .command, "this device's clock ran ahead of its peers' clocks", next: .waymark("restamp"))
@@ -576,6 +580,13 @@ extension Reason {
       ReasonText(
         .warning, .command, "a device has used most of its quota",
         next: "\(waymark: "grant DEVICE SIZE"), or \(waymark: "revoke DEVICE --discard")")
+    case .syncInvited:
+      ReasonText(
+        .info, .command, "another device turned sync on for all devices, and this device has not answered",
+        next: "\(waymark: "sync on"), or \(waymark: "sync off")")
+    case .premiumEnds:
+      ReasonText(
+        .warning, .command, "premium ends soon and can't be renewed", next: .waymark("premium self"))
     case .ok: ReasonText(.info, .none, "no problem was found")
     case .usage: ReasonText(.error, .command, "the request is not valid")
     case .badValue: ReasonText(.error, .command, "the value is not valid for the field")

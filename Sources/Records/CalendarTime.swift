@@ -167,6 +167,16 @@ extension Int64 {
   }
 }
 
+/// Formats the end of a period as people read it and type it: `2027-12-31 UTC` for the end of that day, otherwise
+/// `2027-12-31 18:00 UTC`.
+///
+/// - Parameter milliseconds: the first moment after the period.
+package func endText(milliseconds: Int64) -> String {
+  let isEndOfDay = milliseconds % 86_400_000 == 0
+  let text = timeText(milliseconds: isEndOfDay ? milliseconds - 1 : milliseconds)
+  return isEndOfDay ? "\(text.prefix(10)) UTC" : "\(text.prefix(10)) \(text.dropFirst(11).prefix(5)) UTC"
+}
+
 /// Formats an instant as RFC 3339 text in UTC or with another offset. Milliseconds are written only if they are not
 /// zero.
 package func timeText(milliseconds: Int64, offsetSeconds: Int = 0) -> String {

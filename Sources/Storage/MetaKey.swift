@@ -20,7 +20,7 @@ package enum MetaKey {
 
   // The following values belong to the node, not to its replicator.
 
-  /// Whether the user has turned on the sync of records, as one byte.
+  /// Whether the user has turned the sync of records on or off, as one byte; no value if neither.
   package static let preference = "sync-preference"
   /// The addresses that the user has added, one per line.
   package static let addresses = "peer-addresses"

@@ -34,6 +34,8 @@ struct ShowPaths: TerminalCommand {
     let deviceKey: String
     /// Nil if this device does not have the root key.
     let rootKey: String?
+    /// Nil if this device does not issue premium to its circle.
+    let issuerKey: String?
     let passphrases: KeyStates
     let settings: String
     let backups: String
@@ -47,7 +49,8 @@ struct ShowPaths: TerminalCommand {
     let (home, states) = (run.home, run.home.keyStates)
     return Answer(
       home: home.path, store: home.store, keys: home.keys, deviceKey: home.deviceKey,
-      rootKey: states.root.map { _ in home.rootKey }, passphrases: states, settings: home.settings,
+      rootKey: states.root.map { _ in home.rootKey },
+      issuerKey: states.issuer.map { _ in home.issuerKey }, passphrases: states, settings: home.settings,
       backups: home.backups, socket: home.controlSocket)
   }
 
@@ -55,6 +58,7 @@ struct ShowPaths: TerminalCommand {
     let pairs = [
       ("home", answer.home), ("store", answer.store), ("keys", answer.keys),
       ("device key", answer.deviceKey), ("root key", answer.rootKey),
+      ("issuer key", answer.issuerKey),
       ("passphrase", sealing(answer.passphrases)), ("settings", answer.settings),
       ("backups", answer.backups), ("socket", answer.socket),
     ]
@@ -63,7 +67,7 @@ struct ShowPaths: TerminalCommand {
 
   /// Which keys have a passphrase.
   private func sealing(_ states: KeyStates) -> String {
-    [("device", states.device), ("root", states.root)].compactMap { key, state in
+    [("device", states.device), ("root", states.root), ("issuer", states.issuer)].compactMap { key, state in
       switch state {
       case nil: nil
       case .sealed: "\(key) key with a passphrase"

@@ -47,6 +47,9 @@ extension CommandRun {
       let listen = invocation["listen"] ?? configuration.listen ?? defaultListen
       let peers = invocation.arguments["peer"]?.array?.compactMap(\.string) ?? configuration.peers
       let discovers = invocation.arguments["noDiscovery"]?.boolean != true && configuration.discovery
+      if invocation.arguments["followSync"]?.boolean == true || configuration.followSync {
+        await node.followSyncInvitations()
+      }
       let address = try await node.serve(listen: listen, peers: peers, discovers: discovers)
       try await node.serveControl()
       terminal.data(readyLine(address))

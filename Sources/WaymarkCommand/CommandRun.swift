@@ -89,10 +89,9 @@ struct CommandRun: Sendable {
     return command.exitCode(for: answer)
   }
 
-  /// Returns the request, with what only this process knows: the user's time zone, and whether a person can be asked.
+  /// Returns the request, with the user's time zone, which only this process knows.
   func request(_ invocation: Invocation) throws -> ControlRequest {
     var request = invocation.request
-    if invocation.words == ["sync", "on"], terminal.canAsk { request.arguments["interactive"] = true }
     if request.arguments["zone"] == nil { request.arguments["zone"] = .string(TimeZone.current.identifier) }
     if let fields = request.arguments["fields"]?.array {
       request.arguments["fields"] = .array(try fields.map { try absolutePath(in: $0, invocation.words[0]) })
@@ -143,7 +142,8 @@ struct CommandRun: Sendable {
         terminal.note(line)
       }
     }
-    if invocation.words == ["sync", "on"] { try await showPreview() }
+    // Without a running node, the question already says that nothing can be compared.
+    if invocation.words == ["sync", "on"], ControlClient.isRunning(home) { try await showPreview() }
     return terminal.confirms(printable(failure.message))
   }
 

@@ -12,18 +12,22 @@ extension FoundCircle: TerminalCommand {
       .init(
         flag: "--issuer", placeholder: "FILE.pub", summary: "issuer whose entitlements the circle accepts",
         type: .path),
+      .init(
+        flag: "--premium", placeholder: nil,
+        summary: "issue premium to all devices of the circle (waymark help premium)"),
     ],
     exampleArguments: "--name laptop")
 
   func run(_ run: CommandContext) throws -> Answer {
     let issuers = try issuer.map { [try Issuer.readPublicKey($0)] } ?? []
     return Answer(
-      try Node.initialize(home: run.home, name: try ownName(name, of: run.home) ?? hostName, issuers: issuers)
-    )
+      try Node.initialize(
+        home: run.home, name: try ownName(name, of: run.home) ?? hostName, issuers: issuers,
+        hasPremium: premium == true))
   }
 
   func render(_ answer: Answer, into rendering: inout Rendering) {
-    rendering.membership(answer.circle, answer.device, answer.name)
+    rendering.membership(answer.circle, answer.device, answer.name, premiumUntil: answer.premiumUntil)
     rendering.rewritten(answer.rewritten)
     if let folder = answer.formerKeys {
       rendering.notes.paragraph(
@@ -156,10 +160,13 @@ extension JoinCircle: TerminalCommand {
 
 extension Rendering {
   /// Writes the circle, and the key and name that this device has in it.
-  fileprivate mutating func membership(_ circle: CircleID, _ device: DeviceKey, _ name: String) {
-    data.pairs([
+  fileprivate mutating func membership(
+    _ circle: CircleID, _ device: DeviceKey, _ name: String, premiumUntil: Date? = nil
+  ) {
+    let pairs = [
       ("circle", circle.description), ("device", device.description), ("name", printable(name)),
-    ])
+    ]
+    data.pairs(pairs + (premiumUntil.map { [("premium", "until \(time.end($0))")] } ?? []))
   }
 
   fileprivate mutating func rewritten(_ count: Int) {

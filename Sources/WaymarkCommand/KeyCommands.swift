@@ -19,7 +19,7 @@ struct SetPassphrase: TerminalCommand {
       keyOption,
     ],
     details: """
-      Seals the device key, and the root key if this device has it. You type the passphrase twice, or it is
+      Seals the device key, and the root key and the issuer key if this device has them. You type the passphrase twice, or it is
       read from the first line of --file or of the file that WAYMARK_PASSPHRASE_FILE names. If the keys are
       already sealed you are asked for the current passphrase. A running node is not affected; its next start
       asks for the passphrase (waymark help keys). A forgotten passphrase can't be recovered.

@@ -4,28 +4,54 @@ import Waymark
 
 extension ShowPremium: TerminalCommand {
   static let syntax = CommandSpec(
-    words: ["entitlement", "show"], summary: "show whether you have premium, and until when",
-    exampleArguments: "")
+    words: ["premium", "show"], summary: "show whether you have premium, and until when",
+    impliesLastWord: true, exampleArguments: "")
 
   func render(_ answer: PremiumSummary, into rendering: inout Rendering) { rendering.premium(answer) }
 }
 
+extension IssueOwnPremium: TerminalCommand {
+  static let syntax = CommandSpec(
+    words: ["premium", "self"], summary: "issue premium to all devices of your own circle",
+    options: [
+      untilOption("end at this time, or at the end of this day in UTC; default in a year"),
+      CommandTable.rootKey("the root key, if it is stored elsewhere"),
+    ],
+    details: """
+      Needs the circle's root key the first time. The device keeps an issuer's key, keys/issuer.key, and its
+      running node renews premium when less than 30 days are left. Running the command again changes nothing
+      unless a renewal is due or --until is later. waymark help premium says what this premium is not.
+      """, exampleArguments: "")
+
+  func render(_ answer: OwnPremiumSummary, into rendering: inout Rendering) {
+    let until = rendering.time.end(answer.until)
+    rendering.data.line("premium until \(until) · all devices of this circle", .good)
+    if !answer.issued {
+      rendering.notes.paragraph("It was issued earlier and lasts long enough; nothing was changed.")
+    }
+    if !answer.preference { rendering.notes.next(.waymark("sync on --everywhere")) }
+  }
+}
+
+private func untilOption(_ summary: String, isRequired: Bool = false) -> CommandSpec.Option {
+  .init(flag: "--until", placeholder: "TIME", summary: summary, isRequired: isRequired)
+}
+
 extension InstallEntitlement: TerminalCommand {
   static let syntax = CommandSpec(
-    words: ["entitlement", "install"], summary: "install an entitlement",
-    operands: [.init(placeholder: "FILE", key: "file", type: .path)], exampleArguments: "entitlement")
+    words: ["entitlement", "install"], summary: "install an entitlement; - for standard input",
+    operands: [.init(placeholder: "FILE|-", key: "file", type: .path)], exampleArguments: "entitlement")
 
-  func render(_ answer: Answer, into rendering: inout Rendering) { rendering.premium(answer.premium) }
+  func render(_ answer: Answer, into rendering: inout Rendering) {
+    rendering.data.line(rendering.premiumText(answer.premium), answer.premium.isActive ? .good : .none)
+  }
 }
 
 extension BuyMockPremium: TerminalCommand {
   static let syntax = CommandSpec(
     words: ["entitlement", "buy"], summary: "make a mock purchase of premium",
     options: [
-      mockOption,
-      .init(
-        flag: "--until", placeholder: "TIME",
-        summary: "valid until this time, or the start of this day in UTC"),
+      mockOption, untilOption("valid until this time, or the end of this day in UTC"),
     ], exampleArguments: "--mock --until 2027-12-31")
 
   func render(_ answer: PremiumSummary, into rendering: inout Rendering) { rendering.premium(answer) }
@@ -40,7 +66,8 @@ extension CancelMockPremium: TerminalCommand {
 }
 
 private let mockOption = CommandSpec.Option(
-  flag: "--mock", placeholder: nil, summary: "required, because this is not a real purchase")
+  flag: "--mock", placeholder: nil, summary: "required, because this is not a real purchase",
+  isRequired: true)
 
 extension Rendering {
   fileprivate mutating func premium(_ summary: PremiumSummary) {
@@ -49,7 +76,8 @@ extension Rendering {
       data.paragraph(printable(text))
       notes.next(summary.next)
     } else {
-      premium(summary.premium)
+      data.line(premiumText(summary.premium), summary.premium.isActive ? .good : .none)
+      if !summary.premium.isActive { notes.next(summary.next) }
     }
     guard !summary.entitlements.isEmpty else { return }
     var table = TextTable([
@@ -58,21 +86,13 @@ extension Rendering {
     for item in summary.entitlements {
       let devices = item.devices?.map { shortID($0.description) }
       table.rows.append([
-        .init(time.full(item.notBefore)), .init(time.full(item.notAfter)),
+        .init(time.utc(item.notBefore)), .init(time.end(item.notAfter)),
         .init(devices.map { $0.joined(separator: " ") } ?? "all"), .init(item.source),
         .init(item.state.rawValue),
       ])
     }
     data.gap()
     data.table(table)
-  }
-
-  fileprivate mutating func premium(_ premium: SyncState.Premium) {
-    guard premium.isActive else {
-      return data.line("free · settings sync, records stay on this device (waymark help premium)")
-    }
-    let until = premium.validUntil.map { " until \(time.full($0))" } ?? ""
-    data.line("premium\(until) · source: \(premium.source.rawValue)", .good)
   }
 }
 
@@ -102,12 +122,35 @@ struct CreateIssuer: TerminalCommand {
   }
 }
 
+extension ListIssuers: TerminalCommand {
+  static let syntax = CommandSpec(
+    words: ["issuer", "list"], summary: "list the issuers that this circle trusts, and what they issued",
+    exampleArguments: "")
+
+  func render(_ answer: Answer, into rendering: inout Rendering) {
+    guard !answer.items.isEmpty else {
+      return rendering.notes.paragraph(
+        "This circle trusts no issuer. Next: \(waymark: "premium self"), or \(waymark: "issuer trust FILE.pub")")
+    }
+    var table = TextTable([
+      .init("ISSUER"), .init("ENTITLEMENTS", isRight: true), .init("UNTIL"), .init("SOURCES"),
+    ])
+    for item in answer.items {
+      table.rows.append([
+        .init(item.issuer.description), .init("\(item.entitlements)"),
+        .init(item.until.map(rendering.time.end) ?? "–"), .init(item.sources.joined(separator: ", ")),
+      ])
+    }
+    rendering.data.table(table)
+  }
+}
+
 /// `issuer issue`: the certificate goes to the file that `--output` names, else to standard output.
 struct IssueEntitlement: TerminalCommand {
-  var key: String?
+  var key: String
   var circle: String?
   var device: [String]?
-  var until: String?
+  var until: String
   var from: String?
   var output: String?
   var yes: Bool?
@@ -117,52 +160,82 @@ struct IssueEntitlement: TerminalCommand {
     /// The file that the certificate was written to; nil for standard output.
     var output: String?
     var certificate: String?
+    let circle: CircleID
+    /// Whether that is the circle of this home.
+    let isOwnCircle: Bool
+    /// When the entitlement ends.
+    let until: Date
 
     func encode(to encoder: any Encoder) throws {
       var container = encoder.container(keyedBy: CodingKeys.self)
       if let output { try container.encode(output, forKey: .output) }
       if let certificate { try container.encode(certificate, forKey: .certificate) }
+      try container.encode(circle, forKey: .circle)
+      try container.encode(isOwnCircle, forKey: .isOwnCircle)
+      try container.encode(until, forKey: .until)
     }
   }
 
   static let syntax = CommandSpec(
     words: ["issuer", "issue"], summary: "sign an entitlement",
     options: [
-      .init(flag: "--key", placeholder: "FILE", summary: "the issuer's key (required)", type: .path),
-      .init(flag: "--circle", placeholder: "ID", summary: "the circle that gets premium (required)"),
+      .init(
+        flag: "--key", placeholder: "FILE", summary: "the issuer's key", type: .path, isRequired: true),
+      .init(
+        flag: "--circle", placeholder: "ID", summary: "the circle that gets premium; default this home's"),
       .init(
         flag: "--device", placeholder: "ID", summary: "only for this device; can be repeated",
         isRepeated: true),
+      untilOption("valid until this time, or the end of this day in UTC", isRequired: true),
       .init(
-        flag: "--until", placeholder: "TIME",
-        summary: "valid until this time, or the start of this day in UTC (required)"),
-      .init(flag: "--from", placeholder: "TIME", summary: "valid from this time or day on; default now"),
+        flag: "--from", placeholder: "TIME",
+        summary: "valid from this time, or from the start of this day in UTC; default now"),
       .init(
         flag: "--output", placeholder: "FILE", summary: "write to FILE, not to standard output", type: .path),
-    ], exampleArguments: "--key issuer --circle ID --until 2027-12-31 --output entitlement")
+    ], exampleArguments: "--key issuer --until 2027-12-31 --output entitlement")
 
   func run(_ run: CommandContext) async throws -> Answer {
+    let own = try await ownCircle(run)
+    guard let circle = circle ?? own?.description else { throw WaymarkError.noStore(run.home) }
     let request = Issuer.EntitlementRequest(
-      keyFile: try required(key, "--key"), circle: try required(circle, "--circle"), devices: device ?? [],
-      until: try required(until, "--until"), from: from)
-    let certificate = try Issuer.issue(request, now: systemWall(), passphrases: run.home.passphrases)
+      keyFile: key, circle: circle, devices: device ?? [], until: until, from: from)
+    let issued = try Issuer.issue(request, now: systemWall(), passphrases: run.home.passphrases)
+    var answer = Answer(
+      circle: issued.circle, isOwnCircle: issued.circle == own,
+      until: Date(milliseconds: issued.notAfter))
     if let output {
-      try Issuer.write(certificate, to: output, besides: run.home, overwrites: yes == true)
-      return Answer(output: output)
+      try Issuer.write(issued.text, to: output, besides: run.home, overwrites: yes == true)
+      answer.output = output
+      return answer
     }
-    if !run.printsJSON { run.terminal.raw(certificate) }
-    return Answer(certificate: certificate.trimmingCharacters(in: .newlines))
+    if !run.printsJSON { run.terminal.raw(issued.text) }
+    answer.certificate = issued.text.trimmingCharacters(in: .newlines)
+    return answer
   }
 
-  private func required(_ value: String?, _ flag: String) throws -> String {
-    guard let value else {
-      throw WaymarkError.usage("`waymark issuer issue` needs \(flag).", next: .waymark("help issuer issue"))
+  /// The circle of this home; nil if there is no store here, as on the machine of a shop.
+  private func ownCircle(_ run: CommandContext) async throws -> CircleID? {
+    guard run.home.hasStore else { return nil }
+    // If the circle is named, this home is not needed.
+    do { return try await ControlClient.perform(ShowStatus(), home: run.home).circle } catch {
+      guard circle != nil else { throw error }
+      return nil
     }
-    return value
   }
 
-  /// Writes nothing, because `run` has already written the certificate.
-  func render(_ answer: Answer, into rendering: inout Rendering) {}
+  /// A certificate on standard output was already written by `run`.
+  func render(_ answer: Answer, into rendering: inout Rendering) {
+    guard let output = answer.output else { return }
+    let circle = answer.isOwnCircle ? "this circle" : "circle \(shortID(answer.circle.description))"
+    rendering.notes.paragraph(
+      "Wrote entitlement: \(circle), \(whom), until \(rendering.time.end(answer.until)). "
+        + "Next: \(waymark: "entitlement install \(shellWord(output))", on: answer.isOwnCircle ? nil : "a device of that circle")"
+    )
+  }
+
+  private var whom: String {
+    device.map { $0.isEmpty ? "all devices" : plural($0.count, "device") } ?? "all devices"
+  }
 }
 
 extension TrustIssuer: TerminalCommand {

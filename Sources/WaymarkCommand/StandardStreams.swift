@@ -15,6 +15,7 @@ struct StandardStreams {
       invocation.arguments["output"] = .null
     case ["metrics"] where typed["write"] == "-": invocation.arguments["write"] = .null
     case ["import"]: try takeInput()
+    case ["entitlement", "install"]: try takeEntitlement()
     default: break
     }
     try refuseDashes()
@@ -31,6 +32,13 @@ struct StandardStreams {
     return WaymarkError(
       exitCode: failure.exitCode, code: failure.code, message: named(failure.message),
       next: failure.next.map { $0.mapText { named($0, "-") } }, candidates: failure.candidates)
+  }
+
+  private mutating func takeEntitlement() throws {
+    guard let path = invocation["file"], PipedFile.isNeeded(for: path) else { return }
+    let file = try PipedFile(path)
+    piped[path] = file
+    invocation.arguments["file"] = .string(file.path)
   }
 
   private mutating func takeInput() throws {

@@ -15,12 +15,17 @@ extension TurnSyncOn: TerminalCommand {
     options: [
       .init(
         flag: "--preview", placeholder: nil,
-        summary: "compare the records with those of other devices; change nothing")
+        summary: "compare the records with those of other devices; change nothing"),
+      .init(
+        flag: "--everywhere", placeholder: nil,
+        summary: "also ask each other device, once, whether it syncs its records"),
     ],
     details: """
-      If the records here and on other devices differ, you see the differences first and are asked for
-      confirmation. A script needs --yes if this would merge two sets of records for the first time.
-      """, exampleArguments: "--preview")
+      If this would merge two sets of records for the first time, you see the differences first and are asked
+      for confirmation; a script needs --yes. With --everywhere, every other device asks in its status until
+      you type waymark sync on or waymark sync off there. A device that runs with followSync (waymark help
+      home) turns sync on without asking.
+      """, exampleArguments: "--everywhere")
 
   func render(_ answer: Answer, into rendering: inout Rendering) {
     switch answer {
@@ -47,18 +52,23 @@ extension SyncNow: TerminalCommand {
 extension Rendering {
   mutating func sync(_ state: SyncState) {
     let isExcluded = [.revoked, .notAMember].contains(state.obstacle)
-    let reason = state.text.map { ": \(printable($0))" } ?? ""
     var line = state.preference ? "sync on" : "sync off"
     if isExcluded {
-      line += " · records stay on this device" + reason
-    } else if state.preference, !state.isActive {
-      line += " · records stay on this device for now" + reason
+      line += " · records stay on this device" + (state.text.map { ": \(printable($0))" } ?? "")
+    } else if !state.premium.isActive {
+      line += " · " + premiumText(state.premium)
     } else if state.isActive {
       line += " · records sync with every device that has premium and sync on"
     } else {
       line += " · records stay on this device"
     }
     data.paragraph(line)
-    if state.preference || isExcluded { notes.next(state.next) }
+    if state.isInvited {
+      notes.paragraph(
+        "Sync was turned on for all devices. Next: \(waymark: "sync on"), or \(waymark: "sync off") to keep the "
+          + "records on this device")
+    } else if state.preference || isExcluded || !state.premium.isActive {
+      notes.next(state.next)
+    }
   }
 }

@@ -93,7 +93,7 @@ package struct Doctor {
 
   private mutating func checkPermissions() {
     var found: [Finding] = []
-    for path in [home.path, home.keys, home.deviceKey, home.rootKey, home.store] {
+    for path in [home.path, home.keys, home.deviceKey, home.rootKey, home.issuerKey, home.store] {
       var status = stat()
       guard lstat(path, &status) == 0 else { continue }
       if status.st_uid != geteuid() {
@@ -141,6 +141,23 @@ package struct Doctor {
           .keys, .info, .rootKeyHere, "The root key of the circle is on this device.",
           next: "keep a copy elsewhere: \(waymark: "help revoking")"))
     }
+    checkIssuerKey(states)
+  }
+
+  private mutating func checkIssuerKey(_ states: KeyStates) {
+    guard let state = states.issuer else { return }
+    guard state == .unreadable else {
+      let sealing = state == .sealed ? ", sealed with a passphrase" : ""
+      findings.append(
+        Finding(
+          .keys, .ok, .ok, "The key with which this device issues premium to its circle is present\(sealing)."))
+      return
+    }
+    findings.append(
+      Finding(
+        .keys, .warning, .keyDamaged,
+        "The key with which this device issues premium to its circle, \(home.issuerKey), can't be read.",
+        next: "put a copy of it back, or move it away: then \(waymark: "premium self") makes a new one"))
   }
 
   // MARK: The node
@@ -294,7 +311,8 @@ package struct Doctor {
       .memberIsLarge:
       .store
     case .syncOff, .freeTier, .entitlementExpired, .entitlementNotYetValid, .conflicts, .massDeletion,
-      .massErase, .overrideWaiting, .overrideOvertaken, .settingsBeyondLimits, .valuesMissing:
+      .massErase, .overrideWaiting, .overrideOvertaken, .settingsBeyondLimits, .valuesMissing,
+      .syncInvited, .premiumEnds:
       .sync
     default: .peers
     }

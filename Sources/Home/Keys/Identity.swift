@@ -34,10 +34,14 @@ package struct Identity: Sendable {
   }
 
   /// Loads the keys of a home. If the key file is sealed, the passphrase comes from the home's passphrase source.
-  package static func load(from home: Home) throws -> Identity {
-    let secrets = try KeyFile.secrets(.device, at: home.deviceKey, home.passphrases)
-    return Identity(
-      signing: try SigningKey(seed: secrets),
-      transport: try AgreementKey(secret: secrets, at: KeyPurpose.keyBytes))
+  package static func load(from home: Home) throws -> Identity { try open(in: home).identity }
+
+  /// Like `load`, and also returns the passphrase that opened the file; nil if the file is plain.
+  package static func open(in home: Home) throws -> (identity: Identity, passphrase: Passphrase?) {
+    let opened = try KeyFile.opened(.device, at: home.deviceKey, home.passphrases)
+    let identity = Identity(
+      signing: try SigningKey(seed: opened.secrets),
+      transport: try AgreementKey(secret: opened.secrets, at: KeyPurpose.keyBytes))
+    return (identity, opened.passphrase)
   }
 }

@@ -60,14 +60,22 @@ public enum Issuer {
     }
   }
 
-  /// Signs an entitlement and returns it as text for `waymark entitlement install`.
+  /// A signed entitlement, and its text for `waymark entitlement install`.
+  package struct IssuedEntitlement: Sendable {
+    package let circle: CircleID
+    /// The first millisecond at which it no longer holds.
+    package let notAfter: Int64
+    package let text: String
+  }
+
+  /// Signs an entitlement.
   ///
   /// - Parameters:
   ///   - now: milliseconds since 1970.
   ///   - passphrases: the source of the passphrase if the issuer's key is sealed.
   package static func issue(
     _ request: EntitlementRequest, now: Int64, passphrases: PassphraseSource = .environment
-  ) throws -> String {
+  ) throws -> IssuedEntitlement {
     guard let circle = CircleID(hex: request.circle) else {
       throw WaymarkError.badValue(
         "--circle", request.circle, allowed: "expected the 64 hexadecimal digits that `waymark init` printed")
@@ -80,7 +88,7 @@ public enum Issuer {
       return device
     }
     let from = try request.from.map { try time($0, "--from") } ?? now
-    let until = try time(request.until, "--until")
+    let until = try end(request.until, "--until")
     guard from < until else {
       throw WaymarkError.badValue(
         "--until", request.until, allowed: "it must be after the start, \(timeText(milliseconds: from))")
@@ -90,14 +98,23 @@ public enum Issuer {
       circle: circle, issuer: try publicKey(of: key),
       devices: devices.isEmpty ? nil : Array(Set(devices)), plan: "premium", issuedAt: now, notBefore: from,
       notAfter: until, serial: Bytes16(randomBytes(16)) ?? .zero, source: "issuer")
-    return certificateText(try Statement(signing: entitlement, with: key))
+    return IssuedEntitlement(
+      circle: circle, notAfter: until, text: certificateText(try Statement(signing: entitlement, with: key)))
   }
 
+  /// Parses the end of a period: a day, which means its end in UTC, or a time with its offset. Returns the first moment
+  /// after the period.
+  package static func end(_ text: String, _ name: String) throws -> Int64 {
+    try time(text, name) + (isDay(text) ? 86_400_000 : 0)
+  }
+
+  private static func isDay(_ text: String) -> Bool { text.utf8.count == 10 }
+
   /// Parses a day, which means its first moment in UTC, or a time with its offset.
-  package static func time(_ text: String, _ name: String) throws -> Int64 {
+  private static func time(_ text: String, _ name: String) throws -> Int64 {
     let written = WrittenTime(text)
-    let isDay = text.utf8.count == 10
-    guard let moment = written?.milliseconds ?? (isDay ? written?.wallMilliseconds : nil), moment >= 0 else {
+    guard let moment = written?.milliseconds ?? (isDay(text) ? written?.wallMilliseconds : nil), moment >= 0
+    else {
       throw WaymarkError.badValue(
         name, text, allowed: "expected a day (2027-03-01) or a time with its offset (2027-03-01T12:00:00Z)")
     }

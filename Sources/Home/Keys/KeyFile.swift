@@ -12,10 +12,12 @@ import Wire
 /// A key is written once and never replaced by another; only its passphrase can be set and removed. See `KeyText` for
 /// the content.
 package enum KeyFile {
+  /// - Parameter passphrase: the passphrase to seal the file with; nil for none.
   package static func create(
-    _ secrets: borrowing SecretBuffer, _ purpose: KeyPurpose, at path: String
+    _ secrets: borrowing SecretBuffer, _ purpose: KeyPurpose, at path: String,
+    sealedWith passphrase: Passphrase? = nil
   ) throws {
-    let text = try KeyText.plain(secrets, purpose)
+    let text = try text(secrets, purpose, passphrase, .usual, path)
     do {
       try text.withBytes { bytes throws(DurableFile.Trouble) in
         try DurableFile.put(path, mode: 0o600, .new, bytes)

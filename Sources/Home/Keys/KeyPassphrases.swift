@@ -52,7 +52,7 @@ package struct KeyPassphrases: Sendable {
     guard home.hasStore || Files.exists(home.keys) else { throw WaymarkError.noStore(home) }
     try home.prepare()
     // The founding device may have moved its root key elsewhere, but the device key must be there.
-    files = [home.deviceKey] + (Files.exists(home.rootKey) ? [home.rootKey] : [])
+    files = [home.deviceKey] + [home.rootKey, home.issuerKey].filter(Files.exists)
   }
 
   /// Seals each file with the passphrase, including files that are sealed with another passphrase.
@@ -161,7 +161,7 @@ extension Home {
   var unsealedKeyCopies: [String] {
     let folders = (try? FileManager.default.contentsOfDirectory(atPath: backups)) ?? []
     return folders.sorted().flatMap { folder in
-      ["device.key", "root.key"].map { "\(backups)/\(folder)/\($0)" }
+      ["device.key", "root.key", "issuer.key"].map { "\(backups)/\(folder)/\($0)" }
     }.filter { (try? KeyFile.kind(at: $0))?.isSealed == false }
   }
 }

@@ -12,17 +12,23 @@ package enum RootKey {
   package static func read(
     _ path: String?, at home: Home, of circle: Circle, _ passphrases: PassphraseSource, for purpose: String
   ) throws -> SigningKey {
-    let root: SigningKey
+    try open(path, at: home, of: circle, passphrases, for: purpose).key
+  }
+
+  /// Like `read`, and also returns the passphrase that opened the file.
+  package static func open(
+    _ path: String?, at home: Home, of circle: Circle, _ passphrases: PassphraseSource, for purpose: String
+  ) throws -> OpenedKey {
+    let root: OpenedKey
     do {
       root =
-        try path.map { try SigningKey(seed: try KeyFile.secrets(.root, at: $0, passphrases)) }
-        ?? home.storage.rootKey(passphrases)
+        try path.map { try OpenedKey(.root, at: $0, passphrases) } ?? home.storage.rootKey(passphrases)
     } catch let error as WaymarkError where error.code == .keyMissing {
       throw WaymarkError(
         exitCode: ExitCode.badKey, code: .rootKey,
         message: "\(purpose) needs the root key of the circle. \(error.message)", next: nameIt)
     }
-    guard DeviceKey(root) == circle.genesis.root else {
+    guard DeviceKey(root.key) == circle.genesis.root else {
       throw WaymarkError(
         exitCode: ExitCode.badKey, code: .rootKey,
         message: "\(path ?? home.rootKey) is not the root key of this circle.",

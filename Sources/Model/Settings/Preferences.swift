@@ -48,7 +48,12 @@ package struct KnownPreference: Sendable {
     parse: { Int64($0).map(Value.integer) ?? .text($0.lowercased()) },
     accepts: { TrashRetention($0) != nil })
 
-  static let all = [colorScheme, biometricTimeoutMinutes, hasCompletedOnboarding, trashDays]
+  package static let syncInvited = KnownPreference(
+    "sync.invited", default: .bool(false), allowed: "use true or false",
+    parse: { ["true": .bool(true), "false": .bool(false)][$0.lowercased()] },
+    accepts: { $0 == .bool(true) || $0 == .bool(false) })
+
+  static let all = [colorScheme, biometricTimeoutMinutes, hasCompletedOnboarding, trashDays, syncInvited]
 
   package static func named(_ key: String) -> KnownPreference? { all.first { $0.key == key } }
 

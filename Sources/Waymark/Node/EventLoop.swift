@@ -41,6 +41,7 @@ enum TimerName: Hashable {
   case beacons
   case watch
   case storeCheck
+  case renewal
 }
 
 /// A node's queue with its clocks and timers, and the replicator that runs its turns on the queue.

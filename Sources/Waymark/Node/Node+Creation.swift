@@ -70,12 +70,15 @@ extension Node {
 
   /// Creates a new circle with this device as its founder.
   ///
-  /// - Parameter issuers: the public keys of the entitlement issuers that the circle accepts from the start; at most
-  ///   two.
+  /// - Parameters:
+  ///   - issuers: the public keys of the entitlement issuers that the circle accepts from the start; at most two, or
+  ///     one with premium.
+  ///   - hasPremium: whether the circle issues premium to itself, for a year.
   package static func initialize(
-    home: Home, name: String, issuers: [DeviceKey] = [], wall: Int64 = systemWall()
+    home: Home, name: String, issuers: [DeviceKey] = [], hasPremium: Bool = false,
+    wall: Int64 = systemWall()
   ) throws -> NewMembership {
-    try CircleCreation(name: name, issuers: issuers, now: wall).write(to: home)
+    try CircleCreation(name: name, issuers: issuers, hasPremium: hasPremium, now: wall).write(to: home)
   }
 
   // MARK: In memory

@@ -26,6 +26,7 @@ extension Node {
     }
     let address = try connections.serve(at: endpoint, peers: peers, discovers: discovers)
     maintenance.pruneBackups()
+    scheduleRenewal()
     return address
   }
 

@@ -27,6 +27,9 @@ public actor Node {
   let shell: NodeShell
   let countedOperation = CountedOperation()
   var waiters = Waiters()
+  var renewal: PremiumRenewal
+  /// Whether this device turns sync on when another device invites it to.
+  var followsInvitations = false
   /// The operations that are adding files.
   var additions: [FileAddition] = []
   /// The number of commands being carried out.
@@ -51,19 +54,23 @@ public actor Node {
     // Load the keys after opening the store. The store's lock is held by then, so no other process can replace the keys
     // in between.
     let store = try home.openStore()
-    let identity = try Identity.load(from: home)
+    let (identity, passphrase) = try Identity.open(in: home)
     home.protectStore()
     home.sweep()
-    try self.init(home: home, identity: identity, store: store, in: environment, log: log)
+    try self.init(
+      home: home, identity: identity, passphrase: passphrase, store: store, in: environment, log: log)
   }
 
+  /// - Parameter passphrase: the passphrase that opened the keys; nil if they are plain.
   init(
-    home: Home, identity: Identity, store: sending Store, in environment: NodeEnvironment, log: NodeLog
+    home: Home, identity: Identity, passphrase: Passphrase? = nil, store: sending Store,
+    in environment: NodeEnvironment, log: NodeLog
   ) throws {
     try WaymarkError.checkSignatureRule()
     self.home = home
     self.identity = identity
     self.logger = log
+    renewal = PremiumRenewal(passphrase: passphrase)
     clock = environment.clock
     executor = QueueExecutor(label: "waymark.node")
     let stored = try StoredState(store)

@@ -165,7 +165,9 @@ final class NodeShell: ReplicatorShell {
     case .quotaExceeded(let device, let lane):
       logger.warning(
         "sync", "\(connections.name(of: device)) wrote more \(lane) than its quota; the rest is not stored")
-    case .gateChanged: logger.gate(loop.replica.ownGate(now: loop.wall))
+    case .gateChanged:
+      logger.gate(loop.replica.ownGate(now: loop.wall))
+      loop.onNode { $0.followInvitationSoon() }
     case .acknowledgedRevocations: break
     }
   }

@@ -76,6 +76,27 @@ package struct PremiumSummary: Codable, Sendable {
   package let issuers: [DeviceKey]
 }
 
+/// An issuer that the circle trusts, and what it has issued to the circle.
+package struct IssuerSummary: Codable, Sendable {
+  package let issuer: DeviceKey
+  /// The number of entitlements that it has issued.
+  package let entitlements: Int
+  /// When the last of them ends; nil if there are none.
+  package let until: Date?
+  /// The sources of the purchases, as the issuer states them; `self` for premium that the circle issued to itself.
+  package let sources: [String]
+}
+
+extension IssuerSummary {
+  init(_ issuer: DeviceKey, in circle: Circle) {
+    let issued = circle.evaluation.entitlements.filter { $0.issuer == issuer }
+    self.init(
+      issuer: issuer, entitlements: issued.count,
+      until: issued.map(\.notAfter).max().map(Date.init(milliseconds:)),
+      sources: Set(issued.map(\.source)).sorted())
+  }
+}
+
 extension Circle {
   /// Checks that a statement is an entitlement for this circle by an accepted issuer, and returns the entitlement.
   ///
@@ -122,7 +143,7 @@ extension Issuer {
       keyFile: keyFile.path(percentEncoded: false), circle: circle.description,
       devices: devices.map(\.description), until: CivilTime.text(end.milliseconds),
       from: start.map { CivilTime.text($0.milliseconds) })
-    return Data(try issue(request, now: issued.milliseconds, passphrases: passphrases).utf8)
+    return Data(try issue(request, now: issued.milliseconds, passphrases: passphrases).text.utf8)
   }
 
   /// Creates an issuer's key file, readable only by its owner, and the file of its public key, with `.pub` appended.

@@ -16,9 +16,15 @@ extension Node {
     let held = circle.evaluation.entitlements.sorted { ($0.notBefore, $0.serial) < ($1.notBefore, $1.serial) }
     return PremiumSummary(
       premium: SyncState.Premium(replica.ownGate(now: wall())), text: connections.exclusion?.text,
-      next: connections.exclusion?.next,
+      next: connections.exclusion.map(\.next)
+        ?? (replica.ownGate(now: wall()).isPremium ? nil : ownPremiumStep),
       entitlements: held.map { EntitlementSummary($0, in: circle, for: identity.device, at: now) },
       issuers: circle.evaluation.issuers.sorted())
+  }
+
+  /// The issuers that the circle trusts.
+  package var issuers: [IssuerSummary] {
+    circle.evaluation.issuers.sorted().map { IssuerSummary($0, in: circle) }
   }
 
   /// Installs an entitlement from a purchase or an issuer. The entitlement syncs to the other devices automatically.

@@ -70,6 +70,7 @@ extension Node {
     } catch {
       logger.error("settings", "the copy of the settings can't be written: \(error)")
     }
+    followInvitationSoon()
   }
 
   // MARK: Onboarding

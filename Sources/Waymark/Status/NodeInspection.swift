@@ -12,6 +12,8 @@ struct NodeInspection {
   /// The notices that the node's shell has collected since the node started.
   let reported: [NodeNotice]
   let countedOperation: CountedOperation
+  /// Why premium could not be renewed; nil if it was, or if that is not due.
+  let renewalFailure: WaymarkError?
   let now: Moment
 
   init(of node: isolated Node, now: Moment) {
@@ -19,6 +21,7 @@ struct NodeInspection {
     maintenance = node.maintenance
     reported = node.shell.notices
     countedOperation = node.countedOperation
+    renewalFailure = node.renewal.failure
     self.now = now
   }
 
@@ -69,7 +72,9 @@ struct NodeInspection {
 
   /// Whether records sync, and if not, why and what to do about it.
   var syncState: SyncState {
-    SyncState(replica.ownGate(now: now), begins: premiumBegins, exclusion: connections.exclusion)
+    SyncState(
+      replica.ownGate(now: now), begins: premiumBegins, exclusion: connections.exclusion,
+      premiumStep: ownPremiumStep, isInvited: isInvited)
   }
 
   /// When the earliest entitlement that is not valid yet becomes valid; nil if there is no such entitlement.
@@ -129,6 +134,7 @@ struct NodeInspection {
     if Preferences.isOverLimit(try store.settings()) {
       found.append(NodeStatus.Notice(.settingsBeyondLimits))
     }
+    found += [renewalNotice, try invitationNotice()].compactMap { $0 }
     found += NodeStatus.Notice.large(self)
     if replicator.disk.isFull {
       found.append(.diskFull(home, isWithholding: Lane.allCases.contains(where: replicator.withholds)))

@@ -19,17 +19,9 @@ extension Node {
   ///   device has no premium, or `needs_yes` if a required confirmation is missing.
   @discardableResult
   public func turnSyncOn(isConfirmed: Bool = false) async throws -> SyncState {
-    try await turnSyncOn(isConfirmed: isConfirmed, isAtTerminal: false)
-  }
-
-  /// - Parameter isAtTerminal: whether a person can be prompted; if so, any difference between records needs
-  ///   confirmation.
-  package func turnSyncOn(isConfirmed: Bool, isAtTerminal: Bool) async throws -> SyncState {
     try await withWaymarkErrors {
       try checkPremium()
-      if !replica.preference, !isConfirmed,
-        let question = try await SyncComparison.question(isAtTerminal: isAtTerminal, on: self)
-      {
+      if !replica.preference, !isConfirmed, let question = try await SyncComparison.question(on: self) {
         throw question
       }
       // Asking the peers took time: the node may have closed or the entitlement expired.
@@ -114,12 +106,17 @@ extension Node {
       exitCode: ExitCode.needsPremium, code: reason,
       message: reason == .freeTier
         ? "Sync of records needs premium." : "Sync of records needs premium; \(reason.sentence()).",
-      next: "\(waymark: "help premium"), then \(waymark: "entitlement install FILE")")
+      next: "\(ownPremiumStep), or with an entitlement from an issuer: \(waymark: "entitlement install FILE")")
   }
 
+  /// Stores the preference. A preference that was never stored is off, too, but then the person has not decided yet.
   func setSync(_ isOn: Bool) throws {
+    let stored: [UInt8] = [isOn ? 1 : 0]
+    if try store.meta(MetaKey.preference) != stored {
+      try store.setMeta(MetaKey.preference, stored)
+      loop.nodeChanged()
+    }
     guard replica.preference != isOn else { return }
-    try store.setMeta(MetaKey.preference, isOn ? [1] : nil)
     loop.handle(.preferenceChanged(isOn))
   }
 }

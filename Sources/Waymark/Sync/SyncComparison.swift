@@ -140,27 +140,23 @@ extension WholeRecordRank {
 extension SyncComparison {
   /// Returns the question that the person has to confirm before sync is turned on; nil if no confirmation is needed.
   ///
-  /// At a terminal, any difference between records needs confirmation. A script needs confirmation only if two sets of
-  /// records would merge for the first time, not when sync is turned off and on again.
-  ///
-  /// - Parameter isAtTerminal: whether a person can be prompted.
-  static func question(isAtTerminal: Bool, on node: isolated Node) async throws -> WaymarkError? {
-    guard node.isServing, try isAtTerminal || hasRecords(node.store) else { return nil }
+  /// Only the first meeting of two sets of records needs confirmation, not turning sync off and on again. The rule is
+  /// the same at a terminal and in a script.
+  static func question(on node: isolated Node) async throws -> WaymarkError? {
+    guard let records = try recordCount(node.store) else { return nil }
     try await PeerInquiry.waitForIntroductions(on: node)
-    if !isAtTerminal, try await !meetsStrangers(node) { return nil }
-    let total = try await run(on: node).total
-    guard
-      isAtTerminal
-        ? total.onlyHere + total.onlyThere + total.differing > 0 : total.onlyThere + total.differing > 0
-    else { return nil }
-    return .needsYes(
-      "Turning sync on brings two sets of records together: \(total.onlyHere) only here, \(total.onlyThere) only on "
-        + "other devices, \(total.differing) on both but different. Nothing is written until you confirm.",
-      next: "\(waymark: "sync on --preview"), then \(waymark: "sync on --yes")")
+    if try await meetsStrangers(node) {
+      let total = try await run(on: node).total
+      return total.onlyThere + total.differing > 0 ? .merging(total) : nil
+    }
+    let silent = hasExchanged(node) ? [] : silentMembers(node)
+    return silent.isEmpty ? nil : .mayMerge(records, with: silent, isServing: node.isServing)
   }
 
-  private static func hasRecords(_ store: Store) throws -> Bool {
-    try store.visibleCounts().contains { $0.key.lane == .records && $0.value > 0 }
+  /// Returns the number of records on this device; nil if there are none.
+  private static func recordCount(_ store: Store) throws -> Int? {
+    let count = try store.visibleCounts().filter { $0.key.lane == .records }.map(\.value).reduce(0, +)
+    return count > 0 ? count : nil
   }
 
   /// Returns whether a connected peer has records but has never exchanged any with this device, so that the two devices
@@ -182,5 +178,40 @@ extension SyncComparison {
       if known.isDisjoint(with: heads.map(\.log)) { return true }
     }
     return false
+  }
+
+  /// Whether records of another device are here, or another device is known to hold records of this one. Then the
+  /// records here are part of the circle's already.
+  private static func hasExchanged(_ node: isolated Node) -> Bool {
+    let heads = node.replica.records.heads.sorted
+    if heads.contains(where: { $0.log.device != node.identity.device }) { return true }
+    return node.replica.holdings.values.contains { !$0[.records].heads.sorted.isEmpty }
+  }
+
+  /// Returns the names of the members that can't be asked now which records they have.
+  private static func silentMembers(_ node: isolated Node) -> [String] {
+    node.connections.others.filter { node.replica.session(with: $0) == nil }
+      .map { node.name(of: $0) }.sorted()
+  }
+}
+
+extension WaymarkError {
+  fileprivate static func merging(_ total: SyncPreview.Comparison) -> WaymarkError {
+    .needsYes(
+      "Turning sync on brings two sets of records together: \(total.onlyHere) only here, \(total.onlyThere) only on "
+        + "other devices, \(total.differing) on both but different. Nothing is written until you confirm.",
+      next: "\(waymark: "sync on --preview"), then \(waymark: "sync on --yes")")
+  }
+
+  fileprivate static func mayMerge(
+    _ records: Int, with names: [String], isServing: Bool
+  ) -> WaymarkError {
+    let others = names.count <= 3 ? names.joined(separator: ", ") : "\(names.count) other devices"
+    return .needsYes(
+      "Turning sync on merges the \(plural(records, "record")) here with those of \(others), "
+        + "which can't be compared now because \(isServing ? "they are not connected" : "the node is not running").",
+      next: isServing
+        ? .waymark("sync on --yes")
+        : "\(waymark: "run"), then \(waymark: "sync on --preview"); or \(waymark: "sync on --yes")")
   }
 }

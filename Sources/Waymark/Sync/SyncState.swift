@@ -33,6 +33,9 @@ public struct SyncState: Hashable, Sendable {
   package let text: String?
   /// What to do next, usually a `waymark` command; nil if nothing helps.
   package let next: Reasons.Step?
+  /// Whether another device has turned on sync for all devices, and the person has not answered on this device yet. Ask
+  /// once, then call ``Node/turnSyncOn(isConfirmed:)`` or ``Node/turnSyncOff()``.
+  public let isInvited: Bool
 
   /// The state as a human-readable sentence.
   public var sentence: String { (text ?? "records sync with your other devices").capitalizedFirst + "." }
@@ -122,22 +125,28 @@ extension Replica {
 }
 
 extension SyncState {
-  init(_ gate: Gate, begins: Moment?, exclusion: NodeStatus.Notice?) {
-    self.init(
-      premium: Premium(gate), preference: gate.preference, obstacle: gate.reason.map(Obstacle.init),
-      begins: begins.map(Date.init(milliseconds:)), exclusion: exclusion)
-  }
-
   /// - Parameters:
   ///   - begins: when premium becomes valid; nil if that is not known.
   ///   - exclusion: why the device is not a member; nil for a member.
+  ///   - premiumStep: how the person gets premium.
+  ///   - isInvited: whether another device has invited this one to sync.
   init(
-    premium: Premium, preference: Bool, obstacle: Obstacle?, begins: Date? = nil,
-    exclusion: NodeStatus.Notice? = nil
+    _ gate: Gate, begins: Moment?, exclusion: NodeStatus.Notice?, premiumStep: Reasons.Step, isInvited: Bool
   ) {
+    let obstacle = gate.reason.map(Obstacle.init)
+    let needsPremium = [.freeTier, .entitlementExpired].contains(obstacle)
     self.init(
-      premium: premium, preference: preference, obstacle: obstacle, step: Step(obstacle, begins: begins),
-      text: exclusion?.text ?? obstacle?.reason.sentence(), next: exclusion?.next ?? obstacle?.reason.next())
+      premium: Premium(gate), preference: gate.preference, obstacle: obstacle,
+      step: Step(obstacle, begins: begins.map(Date.init(milliseconds:))),
+      text: exclusion?.text ?? obstacle?.reason.sentence(),
+      next: exclusion?.next ?? (needsPremium ? premiumStep : obstacle?.reason.next()), isInvited: isInvited)
+  }
+
+  /// - Parameter obstacle: what keeps records from syncing, as an earlier answer stated it.
+  init(premium: Premium, preference: Bool, obstacle: Obstacle?) {
+    self.init(
+      premium: premium, preference: preference, obstacle: obstacle, step: Step(obstacle, begins: nil),
+      text: obstacle?.reason.sentence(), next: obstacle?.reason.next(), isInvited: false)
   }
 }
 
@@ -148,6 +157,7 @@ extension SyncState: Codable {
     case obstacle = "reason"
     case text
     case next
+    case isInvited = "invited"
     case premium
   }
 
@@ -158,6 +168,7 @@ extension SyncState: Codable {
     try container.encodeIfPresent(obstacle, forKey: .obstacle)
     try container.encodeIfPresent(text, forKey: .text)
     try container.encodeIfPresent(next, forKey: .next)
+    try container.encode(isInvited, forKey: .isInvited)
     try container.encode(premium, forKey: .premium)
   }
 
@@ -168,7 +179,8 @@ extension SyncState: Codable {
       premium: try container.decode(Premium.self, forKey: .premium),
       preference: try container.decode(Bool.self, forKey: .preference), obstacle: obstacle,
       step: Step(obstacle, begins: nil), text: try container.decodeIfPresent(String.self, forKey: .text),
-      next: try container.decodeIfPresent(Reasons.Step.self, forKey: .next))
+      next: try container.decodeIfPresent(Reasons.Step.self, forKey: .next),
+      isInvited: try container.decodeIfPresent(Bool.self, forKey: .isInvited) ?? false)
   }
 }
 

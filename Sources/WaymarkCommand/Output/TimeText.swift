@@ -1,4 +1,5 @@
 import Foundation
+import Records
 import Waymark
 
 /// Times in the form that people read.
@@ -105,6 +106,15 @@ struct TimeText: Sendable {
       "\(fields.tm_year + 1_900)-\(two(fields.tm_mon + 1))-\(two(fields.tm_mday))",
       "\(two(fields.tm_hour)):\(two(fields.tm_min))"
     )
+  }
+
+  /// Returns the end of a period in UTC, in the form in which it is typed: `2027-12-31 UTC` for the end of that day.
+  func end(_ date: Date) -> String { endText(milliseconds: date.milliseconds) }
+
+  /// Returns the day and time in UTC: `2026-11-26 20:57 UTC`.
+  func utc(_ date: Date) -> String {
+    let parts = TimeText(now: now, zone: .gmt).parts(date.milliseconds)
+    return "\(parts.day) \(parts.time) UTC"
   }
 
   /// Returns an RFC 3339 string in a readable form, without zero seconds: `2026-05-03 15:00 +02:00`.

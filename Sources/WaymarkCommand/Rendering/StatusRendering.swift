@@ -45,14 +45,9 @@ extension Rendering {
     var parts = ["\(printable(status.name))  \(shortID(status.device.description))", runningText(status)]
     if isExcluded(status) {
       parts.append(data.paint("not in the circle", .bad))
-    } else if premium.isActive {
-      parts.append(premiumText(premium))
-      parts.append(status.sync.preference ? "sync on" : "sync off")
-    } else if premium.obstacle == .entitlementExpired {
-      let until = premium.validUntil.map { " on \(time.short($0))" } ?? ""
-      parts.append("premium expired\(until) · settings sync, records stay on this device")
     } else {
-      parts.append("free · settings sync, records stay on this device (waymark help premium)")
+      parts.append(premiumText(premium))
+      if premium.isActive { parts.append(status.sync.preference ? "sync on" : "sync off") }
     }
     return parts
   }
@@ -69,13 +64,22 @@ extension Rendering {
     return "running \(TimeText.span(time.now - since.milliseconds))"
   }
 
-  private func premiumText(_ premium: SyncState.Premium) -> String {
-    let until = premium.validUntil.map { " until \(time.short($0))" } ?? ""
-    return switch premium.source {
-    case .allFeatures: "premium (all features build)"
-    case .mock: "premium (mock purchase)" + until
-    case .certificate, .none: "premium" + until
+  /// Returns whether a device has premium, in the words that `status`, `sync` and `premium show` share.
+  func premiumText(_ premium: SyncState.Premium) -> String {
+    let until = premium.validUntil.map { " until \(time.end($0))" } ?? ""
+    switch premium.source {
+    case .allFeatures: return "premium (all features build)"
+    case .mock: return "premium (mock purchase)" + until
+    case .certificate: return "premium" + until
+    case .none: break
     }
+    let state =
+      switch premium.obstacle {
+      case .entitlementExpired: "premium expired"
+      case .entitlementNotYetValid: "premium not valid yet"
+      default: "free"
+      }
+    return "\(state) · settings sync, records stay on this device (waymark help premium)"
   }
 
   // MARK: Lanes

@@ -41,6 +41,7 @@ struct CommandParser {
       try take(option, for: spec, into: &request)
     }
     try take(operands, for: spec, into: &request)
+    try checkRequired(spec, request)
     if globals.yes { request["yes"] = true }
     return Invocation(words: spec.words, arguments: request, options: globals)
   }
@@ -149,7 +150,10 @@ struct CommandParser {
   // MARK: Command
 
   /// Former names of commands, which scripts still use.
-  private static let aliases = [(["log", "level"], ["logging", "level"]), (["log"], ["entry"])]
+  private static let aliases = [
+    (["log", "level"], ["logging", "level"]), (["log"], ["entry"]),
+    (["entitlement", "show"], ["premium", "show"]),
+  ]
 
   /// Replaces an alias with its command, also after `help`.
   private func canonical(_ operands: [String]) -> [String] {
@@ -250,6 +254,15 @@ struct CommandParser {
     } else {
       request[key] = read
     }
+  }
+
+  /// Checks that all required options are given; one message names all that are missing.
+  private func checkRequired(_ spec: CommandSpec, _ request: JSON) throws {
+    let missing = spec.options.filter { $0.isRequired && request[$0.requestKey] == nil }.map(\.form)
+    guard !missing.isEmpty else { return }
+    throw WaymarkError.usage(
+      "`waymark \(spec.name)` needs \(missing.joined(separator: " and ")). Usage: \(spec.usage)",
+      next: .waymark("help \(spec.name)"))
   }
 
   private func value(

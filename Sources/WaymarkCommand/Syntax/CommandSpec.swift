@@ -34,6 +34,10 @@ struct CommandSpec: Sendable {
     let summary: String
     var type = ValueType.text
     var isRepeated = false
+    var isRequired = false
+
+    /// The option with its value: `--key FILE`.
+    var form: String { placeholder.map { "\(flag) \($0)" } ?? flag }
 
     /// `--no-discovery` is `noDiscovery` in the request, `--timeout 30s` is `timeoutMilliseconds`.
     var requestKey: String {
@@ -68,8 +72,7 @@ struct CommandSpec: Sendable {
     if impliesLastWord, let last = parts.popLast() { parts.append("[\(last)]") }
     parts += operands.map(\.usage)
     parts += options.map { option in
-      let text = option.placeholder.map { "\(option.flag) \($0)" } ?? option.flag
-      return "[\(text)]" + (option.isRepeated ? "…" : "")
+      option.isRequired ? option.form : "[\(option.form)]" + (option.isRepeated ? "…" : "")
     }
     return parts.joined(separator: " ")
   }

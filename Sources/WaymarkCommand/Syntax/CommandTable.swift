@@ -27,7 +27,8 @@ enum CommandTable {
       ShowOnboarding.self, CompleteOnboarding.self, ResetOnboarding.self,
       Verify.self, Mirror.self, AssertRecords.self, CleanUp.self, Restamp.self,
       SetPassphrase.self, RemovePassphrase.self, ImportFiles.self, ExportRecords.self,
-      ShowPremium.self, InstallEntitlement.self, BuyMockPremium.self, CancelMockPremium.self,
+      ShowPremium.self, IssueOwnPremium.self, ListIssuers.self,
+      InstallEntitlement.self, BuyMockPremium.self, CancelMockPremium.self,
       CreateIssuer.self, IssueEntitlement.self, TrustIssuer.self,
       InstallService.self, UninstallService.self, ShowService.self, PrintCompletions.self,
       PrintManual.self, ShowPaths.self, ShowVersion.self,
@@ -59,6 +60,9 @@ enum CommandTable {
         .init(
           flag: "--peer", placeholder: "ADDR:PORT", summary: "also dial this address", isRepeated: true),
         .init(flag: "--no-discovery", placeholder: nil, summary: "don't look for peers on the network"),
+        .init(
+          flag: "--follow-sync", placeholder: nil,
+          summary: "turn sync on when another device does so everywhere"),
         .init(
           flag: "--log-format", placeholder: "F",
           summary: "text, journal or json; by default chosen according to where standard error goes",
@@ -102,8 +106,8 @@ enum CommandTable {
     WaymarkVersion.traits.contains("MockPurchases") ? entitlements + mockPurchases : entitlements
 
   private static let entitlements = [
-    ShowPremium.syntax, InstallEntitlement.syntax, CreateIssuer.syntax, IssueEntitlement.syntax,
-    TrustIssuer.syntax,
+    IssueOwnPremium.syntax, ShowPremium.syntax, InstallEntitlement.syntax, CreateIssuer.syntax,
+    IssueEntitlement.syntax, TrustIssuer.syntax, ListIssuers.syntax,
   ]
 
   /// Only in builds with the trait MockPurchases.

@@ -37,18 +37,27 @@ struct HelpTopic {
       Without premium you have the whole store on this device, and settings and the onboarding flag sync to
       all devices. With premium, trips, habits and the profile can sync too.
 
-      Premium comes from an entitlement: a file signed by an issuer that your circle accepts.
-        waymark entitlement install FILE     install it, also in a running node
-        waymark entitlement show             show whether it is valid, and until when
-        waymark sync on                      then turn sync of records on
+      Your own premium
+      If you run your own circle, it can issue premium to itself, on the device that founded it:
+        waymark premium self                 issue a year to all devices of the circle
+        waymark sync on --everywhere         turn sync on here, and ask each other device, once
+        waymark premium                      show whether you have premium, and until when
+      The device keeps the issuer's key in keys/issuer.key. While its node runs, it renews premium when less
+      than 30 days are left; if the key is sealed, with the passphrase that the node was started with. To
+      stop renewing, move keys/issuer.key away. The circle trusts its issuers for good.
+      This is a setting of your own circle and no proof for anybody else: a circle that pins its own issuer
+      makes its own premium. An app that sells premium pins the issuer of its shop instead.
 
-      You can be your own issuer, on the device that founded the circle. CIRCLE is the id of the circle, which
-      waymark status --json shows:
+      Premium from an issuer
+      An entitlement is a file signed by an issuer that your circle accepts.
+        waymark entitlement install FILE     install it, also in a running node
+        waymark issuer list                  list the issuers that this circle accepts
+        waymark issuer trust FILE.pub        accept another one (needs the root key)
+      An issuer, on any machine, makes entitlements for other circles:
         waymark issuer init issuer
-        waymark issuer trust issuer.pub
         waymark issuer issue --key issuer --circle CIRCLE \\
             --until 2027-12-31 --output entitlement
-        waymark entitlement install entitlement
+      CIRCLE is the id that waymark status --json shows. A day means its end, in UTC.
 
       As soon as premium ends, records stop syncing. Nothing is deleted: every device keeps its records, you
       can still change them, and sync catches up after a renewal.
@@ -63,6 +72,7 @@ struct HelpTopic {
         waymark sync                         show whether records sync, and if not, why
         waymark sync on --preview            show what would be merged; change nothing
         waymark sync on | off                turn it on or off; nothing is deleted
+        waymark sync on --everywhere         also ask each other device, once
         waymark wait --timeout 30s           wait until connected devices are in sync
         waymark verify                       compare the data, record by record
         waymark mirror --from PEER           replace the records on all devices with a peer's
@@ -204,10 +214,10 @@ struct HelpTopic {
       Keys
       The keys folder (waymark paths) contains device.key, which identifies this device. On the device that
       founded the circle it also contains root.key, which can re-admit a device even when no other device is
-      left. Keep a copy of both elsewhere. Only their owner may have access to them: a key file with another
+      left, and issuer.key, if the circle issues premium to itself. Keep a copy of them elsewhere. Only their owner may have access to them: a key file with another
       owner or mode is refused, and so is a link.
         waymark keys passphrase set              seal the keys with a passphrase
-        waymark keys passphrase set --key FILE   seal a copy, or an issuer's key
+        waymark keys passphrase set --key FILE   seal a copy, or the key of another issuer
         waymark keys passphrase remove           unseal them
 
       Every command that needs a sealed key asks for the passphrase at the terminal. Without a terminal, as in
@@ -250,9 +260,14 @@ struct HelpTopic {
         waymark --home /tmp/a run --listen 127.0.0.1:0
 
       The file config.json in the home can hold values instead of flags:
-        {"name": …, "listen": "ADDR:PORT", "peers": […], "discovery": false}
-      Flags take precedence, then WAYMARK_NAME, WAYMARK_LISTEN, WAYMARK_PEERS (separated by commas) and
-      WAYMARK_DISCOVERY (on or off), then the file.
+        {"name": …, "listen": "ADDR:PORT", "peers": […], "discovery": false,
+         "followSync": true}
+      Flags take precedence, then WAYMARK_NAME, WAYMARK_LISTEN, WAYMARK_PEERS (separated by commas),
+      WAYMARK_DISCOVERY and WAYMARK_FOLLOW_SYNC (on or off), then the file.
+
+      With followSync, or waymark run --follow-sync, this device turns sync on without asking as soon as
+      another one does so everywhere, unless you turned sync on or off here. If two sets of records meet,
+      they merge.
 
       The keys in a home identify the device. Never run copies of one home on two machines: invite the second
       machine with waymark invite. Any SQLite tool can open store.db read-only.

@@ -113,7 +113,7 @@ def reads(stage):
                                      "habit", "category", "entry")]
         commands += [(name, {}) for name in (
             "status", "members.list", "conflicts.list", "history", "profile.show", "settings.list", "onboarding.show",
-            "sync.status", "entitlement.show", "peers.list")]
+            "sync.status", "premium.show", "peers.list")]
         commands += [("trip.timeline", {"id": "Poison"}), ("trip.show", {"id": "Poison"})]
         for command, arguments in commands:
             node.ask(command, **arguments)

@@ -62,7 +62,7 @@ import Wire
     let alice = try await sealed(stage)
     try await alice.start(environment: try file(stage, words))
     #expect(try await alice.status().document["running"] == true)
-    #expect(try await alice.status().document["keys"] == ["device": "sealed", "root": "sealed"])
+    #expect(try await alice.status().document["keys"] == ["device": "sealed", "root": "sealed", "issuer": .null])
     #expect(try await alice.text("trip", "add", "name=Rome").isEmpty == false)
     #expect(try await alice.stop() == 0)
   }

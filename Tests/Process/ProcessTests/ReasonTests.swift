@@ -36,6 +36,7 @@ import Wire
     .clocksDiffer: "Tests/Faults/Nodes/lan.py, on networks of their own (FaultTests)",
     .notDiscovering: "Tests/Faults/Nodes/lan.py (FaultTests)",
     .massErase: "EraseTests", .eraseAwaited: "EraseTests",
+    .syncInvited: "FirstMinuteTests", .premiumEnds: "WaymarkTests, OwnPremiumCallTests",
     .fork: "Tests/Independent/Interop/scenario.py: two sets of one key for one place",
     .valuesMissing: "Tests/Independent/Hostile/absence.py, missing_slots: a member that withholds values",
     .tooManyBranches: "Tests/Independent/Hostile, branches.py: 40 branches of one log",

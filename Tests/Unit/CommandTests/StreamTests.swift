@@ -114,7 +114,7 @@ import Waymark
     try await Workshop.with { workshop in
       let alice = try await founder(workshop)
       for words in [
-        ["backup", "-"], ["restore", "-"], ["entitlement", "install", "-"], ["doctor", "--report", "-"],
+        ["backup", "-"], ["restore", "-"], ["doctor", "--report", "-"],
       ] {
         let outcome = try await alice.run(arguments: words)
         #expect(outcome.code == 2 && outcome.errors.contains("must be a file"), "\(words): \(outcome.errors)")
@@ -123,7 +123,7 @@ import Waymark
       let pipe = workshop.path("pipe")
       mkfifo(pipe, 0o600)
       for words in [
-        ["entitlement", "install", pipe], ["issuer", "trust", pipe], ["profile", "set", "avatar=\(pipe)"],
+        ["issuer", "trust", pipe], ["profile", "set", "avatar=\(pipe)"],
       ] {
         let outcome = try await alice.run(arguments: words)
         #expect(outcome.code == 1 && outcome.errors.contains("is a pipe"), "\(words): \(outcome.errors)")

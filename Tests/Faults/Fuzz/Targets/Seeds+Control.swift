@@ -30,7 +30,7 @@ extension Seeds {
       line("conflicts.show", #"{"id":"1"}"#), line("peers.list"),
       line("peers.add", #"{"address":"10.0.0.1:7433"}"#),
       line("peers.pause", #"{"peer":"bob"}"#), line("members.list"), line("sync.status"), line("sync.on"),
-      line("sync.off"), line("sync.now"), line("entitlement.show"),
+      line("sync.off"), line("sync.now"), line("premium.show"),
       line("entitlement.install", #"{"entitlement":"aa"}"#),
       line("entitlement.buy", #"{"until":"2027-01-01"}"#), line("entitlement.cancel"),
       line("onboarding.show"),

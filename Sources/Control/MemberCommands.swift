@@ -95,7 +95,7 @@ package struct LeaveCircle: NodeCommand, ConfirmableCommand {
   package var yes: Bool?
 
   package func perform(on node: isolated Node, _ call: CommandCall) async throws -> DepartureSummary {
-    try node.depart(isConfirmed: yes == true)
+    try await node.leave(isConfirmed: yes == true)
   }
 }
 

@@ -105,7 +105,7 @@ public struct RestoreOperation: Sendable {
     let isNew = !Files.exists(home.path)
     defer { if isNew, !home.hasStore, !home.isReplacing { try? home.discard() } }
     try home.prepare()
-    if isPreview, let running = try previewBesideNode() {
+    if isPreview, let running = try folderForPreview() {
       return try await preview(backup, in: running, progress)
     }
     let lock = try HomeLock(home)
@@ -137,7 +137,7 @@ public struct RestoreOperation: Sendable {
   }
 
   /// Returns the folder for a preview while a node has the store open; nil if none has. A preview only reads the store.
-  private func previewBesideNode() throws -> Home? {
+  private func folderForPreview() throws -> Home? {
     do {
       try HomeLock(home).release()
       return nil

@@ -29,11 +29,22 @@ extension Node {
   ///   would have no admin, or `only_device` if there are none.
   @discardableResult
   public func leave(isConfirmed: Bool = false) async throws -> DepartureSummary {
-    try withWaymarkErrors { try depart(isConfirmed: isConfirmed) }
+    try await withWaymarkErrors {
+      let told = try depart(isConfirmed: isConfirmed)
+      let admins = circle.evaluation.members.filter { $0.value.role == .admin }.keys
+      // A connected admin answers within a moment.
+      if isServing, connections.member != nil, told.contains(where: { admins.contains($0.device) }) {
+        _ = try await wait(milliseconds: Self.completionMilliseconds) { $0.connections.member == nil }
+      }
+      return departureSummary(told)
+    }
   }
 
-  package func depart(isConfirmed: Bool) throws -> DepartureSummary {
-    if circle.evaluation.leaving[identity.device] != nil { return departureSummary }
+  private static let completionMilliseconds: Int64 = 5_000
+
+  /// Signs the revocation of this device. Returns the connected devices, which are told.
+  private func depart(isConfirmed: Bool) throws -> [DeviceReference] {
+    if circle.evaluation.leaving[identity.device] != nil { return connectedPeers }
     try checkAdmitted()
     try checkMayLeave(isConfirmed)
     guard isConfirmed else {
@@ -50,7 +61,7 @@ extension Node {
     logger.warning(
       "circle", "this device \(connections.member == nil ? "left" : "asked to leave") the circle")
     connections.handle(.timer(.dial))
-    return departureSummary(told)
+    return told
   }
 
   private func checkMayLeave(_ isConfirmed: Bool) throws {
@@ -60,7 +71,7 @@ extension Node {
     guard !others.isEmpty else { throw WaymarkError.onlyMember }
     guard connections.member?.role == .admin, !others.contains(where: { $0.role == .admin }) else { return }
     let other = others.map { connections.name(of: $0.device) }.min() ?? ""
-    // Whoever has the root key elsewhere can admit another admin. If it is here, nobody could.
+    // The person who has the root key elsewhere can admit another admin. If it is here, no one could.
     guard isConfirmed, !home.storage.hasRootKey else { throw WaymarkError.lastAdmin(other, home) }
   }
 
@@ -77,8 +88,6 @@ extension Node {
     connections.others.filter { replica.session(with: $0) != nil }
       .map { DeviceReference(device: $0, name: name(of: $0)) }.sorted { $0.name < $1.name }
   }
-
-  private var departureSummary: DepartureSummary { departureSummary(connectedPeers) }
 
   private func departureSummary(_ told: [DeviceReference]) -> DepartureSummary {
     let hasLeft = connections.member == nil

@@ -200,7 +200,7 @@ extension Rendering {
 
   private func answering(_ added: AddedAddress) -> String {
     let device = added.name ?? (added.failure == nil ? "not reached yet" : "no answer")
-    let why = added.failure.map { " (\($0.sentence()))" } ?? ""
+    let why = added.failure.map { ": \($0.sentence(inRowOf: added.address))" } ?? ""
     let next =
       added.failure != nil && added.isSaved ? " · \(words(.waymark("peers remove \(added.address)")))" : ""
     return device + why + next

@@ -89,7 +89,7 @@ import Wire
     let joined = try await carol.status()
     #expect(joined.changeSets("records") == sets, "nothing is re-authored")
     #expect(joined.device == status.device)
-    #expect(joined.document["notices"] == [])
+    #expect(joined.document.otherNotices == [])
     try await carol.text("sync", "on")
     try await carol.start()
     try await carol.text("trip", "add", "name=Lima")

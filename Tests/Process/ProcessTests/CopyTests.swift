@@ -45,7 +45,7 @@ import Wire
       try await bob.stop()
     }
     #expect(try await bob.status().count("trips") == 3)
-    #expect(try await bob.status().document["notices"] == [])
+    #expect(try await bob.status().document.otherNotices == [])
   }
 
   /// A copy of a whole disk: nothing in the directory shows that it is a copy.
@@ -91,7 +91,7 @@ import Wire
     #expect(
       Set(try await [alice, bob, clone].asyncMap { try await $0.status().digest("records") }).count == 1)
     #expect(try await bob.json("conflicts")["conflicts"]?.array?.count == 1)
-    #expect(try await bob.status().document["notices"] == [])
+    #expect(try await bob.status().document.otherNotices == [])
     // The re-authored changes still form one operation: undo takes back the whole edit of Rome.
     try await clone.text("undo")
     try await meet(bob, [clone, alice])
@@ -180,7 +180,7 @@ import Wire
     #expect(try await self.incarnation(alice) != incarnation)
     try await meet(bob, [alice])
     for device in [alice, bob] { #expect(try await device.status().count("trips") == 5) }
-    #expect(try await bob.status().document["notices"] == [])
+    #expect(try await bob.status().document.otherNotices == [])
   }
 
   @Test func `a copy that runs at the same time as the original shares everything with it`() async throws {
@@ -228,7 +228,7 @@ import Wire
     try await meet(bob, [old])
     #expect(try await old.status().count("trips") == 5)
     #expect(try await bob.status().count("trips") == 5)
-    #expect(try await bob.status().document["notices"] == [])
+    #expect(try await bob.status().document.otherNotices == [])
   }
 }
 

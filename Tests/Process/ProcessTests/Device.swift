@@ -192,3 +192,10 @@ struct Status: Sendable {
     document["peers"]?.array?.first { $0["name"]?.string == name }
   }
 }
+
+extension JSON {
+  /// The notices of a status, without the one about a single admin: the founder of nearly every test circle has it.
+  var otherNotices: JSON {
+    .array((self["notices"]?.array ?? []).filter { $0["reason"] != "single_admin" })
+  }
+}

@@ -77,7 +77,7 @@ import Wire
     if hasBegun {
       try await alice.text("sync", "now")
       try await expectEqual(alice, bob)
-      try await alice.wait(until: "no notice is left") { $0.document["notices"] == [] }
+      try await alice.wait(until: "no notice is left") { $0.document.otherNotices == [] }
       #expect(try await trips(alice) == [])
       #expect(try await alice.status().count("habitEntries") == 20_000)
     } else {

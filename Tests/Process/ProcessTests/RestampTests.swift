@@ -70,7 +70,7 @@ import Wire
     }
     try await bob.waitForSync(with: alice)
     for device in [alice, bob] {
-      #expect(try await device.status().document["notices"] == [])
+      #expect(try await device.status().document.otherNotices == [])
       #expect(try await device.text("settings", "get", "colorScheme") == "dark")
     }
     #expect(try await alice.status().everything == bob.status().everything)

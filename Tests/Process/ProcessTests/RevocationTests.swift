@@ -160,7 +160,7 @@ import Wire
       separator: "\n")
     let dialled = after.filter { $0.contains(" link ") && $0.contains(alice.address) }
     #expect(!after.isEmpty && dialled.count <= 2, "it dials rarely, but logged \(dialled)")
-    #expect(try await alice.status().document["notices"] == [])
+    #expect(try await alice.status().document.otherNotices == [])
   }
 
   @Test func `a circle with another admin continues without the founder's device`() async throws {
@@ -202,7 +202,7 @@ import Wire
     #expect(names(try await member("alice", in: bob)["notHeard"]) == ["carol"])
     try await bob.start()
     try await carol.start()
-    try await bob.wait(until: "carol has learned of it") { $0.document["notices"] == [] }
+    try await bob.wait(until: "carol has learned of it") { $0.document.otherNotices == [] }
     try await bob.stop()
     try await carol.stop()
     #expect(try await member("alice", in: bob)["notHeard"] == [])
@@ -252,7 +252,7 @@ import Wire
     #expect(try await trips(bob) == ["Rome"])
     // Carol learns of it when she dials Bob.
     try await bob.text("peers", "add", carol.address)
-    try await carol.wait(until: "she is a member again") { $0.document["notices"] == [] }
+    try await carol.wait(until: "she is a member again") { $0.document.otherNotices == [] }
     try await carol.text("trip", "add", "name=Oslo")
     try await eventually("bob has both") { try await trips(bob) == ["Rome", "Oslo"] }
     try await expectEqual(bob, carol)
@@ -302,7 +302,7 @@ import Wire
     try await eventually("carol admits her") { try await trips(carol) == ["Rome", "Oslo"] }
     try await expectEqual(alice, carol)
     #expect(try await member("bob", in: carol)["revoked"] == true)
-    #expect(try await carol.status().document["notices"] == [])
+    #expect(try await carol.status().document.otherNotices == [])
   }
 
   @Test func `the root key alone readmits a revoked device, with its store`() async throws {

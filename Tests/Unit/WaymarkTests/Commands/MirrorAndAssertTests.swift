@@ -111,7 +111,7 @@ import WaymarkTesting
     // A second run changes nothing, and asks nothing.
     let again = try await run(circle, "alice", "mirror", ["from": "bob"])
     #expect(again["operation"] == .null)
-    #expect(try await run(circle, "alice", "status")["notices"] == [])
+    #expect(try await run(circle, "alice", "status").otherNotices == [])
     try await run(circle, "carol", "undo", ["operation": done["operation"] ?? .null, "yes": true])
     try await agree(circle, ["alice", "bob", "carol"], ["Bonn", "Kyiv", "Oslo", "Rome"])
   }
@@ -210,7 +210,7 @@ import WaymarkTesting
     try await agree(circle, ["alice", "bob"], ["Oslo"])
     try await run(circle, "carol", "sync.on", ["yes": true])
     try await agree(circle, ["alice", "bob", "carol"], ["Oslo"])
-    #expect(try await run(circle, "alice", "status")["notices"] == [])
+    #expect(try await run(circle, "alice", "status").otherNotices == [])
   }
 
   @Test func `changes made offline are merged, and reported`() async throws {
@@ -225,10 +225,10 @@ import WaymarkTesting
     try await addTrips(circle, "carol", "Bonn")
     try await run(circle, "carol", "sync.on", ["yes": true])
     try await agree(circle, ["alice", "bob", "carol"], ["Bonn", "Rome", "Tromso"])
-    let notices = try await run(circle, "alice", "status")["notices"]?.array ?? []
+    let notices = try await run(circle, "alice", "status").otherNotices.array ?? []
     #expect(notices.map { $0["reason"] } == ["override_overtaken"])
     #expect(notices.first?["text"]?.string?.contains("1 trip") == true)
-    #expect(try await run(circle, "bob", "status")["notices"] == [])
+    #expect(try await run(circle, "bob", "status").otherNotices == [])
   }
 
   @Test func `thousands of records are reverted at once`() async throws {
@@ -263,7 +263,7 @@ import WaymarkTesting
     try await run(circle, "bob", "sync.off")
     try await OverrideOperation.begin(order, on: circle["alice"])
     try await run(circle, "alice", "sync.off")
-    #expect(try await run(circle, "alice", "status")["notices"] == [])
+    #expect(try await run(circle, "alice", "status").otherNotices == [])
     for name in ["alice", "bob"] { try await run(circle, name, "sync.on", ["yes": true]) }
     try await agree(circle, ["alice", "bob"], ["Bonn", "Rome"])
   }
@@ -294,17 +294,17 @@ import WaymarkTesting
     let order = try await circle["alice"].mirrorRequest(of: "bob")
     try await run(circle, "bob", "sync.off")
     try await OverrideOperation.begin(order, on: circle["alice"])
-    let notice = try #require(try await run(circle, "alice", "status")["notices"]?.array?.first)
+    let notice = try #require(try await run(circle, "alice", "status").otherNotices.array?.first)
     #expect(notice["reason"] == "override_waiting")
     #expect(notice["text"]?.string?.contains("2 change sets") == true)
     try await circle.restart("alice")
     #expect(try await trips(circle, "alice") == ["Rome"])
-    #expect(try await run(circle, "alice", "status")["notices"]?.array?.count == 1)
+    #expect(try await run(circle, "alice", "status").otherNotices.array?.count == 1)
     // A later change is neither wanted nor reverted.
     try await addTrips(circle, "alice", "Oslo")
     try await run(circle, "bob", "sync.on", ["yes": true])
     try await agree(circle, ["alice", "bob"], ["Bonn", "Kyiv", "Oslo"])
-    #expect(try await run(circle, "alice", "status")["notices"] == [])
+    #expect(try await run(circle, "alice", "status").otherNotices == [])
   }
 }
 

@@ -76,3 +76,10 @@ private func named(_ command: String, _ answer: JSON) -> JSON {
   guard answer["schema"] == nil, let members = answer.members else { return answer }
   return .object([JSON.Member("schema", .string("waymark.\(command)/1"))] + members)
 }
+
+extension JSON {
+  /// The notices of a status, without the one about a single admin: the founder of nearly every test circle has it.
+  var otherNotices: JSON {
+    .array((self["notices"]?.array ?? []).filter { $0["reason"] != "single_admin" })
+  }
+}

@@ -53,7 +53,7 @@ struct RestampTests {
     let (alice, wall) = try await aloneAhead()
     let before = try await state(alice)
     let status = try await alice.run("status")
-    #expect(status["notices"]?.array?.first { $0["reason"] == "clock_ahead" }?["next"] == "waymark restamp")
+    #expect(status.otherNotices.array?.first { $0["reason"] == "clock_ahead" }?["next"] == "waymark restamp")
     #expect(try await failure(alice, "restamp")?.exitCode == ExitCode.needsYes)
     let preview = try await alice.run("restamp", ["preview": true])
     #expect(preview["changeSets"] == 7)
@@ -65,7 +65,7 @@ struct RestampTests {
     #expect(await ahead(alice.node) < 1_000)
     #expect(try await state(alice) == before)
     let after = try await alice.run("status")
-    #expect(after["notices"] == [])
+    #expect(after.otherNotices == [])
     #expect(after["incarnation"] == done["incarnation"])
     #expect(try await alice.run("restamp", ["yes": true])["changeSets"] == 0)
     // Nothing changes when the node starts again.
@@ -128,11 +128,11 @@ struct RestampTests {
     // Bob changes what Alice has changed: neither has seen the other's edit.
     try await circle.run("bob", "habit.edit", fields("name=Wasser", id: "Water"))
     let seen = try await circle.run("bob", "status")
-    #expect(seen["notices"]?.array?.contains { $0["reason"] == "peer_clock_ahead" } == true)
+    #expect(seen.otherNotices.array?.contains { $0["reason"] == "peer_clock_ahead" } == true)
     wall.set(ahead: 0)
     try await circle.restart("alice", wall: { wall.now })
     try await circle.until("Alice hears from Bob that her clock had run ahead, and Bob says so too") {
-      let own = try await circle.run("alice", "status")["notices"]?.array ?? []
+      let own = try await circle.run("alice", "status").otherNotices.array ?? []
       let peer = try await circle.run("bob", "status")["peers"]?[0]
       return own.contains { $0["reason"] == "clock_ahead" && $0["next"] == "waymark restamp" }
         && peer?["reason"] == "peer_clock_ahead"
@@ -145,7 +145,7 @@ struct RestampTests {
     try await circle.inSync()
     let (alice, bob) = (try await circle.run("alice", "status"), try await circle.run("bob", "status"))
     #expect(alice["lanes"] == bob["lanes"])
-    #expect([alice["notices"], bob["notices"]] == [[], []])
+    #expect([alice.otherNotices, bob.otherNotices] == [[], []])
     #expect(bob["peers"]?[0]?["reason"] == "in_sync")
     #expect(try await circle.run("bob", "profile.show")["name"] == "Alice")
     #expect(try await circle.run("bob", "settings.get", ["key": "colorScheme"])["value"] == "dark")
@@ -161,7 +161,7 @@ struct RestampTests {
     try await circle.inSync()
     try await circle.restart("alice", wall: { systemWall() - Self.year })
     try await circle.inSync("alice", "bob")
-    let notices = try await circle.run("alice", "status")["notices"]?.array ?? []
+    let notices = try await circle.run("alice", "status").otherNotices.array ?? []
     #expect(!notices.contains { $0["reason"] == "clock_ahead" })
     let incarnation = try await circle.run("alice", "status")["incarnation"]
     await #expect {
@@ -194,7 +194,7 @@ struct RestampTests {
     await alice.node.leave("a test")
     try await alice.run("trip.add", fields("name=last"))
     #expect(try await alice.run("status")["incarnation"] != last)
-    #expect(try await alice.run("status")["notices"] == [])
+    #expect(try await alice.run("status").otherNotices == [])
     let end = try await alice.run("status")["incarnation"]
     await alice.node.leave("a test")
     #expect(try await alice.run("status")["incarnation"] == end)

@@ -94,7 +94,7 @@ package struct ListTrash: PromptCommand {
   package struct Item: Codable, Sendable {
     package let kind: String
     package let id: String
-    package let shortId: String
+    package let shortId: String?
     package let name: String?
     /// Whether the record itself was deleted, rather than a record that it belongs to.
     package let deleted: Bool

@@ -128,7 +128,8 @@ extension ListRecords.Answer {
     }
     plural = key.stringValue
     items = try container.decode([ListRecords.Item].self, forKey: key)
-    total = try container.decode(Int.self, forKey: DocumentKey("total"))
+    // A node of an earlier version does not say the number.
+    total = try container.decodeIfPresent(Int.self, forKey: DocumentKey("total")) ?? items.count
   }
 
   package func encode(to encoder: any Encoder) throws {

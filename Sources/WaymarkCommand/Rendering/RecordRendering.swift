@@ -19,7 +19,7 @@ extension Rendering {
         && !(column.heading == "HABIT" && command.filters["habit"] != nil)
     }
     var table = TextTable(
-      [.init("ID")] + columns.map { .init($0.heading, isRight: $0.isRight, widthMin: $0.widthMin) })
+      [.init("ID")] + columns.map { .init($0.heading, isRight: $0.isRight, widthMin: $0.widthMin.map { min($0, 10) }) })
     table.isList = true
     // The sums of several currencies continue on the next line, because a sum must not be cut.
     table.wrapsLast = columns.last.map { if case .sums = $0.content { true } else { false } } ?? false

@@ -72,8 +72,8 @@ struct ComparisonRenderingTests {
         Differing records merge field by field; the newer change is displayed and the other is kept:
           trip “東京” (0196F0A2-7C31-7B4C-9E0F-3A5D2C8B1E60)
 
-        profile    the one on phone wins, because it was changed later (here 2026-05-02 14:00 UTC, 4 fields;
-                   there 2026-05-03 09:00:00.250 UTC, 3 fields)
+        profile    the one on phone wins, because it was changed later (here 2026-05-02 14:00, 4 fields;
+                   there 2026-05-03 09:00, 3 fields)
         asked      phone, nas
         not asked  tablet, because sync of records is off on tablet
         Next: waymark sync on --yes

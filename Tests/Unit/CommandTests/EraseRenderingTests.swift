@@ -62,8 +62,8 @@ struct EraseRenderingTests {
     #expect(
       try text(EraseRecords(), answer) == """
         ID        KIND   NAME  STATE    WITH IT
-        0196F0A2  trip   Rome  visible  1 lodging
-        0196F0A4  habit  Run   visible
+        2C8B1E60  trip   Rome  visible  1 lodging
+        2C8B1E60  habit  Run   visible
         Also held by: nas, phone.
         This backup holds it and is not changed:
           /b/before-mirror.waymark, made 2026-11-20 08:00
@@ -112,8 +112,8 @@ struct EraseRenderingTests {
     #expect(
       try text(ListTrash(), answer) == """
         ID        KIND     NAME  DELETED           BY     WITH
-        0196F0A2  trip     Rome  2026-11-20 08:00  phone
-        0196F0A3  lodging  Casa  2026-11-20 08:00  phone  trip Rome
+        2C8B1E60  trip     Rome  2026-11-20 08:00  phone
+        2C8B1E60  lodging  Casa  2026-11-20 08:00  phone  trip Rome
         To restore one: waymark KIND restore ID. To erase all of them: waymark trash empty
         """)
     #expect(try text(ListTrash(), ["items": []]) == "The trash is empty.")

@@ -172,7 +172,7 @@ struct HistoryRenderingTests {
     let document: JSON = [
       "lodgings": [
         [
-          "id": "0196F0A2-7C31", "name": "Casa", "deleted": false, "deletedAt": "2026-11-21T11:00:00Z",
+          "id": "0196F0A2-7C31-7B4C-9E0F-3A5D2C8B1E60", "name": "Casa", "deleted": false, "deletedAt": "2026-11-21T11:00:00Z",
           "deletedBy": .string(String(repeating: "00", count: 32)), "deletedByName": "phone",
           "hiddenBy": ["kind": "trip", "id": "0196F0A2-7C30", "name": "Rome"],
         ]
@@ -181,7 +181,7 @@ struct HistoryRenderingTests {
     #expect(
       try text(["lodging", "list"], document, ["deleted": true]) == """
         ID        NAME  DELETED           BY     WITH
-        0196F0A2  Casa  2026-11-21 11:00  phone  trip Rome
+        2C8B1E60  Casa  2026-11-21 11:00  phone  trip Rome
         To restore one: waymark lodging restore ID
         """)
     #expect(try text(["trip", "list"], ["trips": []], ["deleted": true]) == "No trips in the trash.")

@@ -99,7 +99,7 @@ struct ParserTests {
     (["stauts"], "Did you mean `waymark status`?"), (["trip", "lst"], "Did you mean `waymark trip list`?"),
     (["trip"], "needs one of: list, show, add, edit, delete, restore, timeline"),
     (["trip", "show"], "needs ID"), (["trip", "show", "a", "b"], "Unexpected argument “b”"),
-    (["trip", "add", "Rome"], "expected NAME=VALUE"), (["--jsno", "status"], "Did you mean --json?"),
+    (["trip", "edit", "Rome", "Roma"], "expected NAME=VALUE"), (["--jsno", "status"], "Did you mean --json?"),
     (["status", "--peer", "x"], "`waymark status` has no option --peer"),
     (["wait", "--peer"], "--peer needs a value"),
     (["status", "--json=yes"], "--json takes no value"),

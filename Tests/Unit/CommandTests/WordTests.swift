@@ -133,6 +133,6 @@ struct WordTests {
     try rendering.show(
       ["schema": "waymark.entry.add/1", "id": "0196F0A2"],
       of: Invocation(words: ["entry", "add"], arguments: .object([]), options: GlobalOptions()))
-    #expect(rendering.data.text == "0196F0A2\n")
+    #expect(rendering.data.text == "Added entry (0196F0A2)\n")
   }
 }

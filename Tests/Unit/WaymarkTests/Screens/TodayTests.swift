@@ -13,7 +13,7 @@ struct TodayTests {
     let node = try Node.inMemory(name: "alice", clock: VirtualClock(noon))
     var profile = try await node.profile()
     profile.currentTimezone = "Europe/Rome"
-    try await node.save(profile)
+    _ = try await node.save(profile)
     return node
   }
 
@@ -24,7 +24,7 @@ struct TodayTests {
   @Test func `habits that are due are listed with what is done and their streaks`() async throws {
     let node = try await node()
     let water = Habit(name: "Water")
-    for habit in [water, Habit(name: "Sunday walk", schedule: .days([7]))] { try await node.save(habit) }
+    for habit in [water, Habit(name: "Sunday walk", schedule: .days([7]))] { _ = try await node.save(habit) }
     for day in 2...4 { try await node.addEntry(to: water.id, 1, on: Day(year: 2026, month: 5, day: day)) }
     let overview = try await node.today()
     #expect(overview.day == today)
@@ -38,16 +38,16 @@ struct TodayTests {
   @Test func `the trip under way wins over the next one, with what happens today`() async throws {
     let node = try await node()
     let rome = try await node.save(Trip(name: "Rome", startDate: try date(2), endDate: try date(6)))
-    try await node.save(Trip(name: "Oslo", startDate: try date(9), endDate: try date(12)))
+    _ = try await node.save(Trip(name: "Oslo", startDate: try date(9), endDate: try date(12)))
     var stay = Lodging(name: "Casa", tripID: rome.id)
     (stay.start, stay.startZone, stay.end) = (try date(2), "Europe/Rome", try date(6))
     var forum = Activity(name: "Forum", tripID: rome.id)
     (forum.start, forum.startZone) = (try date(4), "Europe/Rome")
     var museum = Activity(name: "Museum", tripID: rome.id)
     (museum.start, museum.startZone) = (try date(5), "Europe/Rome")
-    try await node.save(stay)
-    try await node.save(forum)
-    try await node.save(museum)
+    _ = try await node.save(stay)
+    _ = try await node.save(forum)
+    _ = try await node.save(museum)
     let trip = try #require(try await node.today().trip)
     #expect(trip.name == "Rome")
     #expect(trip.dayNumber == 3)
@@ -59,9 +59,9 @@ struct TodayTests {
   @Test func `without a trip under way, the next one says how many days are left`() async throws {
     let node = try await node()
     #expect(try await node.today().trip == nil)
-    try await node.save(Trip(name: "Past", startDate: try date(1, 4), endDate: try date(2, 4)))
-    try await node.save(Trip(name: "Later", startDate: try date(20)))
-    try await node.save(Trip(name: "Next", startDate: try date(9)))
+    _ = try await node.save(Trip(name: "Past", startDate: try date(1, 4), endDate: try date(2, 4)))
+    _ = try await node.save(Trip(name: "Later", startDate: try date(20)))
+    _ = try await node.save(Trip(name: "Next", startDate: try date(9)))
     let trip = try #require(try await node.today().trip)
     #expect(trip.name == "Next")
     #expect(trip.daysToGo == 5)

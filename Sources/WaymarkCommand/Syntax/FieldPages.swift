@@ -30,11 +30,6 @@ enum FieldPages {
       "\($0.others.joined(separator: ", ")) for \($0.name)"
     }
     if !others.isEmpty { page.paragraph("Other names that are accepted: \(others.joined(separator: "; ")).") }
-    page.paragraph(
-      "An empty value clears a field. In --json, fields have the names of files: \(exampleCommand(kind))")
-  }
-
-  private static func exampleCommand(_ kind: Kind) -> String {
-    kind == Registry.profile ? "waymark profile show --json" : "waymark \(kind.name) list --json"
+    page.paragraph("An empty value clears a field.")
   }
 }

@@ -6,6 +6,9 @@ enum FieldPages {
   /// The kinds that have such a page.
   static let kinds = Registry.listed + [Registry.profile]
 
+  /// The topics of these pages, as words after `waymark help`.
+  static let topics = kinds.map { ["fields", $0.name] }
+
   /// Returns the kind with a singular or plural name; nil if it has no page.
   static func kind(_ name: String) -> Kind? {
     kinds.first { $0.name == name || $0.plural == name } ?? (name == "log" ? Registry.habitEntry : nil)

@@ -1,6 +1,10 @@
+import Foundation
 import JSONDocument
+import Model
+import Records
 import Testing
 import WaymarkTesting
+import Wire
 
 @testable import Waymark
 

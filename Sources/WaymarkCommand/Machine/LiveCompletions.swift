@@ -45,7 +45,7 @@ struct LiveCompletions {
     }
   }
 
-  private static let seconds = 0.8
+  private static let seconds = 2.0
   private static let candidatesMax = 500
 
   /// bash and zsh pass words as they were typed, with quotes and backslashes.

@@ -47,7 +47,8 @@ extension Rendering {
     // Prefer connected devices: their reports are current.
     let connected = whole.filter { isConnected($0, peers) }.map { printable($0.name) }
     if connected.count > 1 {
-      return "\(head) \(connected.dropLast().joined(separator: ", ")) and \(connected.last ?? "") have everything."
+      let first = connected.dropLast().joined(separator: ", ")
+      return "\(head) \(first) and \(connected.last ?? "") have everything."
     }
     guard let named = whole.first(where: { isConnected($0, peers) }) ?? whole.first else {
       let holders = devices.map { printable($0.name) }

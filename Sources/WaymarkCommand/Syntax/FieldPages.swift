@@ -6,6 +6,9 @@ enum FieldPages {
   /// The kinds that have such a page.
   static let kinds = Registry.listed + [Registry.profile]
 
+  /// The topics of these pages, as words after `waymark help`.
+  static let topics = kinds.map { ["fields", $0.name] }
+
   /// Returns the kind with a singular or plural name; nil if it has no page.
   static func kind(_ name: String) -> Kind? {
     kinds.first { $0.name == name || $0.plural == name } ?? (name == "log" ? Registry.habitEntry : nil)
@@ -30,11 +33,6 @@ enum FieldPages {
       "\($0.others.joined(separator: ", ")) for \($0.name)"
     }
     if !others.isEmpty { page.paragraph("Other names that are accepted: \(others.joined(separator: "; ")).") }
-    page.paragraph(
-      "An empty value clears a field. In --json, fields have the names of files: \(exampleCommand(kind))")
-  }
-
-  private static func exampleCommand(_ kind: Kind) -> String {
-    kind == Registry.profile ? "waymark profile show --json" : "waymark \(kind.name) list --json"
+    page.paragraph("An empty value clears a field.")
   }
 }

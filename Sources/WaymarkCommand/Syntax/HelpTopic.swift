@@ -193,7 +193,7 @@ struct HelpTopic {
       a value is not valid, the error shows what is allowed, and nothing is changed.
 
       All fields with their types, values and defaults:
-      \(FieldPages.kinds.map { "  waymark help fields \($0.name)" }.joined(separator: "\n"))
+      \(FieldPages.topics.map { "  waymark help \($0.joined(separator: " "))" }.joined(separator: "\n"))
       """)
 
   private static let exitCodes = HelpTopic(

@@ -144,7 +144,7 @@ struct ParserTests {
   func `every command and topic has a page of help that fits, with nothing cut off`(width: Int) {
     let topics =
       CommandTable.all.map(\.words) + HelpTopic.all.map { [$0.name] } + [[]]
-      + FieldPages.kinds.map { ["fields", $0.name] }
+      + FieldPages.topics
     for topic in topics {
       var page = Page(width: width, hasColor: false)
       #expect(HelpPages.write(topic, into: &page), "\(topic)")

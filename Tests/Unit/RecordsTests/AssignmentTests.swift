@@ -104,21 +104,21 @@ struct AssignmentTests {
   static let refused: [(Kind, [(String, String)], String)] = [
     (Registry.trip, [("colour", "red")], "a trip has no field colour: it has name, notes"),
     (Registry.trip, [("name", "a"), ("name", "b")], "name cannot be \"b\": it is given twice"),
-    (Registry.trip, [("startDate", "soon")], "startDate cannot be \"soon\": a time such as"),
+    (Registry.trip, [("startDate", "soon")], "startDate cannot be \"soon\": use a day such as"),
     (Registry.trip, [("isProtected", "maybe")], "isProtected cannot be \"maybe\": true or false"),
-    (Registry.lodging, [("cost", "1,50")], "cost cannot be \"1,50\": an amount such as 120.50"),
+    (Registry.lodging, [("cost", "1,50")], "cost cannot be \"1,50\": use a point: 1.50"),
     (
       Registry.lodging, [("currency", "EUR")],
       "currency cannot be \"EUR\": cost must be given as well"
     ),
-    (Registry.lodging, [("cost", "1"), ("currency", "Euro")], "currency cannot be \"Euro\": an ISO 4217"),
+    (Registry.lodging, [("cost", "1"), ("currency", "Euro")], "currency cannot be \"Euro\": use a code"),
     (
       Registry.lodging, [("start", "2026-05-03T15:00")],
       "start cannot be \"2026-05-03T15:00\": give the time with an offset"
     ),
     (
       Registry.lodging, [("start", "2026-05-03"), ("startTZ", "Rome")],
-      "startTZId cannot be \"Rome\": a time zone"
+      "startTZId cannot be \"Rome\": use a time zone"
     ),
     (Registry.lodging, [("paid", "yes")], "paid cannot be \"yes\": one of infull, deposit, none"),
     (Registry.habit, [("latitude", "1")], "longitude is missing"),

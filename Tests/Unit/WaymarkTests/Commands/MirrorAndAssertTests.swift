@@ -122,7 +122,7 @@ import WaymarkTesting
     let closed = try #require(try await failure(circle, "alice", "mirror", ["from": "bob", "yes": true]))
     #expect([closed.code.rawValue, "\(closed.exitCode)"] == ["peer_sync_off", "3"])
     let nobody = try #require(try await failure(circle, "alice", "mirror", ["from": "dora"]))
-    #expect(nobody.exitCode == ExitCode.usage)
+    #expect(nobody.exitCode == ExitCode.notFound)
     #expect(try await failure(circle, "alice", "mirror")?.exitCode == ExitCode.usage)
     let kind = try #require(
       try await failure(circle, "alice", "mirror", ["from": "bob", "only": "setting", "yes": true]))

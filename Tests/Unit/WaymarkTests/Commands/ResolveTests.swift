@@ -104,7 +104,7 @@ struct ResolveTests {
     #expect(try await circle.failure("alice", "conflicts.show", ["id": "zz"])?.code == .notFound)
     let wrong = try await circle.failure(
       "alice", "conflicts.resolve", ["id": conflict["id"] ?? nil, "take": "carol"])
-    #expect(wrong?.exitCode == ExitCode.usage)
+    #expect(wrong?.exitCode == ExitCode.notFound)
     #expect(wrong?.candidates.count == 2)
     #expect(try await conflicts(circle, "alice").count == 1)
   }

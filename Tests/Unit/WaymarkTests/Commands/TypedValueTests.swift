@@ -1,6 +1,9 @@
+import Foundation
 import JSONDocument
+import Records
 import Testing
 import WaymarkTesting
+import Wire
 
 @testable import Waymark
 
@@ -196,7 +199,9 @@ struct TypedValueTests {
         }
         let example = guide.example.filter { $0 != "'" }
         let assignments = Assignments(
-          kind: kind, zones: CivilTime.offsets, zone: "Etc/UTC", resolver: AnyRecord())
+          kind: kind,
+          zones: ZoneOffsets { _, zone in ["Etc/UTC", "Europe/Rome", "Asia/Tokyo"].contains(zone) ? 0 : nil },
+          zone: "Etc/UTC", resolver: AnyRecord())
         #expect(throws: Never.self, "\(kind.name) \(guide.name)=\(example)") {
           try assignments.values([(guide.name, example)]) { _ in nil }
         }

@@ -122,7 +122,7 @@ import WaymarkTesting
     for arguments: JSON in [[:], ["peer": "bob"]] {
       #expect(try await circle.failure("alice", "verify", arguments)?.exitCode == ExitCode.notInSync)
     }
-    #expect(try await circle.failure("alice", "verify", ["peer": "eve"])?.exitCode == ExitCode.usage)
+    #expect(try await circle.failure("alice", "verify", ["peer": "eve"])?.exitCode == ExitCode.notFound)
   }
 
   private func eventually(_ what: String, _ holds: () async throws -> Bool) async throws {

@@ -130,7 +130,8 @@ extension ListIssuers: TerminalCommand {
   func render(_ answer: Answer, into rendering: inout Rendering) {
     guard !answer.items.isEmpty else {
       return rendering.notes.paragraph(
-        "This circle trusts no issuer. Next: \(waymark: "premium self"), or \(waymark: "issuer trust FILE.pub")")
+        "This circle trusts no issuer. Next: \(waymark: "premium self"), or \(waymark: "issuer trust FILE.pub")"
+      )
     }
     var table = TextTable([
       .init("ISSUER"), .init("ENTITLEMENTS", isRight: true), .init("UNTIL"), .init("SOURCES"),

@@ -159,7 +159,8 @@ package struct Doctor {
       let sealing = state == .sealed ? ", sealed with a passphrase" : ""
       findings.append(
         Finding(
-          .keys, .ok, .ok, "The key with which this device issues premium to its circle is present\(sealing)."))
+          .keys, .ok, .ok, "The key with which this device issues premium to its circle is present\(sealing)."
+        ))
       return
     }
     findings.append(

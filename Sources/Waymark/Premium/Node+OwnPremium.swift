@@ -101,7 +101,8 @@ extension Node {
     } catch let error as WaymarkError where error.code == .rootKey && file == nil {
       throw WaymarkError(
         exitCode: error.exitCode, code: error.code, message: error.message,
-        next: "\(ownPremiumStep), or specify the file that holds it: \(waymark: "premium self --root-key FILE")")
+        next:
+          "\(ownPremiumStep), or specify the file that holds it: \(waymark: "premium self --root-key FILE")")
     }
   }
 
@@ -145,7 +146,8 @@ extension Node {
     else { return }
     do {
       if let notice = try inspection().clockAgreement.skewNotice() {
-        throw WaymarkError.failed(.clockDisputed, notice.text.capitalizedFirst + ".", next: notice.next ?? .waymark("status"))
+        throw WaymarkError.failed(
+          .clockDisputed, notice.text.capitalizedFirst + ".", next: notice.next ?? .waymark("status"))
       }
       let renewed = try issueOwnPremium()
       logger.info("premium", "renewed until \(endText(milliseconds: renewed.until.milliseconds))")

@@ -107,7 +107,8 @@ extension Node {
       exitCode: ExitCode.needsPremium, code: reason,
       message: reason == .freeTier
         ? "Sync of records needs premium." : "Sync of records needs premium; \(reason.sentence()).",
-      next: "\(ownPremiumStep), or with an entitlement from an issuer: \(waymark: "entitlement install FILE")")
+      next: "\(ownPremiumStep), or with an entitlement from an issuer: \(waymark: "entitlement install FILE")"
+    )
   }
 
   /// Stores the preference. A preference that was never stored is off, too, but then the person has not decided yet.

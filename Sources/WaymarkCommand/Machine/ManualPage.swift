@@ -113,7 +113,10 @@ struct ManualPage {
     for (name, meaning) in [
       ("~/.local/share/waymark", "The home of this user's node; waymark paths lists its files."),
       ("store.db", "The store, in the home. Any SQLite tool can open it read-only."),
-      ("keys/device.key, root.key, issuer.key", "The keys, in the home. Keep a copy of this folder elsewhere."),
+      (
+        "keys/device.key, root.key, issuer.key",
+        "The keys, in the home. Keep a copy of this folder elsewhere."
+      ),
       ("config.json", "Defaults for flags, in the home: name, listen, peers, discovery, followSync."),
     ] {
       lines += [".TP", ".I \(Self.escaped(name))"]
@@ -127,7 +130,8 @@ struct ManualPage {
     ("WAYMARK_NAME", "The name of a new device, if --name is not given."),
     ("WAYMARK_DISCOVERY", "on or off: whether the node looks for peers on its local networks."),
     (
-      "WAYMARK_FOLLOW_SYNC", "on or off: whether this device turns sync on when another device does so everywhere."
+      "WAYMARK_FOLLOW_SYNC",
+      "on or off: whether this device turns sync on when another device does so everywhere."
     ),
     ("WAYMARK_LISTEN", "The address that the node listens on, if --listen is not given."),
     ("WAYMARK_PEERS", "Addresses to dial, separated by commas, if --peer is not given."),

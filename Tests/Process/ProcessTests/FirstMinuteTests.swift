@@ -116,7 +116,8 @@ import Testing
     #expect(installed == "premium until 2031-12-31 UTC")
     let written = try await alice.run(issue + ["--output", stage.path("entitlement")])
     let errors = written.errors.replacing("\n", with: " ")
-    #expect(errors.hasPrefix("Wrote entitlement: this circle, all devices, until 2031-12-31 UTC."), "\(errors)")
+    #expect(
+      errors.hasPrefix("Wrote entitlement: this circle, all devices, until 2031-12-31 UTC."), "\(errors)")
     let shown = try await alice.text("premium")
     #expect(shown.hasPrefix("premium until 2031-12-31 UTC"))
     #expect(try await alice.text("entitlement", "show") == shown, "the former name")

@@ -160,7 +160,7 @@ struct RenderingTests {
       ], conflicts: 1)
     #expect(
       try text(document) == """
-        laptop  3fa912bc   running 3 d 4 h   premium until 2027-03-01 UTC   sync on
+        laptop  3fa912bc   running 3 d 4 h   premium until 2027-02-28 UTC   sync on
         settings  in sync with 2 of 2 peers
         records   in sync with 1 of 2 peers · 2 change sets not yet on phone · 1 conflict
         here      25 trips · 1 habit · 20,000 habit entries

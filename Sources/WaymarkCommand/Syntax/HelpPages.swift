@@ -49,7 +49,7 @@ enum HelpPages {
       if group.commands.contains(where: { $0.words == [Registry.listed[0].name, "list"] }) {
         page.paragraph("  KIND: \(Registry.listed.map(\.name).joined(separator: ", "))", indent: 6)
         page.paragraph(
-          "  In short: waymark trips for trip list, ls for list, rm for delete, trip add Rome for trip add name=Rome",
+          "  In short: trips for trip list, ls for list, rm for delete, trip add Rome for trip add name=Rome",
           indent: 6)
       }
       page.gap()

@@ -229,10 +229,11 @@ private final class PseudoTerminal {
   let path: String
 
   init() throws {
-    descriptor = posix_openpt(O_RDWR | O_NOCTTY)
-    try #require(descriptor >= 0 && grantpt(descriptor) == 0 && unlockpt(descriptor) == 0)
-    path = String(cString: try #require(ptsname(descriptor)))
-    _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
+    let opened = posix_openpt(O_RDWR | O_NOCTTY)
+    try #require(opened >= 0 && grantpt(opened) == 0 && unlockpt(opened) == 0)
+    let name = String(cString: try #require(ptsname(opened)))
+    _ = fcntl(opened, F_SETFL, O_NONBLOCK)
+    (descriptor, path) = (opened, name)
   }
 
   deinit { close(descriptor) }

@@ -51,9 +51,9 @@ struct BackupPruningTests {
     let kept = home.keptBackups
     #expect(kept.count == 17 && kept.count { !$0.isAutomatic } == 2)
     #expect(kept.allSatisfy { $0.restorable == nil && $0.bytes == 1 })
-    let old = home.prunable(keepingFiles: 3, folders: 3)
-    #expect(old.count == 7 + 2 && !old.contains { $0.hasPrefix("mine") })
-    #expect(home.removeBackups(old) == old && home.keptBackups.count == 8)
+    let prunable = home.prunable(keepingFiles: 3, folders: 3)
+    #expect(prunable.count == 7 + 2 && !prunable.contains { $0.hasPrefix("mine") })
+    #expect(home.removeBackups(prunable) == prunable && home.keptBackups.count == 8)
   }
 
   @Test func `the only copy of a root key is never removed`() throws {

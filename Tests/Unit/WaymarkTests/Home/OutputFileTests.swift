@@ -3,6 +3,7 @@ import Storage
 import Testing
 import WaymarkTesting
 
+@testable import Home
 @testable import Waymark
 
 /// Output paths that a user gives.

@@ -141,7 +141,9 @@ let package = Package(
         "Engine", "Families", "FileFormat", "FileStore", "Membership", "Records", "Replication", "SQLite",
         "Sodium", "Storage", "Vectors", "Wire",
       ]),
-    tests("ExchangeTests", ["Exchange", "FileFormat", "JSONDocument", "Records", "SQLite", "Wire"]),
+    tests(
+      "ExchangeTests",
+      ["Exchange", "FileFormat", "JSONDocument", "Records", "Replication", "SQLite", "Wire"]),
     .target(
       name: "Families", dependencies: ["Membership", "Records", "Replication", "Sodium", "Wire"],
       path: "Tests/Unit/Families", swiftSettings: common),
@@ -163,7 +165,7 @@ let package = Package(
       name: "Images", dependencies: ["CrashImages"], path: "Tests/Faults/Images/Runner", swiftSettings: common
     ),
     tests("JSONDocumentTests", ["JSONDocument", "Wire"]),
-    tests("MembershipTests", ["Membership", "Sodium", "Vectors", "Wire"]),
+    tests("MembershipTests", ["Membership", "Records", "Sodium", "Vectors", "Wire"]),
     tests(
       "ProcessTests",
       [

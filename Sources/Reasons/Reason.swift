@@ -441,7 +441,7 @@ extension Reason {
         next: .waymark("members promote DEVICE"))
     case .leaving:
       ReasonText(
-        .warning, .elsewhere, "this device has asked to leave the circle; an admin has to complete that",
+        .warning, .command, "this device has asked to leave the circle; an admin has to complete that",
         next: .waymark("run"))
     case .notSeen:
       ReasonText(

@@ -24,7 +24,7 @@ extension CommandRun {
   }
 
   /// - Parameters:
-  ///   - look: reads the state anew.
+  ///   - look: reads the state again.
   ///   - frame: returns the lines of the state; the second argument is true for the last frame, which stays.
   ///   - news: returns the line that is printed without a terminal; nil if there is no change.
   private func redraw<State>(

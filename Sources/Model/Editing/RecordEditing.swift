@@ -205,9 +205,15 @@ struct RecordEditing {
       throw WaymarkError.badValue(
         field.parts[0], "", allowed: "every \(kind.name) needs one", next: kind.fieldHelp)
     }
+    if kind.number == FixedRecords.organization { try checkNone(fields) }
+  }
+
+  /// Checks what a person typed: in addition, values that can only be mistakes. Programs may write such values.
+  private func checkTyped(_ fields: [(field: FieldNumber, value: Value)], isNew: Bool) throws {
+    try check(fields, isNew: isNew)
+    let values = Dictionary(fields.map { ($0.field, $0.value) }, uniquingKeysWith: { first, _ in first })
     try checkOrder(values)
     if kind == Registry.habitEntry { try checkPast(values) }
-    if kind.number == FixedRecords.organization { try checkNone(fields) }
   }
 
   private func checkNone(_ fields: [(field: FieldNumber, value: Value)]) throws {

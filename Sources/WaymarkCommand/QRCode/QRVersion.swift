@@ -34,7 +34,7 @@ struct QRVersion: Equatable {
   private var blockCount: Int { Self.blockCounts[number - 1] }
   private var dataCount: Int { codewordCount - correctionCount * blockCount }
 
-  /// The number of codewords that fit beside the function patterns.
+  /// The number of codewords that fit next to the function patterns.
   private var codewordCount: Int {
     let timing = 2 * (size - 16)
     let finders = 3 * 64

@@ -73,7 +73,7 @@ struct GateTableTests {
       #expect(premium?["reason"]?.string == row.reason)
       let sync = try await alice.run("sync", "on")
       #expect(sync.code == row.syncOnExit, "\(sync.errors)")
-      #expect(row.syncOnExit != 4 || sync.errors.contains("waymark help premium"))
+      #expect(row.syncOnExit != 4 || sync.errors.contains("premium self"))
       #expect(try await alice.status()["sync"]?["preference"] == .bool(row.syncOnExit == 0))
       #expect(try await alice.run("sync", "off").code == 0)
       let node = try await alice.start()

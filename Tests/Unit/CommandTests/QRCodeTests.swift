@@ -83,7 +83,7 @@ struct QRCodeTests {
       )
       #expect(try await Scanner.read(Screen(Array(lines.dropFirst()))) == ticket.uppercased())
       let plain = try await alice.run("invite")
-      #expect(plain.errors.split(separator: "\n").count == 1, "a code is shown only if it is asked for")
+      #expect(!plain.errors.contains("\u{1B}"), "a code is shown only if it is asked for")
       #expect(try await node.stop() == 0)
     }
   }

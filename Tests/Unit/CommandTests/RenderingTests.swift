@@ -303,7 +303,7 @@ struct RenderingTests {
     let document: JSON = [
       "preview": false, "added": 1, "updated": 0, "unchanged": 0, "skipped": 2, "warnings": ["a", "b"],
     ]
-    #expect(try text(ImportFiles(), document) == "1 added · 0 updated · 0 unchanged · 2 skipped\n")
+    #expect(try text(ImportFiles(), document) == "1 added · 0 updated · 0 unchanged · 2 skipped")
   }
 
   @Test func `structured values of a habit are shown in words`() throws {

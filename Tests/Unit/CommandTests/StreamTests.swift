@@ -167,7 +167,7 @@ import Waymark
   }
 
   /// The other end of a terminal that the test holds, unlocked.
-  private static func terminal(of master: Int32) -> String? {
+  fileprivate static func terminal(of master: Int32) -> String? {
     var (isLocked, number): (Int32, UInt32) = (0, 0)
     // TIOCSPTLCK and TIOCGPTN of Linux, which Swift does not import.
     guard ioctl(master, 0x4004_5431, &isLocked) == 0, ioctl(master, 0x8004_5430, &number) == 0 else {
@@ -229,9 +229,8 @@ private final class PseudoTerminal {
   let path: String
 
   init() throws {
-    let opened = posix_openpt(O_RDWR | O_NOCTTY)
-    try #require(opened >= 0 && grantpt(opened) == 0 && unlockpt(opened) == 0)
-    let name = String(cString: try #require(ptsname(opened)))
+    let opened = open("/dev/ptmx", O_RDWR | O_NOCTTY)
+    let name = try #require(StreamTests.terminal(of: opened))
     _ = fcntl(opened, F_SETFL, O_NONBLOCK)
     (descriptor, path) = (opened, name)
   }

@@ -139,7 +139,9 @@ import WaymarkTesting
     let alone = try await TestNode.founder("alice")
     for command in ["mirror", "assert"] {
       let refused = try #require(try await WaymarkTests.failure(alone, command, ["from": "x", "yes": true]))
-      #expect([2, 4].contains(refused.exitCode), "\(command): \(refused)")
+      #expect(
+        refused.exitCode == (command == "mirror" ? ExitCode.notFound : ExitCode.needsPremium),
+        "\(command): \(refused)")
     }
     #expect(try await WaymarkTests.failure(alone, "assert", ["yes": true])?.exitCode == ExitCode.needsPremium)
   }

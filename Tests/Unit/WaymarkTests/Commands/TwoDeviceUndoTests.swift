@@ -136,7 +136,7 @@ struct TwoDeviceUndoTests {
   @Test func `undoing a day does not revert ticks that another device added meanwhile`() async throws {
     let circle = try await SocketCircle.premium(["alice", "bob"])
     defer { circle.end() }
-    try await circle.run("alice", "habit.add", fields("name=Water"))
+    try await circle.run("alice", "habit.add", fields("name=Water", "kind=numeric"))
     let day: JSON = ["id": "Water", "date": "2026-05-03"]
     try await circle.run("alice", "habit.tick", day)
     try await circle.apart {
@@ -219,13 +219,13 @@ struct TwoDeviceUndoTests {
     try await circle.inSync()
     try await circle.run("alice", "habit.tick", ["id": "Wasser", "date": "2026-05-03"])
     let done = try await operation(circle, "import")
-    let undone = try await circle.run("alice", "undo", ["operation": done])
+    let undone = try await circle.run("alice", "undo", ["operation": done, "yes": true])
     #expect(undone["changes"]?.array?.map { $0["deleted"] } == [2_500])
     #expect(undone["left"]?.array?.map { $0["reason"] } == ["in_use"])
     try await circle.inSync()
     #expect(try await count(circle, "habitEntries") == [1, 1])
     #expect(try await count(circle, "habits") == [1, 1])
-    try await circle.run("bob", "undo", ["operation": undone["undo"] ?? .null])
+    try await circle.run("bob", "undo", ["operation": undone["undo"] ?? .null, "yes": true])
     try await circle.inSync()
     #expect(try await count(circle, "habitEntries") == [2_501, 2_501])
   }

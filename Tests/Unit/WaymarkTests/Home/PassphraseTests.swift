@@ -26,7 +26,8 @@ struct PassphraseTests {
   }
 
   @Test func `a file whose first line is too short for any passphrase has the wrong one`() throws {
-    let file = try Folder().write(Array("short\n".utf8), "words")
+    let folder = try Folder()
+    let file = try folder.write(Array("short\n".utf8), "words")
     #expect(code { _ = try Passphrase(file: file, isNew: false) } == .wrongPassphrase)
     #expect(code { _ = try Passphrase(file: file) } == .badPassphrase)
   }

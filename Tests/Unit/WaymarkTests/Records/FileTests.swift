@@ -98,7 +98,10 @@ extension TestNode {
       #expect(summary.bytes == text.count)
       #expect(summary.warnings.filter { $0.contains("is incomplete on this device") }.count == 1)
       let rows = try JSON.parse(Array(text))["attachments"]?.array ?? []
-      let contents = rows.compactMap { $0["fileData"]?.string.flatMap { Data(base64Encoded: $0) } }
+      let contents = rows.compactMap { row in
+        // The full export has the content of a larger file in an object.
+        (row["fileData"]?.string ?? row["fileData"]?["base64"]?.string).flatMap { Data(base64Encoded: $0) }
+      }
       #expect(Set(contents) == [a, b], "\(format)")
       #expect(try await alice.node.export(as: format).content == text)
     }

@@ -206,6 +206,8 @@ import WaymarkTesting
   @Test func `entries add up, and a day can be set to a value or cleared`() async throws {
     let alice = try await TestNode.founder("alice")
     let node = alice.node
+    var habit = habit
+    habit.kind = .numeric
     _ = try await node.save(habit)
     try await node.addEntry(to: habit.id, 2, zone: rome)
     try await node.addEntry(to: habit.id, 3, zone: rome)

@@ -39,7 +39,7 @@ struct RecordEditing {
     if let existing, existing.isAlive {
       throw WaymarkError.usage("Another \(kind.name) already has this id.")
     }
-    try check(given.fields, isNew: true)
+    try checkTyped(given.fields, isNew: true)
     // An empty list is a valid value in exported files, and an attached file can be empty. Other empty values are not
     // written.
     let fields = given.fields.filter { !$0.value.isEmpty || [.array([]), .bytes([])].contains($0.value) }
@@ -72,7 +72,7 @@ struct RecordEditing {
   }
 
   private func checked(_ given: Given) throws -> [(field: FieldNumber, value: Value)] {
-    try check(given.fields, isNew: false)
+    try checkTyped(given.fields, isNew: false)
     return given.fields.filter { !isSame($0.value, held?[$0.field]) }
   }
 

@@ -17,7 +17,7 @@ enum FieldPages {
   static func write(_ kind: Kind, into page: inout Page) {
     page.line("Fields of \(kind.plural)")
     var table = TextTable([
-      .init("FIELD"), .init("TYPE"), .init("DEFAULT"), .init("EXAMPLE"), .init("VALUES", widthMin: 14),
+      .init("FIELD"), .init("TYPE"), .init("DEFAULT"), .init("EXAMPLE"), .init("VALUES", widthMin: 12),
     ])
     table.wrapsLast = true
     let guides = kind.fieldGuides

@@ -29,7 +29,6 @@ import Wire
     let id = try await alice.status().circle
     if !runs { try await alice.stop() }
     let file = try stage.write(Array("PRECIOUS".utf8), "keep.txt")
-    mkdir(stage.path("directory"), 0o700)
     symlink("keep.txt", stage.path("link"))
     symlink("nowhere", stage.path("dangling"))
     let commands: [(String) -> [String]] = [
@@ -50,8 +49,7 @@ import Wire
       #expect(asked.code == 7, "\(name): \(asked)")
       expectPlainWords(asked.errors, ["keep.txt", "--yes"], name)
       for (place, wanted) in [
-        ("directory", "directory"), ("directory/", "directory"), ("new/", "directory"), ("link", "link"),
-        ("dangling", "link"),
+        ("new/", "directory"), ("link", "link"), ("dangling", "link"),
       ] {
         let refused = try await alice.run(command(stage.path("") + "/" + place) + ["--yes"])
         #expect(refused.code == 1, "\(name) to \(place): \(refused)")
@@ -59,7 +57,13 @@ import Wire
       }
       #expect(try text(file) == "PRECIOUS")
       #expect(!FileManager.default.fileExists(atPath: stage.path("nowhere")))
-      #expect(try FileManager.default.contentsOfDirectory(atPath: stage.path("directory")).isEmpty)
+      // A directory means a file with the usual name in it.
+      let directory = stage.path("directory-for-\(name)")
+      mkdir(directory, 0o700)
+      let inside = try await alice.run(command(directory + "/"))
+      #expect(inside.code == 0 || name == "doctor", "\(name): \(inside)")
+      #expect(try FileManager.default.contentsOfDirectory(atPath: directory).count == 1, "\(name)")
+      #expect(try await alice.run(command(directory)).code == 7, "\(name)")
       let replaced = stage.path("replaced-by-\(name)")
       try Data("old".utf8).write(to: URL(filePath: replaced))
       chmod(replaced, 0o644)
@@ -69,9 +73,13 @@ import Wire
       #expect(try Data(contentsOf: URL(filePath: replaced)) != Data("old".utf8))
       #expect(try mode(replaced) == 0o600, "\(name)")
     }
-    let metrics = try await alice.run(["metrics", "--write", file])
-    #expect(metrics.code == 0, "metrics are for collectors and replace their own file")
-    #expect(try mode(file) == 0o644)
+    #expect(try await alice.run(["metrics", "--write", file]).code == 7, "this file was not written by metrics")
+    let collected = stage.path("waymark.prom")
+    for _ in 0..<2 {
+      let metrics = try await alice.run(["metrics", "--write", collected])
+      #expect(metrics.code == 0, "metrics are for collectors and replace their own file")
+    }
+    #expect(try mode(collected) == 0o644)
   }
 
   @Test func `if the current directory was removed nothing is written to the root directory`() async throws {

@@ -35,6 +35,7 @@ import Wire
     .memberIsLarge: "Tests/Faults/Attack/quota.py: a member that writes 400 MiB of settings",
     .clocksDiffer: "Tests/Faults/Nodes/lan.py, on networks of their own (FaultTests)",
     .notDiscovering: "Tests/Faults/Nodes/lan.py (FaultTests)",
+    .singleAdmin: "MembershipCallTests", .leaving: "MembershipCallTests",
     .massErase: "EraseTests", .eraseAwaited: "EraseTests",
     .syncInvited: "FirstMinuteTests", .premiumEnds: "WaymarkTests, OwnPremiumCallTests",
     .fork: "Tests/Independent/Interop/scenario.py: two sets of one key for one place",

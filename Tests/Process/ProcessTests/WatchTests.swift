@@ -29,7 +29,7 @@ import Wire
     let parts = text.components(separatedBy: "<resized>")
     try #require(parts.count == 2, "\(text)")
     #expect(parts[0].hasPrefix("\u{1B}[?1049h\u{1B}[?25l"), "it uses the alternate screen, without a cursor")
-    let row = "the-old-desktop-in-the-study-upstairs  \u{1B}[32min sync"
+    let row = "the-old-desktop-in-the-study-upstairs  settings only"
     #expect(parts[0].contains("the-old-des") && !parts[0].contains(row), "cut at 60 columns")
     #expect(parts[1].contains(row), "and not at 100")
     #expect(parts[1].contains("\u{1B}[32m"), "a terminal has colours")

@@ -115,7 +115,8 @@ package struct ListTrash: PromptCommand {
     let shortIDs = try records.shortIDs(of: found.map(\.record.id))
     let items = found.map { record, deletion in
       Item(
-        kind: record.kind, id: record.id, shortId: shortIDs[record.id] ?? record.id, name: record.name, deleted: deletion.deleted,
+        kind: record.kind, id: record.id, shortId: shortIDs[record.id] ?? record.id, name: record.name,
+        deleted: deletion.deleted,
         deletedAt: deletion.deletedAt, deletedBy: deletion.deletedBy, deletedByName: deletion.deletedByName,
         hiddenBy: deletion.hiddenBy)
     }

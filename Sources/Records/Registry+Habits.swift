@@ -102,7 +102,8 @@ extension Registry {
         ListColumn("HABIT", widthMin: 16, .first(["habitName"])), ListColumn("DAY", .first(["day"])),
         ListColumn("VALUE", isRight: true, .first(["value"])), ListColumn("ZONE", .first(["timezone"])),
       ],
-      example: .init("0196f0a2", add: "habit='Drink water' date=2026-05-03 value=2", edit: "value=3",
+      example: .init(
+        "0196f0a2", add: "habit='Drink water' date=2026-05-03 value=2", edit: "value=3",
         list: "--habit 'Drink water' --limit 20")))
 
   package static let profile = Kind(

@@ -55,7 +55,8 @@ struct Select {
       guard let (first, last) = Self.range(digits) else { return nil }
       arguments += [.blob(first), .blob(last)]
       let begins = "r.id BETWEEN ?\(arguments.count - 1) AND ?\(arguments.count)"
-      terms.append(digits.utf8.count < ShortID.digitsMin ? begins : "(\(begins) OR \(ends(digits, &arguments)))")
+      terms.append(
+        digits.utf8.count < ShortID.digitsMin ? begins : "(\(begins) OR \(ends(digits, &arguments)))")
     }
     for condition in query.conditions {
       guard let term = sql(condition, &arguments) else { return nil }

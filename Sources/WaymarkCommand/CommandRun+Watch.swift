@@ -9,7 +9,8 @@ import Waymark
 extension CommandRun {
   func watch() async throws -> Int32 {
     try await redraw(
-      Watched(), look: look, frame: { frame($0, isLast: $1) }, news: { $0.news() }, isRunning: { $0.isRunning })
+      Watched(), look: look, frame: { frame($0, isLast: $1) }, news: { $0.news() },
+      isRunning: { $0.isRunning })
   }
 
   /// Watches a list.
@@ -76,7 +77,8 @@ extension CommandRun {
     guard let answer = watched.answer else { return [] }
     let size = Terminal.size(of: terminal.output.descriptor)
     var rendering = Rendering(
-      width: size.columns, hasColor: terminal.output.hasColor, notesWidth: size.columns, notesHaveColor: false,
+      width: size.columns, hasColor: terminal.output.hasColor, notesWidth: size.columns,
+      notesHaveColor: false,
       time: TimeText(now: systemWall()))
     command.render(answer, into: &rendering)
     let lines = rendering.data.lines + rendering.notes.lines

@@ -29,7 +29,9 @@ extension ShowConflict: TerminalCommand {
     let conflict = answer.conflict
     rendering.sides(conflict, id: shortID(conflict.id), isWhole: true)
     for side in [conflict.winner] + conflict.losers {
-      let lines = (side.fields ?? []).filter { $0.value != .none }.map { ($0.name, rendering.time.text($0.value)) }
+      let lines = (side.fields ?? []).filter { $0.value != .none }.map {
+        ($0.name, rendering.time.text($0.value))
+      }
       guard !lines.isEmpty else { continue }
       rendering.data.gap()
       rendering.data.line("Written by \(printable(side.deviceName)):")

@@ -241,7 +241,8 @@ extension Invite: TerminalCommand {
   func run(_ run: CommandContext) async throws -> Answer {
     guard qr == nil || code != true else {
       throw WaymarkError.usage(
-        "`invite` shows a ticket as a QR code or a code of six digits, not both.", next: .waymark("help invite"))
+        "`invite` shows a ticket as a QR code or a code of six digits, not both.",
+        next: .waymark("help invite"))
     }
     let isServed = ControlClient.isRunning(run.home)
     let tell: @Sendable (CommandEvent) -> Void = { event in

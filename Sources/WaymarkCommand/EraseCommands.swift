@@ -117,7 +117,8 @@ extension Rendering {
     table.wrapsLast = true
     for record in named.prefix(Self.erasedShownMax) {
       table.rows.append([
-        .init(shortRecordID(record.id.uuidString), .faint), .init(record.kind.rawValue), .init(record.name ?? ""),
+        .init(shortRecordID(record.id.uuidString), .faint), .init(record.kind.rawValue),
+        .init(record.name ?? ""),
         .init(record.isDeleted ? "in the trash" : "visible"), .init(belonging[record.id] ?? ""),
       ])
     }

@@ -93,7 +93,8 @@ extension Rendering {
     (table.wrapsLast, table.isList) = (true, true)
     for operation in operations {
       table.rows.append([
-        .init(data.isPiped ? operation.id.description : ids[operation.id.description] ?? "", .strong), .init(time.full(operation.time)),
+        .init(data.isPiped ? operation.id.description : ids[operation.id.description] ?? "", .strong),
+        .init(time.full(operation.time)),
         .init(operation.deviceName), .init(what(operation), operation.undoneBy == nil ? .none : .faint),
       ])
     }
@@ -260,13 +261,15 @@ extension Rendering {
   }
 
   private func row(
-    _ field: String, _ write: RecordExplanation.Written, _ lead: String, _ stress: Stress, isFirst: Bool = true
+    _ field: String, _ write: RecordExplanation.Written, _ lead: String, _ stress: Stress,
+    isFirst: Bool = true
   ) -> [TextTable.Cell] {
     // The life of a record is no field that people know.
     let isLife = field == "life"
     let value = isLife && write.value == .text("alive") ? "created" : time.text(write.value)
     return [
-      .init(isFirst && !isLife ? field : ""), .init(time.full(write.author.time)), .init(write.author.deviceName),
+      .init(isFirst && !isLife ? field : ""), .init(time.full(write.author.time)),
+      .init(write.author.deviceName),
       .init(write.author.verb.replacing(".", with: " ")),
       .init(lead + (write.isErased ? "erased" : value), stress),
     ]

@@ -35,7 +35,8 @@ extension ListRecords: KindTerminalCommand {
           flag: "--sort", placeholder: "FIELD",
           summary: "sort by this field; in descending order with a dash, as in -name"),
         .init(flag: "--limit", placeholder: "N", summary: limitSummary(kind)),
-        .init(flag: "--watch", placeholder: nil, summary: "show the list again after each change, until Ctrl-C"),
+        .init(
+          flag: "--watch", placeholder: nil, summary: "show the list again after each change, until Ctrl-C"),
         .init(flag: "--ndjson", placeholder: nil, summary: "print each record as one line of JSON"),
         .init(flag: "--deleted", placeholder: nil, summary: "list what is in the trash instead"),
       ],
@@ -100,8 +101,10 @@ extension AddRecord: KindTerminalCommand {
         ? """
         If file= is given several times, each of the files becomes an attachment. Either all of them are attached, in
         one operation, or none.
-        """ : kind.field(named: "name") != nil
-          ? "A single word without = is the name: waymark \(kind.name) add NAME is short for name=NAME." : nil,
+        """
+        : kind.field(named: "name") != nil
+          ? "A single word without = is the name: waymark \(kind.name) add NAME is short for name=NAME."
+          : nil,
       exampleArguments: kind.listing?.example.adding)
   }
 

@@ -84,7 +84,8 @@ extension Rendering {
         .init(habit.isDone ? "  ✓" : "  ·", habit.isDone ? .good : .careful),
         .init([habit.emoji, habit.name].filter { !$0.isEmpty }.joined(separator: " ")),
         .init(habit.isDone ? "done" : "not done", habit.isDone ? .good : .careful), .init(amount(habit)),
-        .init(habit.streak > 0 ? "streak \(counted(Int64(habit.streak), "day")), best \(habit.bestStreak)" : ""),
+        .init(
+          habit.streak > 0 ? "streak \(counted(Int64(habit.streak), "day")), best \(habit.bestStreak)" : ""),
       ]
     }
     data.table(table)
@@ -94,7 +95,8 @@ extension Rendering {
   private func amount(_ habit: TodayOverview.HabitToday) -> String {
     guard habit.target != nil || !habit.unit.isEmpty else { return "" }
     let amounts = [habit.value, habit.target].compactMap(\.self).compactMap { JSON.float($0).number }
-    return "\(amounts.joined(separator: " of ")) \(printable(habit.unit))".trimmingCharacters(in: .whitespaces)
+    return "\(amounts.joined(separator: " of ")) \(printable(habit.unit))".trimmingCharacters(
+      in: .whitespaces)
   }
 
   private mutating func entries(_ entries: [TodayOverview.EntryToday]) {

@@ -42,7 +42,8 @@ package struct TypedRecords {
   ///
   /// - Parameter filter: returns the typed value of the filter with a given name; nil if the user did not type it.
   ///   See `RecordList`.
-  package func list(_ kind: Kind, _ filter: RecordList.Filter) throws -> (records: [ShownRecord], total: Int) {
+  package func list(_ kind: Kind, _ filter: RecordList.Filter) throws -> (records: [ShownRecord], total: Int)
+  {
     let summaries = kind == Registry.trip ? try store.tripSummaries() : [:]
     let today = CalendarDay(CivilTime.day(now, zone: zone)) ?? CalendarDay(daysSince1970: 0)
     let (rows, total) = try RecordList(store: store, names: names, today: today).records(kind, filter)

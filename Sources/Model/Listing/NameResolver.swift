@@ -92,7 +92,9 @@ package struct NameResolver {
   private func begins(with lower: String, _ kind: Kind, _ record: RecordRow) -> Bool {
     if let digits = RecordText.idDigits(lower) {
       let id = record.key.id.description
-      if id.hasPrefix(digits) || digits.utf8.count >= ShortID.digitsMin && id.hasSuffix(digits) { return true }
+      if id.hasPrefix(digits) || digits.utf8.count >= ShortID.digitsMin && id.hasSuffix(digits) {
+        return true
+      }
     }
     return kind.names(of: record).contains { $0.lowercased().hasPrefix(lower) }
   }

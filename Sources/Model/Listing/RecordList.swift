@@ -98,7 +98,9 @@ package struct RecordList {
     let first = ColumnValue.integer(days.lowerBound.calendar.daysSince1970 * 86_400_000)
     let next = ColumnValue.integer((days.upperBound.calendar.daysSince1970 + 1) * 86_400_000)
     let undated = try store.tripSummaries().filter { _, summary in
-      guard let first = summary.firstStart.map({ Day(Date(milliseconds: $0), in: .gmt) }) else { return false }
+      guard let first = summary.firstStart.map({ Day(Date(milliseconds: $0), in: .gmt) }) else {
+        return false
+      }
       let last = summary.lastEnd.map { Day(Date(milliseconds: $0), in: .gmt) } ?? first
       return days.overlaps(first...max(first, last))
     }

@@ -54,7 +54,9 @@ public struct TodayOverview: Hashable, Sendable, Codable {
     init(_ progress: HabitProgress) {
       let (habit, today) = (progress.habit, progress.today)
       (id, name, emoji, unit) = (habit.id, habit.name, habit.emoji, habit.unitLabel)
-      (isDue, isDone, value) = (progress.isDue(on: today), progress.isDone(on: today), progress.value(on: today))
+      (isDue, isDone, value) = (
+        progress.isDue(on: today), progress.isDone(on: today), progress.value(on: today)
+      )
       target = habit.kind == .numeric ? habit.dailyTarget : nil
       (streak, bestStreak) = (progress.currentStreak, progress.bestStreak)
     }

@@ -40,7 +40,8 @@ struct RevocationStatus {
     let who = names.signer(revocation.body.issuer)
     return NodeStatus.Notice(
       .revoked,
-      text: "this device was revoked by \(who) on \(CivilTime.sentenceText(revocation.body.issued)); \(readable)",
+      text:
+        "this device was revoked by \(who) on \(CivilTime.sentenceText(revocation.body.issued)); \(readable)",
       next: Self.returning,
       .revoked(by: revocation.body.issuer, at: Date(milliseconds: revocation.body.issued)))
   }

@@ -93,7 +93,9 @@ struct Page {
     for paragraph in HelpParagraph.all(in: text) {
       let head = String(repeating: " ", count: lead) + paragraph.head
       let column = head.displayWidth
-      for (index, part) in wrapped(paragraph.body, width: max(20, proseWidth - column), indent: 0).enumerated() {
+      for (index, part) in wrapped(paragraph.body, width: max(20, proseWidth - column), indent: 0)
+        .enumerated()
+      {
         let margin = index == 0 ? head : String(repeating: " ", count: column)
         line(part.isEmpty ? "" : margin + part)
       }

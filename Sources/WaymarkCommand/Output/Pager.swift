@@ -57,12 +57,15 @@ struct Pager: Sendable {
     for number in [SIGPIPE, SIGINT] { sigaddset(&signals, number) }
     posix_spawnattr_setsigdefault(&attributes, &signals)
     posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
-    let arguments: [UnsafeMutablePointer<CChar>?] = ["sh", "-c", command].map { $0.withCString { strdup($0) } } + [nil]
+    let arguments: [UnsafeMutablePointer<CChar>?] =
+      ["sh", "-c", command].map { $0.withCString { strdup($0) } } + [nil]
     let variables: [UnsafeMutablePointer<CChar>?] =
       environment.map { name, value in "\(name)=\(value)".withCString { strdup($0) } } + [nil]
     defer { for text in arguments + variables { free(text) } }
     var process: pid_t = 0
-    guard posix_spawn(&process, "/bin/sh", &actions, &attributes, arguments, variables) == 0 else { return nil }
+    guard posix_spawn(&process, "/bin/sh", &actions, &attributes, arguments, variables) == 0 else {
+      return nil
+    }
     try? reader.close()
     return (process, writer)
   }

@@ -124,7 +124,9 @@ struct TimeText: Sendable {
   /// (`2026-05-03 15:00`); a time with another offset keeps it (`2026-05-03 15:00 +02:00`).
   func written(_ text: String?) -> String {
     guard let text else { return "–" }
-    guard text.count >= 19, text.dropFirst(10).first == "T", let moment = Self.moment(text) else { return text }
+    guard text.count >= 19, text.dropFirst(10).first == "T", let moment = Self.moment(text) else {
+      return text
+    }
     if text.hasSuffix("Z") { return full(moment) }
     return "\(text.prefix(10)) \(text.dropFirst(11).prefix(5)) \(text.suffix(6))"
   }

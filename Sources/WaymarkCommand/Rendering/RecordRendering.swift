@@ -19,7 +19,8 @@ extension Rendering {
         && !(column.heading == "HABIT" && command.filters["habit"] != nil)
     }
     var table = TextTable(
-      [.init("ID")] + columns.map { .init($0.heading, isRight: $0.isRight, widthMin: $0.widthMin.map { min($0, 10) }) })
+      [.init("ID")]
+        + columns.map { .init($0.heading, isRight: $0.isRight, widthMin: $0.widthMin.map { min($0, 10) }) })
     table.isList = true
     // The sums of several currencies continue on the next line, because a sum must not be cut.
     table.wrapsLast = columns.last.map { if case .sums = $0.content { true } else { false } } ?? false
@@ -122,7 +123,8 @@ extension Rendering {
   private func isLeftOut(_ key: String, _ record: ShownRecord, _ kind: String) -> Bool {
     if kind == Registry.habit.name, ["streak", "bestStreak", "today", "month"].contains(key) { return true }
     if record[key]?.fileState == nil, record[key]?["bytes"] != nil { return true }
-    return ["startTZId": "start", "endTZId": "end", "timezone": "date"][key].map { record[$0] != nil } ?? false
+    return ["startTZId": "start", "endTZId": "end", "timezone": "date"][key].map { record[$0] != nil }
+      ?? false
   }
 
   private func value(_ member: JSON.Member, of record: ShownRecord, _ kind: String) -> String {

@@ -95,8 +95,8 @@ enum CommandTable {
   ]
 
   private static let records: [CommandSpec] =
-    [ShowToday.syntax, FindRecords.syntax] +
-    Registry.listed.flatMap { kind in kindCommands.map { $0.syntax(of: kind) } } + [
+    [ShowToday.syntax, FindRecords.syntax]
+    + Registry.listed.flatMap { kind in kindCommands.map { $0.syntax(of: kind) } } + [
       ShowTimeline.syntax, TickHabit.syntax, UntickHabit.syntax, SetHabit.syntax,
     ]
 

@@ -84,7 +84,8 @@ enum HelpPages {
       if !isShared { rows.append((short(spec), spec.summary)) }
     }
     if rows.count < commands.count {
-      rows.insert(("KIND list [TEXT] | show ID | delete ID | restore ID", "KIND is one of the kinds below"), at: 0)
+      rows.insert(
+        ("KIND list [TEXT] | show ID | delete ID | restore ID", "KIND is one of the kinds below"), at: 0)
       rows.insert(("KIND add FIELD=VALUE…", "see waymark help fields"), at: 1)
       rows.insert(("KIND edit ID FIELD=VALUE…", "an empty value clears the field"), at: 2)
     }

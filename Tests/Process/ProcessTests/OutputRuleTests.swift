@@ -73,7 +73,8 @@ import Wire
       #expect(try Data(contentsOf: URL(filePath: replaced)) != Data("old".utf8))
       #expect(try mode(replaced) == 0o600, "\(name)")
     }
-    #expect(try await alice.run(["metrics", "--write", file]).code == 7, "this file was not written by metrics")
+    #expect(
+      try await alice.run(["metrics", "--write", file]).code == 7, "this file was not written by metrics")
     let collected = stage.path("waymark.prom")
     for _ in 0..<2 {
       let metrics = try await alice.run(["metrics", "--write", collected])

@@ -49,7 +49,8 @@ import Wire
   @Test func `a node that is suspended while it waits for peers is reported`() async throws {
     let stage = try Stage()
     defer { stage.end() }
-    let alice = try await founder(on: stage)
+    let circle = try await TestCircle.make(["alice", "bob"], on: stage, isPremium: false)
+    let alice = circle.founder
     let node = try #require(alice.nodeID)
     let (child, _, errors) = try alice.begin(["wait", "--timeout", "600s"])
     try await Task.sleep(for: .seconds(5))

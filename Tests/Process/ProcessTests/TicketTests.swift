@@ -101,7 +101,7 @@ import Wire
     #expect(after.counts == before.counts)
     #expect(try await exports(bob) == exported)
     #expect(try FileManager.default.contentsOfDirectory(atPath: stage.path("bob/backups")).count >= 1)
-    try await bob.text("sync", "on")
+    try await bob.text("sync", "on", "--yes")
     try await bob.start()
     try await bob.waitForSync(with: alice)
     let (mine, theirs) = (try await alice.status(), try await bob.status())

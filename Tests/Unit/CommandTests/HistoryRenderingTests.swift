@@ -172,7 +172,8 @@ struct HistoryRenderingTests {
     let document: JSON = [
       "lodgings": [
         [
-          "id": "0196F0A2-7C31-7B4C-9E0F-3A5D2C8B1E60", "name": "Casa", "deleted": false, "deletedAt": "2026-11-21T11:00:00Z",
+          "id": "0196F0A2-7C31-7B4C-9E0F-3A5D2C8B1E60", "name": "Casa", "deleted": false,
+          "deletedAt": "2026-11-21T11:00:00Z",
           "deletedBy": .string(String(repeating: "00", count: 32)), "deletedByName": "phone",
           "hiddenBy": ["kind": "trip", "id": "0196F0A2-7C30", "name": "Rome"],
         ]

@@ -20,7 +20,9 @@ struct ListRenderingTests {
         zone: try #require(TimeZone(identifier: "Europe/Berlin"))))
     try request.command(as: type)
       .render(try AnswerCoding.decode(Shown.Answer.self, from: answer), into: &rendering)
-    if !isPiped, arguments["ndjson"] == nil { for line in rendering.data.lines { #expect(line.displayWidth <= width, "\(line)") } }
+    if !isPiped, arguments["ndjson"] == nil {
+      for line in rendering.data.lines { #expect(line.displayWidth <= width, "\(line)") }
+    }
     return rendering
   }
 
@@ -152,7 +154,8 @@ struct ListRenderingTests {
       "day": "2026-05-04",
       "habits": [
         [
-          "id": "01A219BC-462C-788F-AA31-43B18E0B2D03", "name": "Water", "emoji": "", "due": true, "done": false,
+          "id": "01A219BC-462C-788F-AA31-43B18E0B2D03", "name": "Water", "emoji": "", "due": true,
+          "done": false,
           "value": 6, "target": 8, "unit": "glasses", "streak": 3, "bestStreak": 9,
         ]
       ],
@@ -191,8 +194,11 @@ struct ListRenderingTests {
   @Test func `finding nothing is a sentence and exit code 1`() throws {
     let answer: JSON = ["text": "xyz", "total": 0, "items": []]
     #expect(
-      try rendered(FindRecords.self, ["find"], ["text": "xyz"], answer).notes.lines == ["Nothing contains “xyz”."])
-    let command = try ControlRequest(command: "find", arguments: ["text": "xyz"]).command(as: FindRecords.self)
+      try rendered(FindRecords.self, ["find"], ["text": "xyz"], answer).notes.lines == [
+        "Nothing contains “xyz”."
+      ])
+    let command = try ControlRequest(command: "find", arguments: ["text": "xyz"]).command(
+      as: FindRecords.self)
     #expect(command.exitCode(for: try AnswerCoding.decode(SearchResult.self, from: answer)) == 1)
   }
 
@@ -231,7 +237,8 @@ struct ListRenderingTests {
   }
 
   @Test func `the pager receives the whole text`() throws {
-    let path = FileManager.default.temporaryDirectory.appending(path: "waymark-pager-\(UUID().uuidString)").path
+    let path = FileManager.default.temporaryDirectory.appending(path: "waymark-pager-\(UUID().uuidString)")
+      .path
     defer { try? FileManager.default.removeItem(atPath: path) }
     let pager = try #require(Pager(["PAGER": "cat > \(path)", "PATH": "/usr/bin:/bin"], isOff: false))
     let text = String(repeating: "a line of text\n", count: 20_000)

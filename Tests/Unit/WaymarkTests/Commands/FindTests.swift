@@ -12,7 +12,8 @@ struct FindTests {
   private func alice() async throws -> TestNode {
     let alice = try await TestNode.founder("alice")
     for (name, start, end, notes) in [
-      ("Rome", "2026-05-02", "2026-05-06", "Two bags, and the café by the Forum"), ("Oslo", "2026-07-01", "", ""),
+      ("Rome", "2026-05-02", "2026-05-06", "Two bags, and the café by the Forum"),
+      ("Oslo", "2026-07-01", "", ""),
       ("Roma Nord", "2027-01-01", "2027-01-03", ""),
     ] {
       try await alice.run(
@@ -83,13 +84,15 @@ struct FindTests {
     #expect(try await names(alice, ["from": "2026-05-07"]) == ["Oslo", "Roma Nord"])
     #expect(try await names(alice, ["to": "2026-05-02"]) == ["Rome"])
     #expect(try await failure(alice, "trip.list", ["from": "tomorrow"])?.code == .badValue)
-    #expect(try await failure(alice, "trip.list", ["from": "2026-05-02", "to": "2026-05-01"])?.code == .usage)
+    #expect(
+      try await failure(alice, "trip.list", ["from": "2026-05-02", "to": "2026-05-01"])?.code == .usage)
   }
 
   @Test func `a trip without dates is listed by the dates of its items`() async throws {
     let alice = try await alice()
     try await alice.run("trip.add", fields("name=Open"))
-    try await alice.run("activity.add", fields("trip=Open", "name=Walk", "start=2026-09-01T10:00", "startTZ=Europe/Rome"))
+    try await alice.run(
+      "activity.add", fields("trip=Open", "name=Walk", "start=2026-09-01T10:00", "startTZ=Europe/Rome"))
     #expect(try await names(alice, ["from": "2026-09-01", "to": "2026-09-01"]) == ["Open"])
   }
 
@@ -97,7 +100,8 @@ struct FindTests {
     let alice = try await alice()
     try await alice.run(
       "lodging.add", fields("trip=Oslo", "name=Ryokan", "start=2026-07-02T00:30", "startTZ=Asia/Tokyo"))
-    #expect(try await names(alice, ["from": "2026-07-02", "to": "2026-07-02"], kind: "lodging") == ["Ryokan"])
+    #expect(
+      try await names(alice, ["from": "2026-07-02", "to": "2026-07-02"], kind: "lodging") == ["Ryokan"])
     #expect(try await names(alice, ["from": "2026-07-01", "to": "2026-07-01"], kind: "lodging").isEmpty)
   }
 
@@ -120,7 +124,9 @@ struct FindTests {
   @Test func `a limit of entries keeps the newest, in the order of the list`() async throws {
     let alice = try await alice()
     try await alice.run("habit.add", fields("name=Read"))
-    for day in 1...5 { try await alice.run("habit.tick", ["id": "Read", "date": .string("2026-04-0\(day)")]) }
+    for day in 1...5 {
+      try await alice.run("habit.tick", ["id": "Read", "date": .string("2026-04-0\(day)")])
+    }
     #expect(try await names(alice, ["limit": "2"], kind: "entry") == ["2026-04-04", "2026-04-05"])
     #expect(try await alice.run("entry.list", ["limit": "2"])["total"] == 5)
     #expect(try await names(alice, ["text": "rea"], kind: "entry").count == 5)
@@ -131,7 +137,9 @@ struct FindTests {
 
   @Test func `a name is found by any part of it, after whole names and beginnings`() async throws {
     let alice = try await alice()
-    for name in ["Hotel Mario", "Café Central"] { try await alice.run("organization.add", fields("name=\(name)")) }
+    for name in ["Hotel Mario", "Café Central"] {
+      try await alice.run("organization.add", fields("name=\(name)"))
+    }
     #expect(try await alice.run("organization.show", ["id": "mario"])["name"] == "Hotel Mario")
     #expect(try await alice.run("organization.show", ["id": "cafe"])["name"] == "Café Central")
     try await alice.run("trip.add", fields("name=Old Rome"))

@@ -137,7 +137,8 @@ struct TypedValueTests {
     try await alice.run("lodging.add", fields("trip=Rome", "name=Casa"))
     let refused = try #require(try await failure(alice, "trip.delete", ["id": "R"]))
     #expect(
-      refused.code == .needsYes && refused.message.contains("“Rome”, which will be deleted with 1 lodging"), "\(refused.message)")
+      refused.code == .needsYes && refused.message.contains("“Rome”, which will be deleted with 1 lodging"),
+      "\(refused.message)")
     #expect(try await failure(alice, "trip.delete", ["id": "R", "yes": true]) == nil)
     let gone = try #require(try await failure(alice, "trip.show", ["id": "Rome"]))
     #expect(

@@ -122,7 +122,9 @@ struct DataCallTests {
 
   @Test func `test leftovers are listed, deleted, and restored`() async throws {
     let alice = try await TestNode.founder("alice")
-    for name in ["Rome", "Test Trip 4", "DEMO two"] { try await alice.run("trip.add", fields("name=\(name)")) }
+    for name in ["Rome", "Test Trip 4", "DEMO two"] {
+      try await alice.run("trip.add", fields("name=\(name)"))
+    }
     let found = try await alice.node.testTrips()
     #expect(Set(found.map(\.name)) == ["Test Trip 4", "DEMO two"])
     let done = try await alice.node.deleteTestTrips()

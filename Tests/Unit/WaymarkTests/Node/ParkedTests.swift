@@ -49,7 +49,8 @@ struct ParkedTests {
     #expect(notice["deviceNames"] == ["alice"])
     #expect(notice["due"]?.string != nil)
     let text = try #require(notice["text"]?.string)
-    #expect(text.contains(#/2 change sets of alice, dated in the future, wait until \d{4}-\d\d-\d\d \d\d:\d\d/#))
+    #expect(
+      text.contains(#/2 change sets of alice, dated in the future, wait until \d{4}-\d\d-\d\d \d\d:\d\d/#))
   }
 
   @Test func `a node that starts after the time has come folds at once`() async throws {

@@ -20,8 +20,10 @@ extension Home {
     var status = stat()
     guard lstat(path, &status) == 0 else { return }
     guard status.st_mode & S_IFMT == S_IFREG else {
+      let isDirectory = status.st_mode & S_IFMT == S_IFDIR
       throw WaymarkError.home(
-        .unwritable, "\(path) is a link, or not a regular file.",
+        .unwritable,
+        "\(path) is \(isDirectory ? "a directory" : "a link or a device"); it must be a regular file.",
         next: "replace it with the file itself, or remove it")
     }
     guard status.st_uid == geteuid() else {

@@ -186,8 +186,9 @@ package enum Files {
 
   package static func tooLarge(_ path: String, _ what: String, _ bytesMax: Int) -> WaymarkError {
     let size = bytesMax < 1024 * 1024 ? "\(bytesMax / 1024) KiB" : "\(bytesMax / (1024 * 1024)) MiB"
+    let article = what.first.map("aeiou".contains) == true ? "an" : "a"
     return .failed(
-      .tooLarge, "\(path) is too large for a \(what): the limit is \(size).",
+      .tooLarge, "\(path) is too large for \(article) \(what): the limit is \(size).",
       next: "check whether it is the right one: ls -l \(shellWord(path))")
   }
 

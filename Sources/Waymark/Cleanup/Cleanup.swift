@@ -119,12 +119,22 @@ package struct TestData {
 
 extension WaymarkError {
   fileprivate static func leftovers(_ found: [CleanupSummary.TestTrip]) -> WaymarkError {
-    let count = found.count == 1 ? "1 trip looks" : "\(found.count) trips look"
+    let isNamed = found.allSatisfy(\.mark.isEmpty)
+    let names = found.map { shellWord($0.name) }.joined(separator: " ")
+    let next: Step =
+      isNamed
+      ? .waymark("cleanup \(names) --yes")
+      : "\(waymark: "cleanup --yes"); to keep one: \(waymark: "cleanup --except NAME")"
+    let what =
+      switch (isNamed, found.count) {
+      case (true, 1): "1 trip will be deleted"
+      case (true, let count): "\(count) trips will be deleted"
+      case (false, 1): "1 trip looks like a leftover of tests"
+      case (false, let count): "\(count) trips look like leftovers of tests"
+      }
     return WaymarkError(
       exitCode: ExitCode.needsYes, code: .needsYes,
-      message: "\(count) like \(found.count == 1 ? "a leftover" : "leftovers") of tests. "
-        + "A backup is taken first, and the deletion can be undone.",
-      next: "\(waymark: "cleanup --yes"); to keep one: \(waymark: "cleanup --except NAME")",
+      message: "\(what). A backup is taken first, and the deletion can be undone.", next: next,
       candidates: found.map { trip in
         "\(trip.id.uuidString)  \(shortened(trip.name))  (\(trip.items) \(trip.items == 1 ? "item" : "items"))"
       })

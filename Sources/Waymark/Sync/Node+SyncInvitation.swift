@@ -85,6 +85,8 @@ extension NodeInspection {
     guard isInvited else { return nil }
     return NodeStatus.Notice(
       .syncInvited,
-      text: "\(inviter ?? "another device") turned sync on for all devices, and this device has not answered")
+      text:
+        "sync was turned on for all devices by \(inviter ?? "another device"), and this device has not answered"
+    )
   }
 }

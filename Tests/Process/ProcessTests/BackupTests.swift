@@ -221,7 +221,7 @@ import Wire
     let ticket = try await attach("ticket.pdf", on: bob)
     try await bob.join(alice)
     #expect(try await content("ticket.pdf", on: bob) == ticket)
-    try await bob.text("sync", "on")
+    try await bob.text("sync", "on", "--yes")
     try await bob.start()
     try await alice.waitForSync(with: bob)
     try await eventually("alice has fetched the file", seconds: 30) {
@@ -289,7 +289,8 @@ import Wire
     try await expectRefusal(alice, ["backup", file], code: 7, saying: "already exists", "--yes")
     #expect(try Data(contentsOf: URL(filePath: file)) == Data("mine".utf8))
     try await expectRefusal(alice, ["backup", stage.path("no/such")], code: 1, saying: "does not exist")
-    try await expectRefusal(alice, ["backup", stage.folder.path], code: 1, saying: "is a directory")
+    let place = try await alice.text("backup", stage.folder.path)
+    #expect(place.contains("/waymark-20"), "a directory means a file with the usual name in it: \(place)")
     try await alice.text("backup", "--yes", file)
     try await alice.text("restore", file)
     let left = try FileManager.default.contentsOfDirectory(atPath: stage.folder.path)

@@ -130,7 +130,7 @@ import Wire
 
     let carol = Device("carol", on: stage)
     try await carol.join(alice)
-    let never = try await probe.see(.offline, on: alice, of: "carol")
+    let never = try await probe.see(.offline, on: alice, of: "carol", exit: 0)
     #expect(never["next"]?.string?.withoutHome == "waymark run, on carol")
     try await carol.text("sync", "on")
     try await carol.start()

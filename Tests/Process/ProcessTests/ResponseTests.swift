@@ -115,7 +115,8 @@ import Wire
   @Test func `commands whose clients were killed end, and make room for others`() async throws {
     let stage = try Stage()
     defer { stage.end() }
-    let alice = try await founder(on: stage)
+    let circle = try await TestCircle.make(["alice", "bob"], on: stage, isPremium: false)
+    let alice = circle.founder
     let clients = try (0..<Limits.controlClientsMax).map { _ in
       try alice.begin(["wait", "--timeout", "600s"]).child
     }

@@ -24,7 +24,7 @@ struct SyncInvitationTests {
     #expect(try await circle["alice"].syncState().isActive)
     #expect(try await notice(circle, "alice") == nil)
     let asked = try #require(try await notice(circle, "bob"))
-    #expect(asked.text.hasPrefix("alice turned sync on for all devices"))
+    #expect(asked.text.hasPrefix("sync was turned on for all devices by alice"))
     #expect(asked.next?.description == "waymark sync on, or waymark sync off")
     let state = try await circle["bob"].syncState()
     #expect(state.isInvited && !state.preference, "nothing turns on by itself")

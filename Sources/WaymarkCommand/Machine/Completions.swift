@@ -300,8 +300,8 @@ struct Completions {
           [[ "$current" == --*=* ]] && found=("${(@)found#*=}")
           fields=(${(M)found:#*=})
           found=(${found:#*=})
-          ((${#fields})) && compadd -S '' -- $fields
-          ((${#found})) && compadd -- $found
+          if ((${#fields})); then compadd -S '' -- $fields; fi
+          if ((${#found})); then compadd -- $found; fi
         elif ((${#choice})); then
           compadd -- $choice
         fi

@@ -270,7 +270,7 @@ struct Play {
     story.tick("both", "list the same \(conflicts.count) conflicts, each with the losing value, still kept")
     for conflict in conflicts { story.detail(line(of: conflict)) }
     let gone = try phone.run(["trip", "show", trip])
-    try expect(gone.code == 2, "phone still shows the deleted trip")
+    try expect(gone.code == 8, "phone still shows the deleted trip")
     story.tick("both", "no longer show the deleted trip; it is kept in the trash, with its new lodging")
   }
 

@@ -316,7 +316,7 @@ struct Play {
     let after = try phone.status()
     try expect(after.digest("records") == digest, "the records of phone changed after its premium had ended")
     try expect(
-      try phone.run(["trip", "show", added]).code == 2, "phone received a trip after its premium had ended")
+      try phone.run(["trip", "show", added]).code == 8, "phone received a trip after its premium had ended")
     story.tick("phone", "no longer receives records", "laptop's new trip is only on laptop")
     try expect(
       after.records == records && records > 40_000, "phone lost data: \(after.records) of \(records) remain")

@@ -250,9 +250,7 @@ extension Invite: TerminalCommand {
       case .code(let code, let expires, let address): show(code: code, expires, address, run)
       case .ticket(let ticket, let expires): show(ticket, expires: expires, run)
       case .singleAdmin:
-        let lines = wrapped(Self.adminAdvice, width: run.terminal.error.width, indent: 0)
-        for line in lines { run.terminal.note(line) }
-        return
+        return run.terminal.notes(Self.adminAdvice)
       default: return
       }
       if !isServed { run.terminal.note("Waiting for the new device to join; Ctrl-C cancels.") }
@@ -282,11 +280,12 @@ extension Invite: TerminalCommand {
   /// Writes the ticket to standard output, and what to do with it to standard error.
   private func show(_ ticket: String, expires: Date, _ run: CommandContext) {
     if run.printsJSON {
-      guard let document = try? document(Answer(ticket: ticket, expires: expires), home: nil) else { return }
-      run.terminal.data(document.text(.pretty))
+      write(Answer(ticket: ticket, expires: expires), run)
     } else {
-      let lines = wrapped(instructions(until: expires), width: run.terminal.error.width, indent: 0)
-      for line in lines { run.terminal.note(line) }
+      // Rounded up, because a moment has passed since the ticket was made.
+      let lifetime = TimeText.span(expires.milliseconds - systemWall() + 999)
+      run.terminal.notes(
+        "This ticket \(terms(lifetime: lifetime)). On that device, run waymark join and paste it:")
       run.terminal.data(ticket)
     }
     if let style = qr.flatMap(QRText.Style.init), let code = QRCode(ticket.uppercased()) {
@@ -294,11 +293,14 @@ extension Invite: TerminalCommand {
     }
   }
 
-  private func instructions(until expires: Date) -> String {
-    // Rounded up, because a moment has passed since the ticket was made.
-    let rest = expires.milliseconds - systemWall() + 999
-    return "This ticket admits one device as \(role == "admin" ? "an admin" : "a member") and expires in "
-      + "\(TimeText.span(rest)). On that device, run waymark join and paste it:"
+  func write(_ answer: Answer, _ run: CommandContext) {
+    guard let document = try? document(answer, home: nil) else { return }
+    run.terminal.data(document.text(.pretty))
+  }
+
+  /// For whom and how long an invitation is valid: `admits one device as a member and expires in 10 min`.
+  func terms(lifetime: String) -> String {
+    "admits one device as \(role == "admin" ? "an admin" : "a member") and expires in \(lifetime)"
   }
 
   private static let adminAdvice =

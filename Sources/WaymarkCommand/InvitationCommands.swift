@@ -9,17 +9,13 @@ import Waymark
 extension Invite {
   /// Shows a code: the code alone on standard output, what to do with it on standard error.
   func show(code: String, _ expires: Date, _ address: String?, _ run: CommandContext) {
+    guard !run.printsJSON else { return write(Answer(code: code, expires: expires), run) }
     let typed = code.filter(\.isNumber)
-    if run.printsJSON {
-      guard let document = try? document(Answer(code: code, expires: expires), home: nil) else { return }
-      run.terminal.data(document.text(.pretty))
-    } else {
-      run.terminal.data(code)
-    }
-    let minutes = max(1, Int((expires.timeIntervalSinceNow / 60).rounded()))
-    run.terminal.note(
-      "Good for \(counted(Int64(minutes), "minute")) and one device, which joins as \(role ?? "member"); three "
-        + "wrong codes end it. On that device, in the same network, type:")
+    run.terminal.data(code)
+    let minutes = max(1, Int64((expires.timeIntervalSinceNow / 60).rounded()))
+    run.terminal.notes(
+      "This code \(terms(lifetime: counted(minutes, "minute"))), or after three wrong tries. On that device, in the same network, run:"
+    )
     run.terminal.note("  waymark join \(typed)")
     if let address {
       run.terminal.note("If it does not find this device: waymark join \(typed) --at \(address)")

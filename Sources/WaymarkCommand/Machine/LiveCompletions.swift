@@ -7,8 +7,8 @@ import Waymark
 /// The completions that depend on the store, which the shells' scripts ask for with `waymark __complete -- WORD…`: names
 /// of records and devices, keys of settings, and fields with their values.
 ///
-/// Nothing is changed, nobody is asked for a passphrase, and on any error nothing is printed: a shell that is
-/// completing has no place for messages.
+/// Nothing is changed, no passphrase is asked for, and on any error nothing is printed, because a message would end up
+/// in the middle of the line that is being typed.
 struct LiveCompletions {
   static let command = "__complete"
 
@@ -156,7 +156,7 @@ private struct CompletionLine {
   private(set) var option: String?
   /// The word or value to complete.
   let current: String
-  /// What stands before it in the same word: `--take=`.
+  /// The part of the word before it: `--take=`.
   let prefix: String
 
   init(_ words: [String]) {
@@ -192,7 +192,7 @@ private struct CompletionLine {
 
   private static func takesValue(_ flag: String) -> Bool {
     (GlobalOptions.specs + CommandTable.all.flatMap(\.options)).contains {
-      $0.flag == flag && $0.placeholder != nil
+      $0.flag == flag && $0.takesNextWord
     }
   }
 

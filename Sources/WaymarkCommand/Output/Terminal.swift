@@ -9,7 +9,7 @@ struct Terminal: Sendable {
     var isTerminal: Bool
     var hasColor: Bool
     var width: Int
-    /// Whether output is laid out for a person, although it may go to a program that shows it.
+    /// Whether output is formatted for a person, although it may go to a program that shows it.
     var isShown: Bool
   }
 
@@ -68,6 +68,11 @@ struct Terminal: Sendable {
 
   /// Writes a line for the person at the terminal.
   func note(_ line: String) { write(line + "\n", to: error.descriptor) }
+
+  /// Writes a paragraph for the person at the terminal, wrapped between words.
+  func notes(_ text: String) {
+    for line in wrapped(text, width: error.width, indent: 0) { note(line) }
+  }
 
   /// Writes text on standard error that later text may overwrite.
   func transient(_ text: String) { write(text, to: error.descriptor) }

@@ -6,7 +6,7 @@ import WaymarkTesting
 @testable import Waymark
 
 /// Everything out, and in again.
-@Suite(.timeLimit(.minutes(2))) struct FullImportTests {
+struct FullImportTests {
   private let folder: Folder
   private let alice: TestNode
 

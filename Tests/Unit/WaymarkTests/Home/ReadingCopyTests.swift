@@ -5,7 +5,7 @@ import WaymarkTesting
 @testable import Waymark
 
 /// Reading a home that can't be written to.
-@Suite(.timeLimit(.minutes(1))) struct ReadingCopyTests {
+struct ReadingCopyTests {
   @Test func `a home is read through a copy without its keys, and stays as it is`() async throws {
     let folder = try Folder()
     let test = try TestHome()

@@ -43,6 +43,9 @@ let package = Package(
   traits: [
     .trait(name: "AllFeatures", description: "Premium is always active, by the development issuer."),
     .trait(name: "MockPurchases", description: "Premium can be bought with a mock purchase."),
+    .trait(
+      name: "AppStore",
+      description: "Purchases in the App Store are verified, on Linux with libcrypto (libssl-dev)."),
   ],
   targets: [
     .systemLibrary(
@@ -51,13 +54,17 @@ let package = Package(
     .systemLibrary(
       name: "CSodium", pkgConfig: "libsodium",
       providers: [.apt(["libsodium-dev"]), .brew(["libsodium"])]),
+    // No pkgConfig: otherwise builds without the trait would ask for libcrypto too.
+    .systemLibrary(name: "CCrypto", providers: [.apt(["libssl-dev"])]),
     shell("SQLite", ["CSQLite"]),
     shell("VirtualDisk", ["CSQLite", "SQLite", "Sodium", "Wire"]),
     shell("Sodium", ["CSodium"]),
     pure("Wire", []),
     pure("JSONDocument", ["Wire"]),
     pure("SecureChannel", ["Wire", "Sodium"]),
-    pure("Membership", ["Wire", "Sodium"]),
+    shell("X509", [.target(name: "CCrypto", condition: .when(platforms: [.linux], traits: ["AppStore"]))]),
+    pure("Purchases", ["Wire", "JSONDocument", "X509"]),
+    pure("Membership", ["Wire", "Sodium", "Purchases"]),
     pure("FileFormat", ["Wire", "Sodium"]),
     shell("FileStore", ["Wire", "FileFormat"]),
     pure("Replication", ["Wire", "Sodium", "Membership", "FileFormat"]),
@@ -74,7 +81,9 @@ let package = Package(
     shell("Transport", ["Wire", "SecureChannel"]),
     shell("Exchange", ["Wire", "FileFormat", "JSONDocument", "Records", "SQLite"]),
     pure("Reasons", []),
-    shell("Home", ["Wire", "JSONDocument", "Reasons", "Sodium", "Membership", "Records", "Storage"]),
+    shell(
+      "Home",
+      ["Wire", "JSONDocument", "Purchases", "Reasons", "Sodium", "Membership", "Records", "Storage"]),
     shell(
       "Model",
       [
@@ -89,16 +98,14 @@ let package = Package(
     shell(
       "Enrolment",
       [
-        "Wire", "Sodium", "SecureChannel", "Membership", "Replication", "Records", "Storage", "Engine",
-        "Transport", "Home",
+        "Wire", "Sodium", "SecureChannel", "Purchases", "Membership", "Replication", "Records", "Storage",
+        "Engine", "Transport", "Home",
       ]),
     shell(
       "Waymark",
       [
-        "Wire", "FileFormat", "FileStore", "JSONDocument", "Sodium", "SecureChannel", "Membership",
-        "Replication",
-        "Records",
-        "Storage", "Engine", "Transport", "Home", "Model", "ChangeHistory", "ImportExport", "Enrolment",
+        "Wire", "FileFormat", "FileStore", "JSONDocument", "Sodium", "SecureChannel", "Purchases",
+        "Membership", "Replication", "Records", "Storage", "Engine", "Transport", "Home", "Model", "ChangeHistory", "ImportExport", "Enrolment",
       ]),
     shell(
       "Control",
@@ -106,8 +113,8 @@ let package = Package(
     shell(
       "WaymarkTesting",
       [
-        "Waymark", "Wire", "JSONDocument", "Sodium", "SecureChannel", "Membership", "Replication",
-        "Transport",
+        "Waymark", "Wire", "JSONDocument", "Sodium", "SecureChannel", "Purchases", "X509", "Membership",
+        "Replication", "Transport",
       ]),
     shell(
       "Simulation",

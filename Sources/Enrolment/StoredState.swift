@@ -1,6 +1,7 @@
 import Engine
 package import Home
 package import Membership
+package import Purchases
 import Replication
 package import Storage
 package import Wire
@@ -13,8 +14,11 @@ package struct StoredState {
   package let pausedPeers: Set<DeviceKey>
   private let waiting: AwaitedAdmission?
 
-  package init(_ store: Store) throws {
-    circle = try Circle(store: store)
+  /// - Parameter purchases: which purchases give premium; nil for those that the build accepts by itself.
+  package init(_ store: Store, _ purchases: PurchasePolicy? = nil) throws {
+    var circle = try Circle(store: store)
+    circle.purchasePolicy = BuildTraits.purchases(purchases)
+    self.circle = circle
     preference = try store.meta(MetaKey.preference) == [1]
     waiting = try store.meta(MetaKey.waiting).flatMap { AwaitedAdmission(bytes: $0) }
     localPremium = try LocalPremium(store)

@@ -1,12 +1,14 @@
 import Foundation
 import JSONDocument
+package import Purchases
 import Wire
 
 /// Settings of the command line that are not flags: from the environment, then from the file `config.json` of the home.
 ///
 /// ```json
 /// { "name": "laptop", "listen": "[::]:7433", "peers": ["192.168.1.20:7433"], "discovery": true,
-///   "followSync": false }
+///   "followSync": false,
+///   "purchases": { "apps": [{ "bundle": "com.example.trips", "products": ["com.example.trips.yearly"] }] } }
 /// ```
 package struct Configuration: Hashable, Sendable {
   /// The name that `init` and `join` give a device that has no name yet. `rename` changes it later.
@@ -19,6 +21,8 @@ package struct Configuration: Hashable, Sendable {
   package var discovery = true
   /// Whether this device turns sync on when another device invites it to.
   package var followSync = false
+  /// Which purchases in the App Store give premium; nil for none.
+  package var purchases: PurchasePolicy?
 
   /// - Throws: `WaymarkError` that says what in the file is invalid.
   package init(
@@ -58,12 +62,20 @@ package struct Configuration: Hashable, Sendable {
       case ("listen", .string(let text)): listen = text
       case ("discovery", .bool(let isWanted)): discovery = isWanted
       case ("followSync", .bool(let isWanted)): followSync = isWanted
+      case ("purchases", let value):
+        guard let policy = try? JSONValueDecoder().decode(PurchasePolicy.self, from: value),
+          policy.apps.allSatisfy({ !$0.products.isEmpty || !$0.groups.isEmpty })
+        else {
+          throw Self.broken(
+            path, "`purchases` needs `apps`, and each app a `bundle`, and `products` or `groups`")
+        }
+        purchases = policy
       case ("peers", .array(let items)) where items.allSatisfy({ $0.string != nil }):
         peers = items.compactMap(\.string)
       default:
         throw Self.broken(
           path,
-          "`\(shortened(member.key))` is not one of name, listen, peers, discovery and followSync, or its value is invalid"
+          "`\(shortened(member.key))` is not one of name, listen, peers, discovery, followSync and purchases, or its value is invalid"
         )
       }
     }
@@ -72,5 +84,14 @@ package struct Configuration: Hashable, Sendable {
   private static func broken(_ path: String, _ why: String) -> WaymarkError {
     WaymarkError.failed(
       .configuration, "The configuration file \(path) is invalid: \(why).", next: "fix or remove it")
+  }
+}
+
+extension Home {
+  /// Which purchases in the App Store give premium by the configuration file; nil if it does not say.
+  package var purchases: PurchasePolicy? {
+    get throws {
+      try Configuration(home: self, environment: [:]).purchases
+    }
   }
 }

@@ -1,3 +1,4 @@
+package import Purchases
 package import Sodium
 package import Wire
 
@@ -24,6 +25,13 @@ package enum BuildTraits {
       return nil
     #endif
   }()
+
+  /// Returns which purchases give premium: those that a node is told, else none. Development builds also accept the
+  /// stand-in for the App Store, and have products of their own.
+  package static func purchases(_ told: PurchasePolicy? = nil) -> PurchasePolicy {
+    guard mockPurchases else { return told ?? PurchasePolicy(apps: []) }
+    return told?.acceptingDevelopmentStore ?? .development
+  }
 
   /// The issuer that builds with a trait accept in addition to the issuers of the circle; nil in other builds.
   package static var developmentIssuer: DeviceKey? { developmentKey.map { DeviceKey($0) } }

@@ -98,6 +98,11 @@ struct Chains {
     }
   }
 
+  /// All devices that have a certificate by a key that may sign certificates, or may have done so before it was revoked.
+  var everCertified: Set<DeviceKey> {
+    Set(granters.flatMap { links[$0] ?? [] }.map(\.device))
+  }
+
   private mutating func count(_ revocation: CountedRevocation) {
     counted[revocation.body.device, default: []].append(revocation)
     let valid = Set(revocation.body.valid)

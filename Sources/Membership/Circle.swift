@@ -1,5 +1,6 @@
 // Protocol/circle.md, "The set of statements".
 
+package import Purchases
 package import Wire
 
 /// All statements of one circle, and the members, issuers and cuts that follow from them.
@@ -11,11 +12,23 @@ package struct Circle: Sendable {
   package let genesis: Genesis
   /// The issuer that builds with a trait accept in addition to the issuers of the circle; nil in other builds.
   package let developmentIssuer: DeviceKey?
+  /// Which purchases give premium.
+  package var purchasePolicy: PurchasePolicy {
+    didSet {
+      if purchasePolicy.roots != oldValue.roots { verdicts = PurchaseVerdicts(roots: purchasePolicy.roots) }
+      judgePurchases()
+    }
+  }
+  /// The subscriptions of the circle, those that were signed last first.
+  package private(set) var subscriptions: [Subscription] = []
+  private(set) var verdicts: PurchaseVerdicts
   /// The quotas of devices without a grant.
   package let quotas: DeviceQuotas
   private(set) var held: [StatementID: Statement]
   private var bytesHeld = 0
   private var newestAddresses: [DeviceKey: StatementID] = [:]
+  /// The purchases that are held of each signer.
+  private var purchases: [DeviceKey: Set<StatementID>] = [:]
   /// The branch proof that is held of each tree.
   private var lowestProofs: [LogTree: StatementID] = [:]
   /// The result of evaluating all statements.
@@ -37,12 +50,14 @@ package struct Circle: Sendable {
   /// Creates the circle that a genesis founds.
   package init(
     genesis statement: Statement, developmentIssuer: DeviceKey? = BuildTraits.developmentIssuer,
-    quotas: DeviceQuotas = .standard
+    purchases policy: PurchasePolicy = BuildTraits.purchases(), quotas: DeviceQuotas = .standard
   ) throws(StatementError) {
     guard case .genesis(let genesis) = statement.content else { throw .wrongCircle }
     id = statement.circle
     self.genesis = genesis
     self.developmentIssuer = developmentIssuer
+    purchasePolicy = policy
+    verdicts = PurchaseVerdicts(roots: policy.roots)
     self.quotas = quotas
     held = [statement.id: statement]
     bytesHeld = statement.bytes.count
@@ -53,12 +68,13 @@ package struct Circle: Sendable {
   /// Creates a circle from a stored set of statements, exactly one of which is a genesis.
   package init(
     statements: [Statement], developmentIssuer: DeviceKey? = BuildTraits.developmentIssuer,
-    quotas: DeviceQuotas = .standard
+    purchases policy: PurchasePolicy = BuildTraits.purchases(), quotas: DeviceQuotas = .standard
   ) throws(StatementError) {
     guard let genesis = statements.first(where: { $0.kind == StatementKind.genesis.rawValue }) else {
       throw .wrongCircle
     }
-    try self.init(genesis: genesis, developmentIssuer: developmentIssuer, quotas: quotas)
+    try self.init(
+      genesis: genesis, developmentIssuer: developmentIssuer, purchases: policy, quotas: quotas)
     for statement in statements where statement.circle != id { throw .wrongCircle }
     insert(statements)
   }
@@ -80,6 +96,7 @@ package struct Circle: Sendable {
   package mutating func insert(_ statements: [Statement]) -> Changes {
     var changes = Changes()
     var isAffected = false
+    var buyers: Set<DeviceKey> = []
     for statement in statements where statement.circle == id && held[statement.id] == nil {
       if case .addresses(let body) = statement.content {
         insert(body, statement, &changes)
@@ -88,11 +105,17 @@ package struct Circle: Sendable {
       } else {
         add(statement, &changes)
         if statement.content != .unknown { isAffected = true }
+        if case .purchase(let body) = statement.content {
+          purchases[body.device, default: []].insert(statement.id)
+          buyers.insert(body.device)
+        }
       }
     }
+    for device in buyers { replacePurchases(of: device, &changes) }
     if makeRoom(&changes) { isAffected = true }
     if isAffected {
       evaluation = Evaluation(genesis: genesis, genesisID: genesisID, statements: held, quotas: quotas)
+      judgePurchases()
     }
     if !changes.isEmpty { setHash = Self.hash(of: ids) }
     return changes
@@ -130,6 +153,20 @@ package struct Circle: Sendable {
     return true
   }
 
+  /// Removes the purchases by a device that later ones replace.
+  private mutating func replacePurchases(of device: DeviceKey, _ changes: inout Changes) {
+    let statements = (purchases[device] ?? []).compactMap { held[$0] }
+    for statement in Purchase.replaced(among: statements).sorted(by: { $0.id < $1.id }) {
+      if !remove(statement, &changes) { changes.removed.append(statement.id) }
+    }
+  }
+
+  /// Verifies new purchases and finds the subscriptions that follow from all of them.
+  private mutating func judgePurchases() {
+    verdicts.update(evaluation.purchases)
+    subscriptions = Subscription.all(evaluation.purchases, verdicts, purchasePolicy)
+  }
+
   /// Evicts statements for which there is no room. Returns whether there were any.
   private mutating func makeRoom(_ changes: inout Changes) -> Bool {
     guard !changes.added.isEmpty, StatementQuota.mayExceed(count: held.count, bytes: bytesHeld) else {
@@ -151,6 +188,7 @@ package struct Circle: Sendable {
   private mutating func remove(_ statement: Statement, _ changes: inout Changes) -> Bool {
     held[statement.id] = nil
     bytesHeld -= statement.bytes.count
+    purchases[statement.signer]?.remove(statement.id)
     guard let index = changes.added.lastIndex(of: statement.id) else { return false }
     changes.added.remove(at: index)
     return true

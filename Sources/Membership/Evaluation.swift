@@ -81,6 +81,9 @@ package struct Evaluation: Sendable {
   package private(set) var issuers: Set<DeviceKey>
   /// All entitlements held, from any issuer, in ascending order of ids.
   package private(set) var entitlements: [Entitlement] = []
+  /// The purchases that are bound to the circle, by devices that were certified at some time, in ascending order of ids.
+  /// They have not been verified.
+  package private(set) var purchases: [HeldPurchase] = []
   /// The fork proofs held, in ascending order of ids.
   package private(set) var forkProofs: [ForkProof] = []
   /// The greatest grant that counts for each device and lane.
@@ -106,6 +109,17 @@ package struct Evaluation: Sendable {
     self.chains = chains
     admit(chains)
     for statement in ordered { note(statement, genesis, chains) }
+    notePurchases(ordered, chains)
+  }
+
+  private mutating func notePurchases(_ statements: [Statement], _ chains: Chains) {
+    let bound = statements.compactMap { statement -> HeldPurchase? in
+      guard case .purchase(let body) = statement.content else { return nil }
+      return HeldPurchase(statement.id, body)
+    }
+    guard !bound.isEmpty else { return }
+    let buyers = chains.everCertified
+    purchases = bound.filter { buyers.contains($0.body.device) }
   }
 
   /// Assigns transport keys and collects the members. No two members share a transport key, and no member may use the

@@ -7,10 +7,11 @@
 //     membership      revoked or not a member: closed               not a member: free tier
 //     build           trait AllFeatures, or an unexpired mock       –
 //                     purchase: premium
+//     purchases       in the App Store, at gate time                the same
 //     entitlements    of accepted issuers, at gate time             the same, and those of the development issuer
 //     preference      as set here                                   as the peer announces
 //
-// Entitlements are joined into one unbroken period that begins now. An example with three entitlements:
+// Purchases and entitlements are joined into one unbroken period that begins now. An example with three entitlements:
 //
 //     gate time      ────────┬────────────────────────────────────────▶
 //     A                ├─────┼─────┤
@@ -32,6 +33,8 @@ package import Wire
 package enum PremiumSource: String, Sendable {
   case allFeatures = "all-features"
   case mock
+  /// A purchase in the App Store.
+  case purchase
   case certificate
   case none
 }
@@ -41,6 +44,12 @@ package enum GateReason: String, Sendable {
   case freeTier = "free_tier"
   case entitlementExpired = "entitlement_expired"
   case entitlementNotYetValid = "entitlement_not_yet_valid"
+  /// A purchase was refunded or taken back.
+  case purchaseRefunded = "purchase_refunded"
+  /// A purchase was last confirmed too long ago.
+  case purchaseUnconfirmed = "purchase_unconfirmed"
+  /// There is a purchase, but this build can't verify it.
+  case purchaseUnjudged = "purchase_unjudged"
   case syncOff = "sync_off"
   case revoked
   /// The device that invited this device was revoked, and that revocation voids the invitation.
@@ -96,7 +105,7 @@ extension Circle {
         source: .mock, validUntil: until, premiumReason: nil, preference: preference, nextChange: until)
     case .mock, .none:
       let held = accepted(for: device).filter { $0.issuer != developmentIssuer }
-      let gate = Gate(held, preference: preference, at: time)
+      let gate = Gate(subscriptions, held, preference: preference, at: time)
       guard case .mock = local, gate.premiumReason == .freeTier else { return gate }
       return Gate(
         source: .none, validUntil: nil, premiumReason: .entitlementExpired, preference: preference,
@@ -106,8 +115,8 @@ extension Circle {
 
   /// Judges a peer by the entitlements held here and by the preference that the peer announces.
   package func peerGate(device: DeviceKey, preference: Bool, at time: Int64) -> Gate {
-    let held = evaluation.isMember(device) ? accepted(for: device) : []
-    return Gate(held, preference: preference, at: time)
+    guard evaluation.isMember(device) else { return Gate([], [], preference: preference, at: time) }
+    return Gate(subscriptions, accepted(for: device), preference: preference, at: time)
   }
 
   /// Returns an entitlement from the development issuer, which shows peers with the same kind of build that this device
@@ -149,7 +158,7 @@ extension Circle {
   /// Returns the time by which gates are judged, in milliseconds. A device gains nothing by setting its clock back.
   ///
   /// `newestFolded` is the newest clock folded from another device. Entitlements from issuers that are not accepted
-  /// don't count.
+  /// don't count. Purchases don't either: they are signed by a clock that is none of the circle's.
   package func gateTime(wall: Int64, newestFolded: Int64?) -> Int64 {
     let issued = accepted.map(\.issuedAt).max() ?? 0
     return max(wall, issued, newestFolded ?? 0)
@@ -157,19 +166,37 @@ extension Circle {
 }
 
 extension Gate {
-  /// Judges a device by its entitlements, which must be given in order of their start.
-  init(_ held: [Entitlement], preference: Bool, at time: Int64) {
+  /// Judges a device by the purchases of its circle and by its entitlements.
+  init(_ subscriptions: [Subscription], _ held: [Entitlement], preference: Bool, at time: Int64) {
     self.preference = preference
-    var end = time
-    for entitlement in held where entitlement.notBefore <= end { end = max(end, entitlement.notAfter) }
-    if end > time {
-      (source, validUntil, premiumReason, nextChange) = (.certificate, end, nil, end)
+    let purchased = subscriptions.compactMap(\.period)
+    let periods =
+      (purchased + held.map { PremiumPeriod(start: $0.notBefore, end: $0.notAfter) })
+      .sorted { $0.start < $1.start }
+    var end: Int64? = time
+    for period in periods {
+      guard let covered = end, period.start <= covered else { continue }
+      end = period.end.map { max(covered, $0) }
+    }
+    if end != time {
+      source = purchased.contains { $0.contains(time) } ? .purchase : .certificate
+      (validUntil, premiumReason, nextChange) = (end, nil, end)
       return
     }
-    let next = held.first { $0.notBefore > time }?.notBefore
+    let next = periods.first { $0.start > time }?.start
+    let states = Set(subscriptions.map { $0.state(at: time) })
     let reason: GateReason =
-      held.contains { $0.notAfter <= time }
-      ? .entitlementExpired : next == nil ? .freeTier : .entitlementNotYetValid
+      if states.contains(.unconfirmed) {
+        .purchaseUnconfirmed
+      } else if states.contains(.refunded) {
+        .purchaseRefunded
+      } else if states.contains(.unjudged) {
+        .purchaseUnjudged
+      } else if states.contains(.expired) || held.contains(where: { $0.notAfter <= time }) {
+        .entitlementExpired
+      } else {
+        next == nil ? .freeTier : .entitlementNotYetValid
+      }
     (source, validUntil, premiumReason, nextChange) = (.none, nil, reason, next)
   }
 }

@@ -89,6 +89,12 @@ struct MapReader {
     return try reader.lane()
   }
 
+  /// Reads a token that another party signed: printable ASCII without spaces.
+  mutating func token(_ key: UInt64) throws(WireError) -> String {
+    try required(key)
+    return try reader.token(max: Limits.purchaseTokenBytesMax)
+  }
+
   /// Reads a line of text that is meant for people. It must have 1 to `Limits.nameBytesMax` bytes and no control
   /// characters.
   mutating func name(_ key: UInt64) throws(WireError) -> String {
@@ -133,17 +139,20 @@ extension CBORReader {
   }
 
   /// Reads an address as text, which must be printable ASCII without spaces. Only the code that dials interprets it.
-  mutating func address() throws(WireError) -> String {
+  mutating func address() throws(WireError) -> String { try token(max: Limits.addressBytesMax) }
+
+  /// Reads text of printable ASCII without spaces, which must not be empty.
+  mutating func token(max: Int) throws(WireError) -> String {
     let start = offset
-    let text = try text(max: Limits.addressBytesMax)
-    guard isAddress(text) else { throw .unexpected(offset: start) }
+    let text = try text(max: max)
+    guard isToken(text, bytesMax: max) else { throw .unexpected(offset: start) }
     return text
   }
 }
 
 /// Whether text is valid as an address in a statement or ticket.
-package func isAddress(_ text: String) -> Bool {
-  let count = text.utf8.count
-  guard (1...Limits.addressBytesMax).contains(count) else { return false }
-  return text.utf8.allSatisfy { (0x21...0x7e).contains($0) }
+package func isAddress(_ text: String) -> Bool { isToken(text, bytesMax: Limits.addressBytesMax) }
+
+private func isToken(_ text: String, bytesMax: Int) -> Bool {
+  (1...bytesMax).contains(text.utf8.count) && text.utf8.allSatisfy { (0x21...0x7e).contains($0) }
 }

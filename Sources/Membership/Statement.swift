@@ -15,6 +15,7 @@ package enum StatementKind: UInt8, CaseIterable, Sendable {
   case addresses = 8
   case grant = 9
   case branchProof = 10
+  case purchase = 12
 
   var name: String {
     switch self {
@@ -28,6 +29,7 @@ package enum StatementKind: UInt8, CaseIterable, Sendable {
     case .addresses: "addresses"
     case .grant: "grant"
     case .branchProof: "branch-proof"
+    case .purchase: "purchase"
     }
   }
 }
@@ -56,6 +58,7 @@ package struct Statement: Sendable {
     case addresses(AddressStatement)
     case grant(Grant)
     case branchProof(BranchProof)
+    case purchase(Purchase)
     /// A statement of a kind that only newer versions know. It is stored and forwarded, but has no effect here.
     case unknown
   }
@@ -181,6 +184,7 @@ private struct BodyLayout {
     case .issuers: .issuers(try IssuerStatement(circle, signer, &map))
     case .addresses: .addresses(try AddressStatement(circle, signer, &map))
     case .grant: .grant(try Grant(circle, signer, &map))
+    case .purchase: .purchase(try Purchase(circle, signer, &map))
     case .genesis, .forkProof, .branchProof: preconditionFailure("\(kind) has a layout of its own")
     }
   }

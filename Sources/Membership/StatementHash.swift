@@ -25,6 +25,7 @@ struct Prefix {
   static let sessionPreamble = Prefix("waymark/session-preamble/v1")
   static let pairingPreamble = Prefix("waymark/pairing-preamble/v1")
   static let ticketChecksum = Prefix("waymark/ticket-checksum/v1")
+  static let appAccount = Prefix("waymark/app-account/v1")
   static let codeAnnouncement = Prefix("waymark/code-announcement/v1")
 
   static let beaconPair = Prefix("waymark/beacon-pair/v1")

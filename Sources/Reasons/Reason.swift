@@ -40,6 +40,12 @@ public enum Reason: String, CaseIterable, Codable, Sendable {
   case entitlementExpired = "entitlement_expired"
   /// Premium on this device has not started yet.
   case entitlementNotYetValid = "entitlement_not_yet_valid"
+  /// A purchase in the App Store was refunded or taken back.
+  case purchaseRefunded = "purchase_refunded"
+  /// The App Store last confirmed a subscription too long ago.
+  case purchaseUnconfirmed = "purchase_unconfirmed"
+  /// There is a purchase in the App Store, which this build can't verify.
+  case purchaseUnjudged = "purchase_unjudged"
   /// Premium on the peer has expired.
   case peerEntitlementExpired = "peer_entitlement_expired"
   /// This device's clock ran ahead of its peers' clocks.
@@ -108,6 +114,8 @@ public enum Reason: String, CaseIterable, Codable, Sendable {
   case syncInvited = "sync_invited"
   /// The premium that this circle issues to itself ends soon, and can't be renewed.
   case premiumEnds = "premium_ends"
+  /// A subscription must be confirmed by the App Store soon.
+  case purchaseRefresh = "purchase_refresh"
 
   // MARK: Failures of commands and calls, and findings of `doctor`
 
@@ -288,6 +296,14 @@ public enum Reason: String, CaseIterable, Codable, Sendable {
   case noCertificate = "no_certificate"
   /// The circle does not trust the issuer.
   case unknownIssuer = "unknown_issuer"
+  /// The text is not a signed transaction of the App Store.
+  case purchaseUnreadable = "purchase_unreadable"
+  /// The App Store did not sign the transaction.
+  case purchaseNotGenuine = "purchase_not_genuine"
+  /// The purchase was not made for this circle.
+  case purchaseNotBound = "purchase_not_bound"
+  /// The purchase is not one of the products that give premium.
+  case purchaseNotListed = "purchase_not_listed"
   /// No other device is connected.
   case noPeer = "no_peer"
   /// A connected device did not answer.
@@ -416,6 +432,8 @@ extension Reason {
   /// Reasons that `status`, `peers`, `why`, `doctor` and `metrics` report; all others are failures of commands.
   package static let ofStates = allCases.prefix { $0 != .ok }
 
+  private static let openTheApp: Step = "open the app on a device that is signed in to the App Store"
+
   /// Whether this is a state rather than a failure of a command.
   package var isState: Bool { Self.ofStates.contains(self) }
 
@@ -487,6 +505,22 @@ extension Reason {
         next: .waymark("help premium"))
     case .entitlementNotYetValid:
       ReasonText(.info, .time, "premium has not started yet, so records stay on this device")
+    case .purchaseRefunded:
+      ReasonText(
+        .warning, .elsewhere, "the purchase in the App Store was refunded, so records stay on this device",
+        next: "buy premium in the app again")
+    case .purchaseUnconfirmed:
+      ReasonText(
+        .warning, .elsewhere,
+        "the App Store has not confirmed the subscription for 35 days, so records stay on this device",
+        next: Self.openTheApp)
+    case .purchaseUnjudged:
+      ReasonText(
+        .warning, .hands,
+        "premium was bought in the App Store, which this build can't verify, so records don't sync",
+        next:
+          "install a build with the trait AppStore, or \(waymark: "issuer from-purchase FILE --key FILE", on: "a device that has one")"
+      )
     case .peerEntitlementExpired:
       ReasonText(
         .warning, .command, "\(other.premium) has expired, so only settings sync with it",
@@ -614,6 +648,10 @@ extension Reason {
     case .premiumEnds:
       ReasonText(
         .warning, .command, "premium ends soon and can't be renewed", next: .waymark("premium self"))
+    case .purchaseRefresh:
+      ReasonText(
+        .warning, .elsewhere, "the App Store has not confirmed the subscription for four weeks",
+        next: Self.openTheApp)
     case .ok: ReasonText(.info, .none, "no problem was found")
     case .usage: ReasonText(.error, .command, "the request is not valid")
     case .badValue: ReasonText(.error, .command, "the value is not valid for the field")
@@ -714,6 +752,12 @@ extension Reason {
     case .readerGone: ReasonText(.error, .command, "the process that reads the ticket has exited")
     case .noCertificate: ReasonText(.error, .command, "the file contains no entitlement certificate")
     case .unknownIssuer: ReasonText(.error, .command, "the circle does not trust the issuer")
+    case .purchaseUnreadable:
+      ReasonText(.error, .command, "the text is not a signed transaction of the App Store")
+    case .purchaseNotGenuine: ReasonText(.error, .command, "the App Store did not sign the transaction")
+    case .purchaseNotBound: ReasonText(.error, .elsewhere, "the purchase was not made for this circle")
+    case .purchaseNotListed:
+      ReasonText(.error, .command, "the purchase is not one of the products that give premium")
     case .noPeer: ReasonText(.error, .elsewhere, "no other device is connected")
     case .noAnswer: ReasonText(.error, .elsewhere, "a connected device did not answer")
     case .notComparable: ReasonText(.error, .elsewhere, "the two devices can't be compared at the moment")

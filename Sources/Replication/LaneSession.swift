@@ -613,8 +613,8 @@ extension GateReason {
   /// The code that tells a peer why our gate is closed.
   var code: ReasonCode {
     switch self {
-    case .freeTier: .freeTier
-    case .entitlementExpired: .entitlementExpired
+    case .freeTier, .purchaseUnjudged: .freeTier
+    case .entitlementExpired, .purchaseRefunded, .purchaseUnconfirmed: .entitlementExpired
     case .entitlementNotYetValid: .entitlementNotYetValid
     case .syncOff: .syncOff
     case .revoked, .notAMember: .notAMember

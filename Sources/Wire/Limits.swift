@@ -108,6 +108,13 @@ package enum Limits {
   package static let addressBytesMax = 128
   package static let addressesMax = 16
   package static let introductionBytesMax = 6 * 1024
+  package static let purchaseTokenBytesMax = 16 * 1024
+  package static let purchaseTokenDepthMax = 16
+  package static let purchasesPerSignerMax = 16
+  package static let purchaseConfirmMilliseconds: Int64 = 24 * 3_600_000
+  package static let purchaseAheadMilliseconds: Int64 = 10 * 60_000
+  package static let purchaseTrustMilliseconds: Int64 = 35 * 24 * 3_600_000
+  package static let purchaseRefreshMilliseconds: Int64 = 28 * 24 * 3_600_000
   package static let introductionEntitlementsMax = 4
   /// The latest time that fits into the 48 bits of a clock.
   package static let timeMillisecondsMax: Int64 = 281_474_976_710_655

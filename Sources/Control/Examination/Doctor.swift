@@ -332,9 +332,9 @@ package struct Doctor {
     case .storeFailed, .damagedSet, .digestMismatch, .fork, .tooManyBranches, .incarnationsSpent,
       .memberIsLarge:
       .store
-    case .syncOff, .freeTier, .entitlementExpired, .entitlementNotYetValid, .conflicts, .massDeletion,
-      .massErase, .overrideWaiting, .overrideOvertaken, .settingsBeyondLimits, .valuesMissing,
-      .syncInvited, .premiumEnds:
+    case .syncOff, .freeTier, .entitlementExpired, .entitlementNotYetValid, .purchaseRefunded,
+      .purchaseUnconfirmed, .purchaseUnjudged, .conflicts, .massDeletion, .massErase, .overrideWaiting,
+      .overrideOvertaken, .settingsBeyondLimits, .valuesMissing, .syncInvited, .premiumEnds, .purchaseRefresh:
       .sync
     default: .peers
     }

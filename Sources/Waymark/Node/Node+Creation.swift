@@ -1,5 +1,6 @@
 public import Foundation
 package import Membership
+public import Purchases
 import Replication
 import Sodium
 import Storage
@@ -22,11 +23,14 @@ extension Node {
   ///   - home: the directory.
   ///   - name: the device's name for other devices, 1 to 64 bytes; used only when a node is created.
   ///   - issuers: the public keys of the entitlement issuers that a new circle accepts from the start; at most two.
+  ///   - purchases: the products in the App Store that give premium; nil for those that the file `config.json` of the
+  ///     home lists, if there is one.
   ///   - log: receives the node's log messages.
   /// - Throws: ``WaymarkError`` if another process holds the store, in which case the error names that process, or if
   ///   keys or files are invalid.
   public static func open(
-    _ home: Home, name: String, issuers: [DeviceKey] = [], log: NodeLog = .silent
+    _ home: Home, name: String, issuers: [DeviceKey] = [], purchases: PurchasePolicy? = nil,
+    log: NodeLog = .silent
   ) async throws -> Node {
     try await patiently {
       guard !home.hasStore && !home.isReplacing else { return }
@@ -39,14 +43,16 @@ extension Node {
       }
     }
     try await SuspectStore.check(home)
-    return try await patiently { try open(home, log: log) }
+    return try await patiently { try open(home, purchases: purchases, log: log) }
   }
 
   /// Opens the node of an existing home, with errors that tell a person what to do.
-  package static func open(_ home: Home, log: NodeLog = .silent) throws -> Node {
+  package static func open(
+    _ home: Home, purchases: PurchasePolicy? = nil, log: NodeLog = .silent
+  ) throws -> Node {
     guard home.hasStore || home.isReplacing else { throw WaymarkError.noStore(home) }
     do {
-      return try Node(home: home, log: log)
+      return try Node(home: home, in: .machine(purchases: purchases), log: log)
     } catch {
       throw WaymarkError.opening(home, error)
     }

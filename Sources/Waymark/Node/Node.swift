@@ -73,7 +73,8 @@ public actor Node {
     renewal = PremiumRenewal(passphrase: passphrase)
     clock = environment.clock
     executor = QueueExecutor(label: "waymark.node")
-    let stored = try StoredState(store)
+    let purchases = try environment.purchases ?? home.purchases
+    let stored = try StoredState(store, purchases)
     let waiting = try stored.admission(of: identity, in: home)
     let remembered = try PeerHistory(store)
     let replicator = try Replicator(

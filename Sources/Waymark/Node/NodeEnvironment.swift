@@ -1,21 +1,29 @@
 package import Dispatch
+package import Purchases
 package import Transport
 
 /// A node's clock and transport, injected when the node is opened.
 package struct NodeEnvironment: Sendable {
   package let clock: any NodeClock
   package let transport: any NodeTransport
+  /// Which purchases give premium; nil for those that the home's configuration file lists.
+  package let purchases: PurchasePolicy?
 
-  package init(clock: any NodeClock, transport: any NodeTransport) {
+  package init(clock: any NodeClock, transport: any NodeTransport, purchases: PurchasePolicy? = nil) {
     self.clock = clock
     self.transport = transport
+    self.purchases = purchases
   }
 
   /// Returns an environment with this machine's clocks and sockets.
   ///
-  /// - Parameter wall: the wall clock to use.
-  package static func machine(wall: @escaping @Sendable () -> Int64 = systemWall) -> NodeEnvironment {
-    NodeEnvironment(clock: SystemClock(wall: wall), transport: SocketTransport())
+  /// - Parameters:
+  ///   - wall: the wall clock to use.
+  ///   - purchases: which purchases give premium; nil for those that the home's configuration file lists.
+  package static func machine(
+    wall: @escaping @Sendable () -> Int64 = systemWall, purchases: PurchasePolicy? = nil
+  ) -> NodeEnvironment {
+    NodeEnvironment(clock: SystemClock(wall: wall), transport: SocketTransport(), purchases: purchases)
   }
 }
 

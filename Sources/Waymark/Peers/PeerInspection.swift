@@ -159,6 +159,9 @@ extension Reason {
     case .freeTier: self = .freeTier
     case .entitlementExpired: self = .entitlementExpired
     case .entitlementNotYetValid: self = .entitlementNotYetValid
+    case .purchaseRefunded: self = .purchaseRefunded
+    case .purchaseUnconfirmed: self = .purchaseUnconfirmed
+    case .purchaseUnjudged: self = .purchaseUnjudged
     case .syncOff: self = .syncOff
     case .revoked: self = .revoked
     case .notAMember: self = .notAMember
@@ -168,7 +171,10 @@ extension Reason {
   init(_ reason: LaneReason) {
     switch reason {
     case .mine(let reason): self.init(reason)
-    case .peerNotPremium(.entitlementExpired): self = .peerEntitlementExpired
+    case .peerNotPremium(.entitlementExpired), .peerNotPremium(.purchaseRefunded),
+      .peerNotPremium(.purchaseUnconfirmed):
+      self = .peerEntitlementExpired
+    case .peerNotPremium(.purchaseUnjudged): self = .purchaseUnjudged
     case .peerNotPremium: self = .peerFreeTier
     case .theirs(let code): self.init(theirs: code)
     }

@@ -53,6 +53,8 @@ public struct SyncState: Hashable, Sendable {
 
     /// The source of premium.
     public enum Source: String, Hashable, Sendable, Codable {
+      /// A purchase in the App Store.
+      case purchase
       /// An entitlement certificate.
       case certificate
       /// A build with the trait `AllFeatures`.
@@ -72,6 +74,12 @@ public struct SyncState: Hashable, Sendable {
     case entitlementExpired = "entitlement_expired"
     /// Premium was bought but is not valid yet.
     case entitlementNotYetValid = "entitlement_not_yet_valid"
+    /// The purchase in the App Store was refunded.
+    case purchaseRefunded = "purchase_refunded"
+    /// The App Store last confirmed the subscription too long ago.
+    case purchaseUnconfirmed = "purchase_unconfirmed"
+    /// There is a purchase in the App Store, which this build can't verify.
+    case purchaseUnjudged = "purchase_unjudged"
     /// The device has premium, but sync is turned off.
     case syncOff = "sync_off"
     /// This device was revoked.
@@ -85,6 +93,9 @@ public struct SyncState: Hashable, Sendable {
       case .freeTier: .freeTier
       case .entitlementExpired: .entitlementExpired
       case .entitlementNotYetValid: .entitlementNotYetValid
+      case .purchaseRefunded: .purchaseRefunded
+      case .purchaseUnconfirmed: .purchaseUnconfirmed
+      case .purchaseUnjudged: .purchaseUnjudged
       case .syncOff: .syncOff
       case .revoked: .revoked
       case .notAMember: .notAMember
@@ -96,10 +107,14 @@ public struct SyncState: Hashable, Sendable {
   public enum Step: Hashable, Sendable {
     /// Nothing: records sync.
     case none
-    /// A purchase, followed by ``Node/install(entitlement:)``.
+    /// A purchase, followed by ``Node/install(purchase:renewal:)`` or ``Node/install(entitlement:)``.
     case buyPremium
-    /// A renewal of premium that has expired, followed by ``Node/install(entitlement:)``.
+    /// A renewal of premium that has expired, followed by the same calls.
     case renewPremium
+    /// Nothing by the person: the app hands over its current transactions with ``Node/install(purchase:renewal:)``.
+    case confirmPurchase
+    /// A build of the app with the trait `AppStore`, which can verify the purchase.
+    case updateApp
     /// Nothing: premium starts automatically, at the given time if it is known.
     case wait(until: Date?)
     /// A switch that calls ``Node/turnSyncOn(isConfirmed:)``.
@@ -221,6 +236,9 @@ extension SyncState.Obstacle {
     case .freeTier: self = .freeTier
     case .entitlementExpired: self = .entitlementExpired
     case .entitlementNotYetValid: self = .entitlementNotYetValid
+    case .purchaseRefunded: self = .purchaseRefunded
+    case .purchaseUnconfirmed: self = .purchaseUnconfirmed
+    case .purchaseUnjudged: self = .purchaseUnjudged
     case .syncOff: self = .syncOff
     case .revoked: self = .revoked
     case .notAMember: self = .notAMember
@@ -232,7 +250,9 @@ extension SyncState.Step {
   init(_ obstacle: SyncState.Obstacle?, begins: Date?) {
     switch obstacle {
     case nil: self = .none
-    case .freeTier: self = .buyPremium
+    case .freeTier, .purchaseRefunded: self = .buyPremium
+    case .purchaseUnconfirmed: self = .confirmPurchase
+    case .purchaseUnjudged: self = .updateApp
     case .entitlementExpired: self = .renewPremium
     case .entitlementNotYetValid: self = .wait(until: begins)
     case .syncOff: self = .turnOn

@@ -72,12 +72,16 @@ extension Rendering {
     case .allFeatures: return "premium (all features build)"
     case .mock: return "premium (mock purchase)" + until
     case .certificate: return "premium" + until
+    case .purchase: return "premium (App Store)" + until
     case .none: break
     }
     let state =
       switch premium.obstacle {
       case .entitlementExpired: "premium expired"
       case .entitlementNotYetValid: "premium not valid yet"
+      case .purchaseRefunded: "premium refunded"
+      case .purchaseUnconfirmed: "premium not confirmed"
+      case .purchaseUnjudged: "premium not verifiable by this build"
       default: "free"
       }
     return "\(state) · settings sync, records stay on this device (waymark help premium)"

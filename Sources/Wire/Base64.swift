@@ -1,4 +1,4 @@
-/// Encodes and decodes base64 (RFC 4648), which exported files use for images and attachments.
+/// Encodes and decodes base64 (RFC 4648): images and attachments in exported files, and signed tokens.
 package enum Base64 {
   private static let alphabet = Array(
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
@@ -11,6 +11,50 @@ package enum Base64 {
     for (bits, digit) in alphabet.enumerated() { table[Int(digit)] = UInt8(bits) }
     return table
   }()
+
+  /// The forms of base64 in signed tokens (RFC 7515).
+  package enum Form: Sendable {
+    /// The standard alphabet, with padding: certificates.
+    case standard
+    /// The alphabet for URLs, without padding: the parts of a token.
+    case url
+  }
+
+  /// Decodes the one text that encodes some bytes in a form; nil for anything else, such as line breaks or unused bits
+  /// that are not zero.
+  package static func decode(canonical text: some Collection<UInt8>, _ form: Form) -> [UInt8]? {
+    var standard: [UInt8] = []
+    standard.reserveCapacity(text.count + 2)
+    for digit in text {
+      switch (form, digit) {
+      case (.standard, 0x0a), (.standard, 0x0d): return nil
+      case (.url, UInt8(ascii: "-")): standard.append(UInt8(ascii: "+"))
+      case (.url, UInt8(ascii: "_")): standard.append(UInt8(ascii: "/"))
+      case (.url, padding), (.url, 0x0a), (.url, 0x0d), (.url, UInt8(ascii: "+")), (.url, UInt8(ascii: "/")):
+        return nil
+      default: standard.append(digit)
+      }
+    }
+    let unpadded = standard.count % 4
+    if form == .url, unpadded > 0 {
+      standard += [UInt8](repeating: padding, count: 4 - unpadded)
+    }
+    guard let bytes = decode(standard), Array(encode(bytes).utf8) == standard else { return nil }
+    return bytes
+  }
+
+  /// Encodes bytes in the alphabet for URLs, without padding.
+  package static func encodeForURL(_ bytes: [UInt8]) -> String {
+    let digits: [UInt8] = encode(bytes).utf8.compactMap { digit in
+      switch digit {
+      case padding: nil
+      case UInt8(ascii: "+"): UInt8(ascii: "-")
+      case UInt8(ascii: "/"): UInt8(ascii: "_")
+      default: digit
+      }
+    }
+    return String(decoding: digits, as: UTF8.self)
+  }
 
   /// Whether base64 text may contain a byte.
   package static func isDigit(_ byte: UInt8) -> Bool { byte == padding || digits[Int(byte)] != invalid }

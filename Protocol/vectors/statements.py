@@ -9,7 +9,7 @@ import cbor2
 from nacl.signing import SigningKey
 
 KINDS = {1: "genesis", 2: "device-certificate", 3: "revocation", 4: "log-cut", 5: "entitlement",
-         6: "issuers", 7: "fork-proof", 8: "addresses", 9: "grant"}
+         6: "issuers", 7: "fork-proof", 8: "addresses", 9: "grant", 12: "purchase"}
 
 
 def blake(prefix, *parts):

@@ -105,7 +105,8 @@ let package = Package(
       "Waymark",
       [
         "Wire", "FileFormat", "FileStore", "JSONDocument", "Sodium", "SecureChannel", "Purchases",
-        "Membership", "Replication", "Records", "Storage", "Engine", "Transport", "Home", "Model", "ChangeHistory", "ImportExport", "Enrolment",
+        "Membership", "Replication", "Records", "Storage", "Engine", "Transport", "Home", "Model",
+        "ChangeHistory", "ImportExport", "Enrolment",
       ]),
     shell(
       "Control",
@@ -172,7 +173,7 @@ let package = Package(
       name: "Images", dependencies: ["CrashImages"], path: "Tests/Faults/Images/Runner", swiftSettings: common
     ),
     tests("JSONDocumentTests", ["JSONDocument", "Wire"]),
-    tests("MembershipTests", ["Membership", "Records", "Sodium", "Vectors", "Wire"]),
+    tests("MembershipTests", ["Membership", "Purchases", "Records", "Sodium", "Vectors", "Wire"]),
     tests(
       "ProcessTests",
       [

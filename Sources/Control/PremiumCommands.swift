@@ -33,21 +33,26 @@ package struct IssueOwnPremium: NodeCommand {
   }
 }
 
-/// `entitlement install`: installs a certificate from an issuer.
+/// `entitlement install`: installs a certificate from an issuer, or a purchase in the App Store.
 package struct InstallEntitlement: PromptCommand {
   package static let name = "entitlement.install"
 
   package var file: String?
 
   package struct Answer: Codable, Sendable {
-    /// Whether the entitlement is new to the circle.
+    /// Whether the entitlement or the purchase tells the circle something new.
     package let added: Bool
-    package let entitlement: EntitlementSummary
+    package var entitlement: EntitlementSummary?
+    package var purchase: PurchaseSummary?
     package let premium: SyncState.Premium
   }
 
   package func perform(on node: isolated Node) throws -> Answer {
     let file = try required(file, Self.name, "the file of an entitlement")
+    if let signed = try Issuer.readPurchase(file) {
+      let (purchase, isNew) = try node.install(signed)
+      return Answer(added: isNew, purchase: purchase, premium: node.premiumSummary.premium)
+    }
     let (entitlement, isNew) = try node.install(try Issuer.readCertificate(file), from: file)
     return Answer(added: isNew, entitlement: entitlement, premium: node.premiumSummary.premium)
   }

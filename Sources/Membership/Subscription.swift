@@ -147,17 +147,28 @@ extension Subscription {
         end: decides.transaction.expires.map { max($0, renewal?.graceEnds ?? $0) },
         isListed: policy.lists(decides.transaction))
     }
-    .sorted { ($0.transaction.signed, $0.transaction.purchased) > ($1.transaction.signed, $1.transaction.purchased) }
+    .sorted {
+      ($0.transaction.signed, $0.transaction.purchased) > ($1.transaction.signed, $1.transaction.purchased)
+    }
+  }
+}
+
+extension Purchase {
+  /// Whether the transaction is genuine, and the renewal info too, if there is one.
+  package func isGenuine(_ roots: [[UInt8]]) -> Bool {
+    transaction?.isGenuine(roots) ?? false && renewal?.isGenuine(roots) ?? true
+  }
+
+  /// Returns the subscription that follows from this purchase alone; nil if it does not count.
+  package func subscription(by policy: PurchasePolicy) -> Subscription? {
+    guard let held = HeldPurchase(StatementID(.zero), self) else { return nil }
+    var verdicts = PurchaseVerdicts(roots: policy.roots)
+    verdicts.update([held])
+    return Subscription.all([held], verdicts, policy).first
   }
 }
 
 extension Circle {
-  /// Whether the transaction of a purchase is genuine, and its renewal info, if it has one.
-  package func isGenuine(_ purchase: Purchase) -> Bool {
-    let roots = purchasePolicy.roots
-    return purchase.transaction?.isGenuine(roots) ?? false && purchase.renewal?.isGenuine(roots) ?? true
-  }
-
   /// Whether the renewal info of a held purchase is genuine.
   package func isGenuine(renewalOf held: HeldPurchase) -> Bool { verdicts[held.id].renewal }
 
@@ -169,7 +180,8 @@ extension Circle {
       let old = held.transaction
       guard old.subscription == new.subscription, verdicts[held.id].transaction,
         verifiesPurchases || held.body.device == purchase.device,
-        purchase.renewal?.signed ?? 0 <= held.renewal?.signed ?? 0 || purchase.saysTheSame(renewal: held.renewal)
+        purchase.renewal?.signed ?? 0 <= held.renewal?.signed ?? 0
+          || purchase.saysTheSame(renewal: held.renewal)
       else { return false }
       if old.saysTheSame(as: new) { return new.signed < old.signed + Limits.purchaseConfirmMilliseconds }
       return (new.purchased, new.signed) <= (old.purchased, old.signed)

@@ -39,11 +39,21 @@ private func untilOption(_ summary: String, isRequired: Bool = false) -> Command
 
 extension InstallEntitlement: TerminalCommand {
   static let syntax = CommandSpec(
-    words: ["entitlement", "install"], summary: "install an entitlement; - for standard input",
-    operands: [.init(placeholder: "FILE|-", key: "file", type: .path)], exampleArguments: "entitlement")
+    words: ["entitlement", "install"],
+    summary: "install an entitlement or an App Store purchase; - for standard input",
+    operands: [.init(placeholder: "FILE|-", key: "file", type: .path)],
+    details: """
+      FILE is what waymark issuer issue wrote, or the text of a signed StoreKit transaction (a JWS), with that of
+      its renewal info after it, if there is one.
+      """, exampleArguments: "entitlement")
 
   func render(_ answer: Answer, into rendering: inout Rendering) {
     rendering.data.line(rendering.premiumText(answer.premium), answer.premium.isActive ? .good : .none)
+    guard let purchase = answer.purchase else { return }
+    if !answer.added {
+      rendering.notes.paragraph("The circle knows this purchase already; nothing was changed.")
+    }
+    if purchase.state == .unjudged { rendering.notes.next(Reason.purchaseUnjudged.next()) }
   }
 }
 
@@ -79,6 +89,7 @@ extension Rendering {
       data.line(premiumText(summary.premium), summary.premium.isActive ? .good : .none)
       if !summary.premium.isActive { notes.next(summary.next) }
     }
+    purchases(summary.purchases)
     guard !summary.entitlements.isEmpty else { return }
     var table = TextTable([
       .init("FROM"), .init("UNTIL"), .init("DEVICES", widthMin: 12), .init("SOURCE"), .init("STATE"),
@@ -89,6 +100,25 @@ extension Rendering {
         .init(time.utc(item.notBefore)), .init(time.end(item.notAfter)),
         .init(devices.map { $0.joined(separator: " ") } ?? "all"), .init(item.source),
         .init(item.state.rawValue),
+      ])
+    }
+    data.gap()
+    data.table(table)
+  }
+}
+
+extension Rendering {
+  private mutating func purchases(_ purchases: [PurchaseSummary]) {
+    guard !purchases.isEmpty else { return }
+    var table = TextTable([
+      .init("PRODUCT", widthMin: 12), .init("UNTIL"), .init("CONFIRMED"), .init("INSTALLED ON"),
+      .init("STATE"),
+    ])
+    for item in purchases {
+      table.rows.append([
+        .init(printable(item.product) + (item.isSandbox ? " (sandbox)" : "")),
+        .init(item.until.map(time.end) ?? "for life"), .init(time.utc(item.confirmed)),
+        .init(printable(item.deviceName)), .init(item.state.rawValue),
       ])
     }
     data.gap()
@@ -196,47 +226,105 @@ struct IssueEntitlement: TerminalCommand {
     ], exampleArguments: "--key issuer --until 2027-12-31 --output entitlement")
 
   func run(_ run: CommandContext) async throws -> Answer {
-    let own = try await ownCircle(run)
+    let own = try await ownCircle(run, named: circle)
     guard let circle = circle ?? own?.description else { throw WaymarkError.noStore(run.home) }
     let request = Issuer.EntitlementRequest(
       keyFile: key, circle: circle, devices: device ?? [], until: until, from: from)
     let issued = try Issuer.issue(request, now: systemWall(), passphrases: run.home.passphrases)
-    var answer = Answer(
-      circle: issued.circle, isOwnCircle: issued.circle == own,
-      until: Date(milliseconds: issued.notAfter))
-    if let output = try output.map({ try OutputFile.path($0, naturally: "entitlement") }) {
-      try Issuer.write(issued.text, to: output, besides: run.home, overwrites: yes == true)
-      answer.output = output
-      return answer
-    }
-    if !run.printsJSON { run.terminal.raw(issued.text) }
-    answer.certificate = issued.text.trimmingCharacters(in: .newlines)
-    return answer
-  }
-
-  /// The circle of this home; nil if there is no store here, as on the machine of a shop.
-  private func ownCircle(_ run: CommandContext) async throws -> CircleID? {
-    guard run.home.hasStore else { return nil }
-    // If the circle is named, this home is not needed.
-    do { return try await ControlClient.perform(ShowStatus(), home: run.home).circle } catch {
-      guard circle != nil else { throw error }
-      return nil
-    }
+    return try Answer(issued, own, to: output, overwrites: yes == true, run)
   }
 
   /// A certificate on standard output was already written by `run`.
   func render(_ answer: Answer, into rendering: inout Rendering) {
+    rendering.issued(answer, to: device.map { $0.isEmpty ? nil : plural($0.count, "device") } ?? nil)
+  }
+}
+
+extension IssueEntitlement.Answer {
+  /// Writes an entitlement to a file or to standard output.
+  fileprivate init(
+    _ issued: Issuer.IssuedEntitlement, _ own: CircleID?, to output: String?, overwrites: Bool,
+    _ run: CommandContext
+  ) throws {
+    (circle, isOwnCircle) = (issued.circle, issued.circle == own)
+    until = Date(milliseconds: issued.notAfter)
+    if let output = try output.map({ try OutputFile.path($0, naturally: "entitlement") }) {
+      try Issuer.write(issued.text, to: output, besides: run.home, overwrites: overwrites)
+      self.output = output
+      return
+    }
+    if !run.printsJSON { run.terminal.raw(issued.text) }
+    certificate = issued.text.trimmingCharacters(in: .newlines)
+  }
+}
+
+/// The circle of this home; nil if there is no store here, as on the machine of a shop.
+///
+/// - Parameter named: the circle that the person named. Then this home is not needed.
+private func ownCircle(_ run: CommandContext, named: String?) async throws -> CircleID? {
+  guard run.home.hasStore else { return nil }
+  do { return try await ControlClient.perform(ShowStatus(), home: run.home).circle } catch {
+    guard named != nil else { throw error }
+    return nil
+  }
+}
+
+extension Rendering {
+  /// - Parameter devices: how many devices get premium, as text; nil for all devices.
+  fileprivate mutating func issued(_ answer: IssueEntitlement.Answer, to devices: String? = nil) {
     guard let output = answer.output else { return }
     let circle = answer.isOwnCircle ? "this circle" : "circle \(shortID(answer.circle.description))"
-    rendering.notes.paragraph(
-      "Wrote entitlement: \(circle), \(whom), until \(rendering.time.end(answer.until)). "
+    notes.paragraph(
+      "Wrote entitlement: \(circle), \(devices ?? "all devices"), until \(time.end(answer.until)). "
         + "Next: \(waymark: "entitlement install \(shellWord(output))", on: answer.isOwnCircle ? nil : "a device of that circle")"
     )
   }
+}
 
-  private var whom: String {
-    device.map { $0.isEmpty ? "all devices" : plural($0.count, "device") } ?? "all devices"
+/// `issuer from-purchase`: turns a purchase in the App Store into an entitlement, for circles with builds that can't
+/// verify purchases.
+struct IssueFromPurchase: TerminalCommand {
+  var file: String
+  var key: String
+  var circle: String?
+  var output: String?
+  var yes: Bool?
+  var isReadOnly: Bool { output == nil }
+
+  typealias Answer = IssueEntitlement.Answer
+
+  static let syntax = CommandSpec(
+    words: ["issuer", "from-purchase"], summary: "sign an entitlement for a purchase in the App Store",
+    operands: [.init(placeholder: "FILE", key: "file", type: .path)],
+    options: [
+      .init(
+        flag: "--key", placeholder: "FILE", summary: "the issuer's key", type: .path, isRequired: true),
+      .init(
+        flag: "--circle", placeholder: "ID", summary: "the circle of the purchase; default this home's"),
+      .init(
+        flag: "--output", placeholder: "FILE", summary: "write to FILE, not to standard output", type: .path),
+    ],
+    details: """
+      For circles with devices whose build can't verify purchases. Needs a build with the trait AppStore. The
+      entitlement ends when the purchase does, at most 35 days after the App Store confirmed it.
+      """, exampleArguments: "purchase.jws --key issuer --output entitlement")
+
+  func run(_ run: CommandContext) async throws -> Answer {
+    let own = try await ownCircle(run, named: circle)
+    guard let circle = circle ?? own?.description else { throw WaymarkError.noStore(run.home) }
+    guard let purchase = try Issuer.readPurchase(file) else {
+      throw WaymarkError.failed(
+        .purchaseUnreadable, "\(file) does not contain a signed transaction of the App Store.",
+        next: "pass the jwsRepresentation of a StoreKit transaction")
+    }
+    let issued = try Issuer.issue(
+      purchase, keyFile: key, circle: circle, home: run.home, now: systemWall(),
+      passphrases: run.home.passphrases)
+    return try Answer(issued, own, to: output, overwrites: yes == true, run)
   }
+
+  /// A certificate on standard output was already written by `run`.
+  func render(_ answer: Answer, into rendering: inout Rendering) { rendering.issued(answer) }
 }
 
 extension TrustIssuer: TerminalCommand {

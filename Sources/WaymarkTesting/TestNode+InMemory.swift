@@ -1,3 +1,4 @@
+import Purchases
 import Transport
 public import Waymark
 
@@ -21,7 +22,8 @@ extension Node {
     RealData.putOutOfBounds()
     let transport = InMemoryTransport(network: InMemoryNetwork(clock: clock), machine: 1)
     return try Node(
-      CircleCreation(name: name, now: clock.wall()), in: NodeEnvironment(clock: clock, transport: transport),
+      CircleCreation(name: name, now: clock.wall()),
+      in: NodeEnvironment(clock: clock, transport: transport, purchases: .development),
       log: log)
   }
 }

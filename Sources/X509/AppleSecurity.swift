@@ -45,13 +45,15 @@
 
     /// Whether a signature, r ‖ s in 64 bytes, is the ECDSA signature with SHA-256 over a message.
     package func hasSigned(_ message: [UInt8], _ signature: [UInt8]) -> Bool {
-      guard let signature = try? P256.Signing.ECDSASignature(rawRepresentation: signature) else { return false }
+      guard let signature = try? P256.Signing.ECDSASignature(rawRepresentation: signature) else {
+        return false
+      }
       return key.isValidSignature(signature, for: message)
     }
   }
 
   /// A private key on P-256, with which a stand-in for the App Store signs.
-  package struct SignatureKey {
+  package struct SignatureKey: Sendable {
     private let key: P256.Signing.PrivateKey
 
     /// - Parameter scalar: 32 bytes.

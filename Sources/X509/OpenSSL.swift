@@ -18,14 +18,16 @@
       guard let leaf = Certificate(self.leaf), let intermediate = Certificate(self.intermediate),
         let root = Certificate(root)
       else { return nil }
-      guard leaf.has(marks.leaf), intermediate.has(marks.intermediate), intermediate.isAuthority, leaf.maySign,
-        Self.isValid([leaf, intermediate, root], at: seconds)
+      let path = [leaf, intermediate, root]
+      guard leaf.has(marks.leaf), intermediate.has(marks.intermediate), intermediate.isAuthority,
+        leaf.maySign,
+        path.allSatisfy({ $0.isValid(at: time_t(seconds)) }), Self.isValid(path)
       else { return nil }
       return VerificationKey(of: leaf)
     }
 
-    /// Whether libcrypto finds the path that consists of exactly these certificates valid.
-    private static func isValid(_ path: [Certificate], at seconds: Int64) -> Bool {
+    /// Whether libcrypto finds the path that consists of exactly these certificates valid, apart from the time.
+    private static func isValid(_ path: [Certificate]) -> Bool {
       guard let store = X509_STORE_new() else { return false }
       defer { X509_STORE_free(store) }
       guard let context = X509_STORE_CTX_new() else { return false }
@@ -36,9 +38,11 @@
         X509_STORE_CTX_init(context, store, path[0].pointer, untrusted) == 1,
         let options = X509_STORE_CTX_get0_param(context)
       else { return false }
-      X509_VERIFY_PARAM_set_time(options, time_t(seconds))
+      X509_VERIFY_PARAM_set_flags(options, UInt(X509_V_FLAG_NO_CHECK_TIME))
       X509_VERIFY_PARAM_set_auth_level(options, securityLevel)
-      guard X509_verify_cert(context) == 1, let found = X509_STORE_CTX_get0_chain(context) else { return false }
+      guard X509_verify_cert(context) == 1, let found = X509_STORE_CTX_get0_chain(context) else {
+        return false
+      }
       // The root alone could have signed the leaf as well.
       return waymark_count(found) == CInt(path.count)
         && path.indices.allSatisfy {
@@ -78,6 +82,14 @@
       return X509_get_ext_by_OBJ(pointer, object, -1) >= 0
     }
 
+    /// Whether the time, in seconds since 1970, is in the period of validity, both ends included. In libcrypto's own
+    /// check the last second is not.
+    func isValid(at seconds: time_t) -> Bool {
+      // -2 is an error.
+      [-1, 0].contains(ASN1_TIME_cmp_time_t(X509_get0_notBefore(pointer), seconds))
+        && [0, 1].contains(ASN1_TIME_cmp_time_t(X509_get0_notAfter(pointer), seconds))
+    }
+
     /// Whether basic constraints make it an authority. Without this check libcrypto takes a certificate without basic
     /// constraints for one if its key usage says so.
     var isAuthority: Bool {
@@ -115,7 +127,9 @@
   }
 
   /// A private key on P-256, with which a stand-in for the App Store signs.
-  package final class SignatureKey {
+  ///
+  /// libcrypto only reads the key after it was made.
+  package final class SignatureKey: @unchecked Sendable {
     private let key: OpaquePointer
 
     /// - Parameter scalar: 32 bytes.
@@ -172,7 +186,8 @@
     init?(der: [UInt8]) {
       var (bytes, rest) = ([UInt8](), der.dropFirst(2))
       for _ in 0..<2 {
-        guard rest.count >= 2, rest.popFirst() == 0x02, let count = rest.popFirst(), rest.count >= count else {
+        guard rest.count >= 2, rest.popFirst() == 0x02, let count = rest.popFirst(), rest.count >= count
+        else {
           return nil
         }
         let number = Array(rest.prefix(Int(count)).drop { $0 == 0 })

@@ -15,4 +15,11 @@
 
     package func hasSigned(_ message: [UInt8], _ signature: [UInt8]) -> Bool { false }
   }
+
+  /// A private key. This build has none.
+  package struct SignatureKey: Sendable {
+    package init?(scalar: [UInt8]) { return nil }
+
+    package func sign(_ message: [UInt8]) -> [UInt8]? { nil }
+  }
 #endif

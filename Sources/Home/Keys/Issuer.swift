@@ -1,5 +1,6 @@
 import Foundation
 package import Membership
+package import Purchases
 import Records
 import Sodium
 package import Wire
@@ -76,10 +77,7 @@ public enum Issuer {
   package static func issue(
     _ request: EntitlementRequest, now: Int64, passphrases: PassphraseSource = .environment
   ) throws -> IssuedEntitlement {
-    guard let circle = CircleID(hex: request.circle) else {
-      throw WaymarkError.badValue(
-        "--circle", request.circle, allowed: "expected the 64 hexadecimal digits that `waymark init` printed")
-    }
+    let circle = try id(ofCircle: request.circle)
     let devices = try request.devices.map { text in
       guard let device = DeviceKey(hex: text) else {
         throw WaymarkError.badValue(
@@ -100,6 +98,14 @@ public enum Issuer {
       notAfter: until, serial: Bytes16(randomBytes(16)) ?? .zero, source: "issuer")
     return IssuedEntitlement(
       circle: circle, notAfter: until, text: certificateText(try Statement(signing: entitlement, with: key)))
+  }
+
+  private static func id(ofCircle text: String) throws -> CircleID {
+    guard let circle = CircleID(hex: text) else {
+      throw WaymarkError.badValue(
+        "--circle", text, allowed: "expected the 64 hexadecimal digits that `waymark init` printed")
+    }
+    return circle
   }
 
   /// Parses the end of a period: a day, which means its end in UTC, or a time with its offset. Returns the first moment
@@ -132,6 +138,53 @@ public enum Issuer {
   package static func readCertificate(_ path: String) throws -> Statement {
     try certificate(in: try Files.read(path, bytesMax: fileBytesMax), of: path)
   }
+
+  /// Reads a file with a signed transaction of the App Store; nil if it holds something else.
+  package static func readPurchase(_ path: String) throws -> SignedPurchase? {
+    SignedPurchase(try Files.read(path, bytesMax: fileBytesMax))
+  }
+
+  /// Signs an entitlement for the circle for which a purchase was made, for as long as the purchase is known to last.
+  ///
+  /// - Parameters:
+  ///   - purchase: StoreKit's signed transaction.
+  ///   - home: the home whose configuration says which purchases give premium.
+  /// - Throws: `WaymarkError` if the build can't verify purchases, or the purchase does not count now.
+  package static func issue(
+    _ purchase: SignedPurchase, keyFile: String, circle: String, home: Home, now: Int64,
+    passphrases: PassphraseSource = .environment
+  ) throws -> IssuedEntitlement {
+    guard verifiesPurchases else {
+      throw WaymarkError.failed(
+        .purchaseUnjudged, "This build can't verify purchases in the App Store.",
+        next: "build one that can: swift build --traits AppStore")
+    }
+    let policy = BuildTraits.purchases(try home.purchases)
+    let circle = try id(ofCircle: circle)
+    let key = try readKey(keyFile, passphrases)
+    let issuer = try publicKey(of: key)
+    let body = Purchase(
+      circle: circle, device: issuer, transaction: purchase.transaction, renewal: purchase.renewal)
+    _ = try PurchaseCheck(circle: circle, policy: policy).transaction(of: body, purchase) { _ in false }
+    guard let subscription = body.subscription(by: policy), let period = subscription.period,
+      period.contains(now)
+    else {
+      let state = body.subscription(by: policy)?.state(at: now).rawValue ?? "not for this circle"
+      throw WaymarkError.failed(
+        .purchaseNotListed, "The purchase gives no premium now: it is \(state).",
+        next: "use a newer transaction of the same purchase")
+    }
+    let hash = Blake2b256.bytes(Blake2b256.hash(body.encoded))
+    let end = period.end ?? now + lifetimeMilliseconds
+    let entitlement = Entitlement(
+      circle: circle, issuer: issuer, devices: nil, plan: "premium", issuedAt: now, notBefore: now,
+      notAfter: end, serial: Bytes16(Array(hash.prefix(16))) ?? .zero, source: "app-store")
+    return IssuedEntitlement(
+      circle: circle, notAfter: end, text: certificateText(try Statement(signing: entitlement, with: key)))
+  }
+
+  /// How long an entitlement lasts that is made from a purchase for life. It can't be withdrawn after a refund.
+  private static let lifetimeMilliseconds: Int64 = 365 * 86_400_000
 
   /// Parses the entitlement from the content of such a file; `place` names the source in errors.
   package static func certificate(in content: [UInt8], of place: String) throws -> Statement {

@@ -70,6 +70,10 @@ package struct PremiumSummary: Codable, Sendable {
   /// Why this device is not a member, as a human-readable clause; nil for a member.
   package let text: String?
   package let next: Step?
+  /// The purchases in the App Store, those that were confirmed last first.
+  package let purchases: [PurchaseSummary]
+  /// StoreKit's account token for purchases that give this circle premium.
+  package let appAccountToken: UUID
   /// The entitlements of the circle, the earliest first.
   package let entitlements: [EntitlementSummary]
   /// The issuers that the circle accepts.

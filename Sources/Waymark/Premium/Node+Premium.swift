@@ -18,6 +18,7 @@ extension Node {
       premium: SyncState.Premium(replica.ownGate(now: wall())), text: connections.exclusion?.text,
       next: connections.exclusion.map(\.next)
         ?? (replica.ownGate(now: wall()).isPremium ? nil : ownPremiumStep),
+      purchases: purchaseSummaries, appAccountToken: appAccountToken,
       entitlements: held.map { EntitlementSummary($0, in: circle, for: identity.device, at: now) },
       issuers: circle.evaluation.issuers.sorted())
   }

@@ -1,7 +1,9 @@
 import Engine
 public import Foundation
+import Home
 import Membership
 package import Purchases
+import Records
 import Replication
 public import Wire
 
@@ -21,6 +23,8 @@ public struct PurchaseSummary: Hashable, Sendable, Codable {
   public let trustedUntil: Date?
   /// The device that installed the transaction that decides.
   public let device: DeviceKey
+  /// The name of that device.
+  public let deviceName: String
   /// Whether the App Store's sandbox sold it, without payment.
   public let isSandbox: Bool
 
@@ -46,15 +50,17 @@ public struct PurchaseSummary: Hashable, Sendable, Codable {
 }
 
 extension PurchaseSummary {
-  /// - Parameter now: the time at which the gate is evaluated.
-  init(_ subscription: Subscription, at now: Moment) {
+  /// - Parameters:
+  ///   - name: the name of the device that installed it.
+  ///   - now: the time at which the gate is evaluated.
+  init(_ subscription: Subscription, by name: String, at now: Moment) {
     let transaction = subscription.transaction
     self.init(
       product: transaction.product, app: transaction.bundle, state: State(subscription.state(at: now)),
       until: subscription.end.map(Date.init(milliseconds:)),
       confirmed: Date(milliseconds: transaction.signed),
       trustedUntil: subscription.trusted.map(Date.init(milliseconds:)), device: subscription.device,
-      isSandbox: transaction.isSandbox)
+      deviceName: name, isSandbox: transaction.isSandbox)
   }
 }
 
@@ -106,8 +112,12 @@ extension Node {
   }
 
   var purchaseSummaries: [PurchaseSummary] {
-    let now = replica.gateTime(now: wall())
-    return circle.subscriptions.map { PurchaseSummary($0, at: now) }
+    circle.subscriptions.map(summary)
+  }
+
+  private func summary(_ subscription: Subscription) -> PurchaseSummary {
+    PurchaseSummary(
+      subscription, by: connections.names.name(of: subscription.device), at: replica.gateTime(now: wall()))
   }
 
   /// Installs a purchase, unless the circle already knows what it says.
@@ -116,8 +126,12 @@ extension Node {
   @discardableResult
   package func install(_ purchase: SignedPurchase) throws -> (purchase: PurchaseSummary?, isNew: Bool) {
     var body = Purchase(
-      circle: circle.id, device: identity.device, transaction: purchase.transaction, renewal: purchase.renewal)
-    let transaction = try circle.accepted(body, hasRenewal: purchase.renewal != nil)
+      circle: circle.id, device: identity.device, transaction: purchase.transaction, renewal: purchase.renewal
+    )
+    let check = PurchaseCheck(circle: circle.id, policy: circle.purchasePolicy)
+    let transaction = try check.transaction(of: body, purchase) { id in
+      circle.subscriptions.contains { $0.id == id }
+    }
     for other in circle.evaluation.purchases where circle.isGenuine(renewalOf: other) {
       body = body.adding(renewalOf: other.body)
     }
@@ -131,67 +145,25 @@ extension Node {
           next: .waymark("premium show"))
       }
     }
-    let now = replica.gateTime(now: wall())
     let subscription = circle.subscriptions.first { $0.id == transaction.subscription }
-    return (subscription.map { PurchaseSummary($0, at: now) }, isNew)
+    return (subscription.map(summary), isNew)
   }
 }
 
-extension CircleID {
-  /// The account token of this circle.
-  var appAccount: UUID {
-    let bytes = appAccountToken
-    return bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
-  }
-}
-
-extension Circle {
-  /// Checks that a purchase is one that this circle may be shown, and returns its transaction.
-  ///
-  /// A transaction of a product that gives no premium is accepted if the circle knows its subscription: the person
-  /// changed to that product.
-  ///
-  /// - Throws: `WaymarkError`.
-  fileprivate func accepted(_ purchase: Purchase, hasRenewal: Bool) throws -> Transaction {
-    guard let transaction = purchase.transaction else {
-      throw WaymarkError.failed(
-        .purchaseUnreadable, "This is not a signed transaction of the App Store.",
-        next: "pass the jwsRepresentation of a StoreKit transaction")
-    }
-    guard !hasRenewal || purchase.renewal != nil else {
-      throw WaymarkError.failed(
-        .purchaseUnreadable, "The renewal info can't be read, or belongs to another subscription.",
-        next: "pass the jwsRepresentation of the renewal info of the same subscription")
-    }
-    guard transaction.isBound(to: id) else {
-      let missing = transaction.account == nil
-      throw WaymarkError.failed(
-        .purchaseNotBound,
-        missing
-          ? "The purchase does not say for which circle it was made."
-          : "The purchase was made for another circle.",
-        next: "buy it with the account token of this circle: \(id.appAccount.uuidString)")
-    }
-    guard purchasePolicy.admits(transaction) else {
-      let isSandbox = transaction.isSandbox && !purchasePolicy.acceptsSandbox
-      throw WaymarkError.failed(
-        .purchaseNotListed,
-        isSandbox
-          ? "The purchase was made in the App Store's sandbox, which this node does not accept."
-          : "The purchases of the app \(shortened(transaction.bundle)) do not give premium here.",
-        next: .waymark("help premium"))
-    }
-    guard purchasePolicy.lists(transaction) || subscriptions.contains(where: { $0.id == transaction.subscription })
-    else {
-      throw WaymarkError.failed(
-        .purchaseNotListed, "The product \(shortened(transaction.product)) does not give premium here.",
-        next: .waymark("help premium"))
-    }
-    guard !verifiesPurchases || isGenuine(purchase) else {
-      throw WaymarkError.failed(
-        .purchaseNotGenuine, "The App Store did not sign this purchase.",
-        next: "pass the jwsRepresentation of the transaction unchanged")
-    }
-    return transaction
+extension NodeInspection {
+  /// The notice that premium ends unless the App Store confirms the subscription; nil if that is not due, or if premium
+  /// goes on without it.
+  var purchaseNotice: NodeStatus.Notice? {
+    let (gate, time) = (replica.ownGate(now: now), replica.gateTime(now: now))
+    guard let end = gate.validUntil,
+      let subscription = circle.subscriptions.first(where: {
+        $0.period?.end == end && $0.trusted == end && $0.state(at: time) == .valid
+      }), let refresh = subscription.refresh, time >= refresh
+    else { return nil }
+    return NodeStatus.Notice(
+      .purchaseRefresh,
+      text:
+        "premium ends on \(endText(milliseconds: end)) unless the App Store confirms the subscription before",
+      next: Reason.purchaseRefresh.next())
   }
 }

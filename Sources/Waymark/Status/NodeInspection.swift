@@ -162,7 +162,7 @@ struct NodeInspection {
     if Preferences.isOverLimit(try store.settings()) {
       found.append(NodeStatus.Notice(.settingsBeyondLimits))
     }
-    found += [renewalNotice, try invitationNotice()].compactMap { $0 }
+    found += [renewalNotice, purchaseNotice, try invitationNotice()].compactMap { $0 }
     found += NodeStatus.Notice.large(self)
     if replicator.disk.isFull {
       found.append(.diskFull(home, isWithholding: Lane.allCases.contains(where: replicator.withholds)))

@@ -30,7 +30,7 @@ enum CommandTable {
       SetPassphrase.self, RemovePassphrase.self, ImportFiles.self, ExportRecords.self,
       ShowPremium.self, IssueOwnPremium.self, ListIssuers.self,
       InstallEntitlement.self, BuyMockPremium.self, CancelMockPremium.self,
-      CreateIssuer.self, IssueEntitlement.self, TrustIssuer.self,
+      CreateIssuer.self, IssueEntitlement.self, IssueFromPurchase.self, TrustIssuer.self,
       InstallService.self, UninstallService.self, ShowService.self, PrintCompletions.self,
       PrintManual.self, ShowPaths.self, ShowVersion.self,
       ListBackups.self, PruneBackups.self,
@@ -112,7 +112,7 @@ enum CommandTable {
 
   private static let entitlements = [
     IssueOwnPremium.syntax, ShowPremium.syntax, InstallEntitlement.syntax, CreateIssuer.syntax,
-    IssueEntitlement.syntax, TrustIssuer.syntax, ListIssuers.syntax,
+    IssueEntitlement.syntax, IssueFromPurchase.syntax, TrustIssuer.syntax, ListIssuers.syntax,
   ]
 
   /// Only in builds with the trait MockPurchases.

@@ -49,6 +49,16 @@ struct HelpTopic {
       This is a setting of your own circle and no proof for anybody else: a circle that pins its own issuer
       makes its own premium. An app that sells premium pins the issuer of its shop instead.
 
+      Premium from the App Store
+      An app that embeds Waymark can sell premium in the App Store. All devices of the circle verify a purchase
+      themselves. A device without the app installs it from a file, and config.json lists the products:
+        waymark entitlement install FILE     a signed StoreKit transaction, or an entitlement
+        {"purchases": {"apps": [{"bundle": "com.example.trips",
+                                 "products": ["com.example.trips.yearly"], "groups": []}],
+                       "sandbox": false, "familySharing": false}}
+      Verifying needs a build with the trait AppStore (swift build --traits AppStore). For devices with other
+      builds, an issuer turns a purchase into an entitlement: waymark issuer from-purchase FILE --key FILE
+
       Premium from an issuer
       An entitlement is a file signed by an issuer that your circle accepts.
         waymark entitlement install FILE     install it, also in a running node
@@ -273,9 +283,10 @@ struct HelpTopic {
 
       The file config.json in the home can hold values instead of flags:
         {"name": …, "listen": "ADDR:PORT", "peers": […], "discovery": false,
-         "followSync": true}
+         "followSync": true, "purchases": …}
       Flags take precedence, then WAYMARK_NAME, WAYMARK_LISTEN, WAYMARK_PEERS (separated by commas),
-      WAYMARK_DISCOVERY and WAYMARK_FOLLOW_SYNC (on or off), then the file.
+      WAYMARK_DISCOVERY and WAYMARK_FOLLOW_SYNC (on or off), then the file. waymark help premium explains
+      purchases.
 
       With followSync, or waymark run --follow-sync, this device turns sync on without asking as soon as
       another one does so everywhere, unless you turned sync on or off here. If two sets of records meet,

@@ -1,6 +1,7 @@
 public import Foundation
 import JSONDocument
 import Membership
+public import Purchases
 import Sodium
 import Synchronization
 import Transport
@@ -66,6 +67,7 @@ public final class TestCircle: Sendable {
   let state = Mutex(State())
   private let issuer: SigningKey
   private let storage: Storage
+  private let purchases: PurchasePolicy
   private let isSyncing: Bool
 
   /// Creates a circle and waits until its devices are in sync.
@@ -76,42 +78,47 @@ public final class TestCircle: Sendable {
   ///   - until: when premium ends; nil for 365 days after the clock's current time.
   ///   - isSyncing: whether to turn on record sync on devices with premium.
   ///   - storage: where the devices keep their data.
+  ///   - purchases: the products that give premium; nil for those of a ``TestAppStore``.
   ///   - clock: the clock that all devices share.
   /// - Throws: `WaymarkError`, or ``TestSetupError`` if a new store is not empty or the devices do not settle.
   public convenience init(
     _ names: String..., premium: Premium = .everyone, until: Date? = nil, isSyncing: Bool = true,
-    storage: Storage = .memory, clock: VirtualClock = VirtualClock()
+    storage: Storage = .memory, purchases: PurchasePolicy? = nil, clock: VirtualClock = VirtualClock()
   ) async throws {
     try await self.init(
-      names: names, premium: premium, until: until, isSyncing: isSyncing, storage: storage, clock: clock)
+      names: names, premium: premium, until: until, isSyncing: isSyncing, storage: storage,
+      purchases: purchases,
+      clock: clock)
   }
 
   /// Creates a circle of 1 to 32 devices with the names `device 1`, `device 2` and so on.
   ///
-  /// Otherwise the same as ``init(_:premium:until:isSyncing:storage:clock:)``.
+  /// Otherwise the same as ``init(_:premium:until:isSyncing:storage:purchases:clock:)``.
   public convenience init(
     count: Int, premium: Premium = .everyone, until: Date? = nil, isSyncing: Bool = true,
-    storage: Storage = .memory, clock: VirtualClock = VirtualClock()
+    storage: Storage = .memory, purchases: PurchasePolicy? = nil, clock: VirtualClock = VirtualClock()
   ) async throws {
     try await self.init(
       names: (0..<count).map { "device \($0 + 1)" }, premium: premium, until: until, isSyncing: isSyncing,
-      storage: storage, clock: clock)
+      storage: storage, purchases: purchases,
+      clock: clock)
   }
 
   /// Creates a circle of devices whose names are given as an array.
   ///
-  /// Otherwise the same as ``init(_:premium:until:isSyncing:storage:clock:)``.
+  /// Otherwise the same as ``init(_:premium:until:isSyncing:storage:purchases:clock:)``.
   public convenience init(
     names: [String], premium: Premium = .everyone, until: Date? = nil, isSyncing: Bool = true,
-    storage: Storage = .memory, clock: VirtualClock = VirtualClock()
+    storage: Storage = .memory, purchases: PurchasePolicy? = nil, clock: VirtualClock = VirtualClock()
   ) async throws {
     try await self.init(
-      names, premium, until, isSyncing, storage, on: InMemoryNetwork(clock: clock), firstMachine: 1)
+      names, premium, until, isSyncing, storage, purchases?.acceptingDevelopmentStore ?? .development,
+      on: InMemoryNetwork(clock: clock), firstMachine: 1)
   }
 
   init(
     _ names: [String], _ premium: Premium, _ until: Date?, _ isSyncing: Bool, _ storage: Storage,
-    on network: InMemoryNetwork, firstMachine: Int
+    _ purchases: PurchasePolicy = .development, on network: InMemoryNetwork, firstMachine: Int
   ) async throws {
     precondition(
       !names.isEmpty && Set(names).count == names.count,
@@ -120,6 +127,7 @@ public final class TestCircle: Sendable {
     clock = network.clock
     self.network = network
     self.storage = storage
+    self.purchases = purchases
     self.isSyncing = isSyncing
     issuer = try SigningKey()
     state.withLock { $0.machines = firstMachine - 1 }
@@ -278,7 +286,7 @@ extension TestCircle {
   }
 
   private func environment(_ machine: Int) -> NodeEnvironment {
-    NodeEnvironment(clock: clock, transport: transport(machine))
+    NodeEnvironment(clock: clock, transport: transport(machine), purchases: purchases)
   }
 
   private func serve(_ name: String) async throws {

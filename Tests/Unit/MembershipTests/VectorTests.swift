@@ -206,6 +206,7 @@ extension Statement.Content {
     case .issuers(let body): body
     case .addresses(let body): body
     case .grant(let body): body
+    case .purchase(let body): body
     case .forkProof, .branchProof, .unknown: nil
     }
   }

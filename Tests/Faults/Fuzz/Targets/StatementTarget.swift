@@ -48,6 +48,7 @@ private func checkForm(_ statement: Statement) throws {
     case .issuers(let content): content.encoded
     case .addresses(let content): content.encoded
     case .grant(let content): content.encoded
+    case .purchase(let content): content.encoded
     case .forkProof, .branchProof, .unknown: nil
     }
   if let encoded { try require(encoded == body, "a non-canonical statement was accepted") }

@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps build release static install uninstall docs api pictures check test service upgrade interop conformance schema hostile oracle fuzz tsan asan simulate soak mutants images attack fault-kill fault-pause fault-stop fault-full fault-descriptors fault-damage fault-clock fault-partitions fault-sync demo examples embed bench growth format lint vectors clean
+.PHONY: help deps build release static install uninstall docs api pictures check test service upgrade interop conformance schema purchases hostile oracle fuzz tsan asan simulate soak mutants images attack fault-kill fault-pause fault-stop fault-full fault-descriptors fault-damage fault-clock fault-partitions fault-sync demo examples embed bench growth format lint vectors clean
 
 SOURCES := Package.swift Sources Tests $(wildcard examples)
 # A test run that takes longer than this is stopped and fails.
@@ -101,6 +101,9 @@ interop: build ## run an independent client in Python against a node
 
 schema: ## validate all test vectors against Protocol/waymark.cddl
 	@Tests/Independent/Schema/run
+
+purchases: ## verify the vectors of purchases with an independent verifier | TOKEN=file ROOT=der CIRCLE=hex
+	@Tests/Independent/Purchase/run $(if $(TOKEN),"$(TOKEN)" $(if $(ROOT),--root "$(ROOT)") $(if $(CIRCLE),--circle "$(CIRCLE)"))
 
 # A client of another program needs no build of this one.
 conformance: $(if $(TARGET),,build) ## judge a client from outside, or this node | TARGET=host:port PROFILE=reader,member,full TICKET=file LISTEN=… ONLY=…

@@ -157,6 +157,15 @@ VERDICTS = {
         differs="count; range; parts; form; length",
         not_cbor="""form […a byte behind | …the last byte missing | no byte]
             parts [an empty array, and a tag of a newer version behind it]"""),
+    "purchase.json statements": table(
+        matches="""a bit of the signature; signed by another device; signed as another kind; signed as a newer kind
+            another transaction; keys out of order""",
+        differs="""no transaction; no circle; no signer; no version; version 2; a circle of 31 bytes
+            a transaction of bytes; a transaction in an array; a number as transaction; an empty transaction
+            a transaction that is too long; a space in …; a line break in …; DEL in …; a zero byte in …
+            a letter beyond ASCII in …; a renewal info of bytes; a renewal info that is false; an empty renewal info
+            a renewal info that is too long; null as renewal info; an unknown key; a signature of 63 bytes""",
+        not_cbor="a byte behind"),
     "session.json introductions": table(
         matches="""circle; transport; chain; verify; member; revoked; length
             form [the last link is a revocation | the last link is an entitlement | a time in one byte more]""",

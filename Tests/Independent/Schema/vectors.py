@@ -209,6 +209,16 @@ def messages(document):
         yield Item(vector, "newer-message", data, reasons.MATCHES)
 
 
+def purchase(document):
+    place = "purchase.json statements"
+    for row in document["statements"]:
+        expected = reasons.of(place, row["name"], row["name"]) if row["error"] else reasons.MATCHES
+        yield Item(f"{place}: {row['name']}", "statement", expand(row["bytes"]), expected)
+    for section in ("kept", "gates"):
+        for row in document[section]:
+            yield from statements_of(f"purchase.json {section}: {row['name']}", row["statements"])
+
+
 def session(document):
     yield from flagged("session.json heads", "message", document["heads"])
     for row in document["certificates"]:
@@ -281,4 +291,4 @@ def nested(vector, node):
 FORMS = {"join": "join-request", "reply": "join-reply", "introduction": "introduction", "statement": "statement"}
 READERS = {
     "cbor": cbor, "change-sets": change_sets, "circle": circle, "cuts": cuts, "files": files, "growth": growth,
-    "merge": merge, "messages": messages, "session": session, "transcript": transcript}
+    "merge": merge, "messages": messages, "purchase": purchase, "session": session, "transcript": transcript}

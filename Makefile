@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps build release static install uninstall docs api pictures check test service upgrade interop conformance schema purchases hostile oracle fuzz tsan asan simulate soak mutants images attack fault-kill fault-pause fault-stop fault-full fault-descriptors fault-damage fault-clock fault-partitions fault-sync demo examples embed bench growth format lint vectors clean
+.PHONY: help deps libcrypto build release static install uninstall docs api pictures check test service upgrade interop conformance schema purchases hostile oracle fuzz tsan asan simulate soak mutants images attack fault-kill fault-pause fault-stop fault-full fault-descriptors fault-damage fault-clock fault-partitions fault-sync demo examples embed bench growth format lint vectors clean
 
 SOURCES := Package.swift Sources Tests $(wildcard examples)
 # A test run that takes longer than this is stopped and fails.
@@ -12,6 +12,10 @@ TEST_SECONDS ?= 1200
 SOCKET_TESTS := ^TransportTests\.
 NODE_TESTS := ^(WaymarkTests|CommandTests)\.
 PROCESS_TESTS := ^ProcessTests\.
+# Purchases are verified in builds with the trait AppStore only, which needs libcrypto. Without it these tests run too,
+# and skip what they can't do.
+DEVELOPMENT_TRAITS = MockPurchases$(shell .ci/deps have-libcrypto && echo ,AppStore)
+PURCHASE_TESTS := [Pp]urchase
 # The groups of `make check`.
 QUICK_TESTS := ^(CommandTests|EngineTests|ExchangeTests|JSONDocumentTests|MembershipTests|RecordsTests|SQLiteTests|SecureChannelTests|SessionTests|SodiumTests|StorageTests|TidyTests|WireTests)\.
 
@@ -80,14 +84,18 @@ check: deps ## run the quick tests, the tidy tests and the linter
 	timeout $(TEST_SECONDS) swift test --skip-build --filter '$(QUICK_TESTS)'
 	@$(MAKE) --no-print-directory lint
 
-test: deps ## build and run all tests
+libcrypto:
+	@.ci/deps appstore
+
+test: deps libcrypto ## build and run all tests
 	swift build --build-tests
 	swift build --product waymark --traits AllFeatures --scratch-path .build-allfeatures
-	swift build --product waymark --traits MockPurchases --scratch-path .build-mock
+	swift build --build-tests --traits $(DEVELOPMENT_TRAITS) --scratch-path .build-mock
 	timeout $(TEST_SECONDS) swift test --skip-build --skip '$(SOCKET_TESTS)|$(NODE_TESTS)|$(PROCESS_TESTS)'
 	timeout $(TEST_SECONDS) swift test --skip-build --filter '$(SOCKET_TESTS)'
 	timeout $(TEST_SECONDS) swift test --skip-build --filter '$(NODE_TESTS)'
 	timeout $(TEST_SECONDS) swift test --skip-build --filter '$(PROCESS_TESTS)'
+	timeout $(TEST_SECONDS) swift test --skip-build --traits $(DEVELOPMENT_TRAITS) --scratch-path .build-mock --filter '$(PURCHASE_TESTS)'
 
 service: build ## run a node under a real systemd (needs root)
 	@Tests/Process/Service/run

@@ -177,8 +177,8 @@ let package = Package(
     tests(
       "ProcessTests",
       [
-        "Exchange", "Home", "JSONDocument", "Processes", "Records", "Sodium", "Waymark", "WaymarkCommand",
-        "Wire",
+        "Exchange", "Home", "JSONDocument", "Processes", "Purchases", "Records", "Sodium", "Waymark",
+        "WaymarkCommand", "WaymarkTesting", "Wire",
       ], in: "Process"),
     .target(name: "Processes", dependencies: [], path: "Tests/Process/Processes", swiftSettings: common),
     tests("RecordsTests", ["FileFormat", "JSONDocument", "Records", "Replication", "Wire"]),
@@ -221,7 +221,8 @@ let package = Package(
       "WaymarkTests",
       [
         "ChangeHistory", "Control", "Engine", "Enrolment", "Exchange", "FileStore", "Home", "JSONDocument",
-        "Membership", "Model", "Records", "Replication", "SQLite", "SecureChannel", "Sodium", "Storage",
+        "Membership", "Model", "Purchases", "Records", "Replication", "SQLite", "SecureChannel", "Sodium",
+        "Storage",
         "Transport", "Vectors", "Waymark", "WaymarkTesting", "Wire",
       ]),
     tests("WireTests", ["Vectors", "Wire"]),

@@ -104,14 +104,15 @@ package struct Circle: Sendable {
         if insert(proof, statement, &changes) { isAffected = true }
       } else {
         add(statement, &changes)
-        if statement.content != .unknown { isAffected = true }
         if case .purchase(let body) = statement.content {
           purchases[body.device, default: []].insert(statement.id)
           buyers.insert(body.device)
+        } else if statement.content != .unknown {
+          isAffected = true
         }
       }
     }
-    for device in buyers { replacePurchases(of: device, &changes) }
+    for device in buyers where replacePurchases(of: device, &changes) { isAffected = true }
     if makeRoom(&changes) { isAffected = true }
     if isAffected {
       evaluation = Evaluation(genesis: genesis, genesisID: genesisID, statements: held, quotas: quotas)
@@ -153,13 +154,17 @@ package struct Circle: Sendable {
     return true
   }
 
-  /// Removes the purchases by a device that later ones replace.
-  private mutating func replacePurchases(of device: DeviceKey, _ changes: inout Changes) {
+  /// Removes the purchases by a device that later ones replace. Returns whether one of them was added and stays.
+  private mutating func replacePurchases(of device: DeviceKey, _ changes: inout Changes) -> Bool {
     let statements = (purchases[device] ?? []).compactMap { held[$0] }
     for statement in Purchase.replaced(among: statements).sorted(by: { $0.id < $1.id }) {
       if !remove(statement, &changes) { changes.removed.append(statement.id) }
     }
+    return !(purchases[device] ?? []).isDisjoint(with: changes.added)
   }
+
+  /// How many purchases were verified since the circle was read. Each one is verified once.
+  package var purchasesVerified: Int { verdicts.verified }
 
   /// Verifies new purchases and finds the subscriptions that follow from all of them.
   private mutating func judgePurchases() {

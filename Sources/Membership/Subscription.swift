@@ -91,6 +91,8 @@ struct PurchaseVerdicts: Sendable {
 
   private let roots: [[UInt8]]
   private var known: [StatementID: Verdict] = [:]
+  /// How many purchases were verified.
+  private(set) var verified = 0
 
   init(roots: [[UInt8]]) { self.roots = roots }
 
@@ -98,14 +100,15 @@ struct PurchaseVerdicts: Sendable {
   mutating func update(_ purchases: [HeldPurchase]) {
     guard verifiesPurchases else { return }
     var verdicts: [StatementID: Verdict] = [:]
-    for purchase in purchases {
-      verdicts[purchase.id] =
-        known[purchase.id]
-        ?? Verdict(
-          transaction: purchase.transaction.isGenuine(roots),
-          renewal: purchase.renewal?.isGenuine(roots) ?? false)
-    }
+    for purchase in purchases { verdicts[purchase.id] = known[purchase.id] ?? verify(purchase) }
     known = verdicts
+  }
+
+  private mutating func verify(_ purchase: HeldPurchase) -> Verdict {
+    verified += 1
+    return Verdict(
+      transaction: purchase.transaction.isGenuine(roots), renewal: purchase.renewal?.isGenuine(roots) ?? false
+    )
   }
 
   subscript(id: StatementID) -> Verdict {

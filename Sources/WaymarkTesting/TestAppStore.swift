@@ -61,7 +61,7 @@ public struct TestAppStore: Sendable {
 
 /// A purchase in a ``TestAppStore``, with what happens to it later.
 public struct TestPurchase: Sendable {
-  private let product: String
+  private var product: String
   private let bundle: String
   private let account: UUID?
   private let duration: Duration?
@@ -128,6 +128,14 @@ public struct TestPurchase: Sendable {
     purchased = max(expires ?? signed, signed)
     expires = duration.map { purchased.addingTimeInterval(TimeInterval($0.components.seconds)) }
     (revoked, graceEnds) = (nil, nil)
+  }
+
+  /// Returns the same subscription after the person changed to another product, from now on.
+  public func changed(to product: String) -> TestPurchase {
+    var changed = self
+    changed.renew()
+    changed.product = product
+    return changed
   }
 
   /// Refunds the purchase.

@@ -1,6 +1,7 @@
 import Engine
 import Foundation
 import JSONDocument
+import Membership
 import Replication
 import Storage
 import Transport
@@ -203,6 +204,9 @@ extension NodeInspection {
     metrics.add(
       "change_sets_rejected_total", .counter, "Change sets received but not stored since the node started.",
       samples(counters.rejected))
+    metrics.add(
+      "purchases_verified_total", .counter, "App Store purchases verified since the node started.",
+      Double(replica.circle.purchasesVerified))
     metrics.add(
       "connections_refused_total", .counter, "Connections closed by this node since it started.",
       samples(counters.refused))

@@ -1,5 +1,7 @@
 import Foundation
+import JSONDocument
 import Testing
+import WaymarkTesting
 
 /// A way in which a device gets premium, or does not, and what `status` must report then.
 struct GateCase: Sendable, CustomTestStringConvertible {
@@ -11,6 +13,10 @@ struct GateCase: Sendable, CustomTestStringConvertible {
     case mock
     case mockCancelled
     case mockExpired
+    /// A purchase in the App Store, which was signed some seconds ago.
+    case purchase(
+      lasting: Int? = 365 * 86_400, age: TimeInterval = 0, isRefunded: Bool = false,
+      graceUntil: TimeInterval? = nil)
   }
 
   let testDescription: String
@@ -57,6 +63,29 @@ struct GateCase: Sendable, CustomTestStringConvertible {
       source: "certificate"),
   ].filter(\.build.isThere)
 
+  /// Purchases in the App Store, in the development build, which accepts its stand-in.
+  static let purchases = [
+    GateCase(testDescription: "a subscription", build: .mock, means: .purchase(), source: "purchase"),
+    GateCase(
+      testDescription: "a purchase for life, signed years ago", build: .mock,
+      means: .purchase(lasting: nil, age: 700 * 86_400), source: "purchase"),
+    GateCase(
+      testDescription: "a subscription that is over", build: .mock,
+      means: .purchase(lasting: 7 * 86_400, age: 8 * 86_400), source: "none", reason: "entitlement_expired"),
+    GateCase(
+      testDescription: "a subscription in its grace period", build: .mock,
+      means: .purchase(lasting: 7 * 86_400, age: 8 * 86_400, graceUntil: 86_400), source: "purchase"),
+    GateCase(
+      testDescription: "a subscription that was refunded", build: .mock, means: .purchase(isRefunded: true),
+      source: "none", reason: "purchase_refunded"),
+    GateCase(
+      testDescription: "a subscription that was confirmed 36 days ago", build: .mock,
+      means: .purchase(age: 36 * 86_400), source: "none", reason: "purchase_unconfirmed"),
+    GateCase(
+      testDescription: "a subscription that was signed tomorrow", build: .mock,
+      means: .purchase(age: -86_400), source: "none", reason: "entitlement_not_yet_valid"),
+  ]
+
   /// Cases whose build is missing; `make test` builds all.
   static let isComplete = Build.allCases.allSatisfy(\.isThere)
 
@@ -77,6 +106,16 @@ struct GateCase: Sendable, CustomTestStringConvertible {
     case .mockCancelled:
       try await device.text("entitlement", "buy", "--mock")
       try await device.text("entitlement", "cancel", "--mock")
+    case .purchase(let duration, let age, let isRefunded, let graceUntil):
+      let store = try TestAppStore { Date(timeIntervalSinceNow: -age) }
+      let token = try await device.json("premium", "show")["appAccountToken"]?.string
+      var purchase = store.buy(
+        for: token.flatMap(UUID.init(uuidString:)), lasting: duration.map { .seconds($0) })
+      if isRefunded { purchase.refund() }
+      if let graceUntil { purchase.failToRenew(graceUntil: Date(timeIntervalSinceNow: graceUntil)) }
+      let tokens = [purchase.transaction, purchase.renewal].compactMap(\.self).joined(separator: "\n")
+      try await device.text(
+        "entitlement", "install", try device.stage.write(Array(tokens.utf8), "purchase-\(device.name)"))
     case .mockExpired:
       try await device.text("entitlement", "buy", "--mock", "--until", Seller.time(4))
       try await device.wait(until: "the purchase has ended") { !$0.isPremium }

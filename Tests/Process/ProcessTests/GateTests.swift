@@ -1,6 +1,7 @@
 import Exchange
 import Foundation
 import JSONDocument
+import Purchases
 import Testing
 import Wire
 
@@ -14,6 +15,16 @@ import Wire
   func `premium alone does not open the records lane, and without it nothing does`(
     _ gate: GateCase
   ) async throws {
+    try await check(gate)
+  }
+
+  @Test(
+    .enabled(if: verifiesPurchases, "this build can't verify purchases"), arguments: GateCase.purchases)
+  func `a purchase in the App Store opens the gate as a certificate does`(_ gate: GateCase) async throws {
+    try await check(gate)
+  }
+
+  private func check(_ gate: GateCase) async throws {
     let stage = try Stage()
     defer { stage.end() }
     let (alice, bob) = try await pair(gate, stage)

@@ -6,7 +6,10 @@ import Wire
 
 /// A way to build the command; the two feature builds have scratch paths of their own.
 enum Build: String, Sendable, CaseIterable {
+  /// The one next to the tests.
   case plain
+  /// The one without traits. Of the tests that run in the build without traits, this is the same as `plain`.
+  case defaultTraits = ".build"
   case allFeatures = ".build-allfeatures"
   case mock = ".build-mock"
 

@@ -118,7 +118,7 @@ struct AssignmentTests {
     ),
     (
       Registry.lodging, [("start", "2026-05-03"), ("startTZ", "Rome")],
-      "startTZId cannot be \"Rome\": use a time zone"
+      "startTZ cannot be \"Rome\": use a time zone"
     ),
     (Registry.lodging, [("paid", "yes")], "paid cannot be \"yes\": one of infull, deposit, none"),
     (Registry.habit, [("latitude", "1")], "longitude is missing"),

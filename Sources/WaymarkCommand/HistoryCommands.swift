@@ -8,7 +8,12 @@ extension ShowHistory: TerminalCommand {
   static let syntax = CommandSpec(
     words: ["history"], summary: "list operations, or all changes to one record",
     operands: [.init(placeholder: "RECORD", key: "record", isOptional: true)],
-    options: [.init(flag: "--limit", placeholder: "N", summary: "show the newest N; default 20")],
+    options: [
+      .init(flag: "--limit", placeholder: "N", summary: "show the newest N; default 20"),
+      .init(
+        flag: "--ndjson", placeholder: nil,
+        summary: "print each operation, or each change, as one line of JSON"),
+    ],
     details: """
       Newest first. RECORD is `profile`, or the id or name of a record, including a deleted one. Every
       change is shown with the value that it replaced. A change that lost to one made on another device at
@@ -21,7 +26,10 @@ extension ShowHistory: TerminalCommand {
   }
 
   func render(_ answer: Answer, into rendering: inout Rendering) {
-    if let record = answer.record {
+    if ndjson == true {
+      rendering.lines(answer.operations)
+      rendering.lines(answer.writes)
+    } else if let record = answer.record {
       rendering.record(record, answer.writes)
     } else {
       rendering.operations(answer.operations)

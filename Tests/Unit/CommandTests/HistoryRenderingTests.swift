@@ -30,7 +30,8 @@ struct HistoryRenderingTests {
 
   private func lines(_ rendering: Rendering) -> String {
     let lines = rendering.data.lines + rendering.notes.lines
-    for line in lines { #expect(line.displayWidth <= 100, "\(line)") }
+    // A line of JSON is for a program, and is never wrapped.
+    for line in lines where !line.hasPrefix("{") { #expect(line.displayWidth <= 100, "\(line)") }
     return lines.joined(separator: "\n")
   }
 
@@ -137,6 +138,24 @@ struct HistoryRenderingTests {
         2026-11-21 11:00  phone  trip edit  01234567  made without knowing of the deletion
           name  Rome → Rom  (superseded by a concurrent change on laptop; kept)
         """)
+  }
+
+  @Test func `each operation, or each change of a record, is a line of JSON on request`() throws {
+    var answer: JSON = [
+      "record": nil, "more": true, "writes": [],
+      "operations": [operation("3fa91c22", "trip.add"), operation("77ab01cd", "trip.edit")],
+    ]
+    var command = ShowHistory()
+    command.ndjson = true
+    var lines = try text(command, answer).split(separator: "\n").map(String.init)
+    #expect(lines.count == 3 && lines[2].hasPrefix("There are more:"))
+    #expect(try lines.prefix(2).map { try JSON.parse($0)["verb"] } == ["trip.add", "trip.edit"])
+    answer["operations"] = []
+    answer["more"] = false
+    answer["writes"] = [operation("3fa91c22", "trip.edit")]
+    answer["record"] = ["kind": "trip", "id": Self.id, "name": "Rome", "state": "visible", "erasure": nil]
+    lines = try text(command, answer).split(separator: "\n").map(String.init)
+    #expect(try lines.map { try JSON.parse($0)["id"] } == [.string(Self.operationID("3fa91c22"))])
   }
 
   @Test func `an undo lists what it changed and what it left alone`() throws {

@@ -9,6 +9,8 @@ package final class Pace {
   private let check: () throws -> Void
   private let slice: Duration?
   private var began = ContinuousClock.now
+  /// The number of pieces of work so far.
+  package private(set) var steps = 0
 
   /// - Parameters:
   ///   - slice: how long to work before yielding; nil to never yield.
@@ -22,6 +24,7 @@ package final class Pace {
   ///
   /// - Throws: `CancellationError`, or the error that `check` throws.
   package func step() async throws {
+    steps += 1
     guard let slice, began.duration(to: .now) >= slice else { return }
     try Task.checkCancellation()
     await Task.yield()

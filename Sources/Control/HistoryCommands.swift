@@ -8,6 +8,8 @@ package struct ShowHistory: NodeCommand {
 
   package var record: String?
   package var limit: String?
+  /// Whether each operation or change is printed as a line of JSON.
+  package var ndjson: Bool?
   package var isReadOnly: Bool { true }
 
   package struct Answer: Codable, Sendable {

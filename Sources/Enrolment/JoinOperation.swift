@@ -57,15 +57,35 @@ public struct JoinOperation: Sendable {
     try self.init(home: home, ticket: line, name: name, wall: systemWall)
   }
 
+  /// Prepares to join with a code: looks on the local network for the device that shows it, and exchanges the code for
+  /// a ticket. Each call uses one of the three tries that the inviting device allows.
+  ///
+  /// - Parameters:
+  ///   - home: the home of the new device, which may be empty or have a store already.
+  ///   - code: the six digits of ``CodeInvitation/code``, as a person typed them.
+  ///   - inviter: the name of the inviting device, if several on the network show a code.
+  ///   - address: the `ADDR:PORT` of the inviting device, for a network without broadcast; nil to search for it.
+  ///   - name: the name that the circle should give this device; 1 to 64 bytes.
+  /// - Throws: `WaymarkError` with the code `bad_value` if one of the values is invalid, `no_offer` if no device shows a
+  ///   code, `several_offers` if `inviter` is needed, `wrong_code`, `code_refused` if the inviting device does not
+  ///   offer the code any more, or `unreachable`.
+  public init(
+    home: Home, code: String, on inviter: String? = nil, at address: String? = nil, name: String
+  ) async throws {
+    guard let pairing = CodePairing(code) else {
+      throw WaymarkError.badValue("code", code, allowed: "expected six digits")
+    }
+    try Self.check(name)
+    let ticket = try await pairing.ticket(at: address, on: inviter) { _, _ in }
+    try self.init(home: home, ticket: ticket, name: name)
+  }
+
   /// - Parameter keepsFormerName: whether a device that has a name already, in this circle or in another one, keeps it.
   package init(
     home: Home, ticket line: String, name: String, keepsFormerName: Bool = false,
     wall: @escaping @Sendable () -> Int64 = systemWall
   ) throws {
-    guard isName(name), name.contains(where: { !$0.isWhitespace }) else {
-      throw WaymarkError.badValue(
-        "name", name, allowed: "1 to 64 bytes without control or invisible characters, and not only spaces")
-    }
+    try Self.check(name)
     self.home = home
     self.name = name
     self.keepsFormerName = keepsFormerName
@@ -80,6 +100,13 @@ public struct JoinOperation: Sendable {
       )
     }
     guard wall() < ticket.expiry else { throw WaymarkError.refused(.ticketExpired) }
+  }
+
+  private static func check(_ name: String) throws {
+    guard isName(name), name.contains(where: { !$0.isWhitespace }) else {
+      throw WaymarkError.badValue(
+        "name", name, allowed: "1 to 64 bytes without control or invisible characters, and not only spaces")
+    }
   }
 
   private static func sentence(_ error: Ticket.ParseError) -> String {

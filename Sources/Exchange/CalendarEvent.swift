@@ -103,8 +103,7 @@ struct CalendarEvent {
     return (sequence, component.text("LAST-MODIFIED") ?? component.text("DTSTAMP") ?? "")
   }
 
-  /// Reports the properties of the event that no record can represent, and times that are incomplete or in the wrong
-  /// order.
+  /// Reports the properties of the event that no record can represent, and times that are incomplete.
   func noteUnheld(in builder: inout PlanBuilder) {
     for name in Self.unheld where component[name] != nil {
       builder.count("events: \(name) is not supported and is left out")
@@ -114,9 +113,6 @@ struct CalendarEvent {
     }
     for time in [start, end] {
       if let remark = time?.remark { builder.count("events: \(remark)") }
-    }
-    if let end, end.milliseconds < start.milliseconds {
-      builder.warn("\(place): \"\(name)\" ends before it starts; it is imported unchanged")
     }
   }
 

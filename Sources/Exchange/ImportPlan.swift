@@ -130,8 +130,21 @@ struct PlanBuilder {
     swap(&sorted, &drafts)
     sorted.sort()
     return ImportPlan(
-      format: format, drafts: sorted, skipped: skipped, warnings: warnings + counted)
+      format: format, drafts: sorted, skipped: skipped,
+      warnings: warnings + sorted.compactMap(Self.misordered) + counted)
   }
+
+  /// Returns a warning about a record that ends before it starts; nil if it does not. Such records are imported, because
+  /// only their author knows which of the two times is wrong.
+  private static func misordered(_ draft: RecordDraft) -> String? {
+    guard let span = draft.kind.span, let start = time(draft[span.start.number]),
+      let end = time(draft[span.end.number]), end < start
+    else { return nil }
+    let name = draft.text("name").map { "\"\($0.prefix(60))\"" } ?? draft.id.uuid
+    return "\(draft.kind.name) \(name) ends before it starts; it is imported unchanged"
+  }
+
+  private static func time(_ value: Value?) -> Int64? { value?.asInteger ?? value?.part(0).asInteger }
 }
 
 /// The position of a row in a file, which becomes text only if the row is reported.

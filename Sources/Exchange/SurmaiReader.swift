@@ -184,7 +184,6 @@ struct SurmaiReader {
       about?["originAddress"]?.string.flatMap(\.nonEmpty).map { "From: \($0)" },
       about?["destinationAddress"]?.string.flatMap(\.nonEmpty).map { "To: \($0)" }, try row.text("link"))
     try builder.add(draft, isComplete: true)
-    flag(draft, place)
   }
 
   private mutating func vehicle(_ row: Row) throws(RowError) -> Value {
@@ -220,12 +219,6 @@ struct SurmaiReader {
       builder.count("lodgings: the type \"\(type.prefix(40))\" is not supported and is left out")
     }
     try builder.add(draft, isComplete: true)
-    flag(draft, place)
-  }
-
-  private mutating func flag(_ draft: RecordDraft, _ place: Location) {
-    guard let start = draft.held("start").time, let end = draft.held("end").time, end < start else { return }
-    builder.warn("\(place): \"\(draft.text("name") ?? "")\" ends before it starts; it is imported unchanged")
   }
 
   // MARK: Expenses

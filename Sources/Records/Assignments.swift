@@ -91,7 +91,7 @@ package struct Assignments {
     default:
       guard let value = scalar(text, field.type) else {
         throw FieldError(
-          field: field.parts[0], value: text, allowed: TypedText.hint(forTime: text, field.type))
+          field: field.typedName(part: 0), value: text, allowed: TypedText.hint(forTime: text, field.type))
       }
       return value
     }
@@ -140,7 +140,7 @@ package struct Assignments {
 
 extension Assignments {
   private func refused(_ field: Field, _ part: Int, _ text: String, _ allowed: String) -> FieldError {
-    FieldError(field: field.parts[part], value: text, allowed: allowed)
+    FieldError(field: field.typedName(part: part), value: text, allowed: allowed)
   }
 
   /// Returns the assigned zone, or else the zone of the value that the record holds. Only an assigned zone is
@@ -160,7 +160,7 @@ extension Assignments {
   private func time(_ field: Field, _ texts: [String?], zone: String?, held: Value) throws -> Int64 {
     guard let text = texts[0] else {
       guard case .integer(let time) = held.part(0) else {
-        throw refused(field, 1, texts[1] ?? "", "\(field.parts[0]) must be given as well")
+        throw refused(field, 1, texts[1] ?? "", "\(field.typedName(part: 0)) must be given as well")
       }
       return time
     }
@@ -172,7 +172,8 @@ extension Assignments {
       return time
     }
     guard let zone else {
-      throw refused(field, 0, text, "give the time with an offset, or give \(field.parts[1]) as well")
+      throw refused(
+        field, 0, text, "give the time with an offset, or give \(field.typedName(part: 1)) as well")
     }
     guard let time = zones.milliseconds(wall: written.wallMilliseconds, zone: zone) else {
       throw refused(field, 0, text, "its zone \(zone) is unknown; give the time with an offset")
@@ -207,7 +208,8 @@ extension Assignments {
 
   private func datedInstant(_ field: Field, _ texts: [String?], held: Value) throws -> Value {
     if let day = texts[2] {
-      throw refused(field, 2, day, "it is derived from \(field.parts[0]) and \(field.parts[1])")
+      throw refused(
+        field, 2, day, "it is derived from \(field.typedName(part: 0)) and \(field.typedName(part: 1))")
     }
     let given = try zone(field, texts, held: held)
     let zone = given ?? zone
@@ -241,7 +243,7 @@ extension Assignments {
       amount = .text(exact.description)
     }
     guard amount != .null else {
-      throw refused(field, 1, texts[1] ?? "", "\(field.parts[0]) must be given as well")
+      throw refused(field, 1, texts[1] ?? "", "\(field.typedName(part: 0)) must be given as well")
     }
     guard let currency = texts[1] else { return .array([amount, held.part(1)]) }
     if currency.isEmpty { return .array([amount, .null]) }
@@ -255,7 +257,7 @@ extension Assignments {
     let numbers: [Value] = try [0, 1].map { part in
       guard let text = texts[part] else {
         guard case .float = held.part(part) else {
-          throw FieldError(field: field.parts[part], value: nil, allowed: field.type.expectation)
+          throw FieldError(field: field.typedName(part: part), value: nil, allowed: field.type.expectation)
         }
         return held.part(part)
       }

@@ -38,12 +38,12 @@ extension Kind {
     let given = field.parts[part]
     let aliases = field.aliases.filter { $0.value == given }.keys.sorted()
     let isFile = field.type == .blob && self == Registry.attachment
-    let name = isFile ? "file" : aliases.first ?? given
+    let name = isFile ? "file" : field.typedName(part: part)
     let (type, values, example) = field.typed(part: part)
     return FieldGuide(
       name: name, others: ([given] + aliases).filter { $0 != name && !isFile }, type: type, values: values,
       initial: field.rule.isRequired && part != 1 || isFile ? "required" : part == 0 ? field.initialText : "",
-      example: FieldGuide.samples[name] ?? example)
+      example: listing?.example.value(of: name) ?? FieldGuide.samples[name] ?? example)
   }
 }
 
@@ -56,9 +56,9 @@ extension FieldGuide {
       initial: "one of them", example: parent.listing?.example.id ?? "")
   }
 
-  /// Examples that say more than the type of the field would.
+  /// Examples that say more than the type of the field would, and that suit every kind that has the field.
   fileprivate static let samples = [
-    "name": "Rome", "notes": "'By night train'", "emoji": "💧", "unitLabel": "glasses",
+    "name": "Ada", "unitLabel": "glasses",
     "phone": "'+39 06 5551234'",
     "email": "info@example.com", "website": "https://example.com", "logoURL": "https://example.com/logo.png",
     "confirmation": "X4T7", "reservation": "R5512", "customLocationName": "'By the river'",
@@ -68,7 +68,7 @@ extension FieldGuide {
     "displayName": "Health", "key": "health", "locationLabel": "Home", "fileName": "ticket.pdf",
     "originalFileName": "ticket.pdf", "fileDescription": "'Seat 12'", "displayTimezoneMode": "home",
     "trip": "Rome",
-    "habit": "'Drink water'", "organization": "Trenitalia", "category": "Health", "value": "2",
+    "habit": "'Drink water'", "category": "Health", "value": "2",
     "dailyTarget": "8",
     "radius": "100",
   ]

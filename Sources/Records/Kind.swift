@@ -56,6 +56,14 @@ package final class Kind: Sendable {
   /// Returns the field with a number; nil for a field that a newer version has added.
   package func field(_ number: FieldNumber) -> Field? { positions[number].map { fields[$0] } }
 
+  /// The fields that hold when something starts and ends; nil for a kind without them.
+  package var span: (start: Field, end: Field)? {
+    for names in [("start", "end"), ("startDate", "endDate")] {
+      if let start = byName[names.0], let end = byName[names.1] { return (start, end) }
+    }
+    return nil
+  }
+
   /// Returns the position of a field in `fields`.
   package func position(of number: FieldNumber) -> Int? { positions[number] }
 

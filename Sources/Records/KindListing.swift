@@ -42,10 +42,19 @@ package struct KindListing: Sendable {
     package let change: String
     /// The arguments of the example of `list`.
     package let filter: String
+    /// Values of fields, quoted for a shell, that would not suit a record of another kind.
+    private let values: [String: String]
 
-    init(_ id: String, add adding: String, edit change: String, list filter: String = "--sort -name") {
+    init(
+      _ id: String, add adding: String, edit change: String, list filter: String = "--sort -name",
+      values: [String: String] = [:]
+    ) {
       (self.id, self.adding, self.change, self.filter) = (id, adding, change, filter)
+      self.values = values
     }
+
+    /// Returns the value of a field in the example record; nil if any value is as good.
+    func value(of field: String) -> String? { field == "name" ? id : values[field] }
   }
 }
 

@@ -42,7 +42,7 @@ extension Registry {
       ],
       example: .init(
         "'Drink water'", add: "name='Drink water' kind=numeric unitLabel=glasses dailyTarget=8",
-        edit: "dailyTarget=6")))
+        edit: "dailyTarget=6", values: ["notes": "'With lemon'", "emoji": "💧"])))
 
   /// The fields for the place of a habit, which exported files contain as `locationConfiguration`. A habit has a
   /// place if `location` is set.
@@ -82,7 +82,7 @@ extension Registry {
         nameColumn, ListColumn("KEY", widthMin: 8, .first(["key"])),
         ListColumn("ORDER", isRight: true, .first(["order"])),
       ],
-      example: .init("Health", add: "name=Health", edit: "name=Body")))
+      example: .init("Health", add: "name=Health", edit: "name=Body", values: ["emoji": "🍎"])))
 
   package static let habitEntry = Kind(
     11, "entry", plural: "entries", table: "habit_log_rows", view: "habit_logs", parent: 1,

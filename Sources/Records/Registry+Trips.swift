@@ -23,7 +23,7 @@ extension Registry {
       ],
       example: .init(
         "Rome", add: "name=Rome startDate=2026-05-02 endDate=2026-05-06", edit: "notes='Two bags'",
-        list: "--upcoming")))
+        list: "--upcoming", values: ["notes": "'Two bags'"])))
 
   package static let lodging = Kind(
     2, "lodging", plural: "lodgings", table: "lodging_rows", view: "lodgings", parent: 1,
@@ -32,7 +32,8 @@ extension Registry {
       .init(
         "'Casa Rosa'",
         add: "trip=Rome name='Casa Rosa' start=2026-05-03T15:00 startTZ=Europe/Rome",
-        edit: "cost=120.50 currency=EUR")))
+        edit: "cost=120.50 currency=EUR",
+        values: ["notes": "'Breakfast from 7'", "organization": "'Casa Rosa'"])))
 
   package static let transportation = Kind(
     3, "transportation", plural: "transportations", table: "transportation_rows",
@@ -45,7 +46,9 @@ extension Registry {
         .words("train", "plane", "boat", "car", "bicycle", "walking")),
     ],
     listing: itemListing(
-      .init("'Night train'", add: "trip=Rome name='Night train' type=train", edit: "confirmation=X4T7")))
+      .init(
+        "'Night train'", add: "trip=Rome name='Night train' type=train", edit: "confirmation=X4T7",
+        values: ["notes": "'Coach 7'", "organization": "Trenitalia"])))
 
   package static let activity = Kind(
     4, "activity", plural: "activities", table: "activity_rows", view: "activities", parent: 1,
@@ -53,7 +56,8 @@ extension Registry {
     fields: itemFields + placeFields,
     listing: itemListing(
       .init(
-        "Forum", add: "trip=Rome name=Forum start=2026-05-04T10:00 startTZ=Europe/Rome", edit: "notes=")))
+        "Forum", add: "trip=Rome name=Forum start=2026-05-04T10:00 startTZ=Europe/Rome", edit: "notes=",
+        values: ["notes": "'Bring water'", "organization": "'Musei di Roma'"])))
 
   package static let organization = Kind(
     5, "organization", plural: "organizations", table: "organization_rows", view: "organizations",

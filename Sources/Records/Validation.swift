@@ -39,7 +39,7 @@ extension Kind {
     }
     guard isNew else { return }
     for field in fields where field.rule.isRequired && (draft[field.number] ?? .null).isEmpty {
-      throw FieldError(field: field.parts[0], value: nil, allowed: "every \(name) needs one")
+      throw FieldError(field: field.typedName(part: 0), value: nil, allowed: "every \(name) needs one")
     }
   }
 }
@@ -95,16 +95,17 @@ extension Field {
     }
     if type == .coordinate, case .float(let latitude) = items[0], case .float(let longitude) = items[1] {
       guard abs(latitude) <= 90 else {
-        throw FieldError(field: parts[0], value: plainText(latitude), allowed: rangeText(-90, 90))
+        throw FieldError(field: typedName(part: 0), value: plainText(latitude), allowed: rangeText(-90, 90))
       }
       guard abs(longitude) <= 180 else {
-        throw FieldError(field: parts[1], value: plainText(longitude), allowed: rangeText(-180, 180))
+        throw FieldError(
+          field: typedName(part: 1), value: plainText(longitude), allowed: rangeText(-180, 180))
       }
     }
   }
 
   private func refused(_ value: Value, _ allowed: String) -> FieldError {
-    FieldError(field: parts[0], value: shown(value), allowed: allowed)
+    FieldError(field: typedName(part: 0), value: shown(value), allowed: allowed)
   }
 
   private func shown(_ value: Value) -> String {

@@ -29,6 +29,7 @@ package struct Operation: Sendable {
   package var clock: Clock { sets.map(\.origin.stamp.clock).min() ?? .zero }
   package var numbers: Set<Int64> { Set(sets.map(\.origin.number)) }
   package static let undoVerb = "undo"
+  package static let resolutionVerb = "resolve"
 }
 
 extension Store {

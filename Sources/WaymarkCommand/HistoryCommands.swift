@@ -8,7 +8,12 @@ extension ShowHistory: TerminalCommand {
   static let syntax = CommandSpec(
     words: ["history"], summary: "list operations, or all changes to one record",
     operands: [.init(placeholder: "RECORD", key: "record", isOptional: true)],
-    options: [.init(flag: "--limit", placeholder: "N", summary: "show the newest N; default 20")],
+    options: [
+      .init(flag: "--limit", placeholder: "N", summary: "show the newest N; default 20"),
+      .init(
+        flag: "--ndjson", placeholder: nil,
+        summary: "print each operation, or each change, as one line of JSON"),
+    ],
     details: """
       Newest first. RECORD is `profile`, or the id or name of a record, including a deleted one. Every
       change is shown with the value that it replaced. A change that lost to one made on another device at
@@ -21,7 +26,10 @@ extension ShowHistory: TerminalCommand {
   }
 
   func render(_ answer: Answer, into rendering: inout Rendering) {
-    if let record = answer.record {
+    if ndjson == true {
+      rendering.lines(answer.operations)
+      rendering.lines(answer.writes)
+    } else if let record = answer.record {
       rendering.record(record, answer.writes)
     } else {
       rendering.operations(answer.operations)
@@ -55,6 +63,7 @@ extension Undo: TerminalCommand {
       "\(answer.isPreview ? "Would undo" : "Undid") \(id) (\(who)): "
         + (changes.isEmpty ? "nothing would change" : changes) + ".")
     rendering.leftAlone(answer.left)
+    rendering.resolved(answer.resolvedConflicts, isPreview: answer.isPreview)
     if answer.isPreview {
       rendering.notes.paragraph("Nothing was changed. Next: \(waymark: "undo \(id)")")
     } else if let undo = answer.undo {
@@ -213,6 +222,30 @@ extension Rendering {
     }
     data.table(table)
     if left.count > shown { data.line("  and \(grouped(Int64(left.count - shown))) more") }
+  }
+
+  /// Says that the conflicts are not reopened, and how to take each value that is not displayed.
+  fileprivate mutating func resolved(_ conflicts: [UndoSummary.ResolvedConflict], isPreview: Bool) {
+    guard !conflicts.isEmpty else { return }
+    let subject = conflicts.count == 1 ? "The conflict" : "The conflicts"
+    data.paragraph(
+      "\(subject) \(isPreview ? "would stay" : conflicts.count == 1 ? "stays" : "stay") resolved:")
+    let shown = 20
+    for conflict in conflicts.prefix(shown) {
+      let current = "\(isPreview ? "would be" : "is now") \(time.text(conflict.current))"
+      let others = conflict.others.compactMap { other in
+        other.deviceName.map { "; \(printable($0)) wrote \(time.text(other.value))" }
+      }
+      data.paragraph("  \(printable(conflict.title)) \(current)\(others.joined())", indent: 4)
+      for other in conflict.others {
+        guard let next = other.next else { continue }
+        let goal =
+          other.deviceName.map { "take the value from \(printable($0))" }
+          ?? (other.value == .text("alive") ? "restore it" : "delete it")
+        data.paragraph("    To \(goal): \(printable(next.text(home: data.home)))", indent: 6)
+      }
+    }
+    if conflicts.count > shown { data.line("  and \(grouped(Int64(conflicts.count - shown))) more") }
   }
 
   private func reason(_ item: UndoSummary.LeftAlone) -> String {

@@ -15,6 +15,9 @@ package struct ConflictDecision {
 
 /// Finds the side of a conflict that the user means, and writes the resolution.
 package struct ConflictResolver {
+  /// The verb of resolutions.
+  package static let verb = Storage.Operation.resolutionVerb
+
   private var reader: ConflictReader
   private let store: Store
 

@@ -47,6 +47,15 @@ import Wire
 struct UndoPlan {
   private(set) var change: ChangePlan
   private(set) var left: [LeftAlone] = []
+  /// The records that a resolution of conflicts wrote to; empty for any other operation.
+  private(set) var outcomes: [Outcome] = []
+
+  /// A record that the operation wrote to: the fields that it wrote, and the state of the record after the undo.
+  struct Outcome {
+    let record: RecordKey
+    let fields: Set<FieldNumber>
+    let state: WantedRecord
+  }
 
   /// Whether there is nothing to undo, even if forced.
   var isEmpty: Bool { change.drafts.isEmpty && left.isEmpty }
@@ -86,6 +95,9 @@ struct UndoPlan {
       let (wanted, left) = try await undoing.wanted(record, fields, held, isForced: isForced)
       self.left += left
       records.append((record, held, wanted))
+      if operation.verb == Operation.resolutionVerb {
+        outcomes.append(Outcome(record: record, fields: fields, state: wanted))
+      }
       try await pace.step()
     }
     let trashed = Set(records.filter { $0.held.life == true && !$0.wanted.isAlive }.map(\.key))

@@ -1,4 +1,5 @@
 public import Foundation
+public import Home
 public import Model
 public import Records
 import Replication
@@ -17,6 +18,9 @@ public struct UndoSummary: Hashable, Sendable, Codable {
   public let changes: [RecordCounts]
   /// The records that the undo leaves alone.
   public let left: [LeftAlone]
+  /// The conflicts that the operation resolved. They stay resolved, because a conflict whose sides were all seen by a
+  /// later change is resolved for good.
+  public let resolvedConflicts: [ResolvedConflict]
 
   private enum CodingKeys: String, CodingKey {
     case undo
@@ -24,6 +28,7 @@ public struct UndoSummary: Hashable, Sendable, Codable {
     case operation
     case changes
     case left
+    case resolvedConflicts
   }
 
   /// A record that the undo leaves as it is, at least in part: the record was changed since, its former values were
@@ -56,6 +61,34 @@ public struct UndoSummary: Hashable, Sendable, Codable {
       case erased
       /// Other records belong or refer to the record.
       case inUse = "in_use"
+    }
+  }
+
+  /// A conflict that the operation resolved, and that stays resolved after the undo.
+  public struct ResolvedConflict: Hashable, Sendable, Codable {
+    /// The kind of the record.
+    public let kind: RecordKind
+    /// The id of the record, which can have several conflicts.
+    public let id: UUID
+    /// The name of the record; nil if it has none.
+    public let name: String?
+    /// The field; `life` if the conflict was about a deletion, and nil if it was about the whole record.
+    public let field: String?
+    /// The value that is displayed after the undo. For a deletion this is the text `deleted` or `alive`.
+    public let current: ShownValue
+    /// The other values of the conflict, newest first.
+    public let others: [Side]
+
+    /// A value that is not displayed.
+    public struct Side: Hashable, Sendable, Codable {
+      /// The value.
+      public let value: ShownValue
+      /// The device that wrote the value; nil if the conflict was about a deletion.
+      public let device: DeviceKey?
+      /// The name of that device, as shown on this device.
+      public let deviceName: String?
+      /// The command that writes this value again; nil if the value can't be typed.
+      public let next: Step?
     }
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Home
+import JSONDocument
 import Model
 import Records
 package import Replication
@@ -34,10 +35,10 @@ package struct Undoer {
     write: (_ undone: OperationID, _ drafts: [EntryDraft], _ leastClock: Clock) throws -> OperationID
   ) async throws -> UndoSummary {
     let (operation, plan) = try await plan(target, pace)
-    if plan.change.drafts.isEmpty, !isPreview { throw try nothingToUndo(operation, plan) }
+    if plan.change.drafts.isEmpty, !isPreview { throw try await nothingToUndo(operation, plan, pace) }
     let undo =
       isPreview ? nil : try write(operation.key.id, plan.change.drafts, plan.change.leastClock)
-    return try summary(operation, plan, undo: undo, isPreview: isPreview)
+    return try await summary(operation, plan, undo: undo, isPreview: isPreview, pace)
   }
 
   /// Plans the undo for the current state of the store. If records change during planning, planning starts over. The
@@ -104,11 +105,13 @@ package struct Undoer {
   // MARK: Result
 
   private func summary(
-    _ operation: Storage.Operation, _ plan: UndoPlan, undo: OperationID?, isPreview: Bool
-  ) throws -> UndoSummary {
-    UndoSummary(
+    _ operation: Storage.Operation, _ plan: UndoPlan, undo: OperationID?, isPreview: Bool, _ pace: Pace
+  ) async throws -> UndoSummary {
+    var resolved = ResolvedConflicts(operation, history, pace)
+    return UndoSummary(
       undo: undo, isPreview: isPreview, operation: try history.operation(operation),
-      changes: OperationContent(plan.change.drafts).recordCounts, left: try plan.left.map(leftAlone))
+      changes: OperationContent(plan.change.drafts).recordCounts, left: try plan.left.map(leftAlone),
+      resolvedConflicts: try await resolved.find(plan.outcomes))
   }
 
   private func leftAlone(_ left: UndoPlan.LeftAlone) throws -> UndoSummary.LeftAlone {
@@ -135,7 +138,9 @@ package struct Undoer {
     }
   }
 
-  private func nothingToUndo(_ operation: Storage.Operation, _ plan: UndoPlan) throws -> WaymarkError {
+  private func nothingToUndo(
+    _ operation: Storage.Operation, _ plan: UndoPlan, _ pace: Pace
+  ) async throws -> WaymarkError {
     let short = Self.short(operation.key.id)
     if plan.left.count == 1, let only = plan.left.first, case .erased(let fields, let by?) = only.reason,
       fields.isEmpty
@@ -156,12 +161,31 @@ package struct Undoer {
         next: .waymark("undo \(short) --yes"), candidates: NameResolver.shown(try plan.left.map(sentence)))
     }
     let undo = try operation.undo(in: store)
+    var resolved = ResolvedConflicts(operation, history, pace)
+    let conflicts = try await resolved.find(plan.outcomes)
+    if undo == nil, !conflicts.isEmpty { return Self.nothingToReopen(short, conflicts) }
     return WaymarkError.failed(
       .nothingToUndo,
       undo.map {
         "\(short) was already undone by \(Self.short($0.key.id)) on \(history.deviceName($0.key.device))."
       } ?? "Undoing \(short) would have no effect: all of its values have been superseded.",
       next: undo.map { "\(waymark: "undo \(Self.short($0.key.id))"), to reapply it" } ?? .waymark("history"))
+  }
+
+  /// The error for a resolution that kept the displayed values, which an undo therefore would not change.
+  private static func nothingToReopen(
+    _ short: String, _ conflicts: [UndoSummary.ResolvedConflict]
+  ) -> WaymarkError {
+    let others = conflicts.flatMap(\.others)
+    let lines = conflicts.flatMap { conflict in
+      conflict.others.map { "\(conflict.title): \($0.text)" + ($0.next.map { " (\($0))" } ?? "") }
+    }
+    return WaymarkError(
+      exitCode: ExitCode.failed, code: .nothingToUndo,
+      message:
+        "Undoing \(short) would have no effect: it kept the current \(others.count == 1 ? "value" : "values"), "
+        + "and a resolved conflict stays resolved.",
+      next: others.count == 1 ? others[0].next : .waymark("history"), candidates: NameResolver.shown(lines))
   }
 
   private func sentence(_ left: UndoPlan.LeftAlone) throws -> String {
@@ -194,5 +218,19 @@ extension UndoPlan.LeftAlone {
   /// Whether the former values were erased, so that not even a forced undo can bring them back.
   fileprivate var isErased: Bool {
     if case .erased = reason { true } else { false }
+  }
+}
+
+extension UndoSummary.ResolvedConflict {
+  /// `trip · Rome · name`
+  package var title: String {
+    [kind.rawValue, name, field == "life" ? nil : field].compactMap(\.self).joined(separator: " · ")
+  }
+}
+
+extension UndoSummary.ResolvedConflict.Side {
+  /// `Roma, from alice`
+  fileprivate var text: String {
+    shortened(value.json.string ?? value.json.text()) + (deviceName.map { ", from \($0)" } ?? "")
   }
 }

@@ -230,18 +230,15 @@ struct RecordEditing {
   /// Refuses an end that is before its start, if a person typed one of the two. Files and other devices may contain
   /// such records.
   private func checkOrder(_ values: [FieldNumber: Value]) throws {
-    for names in [("start", "end"), ("startDate", "endDate")] {
-      guard let start = kind.field(named: names.0), let end = kind.field(named: names.1),
-        let begin = time(values, start), let finish = time(values, end),
-        finish.milliseconds < begin.milliseconds
-      else { continue }
-      let (typed, value, other, limit, word) =
-        values[end.number] == nil
-        ? (names.0, begin, names.1, finish, "after") : (names.1, finish, names.0, begin, "before")
-      guard values[start.number] != nil || values[end.number] != nil else { continue }
-      throw WaymarkError.badValue(
-        typed, text(value), allowed: "it is \(word) \(other), which is \(text(limit))", next: kind.fieldHelp)
-    }
+    guard let (start, end) = kind.span, values[start.number] != nil || values[end.number] != nil,
+      let begin = time(values, start), let finish = time(values, end),
+      finish.milliseconds < begin.milliseconds
+    else { return }
+    let (typed, value, other, limit, word) =
+      values[end.number] == nil
+      ? (start.name, begin, end.name, finish, "after") : (end.name, finish, start.name, begin, "before")
+    throw WaymarkError.badValue(
+      typed, text(value), allowed: "it is \(word) \(other), which is \(text(limit))", next: kind.fieldHelp)
   }
 
   /// Refuses a typed entry that is dated more than a day ahead: nothing can have been done then. A day is allowed for

@@ -330,7 +330,7 @@ package struct TypedRecords {
   /// Returns the profile.
   package func profile() throws -> ShownRecord {
     var writer = document
-    return ShownRecord(Array(try writer.members(Registry.profile, try store.heldProfile()).dropFirst()))
+    return ShownRecord(try writer.members(Registry.profile, try store.heldProfile()))
   }
 
   /// Returns the value that holds the bytes of the profile's picture or names its file.

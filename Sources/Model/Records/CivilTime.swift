@@ -1,6 +1,6 @@
 import Exchange
 package import JSONDocument
-import Records
+package import Records
 package import Replication
 
 /// Formats times as text in the time zones that this machine knows.
@@ -8,7 +8,7 @@ package enum CivilTime {
   /// The name of this process's time zone.
   package static var ownZoneName: String { ZoneOffsets.local }
 
-  static let offsets = ZoneOffsets.system
+  package static let offsets = ZoneOffsets.system
 
   static func isZone(_ name: String) -> Bool { offsets.seconds(0, name) != nil }
 

@@ -1,4 +1,4 @@
-package import Foundation
+public import Foundation
 import Membership
 import Sodium
 import Transport
@@ -19,16 +19,38 @@ package struct OpenInvitation: Hashable, Sendable, Codable {
 }
 
 /// A code of six digits with which one new device can join from the same network.
-package struct CodeInvitation: Hashable, Sendable {
-  package let id: String
-  /// The code in two groups of three digits.
-  package let code: String
-  package let expires: Date
+public struct CodeInvitation: Hashable, Sendable {
+  /// The code in two groups of three digits, to show on a screen.
+  public let code: String
+  /// When the offer expires.
+  public let expires: Date
   /// An address of this node, for a network without broadcast; nil if it has none.
-  package let address: String?
+  public let address: String?
+  /// The id by which `invite list` shows the offer.
+  package let id: String
 }
 
 extension Node {
+  /// Shows a code with which one new device in the same network joins, instead of a ticket.
+  ///
+  /// The node announces the offer on the local network while the code is valid. An application on the new device joins
+  /// with ``JoinOperation/init(home:code:on:at:name:)``. Three wrong codes end the offer, and so does the next call.
+  ///
+  /// - Parameters:
+  ///   - role: the role of the new device.
+  ///   - lifetime: how long the code is valid, at most ten minutes.
+  ///   - rootKey: the file with the circle's root key; needed if this device is not an admin.
+  /// - Throws: `WaymarkError` with the code `bad_value`, `not_running`, `not_admin` or `too_many_tickets`.
+  public func inviteByCode(
+    as role: CircleMember.Role = .member, for lifetime: Duration = .seconds(600), rootKey: URL? = nil
+  ) async throws -> CodeInvitation {
+    try withWaymarkErrors {
+      try offerCode(
+        as: role, milliseconds: lifetime.wholeMilliseconds, rootKey: rootKey?.path(percentEncoded: false), nil
+      )
+    }
+  }
+
   /// Offers a ticket to anyone who knows a new code of six digits, and announces the offer on the local network. The offer
   /// of an earlier code ends.
   package func offerCode(
@@ -44,8 +66,8 @@ extension Node {
     let ticket = try makeTicket(as: role, milliseconds: lifetime, rootKey: rootKey, passphrase, code: code)
     try connections.announceCode(of: ticket.id)
     return CodeInvitation(
-      id: hexadecimal(ticket.id.bytes), code: code.shown, expires: Date(milliseconds: ticket.expiry),
-      address: ticket.addresses.first)
+      code: code.shown, expires: Date(milliseconds: ticket.expiry), address: ticket.addresses.first,
+      id: hexadecimal(ticket.id.bytes))
   }
 
   /// The open invitations, the one that expires first in front.

@@ -56,7 +56,7 @@ extension Node {
   private func resolve(_ decide: () throws -> [ConflictDecision]) throws -> Conflict.Resolution {
     try withWaymarkErrors {
       try ConflictResolver(historyReader).resolve(try decide(), now: wall()) { drafts, leastClock in
-        try write("resolve", drafts, leastClock: leastClock)
+        try write(ConflictResolver.verb, drafts, leastClock: leastClock)
       }
     }
   }

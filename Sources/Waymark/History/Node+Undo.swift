@@ -12,7 +12,8 @@ extension Node {
   /// Reverts the values of an operation that are still visible, whichever device wrote it.
   ///
   /// Values that have been changed since, and records that other records use by now, are left unchanged and listed. So
-  /// are values whose former values were erased. Undoing an undo restores the operation.
+  /// are values whose former values were erased. Undoing an undo restores the operation. Undoing the resolution of a
+  /// conflict does not reopen the conflict: ``UndoSummary/resolvedConflicts`` lists the values of its sides.
   ///
   /// - Parameters:
   ///   - operation: an operation of this or another device.

@@ -11,7 +11,7 @@ extension Rendering {
   mutating func list(_ command: ListRecords, _ answer: ListRecords.Answer) {
     guard let kind = Registry.kind(named: command.kind), let listing = kind.listing else { return }
     guard !answer.items.isEmpty else { return notes.paragraph(emptyText(command, answer)) }
-    if command.filters["ndjson"] != nil { return lines(answer) }
+    if command.filters["ndjson"] != nil { return lines(answer.items) }
     guard !command.deleted else { return trash(command, answer, listing) }
     // The column of the parent would have the same value in every row.
     let columns = listing.columns.filter { column in
@@ -45,9 +45,9 @@ extension Rendering {
     return isFiltered ? "No \(answer.plural) match." : "No \(answer.plural) yet."
   }
 
-  /// Writes each record as one line of JSON.
-  private mutating func lines(_ answer: ListRecords.Answer) {
-    for item in answer.items {
+  /// Writes each row of a list as one line of JSON.
+  mutating func lines(_ items: [some Encodable]) {
+    for item in items {
       guard let json = try? AnswerCoding.document(item) else { continue }
       data.line(json.text(.line))
     }
@@ -119,8 +119,9 @@ extension Rendering {
   }
 
   /// Whether a member is shown with another one: a zone with its time, the days of a habit in the calendar. An empty
-  /// content of an attachment is left out.
+  /// content of an attachment is left out, and so is the id of the profile, of which there is only one.
   private func isLeftOut(_ key: String, _ record: ShownRecord, _ kind: String) -> Bool {
+    if kind == Registry.profile.name, key == "id" || key == "shortId" { return true }
     if kind == Registry.habit.name, ["streak", "bestStreak", "today", "month"].contains(key) { return true }
     if record[key]?.fileState == nil, record[key]?["bytes"] != nil { return true }
     return ["startTZId": "start", "endTZId": "end", "timezone": "date"][key].map { record[$0] != nil }

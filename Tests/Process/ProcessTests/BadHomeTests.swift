@@ -120,6 +120,30 @@ import Wire
     #expect(try await alice.stop() == 0)
   }
 
+  @Test(arguments: [["restore", "FILE"], ["join", "TICKET", "--yes"], ["join", "--root-key", "KEY"]])
+  func `a command that needs the store for itself says how to stop the node`(_ words: [String]) async throws {
+    let stage = try Stage()
+    defer { stage.end() }
+    let (alice, bob) = (try await device(on: stage), try await device("bob", on: stage))
+    try await alice.start()
+    try await bob.start()
+    try await bob.text("backup", stage.path("bob.waymark"))
+    let typed = try await [
+      "FILE": stage.path("bob.waymark"), "KEY": alice.home + "/keys/root.key",
+      "TICKET": alice.text("invite").trimmingCharacters(in: .whitespacesAndNewlines),
+    ]
+    let outcome = try await bob.run(words.map { typed[$0] ?? $0 })
+    #expect(outcome.code == 11)
+    let holder = bob.nodeID ?? 0
+    expectPlainWords(
+      outcome.errors,
+      ["in use by your node (process \(holder))", "stop it with Ctrl-C in its terminal, or kill \(holder)"],
+      words[0])
+    // What changes nothing needs no store for itself.
+    let preview = try await bob.run(["restore", "--preview", stage.path("bob.waymark")])
+    #expect(preview.code == 0, "\(preview.errors)")
+  }
+
   @Test func `a store that another process holds is left alone, and that process is named`() async throws {
     let stage = try Stage()
     defer { stage.end() }

@@ -225,6 +225,7 @@ struct EraseRenderingTests {
           "users": [], "by": .string(Self.device), "byName": "laptop", "time": "2026-11-21T11:30:00Z",
         ]
       ],
+      "resolvedConflicts": [],
     ]
     let shown = try text(Undo(), answer)
     #expect(shown.contains("Left unchanged:\n"))

@@ -30,7 +30,8 @@ struct HistoryRenderingTests {
 
   private func lines(_ rendering: Rendering) -> String {
     let lines = rendering.data.lines + rendering.notes.lines
-    for line in lines { #expect(line.displayWidth <= 100, "\(line)") }
+    // A line of JSON is for a program, and is never wrapped.
+    for line in lines where !line.hasPrefix("{") { #expect(line.displayWidth <= 100, "\(line)") }
     return lines.joined(separator: "\n")
   }
 
@@ -139,6 +140,24 @@ struct HistoryRenderingTests {
         """)
   }
 
+  @Test func `each operation, or each change of a record, is a line of JSON on request`() throws {
+    var answer: JSON = [
+      "record": nil, "more": true, "writes": [],
+      "operations": [operation("3fa91c22", "trip.add"), operation("77ab01cd", "trip.edit")],
+    ]
+    var command = ShowHistory()
+    command.ndjson = true
+    var lines = try text(command, answer).split(separator: "\n").map(String.init)
+    #expect(lines.count == 3 && lines[2].hasPrefix("There are more:"))
+    #expect(try lines.prefix(2).map { try JSON.parse($0)["verb"] } == ["trip.add", "trip.edit"])
+    answer["operations"] = []
+    answer["more"] = false
+    answer["writes"] = [operation("3fa91c22", "trip.edit")]
+    answer["record"] = ["kind": "trip", "id": Self.id, "name": "Rome", "state": "visible", "erasure": nil]
+    lines = try text(command, answer).split(separator: "\n").map(String.init)
+    #expect(try lines.map { try JSON.parse($0)["id"] } == [.string(Self.operationID("3fa91c22"))])
+  }
+
   @Test func `an undo lists what it changed and what it left alone`() throws {
     let document: JSON = [
       "undo": .string(Self.operationID("3fa91c22")), "preview": false,
@@ -155,6 +174,7 @@ struct HistoryRenderingTests {
           "by": .string(Self.device), "byName": "phone", "time": "2026-11-21T11:30:00Z", "users": [],
         ],
       ],
+      "resolvedConflicts": [],
     ]
     #expect(
       try text(Undo(), document) == """
@@ -164,6 +184,47 @@ struct HistoryRenderingTests {
           trip Rome    name changed since by phone, 2026-11-21 11:30
         To reverse that: waymark undo 3fa91c22
         """)
+  }
+
+  @Test func `an undo of a resolution names the displayed value, the other one, and the command for it`()
+    throws
+  {
+    func document(isPreview: Bool) -> JSON {
+      [
+        "undo": isPreview ? nil : .string(Self.operationID("3fa91c22")), "preview": .bool(isPreview),
+        "operation": operation("77ab01cd00", "resolve"), "changes": [count("trip", "changed", 1)], "left": [],
+        "resolvedConflicts": [
+          [
+            "kind": "trip", "id": Self.id, "name": "Rom", "field": "name", "current": "Rom",
+            "others": [
+              [
+                "value": "Roma", "device": .string(Self.device), "deviceName": "phone",
+                "next": "waymark trip edit 01A20E3A name=Roma",
+              ]
+            ],
+          ],
+          [
+            "kind": "trip", "id": Self.id, "name": "Oslo", "field": "life", "current": "deleted",
+            "others": [
+              ["value": "alive", "device": nil, "deviceName": nil, "next": "waymark trip restore 01A20E3A"]
+            ],
+          ],
+        ],
+      ]
+    }
+    #expect(
+      try text(Undo(), document(isPreview: false)) == """
+        Undid 77ab01cd (resolve, by phone, 2026-11-21 11:00): 1 trip changed.
+        The conflicts stay resolved:
+          trip · Rom · name is now Rom; phone wrote Roma
+            To take the value from phone: waymark trip edit 01A20E3A name=Roma
+          trip · Oslo is now deleted
+            To restore it: waymark trip restore 01A20E3A
+        To reverse that: waymark undo 3fa91c22
+        """)
+    #expect(
+      try text(Undo(), document(isPreview: true)).contains(
+        "The conflicts would stay resolved:\n  trip · Rom · name would be Rom; phone wrote Roma\n"))
   }
 
   @Test func `the trash shows when and by which device a record was deleted, and what was hidden with it`()

@@ -174,6 +174,25 @@ struct RenderingTests {
         """)
   }
 
+  @Test func `a peer that only settings sync with is not shown as in sync`() throws {
+    func row(recordsOpen: Bool) throws -> String {
+      var records = lane(0, 0, equal: recordsOpen ? true : nil)
+      records["open"] = .bool(recordsOpen)
+      let peers = try Answers.peers([
+        peer("nas", "in_sync", settings: lane(0, 0, equal: true), records: records)
+      ])
+      var rendering = Rendering(
+        width: 100, hasColor: true, notesWidth: 100, notesHaveColor: false,
+        time: TimeText(now: 0, zone: try #require(TimeZone(identifier: "UTC"))))
+      rendering.data.table(rendering.peerTable(peers))
+      return try #require(rendering.data.lines.last)
+    }
+    let whole = try row(recordsOpen: true)
+    #expect(whole.contains("\u{1B}[32min sync\u{1B}[0m"))
+    let half = try row(recordsOpen: false)
+    #expect(half.contains("settings only") && !half.contains("in sync") && !half.contains("\u{1B}[32m"))
+  }
+
   @Test func `commands to type are not broken, whatever a peer is called`() throws {
     func row(_ name: String, _ reason: Reason) throws -> String {
       var peer = peer(

@@ -166,7 +166,6 @@ extension Value {
 }
 
 /// Calendars that must be read in time proportional to their size.
-@Suite(.timeLimit(.minutes(10)))
 struct LargeCalendarTests {
   /// The processor time, in seconds, for reading a file of this many calendars; unaffected by other processes.
   private func seconds(reading count: Int) throws -> Double {

@@ -79,9 +79,7 @@ struct SurmaiTests {
     #expect(plan.drafts(Registry.trip).first?.integer("startDate") == 1_777_791_600_000)
     #expect(plan.skipped.map(\.place) == ["expenses[1]", "attachments[0]"])
     #expect(
-      plan.warnings.contains {
-        $0.contains("activities[0]") && $0.contains("ends before it starts")
-      })
+      plan.warnings.contains { $0.hasPrefix("activity ") && $0.contains("ends before it starts") })
     #expect(plan.warnings.contains { $0.contains("lodgings[0]") && $0.contains("gives no zone") })
   }
 
@@ -129,7 +127,8 @@ struct FullExportTests {
   @Test func `an exported calendar is imported as the same records`() throws {
     let file = Exporter.file(.ics, from: ExportSource(drafts), now: 0)
     let plan = try Importer.plan(file.bytes)
-    #expect(plan.skipped.isEmpty && plan.warnings.isEmpty, "\(plan.skipped) \(plan.warnings)")
+    #expect(plan.skipped.isEmpty)
+    #expect(plan.warnings == ["activity \"Early\" ends before it starts; it is imported unchanged"])
     for draft in drafts {
       let read = try #require(plan.drafts.first { $0.key == draft.key })
       for field in draft.fields {

@@ -22,6 +22,17 @@ struct FullImportTests {
     return try Importer.plan(json.bytes(.compact))
   }
 
+  private func endsBeforeItStarts(_ draft: RecordDraft) -> Bool {
+    [("start", "end"), ("startDate", "endDate")].contains { names in
+      let times = [names.0, names.1].map { name in
+        draft.kind.field(named: name).flatMap { draft[$0.number] }
+          .flatMap { $0.asInteger ?? $0.part(0).asInteger }
+      }
+      guard let start = times[0], let end = times[1] else { return false }
+      return end < start
+    }
+  }
+
   @Test(arguments: 1...40 as ClosedRange<UInt64>)
   func `generated records of every kind come back with the same ids and values`(seed: UInt64) throws {
     var generator = RecordGenerator(seed: seed)
@@ -29,7 +40,10 @@ struct FullImportTests {
     let file = export(drafts)
     let plan = try Importer.plan(file.bytes)
     #expect(plan.format == .json)
-    #expect(plan.skipped.isEmpty && plan.warnings.isEmpty, "\(plan.skipped) \(plan.warnings)")
+    #expect(plan.skipped.isEmpty)
+    // Generated times have any order, which the import keeps, with a warning.
+    #expect(plan.warnings.count == drafts.filter(endsBeforeItStarts).count, "\(plan.warnings)")
+    #expect(plan.warnings.allSatisfy { $0.hasSuffix("ends before it starts; it is imported unchanged") })
     for draft in drafts {
       let read = try #require(plan.drafts.first { $0.key == draft.key })
       for field in draft.kind.fields where draft.key != FixedRecords.none || field.number != 1 {

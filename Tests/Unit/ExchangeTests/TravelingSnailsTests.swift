@@ -127,6 +127,22 @@ struct TravelingSnailsTests {
     #expect(try other.value(Registry.organization, "name") == .text("none"))
   }
 
+  @Test func `a record that ends before it starts is reported, and imported unchanged`() throws {
+    let late = try plan(lodging: "end", "2026-05-02T08:00:00Z")
+    #expect(late.skipped.isEmpty)
+    #expect(late.warnings == ["lodging \"Casa Rosa\" ends before it starts; it is imported unchanged"])
+    #expect(try late.value(Registry.lodging, "end")?.part(0) == .integer(1_777_708_800_000))
+    // A moment is not too short, and half of the times say nothing about an order.
+    #expect(try plan(lodging: "end", "2026-05-03T13:00:00Z").warnings.isEmpty)
+    let trip = try plan { file in
+      var trip = file["trips"]?[0] ?? .null
+      trip["startDate"] = "2026-05-06T00:00:00Z"
+      trip["hasStartDate"] = true
+      file["trips"] = [trip]
+    }
+    #expect(trip.warnings == ["trip \"Rome\" ends before it starts; it is imported unchanged"])
+  }
+
   @Test func `a missing link is read as no link, a broken one is reported`() throws {
     #expect(try plan(lodging: "organizationId", "").value(Registry.lodging, "organizationId") == .null)
     let broken = try plan(lodging: "organizationId", id(77))

@@ -118,7 +118,7 @@ struct AssignmentTests {
     ),
     (
       Registry.lodging, [("start", "2026-05-03"), ("startTZ", "Rome")],
-      "startTZId cannot be \"Rome\": use a time zone"
+      "startTZ cannot be \"Rome\": use a time zone"
     ),
     (Registry.lodging, [("paid", "yes")], "paid cannot be \"yes\": one of infull, deposit, none"),
     (Registry.habit, [("latitude", "1")], "longitude is missing"),
@@ -178,5 +178,62 @@ struct AssignmentTests {
     #expect(JSON.object(habit)["reminders"] == [])
     #expect(JSON.object(habit)["schedule"] == ["daysOfWeek": ["_0": [1]]])
     #expect(JSON.object(habit)["frequency"] == JSON.null)
+  }
+
+  /// Resolves ids only, as the assignments of a value name records.
+  private struct IDs: ReferenceResolver {
+    func record(_ kind: Kind, named name: String) throws -> RecordID { try #require(RecordID(uuid: name)) }
+    func key(_ kind: Kind, named name: String) throws -> String { name }
+  }
+
+  @Test(arguments: [
+    (Registry.lodging, ["name": Value.text("Casa 'Rosa'"), "notes": .null, "hideLocation": .bool(false)]),
+    (
+      Registry.lodging,
+      [
+        "start": .array([.integer(1_777_820_400_000), .text("Lab/East")]),
+        "end": .array([.integer(0), .null]),
+        "trip": .bytes(RecordID(kind: Registry.trip, key: "Rome").bytes),
+        "cost": .array([.text("120.50"), .text("EUR")]),
+      ]
+    ),
+    (Registry.activity, ["cost": .array([.text("1"), .null])]),
+    (
+      Registry.habit,
+      [
+        "dailyTarget": .float(2.5), "priorityLevel": .integer(3), "startDate": .integer(1_777_820_400_123),
+        "categoryId": .text("health"), "schedule": .array([.integer(1), .integer(5)]),
+        "reminders": .array([.array([.integer(8), .integer(5)])]),
+        "location": .array([.float(41.5), .float(-12)]),
+      ]
+    ),
+    (
+      Registry.attachment,
+      [
+        "parent": .owner(Registry.lodging, RecordID(kind: Registry.trip, key: "Casa")),
+        "fileDescription": .text("line\nline"),
+      ]
+    ),
+    (Registry.habitEntry, ["date": .datedInstant(milliseconds: 0, zone: "Lab/East", zones: lab)]),
+    (Registry.profile, ["profileId": .bytes(RecordID(kind: Registry.trip, key: "a").bytes)]),
+  ])
+  func `assigning the texts of a value gives that value again`(kind: Kind, values: [String: Value]) throws {
+    let wanted = Dictionary(uniqueKeysWithValues: values.map { (kind.number($0.key), $0.value) })
+    let typed = try #require(kind.assignments(of: wanted, zones: lab))
+    var pairs = typed
+    if kind == Registry.attachment {
+      // As a command does with the assignment of an item.
+      let parent = try #require(pairs.firstIndex { $0.name == "lodging" })
+      pairs.replaceSubrange(
+        parent...parent, with: [("parentType", "lodging"), ("parentId", typed[parent].text)])
+    }
+    let assignments = Assignments(kind: kind, zones: lab, zone: "Lab/East", resolver: IDs())
+    #expect(try assignments.values(pairs) { _ in nil } == wanted)
+  }
+
+  @Test func `a value that nobody can type has no assignments`() {
+    let picture = [Registry.profile.number("avatar"): Value.bytes([1])]
+    #expect(Registry.profile.assignments(of: picture, zones: lab) == nil)
+    #expect(Registry.trip.assignments(of: [999: .integer(1)], zones: lab) == nil)
   }
 }

@@ -34,13 +34,12 @@ import Wire
     #expect(try dump(bob.store) == dump(alice.store))
   }
 
-  @Test(.timeLimit(.minutes(1)))
-  func `a range that several wants have in common is read once`() throws {
+  @Test func `a range that several wants have in common is read once`() throws {
     for number in 1...3 { try alice.write(at: Int64(number * 10), insert(trip(UInt64(number)), [:])) }
     let tip = try #require(alice.store.heads(.records).first)
     let want = Want(log: tip.log, from: 1, through: 3, tip: tip.id)
     let part = try alice.store.read(.records, [want, want, want], bytesMax: .max, setsMax: .max)
-    #expect(Set(part.sets.map(\.sequence)) == [1, 2, 3])
+    #expect(part.sets.map(\.sequence) == [1, 2, 3])
     #expect(part.rest.isEmpty)
   }
 

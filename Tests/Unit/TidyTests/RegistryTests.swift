@@ -105,6 +105,7 @@ struct RegistryTests {
       in: Self.program,
       after: [
         " write(\"", ".write(\"", " verb: \"", "(verb: \"", " plan(\"", "undoVerb = \"",
+        "resolutionVerb = \"",
         "_ label: String = \"", "as verb: String = \"", " as: \"",
       ])
     try expectNames("Verbs", Set(verbs.map { $0.replacing("\\(kind.name)", with: "KIND") }))

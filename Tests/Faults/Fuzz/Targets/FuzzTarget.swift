@@ -24,6 +24,7 @@ package struct FuzzTarget: Sendable {
     FuzzTarget(name: "statements", body: .immediate(fuzzStatements), seeds: Seeds.statements),
     FuzzTarget(name: "tickets", body: .immediate(fuzzTicket), seeds: Seeds.tickets),
     FuzzTarget(name: "beacons", body: .immediate(fuzzBeacons), seeds: Seeds.beacons),
+    FuzzTarget(name: "codes", body: .immediate(fuzzCodes), seeds: Seeds.codes),
     FuzzTarget(name: "control", body: .waiting(fuzzControl), seeds: Seeds.control),
     FuzzTarget(name: "ritualist", body: .immediate(fuzzRitualist), seeds: Seeds.ritualist),
     FuzzTarget(name: "traveling-snails", body: .immediate(fuzzTravelingSnails), seeds: Seeds.travelingSnails),

@@ -14,67 +14,6 @@ func fuzzHandshake(_ input: [UInt8]) throws {
   }
 }
 
-/// One end of a channel, and everything that it sent and received.
-private struct End: ~Copyable {
-  var channel: Channel
-  var opening: ChannelOpening?
-  var heard: [[UInt8]] = []
-  var said: [[UInt8]] = []
-  var isOver = false
-
-  init(_ role: ChannelRole, _ staticKey: AgreementKey, _ ephemeral: String) throws {
-    let keys = ChannelKeys(
-      staticKey: staticKey, ephemeral: Cast.agreement(ephemeral), nonce: Bytes16(1, 2))
-    channel = try Channel(role) { keys }
-  }
-
-  mutating func takeOutput() -> [UInt8] {
-    defer { channel.output = [] }
-    return channel.output
-  }
-
-  /// Consumes bytes from the wire as the shell does.
-  mutating func receive(_ bytes: [UInt8]) throws {
-    var rest = bytes[...]
-    while !rest.isEmpty, !isOver {
-      let taken = channel.frames.append(rest)
-      rest = rest.dropFirst(taken)
-      let events = readEvents()
-      try require(taken > 0 || events > 0 || isOver, "a full channel makes no progress")
-    }
-  }
-
-  private mutating func readEvents() -> Int {
-    var count = 0
-    do throws(ChannelError) {
-      while let event = try channel.next() {
-        count += 1
-        switch event {
-        case .recognized: break
-        case .opened(let opening): self.opening = opening
-        case .message(let message): heard.append(message)
-        case .closed: isOver = true
-        }
-      }
-    } catch {
-      isOver = true
-    }
-    return count
-  }
-
-  mutating func say(_ message: [UInt8]) throws {
-    guard channel.isOpen else { return }
-    try channel.send(message)
-    said.append(message)
-  }
-
-  mutating func hangUp() throws {
-    try channel.close()
-    // An end that hangs up reads no more.
-    isOver = true
-  }
-}
-
 /// Alice's payload for Bob in message 3.
 private let payload: [UInt8] = Array("alice's certificates".utf8)
 private let ticket = TicketID(77)
@@ -91,42 +30,21 @@ private func access(_ isPairing: Bool, hasSecret: Bool = true) throws -> Channel
     : ChannelAccess(sessionKey: try key(7))
 }
 
-private func dialler(_ isPairing: Bool, hasSecret: Bool = true) throws -> End {
-  try End(
+private func dialler(_ isPairing: Bool, hasSecret: Bool = true) throws -> ChannelEnd {
+  try ChannelEnd(
     .initiator(try access(isPairing, hasSecret: hasSecret)) { remote in
       remote == Cast.transport(Cast.bobTransport) ? payload : nil
     }, Cast.aliceTransport, "ephemeral of alice")
 }
 
-private func responder() throws -> End {
+private func responder() throws -> ChannelEnd {
   let known = [try access(false), try access(true)]
-  return try End(
+  return try ChannelEnd(
     .responder { preamble in known.first { preamble.isAuthentic(under: $0.preambleKey) } },
     Cast.bobTransport, "ephemeral of bob")
 }
 
 // MARK: On the wire
-
-/// Bytes in flight in one direction.
-private struct Direction {
-  var waiting: [UInt8] = []
-
-  mutating func touch(_ choices: inout Choices) {
-    let place = Int(choices.number() & 0x1_ffff)
-    guard place < waiting.count else { return }
-    switch choices.below(4) {
-    case 0: waiting[place] ^= max(1, choices.byte())
-    case 1: waiting.remove(at: place)
-    case 2: waiting.insert(contentsOf: choices.bytes(max: 64), at: place)
-    default: waiting.removeSubrange(place...)
-    }
-  }
-
-  mutating func take(_ count: Int) -> [UInt8] {
-    defer { waiting.removeFirst(min(count, waiting.count)) }
-    return Array(waiting.prefix(count))
-  }
-}
 
 private func meddle(_ choices: inout Choices) throws {
   let isPairing = choices.flag()
@@ -234,7 +152,7 @@ private func mallorysPreamble(_ choices: inout Choices, _ isPairing: Bool) throw
 }
 
 /// Sealed frames of any content: whatever Bob does with them, he only accepts valid messages.
-private func talk(_ choices: inout Choices, _ sealed: inout SealedChannel, to bob: inout End) throws {
+private func talk(_ choices: inout Choices, _ sealed: inout SealedChannel, to bob: inout ChannelEnd) throws {
   for _ in 0..<20 where !choices.isAtEnd {
     var output: [UInt8] = []
     switch choices.below(4) {
@@ -244,16 +162,6 @@ private func talk(_ choices: inout Choices, _ sealed: inout SealedChannel, to bo
     }
     try bob.receive(output)
   }
-}
-
-private func framed(_ message: [UInt8]) -> [UInt8] {
-  [UInt8(truncatingIfNeeded: message.count >> 8), UInt8(truncatingIfNeeded: message.count)] + message
-}
-
-/// The content of the one frame in the bytes.
-private func frame(_ bytes: [UInt8]) -> ArraySlice<UInt8>? {
-  guard bytes.count >= 2, bytes.count == 2 + Int(bytes[0]) << 8 + Int(bytes[1]) else { return nil }
-  return bytes[2...]
 }
 
 /// What a node does next with the payload of message 3.

@@ -101,6 +101,19 @@ enum Seeds {
       + (try operations().map { [1] + $0 })
   }
 
+  @Sendable static func codes() throws -> [[UInt8]] {
+    let datagrams = try vectors("pairing-code.json").filter { $0.count == CodeAnnouncement.bytes }
+    let announcement = CodeAnnouncement.sealed(
+      host: Bytes16(0, 0xffff_0a00_0001), port: 7_433, name: "laptop", by: Cast.eve)
+    let codes = ["482913", "482 913", "4-8-2-9-1-3", "48291", "4829130", "٤٨٢٩١٣"].map { Array($0.utf8) }
+    // The joiner's share, the inviter's answer and the messages of the handshake arrive whole, then the ticket.
+    let exchange: [UInt8] = [2, 2, 2, 2, 2, 6, 5, 1, 2, 3, 4, 5, 2, 2]
+    return (datagrams + [announcement]).map { [0] + $0 } + codes.map { [3] + $0 }
+      + [[4, 1, 0] + exchange, [4, 0, 0] + exchange, [4, 1, 2] + exchange, [4, 1, 3] + exchange]
+      + [[6, 1, 3, 1, 2, 3], [7, 1, 2, 3, 1, 2, 3]]
+      + (try operations().flatMap { operations in [1, 2, 5, 6, 7].map { [$0] + operations } })
+  }
+
   @Sendable static func tickets() throws -> [[UInt8]] {
     let lines = try strings("circle.json").filter { $0.hasPrefix("waymark1") }.map { [0] + Array($0.utf8) }
     let messages = try vectors("circle.json").filter { $0.count > 60 }

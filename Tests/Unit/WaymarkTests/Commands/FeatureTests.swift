@@ -1,5 +1,7 @@
 import Foundation
 import JSONDocument
+import Records
+import Replication
 import Testing
 import WaymarkTesting
 
@@ -146,6 +148,7 @@ struct ProfileTests {
     let alice = try await TestNode.founder("alice")
     try await alice.run("profile.set", fields("name=Alice", "appearance=dark"))
     let first = try await alice.run("profile.show")
+    #expect(first["id"] == .string(FixedRecords.profile.id.uuid))
     try await alice.run("profile.set", fields("name=Alicia"))
     let second = try await alice.run("profile.show")
     #expect(first["updatedAt"] == "2026-05-03T08:00:00Z")

@@ -90,7 +90,7 @@ struct RecordCommandTests {
     BadValue("trip.add", ["name=X", "startDate=soon"], "soon", "bad_value"),
     BadValue("habit.add", ["name=X", "colorHex=red"], "red", "bad_value"),
     BadValue("habit.add", ["name=X", "priorityLevel=4"], "4", "bad_value"),
-    BadValue("lodging.add", ["trip=Rome", "name=X", "start=2026-05-03T15:00"], "startTZId", "bad_value"),
+    BadValue("lodging.add", ["trip=Rome", "name=X", "start=2026-05-03T15:00"], "startTZ", "bad_value"),
     BadValue(
       "lodging.add", ["trip=Rome", "name=X", "start=2026-05-03T15:00", "startTZ=Mars/Base"], "Mars/Base",
       "bad_value"),

@@ -239,4 +239,94 @@ struct ResolveTests {
       #expect(try await circle.run(device, "profile.show")["name"] == "alice", "\(device)")
     }
   }
+
+  // MARK: Undo
+
+  /// The only conflict that an undo lists as resolved.
+  private func stillResolved(_ undone: JSON) throws -> JSON {
+    let resolved = try #require(undone["resolvedConflicts"]?.array)
+    #expect(resolved.count == 1)
+    return try #require(resolved.first)
+  }
+
+  @Test func `undoing a resolution does not reopen the conflict, but says how to take the other value`()
+    async throws
+  {
+    let circle = try await circleWithTwoNames()
+    defer { circle.end() }
+    let conflict = try await only(circle)
+    let resolution = try await resolve(circle, "bob", conflict, "loser")["operation"] ?? nil
+    let preview = try await circle.run("bob", "undo", ["operation": resolution, "preview": true])
+    #expect(try stillResolved(preview)["current"] == "Eau")
+    #expect(try await name(circle, "bob") == "Wasser")
+    let undone = try await circle.run("bob", "undo", ["operation": resolution])
+    let resolved = try stillResolved(undone)
+    #expect(resolved["kind"] == "habit" && resolved["name"] == "Eau" && resolved["field"] == "name")
+    #expect(resolved["current"] == "Eau")
+    let id = try #require(conflict["record"]?.string)
+    #expect(resolved["others"]?.array?.count == 1)
+    let other = try #require(resolved["others"]?[0])
+    #expect(other["value"] == "Wasser" && other["deviceName"] == "bob")
+    #expect(other["next"] == .string("waymark habit edit \(id) name=Wasser"))
+    try await circle.inSync("alice", "bob")
+    for device in ["alice", "bob"] {
+      #expect(try await name(circle, device) == "Eau", "\(device)")
+      #expect(try await conflicts(circle, device) == [], "\(device)")
+    }
+    try await circle.run("bob", "habit.edit", fields("name=Wasser", id: id))
+    #expect(try await name(circle, "bob") == "Wasser")
+    // An undo of anything else lists none, even of a change to the same field.
+    #expect(try await circle.run("bob", "undo")["resolvedConflicts"] == [])
+  }
+
+  @Test func `undoing a resolution that kept the displayed value names the other one`() async throws {
+    let circle = try await circleWithTwoNames()
+    defer { circle.end() }
+    let conflict = try await only(circle)
+    let resolution = try await resolve(circle, "alice", conflict, "winner")["operation"] ?? nil
+    let preview = try await circle.run("alice", "undo", ["operation": resolution, "preview": true])
+    #expect(try stillResolved(preview)["others"]?[0]?["value"] == "Wasser")
+    let refused = try #require(try await circle.failure("alice", "undo", ["operation": resolution]))
+    #expect(refused.code == .nothingToUndo)
+    #expect(refused.message.contains("it kept the current value, and a resolved conflict stays resolved"))
+    let id = try #require(conflict["record"]?.string)
+    #expect(refused.next?.description == "waymark habit edit \(id) name=Wasser")
+    #expect(refused.candidates.first?.contains("Wasser, from bob") == true)
+  }
+
+  @Test
+  func
+    `undoing the resolutions of a profile, a setting and a deletion names the commands for the other sides`()
+    async throws
+  {
+    let circle = try await SocketCircle.premium(["alice", "bob"])
+    defer { circle.end() }
+    let rome = try #require(try await circle.run("alice", "trip.add", fields("name=Rome"))["id"]?.string)
+    try await circle.inSync("alice", "bob")
+    try await circle.apart {
+      try await circle.run("alice", "trip.delete", ["id": "Rome"])
+      try await circle.run("bob", "trip.edit", fields("notes=sunny", id: "Rome"))
+      try await circle.run("bob", "profile.set", fields("name=Bob B", "homeTimezone=Europe/Rome"))
+      try await circle.run("alice", "profile.set", fields("name=Alice"))
+      try await circle.run("bob", "settings.set", ["key": "colorScheme", "value": "dark"])
+      try await circle.run("alice", "settings.set", ["key": "colorScheme", "value": "light"])
+    }
+    let seen = try await conflicts(circle, "alice")
+    #expect(seen.count == 3)
+    var steps: [String: String] = [:]
+    for conflict in seen {
+      let answer = try await circle.run(
+        "alice", "conflicts.resolve", ["id": conflict["id"] ?? nil, "take": "loser"])
+      let undone = try await circle.run("alice", "undo", ["operation": answer["operation"] ?? nil])
+      let resolved = try stillResolved(undone)
+      steps[resolved["kind"]?.string ?? ""] = resolved["others"]?[0]?["next"]?.string
+      if conflict["kind"] == "trip" { #expect(resolved["current"] == "deleted") }
+    }
+    #expect(
+      steps == [
+        "trip": "waymark trip restore \(rome)",
+        "profile": "waymark profile set name='Bob B' homeTimezone=Europe/Rome",
+        "setting": "waymark settings set colorScheme dark",
+      ])
+  }
 }

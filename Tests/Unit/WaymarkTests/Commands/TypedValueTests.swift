@@ -216,4 +216,22 @@ struct TypedValueTests {
       Registry.lodging.assignableNames.contains("startTZ")
         && Registry.organization.assignableNames.contains("street"))
   }
+
+  @Test func `the examples of a kind suit it`() {
+    func example(_ kind: Kind, _ field: String) -> String? {
+      kind.fieldGuides.first { $0.name == field }?.example
+    }
+    #expect(
+      Registry.listed.map { example($0, "name") }
+        == Registry.listed.map {
+          $0.field(named: "name") == nil ? nil : $0.listing?.example.id
+        })
+    #expect(example(Registry.habit, "name") == "'Drink water'" && example(Registry.profile, "name") == "Ada")
+    for kind in Registry.listed where kind.field(named: "notes") != nil {
+      #expect(example(kind, "notes") != "text", "\(kind.name)")
+    }
+    for kind in Registry.listed where kind.field(named: "organization") != nil {
+      #expect(example(kind, "organization")?.isEmpty == false, "\(kind.name)")
+    }
+  }
 }

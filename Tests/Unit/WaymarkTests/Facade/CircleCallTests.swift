@@ -34,6 +34,35 @@ struct CircleCallTests {
     #expect(members.map(\.isOwn) == [true, false] && members.last?.admittedBy == members.first?.device)
   }
 
+  @Test func `a device joins with a code, and a wrong code or name changes nothing`() async throws {
+    let circle = try await SocketCircle.make(["alice"])
+    defer { circle.end() }
+    let (alice, home) = (circle["alice"], circle.home("bob"))
+    let invitation = try await alice.inviteByCode(as: .admin, for: .seconds(300))
+    #expect(invitation.code.count == 7 && invitation.expires.timeIntervalSinceNow > 60)
+    let address = try #require(invitation.address)
+    let wrong = invitation.code.hasPrefix("000") ? "111 111" : "000 000"
+    for (code, name) in [("48291", "bob"), (wrong, "")] {
+      let refused = await #expect(throws: WaymarkError.self) {
+        try await JoinOperation(home: home, code: code, at: address, name: name)
+      }
+      #expect(refused?.code == .badValue)
+    }
+    let refused = await #expect(throws: WaymarkError.self) {
+      try await JoinOperation(home: home, code: wrong, at: address, name: "bob")
+    }
+    // An invalid code and an invalid name were found here, so this was the first try.
+    #expect(refused?.code == .wrongCode && refused?.message.contains("2 tries are left") == true)
+    #expect(!Files.exists(home.path))
+    let joined = try await JoinOperation(
+      home: home, code: invitation.code, at: address, name: "bob"
+    ).join()
+    let joiner = try await alice.joiner(within: .seconds(120))
+    #expect(joiner == DeviceReference(device: joined.device, name: "bob"))
+    #expect(try await alice.members().map(\.role) == [.admin, .admin])
+    await #expect(throws: WaymarkError.self) { try await alice.inviteByCode(for: .seconds(601)) }
+  }
+
   @Test func `if another node now has an address of the inviter, the next one is tried`() async throws {
     let circle = try await SocketCircle.make(["alice"])
     defer { circle.end() }

@@ -244,6 +244,22 @@ struct RestoreTests {
       #expect(!FileManager.default.fileExists(atPath: alice.home.staging))
     }
   }
+
+  @Test func `a preview works while the node has its store open, and leaves no folder behind`() async throws {
+    try await inFolder { alice, file in
+      try await alice.run("trip.add", fields("name=Later"))
+      let request = RestoreOperation.Request(file: file, name: "alice")
+      let preview = try await RestoreOperation(home: alice.home, request: request).preview()
+      #expect(preview.isPreview && preview.discardedSets == 1 && preview.records == 2)
+      #expect(try await alice.run("status")["counts"]?["trips"] == 2)
+      let left = try FileManager.default.contentsOfDirectory(atPath: alice.home.path)
+      #expect(!left.contains { $0.hasPrefix("joining") }, "\(left)")
+      // The restore itself still needs the store for itself.
+      await #expect { try await self.restore(alice.home, file) } throws: {
+        ($0 as? WaymarkError)?.code == .storeHeld
+      }
+    }
+  }
 }
 
 extension Node {

@@ -28,6 +28,8 @@ package struct Subscription: Sendable {
   package let isVerified: Bool
   /// The end of what is paid, or of the grace period; nil for a purchase for life.
   package let end: Int64?
+  /// The newest renewal info that is genuine.
+  package let renewal: RenewalInfo?
   private let isListed: Bool
 
   /// The state of a subscription. The raw values are shown on the command line.
@@ -147,7 +149,7 @@ extension Subscription {
       guard let decides else { return nil }
       return Subscription(
         id: id, transaction: decides.transaction, device: decides.body.device, isVerified: verifiesPurchases,
-        end: decides.transaction.expires.map { max($0, renewal?.graceEnds ?? $0) },
+        end: decides.transaction.expires.map { max($0, renewal?.graceEnds ?? $0) }, renewal: renewal,
         isListed: policy.lists(decides.transaction))
     }
     .sorted {
@@ -175,24 +177,28 @@ extension Circle {
   /// Whether the renewal info of a held purchase is genuine.
   package func isGenuine(renewalOf held: HeldPurchase) -> Bool { verdicts[held.id].renewal }
 
-  /// Whether a purchase tells the circle nothing that a held one does not tell: it is older, or says the same and was
-  /// signed not much later.
+  /// Whether a purchase tells the circle nothing that it does not know: the one that decides is newer, or says the same
+  /// and was signed not much earlier.
+  ///
+  /// A build that can't verify purchases compares only with what this device itself has shown.
   package func knows(_ purchase: Purchase) -> Bool {
     guard let new = purchase.transaction else { return true }
-    return evaluation.purchases.contains { held in
-      let old = held.transaction
-      guard old.subscription == new.subscription, verdicts[held.id].transaction,
-        verifiesPurchases || held.body.device == purchase.device,
-        purchase.renewal?.signed ?? 0 <= held.renewal?.signed ?? 0
-          || purchase.saysTheSame(renewal: held.renewal)
-      else { return false }
-      if old.saysTheSame(as: new) { return new.signed < old.signed + Limits.purchaseConfirmMilliseconds }
-      return (new.purchased, new.signed) <= (old.purchased, old.signed)
+    let known: (transaction: Transaction, renewal: RenewalInfo?)? =
+      if verifiesPurchases {
+        subscriptions.first { $0.id == new.subscription }.map { ($0.transaction, $0.renewal) }
+      } else {
+        evaluation.purchases.first {
+          $0.body.device == purchase.device && $0.transaction.subscription == new.subscription
+        }
+        .map { ($0.transaction, $0.renewal) }
+      }
+    guard let (old, renewal) = known, new.purchased <= old.purchased else { return false }
+    if new.purchased == old.purchased && new.signed > old.signed {
+      guard old.saysTheSame(as: new), new.signed < old.signed + Limits.purchaseConfirmMilliseconds else {
+        return false
+      }
     }
+    return purchase.renewal?.graceEnds == renewal?.graceEnds
+      || purchase.renewal?.signed ?? 0 <= renewal?.signed ?? 0
   }
-}
-
-extension Purchase {
-  /// Whether the renewal info says the same as another one, except for when it was signed.
-  fileprivate func saysTheSame(renewal other: RenewalInfo?) -> Bool { renewal?.graceEnds == other?.graceEnds }
 }

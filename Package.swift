@@ -159,8 +159,9 @@ let package = Package(
     .target(
       name: "FuzzTargets",
       dependencies: [
-        "Control", "Exchange", "FileFormat", "JSONDocument", "Membership", "Records", "Replication", "SQLite",
-        "SecureChannel", "Sodium", "Storage", "Waymark", "WaymarkTesting", "Wire",
+        "Control", "Exchange", "FileFormat", "JSONDocument", "Membership", "Purchases", "Records",
+        "Replication",
+        "SQLite", "SecureChannel", "Simulation", "Sodium", "Storage", "Waymark", "WaymarkTesting", "Wire",
       ], path: "Tests/Faults/Fuzz/Targets", swiftSettings: common),
     tests("FuzzTests", ["FuzzTargets"]),
     .target(

@@ -45,7 +45,7 @@ public struct TestAppStore: Sendable {
   /// - Parameters:
   ///   - product: the id of the product; nil for the subscription that test nodes accept.
   ///   - bundle: the bundle id of the app; nil for the app that test nodes accept.
-  ///   - account: ``Node/appAccountToken`` of the circle; nil for a purchase that belongs to no circle.
+  ///   - account: the `appAccountToken` of a node of the circle; nil for a purchase that belongs to no circle.
   ///   - duration: how long a period lasts; nil for a purchase for life.
   ///   - isSandbox: whether it is bought in the App Store's sandbox.
   public func buy(
@@ -87,7 +87,7 @@ public struct TestPurchase: Sendable {
     expires = duration.map { purchased.addingTimeInterval(TimeInterval($0.components.seconds)) }
   }
 
-  /// The transaction as it was signed last: the argument of ``Node/install(purchase:renewal:)``.
+  /// The transaction as it was signed last: the argument of `install(purchase:renewal:)`.
   public var transaction: String {
     var payload: JSON = [
       "transactionId": .string("\(original)\(number)"), "originalTransactionId": .string(original),

@@ -232,15 +232,20 @@ extension Judge {
       return false
     }
     let present = Set(ids)
-    for (id, statement) in view.statements where !present.contains(id) {
-      // Only an address statement may disappear, when a newer one from the same device replaces it.
-      guard statement.kind == 8 else {
-        throw Violation(.wentBack, view.name, "statement \(id) of kind \(statement.kind) is gone")
-      }
-      view.statements[id] = nil
-    }
+    let gone = view.statements.filter { !present.contains($0.key) }
+    for id in gone.keys { view.statements[id] = nil }
     for id in ids where view.statements[id] == nil {
       view.statements[id] = try statement(id, view)
+    }
+    let replaced = PlainPurchase.replaced(Array(view.statements.values) + Array(gone.values))
+    for (id, statement) in gone {
+      // Only an address statement or a purchase may disappear, when a newer one from the same device replaces it.
+      guard statement.kind == 8 || replaced.contains(id) else {
+        throw Violation(.wentBack, view.name, "statement \(id) of kind \(statement.kind) is gone")
+      }
+    }
+    if let id = replaced.first(where: present.contains) {
+      throw Violation(.unauthorised, view.name, "it keeps purchase \(id), which another one replaces")
     }
     do {
       view.circle = try PlainCircle(ids.compactMap { view.statements[$0] })

@@ -21,11 +21,13 @@ struct NodeState: Hashable {
     }
   }
 
-  /// Returns the hash of a collection of statements, which includes only the newest address statement of each device.
+  /// Returns the hash of a collection of statements, which includes only the newest address statement of each device,
+  /// and no purchases that are replaced.
   static func certificates(_ statements: some Sequence<PlainStatement>) -> Name32 {
     var ids: [Name32] = []
     var addresses: [Name32: (clock: UInt64, id: Name32)] = [:]
-    for statement in statements {
+    let replaced = PlainPurchase.replaced(statements)
+    for statement in statements where !replaced.contains(statement.id) {
       guard case .addresses(let clock) = statement.body else {
         ids.append(statement.id)
         continue

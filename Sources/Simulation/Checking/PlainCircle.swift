@@ -57,7 +57,7 @@ struct PlainCircle {
     case .grant(let device, let lane, let bytes):
       grants.append((statement.signer, device, lane, bytes))
     case .branchProof(let tree, let line): lines[tree] = min(line, lines[tree] ?? line)
-    case .genesis, .addresses, .newer: break
+    case .genesis, .addresses, .purchase, .newer: break
     }
   }
 

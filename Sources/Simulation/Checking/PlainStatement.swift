@@ -15,6 +15,7 @@ struct PlainStatement {
     case grant(Name32, lane: Int, bytes: UInt64)
     /// The tree, and the sequence after which its sets don't fold.
     case branchProof(PlainTree, line: UInt64)
+    case purchase(PlainPurchase)
     case newer
   }
 
@@ -69,6 +70,7 @@ struct PlainStatement {
     case 6: "issuers"
     case 8: "addresses"
     case 9: "grant"
+    case 12: "purchase"
     default: "statement-\(kind)"
     }
   }
@@ -92,6 +94,7 @@ struct PlainStatement {
       _ = try map.time(4)
     case 8: body = try addresses(&map)
     case 9: body = try grant(&map)
+    case 12: body = try purchase(&map)
     default:
       try map.checkRestAreFieldValues()
       return (circle, signer, .newer)
@@ -146,6 +149,17 @@ struct PlainStatement {
     let bytes = try map.unsigned(5, 1...1_125_899_906_842_624)
     _ = try map.time(6)
     return .grant(device, lane: lane, bytes: bytes)
+  }
+
+  private static func purchase(_ map: inout PlainMap) throws(PlainRefusal) -> Body {
+    let transaction = try token(&map, 3)
+    return .purchase(PlainPurchase(transaction: transaction, renewal: try map.has(4) ? token(&map, 4) : nil))
+  }
+
+  private static func token(_ map: inout PlainMap, _ key: UInt64) throws(PlainRefusal) -> [UInt8] {
+    let text = try map.text(key, 1...16_384)
+    guard text.allSatisfy({ (0x21...0x7e).contains($0) }) else { throw map.wrong(key) }
+    return text
   }
 
   // MARK: Fork proof

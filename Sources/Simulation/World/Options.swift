@@ -29,6 +29,8 @@ package struct Options: Hashable, Sendable {
   package var quota = 0
   /// The number of different files that users attach to records; 0 for a run without files.
   package var files = 0
+  /// The mean time between two purchases, in virtual milliseconds; 0 for a run without purchases.
+  package var purchasesEvery: Int64 = 0
 
   /// Creates the options that a seed chooses.
   ///
@@ -59,6 +61,10 @@ package struct Options: Hashable, Sendable {
     var separate = SplitMix(seed: seed ^ 0x7175_6f74_6173_0001)
     if adversaries > 0, separate.happens(perThousand: 400) { quota = separate.logarithmic(1_000, 40_000) }
     drawFiles()
+    var purchases = SplitMix(seed: seed ^ 0x7075_7263_6873_0001)
+    if purchases.happens(perThousand: Self.runsWithPurchases) {
+      purchasesEvery = Int64(purchases.logarithmic(100, 5_000))
+    }
   }
 
   /// Decides whether the run has files, and which of their faults.
@@ -75,6 +81,9 @@ package struct Options: Hashable, Sendable {
 
   /// The share of runs with files, per thousand.
   private static let runsWithFiles = 250
+
+  /// The share of runs with purchases, per thousand.
+  private static let runsWithPurchases = 300
 
   /// Restricts the run to the faults of a theme, or to most of those.
   private mutating func concentrate(on theme: Theme, _ random: inout SplitMix) {
@@ -175,7 +184,7 @@ extension Options: CustomStringConvertible {
     return
       "seed=\(seed) devices=\(devices) free=\(free) adversaries=\(adversaries) events=\(events) "
       + "faults-every=\(faultsEvery) people-every=\(peopleEvery) records=\(records) large=\(large) "
-      + "quota=\(quota) files=\(files) "
+      + "quota=\(quota) files=\(files) purchases=\(purchasesEvery) "
       + "faults=\(listed.isEmpty ? "none" : listed.joined(separator: ","))"
   }
 
@@ -209,6 +218,7 @@ extension Options: CustomStringConvertible {
     case "large": large = number
     case "quota": quota = number
     case "files": files = number
+    case "purchases": purchasesEvery = Int64(number)
     default: return false
     }
     return true

@@ -67,6 +67,8 @@ package final class World {
   var quotaRandom: SplitMix
   /// Randomness of everything about files.
   var fileRandom: SplitMix
+  /// Randomness of everything about purchases.
+  var purchaseRandom: SplitMix
   /// The contents that users attach, by number.
   var contents: [Int: [UInt8]] = [:]
   /// The statements with which each store begins.
@@ -111,6 +113,7 @@ package final class World {
     case fault
     case people
     case filePeople
+    case purchase
     /// A delayed action of a fault.
     case end(Ending)
   }
@@ -121,6 +124,7 @@ package final class World {
     random = SplitMix(seed: options.seed)
     quotaRandom = SplitMix(seed: options.seed ^ 0x7175_6f74_6173_0002)
     fileRandom = SplitMix(seed: options.seed ^ 0x6669_6c65_7300_0002)
+    purchaseRandom = SplitMix(seed: options.seed ^ 0x7075_7263_6873_0002)
     let count = options.devices + options.adversaries
     let keys = try (0..<count).map { try DeviceKeys(Self.name($0), seed: options.seed) }
     authority = try Authority(founder: keys[0], seed: options.seed, at: Self.start)
@@ -151,6 +155,7 @@ package final class World {
       watch.judge.trashDaysKey = Store.trashDaysKey.id.raw.bytes
       later(fileRandom.wait(options.peopleEvery), .filePeople)
     }
+    if options.purchasesEvery > 0 { later(purchaseRandom.wait(options.purchasesEvery), .purchase) }
   }
 
   // MARK: Quotas
@@ -338,6 +343,7 @@ package final class World {
     case .fault: if !isHealing { causeFault() }
     case .people: if !isHealing { letPeopleAct() }
     case .filePeople: if !isHealing { letPeopleUseFiles() }
+    case .purchase: if !isHealing { letPeopleBuy() }
     case .end(let ending): end(ending)
     }
   }

@@ -18,7 +18,7 @@ import session
 import values
 from checks import CHECKS, FULL, MEMBER, PROFILES, READER
 from encoding import Refused, require
-from statement import ENTITLEMENT, LOG_CUT, REVOCATION
+from statement import ENTITLEMENT, LOG_CUT, NAMES, REVOCATION
 
 AT_ONCE, PATIENCE = 8, 4
 
@@ -220,6 +220,12 @@ def hoarding(target):
     circle.ADDRESSES = 0
 
 
+@fault("statements.purchases")
+def never_replaced(target):
+    """keeps all purchases that a device has shown."""
+    circle.PURCHASE = 0
+
+
 @fault("statements.refused")
 def tolerant(target):
     """ignores statements with a wrong signature, and goes on."""
@@ -244,7 +250,7 @@ def closed_minded(target):
 def forgetful(target):
     """drops statements of kinds that it does not know."""
     def keeps(self, statement):
-        if statement.kind <= 10:
+        if statement.kind in NAMES:
             add(self, statement)
     add = circle.Circle.add
     circle.Circle.add = keeps

@@ -1,5 +1,7 @@
 """Checks of the set of statements (Protocol/circle.md) and of what is unknown (Protocol/growth.md)."""
 
+import base64
+import json
 import os
 
 from nacl.signing import SigningKey
@@ -10,7 +12,7 @@ from circle import CERTIFICATE, Statement
 from encoding import decode, encode
 from session import (
     GOODBYE, HEADS, QUERY, SERVED, SETS, STATE, STATEMENT_IDS, STATEMENTS, VALUES, WANT, WANT_VALUES, milliseconds)
-from statement import ADDRESSES
+from statement import ADDRESSES, PURCHASE
 
 DAY = 86_400_000
 
@@ -103,6 +105,33 @@ def newest_addresses(world):
     session.in_sync("newer addresses in the place of older ones")
 
 
+@check("statements.purchases", READER, "purchase", "Which purchases are kept")
+def purchases(world):
+    """Of a device's purchases, a newer one of the same subscription replaces an older one. None is verified."""
+    device = world.device("Anna")
+
+    def token(**fields):
+        parts = [{"alg": "ES256"}, {"environment": "Production", "originalTransactionId": "1", **fields}]
+        return ".".join([base64.urlsafe_b64encode(json.dumps(each).encode()).decode().rstrip("=") for each in parts]
+                        + ["AAAA"])
+
+    def purchase(purchased, signed, renewed):
+        return Statement.make(PURCHASE, device.key, {
+            0: 1, 1: world.circle.id, 2: device.device,
+            3: token(bundleId="app", productId="yearly", purchaseDate=purchased, signedDate=signed),
+            4: token(signedDate=renewed)})
+
+    session = world.settled()
+    for what, statement in {
+            "a purchase": purchase(2, 2, 2), "a purchase of an earlier period": purchase(1, 9, 9),
+            "a purchase with a newer renewal info": purchase(2, 2, 3),
+            "a purchase that was signed later": purchase(2, 3, 1),
+            "a purchase of a later period": purchase(3, 1, 1)}.items():
+        world.keep(statement)
+        session.send(STATEMENTS, False, [statement.data])
+        session.in_sync(what)
+
+
 @check("statements.refused", READER, "session", "Messages")
 def refused(world):
     """A statement that does not verify, or of another circle, ends the session."""
@@ -180,9 +209,9 @@ def not_ignored(world):
 
 @check("growth.statements", READER, "growth", "What a device does with what it does not know")
 def newer_statements(world):
-    """Correctly signed statements of kinds 11 to 63 are kept and passed on."""
+    """Correctly signed statements of kinds 11 and 13 to 63 are kept and passed on."""
     body = {0: 1, 1: world.circle.id, 2: world.bob.device, 3: ["of a newer version", 1.5, None], 40: b"x"}
-    pass_on(world, *(Statement.make(kind, world.bob.key, body) for kind in (11, 63)))
+    pass_on(world, *(Statement.make(kind, world.bob.key, body) for kind in (11, 13, 63)))
 
 
 @check("session.state", READER, "session", "Summary and state")

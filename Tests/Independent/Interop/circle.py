@@ -4,9 +4,10 @@ import base64
 
 from encoding import Refused, decode, encode, hashed, is_bytes, is_number, require
 from membership import Membership
+from purchase import kept
 from statement import (  # noqa: F401  the kinds are this chapter's too
-    ADDRESSES, BRANCH_PROOF, CERTIFICATE, ENTITLEMENT, FORK_PROOF, GENESIS, GRANT, ISSUERS, LOG_CUT, REVOCATION, TIME_MAX,
-    Statement,
+    ADDRESSES, BRANCH_PROOF, CERTIFICATE, ENTITLEMENT, FORK_PROOF, GENESIS, GRANT, ISSUERS, LOG_CUT, PURCHASE,
+    REVOCATION, TIME_MAX, Statement,
     check_addresses)
 
 
@@ -34,6 +35,10 @@ class Circle:
             for each in same:
                 del self.statements[each.id]
         self.statements.setdefault(statement.id, statement)
+        if statement.kind == PURCHASE:
+            same = [s for s in self.of(PURCHASE) if s.fields[2] == statement.fields[2]]
+            for each in set(s.id for s in same) - set(s.id for s in kept(same)):
+                del self.statements[each]
         self.judged = None
 
     def of(self, kind):

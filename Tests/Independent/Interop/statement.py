@@ -2,11 +2,12 @@
 
 from encoding import (
     ascends, check_value, decode, decode_counted, encode, hashed, is_bytes, is_number, require, sign, verify)
+from purchase import is_token
 
 GENESIS, CERTIFICATE, REVOCATION, LOG_CUT, ENTITLEMENT, ISSUERS, FORK_PROOF, ADDRESSES, GRANT = range(1, 10)
 NAMES = {
     1: "genesis", 2: "device-certificate", 3: "revocation", 4: "log-cut", 5: "entitlement", 6: "issuers",
-    7: "fork-proof", 8: "addresses", 9: "grant", 10: "branch-proof"}
+    7: "fork-proof", 8: "addresses", 9: "grant", 10: "branch-proof", 12: "purchase"}
 KEYS = {  # needed, and optional
     GENESIS: ({0, 2, 3, 4, 5, 7, 8}, {6}),
     CERTIFICATE: ({0, 1, 2, 3, 4, 5, 6, 7}, set()),
@@ -19,6 +20,8 @@ KEYS = {  # needed, and optional
     GRANT: ({0, 1, 2, 3, 4, 5, 6}, set())}
 BRANCH_PROOF = 10
 KEYS[BRANCH_PROOF] = ({0, 1, 3}, set())
+PURCHASE = 12
+KEYS[PURCHASE] = ({0, 1, 2, 3}, {4})
 TIME_MAX = (1 << 48) - 1
 QUOTA_MAX = 1 << 50
 BRANCHES_MAX = 16
@@ -68,7 +71,7 @@ class Statement:
             return self.check_fork()
         if self.kind == BRANCH_PROOF:
             return self.check_branches()
-        if self.kind > BRANCH_PROOF:
+        if self.kind not in KEYS:
             require({0, 1, 2} <= set(fields), "keys of a newer kind")
             for value in fields.values():
                 check_value(value)
@@ -82,7 +85,7 @@ class Statement:
         check = {GENESIS: check_genesis, CERTIFICATE: check_certificate, REVOCATION: check_revocation,
                  LOG_CUT: check_log_cut, ENTITLEMENT: check_entitlement,
                  ISSUERS: lambda f: check_issuers(f[3]), ADDRESSES: check_addresses,
-                 GRANT: check_grant}.get(self.kind)
+                 GRANT: check_grant, PURCHASE: check_purchase}.get(self.kind)
         if check:
             check(fields)
 
@@ -161,6 +164,10 @@ def check_name(text):
 def check_issuers(keys):
     require(type(keys) is list and 1 <= len(keys) <= 2, "issuers")
     require(all(is_bytes(key, 32) for key in keys) and len(set(keys)) == len(keys), "issuers")
+
+
+def check_purchase(fields):
+    require(all(is_token(fields[key]) for key in (3, 4) if key in fields), "tokens of a purchase")
 
 
 def check_genesis(fields):

@@ -13,6 +13,7 @@ from channel import NONCE, VERSION, is_answer, preamble
 from circle import Circle, Statement, Ticket, pairing_key, session_key
 from encoding import Refused, check_value, decode_counted, encode, require
 from membership import share
+from purchase import TRANSACTION, Unreadable, kept, payload
 from replica import Lane
 from values import ABSENT
 
@@ -156,6 +157,26 @@ def circles():
             assert found == [quotas["settings"], quotas["records"]], case["name"]
     for case in document["shares"]:
         assert share(case["quota"], case["number"]) == case["share"], case
+
+
+def purchases():
+    document = load("purchase.json")
+    for case in document["statements"]:
+        check("purchase: " + case["name"], case.get("error") is None, lambda: Statement(unhex(case["bytes"])))
+    for case in document["kept"]:
+        statements = [Statement(unhex(each)) for each in case["statements"]]
+        told = {statements[each].id for each in case["kept"]}
+        for order in (statements, statements[::-1]):
+            signers = {each.signer for each in order}
+            found = {s.id for signer in signers for s in kept([each for each in order if each.signer == signer])}
+            assert found == told, case["name"]
+    for case in document["judged"]:
+        try:
+            payload(case["transaction"], TRANSACTION)
+            is_readable = True
+        except Unreadable:
+            is_readable = False
+        assert is_readable == case["readable"], case["name"]
 
 
 def check_members(circle, case):
@@ -320,8 +341,8 @@ def growing():
 
 def run(step):
     for each in (
-            cbor, change_sets, preambles, circles, merging, cutting, messages, sessions, exchanging_files, growing,
+            cbor, change_sets, preambles, circles, purchases, merging, cutting, messages, sessions, exchanging_files, growing,
             transcript.replay):
         each()
-    step("the vectors of encoding, change sets, preambles, circle, merge, cuts, messages, sessions, files and growth, and"
-         " the transcript")
+    step("the vectors of encoding, change sets, preambles, circle, purchases, merge, cuts, messages, sessions, files and"
+         " growth, and the transcript")

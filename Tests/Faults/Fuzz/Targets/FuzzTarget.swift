@@ -22,6 +22,7 @@ package struct FuzzTarget: Sendable {
     FuzzTarget(name: "session", body: .immediate(fuzzSession), seeds: Seeds.operations),
     FuzzTarget(name: "change-sets", body: .immediate(fuzzChangeSet), seeds: Seeds.changeSets),
     FuzzTarget(name: "statements", body: .immediate(fuzzStatements), seeds: Seeds.statements),
+    FuzzTarget(name: "purchases", body: .immediate(fuzzPurchases), seeds: Seeds.purchases),
     FuzzTarget(name: "tickets", body: .immediate(fuzzTicket), seeds: Seeds.tickets),
     FuzzTarget(name: "beacons", body: .immediate(fuzzBeacons), seeds: Seeds.beacons),
     FuzzTarget(name: "codes", body: .immediate(fuzzCodes), seeds: Seeds.codes),

@@ -47,7 +47,7 @@ struct Notary {
 
   private static let names = [
     "", "genesis", "device-certificate", "revocation", "log-cut", "entitlement", "issuers", "fork-proof",
-    "addresses",
+    "addresses", "grant", "branch-proof", "statement-11", "purchase",
   ]
 
   // MARK: Bodies
@@ -69,7 +69,12 @@ struct Notary {
         AddressStatement(circle: Cast.circle, device: signer, clock: choices.number(), addresses: addresses)
           .encoded
       )
-    default: return choices.flag() ? (UInt8(9 + choices.below(60)), raw(&choices, signer)) : nil
+    default:
+      return switch choices.below(4) {
+      case 0: nil
+      case 2: (12, purchase(&choices, signer).encoded)
+      default: (UInt8(9 + choices.below(60)), raw(&choices, signer))
+      }
     }
   }
 

@@ -96,6 +96,18 @@ enum Seeds {
       + (try operations().map { [1] + $0 })
   }
 
+  @Sendable static func purchases() throws -> [[UInt8]] {
+    let tokens = try strings("purchase.json").filter { text in
+      text.utf8.count <= bytesMax && text.utf8.count { $0 == UInt8(ascii: ".") } == 2
+    }
+    let payloads = tokens.compactMap { token in
+      Base64.decode(canonical: token.utf8.split(separator: UInt8(ascii: "."))[1], .url)
+    }
+    let shown = try vectors("purchase.json").filter { $0.starts(with: [0x83, 12]) }.map { [2] + $0 }
+    return tokens.map { [0] + Array($0.utf8) } + payloads.map { [1] + $0 } + shown
+      + (try operations().map { [3] + $0 })
+  }
+
   @Sendable static func beacons() throws -> [[UInt8]] {
     try vectors("beacons.json").filter { $0.count > 100 }.map { [0] + $0 }
       + (try operations().map { [1] + $0 })

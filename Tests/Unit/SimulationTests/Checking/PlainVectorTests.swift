@@ -205,6 +205,60 @@ import Vectors
     }
   }
 
+  struct Purchases: Decodable {
+    struct Row: Decodable {
+      let name, bytes: String
+      let error: String?
+    }
+
+    struct Kept: Decodable {
+      let name: String
+      let statements: [String]
+      let kept: [Int]
+    }
+
+    let statements: [Row]
+    let kept: [Kept]
+  }
+
+  @Test func `statements of purchases are decoded as in purchase md`() throws {
+    for row in try vectors("purchase.json", as: Purchases.self).statements {
+      let bytes = try expand(row.bytes)
+      guard let error = row.error else {
+        #expect(try PlainStatement(bytes).kind == 12, "\(row.name)")
+        continue
+      }
+      let refusal = #expect(throws: PlainRefusal.self, "\(row.name)") { try PlainStatement(bytes) }
+      #expect(refusal?.stage == error, "\(row.name)")
+    }
+  }
+
+  @Test func `the same purchases are kept as in purchase md, in any order`() throws {
+    for row in try vectors("purchase.json", as: Purchases.self).kept {
+      let statements = try row.statements.map { try PlainStatement(expand($0)) }
+      let kept = Set(row.kept.map { statements[$0].id })
+      for order in [statements, statements.reversed()] {
+        #expect(Set(statements.map(\.id)).subtracting(PlainPurchase.replaced(order)) == kept, "\(row.name)")
+      }
+    }
+  }
+
+  struct Judged: Decodable {
+    struct Row: Decodable {
+      let name, transaction: String
+      let readable: Bool
+    }
+
+    let judged: [Row]
+  }
+
+  @Test func `transactions are readable as in purchase md`() throws {
+    for row in try vectors("purchase.json", as: Judged.self).judged {
+      let purchase = PlainPurchase(transaction: Array(row.transaction.utf8), renewal: nil)
+      #expect((purchase.subscription != nil) == row.readable, "\(row.name)")
+    }
+  }
+
   @Test func `members and cuts follow from statements in any order`() throws {
     for row in try vectors("circle.json", as: Circles.self).circles {
       let statements = try row.statements.map { try PlainStatement(expand($0)) }

@@ -63,7 +63,7 @@ package struct Options: Hashable, Sendable {
     drawFiles()
     var purchases = SplitMix(seed: seed ^ 0x7075_7263_6873_0001)
     if purchases.happens(perThousand: Self.runsWithPurchases) {
-      purchasesEvery = Int64(purchases.logarithmic(100, 5_000))
+      purchasesEvery = Int64(purchases.logarithmic(10, 1_000))
     }
   }
 

@@ -94,8 +94,8 @@ import VirtualDisk
     var tally = Tally()
     for seed in 2_120_000...2_120_001 {
       let line =
-        "seed=\(seed) devices=3 free=0 adversaries=1 events=500 faults-every=60 people-every=200 records=8 large=0 "
-        + "quota=0 files=0 purchases=40 faults=cut:4,restart:3,kill-inside:3,revoke:1,partition:2,power-loss:2"
+        "seed=\(seed) devices=3 free=0 adversaries=1 events=600 faults-every=600 people-every=3000 records=8 large=0 "
+        + "quota=0 files=0 purchases=10 faults=cut:4,restart:2,kill-inside:2,partition:2"
       let outcome = Run.outcome(of: try #require(Options(line: line)))
       #expect(outcome.failure == nil, "\(line)")
       tally.add(outcome.tally)

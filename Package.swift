@@ -26,9 +26,12 @@ func shell(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
   .target(name: name, dependencies: dependencies, swiftSettings: common)
 }
 
-/// `group` is the folder below Tests: Unit or Process.
+/// `group` is the folder below Tests: Unit or Process. Tests are never optimised: their time is spent in the program,
+/// and optimising them takes longer than they run.
 func tests(_ name: String, _ dependencies: [Target.Dependency], in group: String = "Unit") -> Target {
-  .testTarget(name: name, dependencies: dependencies, path: "Tests/\(group)/\(name)", swiftSettings: common)
+  .testTarget(
+    name: name, dependencies: dependencies, path: "Tests/\(group)/\(name)",
+    swiftSettings: common + [.unsafeFlags(["-Onone"], .when(configuration: .release))])
 }
 
 let package = Package(

@@ -13,8 +13,9 @@ package func systemWall() -> Int64 {
 }
 
 #if DEBUG
-  /// The milliseconds by which tests make the clock of a debug build run ahead. They are set in seconds, either with
-  /// `WAYMARK_CLOCK_AHEAD` or in a file that `WAYMARK_CLOCK_FILE` names and that may change at any time.
+  /// The milliseconds by which tests make the clock run ahead, in debug builds and in the optimised build of
+  /// `make test`, which defines `DEBUG` too. They are set in seconds, either with `WAYMARK_CLOCK_AHEAD` or in a file
+  /// that `WAYMARK_CLOCK_FILE` names and that may change at any time.
   private var clockAhead: Int64 {
     guard clockFile >= 0 else { return clockAheadAtStart }
     var text = [UInt8](repeating: 0, count: 24)

@@ -218,8 +218,7 @@ class Kill:
             self.during("revoke", lambda: Line(victim).ask("revoke", device=[guest], yes=True), 0.01)
 
     def restamp(self, victim):
-        """Writes dated an hour ahead are re-authored. (Only debug builds can set the clock ahead; other builds have
-        nothing to restamp.)"""
+        """Writes dated an hour ahead are re-authored. (A build whose clock can't be set has nothing to restamp.)"""
         victim.end(signal.SIGKILL)
         victim.extra = {"WAYMARK_CLOCK_AHEAD": "3600"}
         victim.start()

@@ -11,7 +11,7 @@ import tempfile
 import threading
 import time
 
-from node import HungUp, Node
+from node import BINARY, HungUp, Node
 
 SECONDS = 60
 RETRIES = (HungUp, ConnectionError, FileNotFoundError, BrokenPipeError, OSError)
@@ -36,6 +36,12 @@ def eventually(what, holds, seconds=30.0, pause=0.05):
         if time.monotonic() > end:
             raise Failure(f"timed out after {seconds:g} seconds waiting until {what() if callable(what) else what}")
         time.sleep(pause)
+
+
+def clock_can_be_set():
+    """Whether the program's clock can be set, as in debug builds and that of `make test`: only then does it contain the
+    name of the variable."""
+    return b"WAYMARK_CLOCK_AHEAD" in pathlib.Path(BINARY).read_bytes()
 
 
 @contextlib.contextmanager

@@ -63,7 +63,7 @@ class Node:
         self.store = self.home / "store.db"
         self.log = stage / f"{name}.log"
         self.process = self.line = None
-        # Seconds by which the clock of its next processes is ahead; debug builds only.
+        # Seconds by which the clock of its next processes is ahead, if its build lets tests set the clock.
         self.ahead = 0
         # Commands sent and not answered yet: kill_busy sends several at once.
         self.owed = 0

@@ -420,15 +420,21 @@ import Wire
     try await probe.gone(.massDeletion, on: bob)
     #expect(try await bob.status().count("trips") == 24)
 
-    // Enough data for one status to be taken while it arrives. The watch must see it too, and exit normally.
+    // Alice's node runs only for moments, so that a status can be taken while the data arrives. The watch must see it
+    // too, and exit normally.
     try await bob.stop()
     try await alice.text(
       "import", try stage.write(SampleData.ritualist(seed: 7), "habits.json"), seconds: 120)
     try await bob.start()
     let (watch, lines, _) = try bob.begin(["status", "--watch"])
+    let sender = try #require(alice.nodeID)
     try await eventually("Bob receives") {
-      try await probe.glimpse(.receiving, on: bob, of: "alice")
+      kill(sender, SIGCONT)
+      try await Task.sleep(for: .milliseconds(10))
+      kill(sender, SIGSTOP)
+      return try await probe.glimpse(.receiving, on: bob, of: "alice")
     }
+    kill(sender, SIGCONT)
     try await bob.waitForSync(with: alice, seconds: 60)
     try await eventually("the watch has reported it") {
       let said = try String(contentsOf: lines, encoding: .utf8).split(separator: "\n").map {

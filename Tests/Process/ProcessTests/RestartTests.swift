@@ -65,6 +65,11 @@ import Wire
     try await alice.text("init", "--name", "alice")
     let folder = stage.path("scratch")
     mkdir(folder, 0o700)
+    // However fast an import is, it has to wait for a node that is suspended.
+    try await alice.start()
+    let node = try #require(alice.nodeID)
+    kill(node, SIGSTOP)
+    defer { kill(node, SIGCONT) }
     let (child, _, _) = try alice.begin(
       ["import", "-"], input: String(decoding: SampleData.ritualist(seed: 23), as: UTF8.self),
       environment: ["TMPDIR": folder])

@@ -8,8 +8,8 @@ import Wire
 enum Build: String, Sendable, CaseIterable {
   /// The one next to the tests.
   case plain
-  /// The one without traits. Of the tests that run in the build without traits, this is the same as `plain`.
-  case defaultTraits = ".build"
+  /// The one without traits that `make test` makes, for tests that are built with traits.
+  case defaultTraits = ".build-test"
   case allFeatures = ".build-allfeatures"
   case mock = ".build-mock"
 
@@ -18,7 +18,10 @@ enum Build: String, Sendable, CaseIterable {
 
   /// The command; for the plain build the one built alongside the tests.
   var program: URL {
-    guard self == .plain else { return Self.package.appending(path: "\(rawValue)/debug/waymark") }
+    guard self == .plain else {
+      let configuration = self == .defaultTraits ? "release" : "debug"
+      return Self.package.appending(path: "\(rawValue)/\(configuration)/waymark")
+    }
     let tests = URL(filePath: Bundle.main.executablePath ?? CommandLine.arguments[0])
     let neighbour = tests.deletingLastPathComponent().appending(path: "waymark")
     let isThere = FileManager.default.isExecutableFile(atPath: neighbour.path)

@@ -507,19 +507,19 @@ extension Reason {
       ReasonText(.info, .time, "premium has not started yet, so records stay on this device")
     case .purchaseRefunded:
       ReasonText(
-        .warning, .elsewhere, "the purchase in the App Store was refunded, so records stay on this device",
+        .warning, .hands, "the purchase in the App Store was refunded, so records stay on this device",
         next: "buy premium in the app again")
     case .purchaseUnconfirmed:
       ReasonText(
-        .warning, .elsewhere,
+        .warning, .hands,
         "the App Store has not confirmed the subscription for 35 days, so records stay on this device",
         next: Self.openTheApp)
     case .purchaseUnjudged:
       ReasonText(
         .warning, .hands,
-        "premium was bought in the App Store, which this build can't verify, so records don't sync",
+        "premium was bought in the App Store, which this build can't verify",
         next:
-          "install a build with the trait AppStore, or \(waymark: "issuer from-purchase FILE --key FILE", on: "a device that has one")"
+          "install a build with the trait AppStore, or \(waymark: "issuer from-purchase FILE --key FILE", on: "a device with one")"
       )
     case .peerEntitlementExpired:
       ReasonText(
@@ -650,7 +650,7 @@ extension Reason {
         .warning, .command, "premium ends soon and can't be renewed", next: .waymark("premium self"))
     case .purchaseRefresh:
       ReasonText(
-        .warning, .elsewhere, "the App Store has not confirmed the subscription for four weeks",
+        .warning, .hands, "the App Store has not confirmed the subscription for four weeks",
         next: Self.openTheApp)
     case .ok: ReasonText(.info, .none, "no problem was found")
     case .usage: ReasonText(.error, .command, "the request is not valid")

@@ -111,13 +111,13 @@ extension Rendering {
   private mutating func purchases(_ purchases: [PurchaseSummary]) {
     guard !purchases.isEmpty else { return }
     var table = TextTable([
-      .init("PRODUCT", widthMin: 12), .init("UNTIL"), .init("CONFIRMED"), .init("INSTALLED ON"),
+      .init("PRODUCT", widthMin: 12), .init("UNTIL"), .init("CONFIRM BY"), .init("INSTALLED ON"),
       .init("STATE"),
     ])
     for item in purchases {
       table.rows.append([
         .init(printable(item.product) + (item.isSandbox ? " (sandbox)" : "")),
-        .init(item.until.map(time.end) ?? "for life"), .init(time.utc(item.confirmed)),
+        .init(item.until.map(time.end) ?? "for life"), .init(item.trustedUntil.map(time.end) ?? "–"),
         .init(printable(item.deviceName)), .init(item.state.rawValue),
       ])
     }

@@ -28,6 +28,18 @@ public struct PurchaseSummary: Hashable, Sendable, Codable {
   /// Whether the App Store's sandbox sold it, without payment.
   public let isSandbox: Bool
 
+  private enum CodingKeys: String, CodingKey {
+    case product
+    case app
+    case state
+    case until
+    case confirmed
+    case trustedUntil
+    case device
+    case deviceName
+    case isSandbox = "sandbox"
+  }
+
   /// The state of a purchase.
   public enum State: String, Hashable, Sendable, Codable, CaseIterable {
     /// It gives premium.

@@ -39,6 +39,7 @@ struct HelpTopic {
       all devices. With premium, trips, habits and the profile can sync too.
 
       Your own premium
+
       If you run your own circle, it can issue premium to itself, on the device that founded it:
         waymark premium self                 issue a year to all devices of the circle
         waymark sync on --everywhere         turn sync on here, and ask each other device, once
@@ -50,16 +51,19 @@ struct HelpTopic {
       makes its own premium. An app that sells premium pins the issuer of its shop instead.
 
       Premium from the App Store
+
       An app that embeds Waymark can sell premium in the App Store. All devices of the circle verify a purchase
       themselves. A device without the app installs it from a file, and config.json lists the products:
         waymark entitlement install FILE     a signed StoreKit transaction, or an entitlement
         {"purchases": {"apps": [{"bundle": "com.example.trips",
                                  "products": ["com.example.trips.yearly"], "groups": []}],
                        "sandbox": false, "familySharing": false}}
-      Verifying needs a build with the trait AppStore (swift build --traits AppStore). For devices with other
+      A subscription is trusted for 35 days; then a device with the app has to show it again. Verifying needs
+      a build with the trait AppStore (swift build --traits AppStore). For devices with other
       builds, an issuer turns a purchase into an entitlement: waymark issuer from-purchase FILE --key FILE
 
       Premium from an issuer
+
       An entitlement is a file signed by an issuer that your circle accepts.
         waymark entitlement install FILE     install it, also in a running node
         waymark issuer list                  list the issuers that this circle accepts

@@ -60,7 +60,8 @@ struct WordTests {
       for file in files.sorted() where file.hasSuffix(".swift") {
         let text = (try? String(contentsOf: folder.appending(path: file), encoding: .utf8)) ?? ""
         for line in text.split(separator: "\n") where !line.contains("///") && !line.contains("//  ") {
-          for match in line.matches(of: /waymark(?: |: "|\(")((?:--[a-z-]+ )*[a-z]+(?: [a-z]+(?:-[a-z]+)*)*)/) {
+          for match in line.matches(of: /waymark(?: |: "|\(")((?:--[a-z-]+ )*[a-z]+(?: [a-z]+(?:-[a-z]+)*)*)/)
+          {
             steps.append((file, String(match.output.1)))
           }
         }

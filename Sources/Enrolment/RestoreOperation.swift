@@ -39,7 +39,7 @@ public struct RestoreOperation: Sendable {
 
   /// - Parameters:
   ///   - home: the home to restore, which may be empty or hold a different store.
-  ///   - backup: a file written by ``Node/backUp(to:overwrites:progress:)``.
+  ///   - backup: a file written by ``Node/backUp(to:overwrites:includesFiles:progress:)``.
   ///   - name: the name to give this device if it gets new keys.
   ///   - rootKey: a file with the circle's root key, which is used to admit new keys immediately.
   ///   - foundsCircle: whether to found a new circle and re-author the visible records there.

@@ -133,6 +133,7 @@ public enum Reason: String, CaseIterable, Codable, Sendable {
   case ambiguous
   /// Confirmation is required.
   case needsYes = "needs_yes"
+  /// An undo would change many records, which needs confirmation.
   case largeUndo = "large_undo"
   /// The user did not confirm; nothing was changed.
   case declined

@@ -82,6 +82,7 @@ extension Step: ExpressibleByStringInterpolation {
 
     public mutating func appendLiteral(_ text: String) { appendInterpolation(text) }
 
+    /// Appends a value as text.
     public mutating func appendInterpolation(_ value: some CustomStringConvertible) {
       let text = value.description
       guard !text.isEmpty else { return }
@@ -92,6 +93,7 @@ extension Step: ExpressibleByStringInterpolation {
       }
     }
 
+    /// Appends another step.
     public mutating func appendInterpolation(_ step: Step) { parts += step.parts }
 
     /// Appends a command: the words to type after `waymark`, and the device to type them on; nil for this device.

@@ -19,6 +19,7 @@ public struct TodayOverview: Hashable, Sendable, Codable {
   /// A habit and its progress today.
   public struct HabitToday: Hashable, Sendable, Codable, Identifiable {
     public let id: UUID
+    /// The name of the habit.
     public let name: String
     /// The emoji of the habit; empty if it has none.
     public let emoji: String
@@ -89,6 +90,7 @@ public struct TodayOverview: Hashable, Sendable, Codable {
   /// A trip that is under way or comes next, and its items of today.
   public struct TripToday: Hashable, Sendable, Codable, Identifiable {
     public let id: UUID
+    /// The name of the trip.
     public let name: String
     /// The first day of the trip.
     public let firstDay: Day
@@ -107,6 +109,7 @@ public struct TodayOverview: Hashable, Sendable, Codable {
     /// The kind of the item.
     public let kind: RecordKind
     public let id: UUID
+    /// The name of the item.
     public let name: String
     /// The time at which the item begins.
     public let start: Date?

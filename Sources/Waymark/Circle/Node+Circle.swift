@@ -31,8 +31,6 @@ extension Node {
   /// - Parameters:
   ///   - role: the role of the new device.
   ///   - lifetime: how long the ticket is valid.
-  ///   - beforeErase: whether to keep only what the devices wrote before their mass erases, so that the erased records
-  ///     come back, on every device that still keeps their values. See ``MassErase``.
   ///   - rootKey: the file with the circle's root key; needed if this device is not an admin.
   /// - Throws: `WaymarkError` with the code `not_running`, `not_admin` or `too_many_tickets`.
   public func invite(
@@ -136,6 +134,8 @@ extension Node {
   ///   - undoingRevocations: whether to readmit the devices that `devices` had revoked.
   ///   - discarding: whether to discard all changes that `devices` have made, on every device. Records that they
   ///     created disappear, and others show the values that they had before. This can't be undone.
+  ///   - beforeErase: whether to keep only what the devices wrote before their mass erases, so that the erased records
+  ///     come back, on every device that still keeps their values. See ``MassErase``.
   ///   - rootKey: the file with the circle's root key; needed if this device is not an admin, or to make a revocation
   ///     that no admin can undo.
   /// - Throws: `WaymarkError` with the code `not_admin`, `own_device` or `not_found`.

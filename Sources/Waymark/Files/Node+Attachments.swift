@@ -141,6 +141,7 @@ extension Node {
   /// and replaces an existing one.
   ///
   /// - Parameters:
+  ///   - attachment: the attachment whose content is copied.
   ///   - file: the file to write, with access for this user only.
   ///   - progress: receives the number of bytes copied so far, for files of more than 16 MiB; called on any thread.
   /// - Throws: ``WaymarkError`` with the code `no_content` if the content is not on this device and can't be fetched, see
@@ -208,6 +209,7 @@ public struct AttachmentBytes: AsyncSequence, Sendable {
 
   public func makeAsyncIterator() -> Iterator { Iterator(node: node, attachment: attachment) }
 
+  /// Reads the content piece by piece.
   public struct Iterator: AsyncIteratorProtocol {
     let node: Node
     let attachment: Attachment

@@ -48,8 +48,17 @@ package struct Purchase: StatementBody {
     return writer.bytes
   }
 
+  /// The same purchase with the transaction of another statement, if that one is newer.
+  package func taking(transactionOf other: Purchase) -> Purchase {
+    guard let old = transaction, let new = other.transaction, new.subscription == old.subscription,
+      (new.purchased, new.signed) > (old.purchased, old.signed)
+    else { return self }
+    return Purchase(
+      circle: circle, device: device, transaction: other.transactionToken, renewal: renewalToken)
+  }
+
   /// The same purchase with the renewal info of another statement, if that one is newer.
-  package func adding(renewalOf other: Purchase) -> Purchase {
+  package func taking(renewalOf other: Purchase) -> Purchase {
     guard let renewal = other.renewal, renewal.subscription == transaction?.subscription,
       renewal.signed > self.renewal?.signed ?? -1
     else { return self }

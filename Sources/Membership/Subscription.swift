@@ -24,8 +24,6 @@ package struct Subscription: Sendable {
   package let transaction: Transaction
   /// The device whose statement decides.
   package let device: DeviceKey
-  /// Whether the transaction is known to be genuine. False in a build that can't verify it; it gives no premium there.
-  package let isVerified: Bool
   /// The end of what is paid, or of the grace period; nil for a purchase for life.
   package let end: Int64?
   /// The newest renewal info that is genuine.
@@ -52,7 +50,7 @@ package struct Subscription: Sendable {
     if !isListed { return .notListed }
     if transaction.isUpgraded { return .upgraded }
     if transaction.isRevoked { return .refunded }
-    if !isVerified { return .unjudged }
+    if !verifiesPurchases { return .unjudged }
     if time < start { return .notYet }
     if let end, time >= end { return .expired }
     if let trusted, time >= trusted { return .unconfirmed }
@@ -69,7 +67,7 @@ package struct Subscription: Sendable {
 
   /// The period in which it gives premium; nil if it gives none.
   package var period: PremiumPeriod? {
-    guard isListed, isVerified, !transaction.isUpgraded, !transaction.isRevoked else { return nil }
+    guard isListed, verifiesPurchases, !transaction.isUpgraded, !transaction.isRevoked else { return nil }
     guard let end, let trusted else { return PremiumPeriod(start: start, end: nil) }
     return start < min(end, trusted) ? PremiumPeriod(start: start, end: min(end, trusted)) : nil
   }
@@ -148,7 +146,7 @@ extension Subscription {
         .max { ($0.renewal?.signed ?? -1, $0.id) < ($1.renewal?.signed ?? -1, $1.id) }?.renewal
       guard let decides else { return nil }
       return Subscription(
-        id: id, transaction: decides.transaction, device: decides.body.device, isVerified: verifiesPurchases,
+        id: id, transaction: decides.transaction, device: decides.body.device,
         end: decides.transaction.expires.map { max($0, renewal?.graceEnds ?? $0) }, renewal: renewal,
         isListed: policy.lists(decides.transaction))
     }
@@ -174,8 +172,18 @@ extension Purchase {
 }
 
 extension Circle {
-  /// Whether the renewal info of a held purchase is genuine.
-  package func isGenuine(renewalOf held: HeldPurchase) -> Bool { verdicts[held.id].renewal }
+  /// Returns a purchase with the newest transaction and renewal info of its subscription that are known to be genuine.
+  /// Otherwise the signer's own newer statement would replace it, and what only one of them says would be lost.
+  package func completed(_ purchase: Purchase) -> Purchase {
+    guard verifiesPurchases else { return purchase }
+    var purchase = purchase
+    for held in evaluation.purchases {
+      let verdict = verdicts[held.id]
+      if verdict.transaction { purchase = purchase.taking(transactionOf: held.body) }
+      if verdict.renewal { purchase = purchase.taking(renewalOf: held.body) }
+    }
+    return purchase
+  }
 
   /// Whether a purchase tells the circle nothing that it does not know: the one that decides is newer, or says the same
   /// and was signed not much earlier.

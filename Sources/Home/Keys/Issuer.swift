@@ -171,7 +171,7 @@ public enum Issuer {
     else {
       let state = body.subscription(by: policy)?.state(at: now).rawValue ?? "not for this circle"
       throw WaymarkError.failed(
-        .purchaseNotListed, "The purchase gives no premium now: it is \(state).",
+        .purchaseNotListed, "The purchase gives no premium now: it is \(state.replacing("_", with: " ")).",
         next: "use a newer transaction of the same purchase")
     }
     let hash = Blake2b256.bytes(Blake2b256.hash(body.encoded))

@@ -137,16 +137,14 @@ extension Node {
   /// - Returns: the purchase as the circle knows it now, and whether it changed anything.
   @discardableResult
   package func install(_ purchase: SignedPurchase) throws -> (purchase: PurchaseSummary?, isNew: Bool) {
-    var body = Purchase(
+    let given = Purchase(
       circle: circle.id, device: identity.device, transaction: purchase.transaction, renewal: purchase.renewal
     )
     let check = PurchaseCheck(circle: circle.id, policy: circle.purchasePolicy)
-    let transaction = try check.transaction(of: body, purchase) { id in
+    let transaction = try check.transaction(of: given, purchase) { id in
       circle.subscriptions.contains { $0.id == id }
     }
-    for other in circle.evaluation.purchases where circle.isGenuine(renewalOf: other) {
-      body = body.adding(renewalOf: other.body)
-    }
+    let body = circle.completed(given)
     let isNew = !circle.knows(body)
     if isNew {
       let statement = try Statement(signing: body, with: identity.signing)

@@ -159,7 +159,17 @@ struct PurchaseCallTests {
     purchase.confirm()
     try await alice.install(purchase: purchase.transaction)
     #expect(try await alice.syncState().premium.validUntil == grace, "the held renewal info stays with it")
-    try await circle.clock.sleep(until: grace)
+
+    var other = purchase
+    let (cached, later) = (purchase.transaction, grace.addingTimeInterval(Self.day))
+    try await circle.clock.sleep(until: start.addingTimeInterval(16.5 * Self.day))
+    purchase.confirm()
+    try await alice.install(purchase: purchase.transaction)
+    try await circle.clock.sleep(until: start.addingTimeInterval(16.6 * Self.day))
+    other.failToRenew(graceUntil: later)
+    try await alice.install(purchase: cached, renewal: other.renewal)
+    #expect(try await alice.syncState().premium.validUntil == later, "an older transaction comes with it")
+    try await circle.clock.sleep(until: later)
     #expect(try await alice.syncState().obstacle == .entitlementExpired)
     await circle.close()
   }

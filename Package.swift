@@ -22,8 +22,10 @@ func pure(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
   .target(name: name, dependencies: dependencies, swiftSettings: common + [.strictMemorySafety()])
 }
 
-func shell(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-  .target(name: name, dependencies: dependencies, swiftSettings: common)
+func shell(
+  _ name: String, _ dependencies: [Target.Dependency], resources: [Resource] = []
+) -> Target {
+  .target(name: name, dependencies: dependencies, resources: resources, swiftSettings: common)
 }
 
 /// `group` is the folder below Tests: Unit or Process. Tests are never optimised: their time is spent in the program,
@@ -39,6 +41,7 @@ let package = Package(
   platforms: [.macOS(.v15)],
   products: [
     .library(name: "Waymark", targets: ["Waymark", "Control"]),
+    .library(name: "WaymarkPage", targets: ["WaymarkPage"]),
     .library(name: "WaymarkTesting", targets: ["WaymarkTesting"]),
     .executable(name: "waymark", targets: ["WaymarkCommand"]),
     .executable(name: "simulator", targets: ["SimulatorCommand"]),
@@ -112,8 +115,17 @@ let package = Package(
         "ChangeHistory", "ImportExport", "Enrolment",
       ]),
     shell(
+      "WaymarkPage", ["JSONDocument", "Sodium", "Records", "Model", "Waymark"],
+      resources: [
+        .embedInCode("Resources/page.html"), .embedInCode("Resources/page.css"),
+        .embedInCode("Resources/page.js"),
+      ]),
+    shell(
       "Control",
-      ["Wire", "JSONDocument", "Sodium", "Membership", "Records", "Transport", "Home", "Waymark"]),
+      [
+        "Wire", "JSONDocument", "Sodium", "Membership", "Records", "Transport", "Home", "Model", "Waymark",
+        "WaymarkPage",
+      ]),
     shell(
       "WaymarkTesting",
       [
@@ -127,7 +139,8 @@ let package = Package(
         "Engine", "SQLite", "VirtualDisk",
       ]),
     .executableTarget(
-      name: "WaymarkCommand", dependencies: ["Control", "JSONDocument", "Records", "Waymark"],
+      name: "WaymarkCommand",
+      dependencies: ["Control", "JSONDocument", "Records", "Waymark", "WaymarkPage"],
       swiftSettings: common),
     .executableTarget(
       name: "SimulatorCommand", dependencies: ["JSONDocument", "Simulation"], swiftSettings: common),

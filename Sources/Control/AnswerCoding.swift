@@ -8,27 +8,14 @@ import Wire
 package enum AnswerCoding {
   /// Encodes a value for the control socket. Commands in a `Step` stay separate values instead of becoming text.
   package static func encode(_ value: some Encodable) throws -> JSON {
-    try encode(value, [.keepsSteps: true])
+    try DocumentCoding.encode(value, [.keepsSteps: true])
   }
 
   /// Encodes a value as the JSON document that `--json` prints. Next to each time, the document has it in UTC too.
   ///
   /// - Parameter home: the value of `--home` in suggested commands; nil to leave `--home` out.
   package static func document(_ value: some Encodable, home: String? = nil) throws -> JSON {
-    UTCTimes.added(to: try encode(value, home.map { [.home: $0] } ?? [:]))
-  }
-
-  private static func encode(
-    _ value: some Encodable, _ userInfo: [CodingUserInfoKey: any Sendable]
-  ) throws -> JSON {
-    try JSONValueEncoder(userInfo: userInfo) { value in
-      switch value {
-      case let date as Date: .string(CivilTime.text(date.milliseconds))
-      case let id as UUID: .string(id.uuidString)
-      case let url as URL: .string(url.isFileURL ? url.path(percentEncoded: false) : url.absoluteString)
-      default: nil
-      }
-    }.encode(value)
+    UTCTimes.added(to: try DocumentCoding.encode(value, home.map { [.home: $0] } ?? [:]))
   }
 
   package static func decode<Value: Decodable>(_ type: Value.Type, from json: JSON) throws -> Value {

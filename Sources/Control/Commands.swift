@@ -21,7 +21,7 @@ enum Commands {
     CancelInvitation.self, PromoteMember.self, LeaveCircle.self, RenameDevice.self, RemovePeer.self,
     WriteBackup.self,
     ListRecords.self, ShowRecord.self, AddRecord.self, EditRecord.self, DeleteRecord.self, RestoreRecord.self,
-    FindRecords.self, ShowToday.self,
+    FindRecords.self, ShowToday.self, MakePage.self,
     EraseRecords.self, ListTrash.self, EmptyTrash.self,
     ListFiles.self, KeepFiles.self, FetchFile.self,
     ShowTimeline.self, TickHabit.self, UntickHabit.self, SetHabit.self,

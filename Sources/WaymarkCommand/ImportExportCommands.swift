@@ -74,7 +74,7 @@ extension ExportRecords: TerminalCommand {
     var answer = try await ControlClient.perform(request, home: run.home) { run.events.handle($0) }
     guard let content = answer.content else { return answer }
     if let pipe {
-      try TextFile.send(content, to: pipe)
+      try TextFile.send(Array(content.utf8), to: pipe)
       answer.output = pipe
       answer.content = nil
     } else if !run.printsJSON {

@@ -250,19 +250,21 @@ package enum TextFile {
   }
 
   /// Writes the text to a device or a pipe, and waits for a reader.
-  package static func send(_ text: String, to path: String) throws {
-    try Files.send(Array(text.utf8), to: path, waits: true)
+  package static func send(_ text: [UInt8], to path: String) throws {
+    try Files.send(text, to: path, waits: true)
   }
 
-  /// Writes a file that the user has specified and that programs of other users, such as monitoring, may read.
-  /// Rejects files that the node of a home depends on.
+  /// Writes a file that the user has specified. Rejects files that the node of a home depends on.
   ///
-  /// - Parameter mark: how such a file begins. A file with another content is replaced only if `overwrites` is true.
+  /// - Parameters:
+  ///   - mark: how such a file begins. A file with another content is replaced only if `overwrites` is true.
+  ///   - mode: the mode of the file; by default, programs of other users, such as monitoring, may read it.
   package static func write(
-    _ text: String, to path: String, besides home: Home, replacingOwn mark: String, overwrites: Bool
+    _ text: [UInt8], to path: String, besides home: Home, replacingOwn mark: String, overwrites: Bool,
+    mode: UInt16 = 0o644
   ) throws {
     let isOwn = begins(path, with: mark)
-    try OutputFile(path, in: home, overwrites: overwrites || isOwn).write(Array(text.utf8), mode: 0o644)
+    try OutputFile(path, in: home, overwrites: overwrites || isOwn).write(text, mode: mode)
   }
 
   /// Whether a file is empty or begins with a mark.

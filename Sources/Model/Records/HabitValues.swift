@@ -3,7 +3,7 @@ import Records
 import Wire
 
 /// How a habit is measured.
-public enum HabitKind: String, CaseIterable, QueryValue, FieldWord {
+public enum HabitKind: String, Codable, CaseIterable, QueryValue, FieldWord {
   /// The habit is either done or not done on a day.
   case binary
   /// The habit counts an amount each day.

@@ -35,7 +35,7 @@ extension Money: FieldContent {
 }
 
 /// How much of the cost has been paid.
-public enum Payment: String, CaseIterable, QueryValue, FieldWord {
+public enum Payment: String, Codable, CaseIterable, QueryValue, FieldWord {
   /// Nothing has been paid.
   case none
   /// A deposit has been paid.
@@ -45,7 +45,7 @@ public enum Payment: String, CaseIterable, QueryValue, FieldWord {
 }
 
 /// A means of transport.
-public enum TransportationType: String, CaseIterable, QueryValue, FieldWord {
+public enum TransportationType: String, Codable, CaseIterable, QueryValue, FieldWord {
   /// A train, or another vehicle on rails.
   case train
   /// A plane.

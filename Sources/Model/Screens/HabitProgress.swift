@@ -23,7 +23,8 @@ public struct HabitProgress: Identifiable, Hashable, Sendable {
   public let values: [Day: Double]
   /// The day of the first entry, before which there can be no streak; nil if there are no entries.
   private let earliest: Day?
-  private let first: Day?
+  /// The first day on which the habit is active; nil for a habit without a start date.
+  package let firstDay: Day?
   private let last: Day?
 
   /// Computes the progress of a habit from its entries.
@@ -43,7 +44,7 @@ public struct HabitProgress: Identifiable, Hashable, Sendable {
     self.earliest = earliest
     // An entry before the start date extends the habit into the past, because applications let users fill in earlier
     // days.
-    first = habit.startDate.map { count.day(at: $0) }.map { min($0, earliest ?? $0) }
+    firstDay = habit.startDate.map { count.day(at: $0) }.map { min($0, earliest ?? $0) }
     last = [habit.endDate, habit.archivedDate].compactMap { $0.map { count.day(at: $0) } }.min()
   }
 
@@ -59,7 +60,7 @@ public struct HabitProgress: Identifiable, Hashable, Sendable {
 
   /// Reports whether the habit is due on a day.
   public func isDue(on day: Day) -> Bool {
-    habit.schedule.isDue(onWeekday: day.weekday) && (first.map { day >= $0 } ?? true)
+    habit.schedule.isDue(onWeekday: day.weekday) && (firstDay.map { day >= $0 } ?? true)
       && (last.map { day <= $0 } ?? true)
   }
 

@@ -178,7 +178,7 @@ extension Store {
 extension TripOverview {
   /// The first and the last day of the trip. Dates of a trip are days in UTC; where the trip has none, those of its
   /// items count.
-  var days: ClosedRange<Day>? {
+  package var days: ClosedRange<Day>? {
     guard let start = trip.startDate ?? firstStart else { return nil }
     let first = Day(start, in: .gmt)
     return first...max(first, (trip.endDate ?? lastEnd).map { Day($0, in: .gmt) } ?? first)

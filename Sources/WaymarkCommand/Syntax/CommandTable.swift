@@ -19,7 +19,7 @@ enum CommandTable {
       ListConflicts.self, ShowConflict.self, ResolveConflicts.self, ShowHistory.self, Undo.self,
       Explain.self, ListMembers.self, Revoke.self, GrantRoom.self, FoundCircle.self, JoinCircle.self,
       Invite.self, ListInvitations.self, CancelInvitation.self, PromoteMember.self, LeaveCircle.self,
-      RenameDevice.self, RemovePeer.self, FindRecords.self, ShowToday.self,
+      RenameDevice.self, RemovePeer.self, FindRecords.self, ShowToday.self, MakePage.self,
       WriteBackup.self, RestoreBackup.self, EraseRecords.self, ListTrash.self, EmptyTrash.self,
       ListFiles.self, KeepFiles.self, FetchFile.self,
       ShowTimeline.self, TickHabit.self, UntickHabit.self, SetHabit.self,
@@ -95,7 +95,7 @@ enum CommandTable {
   ]
 
   private static let records: [CommandSpec] =
-    [ShowToday.syntax, FindRecords.syntax]
+    [ShowToday.syntax, MakePage.syntax, FindRecords.syntax]
     + Registry.listed.flatMap { kind in kindCommands.map { $0.syntax(of: kind) } } + [
       ShowTimeline.syntax, TickHabit.syntax, UntickHabit.syntax, SetHabit.syntax,
     ]

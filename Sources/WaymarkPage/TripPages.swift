@@ -1,0 +1,99 @@
+import Foundation
+import Model
+import Waymark
+
+/// What the items of all trips refer to, read once.
+struct TripReferences {
+  private let organizations: OrganizationList
+  private let addresses: [Address.ID: Address]
+  private let files: [Attachment.Parent: [TripPage.File]]
+
+  init(_ node: isolated Node) throws {
+    organizations = try node.read(.organizations)
+    addresses = Dictionary(
+      try node.records(Address.all).map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+    let attachments = try node.records(Attachment.all).filter { $0.parent != nil }
+    files = Dictionary(grouping: attachments) { $0.parent }.reduce(into: [:]) { files, group in
+      guard let parent = group.key else { return }
+      files[parent] = group.value.map { TripPage.File(name: $0.fileName, size: $0.fileSize) }
+    }
+  }
+
+  func organization(of item: any TripItem) -> Organization? {
+    let found = organizations[item.organizationID]
+    return found.id == Organization.none ? nil : found
+  }
+
+  func address(of organization: Organization?) -> Address? {
+    organization?.addressID.flatMap { addresses[$0] }
+  }
+
+  func files(of item: TimelineItem) -> [TripPage.File] {
+    let parent: Attachment.Parent =
+      switch item {
+      case .lodging(let item): .lodging(item.id)
+      case .transportation(let item): .transportation(item.id)
+      case .activity(let item): .activity(item.id)
+      }
+    return files[parent] ?? []
+  }
+}
+
+extension TripPage {
+  /// - Parameters:
+  ///   - timeline: the items in chronological order.
+  ///   - hasDetails: whether the items and notes are included.
+  init(
+    _ overview: TripOverview, _ timeline: [TimelineItem], _ references: TripReferences, hasDetails: Bool
+  ) {
+    let trip = overview.trip
+    let countries = timeline.compactMap { item in
+      references.address(of: references.organization(of: item.item))?.country
+    }.filter { !$0.isEmpty }
+    self.init(
+      id: trip.id, name: trip.name, notes: hasDetails ? trip.notes : "", isProtected: trip.isProtected,
+      firstDay: overview.days?.lowerBound, lastDay: overview.days?.upperBound,
+      lodgings: overview.lodgings, transportations: overview.transportations,
+      activities: overview.activities,
+      totals: overview.totals.map { Amount(amount: $0.amount?.description, currency: $0.currency) },
+      countries: hasDetails ? Set(countries).sorted() : [],
+      items: hasDetails ? timeline.map { Item($0, references) } : nil)
+  }
+}
+
+extension TripPage.Item {
+  init(_ timelineItem: TimelineItem, _ references: TripReferences) {
+    let item = timelineItem.item
+    let organization = references.organization(of: item)
+    let (kind, type, ownPlace, reference): (RecordKind, TransportationType?, String, String) =
+      switch timelineItem {
+      case .lodging(let item): (.lodging, nil, item.customLocationName, item.reservation)
+      case .transportation(let item): (.transportation, item.type, "", item.confirmation)
+      case .activity(let item): (.activity, nil, item.customLocationName, item.reservation)
+      }
+    let place = ownPlace.isEmpty ? references.address(of: organization)?.line : ownPlace
+    self.init(
+      kind: kind, id: item.id, name: item.name,
+      start: item.start.map { TripPage.LocalTime($0, item.startZone) },
+      end: item.end.map { TripPage.LocalTime($0, item.endZone ?? item.startZone) }, type: type,
+      cost: item.cost.map { TripPage.Amount(amount: $0.amount.description, currency: $0.currency) },
+      paid: item.paid, organization: organization?.name, place: place?.isEmpty == true ? nil : place,
+      reference: reference, notes: item.notes, attachments: references.files(of: timelineItem))
+  }
+}
+
+extension TripPage.LocalTime {
+  init(_ date: Date, _ zone: String?) {
+    self.init(time: CivilTime.text(date.milliseconds, zone: zone), zone: zone)
+  }
+}
+
+extension Address {
+  /// The address on one line.
+  fileprivate var line: String {
+    formattedAddress.isEmpty
+      ? [street, "\(postalCode) \(city)".trimmingCharacters(in: .whitespaces), state, country]
+        .filter { !$0.isEmpty }.joined(separator: ", ")
+      : formattedAddress.split(whereSeparator: \.isNewline).joined(separator: ", ")
+  }
+}

@@ -197,6 +197,7 @@ let package = Package(
         "Exchange", "Home", "JSONDocument", "Processes", "Purchases", "Records", "Sodium", "Waymark",
         "WaymarkCommand", "WaymarkTesting", "Wire",
       ], in: "Process"),
+    tests("PageTests", ["Control", "JSONDocument", "Sodium", "Waymark", "WaymarkPage", "WaymarkTesting"]),
     .target(name: "Processes", dependencies: [], path: "Tests/Process/Processes", swiftSettings: common),
     tests("RecordsTests", ["FileFormat", "JSONDocument", "Records", "Replication", "Wire"]),
     tests(

@@ -5,25 +5,28 @@ public import Waymark
 extension Node {
   /// Reads what the page shows.
   ///
-  /// The items of protected trips are left out. The page of such a trip alone has them; see ``pageDocument(of:)``.
+  /// What belongs to protected trips is left out, except the name, days and totals of each. The page of such a trip
+  /// alone has its items; see ``pageDocument(of:)``.
   ///
   /// - Throws: `WaymarkError` if the store can't be read.
   public func pageDocument() async throws -> PageDocument {
     let newest = try await newestOperations(PageDocument.operationsMax)
-    let history = try await operationPages(newest.newest)
+    let open = try OpenRecords(self)
+    let history = try await operationPages(newest.newest, open)
     let (references, categories) = (try TripReferences(self), try records(HabitCategory.all))
     let byKey = Dictionary(categories.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
-    let status = try status()
+    let status = open.shown(try status())
     return PageDocument(
       generated: Date(milliseconds: wall()), today: try today().day, deviceName: status.name, status: status,
-      conflicts: Array(try conflicts().prefix(PageDocument.conflictsMax)),
+      conflicts: Array(
+        try conflicts().filter { open.contains($0.kind, $0.record) }.prefix(PageDocument.conflictsMax)),
       habits: try read(.progress(of: Habit.all)).map { HabitPage($0, byKey) },
       trips: try read(.overviews(of: Trip.all)).map { overview in
         TripPage(
           overview, try read(.timeline(of: overview.id)), references,
           hasDetails: !overview.trip.isProtected)
       },
-      history: history, hasMoreHistory: newest.hasMore, plurals: Self.plurals)
+      history: history, hasMoreHistory: newest.hasMore, kinds: Self.kinds)
   }
 
   /// Reads what the page of a single trip shows: the trip with all of its items, and nothing else of this node.
@@ -37,18 +40,22 @@ extension Node {
       overview, try read(.timeline(of: trip)), try TripReferences(self), hasDetails: true)
     return PageDocument(
       generated: Date(milliseconds: wall()), today: try today().day, deviceName: nil, status: nil, conflicts: [], habits: [],
-      trips: [page], history: [], hasMoreHistory: false, plurals: Self.plurals)
+      trips: [page], history: [], hasMoreHistory: false, kinds: Self.kinds)
   }
 
-  private static var plurals: [String: String] {
-    Dictionary(uniqueKeysWithValues: Registry.listed.map { ($0.name, $0.plural) })
+  private static var kinds: [PageDocument.KindName] {
+    Registry.listed.map { PageDocument.KindName(kind: RecordKind($0.number), plural: $0.plural) }
   }
 
   /// Adds the written and replaced values to operations that wrote a single record.
-  private func operationPages(_ operations: [History.Operation]) async throws -> [OperationPage] {
+  private func operationPages(
+    _ operations: [History.Operation], _ open: OpenRecords
+  ) async throws -> [OperationPage] {
+    let operations = operations.map { open.shown($0) }
     var fields: [OperationID: [History.Field]] = [:]
     var read: Set<UUID> = []
-    for record in operations.compactMap(\.record) where read.insert(record.id).inserted {
+    for record in operations.compactMap(\.record)
+    where open.contains(record.kind, record.id) && read.insert(record.id).inserted {
       // A record that was erased has no history.
       guard let history = try? await history(of: record.id, record.kind, limit: 20) else { continue }
       for write in history.writes { fields[write.id] = write.fields }

@@ -23,8 +23,16 @@ public struct PageDocument: Hashable, Sendable, Codable {
   public let history: [OperationPage]
   /// Whether there are older operations.
   public let hasMoreHistory: Bool
-  /// The plural of the name of each kind of record: `trips`.
-  public let plurals: [String: String]
+  /// The kinds of records, for sentences that count them.
+  public let kinds: [KindName]
+
+  /// The name of a kind of record.
+  public struct KindName: Hashable, Sendable, Codable {
+    /// The kind.
+    public let kind: RecordKind
+    /// The plural of its name: `trips`.
+    public let plural: String
+  }
 
   /// The greatest number of conflicts in a document.
   public static let conflictsMax = 200
@@ -41,7 +49,7 @@ public struct PageDocument: Hashable, Sendable, Codable {
     case trips
     case history
     case hasMoreHistory = "moreHistory"
-    case plurals
+    case kinds
   }
 }
 

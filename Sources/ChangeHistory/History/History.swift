@@ -27,10 +27,10 @@ public enum History {
     /// The numbers of records that were added, changed, deleted and restored, by kind.
     public let counts: [RecordCounts]
     /// The record that was written; nil unless the operation wrote exactly one.
-    public let record: RecordReference?
+    public package(set) var record: RecordReference?
     /// The names of the fields that were written, if the operation wrote only part of a single record; otherwise
     /// empty.
-    public let fields: [String]
+    public package(set) var fields: [String]
 
     private enum CodingKeys: String, CodingKey {
       case id

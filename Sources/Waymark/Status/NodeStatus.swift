@@ -45,7 +45,7 @@ public struct NodeStatus: Hashable, Sendable {
   /// The root causes of current problems, the most severe first, without their consequences.
   public let causes: [Cause]
   /// The changes that would be lost if this disk failed now.
-  public let replicationRisk: ReplicationRisk
+  public package(set) var replicationRisk: ReplicationRisk
   /// The progress of the background check of the store.
   public let storeCheck: StoreCheck
   /// The protection of the key files.
@@ -146,7 +146,7 @@ public struct NodeStatus: Hashable, Sendable {
     /// The number of change sets that no other device is known to hold.
     public let changeSets: Int
     /// The newest change that no other device is known to hold; nil if there is none.
-    public let newest: Newest?
+    public package(set) var newest: Newest?
     /// What each other device is known to hold, sorted by name.
     public let devices: [Holder]
 

@@ -215,20 +215,22 @@
       return h("span", { class: isDone ? "mark done" : "mark" }, isDone ? "✓" : "", h("span", { class: "hidden" }, isDone ? "done: " : "not done: "));
     }
     return h("button", { class: "mark", "aria-label": `Mark ${clean(habit.name)} as done`, title: "Mark as done",
-      onclick: () => act({ action: "tick", habit: habit.id }) });
+      onclick: () => act({ action: "tickHabit", habit: habit.id }) });
+  }
+
+  /** What needs attention: the causes, the most severe first, then the notices that say something else. */
+  function attention() {
+    const { reasons, notices } = page.status;
+    const texts = new Set(reasons.map((reason) => reason.text));
+    return [...reasons.filter((reason) => reason.severity !== "info"),
+      ...notices.filter((notice) => !texts.has(notice.text)).map((notice) => ({ severity: "warning", ...notice }))];
   }
 
   function attentionCard() {
-    const status = page.status;
-    const reasons = status.reasons.filter((reason) => reason.severity !== "info");
-    const items = [
-      ...reasons.map((reason) => [severityClass(reason.severity), sentence(reason.text)]),
-      ...status.notices.map((notice) => ["careful", sentence(notice.text)]),
-    ];
-    if (status.conflicts) items.push(["careful", `${count(status.conflicts, "conflict")} to resolve.`]);
-    if (!items.length) return null;
+    const entries = attention();
+    if (!entries.length) return null;
     return h("div", { class: "card" }, h("h3", {}, "Needs attention"),
-      h("ul", {}, items.slice(0, 6).map(([kind, text]) => h("li", { class: kind }, text))),
+      h("ul", {}, entries.slice(0, 6).map((entry) => h("li", { class: severityClass(entry.severity) }, sentence(entry.text)))),
       h("a", { href: "#circle" }, "Details"));
   }
 
@@ -707,8 +709,8 @@
   function statusSentence() {
     const status = page.status;
     if (!status) return ["faint", ""];
-    const worst = status.reasons.find((reason) => reason.severity === "error") || status.reasons.find((reason) => reason.severity === "warning");
-    if (worst) return [severityClass(worst.severity), sentence(worst.text)];
+    const worst = status.reasons.find((reason) => reason.severity === "error");
+    if (worst) return ["bad", sentence(worst.text)];
     if (!status.peers.length) return ["faint", "This is the only device of its circle."];
     const equal = status.peers.filter((peer) => peer.state === "in_sync").length;
     if (equal === status.peers.length) return ["good", `In sync with ${equal === 1 ? clean(status.peers[0].name) : `all ${equal} other devices`}.`];
@@ -722,8 +724,8 @@
     return section("circle", "Circle", h("div", { class: "wide" },
       h("div", { class: "card" }, graph(), peerTable(), isLive ? h("div", { class: "bar controls" },
         h("button", { onclick: () => act({ action: "invite" }) }, "Invite a device"),
-        status.sync.preference ? h("button", { onclick: () => act({ action: "sync-off" }) }, "Turn sync of records off")
-          : h("button", { onclick: () => act({ action: "sync-on" }) }, "Turn sync of records on")) : null),
+        status.sync.preference ? h("button", { onclick: () => act({ action: "syncOff" }) }, "Turn sync of records off")
+          : h("button", { onclick: () => act({ action: "syncOn" }) }, "Turn sync of records on")) : null),
       h("div", { class: "card" }, h("h3", {}, "If this disk died now"),
         h("p", { class: risk.changeSets ? "careful" : "good" }, risk.changeSets
           ? `${count(risk.changeSets, "change set")} would be lost: no other device is known to have ${risk.changeSets === 1 ? "it" : "them"}.`
@@ -731,15 +733,17 @@
         risk.newest ? h("p", { class: "faint small" }, "The newest of them: ", when(risk.newest.time), ` on ${clean(risk.newest.deviceName)}`) : null,
         risk.devices.length ? h("ul", {}, risk.devices.map((device) => h("li", {}, named(device.name), device.lacking === null ? ": not known" : device.lacking === 0 ? " has everything" : ` lacks ${count(device.lacking, "change set")}`,
           device.asOf ? h("span", { class: "faint small" }, " as of ", when(device.asOf)) : null))) : null,
-        h("h3", {}, "On this device"), h("p", {}, Object.entries(status.counts).filter(([, number]) => number).map(([name, number]) => `${whole.format(number)} ${{ habitEntries: "habit entries", lodging: "places to stay", transportation: "journeys" }[name] || name}`).join(" · ") || "Nothing yet."),
+        h("h3", {}, "On this device"), h("p", {}, Object.entries(status.counts).filter(([, number]) => number).map(([name, number]) => count(number, ...countNames[name] || [name, name])).join(" · ") || "Nothing yet."),
         h("p", { class: "faint small" }, "Settings: ", laneText(status.lanes.settings), " · Records: ", laneText(status.lanes.records))),
       reasonsCard()), conflictList());
   }
 
+  const countNames = { trips: ["trip"], lodging: ["place to stay", "places to stay"], transportation: ["journey"], activities: ["activity", "activities"],
+    organizations: ["organization"], habits: ["habit"], categories: ["category", "categories"], habitEntries: ["habit entry", "habit entries"], settings: ["setting"] };
   const laneText = (lane) => (lane.open ? "open" : "stay on this device") + `, ${count(lane.changeSets, "change set")}`;
 
   function reasonsCard() {
-    const entries = [...page.status.reasons, ...page.status.notices.map((notice) => ({ severity: "warning", ...notice }))];
+    const entries = attention();
     if (!entries.length) return null;
     return h("div", { class: "card" }, h("h3", {}, "What needs attention, and the next step"), entries.map((entry) =>
       h("div", { class: `reason ${entry.severity}` }, h("p", {}, sentence(entry.text), entry.consequences?.length ? ` Affects ${entry.consequences.map(clean).join(", ")}.` : ""),
@@ -776,9 +780,9 @@
       h("tbody", {}, peers.map((peer) => part(`peer ${peer.device}`, [peer.state, peer.lanes], h("tr", {},
         h("td", {}, h("strong", {}, named(peer.name))),
         h("td", { "data-head": "State" }, h("span", { class: stateClass(peer.state) }, h("span", { class: "dot", "aria-hidden": "true" }), stateWords[peer.state] || clean(peer.state)),
-          peer.text ? h("span", { class: "small faint" }, ` ${clean(peer.text)}`) : null, peer.next ? h("div", { class: "small" }, h("code", {}, clean(peer.next))) : null),
+          peer.text && clean(peer.text) !== stateWords[peer.state] ? h("span", { class: "small faint" }, ` ${clean(peer.text)}`) : null, peer.next ? h("div", { class: "small" }, h("code", {}, clean(peer.next))) : null),
         h("td", { "data-head": "Differs by" }, difference(peer)), h("td", { "data-head": "Last in sync" }, when(peer.lastSync)),
-        h("td", {}, isLive ? h("button", { onclick: () => act({ action: peer.state === "paused" ? "resume" : "pause", peer: peer.device }), "aria-label": `${peer.state === "paused" ? "Resume" : "Pause"} ${clean(peer.name)}` }, peer.state === "paused" ? "Resume" : "Pause") : null))))));
+        h("td", {}, isLive ? h("button", { onclick: () => act({ action: peer.state === "paused" ? "resumePeer" : "pausePeer", peer: peer.device }), "aria-label": `${peer.state === "paused" ? "Resume" : "Pause"} ${clean(peer.name)}` }, peer.state === "paused" ? "Resume" : "Pause") : null))))));
   }
 
   /** A value as people read it. Values of the document are JSON: text, numbers, or values with parts. */
@@ -803,7 +807,7 @@
         h("h4", {}, `${clean(conflict.kind)} `, named(conflict.name || ""), conflict.field ? [" · ", named(conflict.field)] : null), h("p", { class: "faint small" }, titles[conflict.reason] || ""),
         h("div", { class: "sides" }, [["won", conflict.winner], ...conflict.losers.map((side) => ["kept", side])].map(([word, side]) => h("div", { class: `side ${word}` },
           h("p", { class: "small faint" }, named(side.deviceName), " · ", when(side.time), ` · ${word === "won" ? "shown" : "kept"}`), h("p", { class: "value" }, side.erased ? "erased" : valueNode(side.value)),
-          isLive ? h("button", { onclick: () => act({ action: "resolve", conflict: conflict.id, take: word === "won" ? "winner" : side.device }) }, word === "won" ? "Keep this" : "Take this") : null))),
+          isLive ? h("button", { onclick: () => act({ action: "resolveConflict", conflict: conflict.id, take: word === "won" ? "winner" : side.device }) }, word === "won" ? "Keep this" : "Take this") : null))),
         isLive ? null : h("p", { class: "small" }, h("code", {}, `waymark conflicts show ${clean(conflict.id).slice(0, 8)}`)))))),
       status.conflicts > conflicts.length ? h("p", { class: "faint" }, `${count(status.conflicts - conflicts.length, "more conflict")}: `, h("code", {}, "waymark conflicts")) : null);
   }
@@ -817,24 +821,25 @@
       h("tbody", {}, page.history.map(({ operation, fields }) => part(`operation ${operation.id}`, [operation.undoneBy], h("tr", {},
         h("td", {}, when(operation.time)), h("td", {}, named(operation.deviceName), operation.own ? h("span", { class: "faint small" }, " (this device)") : null),
         h("td", {}, h("span", { class: operation.undoneBy ? "undone" : "" }, clean(operation.verb).replace(/\./g, " "), operation.record ? [" · ", named(operation.record.name || operation.record.kind)] : countsText(operation.counts)),
-          operation.undoneBy ? h("span", { class: "faint small" }, " undone") : null, operation.undoes ? h("span", { class: "faint small" }, ` of ${clean(operation.undoes).slice(0, 8)}`) : null, fieldList(fields)),
-        h("td", {}, isLive && operation.own && !operation.undoneBy ? h("button", { onclick: () => act({ action: "undo", operation: operation.id }), "aria-label": `Undo ${clean(operation.verb)}` }, "Undo") : null)))))),
+          operation.undoneBy ? h("span", { class: "faint small" }, " undone") : null, operation.undoes ? h("span", { class: "faint small" }, ` of ${clean(operation.undoes).slice(0, 8)}`) : null, fieldList(operation, fields)),
+        h("td", {}, isLive && !operation.undoneBy ? h("button", { onclick: () => act({ action: "undo", operation: operation.id }), "aria-label": `Undo ${clean(operation.verb)}` }, "Undo") : null)))))),
     page.moreHistory ? h("p", { class: "faint small" }, "Older operations: ", h("code", {}, "waymark history --limit N")) : null));
   }
 
   function countsText(counts) {
     const parts = ["added", "changed", "deleted", "restored"].map((word) => {
-      const items = counts.filter((item) => item[word] > 0 && item.kind !== "address").map((item) => `${whole.format(item[word])} ${item[word] === 1 ? clean(item.kind) : page.plurals[item.kind] || clean(item.kind) + "s"}`);
+      const items = counts.filter((item) => item[word] > 0 && item.kind !== "address").map((item) => `${whole.format(item[word])} ${item[word] === 1 ? clean(item.kind) : page.kinds.find((kind) => kind.kind === item.kind)?.plural || clean(item.kind) + "s"}`);
       return items.length ? `${items.join(", ")} ${word}` : "";
     }).filter(Boolean);
     return parts.length ? ` · ${parts.join("; ")}` : "";
   }
 
-  function fieldList(fields) {
-    const shown = fields.filter((field) => field.field !== "life" && (field.before !== null || field.state === "lost"));
+  /** What an operation that changed a record wrote and replaced, and what of it lost. */
+  function fieldList(operation, fields) {
+    const shown = fields.filter((field) => field.field !== "life" && (operation.fields.length || field.state === "lost"));
     if (!shown.length) return null;
     return h("ul", { class: "fields small" }, shown.slice(0, 8).map((field) => h("li", {}, `${clean(field.field)}: `,
-      field.before !== null || field.beforeErased ? [h("del", {}, field.beforeErased ? "erased" : valueNode(field.before)), " → "] : null, h("ins", {}, field.erased ? "erased" : valueNode(field.value)),
+      operation.fields.length ? [h("del", {}, field.beforeErased ? "erased" : valueNode(field.before)), " → "] : null, h("ins", {}, field.erased ? "erased" : valueNode(field.value)),
       field.state === "lost" ? h("span", { class: "careful" }, ` lost to a change on ${clean(field.lostTo?.deviceName || "another device")} at the same time; kept`) : null)));
   }
 
@@ -890,9 +895,120 @@
   }
 
   // MARK: Live
+  //
+  // The node says only that something changed; the page then asks for the document. While it waits for one, further
+  // changes are one more question. Each request carries the key that the exchange of the code left in the storage of
+  // this address; the cookie alone opens nothing.
 
-  async function act(request) { void request; }
+  const headers = () => ({ "X-Waymark": localStorage.getItem("waymark") || "" });
+  const closedText = "This page is not open in this browser any more. To open it: ";
+  let isLoading = false;
+  let isOutdated = false;
 
+  async function load() {
+    isOutdated = true;
+    if (isLoading) return;
+    isLoading = true;
+    try {
+      while (isOutdated) {
+        isOutdated = false;
+        const answer = await fetch("/document", { headers: headers() });
+        if (answer.status === 403) { showClosed(); return; }
+        if (!answer.ok) throw new Error(answer.statusText);
+        prepare(await answer.json());
+        show();
+        connected(true);
+      }
+    } catch {
+      connected(false);
+    } finally {
+      isLoading = false;
+    }
+  }
+
+  /** Marks a page that does not follow its node at the moment; what it shows may be old. */
+  function connected(isConnected) {
+    document.body.classList.toggle("apart", !isConnected);
+    const state = document.getElementById("state");
+    if (!isConnected && state) state.replaceChildren(h("span", { class: "bad" }, "No connection to the node; trying again."));
+  }
+
+  function showClosed() {
+    events?.close();
+    document.getElementById("top").replaceChildren();
+    document.getElementById("foot").replaceChildren();
+    document.getElementById("main").replaceChildren(h("p", { class: "alone" }, closedText, h("code", {}, "waymark page --live")));
+  }
+
+  let events = null;
+  function follow() {
+    events = new EventSource("/events");
+    events.addEventListener("changed", load);
+    events.addEventListener("error", () => {
+      connected(false);
+      // A refused stream is not opened again by the browser. The document tells whether the session has ended.
+      if (events.readyState === EventSource.CLOSED) setTimeout(() => { load(); if (page) follow(); }, 3000);
+    });
+  }
+
+  /** Asks the node to do something; what it would ask at a terminal, it asks here. */
+  async function act(request) {
+    let answer;
+    try {
+      const response = await fetch("/action", { method: "POST", headers: { ...headers(), "Content-Type": "application/json" }, body: JSON.stringify(request) });
+      if (response.status === 403) { showClosed(); return; }
+      answer = await response.json();
+    } catch {
+      say(h("p", { class: "bad" }, "The node did not answer. Whether anything was changed is not known."));
+      return;
+    }
+    if (answer.type === "question") ask(request, answer);
+    else if (answer.type === "answer") tell(request.action, answer.answer);
+    else say(h("p", { class: "bad" }, sentence(answer.message || "That failed")), answer.next ? h("p", { class: "small" }, "Next: ", h("code", {}, clean(answer.next))) : null);
+  }
+
+  function tell(action, answer) {
+    if (action === "invite") { showTicket(answer); return; }
+    if (action === "undo") {
+      say(h("p", {}, `Undone${countsText(answer.changes || [])}.`), answer.left?.length ? h("p", { class: "careful" }, `${count(answer.left.length, "record")} left unchanged: changed since, or in use.`) : "");
+      return;
+    }
+    if (answer.text) say(h("p", {}, sentence(answer.text)));
+  }
+
+  function ask(request, { message, preview, confirmation }) {
+    const lines = [];
+    if (preview?.changes) lines.push(countsText(preview.changes).replace(/^ · /, ""));
+    if (preview?.left?.length) lines.push(`${count(preview.left.length, "record")} would be left unchanged: changed since, or in use.`);
+    for (const kind of preview?.kinds || []) {
+      const parts = [["onlyHere", "only here"], ["onlyThere", "only on other devices"], ["differing", "that differ"]].filter(([key]) => kind[key] > 0)
+        .map(([key, text]) => `${whole.format(kind[key])} ${text}`);
+      if (parts.length) lines.push(`${clean(kind.plural)}: ${parts.join(", ")}`);
+    }
+    if (preview?.profile?.text) lines.push(clean(preview.profile.text));
+    const dialog = h("dialog", { "aria-labelledby": "question" }, h("h3", { id: "question" }, clean(message)), h("ul", {}, lines.filter(Boolean).map((line) => h("li", {}, line))),
+      h("div", { class: "bar" }, h("button", { class: "main", onclick: () => { dialog.close(); act({ ...request, confirmation }); } }, "Yes"), h("button", { autofocus: true, onclick: () => dialog.close() }, "Cancel")));
+    showDialog(dialog);
+  }
+
+  function showTicket({ ticket, expires, qr }) {
+    const path = (qr || []).map((row, y) => [...row].map((bit, x) => bit === "1" ? `M${x + 4} ${y + 4}h1v1h-1z` : "").join("")).join("");
+    const side = (qr || []).length + 8;
+    const dialog = h("dialog", { "aria-labelledby": "ticket" }, h("h3", { id: "ticket" }, "Invite a device"),
+      h("p", {}, "On the new device, run ", h("code", {}, "waymark join"), " and scan or paste this ticket. It admits one device", expires ? [", until ", momentText(expires)] : "", "."),
+      qr ? s("svg", { class: "qr", viewBox: `0 0 ${side} ${side}`, role: "img", "aria-label": "The ticket as a QR code", "shape-rendering": "crispEdges" }, s("path", { d: path, fill: "#000000" })) : null,
+      h("p", { class: "small" }, h("code", {}, clean(ticket))),
+      h("div", { class: "bar" }, h("button", { class: "main", onclick: () => navigator.clipboard.writeText(ticket).then(() => say("Copied.")) }, "Copy the ticket"), h("button", { autofocus: true, onclick: () => dialog.close() }, "Close")));
+    showDialog(dialog);
+  }
+
+  function showDialog(dialog) {
+    dialog.addEventListener("close", () => dialog.remove());
+    document.body.append(dialog);
+    dialog.showModal();
+  }
+
+  if (isLive) { load(); follow(); }
   if (!isLive) {
     prepare(JSON.parse(document.getElementById("document").textContent));
     show();

@@ -25,7 +25,8 @@ def program():
 
 
 class Browser:
-    def __init__(self):
+    def __init__(self, *more):
+        """`more` are further options of the browser."""
         self.profile = tempfile.mkdtemp(prefix="waymark-browser-")
         to_browser, self.output = os.pipe()
         self.input, from_browser = os.pipe()
@@ -39,7 +40,7 @@ class Browser:
         options = [
             "--headless=new", "--remote-debugging-pipe", "--disable-gpu", "--hide-scrollbars", "--no-first-run",
             "--disable-dev-shm-usage", "--disable-background-networking", "--disable-component-update",
-            "--disable-extensions", f"--user-data-dir={self.profile}",
+            "--disable-extensions", f"--user-data-dir={self.profile}", *more,
         ]
         if os.geteuid() == 0:
             options.append("--no-sandbox")

@@ -64,6 +64,7 @@ let package = Package(
     shell("Sodium", ["CSodium"]),
     pure("Wire", []),
     pure("JSONDocument", ["Wire"]),
+    pure("HTTP", ["Wire", "Sodium"]),
     pure("SecureChannel", ["Wire", "Sodium"]),
     shell("X509", [.target(name: "CCrypto", condition: .when(platforms: [.linux], traits: ["AppStore"]))]),
     pure("Purchases", ["Wire", "JSONDocument", "X509"]),
@@ -82,6 +83,7 @@ let package = Package(
       "Engine",
       ["Wire", "FileFormat", "FileStore", "Sodium", "Membership", "Replication", "Records", "Storage"]),
     shell("Transport", ["Wire", "SecureChannel"]),
+    shell("PageServer", ["Wire", "HTTP", "JSONDocument", "Sodium", "Transport"]),
     shell("Exchange", ["Wire", "FileFormat", "JSONDocument", "Records", "SQLite"]),
     pure("Reasons", []),
     shell(
@@ -113,7 +115,10 @@ let package = Package(
       ]),
     shell(
       "Control",
-      ["Wire", "JSONDocument", "Sodium", "Membership", "Records", "Transport", "Home", "Waymark"]),
+      [
+        "Wire", "HTTP", "JSONDocument", "Sodium", "Membership", "PageServer", "Records", "Transport", "Home",
+        "Waymark",
+      ]),
     shell(
       "WaymarkTesting",
       [
@@ -176,6 +181,7 @@ let package = Package(
     .executableTarget(
       name: "Images", dependencies: ["CrashImages"], path: "Tests/Faults/Images/Runner", swiftSettings: common
     ),
+    tests("HTTPTests", ["HTTP", "JSONDocument", "PageServer", "Processes", "Sodium", "Transport", "Wire"]),
     tests("JSONDocumentTests", ["JSONDocument", "Wire"]),
     tests("MembershipTests", ["Membership", "Purchases", "Records", "Sodium", "Vectors", "Wire"]),
     tests(

@@ -13,7 +13,7 @@ enum Commands {
   }
 
   private static let all: [any NodeCommand.Type] = [
-    Ping.self, ShowStatus.self, ShowMetrics.self, LoggingLevel.self, WaitUntilInSync.self,
+    Ping.self, OpenPage.self, ShowStatus.self, ShowMetrics.self, LoggingLevel.self, WaitUntilInSync.self,
     ListPeers.self, AddPeer.self, PausePeer.self, ResumePeer.self, PingPeer.self, RenamePeer.self,
     ShowSync.self, TurnSyncOn.self, TurnSyncOff.self, SyncNow.self,
     ListConflicts.self, ShowConflict.self, ResolveConflicts.self, ShowHistory.self, Undo.self, Explain.self,

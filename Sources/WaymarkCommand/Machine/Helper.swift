@@ -25,7 +25,19 @@ enum Helper {
     return Outcome(code: signal == 0 ? (status >> 8) & 0xff : 128 + signal, output: output)
   }
 
-  private static func start(_ words: [String], writingTo descriptor: Int32) -> pid_t? {
+  /// Starts a program found in `PATH` that outlives this process, such as a browser. What it writes is lost. Returns
+  /// false if it could not be started.
+  static func begin(_ words: [String]) -> Bool {
+    let nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC)
+    guard nowhere >= 0 else { return false }
+    defer { close(nowhere) }
+    // In a process group of its own, Ctrl-C in this terminal does not end it.
+    return start(words, writingTo: nowhere, inOwnGroup: true) != nil
+  }
+
+  private static func start(
+    _ words: [String], writingTo descriptor: Int32, inOwnGroup: Bool = false
+  ) -> pid_t? {
     #if canImport(Glibc)
       var actions = posix_spawn_file_actions_t()
     #else
@@ -38,10 +50,18 @@ enum Helper {
       posix_spawn_file_actions_adddup2(&actions, descriptor, output)
     }
     posix_spawn_file_actions_addclose(&actions, descriptor)
+    #if canImport(Glibc)
+      var attributes = posix_spawnattr_t()
+    #else
+      var attributes: posix_spawnattr_t?
+    #endif
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    if inOwnGroup { posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP)) }
     let arguments = words.map { strdup($0) } + [nil]
     defer { for text in arguments { free(text) } }
     var id: pid_t = 0
-    return posix_spawnp(&id, words[0], &actions, nil, arguments, environ) == 0 ? id : nil
+    return posix_spawnp(&id, words[0], &actions, &attributes, arguments, environ) == 0 ? id : nil
   }
 
   /// Output beyond this is read and discarded.

@@ -1,0 +1,26 @@
+import PageServer
+package import Waymark
+
+/// `page.open`: serves the live page, if it is not served yet, and makes a code that opens it once.
+///
+/// Only the user of the node reaches the control socket, so only this user gets a code.
+package struct OpenPage: PromptCommand {
+  package static let name = "page.open"
+
+  package struct Answer: Codable, Sendable {
+    /// The address without the code: `http://127.0.0.1:1234/`.
+    package let address: String
+    /// The code, which is valid once and for a short time; a browser sends it from the fragment of the address.
+    package let code: String
+  }
+
+  package init() {}
+
+  /// - Throws: `WaymarkError` with the code `not_running` unless the node serves.
+  package func perform(on node: isolated Node) throws -> Answer {
+    try node.checkServing()
+    let server = try node.openPage(closesWhenIdle: true)
+    guard let code = server.makeCode() else { throw WaymarkError.hungUp }
+    return Answer(address: "http://\(server.host)/", code: code)
+  }
+}

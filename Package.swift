@@ -167,7 +167,7 @@ let package = Package(
     .target(
       name: "FuzzTargets",
       dependencies: [
-        "Control", "Exchange", "FileFormat", "JSONDocument", "Membership", "Purchases", "Records",
+        "Control", "Exchange", "FileFormat", "HTTP", "JSONDocument", "Membership", "Purchases", "Records",
         "Replication",
         "SQLite", "SecureChannel", "Simulation", "Sodium", "Storage", "Waymark", "WaymarkTesting", "Wire",
       ], path: "Tests/Faults/Fuzz/Targets", swiftSettings: common),
@@ -181,7 +181,7 @@ let package = Package(
     .executableTarget(
       name: "Images", dependencies: ["CrashImages"], path: "Tests/Faults/Images/Runner", swiftSettings: common
     ),
-    tests("HTTPTests", ["HTTP", "JSONDocument", "PageServer", "Processes", "Sodium", "Transport", "Wire"]),
+    tests("HTTPTests", ["HTTP", "PageServer", "Processes", "Transport", "Wire"]),
     tests("JSONDocumentTests", ["JSONDocument", "Wire"]),
     tests("MembershipTests", ["Membership", "Purchases", "Records", "Sodium", "Vectors", "Wire"]),
     tests(
@@ -231,9 +231,8 @@ let package = Package(
       "WaymarkTests",
       [
         "ChangeHistory", "Control", "Engine", "Enrolment", "Exchange", "FileStore", "Home", "JSONDocument",
-        "Membership", "Model", "Purchases", "Records", "Replication", "SQLite", "SecureChannel", "Sodium",
-        "Storage",
-        "Transport", "Vectors", "Waymark", "WaymarkTesting", "Wire",
+        "Membership", "Model", "PageServer", "Purchases", "Records", "Replication", "SQLite", "SecureChannel",
+        "Sodium", "Storage", "Transport", "Vectors", "Waymark", "WaymarkTesting", "Wire",
       ]),
     tests("WireTests", ["Vectors", "Wire"]),
   ]

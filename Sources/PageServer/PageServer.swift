@@ -109,6 +109,7 @@ package final class PageServer: Sendable {
       let latest = monotonicMilliseconds() + 3_600_000
       if let connection = listener.accept(until: min(deadline ?? latest, latest)) { admit(connection) }
     }
+    listener.close()
     stop()
     whenStopped()
   }

@@ -1,3 +1,4 @@
+import Synchronization
 import Wire
 
 #if canImport(Darwin)
@@ -16,6 +17,7 @@ package final class LoopbackListener: Sendable {
 
   private let socket: Socket
   private let waker: Waker
+  private let isClosed = Atomic(false)
 
   /// Whether an address means loopback and nothing else: `127.0.0.1` or `::1`.
   package static func mayListen(on endpoint: Endpoint) -> Bool { ["127.0.0.1", "::1"].contains(endpoint.host) }
@@ -39,7 +41,12 @@ package final class LoopbackListener: Sendable {
     address = bound
   }
 
-  deinit { socket.closeDescriptor() }
+  deinit { close() }
+
+  /// Frees the port. Only the thread that accepts may call this, and not accept any more.
+  package func close() {
+    if !isClosed.exchange(true, ordering: .acquiringAndReleasing) { socket.closeDescriptor() }
+  }
 
   /// Waits for the next connection; nil if there was none until the deadline, or when `wake` was called.
   package func accept(until deadline: Int64) -> LoopbackConnection? {
@@ -67,6 +74,8 @@ package final class LoopbackConnection: Sendable {
 
   init(_ socket: Socket) throws(SystemError) {
     waker = try Waker()
+    // Otherwise the system would keep megabytes for an end that does not read.
+    try socket.set(SOL_SOCKET, SO_SNDBUF, Int32(Limits.unsentBytesMax))
     self.socket = socket
   }
 

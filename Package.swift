@@ -67,6 +67,7 @@ let package = Package(
     shell("Sodium", ["CSodium"]),
     pure("Wire", []),
     pure("JSONDocument", ["Wire"]),
+    pure("HTTP", ["Wire", "Sodium"]),
     pure("SecureChannel", ["Wire", "Sodium"]),
     shell("X509", [.target(name: "CCrypto", condition: .when(platforms: [.linux], traits: ["AppStore"]))]),
     pure("Purchases", ["Wire", "JSONDocument", "X509"]),
@@ -85,6 +86,7 @@ let package = Package(
       "Engine",
       ["Wire", "FileFormat", "FileStore", "Sodium", "Membership", "Replication", "Records", "Storage"]),
     shell("Transport", ["Wire", "SecureChannel"]),
+    shell("PageServer", ["Wire", "HTTP", "JSONDocument", "Sodium", "Transport"]),
     shell("Exchange", ["Wire", "FileFormat", "JSONDocument", "Records", "SQLite"]),
     pure("Reasons", []),
     shell(
@@ -115,7 +117,7 @@ let package = Package(
         "ChangeHistory", "ImportExport", "Enrolment",
       ]),
     shell(
-      "WaymarkPage", ["JSONDocument", "Sodium", "Records", "Model", "Waymark"],
+      "WaymarkPage", ["HTTP", "JSONDocument", "Records", "Model", "Waymark"],
       resources: [
         .embedInCode("Resources/page.html"), .embedInCode("Resources/page.css"),
         .embedInCode("Resources/page.js"),
@@ -123,8 +125,8 @@ let package = Package(
     shell(
       "Control",
       [
-        "Wire", "JSONDocument", "Sodium", "Membership", "Records", "Transport", "Home", "Model", "Waymark",
-        "WaymarkPage",
+        "Wire", "HTTP", "JSONDocument", "Sodium", "Membership", "PageServer", "Records", "Transport", "Home",
+        "Model", "Waymark", "WaymarkPage",
       ]),
     shell(
       "WaymarkTesting",
@@ -175,7 +177,7 @@ let package = Package(
     .target(
       name: "FuzzTargets",
       dependencies: [
-        "Control", "Exchange", "FileFormat", "JSONDocument", "Membership", "Purchases", "Records",
+        "Control", "Exchange", "FileFormat", "HTTP", "JSONDocument", "Membership", "Purchases", "Records",
         "Replication",
         "SQLite", "SecureChannel", "Simulation", "Sodium", "Storage", "Waymark", "WaymarkTesting", "Wire",
       ], path: "Tests/Faults/Fuzz/Targets", swiftSettings: common),
@@ -189,6 +191,7 @@ let package = Package(
     .executableTarget(
       name: "Images", dependencies: ["CrashImages"], path: "Tests/Faults/Images/Runner", swiftSettings: common
     ),
+    tests("HTTPTests", ["HTTP", "PageServer", "Processes", "Transport", "Wire"]),
     tests("JSONDocumentTests", ["JSONDocument", "Wire"]),
     tests("MembershipTests", ["Membership", "Purchases", "Records", "Sodium", "Vectors", "Wire"]),
     tests(
@@ -197,7 +200,7 @@ let package = Package(
         "Exchange", "Home", "JSONDocument", "Processes", "Purchases", "Records", "Sodium", "Waymark",
         "WaymarkCommand", "WaymarkTesting", "Wire",
       ], in: "Process"),
-    tests("PageTests", ["Control", "JSONDocument", "Sodium", "Waymark", "WaymarkPage", "WaymarkTesting"]),
+    tests("PageTests", ["Control", "HTTP", "JSONDocument", "Sodium", "Waymark", "WaymarkPage", "WaymarkTesting"]),
     .target(name: "Processes", dependencies: [], path: "Tests/Process/Processes", swiftSettings: common),
     tests("RecordsTests", ["FileFormat", "JSONDocument", "Records", "Replication", "Wire"]),
     tests(
@@ -239,9 +242,8 @@ let package = Package(
       "WaymarkTests",
       [
         "ChangeHistory", "Control", "Engine", "Enrolment", "Exchange", "FileStore", "Home", "JSONDocument",
-        "Membership", "Model", "Purchases", "Records", "Replication", "SQLite", "SecureChannel", "Sodium",
-        "Storage",
-        "Transport", "Vectors", "Waymark", "WaymarkTesting", "Wire",
+        "Membership", "Model", "PageServer", "Purchases", "Records", "Replication", "SQLite", "SecureChannel",
+        "Sodium", "Storage", "Transport", "Vectors", "Waymark", "WaymarkTesting", "Wire",
       ]),
     tests("WireTests", ["Vectors", "Wire"]),
   ]

@@ -13,7 +13,7 @@ enum Commands {
   }
 
   private static let all: [any NodeCommand.Type] = [
-    Ping.self, ShowStatus.self, ShowMetrics.self, LoggingLevel.self, WaitUntilInSync.self,
+    Ping.self, OpenPage.self, ShowStatus.self, ShowMetrics.self, LoggingLevel.self, WaitUntilInSync.self,
     ListPeers.self, AddPeer.self, PausePeer.self, ResumePeer.self, PingPeer.self, RenamePeer.self,
     ShowSync.self, TurnSyncOn.self, TurnSyncOff.self, SyncNow.self,
     ListConflicts.self, ShowConflict.self, ResolveConflicts.self, ShowHistory.self, Undo.self, Explain.self,
@@ -21,7 +21,7 @@ enum Commands {
     CancelInvitation.self, PromoteMember.self, LeaveCircle.self, RenameDevice.self, RemovePeer.self,
     WriteBackup.self,
     ListRecords.self, ShowRecord.self, AddRecord.self, EditRecord.self, DeleteRecord.self, RestoreRecord.self,
-    FindRecords.self, ShowToday.self, MakePage.self,
+    FindRecords.self, ShowToday.self, ReadPage.self,
     EraseRecords.self, ListTrash.self, EmptyTrash.self,
     ListFiles.self, KeepFiles.self, FetchFile.self,
     ShowTimeline.self, TickHabit.self, UntickHabit.self, SetHabit.self,

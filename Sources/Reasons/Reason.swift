@@ -171,6 +171,8 @@ public enum Reason: String, CaseIterable, Codable, Sendable {
   case addressNotHere = "address_not_here"
   /// The node can't listen at the address.
   case listen
+  /// The live page can be served on loopback only.
+  case pageNotLocal = "page_not_local"
   /// Only this machine can reach the node.
   case loopbackOnly = "loopback_only"
   /// Another program is using the port that the node would listen on.
@@ -681,6 +683,7 @@ extension Reason {
     case .addressInUse: ReasonText(.error, .command, "another program is using the address")
     case .addressNotHere: ReasonText(.error, .command, "the address does not belong to this machine")
     case .listen: ReasonText(.error, .command, "the node can't listen at the address")
+    case .pageNotLocal: ReasonText(.error, .command, "the live page is for this machine only")
     case .loopbackOnly: ReasonText(.info, .command, "only this machine can reach the node")
     case .portTaken:
       ReasonText(.warning, .command, "another program is using the port that the node would listen on")

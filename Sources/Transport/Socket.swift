@@ -161,7 +161,7 @@ struct Socket: Sendable {
     #endif
   }
 
-  private func set(_ level: Int32, _ option: Int32, _ value: Int32) throws(SystemError) {
+  func set(_ level: Int32, _ option: Int32, _ value: Int32) throws(SystemError) {
     var value = value
     let size = socklen_t(MemoryLayout<Int32>.size)
     guard setsockopt(descriptor, level, option, &value, size) == 0 else { throw .last("setsockopt") }

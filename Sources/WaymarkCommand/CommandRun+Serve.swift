@@ -6,6 +6,9 @@ import Waymark
 /// The address that a node listens on by default.
 let defaultListen = "[::]:7433"
 
+/// Where a node serves its page by default: any free port.
+let defaultPage = "127.0.0.1:0"
+
 /// Why a serving node ends.
 private enum ServingEnd {
   case signal(Int32)
@@ -52,7 +55,9 @@ extension CommandRun {
       }
       let address = try await node.serve(listen: listen, peers: peers, discovers: discovers)
       try await node.serveControl()
+      let page = try await openPage(of: node)
       terminal.data(readyLine(address))
+      if let page { terminal.data(pageLine(page)) }
       notifier.ready("Serving at \(address)")
       let watch = notifier.watch(node, listening: address)
       ended = await ends.first { _ in true } ?? .signal(SIGTERM)
@@ -101,6 +106,18 @@ extension CommandRun {
   }
 
   private static let endSeconds = 4.0
+
+  /// Serves the page with `--page`, and returns its address; nil without.
+  private func openPage(of node: Node) async throws -> String? {
+    guard let place = invocation["page"] else { return nil }
+    return try await node.servePage(at: place)
+  }
+
+  private func pageLine(_ address: String) -> String {
+    guard invocation.options.json else { return "page \(address)" }
+    let document: JSON = ["schema": "waymark.run/1", "type": "page", "address": .string(address)]
+    return document.text(.line)
+  }
 
   private func readyLine(_ address: String) -> String {
     guard invocation.options.json else { return "ready \(address)" }

@@ -203,6 +203,27 @@ package enum Limits {
   package static let controlSilenceMillisecondsMax: Int64 = 3_000
   package static let controlQueueBytesMax = 32 * 1024 * 1024
 
+  // MARK: Live page
+  package static let pageConnectionsMax = 8
+  package static let pageHeadBytesMax = 16 * 1024
+  package static let pageTargetBytesMax = 256
+  package static let pageFieldsMax = 64
+  package static let pageBodyBytesMax = 64 * 1024
+  package static let pageRequestMillisecondsMax: Int64 = 5_000
+  package static let pageResponseMillisecondsMax: Int64 = 60_000
+  package static let pageEventMillisecondsMax: Int64 = 5_000
+  package static let pageLingerMilliseconds: Int64 = 1_000
+  package static let pageHeartbeatMilliseconds: Int64 = 15_000
+  package static let pageChangeMilliseconds: Int64 = 100
+  package static let pageRetryMilliseconds: Int64 = 2_000
+  package static let pageIdleMilliseconds: Int64 = 10 * 60_000
+  package static let pageCodesMax = 4
+  package static let pageCodeMilliseconds: Int64 = 2 * 60_000
+  package static let pageSessionsMax = 8
+  package static let pageSessionMilliseconds: Int64 = 12 * 3_600_000
+  package static let pageConfirmationsMax = 16
+  package static let pageConfirmationMilliseconds: Int64 = 5 * 60_000
+
   // MARK: Key files
   package static let passphraseBytesMin = 8
   package static let passphraseBytesMax = 1_024

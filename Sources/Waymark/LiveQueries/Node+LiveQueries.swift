@@ -56,6 +56,16 @@ extension Node {
     }
   }
 
+  /// Waits until anything that live queries show has changed since a revision, and returns the new revision; nil if the
+  /// task is cancelled or the node closes.
+  ///
+  /// - Parameter revision: the result of the previous call; nil to get the present revision at once.
+  package func nextChange(since revision: UInt64?) async -> UInt64? {
+    guard let revision else { return replicator.isOpen ? loop.watching.revision : nil }
+    guard await changed(Topic.all, since: revision, or: nil), replicator.isOpen else { return nil }
+    return loop.watching.revision
+  }
+
   /// The number of watchers that are waiting for a change.
   public var watchers: Int { loop.watching.count }
 

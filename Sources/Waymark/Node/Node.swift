@@ -36,6 +36,8 @@ public actor Node {
   nonisolated let commandsUnderWay = Atomic(0)
   /// Stops the control socket; nil unless the node serves one.
   private(set) var stopControl: (@Sendable () -> Void)?
+  /// The live page; nil unless the node serves one.
+  package private(set) var servedPage: (any ServedPage)?
 
   /// Opens the node of a home: takes the lock, opens the store, loads the keys.
   ///
@@ -113,11 +115,16 @@ public actor Node {
   /// Registers the control socket, which is stopped when the node closes.
   package func servesCommands(stop: @escaping @Sendable () -> Void) { stopControl = stop }
 
+  /// Registers the live page, which is stopped when the node closes; nil once it has stopped.
+  package func servesPage(_ page: (any ServedPage)?) { servedPage = page }
+
   /// Disconnects, ends all waits and watches, and closes the store. Calling it again does nothing.
   public func close() {
     guard replicator.isOpen else { return }
     stopControl?()
     stopControl = nil
+    servedPage?.stop()
+    servedPage = nil
     connections.remember()
     connections.stop()
     loop.timers.cancelAll()
@@ -129,4 +136,9 @@ public actor Node {
     replicator.close()
     shell.endFiles()
   }
+}
+
+/// The live page of a node, which the module Control serves.
+package protocol ServedPage: AnyObject, Sendable {
+  func stop()
 }

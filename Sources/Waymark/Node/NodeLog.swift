@@ -47,7 +47,7 @@ public struct NodeLog: Sendable {
   }
 
   func debug(_ area: String, _ message: String) { say(.debug, area, message) }
-  func info(_ area: String, _ message: String) { say(.info, area, message) }
+  package func info(_ area: String, _ message: String) { say(.info, area, message) }
   func warning(_ area: String, _ message: String) { say(.warning, area, message) }
   func error(_ area: String, _ message: String) { say(.error, area, message) }
 

@@ -25,36 +25,39 @@ enum Helper {
     return Outcome(code: signal == 0 ? (status >> 8) & 0xff : 128 + signal, output: output)
   }
 
-  /// Starts a program found in `PATH` in a process group of its own, so that Ctrl-C does not end it. Its output is
-  /// discarded.
-  ///
-  /// - Returns: whether the program could be started.
-  static func launch(_ words: [String]) -> Bool { start(words, writingTo: nil) != nil }
+  /// Starts a program found in `PATH` that outlives this process, such as a browser. What it writes is lost. Returns
+  /// false if it could not be started.
+  static func begin(_ words: [String]) -> Bool {
+    let nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC)
+    guard nowhere >= 0 else { return false }
+    defer { close(nowhere) }
+    // In a process group of its own, Ctrl-C in this terminal does not end it.
+    return start(words, writingTo: nowhere, inOwnGroup: true) != nil
+  }
 
-  /// - Parameter descriptor: where its output goes; nil to discard it, and to start the program in a new process group.
-  private static func start(_ words: [String], writingTo descriptor: Int32?) -> pid_t? {
+  private static func start(
+    _ words: [String], writingTo descriptor: Int32, inOwnGroup: Bool = false
+  ) -> pid_t? {
     #if canImport(Glibc)
-      var (actions, attributes) = (posix_spawn_file_actions_t(), posix_spawnattr_t())
+      var actions = posix_spawn_file_actions_t()
     #else
-      var (actions, attributes): (posix_spawn_file_actions_t?, posix_spawnattr_t?)
+      var actions: posix_spawn_file_actions_t?
     #endif
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
-    posix_spawnattr_init(&attributes)
-    defer { posix_spawnattr_destroy(&attributes) }
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
     for output in [STDOUT_FILENO, STDERR_FILENO] {
-      if let descriptor {
-        posix_spawn_file_actions_adddup2(&actions, descriptor, output)
-      } else {
-        posix_spawn_file_actions_addopen(&actions, output, "/dev/null", O_WRONLY, 0)
-      }
+      posix_spawn_file_actions_adddup2(&actions, descriptor, output)
     }
-    if let descriptor {
-      posix_spawn_file_actions_addclose(&actions, descriptor)
-    } else {
-      posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP))
-    }
+    posix_spawn_file_actions_addclose(&actions, descriptor)
+    #if canImport(Glibc)
+      var attributes = posix_spawnattr_t()
+    #else
+      var attributes: posix_spawnattr_t?
+    #endif
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    if inOwnGroup { posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP)) }
     let arguments = words.map { strdup($0) } + [nil]
     defer { for text in arguments { free(text) } }
     var id: pid_t = 0

@@ -1,3 +1,4 @@
+import Control
 import Foundation
 
 /// A QR code as lines of text for a terminal.

@@ -13,13 +13,13 @@ enum CommandTable {
 
   private static let commands: [any TerminalCommand.Type] =
     kindCommands + [
-      ShowStatus.self, ShowMetrics.self, LoggingLevel.self, WaitUntilInSync.self, ExamineHome.self,
+      ShowStatus.self, ShowPage.self, ShowMetrics.self, LoggingLevel.self, WaitUntilInSync.self, ExamineHome.self,
       ListPeers.self, AddPeer.self, PausePeer.self, ResumePeer.self, PingPeer.self, RenamePeer.self,
       ShowSync.self, TurnSyncOn.self, TurnSyncOff.self, SyncNow.self,
       ListConflicts.self, ShowConflict.self, ResolveConflicts.self, ShowHistory.self, Undo.self,
       Explain.self, ListMembers.self, Revoke.self, GrantRoom.self, FoundCircle.self, JoinCircle.self,
       Invite.self, ListInvitations.self, CancelInvitation.self, PromoteMember.self, LeaveCircle.self,
-      RenameDevice.self, RemovePeer.self, FindRecords.self, ShowToday.self, MakePage.self,
+      RenameDevice.self, RemovePeer.self, FindRecords.self, ShowToday.self,
       WriteBackup.self, RestoreBackup.self, EraseRecords.self, ListTrash.self, EmptyTrash.self,
       ListFiles.self, KeepFiles.self, FetchFile.self,
       ShowTimeline.self, TickHabit.self, UntickHabit.self, SetHabit.self,
@@ -66,12 +66,16 @@ enum CommandTable {
           flag: "--follow-sync", placeholder: nil,
           summary: "turn sync on when another device does so everywhere"),
         .init(
+          flag: "--page", placeholder: "ADDR:PORT",
+          summary: "also serve the page that waymark page --live opens; default any free port of 127.0.0.1",
+          valueAlone: defaultPage),
+        .init(
           flag: "--log-format", placeholder: "F",
           summary: "text, journal or json; by default chosen according to where standard error goes",
           type: .words(LogFormat.allCases.map(\.rawValue))),
       ],
       details: """
-        Prints `ready ADDR:PORT` once it is serving. Ctrl-C or SIGTERM ends it. It logs to standard error;
+        Prints `ready ADDR:PORT` once it is serving, and `page ADDRESS` with --page. Ctrl-C or SIGTERM ends it. It logs to standard error;
         WAYMARK_LOG=debug, info, warning or error sets the level, and waymark logging level changes it while
         the node runs. To keep a node running, see waymark help service. Devices of one circle find each other
         on a local network by themselves; a firewall must allow UDP port 7433 and the TCP port of --listen.
@@ -86,7 +90,7 @@ enum CommandTable {
   }
 
   private static let watching: [CommandSpec] = [
-    ShowStatus.syntax, WaitUntilInSync.syntax, Verify.syntax, ListPeers.syntax, AddPeer.syntax,
+    ShowStatus.syntax, ShowPage.syntax, WaitUntilInSync.syntax, Verify.syntax, ListPeers.syntax, AddPeer.syntax,
     RemovePeer.syntax, PausePeer.syntax, ResumePeer.syntax, ShowSync.syntax, TurnSyncOn.syntax,
     TurnSyncOff.syntax,
     SyncNow.syntax, ListConflicts.syntax, ShowHistory.syntax, Undo.syntax,
@@ -95,7 +99,7 @@ enum CommandTable {
   ]
 
   private static let records: [CommandSpec] =
-    [ShowToday.syntax, MakePage.syntax, FindRecords.syntax]
+    [ShowToday.syntax, FindRecords.syntax]
     + Registry.listed.flatMap { kind in kindCommands.map { $0.syntax(of: kind) } } + [
       ShowTimeline.syntax, TickHabit.syntax, UntickHabit.syntax, SetHabit.syntax,
     ]

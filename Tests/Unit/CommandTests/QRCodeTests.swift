@@ -2,6 +2,7 @@ import Foundation
 import Processes
 import Testing
 
+@testable import Control
 @testable import WaymarkCommand
 
 struct QRCodeTests {

@@ -1,4 +1,5 @@
 import Foundation
+import HTTP
 import Sodium
 import Testing
 import Waymark
@@ -32,28 +33,36 @@ import WaymarkTesting
     #expect(trips?.first?["name"] as? String == name)
   }
 
-  @Test(arguments: [true, false])
-  func `the policy allows this style and this script, and nothing else`(_ isLive: Bool) async throws {
-    let html = isLive ? String(decoding: PageFile.live, as: UTF8.self) : try await html(naming: "Rome")
-    func source(_ content: String) -> String {
-      "'sha256-\(Data(SHA256.hash(Array(content.utf8))).base64EncodedString())'"
-    }
-    let style = source(try between(html, "<style>", "</style>"))
-    let script = source(try between(html, "<script>", "</script>"))
-    let expected =
-      "default-src 'none'; style-src \(style); script-src \(script); img-src data:; base-uri 'none'; form-action 'none'"
-      + (isLive ? "; connect-src 'self'" : "")
-    #expect(try between(html, #"Content-Security-Policy" content=""#, "\"") == expected)
-    if isLive { #expect(PageFile.livePolicy == expected + "; frame-ancestors 'none'") }
+  @Test func `the policy of a file allows its style and its script, and nothing else`() async throws {
+    let html = try await html(naming: "Rome")
+    #expect(
+      try between(html, #"Content-Security-Policy" content=""#, "\"")
+        == "default-src 'none'; script-src \(try source(html, "script")); style-src \(try source(html, "style"));"
+        + " img-src data:; base-uri 'none'; form-action 'none'")
+  }
+
+  @Test func `the policy of the live page also allows its own server, and forbids frames`() throws {
+    let html = String(decoding: PageHTML.live.html, as: UTF8.self)
+    #expect(!html.contains("Content-Security-Policy"))
+    #expect(
+      PageHTML.live.policy
+        == "default-src 'none'; script-src \(try source(html, "script")); style-src \(try source(html, "style"));"
+        + " img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+  }
+
+  /// The hash of the content of an element, as a source in a policy.
+  private func source(_ html: String, _ element: String) throws -> String {
+    let content = try between(html, "<\(element)>", "</\(element)>")
+    return "'sha256-\(Data(SHA256.hash(Array(content.utf8))).base64EncodedString())'"
   }
 
   @Test func `the live page holds no document`() throws {
-    let html = String(decoding: PageFile.live, as: UTF8.self)
+    let html = String(decoding: PageHTML.live.html, as: UTF8.self)
     #expect(try between(html, #"<script id="document" type="application/json">"#, "</script>").isEmpty)
   }
 
   @Test func `a page is recognised as one by how it begins`() async throws {
-    #expect(try await html(naming: "Rome").hasPrefix(PageFile.beginning))
+    #expect(try await html(naming: "Rome").hasPrefix(PageHTML.beginning))
   }
 
   @Test func `the page loads nothing and has no inline style or handler`() async throws {

@@ -27,9 +27,9 @@ import Wire
   _ = try await node.node.status()
 }
 
-/// Commands that access paths outside the node's directory, or that wait for an event, are skipped.
+/// Commands that access paths outside the node's directory, wait for an event or open a port are skipped.
 private func isHarmless(_ request: ControlRequest) -> Bool {
-  let outside = ["export", "import", "backup", "verify", "mirror", "assert", "invite", "wait"]
+  let outside = ["export", "import", "backup", "verify", "mirror", "assert", "invite", "wait", "page.open"]
   return !outside.contains(request.command) && !namesFile(request.arguments)
 }
 

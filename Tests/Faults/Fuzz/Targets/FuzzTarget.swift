@@ -27,6 +27,7 @@ package struct FuzzTarget: Sendable {
     FuzzTarget(name: "beacons", body: .immediate(fuzzBeacons), seeds: Seeds.beacons),
     FuzzTarget(name: "codes", body: .immediate(fuzzCodes), seeds: Seeds.codes),
     FuzzTarget(name: "control", body: .waiting(fuzzControl), seeds: Seeds.control),
+    FuzzTarget(name: "http", body: .immediate(fuzzHTTP), seeds: Seeds.requests),
     FuzzTarget(name: "ritualist", body: .immediate(fuzzRitualist), seeds: Seeds.ritualist),
     FuzzTarget(name: "traveling-snails", body: .immediate(fuzzTravelingSnails), seeds: Seeds.travelingSnails),
     FuzzTarget(name: "foreign-files", body: .immediate(fuzzForeignFile), seeds: Seeds.foreignFiles),

@@ -18,15 +18,15 @@
 //     └───────┴───────────────────┘
 
 /// A QR code of capital letters and digits, such as a ticket.
-struct QRCode: Equatable {
+package struct QRCode: Equatable, Sendable {
   /// The number of modules along one side: 21 for version 1, and 4 more for each version after it.
-  let size: Int
+  package let size: Int
   /// Whether each module is dark, row by row.
-  private(set) var modules: [Bool]
+  package private(set) var modules: [Bool]
 
   /// Encodes a text in the smallest version that has room for it, with the mask of the lowest penalty. Returns nil if
   /// the text contains other characters than the 45 of alphanumeric mode, or is too long for version 40.
-  init?(_ text: String) {
+  package init?(_ text: String) {
     let characters = text.utf8.map { Self.alphabet.firstIndex(of: $0) }
     guard let version = QRVersion.smallest(forCharacters: characters.count) else { return nil }
     let values = characters.compactMap(\.self)
@@ -39,7 +39,7 @@ struct QRCode: Equatable {
   }
 
   /// Whether a module is dark; modules outside the symbol are light.
-  subscript(row: Int, column: Int) -> Bool {
+  package subscript(row: Int, column: Int) -> Bool {
     guard (0..<size).contains(row), (0..<size).contains(column) else { return false }
     return modules[row * size + column]
   }

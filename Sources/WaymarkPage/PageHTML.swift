@@ -1,8 +1,6 @@
-import Foundation
+package import HTTP
 import JSONDocument
 import Model
-import Sodium
-
 
 // The page is one HTML file with its style and its script. A page that is written to a file also contains its
 // document, as JSON; a page that is served live reads the document from the server. All text reaches the page as text
@@ -10,40 +8,37 @@ import Sodium
 // it did, it could neither run nor load anything.
 
 extension PageDocument {
-  /// The document as JSON, as the script of the page reads it.
+  /// The document as JSON, as the script of the page reads it. It is UTF-8.
   ///
-  /// - Throws: `EncodingError`, which does not happen with documents of ``Node/pageDocument()``.
+  /// - Throws: `EncodingError`, which does not happen with documents that a node has made.
   public func json() throws -> [UInt8] { try DocumentCoding.encode(self).bytes() }
 
   /// The page as one file of HTML, which makes no request. It is UTF-8.
-  public func html() throws -> [UInt8] { PageFile.html(document: try json()) }
+  public func html() throws -> [UInt8] { PageHTML.filled(document: try json()) }
 }
 
-/// The page without its document, for a server.
-package enum PageFile {
+/// The page as HTML.
+package enum PageHTML {
   /// How a file begins that ``PageDocument/html()`` made.
   package static let beginning = "<!doctype html><!-- waymark page -->"
 
-  /// The page that reads its document from the server, with `GET /document`.
-  package static let live = html(document: [])
-  /// The policy of the live page, as the value of the header `Content-Security-Policy`.
-  package static let livePolicy = policy + "; connect-src 'self'; frame-ancestors 'none'"
+  /// The page that holds no document; it asks its server for one, with `GET /document`.
+  package static let live = PageFile(html: filled(document: []), policy: policy)
 
-  /// What a page may do: use this style and this script, and nothing else.
-  private static let policy =
-    "default-src 'none'; style-src \(source(of: PackageResources.page_css)); "
-    + "script-src \(source(of: PackageResources.page_js)); img-src data:; base-uri 'none'; form-action 'none'"
+  /// The icon is an image from a `data:` URL.
+  private static let policy = ContentPolicy(
+    scripts: [PackageResources.page_js], styles: [PackageResources.page_css], hasDataImages: true)
 
-  /// - Parameter document: the document as JSON; empty for the live page.
-  static func html(document: [UInt8]) -> [UInt8] {
+  /// - Parameter document: the document as JSON; empty for the live page, whose policy is in the header of the answer.
+  static func filled(document: [UInt8]) -> [UInt8] {
     var page: [UInt8] = []
     page.reserveCapacity(PackageResources.page_js.count + document.count + 65_536)
     var rest = String(decoding: PackageResources.page_html, as: UTF8.self)[...]
-    while let begin = rest.range(of: "{{"), let end = rest.range(of: "}}") {
+    while let begin = rest.firstRange(of: "{{"), let end = rest.firstRange(of: "}}") {
       page += Array(rest[..<begin.lowerBound].utf8)
       switch rest[begin.upperBound..<end.lowerBound] {
       case "beginning": page += Array(beginning.utf8)
-      case "policy": page += Array((document.isEmpty ? livePolicyInPage : policy).utf8)
+      case "policy": page += document.isEmpty ? [] : Array(policyElement.utf8)
       case "style": page += PackageResources.page_css
       case "script": page += PackageResources.page_js
       case "document": page += inScript(document)
@@ -54,12 +49,8 @@ package enum PageFile {
     return page + Array(rest.utf8)
   }
 
-  /// `frame-ancestors` is valid only in the header.
-  private static var livePolicyInPage: String { policy + "; connect-src 'self'" }
-
-  /// The hash of a style or script, as a source in a Content-Security-Policy.
-  private static func source(of content: [UInt8]) -> String {
-    "'sha256-\(Data(SHA256.hash(content)).base64EncodedString())'"
+  private static var policyElement: String {
+    #"<meta http-equiv="Content-Security-Policy" content="\#(policy.ofFile)">"#
   }
 
   /// JSON that is safe in a script element: `<` could begin an end tag or a comment, so it is escaped. JSON has no `<`

@@ -1,0 +1,38 @@
+import Foundation
+import Waymark
+
+/// Opens pages in the user's browser, where there is a desktop.
+enum Browser {
+  /// Opens a file. Returns false if there is no desktop, or no program that opens files.
+  static func open(file: String, _ environment: [String: String]) -> Bool {
+    program(environment).map { Helper.begin([$0, file]) } ?? false
+  }
+
+  /// Opens a link that holds a code. Returns false if there is no desktop, or no program that opens links.
+  ///
+  /// Other users of this machine can read the command line of every process, so the browser gets the link from a file
+  /// that only this user can read. The code in it works once.
+  static func open(link: String, home: Home, _ environment: [String: String]) throws -> Bool {
+    guard program(environment) != nil else { return false }
+    let file = home.path + "/open-page.html"
+    let page = """
+      <!doctype html>
+      <meta charset="utf-8">
+      <meta name="referrer" content="no-referrer">
+      <title>Waymark</title>
+      <script>location.replace("\(link)")</script>
+
+      """
+    try Files.replace(file, with: Array(page.utf8))
+    return open(file: file, environment)
+  }
+
+  private static func program(_ environment: [String: String]) -> String? {
+    #if os(macOS)
+      return "open"
+    #else
+      let hasDesktop = ["DISPLAY", "WAYLAND_DISPLAY"].contains { environment[$0]?.isEmpty == false }
+      return hasDesktop ? "xdg-open" : nil
+    #endif
+  }
+}

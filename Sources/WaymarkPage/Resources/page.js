@@ -915,7 +915,9 @@
         const answer = await fetch("/document", { headers: headers() });
         if (answer.status === 403) { showClosed(); return; }
         if (!answer.ok) throw new Error(answer.statusText);
-        prepare(await answer.json());
+        const next = await answer.json();
+        await released();
+        prepare(next);
         show();
         connected(true);
       }
@@ -925,6 +927,15 @@
       isLoading = false;
     }
   }
+
+  // A click counts only if the same element is pressed and released, so the page is not shown again in between.
+  let isPressed = false;
+  let waiting = [];
+  addEventListener("pointerdown", () => { isPressed = true; }, true);
+  for (const name of ["pointerup", "pointercancel", "blur"]) {
+    addEventListener(name, () => setTimeout(() => { isPressed = false; for (const go of waiting.splice(0)) go(); }), true);
+  }
+  const released = () => isPressed ? new Promise((done) => waiting.push(done)) : null;
 
   /** Marks a page that does not follow its node at the moment; what it shows may be old. */
   function connected(isConnected) {

@@ -53,6 +53,7 @@ class Browser:
         self.number = 0
         self.answers = {}
         self.events = []
+        self.pages = []
 
     def __enter__(self):
         return self
@@ -106,12 +107,19 @@ class Browser:
         else:
             self.events.append(message)
 
+    def close_pages(self):
+        """Closes all pages that were opened."""
+        for page in self.pages:
+            self.call("Target.closeTarget", targetId=page.target)
+        self.pages = []
+
     def open(self, address, **view):
         """Opens an address in a tab of its own, with cookies of its own unless `context` is that of another page."""
         context = view.pop("context", None) or self.call("Target.createBrowserContext")["browserContextId"]
         target = self.call("Target.createTarget", url="about:blank", browserContextId=context)["targetId"]
         session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        page = Page(self, session, context)
+        page = Page(self, session, context, target)
+        self.pages.append(page)
         for domain in ("Page", "Runtime", "Network", "Log"):
             page.call(f"{domain}.enable")
         page.view(**view)
@@ -120,8 +128,8 @@ class Browser:
 
 
 class Page:
-    def __init__(self, browser, session, context):
-        self.browser, self.session, self.context = browser, session, context
+    def __init__(self, browser, session, context, target):
+        self.browser, self.session, self.context, self.target = browser, session, context, target
 
     def call(self, method, seconds=30, **parameters):
         return self.browser.call(method, self.session, seconds, **parameters)
@@ -161,9 +169,15 @@ class Page:
     def click(self, script, purpose="an element"):
         """Clicks the element that an expression returns, as a person does: at its place on the screen."""
         box, _ = self.wait(
-            f"(() => {{ const element = {script}; if (!element) return null; element.scrollIntoView({{block: 'center'}});"
-            " const box = element.getBoundingClientRect();"
-            " return [box.x + box.width / 2, box.y + box.height / 2]; })()", purpose)
+            f"""(async () => {{
+              const find = () => {script};
+              find()?.scrollIntoView({{ block: "center" }});
+              for (let frame = 0; frame < 3; frame += 1) await new Promise((done) => requestAnimationFrame(done));
+              const box = find()?.getBoundingClientRect();
+              if (!box) return null;
+              const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
+              return find().contains(document.elementFromPoint(x, y)) ? [x, y] : null;
+            }})()""", purpose)
         for kind in ("mousePressed", "mouseReleased"):
             self.call("Input.dispatchMouseEvent", type=kind, x=box[0], y=box[1], button="left", clickCount=1)
 

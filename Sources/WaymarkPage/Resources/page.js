@@ -446,7 +446,7 @@
     if (!page.habits.length) return section("habits", "Habits", h("p", { class: "faint" }, "No habits yet."));
     const years = new Set();
     for (const habit of page.habits) for (let y = year(habit.begin); y <= year(today); y += 1) years.add(y);
-    const choice = h("select", { id: "period", onchange: (event) => { ui.period = event.target.value; show(); } },
+    const choice = h("select", { id: "period", onchange: (event) => { ui.period = event.target.value; show(true); } },
       h("option", { value: "latest", selected: ui.period === "latest" }, "Last 12 months"),
       [...years].sort((a, b) => b - a).map((y) => h("option", { value: y, selected: String(ui.period) === String(y) }, y)));
     const [active, others] = [page.habits.filter((habit) => habit.active), page.habits.filter((habit) => !habit.active)];
@@ -457,7 +457,7 @@
       h("div", { class: "bar controls" }, h("label", {}, "Show ", choice), h("span", { class: "legend small faint" },
         [["l4", "done"], ["l2", "in part"], ["l0", "missed"], ["free", "not due"], ["open", "open today"]].map(([name, text]) => h("span", {}, sample(name), text)))),
       h("div", { class: "wide" }, active.length > 1 ? allHabitsCard(active) : null, active.slice(0, ui.shownHabits).map(habitCard)),
-      more > 0 ? h("p", {}, h("button", { onclick: () => { ui.shownHabits += 200; show(); } }, `Show ${count(more, "more habit")}`)) : null,
+      more > 0 ? h("p", {}, h("button", { onclick: () => { ui.shownHabits += 200; show(true); } }, `Show ${count(more, "more habit")}`)) : null,
       others.length ? unfolding("other habits", false, {}, h("summary", {}, `Not in use: ${count(others.length, "habit")}`),
         () => h("div", { class: "wide" }, others.map(habitCard))) : null);
   }
@@ -564,7 +564,7 @@
   function openTrip(trip) {
     ui.filter = "";
     ui.open.add(`trip ${trip.id}`);
-    show();
+    show(true);
     const card = document.getElementById(`trip-${trip.id}`);
     for (let box = card?.parentElement; box; box = box.parentElement) if (box.tagName === "DETAILS") box.open = true;
     const found = card || document.getElementById("trips");
@@ -603,7 +603,7 @@
       const at = x(Math.round(Date.UTC(2000, index, 1) / 864e5) - dayNumber("2000-01-01") + first);
       return [s("line", { x1: at, x2: at, y1: 0, y2: height, stroke: "var(--line)" }), s("text", { x: at + 3, y: 11 }, name)];
     });
-    return h("div", { class: "card controls" }, h("div", { class: "bar" }, h("label", {}, "Year ", h("select", { id: "trip-year", onchange: (event) => { ui.tripYear = Number(event.target.value); show(); } },
+    return h("div", { class: "card controls" }, h("div", { class: "bar" }, h("label", {}, "Year ", h("select", { id: "trip-year", onchange: (event) => { ui.tripYear = Number(event.target.value); show(true); } },
       years.map((y) => h("option", { value: y, selected: y === current }, y)))), hiddenCount ? h("span", { class: "faint small" }, `${count(hiddenCount, "more trip")} at the same time`) : null),
     h("div", { class: "scroll" }, s("svg", { class: "strip", viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": `Trips of ${current}` }, axis, bars,
       today >= first && today <= last ? s("line", { class: "now", x1: x(today), x2: x(today), y1: 14, y2: height }) : null)));
@@ -862,20 +862,43 @@
     }
   }
 
-  function show() {
+  // What each section shows. A section is made anew only if that has changed, so that what a person points at, selects or
+  // reads stays in place. Times such as “5 min ago” are part of it by the minute.
+  const minute = () => Math.floor(Date.parse(page.generated) / 60000);
+  const sections = [
+    ["today", todaySection, () => [page.today, page.habits, page.trips, page.status.reasons, page.status.notices]],
+    ["habits", habitsSection, () => [page.today, page.habits, ui.period, ui.shownHabits]],
+    ["trips", tripsSection, () => [page.today, page.trips, ui.tripYear]],
+    ["circle", circleSection, () => [minute(), page.status, page.conflicts]],
+    ["history", historySection, () => [minute(), page.history]],
+  ];
+  const volatile = new Set(["roundTripMilliseconds", "clockSkewMilliseconds", "lastSeen", "storeCheck"]);
+  const signature = (value) => JSON.stringify(value, (key, part) => volatile.has(key) ? undefined : part);
+  const shown = new Map();
+
+  /** Shows the document. Everything is made anew if `isForced`. */
+  function show(isForced = false) {
     const [scroll, focus] = [window.scrollY, document.activeElement?.id || document.activeElement?.closest?.("[data-key]")?.dataset.key];
-    present = new Map();
     const isAlone = page.status === null;
     const main = document.getElementById("main");
     document.title = isAlone ? clean(page.trips[0]?.name) : `${clean(page.deviceName)} · Waymark`;
     header(isAlone);
-    main.replaceChildren(...(isAlone ? page.trips.map((trip) => tripCard(trip, true))
-      : [todaySection(), habitsSection(), tripsSection(), circleSection(), historySection()]));
+    if (isAlone) main.replaceChildren(...page.trips.map((trip) => tripCard(trip, true)));
+    for (const [id, make, content] of isAlone ? [] : sections) {
+      const [old, text] = [shown.get(id), signature(content())];
+      if (old && old.text === text && !isForced) continue;
+      before = old ? old.parts : new Map();
+      present = new Map();
+      const element = make();
+      if (old) old.element.replaceWith(element); else main.append(element);
+      shown.set(id, { text, element, parts: present });
+    }
     document.getElementById("foot").replaceChildren(h("p", {}, isLive ? "Live from the node." : `Written ${momentText(page.generated)}. This page is a copy, and does not change by itself.`,
       page.status ? ` Waymark ${clean(page.status.version)}.` : ""));
-    before = present;
-    window.scrollTo(0, scroll);
-    if (focus) (document.getElementById(focus) || main.querySelector(`[data-key="${CSS.escape(focus)}"] > summary`))?.focus({ preventScroll: true });
+    if (window.scrollY !== scroll) window.scrollTo(0, scroll);
+    if (focus && (document.activeElement === null || document.activeElement === document.body)) {
+      (document.getElementById(focus) || main.querySelector(`[data-key="${CSS.escape(focus)}"] > summary`))?.focus({ preventScroll: true });
+    }
   }
 
   function header(isAlone) {

@@ -89,7 +89,7 @@ def a_habit_is_ticked(world):
     """a habit is ticked by a click"""
     page = world.open()
     page.click(f"document.querySelector('button[aria-label=\"Mark {HABIT} as done\"]')", "the mark")
-    page.wait("document.querySelector('.today .mark.done')", "the tick")
+    page.wait("document.querySelector('.today .mark.done') !== null", "the tick")
     equal([habit["done"] for habit in world.alice.json("today")["habits"]], [True], "done")
 
 
@@ -143,7 +143,7 @@ def sync_is_turned_off_and_on(world):
     click_text(page, "Turn sync of records off")
     until(lambda: not world.alice.json("sync")["preference"], "sync to be off")
     click_text(page, "Turn sync of records on")
-    page.wait("document.querySelector('dialog[open]') || [...document.querySelectorAll('button')].some((button) => button.textContent === 'Turn sync of records off')", "the question")
+    page.wait("document.querySelector('dialog[open]') !== null || [...document.querySelectorAll('button')].some((button) => button.textContent === 'Turn sync of records off')", "the question")
     if page.eval("document.querySelector('dialog[open]') !== null"):
         click_text(page, "Yes")
     until(lambda: world.alice.json("sync")["preference"], "sync to be on")
@@ -155,8 +155,8 @@ def an_invitation_is_scanned(world):
     """an invitation is shown as a QR code that a camera can read, and admits a device"""
     page = world.open(width=900, height=1000)
     click_text(page, "Invite a device")
-    page.wait("document.querySelector('dialog[open] .qr')", "the code")
-    ticket = page.eval("document.querySelector('dialog[open] p code:only-child').textContent")
+    page.wait("document.querySelector('dialog[open] .qr') !== null", "the code")
+    ticket = page.eval("document.querySelector('dialog[open] p.small code').textContent")
     picture = world.circle.path("qr.png")
     page.picture(picture)
     if shutil.which("zbarimg"):
@@ -293,7 +293,7 @@ def memory_is_measured(world):
     before = private(world.bob)
     page = world.open(world.bob)
     world.alice.run("trip", "add", "name=Weight")
-    page.wait("document.getElementById('trips').textContent.includes('Weight')", "a change")
+    page.wait("document.getElementById('history').textContent.includes('Weight')", "a change")
     opened = private(world.bob)
     print(f"        private memory of the node: {before:.1f} MiB without a page, {opened:.1f} MiB with one open")
 

@@ -9,9 +9,13 @@ package struct FolderView {
   package let content: (String) -> [UInt8]?
   /// Whether operations on the disk have failed since the process started, so that it may lag behind its records.
   package let hasFailed: Bool
+  /// The names of the files that the process is making durable. Until that is done, it can't delete them.
+  package let finishing: [String]
 
-  package init(sizes: [String: Int], hasFailed: Bool, content: @escaping (String) -> [UInt8]?) {
-    (self.sizes, self.hasFailed, self.content) = (sizes, hasFailed, content)
+  package init(
+    sizes: [String: Int], hasFailed: Bool, finishing: [String] = [], content: @escaping (String) -> [UInt8]?
+  ) {
+    (self.sizes, self.hasFailed, self.finishing, self.content) = (sizes, hasFailed, finishing, content)
   }
 }
 
@@ -198,7 +202,7 @@ extension Judge {
 
   /// Checks that nothing is left of files that nothing names.
   private func checkLeftOver(_ folder: FolderView, _ ledger: FileLedger, _ view: NodeView) throws {
-    let ids = ledger.names.ids
+    let ids = ledger.names.ids.union(folder.finishing.compactMap { Self.id(inName: $0) })
     for name in folder.sizes.keys.sorted() {
       guard let id = Self.id(inName: name) else {
         throw Violation(.file, view.name, "an unfinished import is left after its operation: \(name)")

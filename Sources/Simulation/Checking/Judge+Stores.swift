@@ -167,6 +167,7 @@ extension Judge {
     let hadNothing = view.numbers.isEmpty && view.statements.isEmpty
     if view.mayHaveLost { view.statements = [:] }
     _ = try readStatements(view)
+    try checkReplaced(view)
     for id in view.statements.keys.sorted() { _ = try statement(id, view) }
     view.clear()
     view.hasGaps = try StoreReader.hasToleratedGap(view.connection)
@@ -237,16 +238,14 @@ extension Judge {
     for id in ids where view.statements[id] == nil {
       view.statements[id] = try statement(id, view)
     }
-    let replaced = PlainPurchase.replaced(Array(view.statements.values) + Array(gone.values))
+    let replaced = PlainStatement.replaced(Array(view.statements.values) + Array(gone.values))
     for (id, statement) in gone {
-      // Only an address statement or a purchase may disappear, when a newer one from the same device replaces it.
+      // Only an address statement, a branch proof or a purchase may disappear, when another one replaces it.
       guard statement.kind == 8 || replaced.contains(id) else {
         throw Violation(.wentBack, view.name, "statement \(id) of kind \(statement.kind) is gone")
       }
     }
-    if let id = replaced.first(where: present.contains) {
-      throw Violation(.unauthorised, view.name, "it keeps purchase \(id), which another one replaces")
-    }
+    try checkReplaced(view)
     do {
       view.circle = try PlainCircle(ids.compactMap { view.statements[$0] })
     } catch {
@@ -254,6 +253,11 @@ extension Judge {
     }
     view.heads = nil
     return true
+  }
+
+  private func checkReplaced(_ view: NodeView) throws {
+    guard let id = PlainStatement.replaced(view.statements.values).min() else { return }
+    throw Violation(.unauthorised, view.name, "it keeps statement \(id), which another one replaces")
   }
 
   func statement(_ id: Name32, _ view: NodeView) throws -> PlainStatement {

@@ -10,6 +10,8 @@ extension Judge {
       // An invalid set is reported at the end of the step.
       guard let (set, missing) = try? library.add(row.raw) else { return }
       snapshot.append(set, row.folded == 1 ? .folded : row.folded == 2 ? .held : .waits, lacking: missing)
+      // Peers may be told about a set that a rebuild removes later in the step.
+      everHeld[view.device, default: []].insert(set)
     }
     let heads = ViewHeads(snapshot, library)
     let sums = try StoreReader.digests(view.connection)

@@ -22,11 +22,11 @@ struct NodeState: Hashable {
   }
 
   /// Returns the hash of a collection of statements, which includes only the newest address statement of each device,
-  /// and no purchases that are replaced.
+  /// and no branch proofs and purchases that are replaced.
   static func certificates(_ statements: some Sequence<PlainStatement>) -> Name32 {
     var ids: [Name32] = []
     var addresses: [Name32: (clock: UInt64, id: Name32)] = [:]
-    let replaced = PlainPurchase.replaced(statements)
+    let replaced = PlainStatement.replaced(statements)
     for statement in statements where !replaced.contains(statement.id) {
       guard case .addresses(let clock) = statement.body else {
         ids.append(statement.id)

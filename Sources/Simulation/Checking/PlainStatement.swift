@@ -232,6 +232,23 @@ struct PlainStatement {
   }
 }
 
+extension PlainStatement {
+  /// Returns the ids of the branch proofs and purchases that others of these statements replace.
+  static func replaced(_ statements: some Sequence<PlainStatement>) -> Set<Name32> {
+    PlainPurchase.replaced(statements).union(replacedProofs(statements))
+  }
+
+  /// Of each tree, only the branch proof with the least (line, id) is kept.
+  private static func replacedProofs(_ statements: some Sequence<PlainStatement>) -> Set<Name32> {
+    var proofs: [PlainTree: [(line: UInt64, id: Name32)]] = [:]
+    for statement in statements {
+      guard case .branchProof(let tree, let line) = statement.body else { continue }
+      proofs[tree, default: []].append((line, statement.id))
+    }
+    return Set(proofs.values.flatMap { $0.sorted(by: <).dropFirst().map(\.id) })
+  }
+}
+
 /// The logs of a device and lane whose incarnations have the same number.
 struct PlainTree: Hashable {
   let device: Name32

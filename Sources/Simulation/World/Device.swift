@@ -143,6 +143,8 @@ final class Process {
   var isTurnDue = false
   /// The moment until which the process is suspended, as if by SIGSTOP; nil while it is running.
   var pausedUntil: Moment?
+  /// The received files that are being made durable.
+  private(set) var finishing: Set<FileReference> = []
   /// The maximum delay before a turn begins.
   var turnMilliseconds: Moment = 2
   private var timers: [ReplicaTimer: UInt64] = [:]
@@ -299,6 +301,7 @@ final class Process {
     case .filesWritten(let files):
       let hasFailed = (try? replicator.store.files.finish(files)) == nil
       guard mayAct() else { return }
+      finishing.subtract(files)
       replicator.finished(files, hasFailed: hasFailed, now: device.time)
       if !isEnded { world.judged { try $0.stepped(device) } }
     case .goOn: goOn()
@@ -423,6 +426,7 @@ extension Process: ReplicatorShell {
 
   func finish(_ files: [FileReference], in store: FileStore) {
     guard mayAct() else { return }
+    finishing.formUnion(files)
     world.later(
       Moment(world.fileRandom.below(300)), .filesWritten(device.number, device.generation, files))
   }

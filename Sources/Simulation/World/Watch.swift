@@ -1,4 +1,5 @@
 import Engine
+import FileFormat
 import Membership
 import Replication
 import SQLite
@@ -186,7 +187,8 @@ final class Watch {
     for name in disk.names where name.hasPrefix(DeviceFolder.path) {
       sizes[String(name.dropFirst(DeviceFolder.path.count))] = disk.size(of: name)
     }
-    return FolderView(sizes: sizes, hasFailed: device.hasDiskFailed) {
+    let finishing = device.process?.finishing.map { "\($0.id)" } ?? []
+    return FolderView(sizes: sizes, hasFailed: device.hasDiskFailed, finishing: finishing) {
       disk.content(of: DeviceFolder.path + $0)
     }
   }

@@ -151,6 +151,9 @@ extension World {
     tally.count("sets", by: report.placements.count)
     tally.count("forks", by: report.forks.count)
     tally.count("sets beyond a quota", by: report.placements.count { $0 == .beyondQuota })
+    // A branch proof follows within the step and rebuilds the logs. Messages composed before that describe the logs as
+    // they are now.
+    if !report.excessiveTrees.isEmpty { judged { try $0.passed(device) } }
   }
 
   func storeFailed(_ error: any Error, on device: Device) {

@@ -34,6 +34,16 @@ import VirtualDisk
     "seed=2110125 devices=2 free=0 adversaries=0 events=300 faults-every=60 people-every=100 records=8 large=10 "
       + "quota=0 files=5 purchases=0 "
       + "faults=address:40,alter-leaf:16,cut:1,day-jump:20,full-in-file:20,keep-policy:16",
+    // States between a commit of too many branches and the rebuild that their proof causes were judged as false.
+    "seed=2120134 devices=4 free=3 adversaries=1 events=87 faults-every=149 people-every=86 records=4 large=10 "
+      + "quota=0 files=0 purchases=0 "
+      + "faults=address:16,buy:7,clone:4,crossed:11,delay:9,far-jump:19,garble:48,lie:54,many-branches:60,narrow:19,"
+      + "other-number:12,other-plan:12,past:27,preference:18,restore:16,skew:17,sloppy:12,trickle:15,truncate:18,"
+      + "unknown-dependency:9,withhold:36,write-error:19",
+    // A file that lost its last name while it was being made durable was judged as left over.
+    "seed=2120144 devices=3 free=0 adversaries=1 events=150 faults-every=980 people-every=36 records=7 large=10 "
+      + "quota=0 files=2 purchases=0 "
+      + "faults=keep-policy:19",
   ])
   func `runs that once failed succeed`(_ line: String) throws {
     let options = try #require(Options(line: line))

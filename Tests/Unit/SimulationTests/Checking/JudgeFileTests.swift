@@ -37,9 +37,12 @@ import Wire
     try look(content)
   }
 
-  private func folder(_ content: [UInt8]?, named suffix: String = "") -> FolderView {
+  private func folder(
+    _ content: [UInt8]?, named suffix: String = "", finishing: [FileReference] = []
+  ) -> FolderView {
     let name = "\(file.id.description.prefix(2))/\(file.id)\(suffix)"
-    return FolderView(sizes: content.map { [name: $0.count] } ?? [:], hasFailed: false) {
+    let sizes = content.map { [name: $0.count] } ?? [:]
+    return FolderView(sizes: sizes, hasFailed: false, finishing: finishing.map { "\($0.id)" }) {
       $0 == name ? content : nil
     }
   }
@@ -68,6 +71,13 @@ import Wire
     try attach()
     try world.write("alice", .records, erase(attachment))
     expectObjection { try look(content, named: suffix) }
+  }
+
+  @Test func `a file that is being made durable stays until that is done`() throws {
+    try attach()
+    try world.write("alice", .records, erase(attachment))
+    try world.judge.lookedAtFiles("alice", folder(content, named: ".part", finishing: [file]))
+    expectObjection { try look(content, named: ".part") }
   }
 
   @Test func `a file in the trash stays for thirty days`() throws {

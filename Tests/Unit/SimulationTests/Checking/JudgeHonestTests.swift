@@ -2,6 +2,7 @@ import Membership
 import Records
 import Replication
 import Simulation
+import Sodium
 import Storage
 import Testing
 import Wire
@@ -76,6 +77,72 @@ import Wire
       (other[0].raw.header, other[0].raw.signature))
     try world.learn(proof)
     try world.healed()
+  }
+
+  /// Seventeen branches of one of Bob's logs. They follow the given set, or begin logs with one incarnation number.
+  private func branches(_ world: JudgedWorld, after: VerifiedChangeSet? = nil) throws -> [VerifiedChangeSet] {
+    let key = JudgedWorld.key("bob")
+    return try (0..<17).flatMap { (branch: UInt64) in
+      let first = Incarnation(Bytes16(world["bob"].incarnation.raw.word0, 100 + branch))
+      let log = LogKey(
+        device: DeviceKey(key), incarnation: after?.header.log.incarnation ?? first, lane: .settings)
+      var author = Author(
+        position: AuthorPosition(
+          circle: world.circle, log: log, sequence: after?.header.sequence ?? 0, id: after?.id,
+          clock: after?.header.clock ?? .zero, logBytes: after?.logBytes ?? 0, unseen: []),
+        key: key
+      ) { Bytes16(11, branch) }
+      let operation = OperationDraft(id: OperationID(Bytes16(11, branch)), verb: "test")
+      return try author.write([insert(setting(branch), [:])], operation: operation, wall: world.wall)
+    }
+  }
+
+  private func proof(_ world: JudgedWorld, _ sets: [VerifiedChangeSet]) throws -> Membership.Statement {
+    try BranchProof.statement(circle: world.circle, sets.map { ($0.raw.header, $0.raw.signature) })
+  }
+
+  @Test func `branches are stored, announced, proven and excluded within one step`() throws {
+    for isReported in [true, false] {
+      let world = try JudgedWorld()
+      let trunk = try world.write("bob", .settings, insert(setting(1), [:]))
+      try world.sync("bob", to: "alice")
+      let sets = try branches(world, after: trunk[0])
+      try world["alice"].take(sets, wall: world.wall)
+      if isReported { try world.judge.passed("alice") }
+      let proof = try proof(world, sets)
+      try world["alice"].store.saveStatements([(proof.id, proof.bytes)])
+      let state = Message.state(
+        try world.stateHash("alice", with: [proof]), token: 1, echo: false
+      ).encoded
+      try world.judge.sent("alice", to: "bob", link: 1, state, wall: world.wall)
+      try world["alice"].learn([proof], wall: world.wall)
+      let credit = {
+        try world.judge.credited("bob", JudgedWorld.key("alice").publicKey, with: sets.map(\.id.bytes))
+      }
+      if isReported {
+        try world.look("alice")
+        try credit()
+      } else {
+        #expect(throws: Violation.self) { try world.look("alice") }
+        #expect(throws: Violation.self) { try credit() }
+      }
+    }
+  }
+
+  @Test func `a branch proof replaces one of the same tree with a higher line`() throws {
+    let world = try JudgedWorld()
+    let trunk = try world.write("bob", .settings, insert(setting(1), [:]))
+    let higher = try proof(world, try branches(world, after: trunk[0]))
+    let lower = try proof(world, try branches(world))
+    try world.learn(higher, on: ["alice"])
+    try world["alice"].learn([lower], wall: world.wall)
+    try world["alice"].store.saveStatements([], removed: [higher.id])
+    try world.look("alice")
+    // The proof with the lower line must stay, and the other one must not come back.
+    try world["alice"].store.saveStatements([(higher.id, higher.bytes)])
+    #expect(throws: Violation.self) { try world.look("alice") }
+    try world["alice"].store.saveStatements([], removed: [lower.id])
+    #expect(throws: Violation.self) { try world.look("alice") }
   }
 
   @Test func `a revocation cuts a log, whenever its sets arrive`() throws {

@@ -114,9 +114,13 @@ final class JudgedWorld {
   }
 
   /// The state that a device must report.
-  func stateHash(_ name: String, of lanes: [Lane] = Lane.allCases) throws -> Bytes32 {
+  ///
+  /// - Parameter added: statements that it has stored and not applied yet.
+  func stateHash(
+    _ name: String, of lanes: [Lane] = Lane.allCases, with added: [Membership.Statement] = []
+  ) throws -> Bytes32 {
     let device = self[name]
-    var input = try Circle(statements: device.held, developmentIssuer: nil).setHash.bytes
+    var input = try Circle(statements: device.held + added, developmentIssuer: nil).setHash.bytes
     for lane in lanes {
       let heads = Heads(device.store.heads(lane))
       input.append(lane.rawValue)

@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help deps libcrypto build release static install uninstall docs api pictures check test service upgrade interop conformance schema purchases hostile oracle fuzz tsan asan simulate soak mutants images attack fault-kill fault-pause fault-stop fault-full fault-descriptors fault-damage fault-clock fault-partitions fault-sync demo examples embed bench growth format lint vectors clean
+.PHONY: help deps libcrypto build release static install uninstall docs api pictures check test service upgrade interop conformance schema purchases browser hostile oracle fuzz tsan asan simulate soak mutants images attack fault-kill fault-pause fault-stop fault-full fault-descriptors fault-damage fault-clock fault-partitions fault-sync demo examples embed bench growth format lint vectors clean
 
 SOURCES := Package.swift Sources Tests $(wildcard examples)
 # A test run that takes longer than this is stopped and fails.
@@ -14,7 +14,7 @@ TEST_SECONDS ?= 1200
 TESTED := -c release -Xswiftc -enable-testing -Xswiftc -DDEBUG --scratch-path .build-test
 # Tests that use sockets and processes have real deadlines. They run by themselves, one group after the other: next to
 # the exhaustive searches, which use all cores for a minute, they would miss their deadlines.
-SOCKET_TESTS := ^TransportTests\.
+SOCKET_TESTS := ^(TransportTests|HTTPTests)\.
 NODE_TESTS := ^(WaymarkTests|CommandTests)\.
 PROCESS_TESTS := ^ProcessTests\.
 # Purchases are verified in builds with the trait AppStore only, which needs libcrypto. Without it these tests run too,
@@ -81,6 +81,7 @@ api: deps ## report breaking changes of the public API | BASE=a tag or a commit
 
 pictures: release ## record the pictures of the README from the examples
 	@python3 examples/picture.py lan restore-after-loss
+	@WAYMARK=$(CURDIR)/.build/release/waymark Tests/Independent/Browser/run pictures
 
 ##@ Test
 

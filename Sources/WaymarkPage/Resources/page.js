@@ -721,7 +721,7 @@
   function circleSection() {
     const status = page.status;
     const risk = status.loss;
-    return section("circle", "Circle", h("div", { class: "wide" },
+    return section("circle", "Circle", h("div", { class: "wide pair" },
       h("div", { class: "card" }, graph(), peerTable(), isLive ? h("div", { class: "bar controls" },
         h("button", { onclick: () => act({ action: "invite" }) }, "Invite a device"),
         status.sync.preference ? h("button", { onclick: () => act({ action: "syncOff" }) }, "Turn sync of records off")
@@ -754,14 +754,16 @@
   function graph() {
     const { peers } = page.status;
     if (!peers.length || peers.length > 24) return null;
-    const [width, height] = [720, peers.length > 8 ? 420 : 320];
-    const center = [width / 2, height / 2];
+    const [width, height] = [720, peers.length > 8 ? 420 : peers.length > 2 ? 320 : 110];
+    const center = [width / 2, height / 2 - (peers.length > 2 ? 0 : 15)];
     const at = (index) => {
-      const angle = Math.PI * 2 * index / peers.length - (peers.length === 2 ? Math.PI : Math.PI / 2);
+      const angle = Math.PI * 2 * index / peers.length - (peers.length > 2 ? Math.PI / 2 : 0);
       return [center[0] + Math.cos(angle) * (width / 2 - 90), center[1] + Math.sin(angle) * (height / 2 - 55)];
     };
     const short = (name) => { const text = clean(name); return text.length > 20 ? text.slice(0, 19) + "…" : text; };
-    const node = ([x, y], name, under, kind) => [s("circle", { class: kind, cx: x, cy: y, r: 13 }), s("text", { x, y: y + 30 }, short(name)), s("text", { class: "under", x, y: y + 44 }, under)];
+    // The names of devices above this one are above them, where no line passes.
+    const node = ([x, y], name, under, kind) => [s("circle", { class: kind, cx: x, cy: y, r: 13 }),
+      s("text", { x, y: y < center[1] - 1 ? y - 34 : y + 30 }, short(name)), s("text", { class: "under", x, y: y < center[1] - 1 ? y - 20 : y + 44 }, under)];
     return s("svg", { class: "graph", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${clean(page.deviceName)} and ${count(peers.length, "other device")}; the table says more` },
       peers.map((peer, index) => s("line", { class: peer.state, x1: center[0], y1: center[1], x2: at(index)[0], y2: at(index)[1] })),
       peers.map((peer, index) => node(at(index), peer.name, difference(peer) || stateWords[peer.state] || peer.state, peer.state)), node(center, page.deviceName, "this device", "self"));

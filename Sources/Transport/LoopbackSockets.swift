@@ -20,7 +20,9 @@ package final class LoopbackListener: Sendable {
   private let isClosed = Atomic(false)
 
   /// Whether an address means loopback and nothing else: `127.0.0.1` or `::1`.
-  package static func mayListen(on endpoint: Endpoint) -> Bool { ["127.0.0.1", "::1"].contains(endpoint.host) }
+  package static func mayListen(on endpoint: Endpoint) -> Bool {
+    ["127.0.0.1", "::1"].contains(endpoint.host)
+  }
 
   /// Binds at once.
   package init(on endpoint: Endpoint) throws(ListenError) {

@@ -26,7 +26,7 @@ struct ShowPage: TerminalCommand {
     details: """
       The node serves the page on this machine only, and only to the browser that this command opens. Without
       a desktop, the command prints a link, which works once and for two minutes. To open it on another
-      machine, forward its port first: ssh -L PORT:127.0.0.1:PORT HOST. The page closes by itself ten minutes
+      machine, forward its port first: ssh -L ADDR:PORT:ADDR:PORT HOST. The page closes by itself ten minutes
       after it was last used, unless the node runs with waymark run --page.
       """,
     exampleArguments: "--live")
@@ -38,8 +38,7 @@ struct ShowPage: TerminalCommand {
     let opened = try await ControlClient.perform(OpenPage(), home: run.home)
     let link = "\(opened.address)#\(opened.code)"
     // A program that asks for JSON opens the link itself.
-    let isOpened =
-      try !run.printsJSON && Browser.open(link, home: run.home, environment: run.environment)
+    let isOpened = !run.printsJSON && Browser.open(link, home: run.home, environment: run.environment)
     return Answer(address: opened.address, code: opened.code, link: link, opened: isOpened)
   }
 
@@ -47,10 +46,11 @@ struct ShowPage: TerminalCommand {
     if answer.opened {
       rendering.notes.paragraph("The page opens in your browser. If it does not, open this link:")
     } else {
-      let port = answer.address.split(separator: ":").last.map { $0.filter(\.isNumber) } ?? ""
+      // The same address on the other machine, because the node answers no other one.
+      let place = answer.address.dropFirst("http://".count).dropLast()
       rendering.notes.paragraph(
         "This link works once, within two minutes. If your browser is on another machine, first run there: "
-          + "ssh -L \(port):127.0.0.1:\(port) HOST")
+          + "ssh -L \(place):\(place) HOST")
     }
     rendering.data.line(answer.link)
   }
@@ -58,11 +58,11 @@ struct ShowPage: TerminalCommand {
 
 /// Opens a link in the user's browser.
 enum Browser {
-  /// Returns false if there is no desktop, or no program that opens links.
+  /// Returns false if there is no desktop, no program that opens links, or no room for the file.
   ///
   /// Other users of this machine can read the command line of every process, so the browser gets the link from a file
   /// that only this user can read. The code in it works once.
-  static func open(_ link: String, home: Home, environment: [String: String]) throws -> Bool {
+  static func open(_ link: String, home: Home, environment: [String: String]) -> Bool {
     #if os(macOS)
       let program = "open"
     #else
@@ -80,7 +80,7 @@ enum Browser {
       <script>location.replace("\(link)")</script>
 
       """
-    try Files.replace(file, with: Array(page.utf8))
+    do { try Files.replace(file, with: Array(page.utf8)) } catch { return false }
     return Helper.begin([program, file])
   }
 }

@@ -17,7 +17,8 @@ struct PageTests {
       let output = stage.folder.appending(path: "curl-\(stage.number())")
       let jar = stage.path("jar")
       let child = try stage.hold(
-        "/usr/bin/curl", ["-sS", "--max-time", "10", "-w", "\n%{http_code}", "-b", jar, "-c", jar] + words, output)
+        "/usr/bin/curl", ["-sS", "--max-time", "10", "-w", "\n%{http_code}", "-b", jar, "-c", jar] + words,
+        output)
       _ = try await child.wait(seconds: 20, for: "curl")
       var lines = String(decoding: try Data(contentsOf: output), as: UTF8.self).components(separatedBy: "\n")
       let status = lines.popLast() ?? ""
@@ -32,7 +33,8 @@ struct PageTests {
       _ address: String, _ target: String, _ body: String, key: String? = nil
     ) async throws -> (status: String, body: String) {
       try await curl([
-        "-H", "X-Waymark: \(key ?? self.key)", "-H", "Origin: http://\(address.hasPrefix("http://") ? String(address.dropFirst(7)) : address)",
+        "-H", "X-Waymark: \(key ?? self.key)", "-H",
+        "Origin: http://\(address.hasPrefix("http://") ? String(address.dropFirst(7)) : address)",
         "-H", "Content-Type: application/json", "-d", body, address + target,
       ])
     }
@@ -53,12 +55,15 @@ struct PageTests {
     return device
   }
 
-  @Test func `page opens the page of the running node, and a change elsewhere arrives as an event`() async throws {
+  @Test func `page opens the page of the running node, and a change elsewhere arrives as an event`()
+    async throws
+  {
     let stage = try Stage()
     defer { stage.end() }
     let alice = try await founder("alice", on: stage)
     let none = try await alice.run(["page", "--live"])
-    #expect(none.code == 3 && none.errors.contains("Next: waymark --home \(alice.home) run"), "\(none.errors)")
+    #expect(
+      none.code == 3 && none.errors.contains("Next: waymark --home \(alice.home) run"), "\(none.errors)")
     try await alice.start()
     let link = try await alice.json("page", "--live")
     #expect(link["opened"] == false)
@@ -69,12 +74,13 @@ struct PageTests {
     let events = stage.folder.appending(path: "events")
     _ = try stage.hold("/usr/bin/curl", ["-sN", "-b", stage.path("jar"), address + "/events"], events)
     func count() -> Int {
-      ((try? String(contentsOf: events, encoding: .utf8)) ?? "").components(separatedBy: "event: changed").count - 1
+      ((try? String(contentsOf: events, encoding: .utf8)) ?? "").components(separatedBy: "event: changed")
+        .count - 1
     }
-    try await eventually("the page hears of the present state") { count() > 0 }
+    try await eventually("the first event arrives") { count() > 0 }
     let before = count()
     try await alice.text("trip", "add", "name=Rome")
-    try await eventually("the page hears of the change") { count() > before }
+    try await eventually("an event for the change arrives") { count() > before }
     #expect(try await browser.get(address, "/document").body.contains("\"trips\":1"))
     // The code is used up, for this browser and any other.
     let again = try await browser.post(
@@ -83,13 +89,16 @@ struct PageTests {
     #expect(!alice.log.contains(link["code"]?.string ?? "?"), "no code is logged")
   }
 
-  @Test func `without a desktop the command prints the link, and with one it is in no command line`() async throws {
+  @Test func `without a desktop the command prints the link, and with one it is in no command line`()
+    async throws
+  {
     let stage = try Stage()
     defer { stage.end() }
     let alice = try await founder("alice", on: stage)
     try await alice.start()
     let printed = try await alice.run(["page", "--live"])
-    #expect(printed.output.wholeMatch(of: /http:\/\/127\.0\.0\.1:\d+\/#[0-9a-f]{32}\n/) != nil, "\(printed.output)")
+    #expect(
+      printed.output.wholeMatch(of: /http:\/\/127\.0\.0\.1:\d+\/#[0-9a-f]{32}\n/) != nil, "\(printed.output)")
     #expect(printed.errors.contains("ssh -L "))
     // The browser is a script that writes down its command line, and what the file says.
     let seen = stage.path("seen")
@@ -113,7 +122,9 @@ struct PageTests {
     let stage = try Stage()
     defer { stage.end() }
     let alice = try await founder("alice", on: stage)
-    for (place, code) in [("0.0.0.0:0", "page_not_local"), ("192.168.1.4:80", "page_not_local"), ("x", "bad_value")] {
+    for (place, code) in [
+      ("0.0.0.0:0", "page_not_local"), ("192.168.1.4:80", "page_not_local"), ("x", "bad_value"),
+    ] {
       let refused = try await alice.run(
         ["run", "--no-discovery", "--listen", "127.0.0.1:0", "--page=\(place)", "--json"])
       #expect(refused.code == 2 && refused.json["code"]?.string == code, "\(refused)")
@@ -134,7 +145,8 @@ struct PageTests {
     #expect(try await child.wait(seconds: 10, for: "the node") == 0)
   }
 
-  @Test func `the pages of two nodes do not log each other out, and a cookie of one opens nothing at the other`()
+  @Test
+  func `the pages of two nodes do not log each other out, and a cookie of one opens nothing at the other`()
     async throws
   {
     let stage = try Stage()
@@ -145,7 +157,9 @@ struct PageTests {
     var (first, second) = (Browser(stage: stage), Browser(stage: stage))
     let one = try await first.open(try await alice.json("page", "--live"))
     // The same jar of cookies: a browser sends it to both ports.
-    #expect(try await first.get(try await bob.json("page", "--live")["address"]?.string ?? "", "document").status == "403")
+    #expect(
+      try await first.get(try await bob.json("page", "--live")["address"]?.string ?? "", "document").status
+        == "403")
     let two = try await second.open(try await bob.json("page", "--live"))
     #expect(try await first.get(one, "/document").body.contains("\"name\":\"alice\""))
     #expect(try await second.get(two, "/document").body.contains("\"name\":\"bob\""))
@@ -163,7 +177,8 @@ struct PageTests {
     _ = try await browser.open(link)
     for words in [
       ["http://\(alice.address)/"], ["-H", "X-Waymark: \(browser.key)", "http://\(alice.address)/document"],
-      ["--http2-prior-knowledge", "http://\(alice.address)/"], ["-X", "POST", "-d", "{}", "http://\(alice.address)/session"],
+      ["--http2-prior-knowledge", "http://\(alice.address)/"],
+      ["-X", "POST", "-d", "{}", "http://\(alice.address)/session"],
       ["-H", "Host: \((link["address"]?.string ?? "").dropFirst(7).dropLast())", "http://\(alice.address)/"],
     ] {
       let answer = try await browser.curl(words)

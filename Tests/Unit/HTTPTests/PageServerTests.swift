@@ -82,7 +82,8 @@ import Wire
     }
   }
 
-  @Test func `a request that is not complete in time is refused, and a silent connection ends`() async throws {
+  @Test func `a request that is not complete in time is refused, and a silent connection ends`() async throws
+  {
     var times = PageServerTimes()
     times.request = 300
     try await serving(times: times) { server, _ in
@@ -99,7 +100,8 @@ import Wire
     }
   }
 
-  @Test func `connections without a session make room for one more, and those with one do not`() async throws {
+  @Test func `connections without a session make room for one more, and those with one do not`() async throws
+  {
     try await serving { server, _ in
       let browser = try await Browser(server)
       var silent: [RawClient] = []
@@ -133,7 +135,8 @@ import Wire
     }
   }
 
-  @Test func `an open page gets one event for many changes, and watches only while it is open`() async throws {
+  @Test func `an open page gets one event for many changes, and watches only while it is open`() async throws
+  {
     var times = PageServerTimes()
     times.change = 300
     try await serving(times: times) { server, content in
@@ -247,7 +250,8 @@ import Wire
       func curl(_ words: String...) async throws -> String {
         let output = folder.appending(path: UUID().uuidString)
         let child = try Child(
-          URL(filePath: "/usr/bin/curl"), ["-sS", "--max-time", "5", "-c", "\(folder.path)/jar", "-b", "\(folder.path)/jar"] + words,
+          URL(filePath: "/usr/bin/curl"),
+          ["-sS", "--max-time", "5", "-c", "\(folder.path)/jar", "-b", "\(folder.path)/jar"] + words,
           environment: [:], input: nil, output: output, errors: output)
         _ = try await child.wait(seconds: 20, for: "curl")
         return String(decoding: try Data(contentsOf: output), as: UTF8.self)
@@ -256,13 +260,15 @@ import Wire
       let code = try #require(server.makeCode())
       let post = ["-H", "Origin: \(address)", "-H", "Content-Type: application/json"]
       let opened = try await curl(
-        post[0], post[1], post[2], post[3], "-H", "X-Waymark: 1", "-d", "{\"code\":\"\(code)\"}", "\(address)/session")
+        post[0], post[1], post[2], post[3], "-H", "X-Waymark: 1", "-d", "{\"code\":\"\(code)\"}",
+        "\(address)/session")
       let key = try #require(opened.firstMatch(of: /[0-9a-f]{64}/)?.output)
       #expect(try await curl("-H", "X-Waymark: \(key)", "\(address)/document") == "{\"number\":5}")
       #expect(try await curl("\(address)/") == "<p>page")
       let events = try await curl("-N", "--max-time", "1", "\(address)/events")
       #expect(events.contains("retry: 2000") && events.contains("event: changed\ndata: {}"))
-      #expect(try await curl("-o", "/dev/null", "-w", "%{http_code}", "-H", "Host: evil.example", address) == "421")
+      #expect(
+        try await curl("-o", "/dev/null", "-w", "%{http_code}", "-H", "Host: evil.example", address) == "421")
       #expect(try await curl("-o", "/dev/null", "-w", "%{http_code}", "-X", "OPTIONS", address) == "501")
       #expect(try await curl("-o", "/dev/null", "-w", "%{http_code}", "\(address)/action") == "405")
     }

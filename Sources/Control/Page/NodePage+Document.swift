@@ -29,6 +29,8 @@ extension NodePage {
 
   private static let script = """
     "use strict";
+    // A link that is opened again in this browser arrives here with its code.
+    if (location.hash) history.replaceState(null, "", "/");
     const shown = document.getElementById("status");
     async function load() {
       const headers = { "X-Waymark": localStorage.getItem("\(LoginPage.keyName)") ?? "" };

@@ -135,6 +135,23 @@ import Wire
     }
   }
 
+  @Test func `a client that never stops sending gets no more time`() async throws {
+    var times = PageServerTimes()
+    times.linger = 200
+    try await serving(times: times) { server, _ in
+      let client = try RawClient(server)
+      client.send("GET / HTTP/1.1\r\nHost: \(server.host)\r\n\r\n")
+      let hasEnded = await apart {
+        let deadline = monotonicMilliseconds() + 10_000
+        while monotonicMilliseconds() < deadline {
+          if !client.send(String(repeating: "x", count: 50_000)) { return true }
+        }
+        return false
+      }
+      #expect(hasEnded)
+    }
+  }
+
   @Test func `an open page gets one event for many changes, and watches only while it is open`() async throws
   {
     var times = PageServerTimes()

@@ -145,14 +145,27 @@ import Wire
       let client = try RawClient(server)
       client.send("GET / HTTP/1.1\r\nHost: \(server.host)\r\n\r\n")
       let hasEnded = await apart {
-        let deadline = monotonicMilliseconds() + 10_000
+        // Large, so that the server always finds something to read.
+        let much = String(repeating: "x", count: 16 * 1024 * 1024)
+        let deadline = monotonicMilliseconds() + 3_000
         while monotonicMilliseconds() < deadline {
-          if !client.send(String(repeating: "x", count: 50_000)) { return true }
+          if !client.send(much) { return monotonicMilliseconds() < deadline }
         }
         return false
       }
       #expect(hasEnded)
     }
+  }
+
+  @Test func `a wait that is over reads nothing more, whatever has arrived`() async throws {
+    let listener = try LoopbackListener(on: Endpoint(host: "127.0.0.1", port: 0))
+    let client = try RawClient(port: listener.address.port)
+    let connection = try #require(listener.accept(until: monotonicMilliseconds() + 5_000))
+    client.send("late")
+    try await Task.sleep(for: .milliseconds(100))
+    #expect(connection.waitForWake(until: monotonicMilliseconds()) == .late)
+    let read = connection.read(atMost: 4, until: monotonicMilliseconds() + 1_000)
+    #expect(read == .bytes(Array("late".utf8)))
   }
 
   @Test func `an open page gets one event for many changes, and watches only while it is open`() async throws

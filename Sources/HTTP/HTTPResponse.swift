@@ -31,16 +31,18 @@ package struct HTTPResponse: Hashable, Sendable {
   /// The fields that every response has keep a browser from guessing the type, from caching, from telling other sites
   /// where a link was, from showing the page in a frame, and from sharing it with other origins or windows.
   package var bytes: [UInt8] {
+    let hasPolicy = fields.contains { $0.name == Self.policyName }
     var head = "HTTP/1.1 \(status.rawValue) \(status.phrase)\r\n"
-    for field in Self.always + fields { head += "\(field.name): \(field.value)\r\n" }
-    if !fields.contains(where: { $0.name == Self.policyName }) { head += "\(Self.policyName): \(Self.noContent)\r\n" }
+    for field in Self.always + (hasPolicy ? [] : [Self.strictPolicy]) + fields {
+      head += "\(field.name): \(field.value)\r\n"
+    }
     if let body, status != .noContent { head += "Content-Length: \(body.count)\r\n" }
     head += "Connection: close\r\n\r\n"
     return Array(head.utf8) + (body ?? [])
   }
 
   static let policyName = "Content-Security-Policy"
-  private static let noContent = "default-src 'none'; frame-ancestors 'none'"
+  private static let strictPolicy = Field(policyName, "default-src 'none'; frame-ancestors 'none'")
 
   private static let always = [
     Field("Cache-Control", "no-store"),
@@ -64,7 +66,8 @@ extension HTTPResponse {
 package enum ServerSentEvent {
   /// Returns an event with a name. A browser drops events without data, so the data is never empty.
   package static func event(_ name: String) -> [UInt8] {
-    precondition(name.utf8.allSatisfy { (0x21...0x7e).contains($0) }, "the name of an event is one ASCII word")
+    precondition(
+      name.utf8.allSatisfy { (0x21...0x7e).contains($0) }, "the name of an event is one ASCII word")
     return Array("event: \(name)\ndata: {}\n\n".utf8)
   }
 

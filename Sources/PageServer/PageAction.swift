@@ -78,7 +78,9 @@ private struct PageArguments {
   }
 
   mutating func take(_ key: String) throws(PageActionError) -> String {
-    guard let value = takeIfPresent(key) else { throw PageActionError(message: "The member “\(key)” is missing.") }
+    guard let value = takeIfPresent(key) else {
+      throw PageActionError(message: "The member “\(key)” is missing.")
+    }
     return value
   }
 

@@ -142,6 +142,7 @@ package final class PageServer: Sendable {
     guard hasRoom else {
       // Don't wait for this browser: all others depend on this thread.
       _ = connection.write(HTTPResponse(.serviceUnavailable).bytes, until: 0)
+      connection.finish(until: 0)
       return
     }
     Thread.detachNewThread { [self] in
@@ -153,6 +154,7 @@ package final class PageServer: Sendable {
   private func leave(_ client: PageClient) {
     let task = state.withLock { state -> Task<Void, Never>? in
       state.clients.removeAll { $0 === client }
+      if client.isOpenPage { state.lastUse = monotonicMilliseconds() }
       guard !state.clients.contains(where: \.isOpenPage) else { return nil }
       defer { state.watching = nil }
       return state.watching
@@ -231,7 +233,7 @@ package final class PageServer: Sendable {
   private func leave(_ session: PageGate.Session.ID?) -> HTTPResponse {
     let clients = state.withLock { state in
       if let session { state.gate.endSession(session) }
-      return state.clients
+      return state.clients.filter(\.isOpenPage)
     }
     // Open pages of this session find that it has ended.
     for client in clients { client.connection.wake() }

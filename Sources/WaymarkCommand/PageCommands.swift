@@ -51,7 +51,7 @@ struct ShowPage: TerminalCommand, ConfirmableCommand {
 
       With --live, the running node serves the page on this machine only, and only to the browser that this
       command opens. Without a desktop, the command prints a link, which works once and for two minutes. To
-      open it on another machine, forward its port first: ssh -L PORT:127.0.0.1:PORT HOST. The page closes by
+      open it on another machine, forward its port first: ssh -L ADDR:PORT:ADDR:PORT HOST. The page closes by
       itself ten minutes after it was last used, unless the node runs with waymark run --page.
       """,
     exampleArguments: "--trip Rome --output rome.html")
@@ -75,7 +75,7 @@ struct ShowPage: TerminalCommand, ConfirmableCommand {
     let opened = try await ControlClient.perform(OpenPage(), home: run.home)
     let link = "\(opened.address)#\(opened.code)"
     // A program that asks for JSON opens the link itself.
-    let isOpened = try !run.printsJSON && Browser.open(link: link, home: run.home, run.environment)
+    let isOpened = !run.printsJSON && Browser.open(link: link, home: run.home, run.environment)
     return Answer(opened: isOpened, address: opened.address, code: opened.code, link: link)
   }
 
@@ -110,10 +110,11 @@ struct ShowPage: TerminalCommand, ConfirmableCommand {
     if answer.opened {
       rendering.notes.paragraph("The page opens in your browser. If it does not, open this link:")
     } else {
-      let port = address.split(separator: ":").last.map { $0.filter(\.isNumber) } ?? ""
+      // The same address on the other machine, because the node answers no other one.
+      let place = address.dropFirst("http://".count).dropLast()
       rendering.notes.paragraph(
         "This link works once, within two minutes. If your browser is on another machine, first run there: "
-          + "ssh -L \(port):127.0.0.1:\(port) HOST")
+          + "ssh -L \(place):\(place) HOST")
     }
     rendering.data.line(link)
   }

@@ -8,11 +8,12 @@ enum Browser {
     program(environment).map { Helper.begin([$0, file]) } ?? false
   }
 
-  /// Opens a link that holds a code. Returns false if there is no desktop, or no program that opens links.
+  /// Opens a link that holds a code. Returns false if there is no desktop, no program that opens links, or no room for the
+  /// file.
   ///
   /// Other users of this machine can read the command line of every process, so the browser gets the link from a file
   /// that only this user can read. The code in it works once.
-  static func open(link: String, home: Home, _ environment: [String: String]) throws -> Bool {
+  static func open(link: String, home: Home, _ environment: [String: String]) -> Bool {
     guard program(environment) != nil else { return false }
     let file = home.path + "/open-page.html"
     let page = """
@@ -23,7 +24,7 @@ enum Browser {
       <script>location.replace("\(link)")</script>
 
       """
-    try Files.replace(file, with: Array(page.utf8))
+    do { try Files.replace(file, with: Array(page.utf8)) } catch { return false }
     return open(file: file, environment)
   }
 

@@ -13,7 +13,8 @@ enum CommandTable {
 
   private static let commands: [any TerminalCommand.Type] =
     kindCommands + [
-      ShowStatus.self, ShowPage.self, ShowMetrics.self, LoggingLevel.self, WaitUntilInSync.self, ExamineHome.self,
+      ShowStatus.self, ShowPage.self, ShowMetrics.self, LoggingLevel.self, WaitUntilInSync.self,
+      ExamineHome.self,
       ListPeers.self, AddPeer.self, PausePeer.self, ResumePeer.self, PingPeer.self, RenamePeer.self,
       ShowSync.self, TurnSyncOn.self, TurnSyncOff.self, SyncNow.self,
       ListConflicts.self, ShowConflict.self, ResolveConflicts.self, ShowHistory.self, Undo.self,
@@ -90,7 +91,8 @@ enum CommandTable {
   }
 
   private static let watching: [CommandSpec] = [
-    ShowStatus.syntax, ShowPage.syntax, WaitUntilInSync.syntax, Verify.syntax, ListPeers.syntax, AddPeer.syntax,
+    ShowStatus.syntax, ShowPage.syntax, WaitUntilInSync.syntax, Verify.syntax, ListPeers.syntax,
+    AddPeer.syntax,
     RemovePeer.syntax, PausePeer.syntax, ResumePeer.syntax, ShowSync.syntax, TurnSyncOn.syntax,
     TurnSyncOff.syntax,
     SyncNow.syntax, ListConflicts.syntax, ShowHistory.syntax, Undo.syntax,

@@ -1044,7 +1044,12 @@
     dialog.showModal();
   }
 
-  if (isLive) { load(); follow(); }
+  if (isLive) {
+    // A link that is opened again in this browser arrives here with its code.
+    if (/^#[0-9a-f]{32}$/.test(location.hash)) history.replaceState(null, "", "/");
+    load();
+    follow();
+  }
   if (!isLive) {
     prepare(JSON.parse(document.getElementById("document").textContent));
     show();

@@ -69,8 +69,12 @@ final class Counter: PageContent {
 final class RawClient: Sendable {
   private let descriptor: Int32
 
-  init(_ server: PageServer, receiveBuffer: Int32? = nil) throws {
+  convenience init(_ server: PageServer, receiveBuffer: Int32? = nil) throws {
     guard let port = UInt16(server.host.split(separator: ":").last ?? "") else { throw Missing("no port") }
+    try self.init(port: port, receiveBuffer: receiveBuffer)
+  }
+
+  init(port: UInt16, receiveBuffer: Int32? = nil) throws {
     descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     if var size = receiveBuffer {
       setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))

@@ -3,18 +3,23 @@ import Testing
 import Wire
 
 struct PageActionTests {
-  @Test(arguments: [
-    ("{\"action\":\"resolveConflict\",\"conflict\":\"3f\",\"take\":\"winner\"}", .resolveConflict(conflict: "3f", take: "winner")),
-    ("{\"action\":\"undo\",\"operation\":\"3f\"}", .undo(operation: "3f")),
-    ("{\"action\":\"tickHabit\",\"habit\":\"3f\"}", .tickHabit(habit: "3f", date: nil)),
-    (
-      "{\"date\":\"2026-05-03\",\"action\":\"tickHabit\",\"habit\":\"3f\"}",
-      .tickHabit(habit: "3f", date: "2026-05-03")
-    ),
-    ("{\"action\":\"pausePeer\",\"peer\":\"bob\"}", .pausePeer(peer: "bob")),
-    ("{\"action\":\"resumePeer\",\"peer\":\"bob\"}", .resumePeer(peer: "bob")),
-    ("{\"action\":\"syncOn\"}", .syncOn), ("{\"action\":\"syncOff\"}", .syncOff), ("{\"action\":\"invite\"}", .invite),
-  ] as [(String, PageAction)])
+  @Test(
+    arguments: [
+      (
+        "{\"action\":\"resolveConflict\",\"conflict\":\"3f\",\"take\":\"winner\"}",
+        .resolveConflict(conflict: "3f", take: "winner")
+      ),
+      ("{\"action\":\"undo\",\"operation\":\"3f\"}", .undo(operation: "3f")),
+      ("{\"action\":\"tickHabit\",\"habit\":\"3f\"}", .tickHabit(habit: "3f", date: nil)),
+      (
+        "{\"date\":\"2026-05-03\",\"action\":\"tickHabit\",\"habit\":\"3f\"}",
+        .tickHabit(habit: "3f", date: "2026-05-03")
+      ),
+      ("{\"action\":\"pausePeer\",\"peer\":\"bob\"}", .pausePeer(peer: "bob")),
+      ("{\"action\":\"resumePeer\",\"peer\":\"bob\"}", .resumePeer(peer: "bob")),
+      ("{\"action\":\"syncOn\"}", .syncOn), ("{\"action\":\"syncOff\"}", .syncOff),
+      ("{\"action\":\"invite\"}", .invite),
+    ] as [(String, PageAction)])
   func `each action is read`(body: String, action: PageAction) throws {
     let read = try PageAction.read(Array(body.utf8))
     #expect(read.action == action)

@@ -98,10 +98,12 @@ struct PageGateTests {
       #expect(setup.decide(setup.request(method, target)) == .refused(.forbidden))
     }
     for target in ["/favicon.ico", "/unknown", "/session"] {
-      #expect(setup.decide(setup.request("GET", target)) == .refused(.forbidden), "unknown or not, no difference")
+      #expect(
+        setup.decide(setup.request("GET", target)) == .refused(.forbidden), "unknown or not, no difference")
     }
     #expect(setup.decide(setup.request("GET", "/")) == .allowed(.login, false))
-    #expect(setup.decide(setup.request("POST", "/session", ["x-waymark": "1"])) == .allowed(.openSession, false))
+    #expect(
+      setup.decide(setup.request("POST", "/session", ["x-waymark": "1"])) == .allowed(.openSession, false))
     let login = String(decoding: LoginPage.file.html, as: UTF8.self)
     for name in ["alice", "0.1", "version"] { #expect(!login.contains(name)) }
   }
@@ -122,15 +124,16 @@ struct PageGateTests {
   }
 
   /// Requests that a page of another site, or on another port of this address, can make a browser send.
-  @Test(arguments: [
-    (["origin": "http://evil.example"], .forbidden), (["origin": "http://127.0.0.1:7435"], .forbidden),
-    (["origin": "https://127.0.0.1:7434"], .forbidden), (["origin": "null"], .forbidden),
-    (["origin": nil], .forbidden), (["x-waymark": nil], .forbidden), (["x-waymark": "1"], .forbidden),
-    (["x-waymark": ""], .forbidden), (["sec-fetch-site": "cross-site"], .forbidden),
-    (["sec-fetch-site": "same-site"], .forbidden), (["content-type": "text/plain"], .unsupportedMediaType),
-    (["content-type": "application/x-www-form-urlencoded"], .unsupportedMediaType),
-    (["content-type": nil], .unsupportedMediaType),
-  ] as [([String: String?], HTTPStatus)])
+  @Test(
+    arguments: [
+      (["origin": "http://evil.example"], .forbidden), (["origin": "http://127.0.0.1:7435"], .forbidden),
+      (["origin": "https://127.0.0.1:7434"], .forbidden), (["origin": "null"], .forbidden),
+      (["origin": nil], .forbidden), (["x-waymark": nil], .forbidden), (["x-waymark": "1"], .forbidden),
+      (["x-waymark": ""], .forbidden), (["sec-fetch-site": "cross-site"], .forbidden),
+      (["sec-fetch-site": "same-site"], .forbidden), (["content-type": "text/plain"], .unsupportedMediaType),
+      (["content-type": "application/x-www-form-urlencoded"], .unsupportedMediaType),
+      (["content-type": nil], .unsupportedMediaType),
+    ] as [([String: String?], HTTPStatus)])
   func `a POST that this page's script did not send changes nothing`(
     changes: [String: String?], status: HTTPStatus
   ) {
@@ -231,13 +234,16 @@ struct PageGateTests {
     #expect(parts.first?.utf8.count == "waymark-7434=".utf8.count + 64)
   }
 
-  @Test func `the cookies of other servers of this machine do not matter, and two of the same name are refused`() {
+  @Test
+  func `the cookies of other servers of this machine do not matter, and two of the same name are refused`() {
     var setup = Setup()
     let own = setup.cookie
     func decide(_ cookie: String) -> Outcome {
       setup.decide(setup.request("GET", "/document", ["cookie": cookie]))
     }
-    #expect(decide("_xsrf=2|a=b; \(own); waymark-7435=\(String(repeating: "0", count: 64))") == .allowed(.document, true))
+    #expect(
+      decide("_xsrf=2|a=b; \(own); waymark-7435=\(String(repeating: "0", count: 64))")
+        == .allowed(.document, true))
     #expect(decide(own.replacing("7434", with: "7435")) == .refused(.forbidden), "the cookie of another node")
     #expect(decide("\(own); \(own)") == .refused(.forbidden))
     #expect(decide("waymark-7434=x; \(own)") == .refused(.forbidden))
@@ -256,7 +262,8 @@ struct PageGateTests {
     let head = text.components("\r\n\r\n")[0].components("\r\n")
     for field in [
       "Cache-Control: no-store", "Referrer-Policy: no-referrer", "X-Content-Type-Options: nosniff",
-      "Cross-Origin-Resource-Policy: same-origin", "Cross-Origin-Opener-Policy: same-origin", "Connection: close",
+      "Cross-Origin-Resource-Policy: same-origin", "Cross-Origin-Opener-Policy: same-origin",
+      "Connection: close",
     ] {
       #expect(head.count { $0 == field } == 1, "\(field) in \(head)")
     }
@@ -264,7 +271,8 @@ struct PageGateTests {
     #expect(policies.count == 1)
     #expect(policies[0].contains("default-src 'none'") && policies[0].contains("frame-ancestors 'none'"))
     #expect(!policies[0].contains("unsafe"))
-    #expect(!head.contains { $0.lowercased().hasPrefix("access-control-") || $0.lowercased().hasPrefix("server") })
+    #expect(
+      !head.contains { $0.lowercased().hasPrefix("access-control-") || $0.lowercased().hasPrefix("server") })
   }
 
   @Test func `nothing inline runs but by its hash`() {
@@ -284,5 +292,7 @@ struct PageGateTests {
 }
 
 extension String {
-  fileprivate func components(_ separator: String) -> [String] { split(separator: separator).map(String.init) }
+  fileprivate func components(_ separator: String) -> [String] {
+    split(separator: separator).map(String.init)
+  }
 }

@@ -22,7 +22,8 @@ struct RequestReaderTests {
   static let post = "POST /action HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\n{}"
 
   @Test func `a request is read with its fields in lower case and its body`() throws {
-    let text = "POST /a/b-c_d.e HTTP/1.1\r\nHOST:  127.0.0.1:80 \r\nX-Waymark:\t1\r\nEmpty:\r\nContent-Length: 3\r\n\r\nabc"
+    let text =
+      "POST /a/b-c_d.e HTTP/1.1\r\nHOST:  127.0.0.1:80 \r\nX-Waymark:\t1\r\nEmpty:\r\nContent-Length: 3\r\n\r\nabc"
     guard case .request(let request) = Self.read(text) else {
       Issue.record("\(Self.read(text))")
       return
@@ -34,7 +35,9 @@ struct RequestReaderTests {
     #expect(request.body == Array("abc".utf8))
   }
 
-  @Test(arguments: [get, post, get + "GET / HTTP/1.1\r\n", "GET / HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n"])
+  @Test(arguments: [
+    get, post, get + "GET / HTTP/1.1\r\n", "GET / HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n",
+  ])
   func `a request is the same in pieces of any size, and ends when it is complete`(text: String) {
     let whole = Self.read(text)
     guard case .request = whole else {
@@ -52,74 +55,75 @@ struct RequestReaderTests {
     }
   }
 
-  @Test(arguments: [
-    // Line ends.
-    ("GET / HTTP/1.1\nHost: h\n\n", .badRequest),
-    ("GET / HTTP/1.1\r\nHost: h\n\r\n", .badRequest),
-    ("GET / HTTP/1.1\r\nHost: h\rX: y\r\n\r\n", .badRequest),
-    ("GET / HTTP/1.1\r\r\nHost: h\r\n\r\n", .badRequest),
-    ("\r\nGET / HTTP/1.1\r\nHost: h\r\n\r\n", .badRequest),
-    // The request line.
-    ("GET  / HTTP/1.1\r\nHost: h\r\n\r\n", .badRequest),
-    ("GET\t/ HTTP/1.1\r\nHost: h\r\n\r\n", .badRequest),
-    ("GET / HTTP/1.1 \r\nHost: h\r\n\r\n", .badRequest),
-    ("GET /\r\nHost: h\r\n\r\n", .badRequest),
-    ("GET / HTTP/1.0\r\nHost: h\r\n\r\n", .versionNotSupported),
-    ("GET / HTTP/2.0\r\nHost: h\r\n\r\n", .versionNotSupported),
-    ("GET / http/1.1\r\nHost: h\r\n\r\n", .badRequest),
-    ("get / HTTP/1.1\r\nHost: h\r\n\r\n", .notImplemented),
-    ("HEAD / HTTP/1.1\r\nHost: h\r\n\r\n", .notImplemented),
-    ("OPTIONS / HTTP/1.1\r\nHost: h\r\n\r\n", .notImplemented),
-    ("PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n", .notImplemented),
-    ("G{T / HTTP/1.1\r\nHost: h\r\n\r\n", .badRequest),
-    ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", .versionNotSupported),
-    // Targets that two programs could read differently.
-    ("GET http://127.0.0.1/ HTTP/1.1\r\nHost: h\r\n\r\n", .badRequest),
-    ("GET * HTTP/1.1\r\nHost: h\r\n\r\n", .badRequest),
-    ("GET document HTTP/1.1\r\nHost: h\r\n\r\n", .badRequest),
-    ("GET //document HTTP/1.1\r\nHost: h\r\n\r\n", .badRequest),
-    ("GET /document/ HTTP/1.1\r\nHost: h\r\n\r\n", .badRequest),
-    ("GET /a/../document HTTP/1.1\r\nHost: h\r\n\r\n", .badRequest),
-    ("GET /./document HTTP/1.1\r\nHost: h\r\n\r\n", .badRequest),
-    ("GET /%64ocument HTTP/1.1\r\nHost: h\r\n\r\n", .badRequest),
-    ("GET /document?x=1 HTTP/1.1\r\nHost: h\r\n\r\n", .badRequest),
-    ("GET /#x HTTP/1.1\r\nHost: h\r\n\r\n", .badRequest),
-    ("GET /a\\b HTTP/1.1\r\nHost: h\r\n\r\n", .badRequest),
-    ("GET /\u{e9} HTTP/1.1\r\nHost: h\r\n\r\n", .badRequest),
-    // Fields.
-    ("GET / HTTP/1.1\r\n\r\n", .badRequest),
-    ("GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n", .badRequest),
-    ("GET / HTTP/1.1\r\nHost: a\r\nhost: b\r\n\r\n", .badRequest),
-    ("GET / HTTP/1.1\r\nHost: h\r\nX: a\r\nx: a\r\n\r\n", .badRequest),
-    ("GET / HTTP/1.1\r\nHost : h\r\n\r\n", .badRequest),
-    ("GET / HTTP/1.1\r\nHost: h\r\n X: folded\r\n\r\n", .badRequest),
-    ("GET / HTTP/1.1\r\nHost: h\r\nX: a\r\n\tb\r\n\r\n", .badRequest),
-    ("GET / HTTP/1.1\r\nHost: h\r\n: x\r\n\r\n", .badRequest),
-    ("GET / HTTP/1.1\r\nHost: h\r\nX\r\n\r\n", .badRequest),
-    ("GET / HTTP/1.1\r\nHost: h\r\nX: a\u{0}b\r\n\r\n", .badRequest),
-    ("GET / HTTP/1.1\r\nHost: h\r\nX: a\u{7f}b\r\n\r\n", .badRequest),
-    ("GET / HTTP/1.1\r\nHost: h\r\nX: \u{e9}\r\n\r\n", .badRequest),
-    // Bodies.
-    ("POST / HTTP/1.1\r\nHost: h\r\n\r\n", .lengthRequired),
-    ("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", .notImplemented),
-    (
-      "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\nTransfer-Encoding: identity\r\n\r\n{}",
-      .notImplemented
-    ),
-    ("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\n{}", .badRequest),
-    ("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 2, 2\r\n\r\n{}", .badRequest),
-    ("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: +2\r\n\r\n{}", .badRequest),
-    ("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: -2\r\n\r\n{}", .badRequest),
-    ("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 02\r\n\r\n{}", .badRequest),
-    ("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 0x2\r\n\r\n{}", .badRequest),
-    ("POST / HTTP/1.1\r\nHost: h\r\nContent-Length:\r\n\r\n{}", .badRequest),
-    ("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 65537\r\n\r\n", .contentTooLarge),
-    (
-      "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 99999999999999999999999999\r\n\r\n", .contentTooLarge
-    ),
-    ("POST / HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n", .expectationFailed),
-    ("GET / HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\n{}", .badRequest),
-  ] as [(String, HTTPStatus)])
+  @Test(
+    arguments: [
+      // Line ends.
+      ("GET / HTTP/1.1\nHost: h\n\n", .badRequest),
+      ("GET / HTTP/1.1\r\nHost: h\n\r\n", .badRequest),
+      ("GET / HTTP/1.1\r\nHost: h\rX: y\r\n\r\n", .badRequest),
+      ("GET / HTTP/1.1\r\r\nHost: h\r\n\r\n", .badRequest),
+      ("\r\nGET / HTTP/1.1\r\nHost: h\r\n\r\n", .badRequest),
+      // The request line.
+      ("GET  / HTTP/1.1\r\nHost: h\r\n\r\n", .badRequest),
+      ("GET\t/ HTTP/1.1\r\nHost: h\r\n\r\n", .badRequest),
+      ("GET / HTTP/1.1 \r\nHost: h\r\n\r\n", .badRequest),
+      ("GET /\r\nHost: h\r\n\r\n", .badRequest),
+      ("GET / HTTP/1.0\r\nHost: h\r\n\r\n", .versionNotSupported),
+      ("GET / HTTP/2.0\r\nHost: h\r\n\r\n", .versionNotSupported),
+      ("GET / http/1.1\r\nHost: h\r\n\r\n", .badRequest),
+      ("get / HTTP/1.1\r\nHost: h\r\n\r\n", .notImplemented),
+      ("HEAD / HTTP/1.1\r\nHost: h\r\n\r\n", .notImplemented),
+      ("OPTIONS / HTTP/1.1\r\nHost: h\r\n\r\n", .notImplemented),
+      ("PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n", .notImplemented),
+      ("G{T / HTTP/1.1\r\nHost: h\r\n\r\n", .badRequest),
+      ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", .versionNotSupported),
+      // Targets that two programs could read differently.
+      ("GET http://127.0.0.1/ HTTP/1.1\r\nHost: h\r\n\r\n", .badRequest),
+      ("GET * HTTP/1.1\r\nHost: h\r\n\r\n", .badRequest),
+      ("GET document HTTP/1.1\r\nHost: h\r\n\r\n", .badRequest),
+      ("GET //document HTTP/1.1\r\nHost: h\r\n\r\n", .badRequest),
+      ("GET /document/ HTTP/1.1\r\nHost: h\r\n\r\n", .badRequest),
+      ("GET /a/../document HTTP/1.1\r\nHost: h\r\n\r\n", .badRequest),
+      ("GET /./document HTTP/1.1\r\nHost: h\r\n\r\n", .badRequest),
+      ("GET /%64ocument HTTP/1.1\r\nHost: h\r\n\r\n", .badRequest),
+      ("GET /document?x=1 HTTP/1.1\r\nHost: h\r\n\r\n", .badRequest),
+      ("GET /#x HTTP/1.1\r\nHost: h\r\n\r\n", .badRequest),
+      ("GET /a\\b HTTP/1.1\r\nHost: h\r\n\r\n", .badRequest),
+      ("GET /\u{e9} HTTP/1.1\r\nHost: h\r\n\r\n", .badRequest),
+      // Fields.
+      ("GET / HTTP/1.1\r\n\r\n", .badRequest),
+      ("GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n", .badRequest),
+      ("GET / HTTP/1.1\r\nHost: a\r\nhost: b\r\n\r\n", .badRequest),
+      ("GET / HTTP/1.1\r\nHost: h\r\nX: a\r\nx: a\r\n\r\n", .badRequest),
+      ("GET / HTTP/1.1\r\nHost : h\r\n\r\n", .badRequest),
+      ("GET / HTTP/1.1\r\nHost: h\r\n X: folded\r\n\r\n", .badRequest),
+      ("GET / HTTP/1.1\r\nHost: h\r\nX: a\r\n\tb\r\n\r\n", .badRequest),
+      ("GET / HTTP/1.1\r\nHost: h\r\n: x\r\n\r\n", .badRequest),
+      ("GET / HTTP/1.1\r\nHost: h\r\nX\r\n\r\n", .badRequest),
+      ("GET / HTTP/1.1\r\nHost: h\r\nX: a\u{0}b\r\n\r\n", .badRequest),
+      ("GET / HTTP/1.1\r\nHost: h\r\nX: a\u{7f}b\r\n\r\n", .badRequest),
+      ("GET / HTTP/1.1\r\nHost: h\r\nX: \u{e9}\r\n\r\n", .badRequest),
+      // Bodies.
+      ("POST / HTTP/1.1\r\nHost: h\r\n\r\n", .lengthRequired),
+      ("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", .notImplemented),
+      (
+        "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\nTransfer-Encoding: identity\r\n\r\n{}",
+        .notImplemented
+      ),
+      ("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\n{}", .badRequest),
+      ("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 2, 2\r\n\r\n{}", .badRequest),
+      ("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: +2\r\n\r\n{}", .badRequest),
+      ("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: -2\r\n\r\n{}", .badRequest),
+      ("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 02\r\n\r\n{}", .badRequest),
+      ("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 0x2\r\n\r\n{}", .badRequest),
+      ("POST / HTTP/1.1\r\nHost: h\r\nContent-Length:\r\n\r\n{}", .badRequest),
+      ("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 65537\r\n\r\n", .contentTooLarge),
+      (
+        "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 99999999999999999999999999\r\n\r\n", .contentTooLarge
+      ),
+      ("POST / HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n", .expectationFailed),
+      ("GET / HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\n{}", .badRequest),
+    ] as [(String, HTTPStatus)])
   func `a request outside of the subset is refused, in pieces too`(text: String, status: HTTPStatus) {
     for size in [nil, 1, 3] { #expect(Self.read(text, pieces: size) == .refused(status)) }
     var reader = HTTPRequestReader()

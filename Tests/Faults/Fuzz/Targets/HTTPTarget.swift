@@ -32,7 +32,8 @@ func fuzzHTTP(_ input: [UInt8]) throws {
   switch gate.decide(request, now: 0) {
   case .refused: break
   case .allowed(let route, let session):
-    try require(session == nil && [.login, .openSession].contains(route), "a route is open without a session")
+    try require(
+      session == nil && [.login, .openSession].contains(route), "a route is open without a session")
     try require(request["host"] == "127.0.0.1:7434", "another name is answered")
   }
 }

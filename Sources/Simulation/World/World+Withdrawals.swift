@@ -45,9 +45,10 @@ extension World {
     guard let entitlement = withdrawalRandom.pick(circle.evaluation.entitlements) else { return }
     let both = [authority.issuer, authority.secondIssuer]
     let own = both.first { DeviceKey($0) == entitlement.body.issuer } ?? authority.stranger
-    let others = both.filter { DeviceKey($0) != entitlement.body.issuer } + [
-      authority.stranger, device.keys.signing,
-    ]
+    let others =
+      both.filter { DeviceKey($0) != entitlement.body.issuer } + [
+        authority.stranger, device.keys.signing,
+      ]
     let key =
       switch withdrawalRandom.below(10) {
       case 0..<4: authority.root

@@ -68,7 +68,8 @@ extension Node {
   /// - Throws: `WaymarkError` with the code `not_found`, `root_key`, or `unknown_issuer` if `issuerKey` is the key of
   ///   another issuer.
   @discardableResult
-  public func removeEntitlement(_ id: String, issuerKey: URL? = nil, rootKey: URL? = nil) throws -> SyncState {
+  public func removeEntitlement(_ id: String, issuerKey: URL? = nil, rootKey: URL? = nil) throws -> SyncState
+  {
     try withdraw(.entitlements([id]), rootKey: rootKey, issuerKey: issuerKey)
   }
 
@@ -180,7 +181,8 @@ extension Node {
     loop.handle(.statementsAdded([statement.bytes]))
     guard circle.statement(statement.id) != nil else {
       throw WaymarkError.failed(
-        .tooManyStatements, "This circle has no room for another statement by this key. Nothing was withdrawn.",
+        .tooManyStatements,
+        "This circle has no room for another statement by this key. Nothing was withdrawn.",
         next: .waymark("premium show"))
     }
   }

@@ -30,7 +30,8 @@ import Wire
   }
 
   /// Statements of which each may change what the others mean, in every order of arrival.
-  @Test(arguments: 0..<3) func `withdrawals give the same result in every order of arrival`(scenario: Int) throws
+  @Test(arguments: 0..<3) func `withdrawals give the same result in every order of arrival`(scenario: Int)
+    throws
   {
     let world = try World()
     let (one, other) = (
@@ -65,8 +66,9 @@ import Wire
         let snapshot = Snapshot(circle, devices: devices)
         if let known = bySet[set] { #expect(snapshot == known) } else { bySet[set] = snapshot }
       }
-      #expect(try Snapshot(Circle(statements: [world.genesis] + order, developmentIssuer: nil), devices: devices)
-        == bySet[set])
+      #expect(
+        try Snapshot(Circle(statements: [world.genesis] + order, developmentIssuer: nil), devices: devices)
+          == bySet[set])
     }
     #expect(bySet.count == 1 << scenarios[scenario].count - 1)
   }
@@ -81,7 +83,8 @@ import Wire
       circle.insert([one, try pin(world, Self.next), try withdrawal(world, by: key, [one])])
       #expect(gate(circle, world.alice).reason == (counts ? .entitlementWithdrawn : nil))
       #expect(circle.accepted.isEmpty == counts)
-      #expect(circle.introduction(of: DeviceKey(world.alice), wallMilliseconds: 0)?.entitlements.isEmpty == counts)
+      #expect(
+        circle.introduction(of: DeviceKey(world.alice), wallMilliseconds: 0)?.entitlements.isEmpty == counts)
     }
   }
 
@@ -107,7 +110,9 @@ import Wire
     #expect(gate(circle, world.alice).isOpen)
   }
 
-  @Test func `a revocation of its signer does not void a withdrawal, and no statement brings trust back`() throws {
+  @Test func `a revocation of its signer does not void a withdrawal, and no statement brings trust back`()
+    throws
+  {
     var world = try World()
     let bob = try world.certificate(by: world.alice, for: world.bob)
     let one = try world.entitlement(by: world.bob, 100..<200)
@@ -145,7 +150,9 @@ import Wire
   }
 
   /// The signer of a withdrawal could displace it only by its own statements, of kinds with smaller numbers.
-  @Test func `no other key displaces a withdrawal by the root key, and no withdrawal displaces another`() throws {
+  @Test func `no other key displaces a withdrawal by the root key, and no withdrawal displaces another`()
+    throws
+  {
     var world = try World()
     let one = try world.entitlement(by: world.issuer, 100..<200)
     let kept = try withdrawal(world, by: world.root, [one])

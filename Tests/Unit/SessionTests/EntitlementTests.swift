@@ -75,7 +75,9 @@ import Wire
   }
 
   @Test(arguments: [true, false])
-  func `an issuer or an entitlement that is withdrawn closes the lane at both ends at once`(isIssuer: Bool) throws {
+  func `an issuer or an entitlement that is withdrawn closes the lane at both ends at once`(isIssuer: Bool)
+    throws
+  {
     let world = try World(["alice", "bob"], premium: ["alice"])
     let entitlement = try world.family.entitlement(for: "bob", 0..<(World.start * 2), serial: 9)
     world.learn("bob", entitlement)

@@ -521,7 +521,7 @@ def vague(target):
 
 
 @fault("gate.withdrawn")
-def insistent(target):
+def irrevocable(target):
     """counts entitlements that were withdrawn."""
     membership.Membership.is_withdrawn = lambda self, entitlement: False
 

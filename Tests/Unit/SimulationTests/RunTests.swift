@@ -105,7 +105,7 @@ import VirtualDisk
     }
   }
 
-  @Test func `withdrawals count on every device alike, whoever signs them`() throws {
+  @Test func `withdrawals count on every device alike, whichever key signs them`() throws {
     var tally = Tally()
     for seed in 2_130_000...2_130_001 {
       let line =

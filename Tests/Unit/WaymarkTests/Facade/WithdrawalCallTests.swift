@@ -180,4 +180,27 @@ struct WithdrawalCallTests {
     #expect(await alice.issuers.map(\.withdrawn).filter { $0 }.count == 1)
     await circle.close()
   }
+
+  @Test func `a device whose own issuer was withdrawn does not renew premium with another key by itself`()
+    async throws
+  {
+    let circle = try await TestCircle("alice", premium: .nobody, isSyncing: false, storage: .directories)
+    let alice = circle["alice"]
+    let first = try await alice.issueOwnPremium().until
+    // A second key of the same circle, as another device with the root key would make it.
+    try FileManager.default.removeItem(atPath: alice.home.issuerKey)
+    let longer = first.addingTimeInterval(Self.days)
+    #expect(try await alice.issueOwnPremium(until: longer.milliseconds).trusted)
+    let second = try #require(try await alice.entitlements().first { $0.notAfter == longer })
+    try await alice.untrustIssuer(second.issuer)
+    #expect(try await alice.syncState().premium.validUntil == first)
+    try await circle.clock.sleep(until: first.addingTimeInterval(-20 * Self.days))
+    #expect(try await alice.entitlements().count == 2)
+    let notice = try #require(try await alice.status().notices.first { $0.reason == .premiumEnds })
+    #expect(notice.text.hasSuffix("the circle has withdrawn its trust in this device's issuer's key"))
+    #expect(notice.next?.description == "waymark premium self")
+    #expect(try await alice.issueOwnPremium().trusted)
+    #expect(try await !alice.status().notices.contains { $0.reason == .premiumEnds })
+    await circle.close()
+  }
 }

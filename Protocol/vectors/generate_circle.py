@@ -294,8 +294,8 @@ def add_withdrawals():
     accepted("withdrawal of an entitlement by its issuer", statement(13, one, ISSUER), ISSUER)
     accepted("withdrawal by a key that the circle does not know", withdrawal(STRANGER, issuers=[ISSUER]), STRANGER)
     accepted("withdrawal of the root key", withdrawal(issuers=[ROOT]), ROOT)
-    accepted("withdrawal of 256 issuers and 256 entitlements", statement(13, {**both, 3: keys[:256], 4: ids[:256]}, ROOT),
-             ROOT)
+    accepted("withdrawal of 256 issuers and 256 entitlements",
+             statement(13, {**both, 3: keys[:256], 4: ids[:256]}, ROOT), ROOT)
     refused_pairs("withdrawal of nothing", 13, both, ROOT, _3=None, _4=None)
     refused_pairs("withdrawal with an empty list of issuers", 13, both, ROOT, _3=[])
     refused_pairs("withdrawal with an empty list of entitlements", 13, both, ROOT, _4=[])
@@ -581,12 +581,12 @@ def add_withdrawn_gates(bob, one, mine, renewal, trust):
          **good)
     gate("of an issuer, the other one withdrawn", [GENESIS, one, withdrawal(issuers=[NEXT])], ALICE, 1_500, **good)
     again = statement(6, {0: 1, 1: CIRCLE, 2: pub(ROOT), 3: [pub(ISSUER)], 4: 2**48 - 1}, ROOT)
-    gate("of an issuer that was withdrawn and is pinned again", [GENESIS, one, withdrawal(issuers=[ISSUER]), again], ALICE,
-         1_500, **gone)
+    gate("of an issuer that was withdrawn and is pinned again", [GENESIS, one, withdrawal(issuers=[ISSUER]), again],
+         ALICE, 1_500, **gone)
     gate("of an issuer that was withdrawn before it was pinned",
          [GENESIS, withdrawal(issuers=[STRANGER]), trust, entitlement(issuer=STRANGER)], ALICE, 1_500, **gone)
-    gate("of an unknown issuer, withdrawn", [GENESIS, entitlement(issuer=STRANGER), withdrawal(issuers=[STRANGER])], ALICE,
-         1_500, **free)
+    gate("of an unknown issuer, withdrawn", [GENESIS, entitlement(issuer=STRANGER), withdrawal(issuers=[STRANGER])],
+         ALICE, 1_500, **free)
     gate("of an unknown issuer, withdrawn by it",
          [GENESIS, entitlement(issuer=STRANGER), withdrawal(STRANGER, entitlements=[entitlement(issuer=STRANGER)])],
          ALICE, 1_500, **free)
@@ -599,14 +599,14 @@ def add_withdrawn_gates(bob, one, mine, renewal, trust):
     gate("withdrawn, and another one", [GENESIS, one, by_root, entitlement(serial="4")], ALICE, 1_500, **good)
     gate("the renewal withdrawn", [GENESIS, one, renewal, withdrawal(entitlements=[renewal])], ALICE, 1_500, **good,
          gate_time=1_500)
-    gate("the renewal withdrawn, the first one ended", [GENESIS, one, renewal, withdrawal(entitlements=[renewal])], ALICE,
-         2_500, **gone)
+    gate("the renewal withdrawn, the first one ended", [GENESIS, one, renewal, withdrawal(entitlements=[renewal])],
+         ALICE, 2_500, **gone)
     gate("the first one withdrawn, the renewal ended", [GENESIS, one, renewal, by_root], ALICE, 3_000, "none",
          reason="entitlement_expired")
     gate("the first one withdrawn, the renewal to come", [GENESIS, one, renewal, by_root], ALICE, 1_500, "none",
          reason="entitlement_not_yet_valid", change=1_900, gate_time=1_800)
-    gate("the later one withdrawn, another to come", [GENESIS, entitlement(start=1_600, end=1_700, serial="5"), one, by_root],
-         ALICE, 1_500, **gone, change=1_600)
+    gate("the later one withdrawn, another to come",
+         [GENESIS, entitlement(start=1_600, end=1_700, serial="5"), one, by_root], ALICE, 1_500, **gone, change=1_600)
     gate("withdrawn after its end", [GENESIS, one, by_root], ALICE, 2_500, **gone)
     gate("withdrawn, issued far ahead", [GENESIS, one, entitlement(issued=9_000, serial="6"),
                                          withdrawal(entitlements=[entitlement(issued=9_000, serial="6")])],

@@ -176,7 +176,8 @@ extension Circle {
   /// Returns the time by which gates are judged, in milliseconds. A device gains nothing by setting its clock back.
   ///
   /// `newestFolded` is the newest clock folded from another device. Entitlements from issuers that are not accepted
-  /// don't count, nor those that were withdrawn. Purchases don't either: they are signed by a clock that is none of the circle's.
+  /// don't count, nor those that were withdrawn. Purchases don't either: they are signed by a clock that is none of
+  /// the circle's.
   package func gateTime(wall: Int64, newestFolded: Int64?) -> Int64 {
     let issued = accepted.map(\.issuedAt).max() ?? 0
     return max(wall, issued, newestFolded ?? 0)

@@ -128,8 +128,9 @@ class Membership:
         return issuers
 
     def issuers(self):
-        withdrawn = [key for each in self.of(WITHDRAWAL) if each.fields[2] == self.root for key in each.fields.get(3, [])]
-        return self.pinned() - (set(withdrawn) - {self.root})
+        by_root = [each for each in self.of(WITHDRAWAL) if each.fields[2] == self.root]
+        withdrawn = {key for each in by_root for key in each.fields.get(3, [])}
+        return self.pinned() - (withdrawn - {self.root})
 
     def is_withdrawn(self, entitlement):
         """Whether a withdrawal by the root key or by its issuer names an entitlement of an accepted issuer."""

@@ -27,13 +27,19 @@ package struct WithdrawalRequest: Sendable {
   package var passphrase: Passphrase?
 
   package init(_ subject: Subject) { self.subject = subject }
+
+  /// The options of the command line that name the key files, each after a space.
+  fileprivate var keyOptions: String {
+    (rootKey.map { " --root-key \(shellWord($0))" } ?? "")
+      + (issuerKey.map { " --key \(shellWord($0))" } ?? "")
+  }
 }
 
 /// What was withdrawn.
 package struct WithdrawalSummary: Codable, Sendable {
   /// The issuer that was withdrawn; nil if entitlements were.
   package let issuer: DeviceKey?
-  /// The entitlements that count no longer.
+  /// The entitlements that the request names, or those of the issuer that counted until then.
   package let entitlements: [EntitlementSummary]
   /// Whether the call changed anything; false if all of it had been withdrawn before.
   package let withdrawn: Bool
@@ -93,8 +99,9 @@ extension Node {
     case .issuer(let text):
       let issuer = try circle.issuer(named: text)
       let isNew = !circle.evaluation.isWithdrawn(issuer: issuer)
+      let lost = circle.entitlements(of: issuer).filter { !$0.isWithdrawn }
       if isNew { try withdraw(issuer, request) }
-      return withdrawalSummary(issuer, circle.entitlements(of: issuer).map(\.id), isNew)
+      return withdrawalSummary(issuer, lost.map(\.id), isNew)
     case .entitlements(let texts):
       let named = try texts.map { try circle.entitlement(named: $0) }
       let left = named.filter { !$0.isWithdrawn }
@@ -118,7 +125,7 @@ extension Node {
       throw WaymarkError.needsYes(
         "Withdraw the trust in issuer \(digits(of: issuer)), on all devices?\(effect) "
           + "The circle can never trust this key again.",
-        next: .waymark("issuer untrust \(digits(of: issuer)) --yes"))
+        next: .waymark("issuer untrust \(digits(of: issuer))\(request.keyOptions) --yes"))
     }
     let root = try RootKey.read(
       request.rootKey, at: home, of: circle, passphrases(request.passphrase), for: "Withdrawing an issuer")
@@ -137,8 +144,8 @@ extension Node {
         entitlements.count == 1
         ? "entitlement \(ids), which ends on \(until)" : "\(entitlements.count) entitlements (\(ids))"
       throw WaymarkError.needsYes(
-        "Remove \(what), on all devices? This can't be undone, and installing it again has no effect.",
-        next: .waymark("entitlement remove \(ids) --yes"))
+        "Remove \(what), on all devices? This can't be undone: what was removed can't be installed again.",
+        next: .waymark("entitlement remove \(ids)\(request.keyOptions) --yes"))
     }
     let key = try withdrawalKey(for: entitlements, request)
     let signer = DeviceKey(key)

@@ -16,7 +16,8 @@ from nacl.signing import VerifyKey
 from statements import (
     ALICE, BOB, CAROL, CIRCLE, DAVE, GENESIS, GENESIS_PAIRS, INCARNATION, ISSUER, MALLORY, NEXT, OTHER_GENESIS, PEOPLE,
     ROOT, STRANGER, TIPS, blake, certificate, certificate_pairs, cut_pairs, entitlement, entitlement_pairs, envelope,
-    fixed, grant, grant_pairs, pub, revocation, revocation_pairs, sign, signature, statement, statement_id, transport)
+    fixed, grant, grant_pairs, pub, revocation, revocation_pairs, sign, signature, statement, statement_id, transport,
+    withdrawal, withdrawal_pairs)
 
 
 def header(signer, clock, sequence=2, previous=True, circle=None, lane=1, **changes):
@@ -138,6 +139,7 @@ def add_statements():
         first_sets(9, 1) + star(9, _3=incarnation_of(1, 3))), ALICE)
     accepted("branches: in more than 64 KiB", branches(
         [each for n in range(16) for each in star(2, sequence=2 + n, _8=MANY_DEPENDENCIES)]), ALICE)
+    add_withdrawals()
     newer = statement(11, {0: 1, 1: CIRCLE, 2: pub(BOB), 3: ["anything", [None, 1.5]], 99: -1}, BOB)
     accepted("a kind of a newer version", newer, BOB)
 
@@ -280,6 +282,39 @@ def add_statements():
     refused("branch proof with a signer", envelope(10, named, few[2]))
     short = cbor2.loads(fork(one, other))
     refused("fork proof with one signature", envelope(7, short[1], short[2][:64]))
+
+
+def add_withdrawals():
+    ids = sorted(fixed(f"entitlement {n}", 32) for n in range(257))
+    keys = sorted(fixed(f"issuer {n}", 32) for n in range(257))
+    both = {**withdrawal_pairs(issuers=[ISSUER, NEXT]), 4: ids[:2]}
+    one = withdrawal_pairs(ISSUER, entitlements=[entitlement()])
+    accepted("withdrawal of an issuer", withdrawal(issuers=[ISSUER]), ROOT)
+    accepted("withdrawal of issuers and entitlements", statement(13, both, ROOT), ROOT)
+    accepted("withdrawal of an entitlement by its issuer", statement(13, one, ISSUER), ISSUER)
+    accepted("withdrawal by a key that the circle does not know", withdrawal(STRANGER, issuers=[ISSUER]), STRANGER)
+    accepted("withdrawal of the root key", withdrawal(issuers=[ROOT]), ROOT)
+    accepted("withdrawal of 256 issuers and 256 entitlements",
+             statement(13, {**both, 3: keys[:256], 4: ids[:256]}, ROOT), ROOT)
+    refused_pairs("withdrawal of nothing", 13, both, ROOT, _3=None, _4=None)
+    refused_pairs("withdrawal with an empty list of issuers", 13, both, ROOT, _3=[])
+    refused_pairs("withdrawal with an empty list of entitlements", 13, both, ROOT, _4=[])
+    refused_pairs("withdrawal of 257 issuers", 13, both, ROOT, _3=keys)
+    refused_pairs("withdrawal of 257 entitlements", 13, both, ROOT, _4=ids)
+    refused_pairs("withdrawal with issuers out of order", 13, both, ROOT, _3=both[3][::-1])
+    refused_pairs("withdrawal with an issuer twice", 13, both, ROOT, _3=both[3][:1] * 2)
+    refused_pairs("withdrawal with entitlements out of order", 13, both, ROOT, _4=ids[:2][::-1])
+    refused_pairs("withdrawal with an entitlement twice", 13, both, ROOT, _4=ids[:1] * 2)
+    refused_pairs("withdrawal of an issuer of 31 bytes", 13, both, ROOT, _3=[keys[0][:-1]])
+    refused_pairs("withdrawal of an entitlement of 31 bytes", 13, both, ROOT, _4=[ids[0][:-1]])
+    refused_pairs("withdrawal without a time", 13, both, ROOT, _5=None)
+    refused_pairs("withdrawal at a time of 49 bits", 13, both, ROOT, _5=2**48)
+    refused_pairs("withdrawal with one key more", 13, both, ROOT, _6=0)
+    refused_pairs("withdrawal of version two", 13, both, ROOT, _0=2)
+    body = cbor2.loads(statement(13, one, ISSUER))[1]
+    refused("withdrawal signed by another key", envelope(13, body, signature(13, body, ROOT)), "badSignature")
+    refused("withdrawal signed under its name", envelope(
+        13, body, sign("waymark/withdrawal-signature/v1", body, ISSUER)), "badSignature")
 
 
 circles = []
@@ -520,8 +555,64 @@ def add_gates():
     gate("renewed with a gap: before", [GENESIS, one, later], ALICE, 1_500, "certificate", 2_000, None, 2_000)
     gate("renewed with a gap: within", [GENESIS, one, later], ALICE, 2_100, "none",
          reason="entitlement_expired", change=2_500)
+    add_withdrawn_gates(bob, one, mine, renewal, trust)
     gate("no member", [GENESIS, one], BOB, 1_500, "none", reason="free_tier")
     gate("a revoked device", [GENESIS, bob, one, revocation(ALICE, "bob")], BOB, 1_500, "none", reason="free_tier")
+
+
+def add_withdrawn_gates(bob, one, mine, renewal, trust):
+    """Of the statements of each row, any order gives the same result."""
+    gone, free = {"source": "none", "reason": "entitlement_withdrawn"}, {"source": "none", "reason": "free_tier"}
+    good = {"source": "certificate", "until": 2_000, "change": 2_000}
+    by_root, by_issuer = withdrawal(entitlements=[one]), withdrawal(ISSUER, entitlements=[one])
+    gate("withdrawn by the root key", [GENESIS, one, by_root], ALICE, 1_500, **gone, gate_time=1_500)
+    gate("withdrawn by its issuer", [GENESIS, by_issuer, one], ALICE, 1_500, **gone)
+    gate("withdrawn by another issuer", [GENESIS, one, withdrawal(NEXT, entitlements=[one])], ALICE, 1_500, **good)
+    gate("withdrawn by an admin", [GENESIS, one, withdrawal(ALICE, entitlements=[one])], ALICE, 1_500, **good)
+    gate("withdrawn by a key that the circle does not know", [GENESIS, one, withdrawal(STRANGER, entitlements=[one])],
+         ALICE, 1_500, **good)
+    gate("another one withdrawn", [GENESIS, one, withdrawal(entitlements=[mine])], ALICE, 1_500, **good)
+    gate("of a withdrawn issuer", [GENESIS, one, withdrawal(issuers=[ISSUER])], ALICE, 1_500, **gone)
+    gate("of an issuer that another issuer withdraws", [GENESIS, one, withdrawal(NEXT, issuers=[ISSUER])], ALICE, 1_500,
+         **good)
+    gate("of an issuer that an admin withdraws", [GENESIS, one, withdrawal(ALICE, issuers=[ISSUER])], ALICE, 1_500,
+         **good)
+    gate("of an issuer that withdraws itself", [GENESIS, one, withdrawal(ISSUER, issuers=[ISSUER])], ALICE, 1_500,
+         **good)
+    gate("of an issuer, the other one withdrawn", [GENESIS, one, withdrawal(issuers=[NEXT])], ALICE, 1_500, **good)
+    again = statement(6, {0: 1, 1: CIRCLE, 2: pub(ROOT), 3: [pub(ISSUER)], 4: 2**48 - 1}, ROOT)
+    gate("of an issuer that was withdrawn and is pinned again", [GENESIS, one, withdrawal(issuers=[ISSUER]), again],
+         ALICE, 1_500, **gone)
+    gate("of an issuer that was withdrawn before it was pinned",
+         [GENESIS, withdrawal(issuers=[STRANGER]), trust, entitlement(issuer=STRANGER)], ALICE, 1_500, **gone)
+    gate("of an unknown issuer, withdrawn", [GENESIS, entitlement(issuer=STRANGER), withdrawal(issuers=[STRANGER])],
+         ALICE, 1_500, **free)
+    gate("of an unknown issuer, withdrawn by it",
+         [GENESIS, entitlement(issuer=STRANGER), withdrawal(STRANGER, entitlements=[entitlement(issuer=STRANGER)])],
+         ALICE, 1_500, **free)
+    gate("withdrawn, for another device", [GENESIS, bob, mine, withdrawal(entitlements=[mine])], BOB, 1_500, **free)
+    rooted = statement(6, {0: 1, 1: CIRCLE, 2: pub(ROOT), 3: [pub(ROOT)], 4: 5}, ROOT)
+    own = entitlement(issuer=ROOT)
+    gate("of the root key, which can't be withdrawn", [GENESIS, rooted, own, withdrawal(issuers=[ROOT])], ALICE, 1_500,
+         **good)
+    gate("of the root key, withdrawn", [GENESIS, rooted, own, withdrawal(entitlements=[own])], ALICE, 1_500, **gone)
+    gate("withdrawn, and another one", [GENESIS, one, by_root, entitlement(serial="4")], ALICE, 1_500, **good)
+    gate("the renewal withdrawn", [GENESIS, one, renewal, withdrawal(entitlements=[renewal])], ALICE, 1_500, **good,
+         gate_time=1_500)
+    gate("the renewal withdrawn, the first one ended", [GENESIS, one, renewal, withdrawal(entitlements=[renewal])],
+         ALICE, 2_500, **gone)
+    gate("the first one withdrawn, the renewal ended", [GENESIS, one, renewal, by_root], ALICE, 3_000, "none",
+         reason="entitlement_expired")
+    gate("the first one withdrawn, the renewal to come", [GENESIS, one, renewal, by_root], ALICE, 1_500, "none",
+         reason="entitlement_not_yet_valid", change=1_900, gate_time=1_800)
+    gate("the later one withdrawn, another to come",
+         [GENESIS, entitlement(start=1_600, end=1_700, serial="5"), one, by_root], ALICE, 1_500, **gone, change=1_600)
+    gate("withdrawn after its end", [GENESIS, one, by_root], ALICE, 2_500, **gone)
+    gate("withdrawn, issued far ahead", [GENESIS, one, entitlement(issued=9_000, serial="6"),
+                                         withdrawal(entitlements=[entitlement(issued=9_000, serial="6")])],
+         ALICE, 1_500, **good, gate_time=1_500)
+    gate("two withdrawals of one signer", [GENESIS, one, renewal, by_root, withdrawal(entitlements=[renewal])], ALICE,
+         1_950, **gone)
 
 
 tickets = []

@@ -101,6 +101,16 @@ def entitlement(**rest):
     return statement(5, entitlement_pairs(**rest), rest.get("issuer", ISSUER))
 
 
+def withdrawal_pairs(signer=ROOT, issuers=None, entitlements=None, issued=1_700_000_005_000):
+    """Kind 13 is signed under its number, which is what programs from before it verify."""
+    return {0: 1, 1: CIRCLE, 2: pub(signer), 3: sorted(map(pub, issuers)) if issuers else None,
+            4: sorted(map(statement_id, entitlements)) if entitlements else None, 5: issued}
+
+
+def withdrawal(signer=ROOT, issuers=None, entitlements=None):
+    return statement(13, withdrawal_pairs(signer, issuers, entitlements), signer)
+
+
 def grant_pairs(signer, name, lane=1, size=2**31):
     return {0: 1, 1: CIRCLE, 2: pub(signer), 3: pub(PEOPLE[name]), 4: lane, 5: size, 6: 1_700_000_004_000}
 

@@ -31,7 +31,8 @@ enum Commands {
     Verify.self, Mirror.self, AssertRecords.self, CleanUp.self, Restamp.self,
     ImportFiles.self, ExportRecords.self,
     ShowPremium.self, IssueOwnPremium.self, ListIssuers.self,
-    InstallEntitlement.self, BuyMockPremium.self, CancelMockPremium.self, TrustIssuer.self,
+    InstallEntitlement.self, RemoveEntitlement.self, BuyMockPremium.self, CancelMockPremium.self,
+    TrustIssuer.self, UntrustIssuer.self,
   ]
 }
 

@@ -58,6 +58,31 @@ package struct InstallEntitlement: PromptCommand {
   }
 }
 
+/// `entitlement remove`: withdraws entitlements.
+package struct RemoveEntitlement: NodeCommand, ConfirmableCommand {
+  package static let name = "entitlement.remove"
+  package typealias Answer = WithdrawalSummary
+
+  /// The first digits of the ids.
+  package var ids: [String]?
+  /// The file of the key of the issuer that signed them; nil for the root key, or the key of this device.
+  package var key: String?
+  /// The file of the root key; nil for the root key in the home.
+  package var rootKey: String?
+  package var yes: Bool?
+  package var keyFile: String? { key ?? rootKey }
+
+  package func perform(on node: isolated Node, _ call: CommandCall) async throws -> WithdrawalSummary {
+    guard let ids, !ids.isEmpty else { throw WaymarkError.usage("Name the entitlements to remove.") }
+    var request = WithdrawalRequest(.entitlements(ids))
+    request.issuerKey = key
+    request.rootKey = rootKey
+    request.isConfirmed = yes == true
+    request.passphrase = call.passphrase
+    return try node.withdraw(request)
+  }
+}
+
 /// `entitlement buy`: a mock purchase of premium, in builds that allow it.
 package struct BuyMockPremium: PromptCommand {
   package static let name = "entitlement.buy"
@@ -100,7 +125,7 @@ private func checkMock(_ mock: Bool?) throws {
   }
 }
 
-/// `issuer list`: the issuers that the circle trusts, and what each has issued.
+/// `issuer list`: the issuers that the circle trusts or has trusted, and what each has issued.
 package struct ListIssuers: PromptCommand {
   package static let name = "issuer.list"
   package var isReadOnly: Bool { true }
@@ -131,5 +156,26 @@ package struct TrustIssuer: NodeCommand {
     let issuer = try Issuer.readPublicKey(try required(file, Self.name, "the .pub file of an issuer"))
     return Answer(
       issuer: issuer, added: try node.trust(issuer, rootKey: key, passphrase: call.passphrase))
+  }
+}
+
+/// `issuer untrust`: withdraws the trust in an issuer, by a statement that the circle's root key signs.
+package struct UntrustIssuer: NodeCommand, ConfirmableCommand {
+  package static let name = "issuer.untrust"
+  package typealias Answer = WithdrawalSummary
+
+  /// The first digits of the issuer's key.
+  package var issuer: String
+  /// The file of the root key; nil for the root key in the home.
+  package var rootKey: String?
+  package var yes: Bool?
+  package var keyFile: String? { rootKey }
+
+  package func perform(on node: isolated Node, _ call: CommandCall) async throws -> WithdrawalSummary {
+    var request = WithdrawalRequest(.issuer(issuer))
+    request.rootKey = rootKey
+    request.isConfirmed = yes == true
+    request.passphrase = call.passphrase
+    return try node.withdraw(request)
   }
 }

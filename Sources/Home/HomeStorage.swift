@@ -1,3 +1,4 @@
+import Foundation
 import JSONDocument
 package import Sodium
 package import Storage
@@ -32,6 +33,9 @@ package protocol HomeStorage: Sendable {
   /// - Parameter passphrase: the passphrase to seal the key with; nil for none.
   /// - Throws: `WaymarkError`, with code `alreadyThere` if this home has one.
   func keepIssuerKey(_ key: SigningKey, sealedWith passphrase: Passphrase?) throws
+
+  /// Removes the issuer's key, which the circle trusts no longer.
+  func forgetIssuerKey() throws
 
   /// The directory, for uses that need one.
   ///
@@ -96,6 +100,8 @@ struct HomeFiles: HomeStorage {
     key.exportSeed(to: &secrets)
     try KeyFile.create(secrets, .issuer, at: home.issuerKey, sealedWith: passphrase)
   }
+
+  func forgetIssuerKey() throws { try FileManager.default.removeItem(atPath: home.issuerKey) }
 
   func directory(for what: String) throws -> String { home.path }
 

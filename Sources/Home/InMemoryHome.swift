@@ -48,6 +48,8 @@ final class InMemoryHome: HomeStorage {
     issuer.withLock { $0 = key }
   }
 
+  func forgetIssuerKey() throws { issuer.withLock { $0 = nil } }
+
   func directory(for what: String) throws -> String {
     throw WaymarkError.failed(
       .inMemory, "\(what) needs a directory, but this node is in memory.",

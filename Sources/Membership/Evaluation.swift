@@ -77,10 +77,11 @@ package struct Evaluation: Sendable {
   /// The cuts that devices have made in their own logs. Each cut is given as the newest set that is kept, or as nil if
   /// no set is kept.
   package private(set) var logCuts: [LogKey: Set<ChangeSetID?>] = [:]
-  /// The issuers that are pinned by the genesis and by the root key.
-  package private(set) var issuers: Set<DeviceKey>
+  /// The issuers that are pinned by the genesis and by the root key, withdrawn or not.
+  package private(set) var pinnedIssuers: Set<DeviceKey>
   /// All entitlements held, from any issuer, in ascending order of ids.
-  package private(set) var entitlements: [Entitlement] = []
+  package private(set) var entitlements: [HeldEntitlement] = []
+  private var withdrawn: WithdrawnStatements
   /// The purchases that are bound to the circle, by devices that were certified at some time, in ascending order of ids.
   /// They have not been verified.
   package private(set) var purchases: [HeldPurchase] = []
@@ -100,7 +101,8 @@ package struct Evaluation: Sendable {
   ) {
     self.quotas = quotas
     root = genesis.root
-    issuers = Set(genesis.issuers)
+    pinnedIssuers = Set(genesis.issuers)
+    withdrawn = WithdrawnStatements(root: genesis.root)
     var chains = Chains(genesis: genesis, genesisID: genesisID)
     let ordered = statements.values.sorted { $0.id < $1.id }
     for statement in ordered { chains.add(statement) }
@@ -110,6 +112,16 @@ package struct Evaluation: Sendable {
     admit(chains)
     for statement in ordered { note(statement, genesis, chains) }
     notePurchases(ordered, chains)
+    noteEntitlements(ordered)
+  }
+
+  /// Collects the entitlements. The withdrawals have been noted, as they may come before or after what they name.
+  private mutating func noteEntitlements(_ statements: [Statement]) {
+    entitlements = statements.compactMap { statement in
+      guard case .entitlement(let body) = statement.content else { return nil }
+      return HeldEntitlement(
+        id: statement.id, body: body, isWithdrawn: withdrawn.contains(statement.id, body))
+    }
   }
 
   private mutating func notePurchases(_ statements: [Statement], _ chains: Chains) {
@@ -146,8 +158,8 @@ package struct Evaluation: Sendable {
     case .deviceCertificate(let certificate): named.insert(certificate.device)
     case .revocation(let body) where body.issuer == body.device:
       departures[body.device] = departures[body.device] ?? body
-    case .entitlement(let entitlement): entitlements.append(entitlement)
-    case .issuers(let body) where body.root == genesis.root: issuers.formUnion(body.issuers)
+    case .issuers(let body) where body.root == genesis.root: pinnedIssuers.formUnion(body.issuers)
+    case .withdrawal(let body): withdrawn.add(body)
     case .forkProof(let proof): forkProofs.append(proof)
     case .grant(let grant) where chains.granters.contains(grant.issuer):
       let key = GrantKey(device: grant.device, lane: grant.lane)
@@ -159,6 +171,15 @@ package struct Evaluation: Sendable {
   }
 
   // MARK: Queries
+
+  /// The issuers that are pinned and not withdrawn.
+  package var issuers: Set<DeviceKey> { pinnedIssuers.subtracting(withdrawn.issuers) }
+
+  /// Whether the root key has withdrawn an issuer, pinned or not.
+  package func isWithdrawn(issuer: DeviceKey) -> Bool { withdrawn.issuers.contains(issuer) }
+
+  /// Whether an entitlement, held or not, or its issuer was withdrawn.
+  package func isWithdrawn(_ id: StatementID, _ body: Entitlement) -> Bool { withdrawn.contains(id, body) }
 
   /// Returns the bytes that a device may write in a lane, in all its logs together.
   package func quota(of device: DeviceKey, _ lane: Lane) -> UInt64 {

@@ -8,7 +8,8 @@
 //     build           trait AllFeatures, or an unexpired mock       –
 //                     purchase: premium
 //     purchases       in the App Store, at gate time                the same
-//     entitlements    of accepted issuers, at gate time             the same, and those of the development issuer
+//     entitlements    of accepted issuers, not withdrawn, at        the same, and those of the development issuer
+//                     gate time
 //     preference      as set here                                   as the peer announces
 //
 // Purchases and entitlements are joined into one unbroken period that begins now. An example with three entitlements:
@@ -50,6 +51,8 @@ package enum GateReason: String, Sendable {
   case purchaseUnconfirmed = "purchase_unconfirmed"
   /// There is a purchase, but this build can't verify it.
   case purchaseUnjudged = "purchase_unjudged"
+  /// An entitlement, or its issuer, was withdrawn.
+  case entitlementWithdrawn = "entitlement_withdrawn"
   case syncOff = "sync_off"
   case revoked
   /// The device that invited this device was revoked, and that revocation voids the invitation.
@@ -87,7 +90,7 @@ extension Circle {
   /// whatever its entitlements say.
   ///
   /// On this device, its entitlements from the development issuer don't count. Otherwise, cancelling a mock purchase
-  /// would have no effect, because its entitlement can't be withdrawn.
+  /// would have no effect, because that does not withdraw its entitlement.
   package func ownGate(
     device: DeviceKey, preference: Bool, local: LocalPremium, at time: Int64
   ) -> Gate {
@@ -105,7 +108,8 @@ extension Circle {
         source: .mock, validUntil: until, premiumReason: nil, preference: preference, nextChange: until)
     case .mock, .none:
       let held = accepted(for: device).filter { $0.issuer != developmentIssuer }
-      let gate = Gate(subscriptions, held, preference: preference, at: time)
+      let lost = withdrawn(for: device).filter { $0.issuer != developmentIssuer }
+      let gate = Gate(subscriptions, held, withdrawn: lost, preference: preference, at: time)
       guard case .mock = local, gate.premiumReason == .freeTier else { return gate }
       return Gate(
         source: .none, validUntil: nil, premiumReason: .entitlementExpired, preference: preference,
@@ -116,7 +120,9 @@ extension Circle {
   /// Judges a peer by the entitlements held here and by the preference that the peer announces.
   package func peerGate(device: DeviceKey, preference: Bool, at time: Int64) -> Gate {
     guard evaluation.isMember(device) else { return Gate([], [], preference: preference, at: time) }
-    return Gate(subscriptions, accepted(for: device), preference: preference, at: time)
+    return Gate(
+      subscriptions, accepted(for: device), withdrawn: withdrawn(for: device), preference: preference,
+      at: time)
   }
 
   /// Returns an entitlement from the development issuer, which shows peers with the same kind of build that this device
@@ -146,19 +152,32 @@ extension Circle {
     accepted.filter { $0.counts(for: device) }.sorted { $0.notBefore < $1.notBefore }
   }
 
-  /// The entitlements from issuers that this circle or this build accepts.
+  /// The entitlements from issuers that this circle or this build accepts, without those that were withdrawn.
   package var accepted: [Entitlement] {
-    evaluation.entitlements.filter { isAccepted(issuer: $0.issuer) }
+    evaluation.entitlements.filter { !$0.isWithdrawn && isAccepted(issuer: $0.body.issuer) }.map(\.body)
+  }
+
+  /// Returns the entitlements that would count for a device if they, or their issuers, had not been withdrawn.
+  private func withdrawn(for device: DeviceKey) -> [Entitlement] {
+    evaluation.entitlements.filter {
+      $0.isWithdrawn && $0.body.counts(for: device) && isNamed(issuer: $0.body.issuer)
+    }.map(\.body)
   }
 
   package func isAccepted(issuer: DeviceKey) -> Bool {
-    evaluation.issuers.contains(issuer) || issuer == developmentIssuer
+    isNamed(issuer: issuer) && !evaluation.isWithdrawn(issuer: issuer)
+  }
+
+  /// Whether the circle or the build names an issuer, withdrawn or not.
+  private func isNamed(issuer: DeviceKey) -> Bool {
+    evaluation.pinnedIssuers.contains(issuer) || issuer == developmentIssuer
   }
 
   /// Returns the time by which gates are judged, in milliseconds. A device gains nothing by setting its clock back.
   ///
   /// `newestFolded` is the newest clock folded from another device. Entitlements from issuers that are not accepted
-  /// don't count. Purchases don't either: they are signed by a clock that is none of the circle's.
+  /// don't count, nor those that were withdrawn. Purchases don't either: they are signed by a clock that is none of
+  /// the circle's.
   package func gateTime(wall: Int64, newestFolded: Int64?) -> Int64 {
     let issued = accepted.map(\.issuedAt).max() ?? 0
     return max(wall, issued, newestFolded ?? 0)
@@ -167,7 +186,13 @@ extension Circle {
 
 extension Gate {
   /// Judges a device by the purchases of its circle and by its entitlements.
-  init(_ subscriptions: [Subscription], _ held: [Entitlement], preference: Bool, at time: Int64) {
+  ///
+  /// - Parameter withdrawn: entitlements that would count if they had not been withdrawn. They only decide which reason
+  ///   is given, and do so whatever the time is, so they never cause a change later.
+  init(
+    _ subscriptions: [Subscription], _ held: [Entitlement], withdrawn: [Entitlement] = [], preference: Bool,
+    at time: Int64
+  ) {
     self.preference = preference
     let purchased = subscriptions.compactMap(\.period)
     let periods =
@@ -185,6 +210,7 @@ extension Gate {
     }
     let next = periods.first { $0.start > time }?.start
     let states = Set(subscriptions.map { $0.state(at: time) })
+    let lost = withdrawn.map(\.notAfter).max() ?? .min
     let reason: GateReason =
       if states.contains(.unconfirmed) {
         .purchaseUnconfirmed
@@ -192,6 +218,8 @@ extension Gate {
         .purchaseRefunded
       } else if states.contains(.unjudged) {
         .purchaseUnjudged
+      } else if held.allSatisfy({ $0.notAfter < lost }), !withdrawn.isEmpty {
+        .entitlementWithdrawn
       } else if states.contains(.expired) || held.contains(where: { $0.notAfter <= time }) {
         .entitlementExpired
       } else {

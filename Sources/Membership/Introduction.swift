@@ -91,9 +91,9 @@ extension Circle {
 
   private func entitlementStatements(for device: DeviceKey) -> [[UInt8]] {
     var found: [(end: Int64, statement: Statement)] = []
-    for statement in statements(notIn: []) {
-      guard case .entitlement(let body) = statement.content, isAccepted(issuer: body.issuer),
-        body.counts(for: device)
+    for entitlement in evaluation.entitlements where !entitlement.isWithdrawn {
+      let body = entitlement.body
+      guard isAccepted(issuer: body.issuer), body.counts(for: device), let statement = held[entitlement.id]
       else { continue }
       found.append((body.notAfter, statement))
     }

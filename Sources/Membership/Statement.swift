@@ -16,6 +16,7 @@ package enum StatementKind: UInt8, CaseIterable, Sendable {
   case grant = 9
   case branchProof = 10
   case purchase = 12
+  case withdrawal = 13
 
   var name: String {
     switch self {
@@ -30,8 +31,15 @@ package enum StatementKind: UInt8, CaseIterable, Sendable {
     case .grant: "grant"
     case .branchProof: "branch-proof"
     case .purchase: "purchase"
+    case .withdrawal: "withdrawal"
     }
   }
+
+  /// The name in the prefix of the signature. Since statements grow, a kind has its number there, so that programs that
+  /// do not know the kind can verify it; older kinds have their names.
+  var prefixName: String { self == .withdrawal ? Self.prefixName(ofUnknown: rawValue) : name }
+
+  static func prefixName(ofUnknown kind: UInt8) -> String { "statement-\(kind)" }
 }
 
 /// The reason why bytes are not accepted as a statement of this circle.
@@ -59,6 +67,7 @@ package struct Statement: Sendable {
     case grant(Grant)
     case branchProof(BranchProof)
     case purchase(Purchase)
+    case withdrawal(Withdrawal)
     /// A statement of a kind that only newer versions know. It is stored and forwarded, but has no effect here.
     case unknown
   }
@@ -185,6 +194,7 @@ private struct BodyLayout {
     case .addresses: .addresses(try AddressStatement(circle, signer, &map))
     case .grant: .grant(try Grant(circle, signer, &map))
     case .purchase: .purchase(try Purchase(circle, signer, &map))
+    case .withdrawal: .withdrawal(try Withdrawal(circle, signer, &map))
     case .genesis, .forkProof, .branchProof: preconditionFailure("\(kind) has a layout of its own")
     }
   }

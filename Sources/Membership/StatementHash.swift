@@ -36,7 +36,7 @@ struct Prefix {
 
   /// Returns the prefix for signatures of a kind of statement. An unknown kind is named by its number.
   static func signature(ofKind kind: UInt8) -> Prefix {
-    let name = StatementKind(rawValue: kind)?.name ?? "statement-\(kind)"
+    let name = StatementKind(rawValue: kind)?.prefixName ?? StatementKind.prefixName(ofUnknown: kind)
     return Prefix("waymark/\(name)-signature/v1")
   }
 }

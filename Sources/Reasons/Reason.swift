@@ -46,6 +46,8 @@ public enum Reason: String, CaseIterable, Codable, Sendable {
   case purchaseUnconfirmed = "purchase_unconfirmed"
   /// There is a purchase in the App Store, which this build can't verify.
   case purchaseUnjudged = "purchase_unjudged"
+  /// Premium on this device was withdrawn, by the root key or by the issuer.
+  case entitlementWithdrawn = "entitlement_withdrawn"
   /// Premium on the peer has expired.
   case peerEntitlementExpired = "peer_entitlement_expired"
   /// This device's clock ran ahead of its peers' clocks.
@@ -299,6 +301,8 @@ public enum Reason: String, CaseIterable, Codable, Sendable {
   case noCertificate = "no_certificate"
   /// The circle does not trust the issuer.
   case unknownIssuer = "unknown_issuer"
+  /// The circle has withdrawn its trust in the issuer.
+  case issuerWithdrawn = "issuer_withdrawn"
   /// The text is not a signed transaction of the App Store.
   case purchaseUnreadable = "purchase_unreadable"
   /// The App Store did not sign the transaction.
@@ -524,6 +528,10 @@ extension Reason {
         next:
           "install a build with the trait AppStore, or \(waymark: "issuer from-purchase FILE --key FILE", on: "a device with one")"
       )
+    case .entitlementWithdrawn:
+      ReasonText(
+        .warning, .command, "premium was withdrawn, so records stay on this device",
+        next: .waymark("help premium"))
     case .peerEntitlementExpired:
       ReasonText(
         .warning, .command, "\(other.premium) has expired, so only settings sync with it",
@@ -756,6 +764,7 @@ extension Reason {
     case .readerGone: ReasonText(.error, .command, "the process that reads the ticket has exited")
     case .noCertificate: ReasonText(.error, .command, "the file contains no entitlement certificate")
     case .unknownIssuer: ReasonText(.error, .command, "the circle does not trust the issuer")
+    case .issuerWithdrawn: ReasonText(.error, .command, "the circle has withdrawn its trust in the issuer")
     case .purchaseUnreadable:
       ReasonText(.error, .command, "the text is not a signed transaction of the App Store")
     case .purchaseNotGenuine: ReasonText(.error, .command, "the App Store did not sign the transaction")

@@ -14,9 +14,9 @@ public struct WaymarkError: Error, Hashable, Sendable {
   ///
   /// For input: `badValue` for a value that is not valid for its field, `usage` for an invalid request (such as a new
   /// record without a required field, or renaming the organization None), `notFound`, `inUse`, `ambiguous`. For
-  /// premium: `freeTier`, `entitlementExpired`, `entitlementNotYetValid`, `needsYes`. For the node: `closed`,
-  /// `storeHeld`, `diskFull`, `storeBroken`, and `notRunning` if the call needs a serving node. Each call documents
-  /// further codes of its own.
+  /// premium: `freeTier`, `entitlementExpired`, `entitlementNotYetValid`, `entitlementWithdrawn`, `needsYes`. For the
+  /// node: `closed`, `storeHeld`, `diskFull`, `storeBroken`, and `notRunning` if the call needs a serving node. Each
+  /// call documents further codes of its own.
   public let code: Reason
   /// A sentence for people.
   public let message: String

@@ -613,7 +613,7 @@ extension GateReason {
   /// The code that tells a peer why our gate is closed.
   var code: ReasonCode {
     switch self {
-    case .freeTier, .purchaseUnjudged: .freeTier
+    case .freeTier, .purchaseUnjudged, .entitlementWithdrawn: .freeTier
     case .entitlementExpired, .purchaseRefunded, .purchaseUnconfirmed: .entitlementExpired
     case .entitlementNotYetValid: .entitlementNotYetValid
     case .syncOff: .syncOff

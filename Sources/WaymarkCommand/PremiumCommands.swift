@@ -57,6 +57,30 @@ extension InstallEntitlement: TerminalCommand {
   }
 }
 
+extension RemoveEntitlement: TerminalCommand {
+  static let syntax = CommandSpec(
+    words: ["entitlement", "remove"], summary: "remove entitlements, on all devices and for good",
+    operands: [.init(placeholder: "ID", key: "ids", isRepeated: true)],
+    options: [
+      CommandTable.rootKey("the root key, if it is stored elsewhere"),
+      .init(
+        flag: "--key", placeholder: "FILE",
+        summary: "sign with the key of the issuer that signed the entitlements", type: .path),
+    ],
+    details: """
+      ID is shown by waymark premium. The root key may remove every entitlement, an issuer those that it signed.
+      A removed entitlement can't be installed again; another one can. If you remove all premium that the circle
+      has issued to itself, it is no longer renewed; waymark premium self issues new premium. A purchase in the
+      App Store can't be removed here: it is refunded in the App Store.
+      """, exampleArguments: "3f2a91c0")
+
+  func render(_ answer: WithdrawalSummary, into rendering: inout Rendering) {
+    rendering.withdrawn(
+      answer, plural(answer.entitlements.count, "entitlement"),
+      nothing: "It was removed before; nothing was changed.")
+  }
+}
+
 extension BuyMockPremium: TerminalCommand {
   static let syntax = CommandSpec(
     words: ["entitlement", "buy"], summary: "make a mock purchase of premium",
@@ -92,11 +116,13 @@ extension Rendering {
     purchases(summary.purchases)
     guard !summary.entitlements.isEmpty else { return }
     var table = TextTable([
-      .init("FROM"), .init("UNTIL"), .init("DEVICES", widthMin: 12), .init("SOURCE"), .init("STATE"),
+      .init("ID"), .init("FROM"), .init("UNTIL"), .init("DEVICES", widthMin: 12), .init("SOURCE"),
+      .init("STATE"),
     ])
     for item in summary.entitlements {
       let devices = item.devices?.map { shortID($0.description) }
       table.rows.append([
+        .init(data.isPiped ? item.id : shortID(item.id)),
         .init(time.utc(item.notBefore)), .init(time.end(item.notAfter)),
         .init(devices.map { $0.joined(separator: " ") } ?? "all"), .init(item.source),
         .init(item.state.rawValue),
@@ -154,7 +180,7 @@ struct CreateIssuer: TerminalCommand {
 
 extension ListIssuers: TerminalCommand {
   static let syntax = CommandSpec(
-    words: ["issuer", "list"], summary: "list the issuers that this circle trusts, and what they issued",
+    words: ["issuer", "list"], summary: "list the issuers that this circle trusts or has trusted",
     exampleArguments: "")
 
   func render(_ answer: Answer, into rendering: inout Rendering) {
@@ -164,11 +190,13 @@ extension ListIssuers: TerminalCommand {
       )
     }
     var table = TextTable([
-      .init("ISSUER"), .init("ENTITLEMENTS", isRight: true), .init("UNTIL"), .init("SOURCES"),
+      .init("ISSUER"), .init("STATE"), .init("ENTITLEMENTS", isRight: true), .init("UNTIL"),
+      .init("SOURCES"),
     ])
     for item in answer.items {
       table.rows.append([
-        .init(item.issuer.description), .init("\(item.entitlements)"),
+        .init(item.issuer.description), .init(item.withdrawn ? "withdrawn" : "trusted"),
+        .init("\(item.entitlements)"),
         .init(item.until.map(rendering.time.end) ?? "–"), .init(item.sources.joined(separator: ", ")),
       ])
     }
@@ -340,5 +368,34 @@ extension TrustIssuer: TerminalCommand {
     rendering.data.pairs([
       ("issuer", answer.issuer.description), ("added", answer.added ? "yes" : "no"),
     ])
+  }
+}
+
+extension UntrustIssuer: TerminalCommand {
+  static let syntax = CommandSpec(
+    words: ["issuer", "untrust"], summary: "accept no entitlements of an issuer any more",
+    operands: [.init(placeholder: "ISSUER", key: "issuer")],
+    options: [CommandTable.rootKey("the root key, if it is stored elsewhere")],
+    details: """
+      ISSUER is the key that waymark issuer list shows, or its first digits. All entitlements of the issuer stop
+      counting, on all devices: records stop syncing where there is no other premium. Nothing is deleted. This
+      can't be undone: the circle never trusts the same key again.
+      """, exampleArguments: "3f2a91c0")
+
+  func render(_ answer: WithdrawalSummary, into rendering: inout Rendering) {
+    let count = answer.entitlements.count
+    rendering.withdrawn(
+      answer, "the trust in an issuer" + (count == 0 ? "" : " and \(plural(count, "entitlement"))"),
+      nothing: "Its trust was withdrawn before; nothing was changed.")
+  }
+}
+
+extension Rendering {
+  /// - Parameters:
+  ///   - what: what was withdrawn.
+  ///   - nothing: the sentence for a command that changed nothing.
+  fileprivate mutating func withdrawn(_ answer: WithdrawalSummary, _ what: String, nothing: String) {
+    data.line(premiumText(answer.premium), answer.premium.isActive ? .good : .none)
+    notes.paragraph(answer.withdrawn ? "Withdrew \(what), on all devices." : nothing)
   }
 }

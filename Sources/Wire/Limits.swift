@@ -99,6 +99,7 @@ package enum Limits {
   package static let statementsMax = 16_384
   package static let statementsBytesMax = 4 * 1024 * 1024
   package static let revocationRoomBytes = 2 * 1024 * 1024
+  package static let withdrawnMax = 256
   package static let branchesMax = 16
   package static let branchProofHeadersMax = 32
   package static let branchProofBytesMax = 256 * 1024

@@ -333,7 +333,8 @@ package struct Doctor {
       .memberIsLarge:
       .store
     case .syncOff, .freeTier, .entitlementExpired, .entitlementNotYetValid, .purchaseRefunded,
-      .purchaseUnconfirmed, .purchaseUnjudged, .conflicts, .massDeletion, .massErase, .overrideWaiting,
+      .purchaseUnconfirmed, .purchaseUnjudged, .entitlementWithdrawn, .conflicts, .massDeletion, .massErase,
+      .overrideWaiting,
       .overrideOvertaken, .settingsBeyondLimits, .valuesMissing, .syncInvited, .premiumEnds, .purchaseRefresh:
       .sync
     default: .peers

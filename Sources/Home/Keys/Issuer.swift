@@ -2,7 +2,7 @@ import Foundation
 package import Membership
 package import Purchases
 import Records
-import Sodium
+package import Sodium
 package import Wire
 
 /// The tasks of an issuer of entitlements: creating a key, and signing entitlements for a circle.
@@ -183,7 +183,8 @@ public enum Issuer {
       circle: circle, notAfter: end, text: certificateText(try Statement(signing: entitlement, with: key)))
   }
 
-  /// How long an entitlement lasts that is made from a purchase for life. It can't be withdrawn after a refund.
+  /// How long an entitlement lasts that is made from a purchase for life. No device withdraws it by itself after a
+  /// refund.
   private static let lifetimeMilliseconds: Int64 = 365 * 86_400_000
 
   /// Parses the entitlement from the content of such a file; `place` names the source in errors.
@@ -200,6 +201,11 @@ public enum Issuer {
 
   private static func certificateText(_ statement: Statement) -> String {
     "\(certificateHeader) \(Data(statement.bytes).base64EncodedString())\n"
+  }
+
+  /// Reads an issuer's key from a file that `create` wrote.
+  package static func signingKey(_ path: String, _ passphrases: PassphraseSource) throws -> SigningKey {
+    try readKey(path, passphrases)
   }
 
   private static func readKey(_ path: String, _ passphrases: PassphraseSource) throws -> SigningKey {

@@ -7,11 +7,13 @@ struct PlainCircle {
   private var certificates: [PlainCertificate] = []
   private var revocations: [PlainRevocation] = []
   private var logCuts: [(id: Name32, log: PlainLog, tip: Name32?)] = []
-  private var entitlements: [PlainEntitlement] = []
+  private var entitlements: [(id: Name32, body: PlainEntitlement)] = []
   private var grants: [(issuer: Name32, device: Name32, lane: Int, bytes: UInt64)] = []
   /// The keys that reach the root through admin certificates, whether or not they are revoked.
   private var granters: Set<Name32> = []
   private var issuers: Set<Name32> = []
+  /// What withdrawals name, with their signers, whether or not they may.
+  private var withdrawals: [(signer: Name32, subject: Name32, isIssuer: Bool)] = []
   private(set) var forkProofs: [PlainLog: Set<UInt64>] = [:]
   /// The lowest line of the branch proofs against each tree.
   private var lines: [PlainTree: UInt64] = [:]
@@ -51,7 +53,9 @@ struct PlainCircle {
     case .certificate(let certificate): certificates.append(certificate)
     case .revocation(let revocation): revocations.append(revocation)
     case .logCut(let log, let tip): logCuts.append((statement.id, log, tip))
-    case .entitlement(let entitlement): entitlements.append(entitlement)
+    case .entitlement(let entitlement): entitlements.append((statement.id, entitlement))
+    case .withdrawal(let issuers, let ids):
+      withdrawals += issuers.map { (statement.signer, $0, true) } + ids.map { (statement.signer, $0, false) }
     case .issuers(let keys): if statement.signer == root { issuers.formUnion(keys) }
     case .forkProof(let log, let sequence): forkProofs[log, default: []].insert(sequence)
     case .grant(let device, let lane, let bytes):
@@ -185,26 +189,43 @@ struct PlainCircle {
   ///   - foreign: the milliseconds of the greatest clock folded from another device; 0 if there is none.
   ///   - extra: an additional issuer that this build accepts.
   func gateTime(wall: UInt64, foreign: UInt64, extra: Name32? = nil) -> UInt64 {
-    let issued = entitlements.filter { accepts($0, extra) }.map(\.issued).max() ?? 0
+    let issued = valid(extra).map(\.issued).max() ?? 0
     return max(wall, foreign, issued)
   }
 
   func isPremium(_ device: Name32, at time: UInt64, extra: Name32? = nil) -> Bool {
-    entitlements.contains {
-      accepts($0, extra) && concerns($0, device) && $0.notBefore <= time && time < $0.notAfter
-    }
+    valid(extra).contains { concerns($0, device) && $0.notBefore <= time && time < $0.notAfter }
   }
 
   /// Returns the number of the reason why entitlements keep a device's records lane closed; 0 if they open the lane.
   func reason(_ device: Name32, at time: UInt64, extra: Name32? = nil) -> Int {
     if isPremium(device, at: time, extra: extra) { return 0 }
-    let own = entitlements.filter { accepts($0, extra) && concerns($0, device) }
+    let own = valid(extra).filter { concerns($0, device) }
+    let lost = entitlements.filter { isWithdrawn($0.id, $0.body) && names($0.body, extra) }.map(\.body)
+    if let end = lost.filter({ concerns($0, device) }).map(\.notAfter).max(),
+      own.allSatisfy({ $0.notAfter < end })
+    {
+      return 2
+    }
     if own.contains(where: { $0.notAfter <= time }) { return 3 }
     return own.isEmpty ? 2 : 4
   }
 
-  private func accepts(_ entitlement: PlainEntitlement, _ extra: Name32?) -> Bool {
+  /// Returns the entitlements that count for the devices that they concern.
+  private func valid(_ extra: Name32?) -> [PlainEntitlement] {
+    entitlements.filter { names($0.body, extra) && !isWithdrawn($0.id, $0.body) }.map(\.body)
+  }
+
+  /// Whether the circle or the build names the issuer of an entitlement, withdrawn or not.
+  private func names(_ entitlement: PlainEntitlement, _ extra: Name32?) -> Bool {
     issuers.contains(entitlement.issuer) || entitlement.issuer == extra
+  }
+
+  private func isWithdrawn(_ id: Name32, _ entitlement: PlainEntitlement) -> Bool {
+    withdrawals.contains { signer, subject, isIssuer in
+      if isIssuer { return signer == root && subject == entitlement.issuer && subject != root }
+      return subject == id && (signer == root || signer == entitlement.issuer)
+    }
   }
 
   private func concerns(_ entitlement: PlainEntitlement, _ device: Name32) -> Bool {

@@ -16,6 +16,7 @@ struct PlainStatement {
     /// The tree, and the sequence after which its sets don't fold.
     case branchProof(PlainTree, line: UInt64)
     case purchase(PlainPurchase)
+    case withdrawal(issuers: [Name32], entitlements: [Name32])
     case newer
   }
 
@@ -95,6 +96,7 @@ struct PlainStatement {
     case 8: body = try addresses(&map)
     case 9: body = try grant(&map)
     case 12: body = try purchase(&map)
+    case 13: body = try withdrawal(&map)
     default:
       try map.checkRestAreFieldValues()
       return (circle, signer, .newer)
@@ -154,6 +156,24 @@ struct PlainStatement {
   private static func purchase(_ map: inout PlainMap) throws(PlainRefusal) -> Body {
     let transaction = try token(&map, 3)
     return .purchase(PlainPurchase(transaction: transaction, renewal: try map.has(4) ? token(&map, 4) : nil))
+  }
+
+  private static func withdrawal(_ map: inout PlainMap) throws(PlainRefusal) -> Body {
+    let issuers = try map.has(3) ? names(&map, 3) : []
+    let entitlements = try map.has(4) ? names(&map, 4) : []
+    guard !(issuers.isEmpty && entitlements.isEmpty) else { throw map.wrong(3) }
+    _ = try map.time(5)
+    return .withdrawal(issuers: issuers, entitlements: entitlements)
+  }
+
+  /// Reads 1 to 256 names in ascending order.
+  private static func names(_ map: inout PlainMap, _ key: UInt64) throws(PlainRefusal) -> [Name32] {
+    guard let items = try map.need(key).array, (1...256).contains(items.count) else { throw map.wrong(key) }
+    let names = items.compactMap { $0.name32(in: map.bytes) }
+    guard names.count == items.count, zip(names, names.dropFirst()).allSatisfy({ $0 < $1 }) else {
+      throw map.wrong(key)
+    }
+    return names
   }
 
   private static func token(_ map: inout PlainMap, _ key: UInt64) throws(PlainRefusal) -> [UInt8] {

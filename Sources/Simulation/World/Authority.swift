@@ -7,6 +7,8 @@ import Wire
 final class Authority {
   let root: SigningKey
   let issuer: SigningKey
+  /// The key of an issuer that runs with withdrawals accept too.
+  let secondIssuer: SigningKey
   /// The key of an issuer that no device accepts.
   let stranger: SigningKey
   let genesis: Statement
@@ -16,6 +18,7 @@ final class Authority {
   init(founder: DeviceKeys, seed: UInt64, at now: Moment) throws {
     root = try Self.key(seed, "root")
     issuer = try Self.key(seed, "issuer")
+    secondIssuer = try Self.key(seed, "second issuer")
     stranger = try Self.key(seed, "stranger")
     genesis = try Statement(
       signing: Genesis(

@@ -31,6 +31,8 @@ package struct Options: Hashable, Sendable {
   package var files = 0
   /// The mean time between two purchases, in virtual milliseconds; 0 for a run without purchases.
   package var purchasesEvery: Int64 = 0
+  /// The mean time between two withdrawals or new entitlements, in virtual milliseconds; 0 for a run without them.
+  package var withdrawalsEvery: Int64 = 0
 
   /// Creates the options that a seed chooses.
   ///
@@ -65,6 +67,10 @@ package struct Options: Hashable, Sendable {
     if purchases.happens(perThousand: Self.runsWithPurchases) {
       purchasesEvery = Int64(purchases.logarithmic(10, 1_000))
     }
+    var withdrawals = SplitMix(seed: seed ^ 0x7769_7468_6472_0001)
+    if withdrawals.happens(perThousand: Self.runsWithWithdrawals) {
+      withdrawalsEvery = Int64(withdrawals.logarithmic(50, 5_000))
+    }
   }
 
   /// Decides whether the run has files, and which of their faults.
@@ -84,6 +90,9 @@ package struct Options: Hashable, Sendable {
 
   /// The share of runs with purchases, per thousand.
   private static let runsWithPurchases = 300
+
+  /// The share of runs with withdrawals, per thousand.
+  private static let runsWithWithdrawals = 250
 
   /// Restricts the run to the faults of a theme, or to most of those.
   private mutating func concentrate(on theme: Theme, _ random: inout SplitMix) {
@@ -184,7 +193,7 @@ extension Options: CustomStringConvertible {
     return
       "seed=\(seed) devices=\(devices) free=\(free) adversaries=\(adversaries) events=\(events) "
       + "faults-every=\(faultsEvery) people-every=\(peopleEvery) records=\(records) large=\(large) "
-      + "quota=\(quota) files=\(files) purchases=\(purchasesEvery) "
+      + "quota=\(quota) files=\(files) purchases=\(purchasesEvery) withdrawals=\(withdrawalsEvery) "
       + "faults=\(listed.isEmpty ? "none" : listed.joined(separator: ","))"
   }
 
@@ -219,6 +228,7 @@ extension Options: CustomStringConvertible {
     case "quota": quota = number
     case "files": files = number
     case "purchases": purchasesEvery = Int64(number)
+    case "withdrawals": withdrawalsEvery = Int64(number)
     default: return false
     }
     return true

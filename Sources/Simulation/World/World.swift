@@ -69,6 +69,8 @@ package final class World {
   var fileRandom: SplitMix
   /// Randomness of everything about purchases.
   var purchaseRandom: SplitMix
+  /// Randomness of everything about withdrawals.
+  var withdrawalRandom: SplitMix
   /// The contents that users attach, by number.
   var contents: [Int: [UInt8]] = [:]
   /// The statements with which each store begins.
@@ -114,6 +116,7 @@ package final class World {
     case people
     case filePeople
     case purchase
+    case withdrawal
     /// A delayed action of a fault.
     case end(Ending)
   }
@@ -125,6 +128,7 @@ package final class World {
     quotaRandom = SplitMix(seed: options.seed ^ 0x7175_6f74_6173_0002)
     fileRandom = SplitMix(seed: options.seed ^ 0x6669_6c65_7300_0002)
     purchaseRandom = SplitMix(seed: options.seed ^ 0x7075_7263_6873_0002)
+    withdrawalRandom = SplitMix(seed: options.seed ^ 0x7769_7468_6472_0002)
     let count = options.devices + options.adversaries
     let keys = try (0..<count).map { try DeviceKeys(Self.name($0), seed: options.seed) }
     authority = try Authority(founder: keys[0], seed: options.seed, at: Self.start)
@@ -135,6 +139,7 @@ package final class World {
       firstStatements.append(try authority.certificate(for: guest, by: issuer, at: Self.start))
     }
     try entitle(keys)
+    if options.withdrawalsEvery > 0 { try pinSecondIssuer() }
     if options.quota > 0 {
       watch.judge.quotas = [UInt64(options.quota), UInt64(options.quota)]
       for honest in keys.prefix(options.devices) {
@@ -156,6 +161,7 @@ package final class World {
       later(fileRandom.wait(options.peopleEvery), .filePeople)
     }
     if options.purchasesEvery > 0 { later(purchaseRandom.wait(options.purchasesEvery), .purchase) }
+    if options.withdrawalsEvery > 0 { later(withdrawalRandom.wait(options.withdrawalsEvery), .withdrawal) }
   }
 
   // MARK: Quotas
@@ -344,6 +350,7 @@ package final class World {
     case .people: if !isHealing { letPeopleAct() }
     case .filePeople: if !isHealing { letPeopleUseFiles() }
     case .purchase: if !isHealing { letPeopleBuy() }
+    case .withdrawal: if !isHealing { letPeopleWithdraw() }
     case .end(let ending): end(ending)
     }
   }

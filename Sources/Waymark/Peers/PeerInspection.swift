@@ -162,6 +162,7 @@ extension Reason {
     case .purchaseRefunded: self = .purchaseRefunded
     case .purchaseUnconfirmed: self = .purchaseUnconfirmed
     case .purchaseUnjudged: self = .purchaseUnjudged
+    case .entitlementWithdrawn: self = .entitlementWithdrawn
     case .syncOff: self = .syncOff
     case .revoked: self = .revoked
     case .notAMember: self = .notAMember

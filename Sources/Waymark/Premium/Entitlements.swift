@@ -7,6 +7,8 @@ public import Wire
 
 /// An entitlement: an issuer's certificate that gives premium to this circle or to some of its devices.
 public struct EntitlementSummary: Hashable, Sendable, Codable {
+  /// The id with which ``Node/removeEntitlement(_:issuerKey:rootKey:)`` removes it: 64 hexadecimal digits.
+  public let id: String
   /// The plan: `premium`.
   public let plan: String
   /// The validity of the entitlement at the present time.
@@ -38,6 +40,8 @@ public struct EntitlementSummary: Hashable, Sendable, Codable {
     case expired
     /// The circle does not trust the issuer.
     case unknownIssuer = "unknown_issuer"
+    /// It was removed, or the circle withdrew its trust in the issuer.
+    case withdrawn
   }
 }
 
@@ -45,9 +49,12 @@ extension EntitlementSummary {
   /// - Parameters:
   ///   - device: this device.
   ///   - now: the time at which the gate is evaluated.
-  init(_ entitlement: Entitlement, in circle: Circle, for device: DeviceKey, at now: Moment) {
+  init(_ held: HeldEntitlement, in circle: Circle, for device: DeviceKey, at now: Moment) {
+    let entitlement = held.body
     let state: State =
-      if !circle.isAccepted(issuer: entitlement.issuer) {
+      if held.isWithdrawn {
+        .withdrawn
+      } else if !circle.isAccepted(issuer: entitlement.issuer) {
         .unknownIssuer
       } else if now < entitlement.notBefore {
         .notYet
@@ -55,7 +62,7 @@ extension EntitlementSummary {
         now < entitlement.notAfter ? .valid : .expired
       }
     self.init(
-      plan: entitlement.plan, state: state, here: entitlement.counts(for: device),
+      id: held.id.description, plan: entitlement.plan, state: state, here: entitlement.counts(for: device),
       devices: entitlement.devices, issuer: entitlement.issuer,
       issuedAt: Date(milliseconds: entitlement.issuedAt),
       notBefore: Date(milliseconds: entitlement.notBefore),
@@ -80,10 +87,12 @@ package struct PremiumSummary: Codable, Sendable {
   package let issuers: [DeviceKey]
 }
 
-/// An issuer that the circle trusts, and what it has issued to the circle.
+/// An issuer that the circle trusts or has trusted, and what it has issued to the circle.
 package struct IssuerSummary: Codable, Sendable {
   package let issuer: DeviceKey
-  /// The number of entitlements that it has issued.
+  /// Whether the circle has withdrawn its trust.
+  package let withdrawn: Bool
+  /// The number of entitlements that it has issued and that were not withdrawn.
   package let entitlements: Int
   /// When the last of them ends; nil if there are none.
   package let until: Date?
@@ -93,9 +102,10 @@ package struct IssuerSummary: Codable, Sendable {
 
 extension IssuerSummary {
   init(_ issuer: DeviceKey, in circle: Circle) {
-    let issued = circle.evaluation.entitlements.filter { $0.issuer == issuer }
+    let issued = circle.evaluation.entitlements.filter { $0.body.issuer == issuer && !$0.isWithdrawn }
+      .map(\.body)
     self.init(
-      issuer: issuer, entitlements: issued.count,
+      issuer: issuer, withdrawn: circle.evaluation.isWithdrawn(issuer: issuer), entitlements: issued.count,
       until: issued.map(\.notAfter).max().map(Date.init(milliseconds:)),
       sources: Set(issued.map(\.source)).sorted())
   }
@@ -105,8 +115,9 @@ extension Circle {
   /// Checks that a statement is an entitlement for this circle by an accepted issuer, and returns the entitlement.
   ///
   /// - Parameter place: where the statement comes from, for error messages.
-  /// - Throws: `WaymarkError` with the code `no_certificate`, `wrong_circle` or `unknown_issuer`.
-  func entitlement(_ statement: Statement, from place: String) throws -> Entitlement {
+  /// - Throws: `WaymarkError` with the code `no_certificate`, `wrong_circle`, `issuer_withdrawn`,
+  ///   `entitlement_withdrawn` or `unknown_issuer`.
+  func entitlement(_ statement: Statement, from place: String) throws -> HeldEntitlement {
     guard case .entitlement(let entitlement) = statement.content else {
       throw WaymarkError.failed(
         .noCertificate, "\(place.capitalizedFirst) does not contain an entitlement.",
@@ -117,12 +128,28 @@ extension Circle {
         .wrongCircle, "The entitlement in \(place) is for another circle, \(statement.circle).",
         next: .waymark("issuer issue --key FILE --circle \(id) --until TIME"))
     }
+    guard !evaluation.isWithdrawn(issuer: entitlement.issuer) else {
+      throw WaymarkError.withdrawn(issuer: entitlement.issuer)
+    }
+    guard !evaluation.isWithdrawn(statement.id, entitlement) else {
+      throw WaymarkError.failed(
+        .entitlementWithdrawn, "The entitlement in \(place) was removed from this circle and can't return.",
+        next: "install another one that the issuer signs: \(waymark: "help premium")")
+    }
     guard isAccepted(issuer: entitlement.issuer) else {
       throw WaymarkError.failed(
         .unknownIssuer, "This circle does not trust the issuer of this entitlement, \(entitlement.issuer).",
         next: .waymark("issuer trust FILE.pub"))
     }
-    return entitlement
+    return HeldEntitlement(id: statement.id, body: entitlement, isWithdrawn: false)
+  }
+}
+
+extension WaymarkError {
+  static func withdrawn(issuer: DeviceKey) -> WaymarkError {
+    .failed(
+      .issuerWithdrawn, "This circle has withdrawn its trust in the issuer \(issuer), which is final.",
+      next: "trust another key of the issuer: \(waymark: "issuer trust FILE.pub")")
   }
 }
 

@@ -78,8 +78,8 @@ extension Node {
       next: .waymark("premium show"))
   }
 
-  /// Returns this device's issuer's key, which is created if there is none, and the statement that makes the circle
-  /// trust it; the statement is nil if the circle trusts it already.
+  /// Returns this device's issuer's key, and the statement that makes the circle trust it; the statement is nil if the
+  /// circle trusts it already. Creates the key if there is none, or if the circle has withdrawn its trust in it.
   private func ownIssuer(
     _ rootKey: String?, _ passphrase: Passphrase?
   ) throws -> (key: SigningKey, trust: Statement?) {
@@ -87,10 +87,13 @@ extension Node {
     if home.storage.hasIssuerKey {
       let key = try home.storage.issuerKey(source).key
       if circle.evaluation.issuers.contains(DeviceKey(key)) { return (key, nil) }
-      return (key, try trusting(key, try openRootKey(rootKey, source).key))
+      if !circle.evaluation.isWithdrawn(issuer: DeviceKey(key)) {
+        return (key, try trusting(key, try openRootKey(rootKey, source).key))
+      }
     }
     let root = try openRootKey(rootKey, source)
     let key = try SigningKey()
+    if home.storage.hasIssuerKey { try home.storage.forgetIssuerKey() }
     try home.storage.keepIssuerKey(key, sealedWith: root.passphrase ?? renewal.passphrase)
     return (key, try trusting(key, root.key))
   }
@@ -149,6 +152,7 @@ extension Node {
         throw WaymarkError.failed(
           .clockDisputed, notice.text.capitalizedFirst + ".", next: notice.next ?? .waymark("status"))
       }
+      try checkOwnIssuer()
       let renewed = try issueOwnPremium()
       logger.info("premium", "renewed until \(endText(milliseconds: renewed.until.milliseconds))")
     } catch {
@@ -157,6 +161,18 @@ extension Node {
       logger.error("premium", "can't be renewed: \(failure.message)")
     }
     loop.nodeChanged()
+  }
+}
+
+extension Node {
+  /// Throws if the circle has withdrawn its trust in this device's issuer's key. Only a person may replace the key: a
+  /// device that holds the root key would otherwise undo the decision of another device by itself.
+  private func checkOwnIssuer() throws {
+    let key = try home.storage.issuerKey(.first(renewal.passphrase, then: passphrases(nil))).key
+    guard circle.evaluation.isWithdrawn(issuer: DeviceKey(key)) else { return }
+    throw WaymarkError.failed(
+      .issuerWithdrawn, "The circle has withdrawn its trust in this device's issuer's key.",
+      next: .waymark("premium self"))
   }
 }
 

@@ -13,7 +13,9 @@ extension Node {
 
   package var premiumSummary: PremiumSummary {
     let now = replica.gateTime(now: wall())
-    let held = circle.evaluation.entitlements.sorted { ($0.notBefore, $0.serial) < ($1.notBefore, $1.serial) }
+    let held = circle.evaluation.entitlements.sorted {
+      ($0.body.notBefore, $0.body.serial) < ($1.body.notBefore, $1.body.serial)
+    }
     return PremiumSummary(
       premium: SyncState.Premium(replica.ownGate(now: wall())), text: connections.exclusion?.text,
       next: connections.exclusion.map(\.next)
@@ -23,9 +25,10 @@ extension Node {
       issuers: circle.evaluation.issuers.sorted())
   }
 
-  /// The issuers that the circle trusts.
+  /// The issuers that the circle trusts, followed by those that it has withdrawn.
   package var issuers: [IssuerSummary] {
-    circle.evaluation.issuers.sorted().map { IssuerSummary($0, in: circle) }
+    let all = circle.evaluation.pinnedIssuers.sorted().map { IssuerSummary($0, in: circle) }
+    return all.filter { !$0.withdrawn } + all.filter(\.withdrawn)
   }
 
   /// Installs an entitlement from a purchase or an issuer. The entitlement syncs to the other devices automatically.
@@ -33,7 +36,8 @@ extension Node {
   /// - Parameter bytes: the output of `waymark issuer issue` or
   ///   ``Issuer/entitlement(keyFile:circle:devices:from:until:issued:passphrases:)``.
   /// - Returns: the resulting sync state.
-  /// - Throws: `WaymarkError` with the code `no_certificate`, `wrong_circle` or `unknown_issuer`.
+  /// - Throws: `WaymarkError` with the code `no_certificate`, `wrong_circle`, `unknown_issuer`, `issuer_withdrawn` or
+  ///   `entitlement_withdrawn`.
   @discardableResult
   public func install(entitlement bytes: Data) throws -> SyncState {
     let place = "the given data"
@@ -68,6 +72,7 @@ extension Node {
   /// - Parameters:
   ///   - publicKey: the issuer's `.pub` file.
   ///   - rootKey: the file with the circle's root key; nil for the root key that this device holds.
+  /// - Throws: `WaymarkError` with the code `issuer_withdrawn` if the circle has withdrawn its trust in this key.
   public func trustIssuer(at publicKey: URL, rootKey: URL? = nil) throws {
     try withWaymarkErrors {
       let issuer = try Issuer.readPublicKey(publicKey.path(percentEncoded: false))
@@ -83,6 +88,7 @@ extension Node {
   package func trust(_ issuer: DeviceKey, rootKey: String?, passphrase: Passphrase?) throws -> Bool {
     let root = try RootKey.read(
       rootKey, at: home, of: circle, passphrases(passphrase), for: "Trusting an issuer")
+    guard !circle.evaluation.isWithdrawn(issuer: issuer) else { throw WaymarkError.withdrawn(issuer: issuer) }
     guard !circle.evaluation.issuers.contains(issuer) else { return false }
     let body = IssuerStatement(circle: circle.id, root: DeviceKey(root), issuers: [issuer], issued: wall())
     loop.handle(.statementsAdded([try Statement(signing: body, with: root).bytes]))

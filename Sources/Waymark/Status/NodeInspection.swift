@@ -87,9 +87,7 @@ struct NodeInspection {
   /// When the earliest entitlement that is not valid yet becomes valid; nil if there is no such entitlement.
   private var premiumBegins: Moment? {
     let now = replica.gateTime(now: now)
-    return circle.evaluation.entitlements.filter {
-      now < $0.notBefore && $0.counts(for: device) && circle.isAccepted(issuer: $0.issuer)
-    }.map(\.notBefore).min()
+    return circle.accepted(for: device).map(\.notBefore).first { now < $0 }
   }
 
   // MARK: Peers and circle

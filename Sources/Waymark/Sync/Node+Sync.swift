@@ -15,8 +15,8 @@ extension Node {
   /// If this would merge two sets of records for the first time, it needs confirmation: show ``syncPreview()``, then
   /// call this again with `isConfirmed`.
   ///
-  /// - Throws: `WaymarkError` with the code `free_tier`, `entitlement_expired` or `entitlement_not_yet_valid` if the
-  ///   device has no premium, or `needs_yes` if a required confirmation is missing.
+  /// - Throws: `WaymarkError` with the code `free_tier`, `entitlement_expired`, `entitlement_withdrawn` or
+  ///   `entitlement_not_yet_valid` if the device has no premium, or `needs_yes` if a required confirmation is missing.
   @discardableResult
   public func turnSyncOn(isConfirmed: Bool = false) async throws -> SyncState {
     try await withWaymarkErrors {

@@ -80,6 +80,8 @@ public struct SyncState: Hashable, Sendable {
     case purchaseUnconfirmed = "purchase_unconfirmed"
     /// There is a purchase in the App Store, which this build can't verify.
     case purchaseUnjudged = "purchase_unjudged"
+    /// The entitlement, or its issuer, was withdrawn.
+    case entitlementWithdrawn = "entitlement_withdrawn"
     /// The device has premium, but sync is turned off.
     case syncOff = "sync_off"
     /// This device was revoked.
@@ -96,6 +98,7 @@ public struct SyncState: Hashable, Sendable {
       case .purchaseRefunded: .purchaseRefunded
       case .purchaseUnconfirmed: .purchaseUnconfirmed
       case .purchaseUnjudged: .purchaseUnjudged
+      case .entitlementWithdrawn: .entitlementWithdrawn
       case .syncOff: .syncOff
       case .revoked: .revoked
       case .notAMember: .notAMember
@@ -149,7 +152,7 @@ extension SyncState {
     _ gate: Gate, begins: Moment?, exclusion: NodeStatus.Notice?, premiumStep: Reasons.Step, isInvited: Bool
   ) {
     let obstacle = gate.reason.map(Obstacle.init)
-    let needsPremium = [.freeTier, .entitlementExpired].contains(obstacle)
+    let needsPremium = [.freeTier, .entitlementExpired, .entitlementWithdrawn].contains(obstacle)
     self.init(
       premium: Premium(gate), preference: gate.preference, obstacle: obstacle,
       step: Step(obstacle, begins: begins.map(Date.init(milliseconds:))),
@@ -239,6 +242,7 @@ extension SyncState.Obstacle {
     case .purchaseRefunded: self = .purchaseRefunded
     case .purchaseUnconfirmed: self = .purchaseUnconfirmed
     case .purchaseUnjudged: self = .purchaseUnjudged
+    case .entitlementWithdrawn: self = .entitlementWithdrawn
     case .syncOff: self = .syncOff
     case .revoked: self = .revoked
     case .notAMember: self = .notAMember
@@ -250,7 +254,7 @@ extension SyncState.Step {
   init(_ obstacle: SyncState.Obstacle?, begins: Date?) {
     switch obstacle {
     case nil: self = .none
-    case .freeTier, .purchaseRefunded: self = .buyPremium
+    case .freeTier, .purchaseRefunded, .entitlementWithdrawn: self = .buyPremium
     case .purchaseUnconfirmed: self = .confirmPurchase
     case .purchaseUnjudged: self = .updateApp
     case .entitlementExpired: self = .renewPremium

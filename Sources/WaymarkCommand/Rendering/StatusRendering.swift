@@ -82,6 +82,7 @@ extension Rendering {
       case .purchaseRefunded: "premium refunded"
       case .purchaseUnconfirmed: "premium not confirmed"
       case .purchaseUnjudged: "premium not verifiable by this build"
+      case .entitlementWithdrawn: "premium withdrawn"
       default: "free"
       }
     return "\(state) · settings sync, records stay on this device (waymark help premium)"

@@ -30,8 +30,8 @@ enum CommandTable {
       Verify.self, Mirror.self, AssertRecords.self, CleanUp.self, Restamp.self,
       SetPassphrase.self, RemovePassphrase.self, ImportFiles.self, ExportRecords.self,
       ShowPremium.self, IssueOwnPremium.self, ListIssuers.self,
-      InstallEntitlement.self, BuyMockPremium.self, CancelMockPremium.self,
-      CreateIssuer.self, IssueEntitlement.self, IssueFromPurchase.self, TrustIssuer.self,
+      InstallEntitlement.self, RemoveEntitlement.self, BuyMockPremium.self, CancelMockPremium.self,
+      CreateIssuer.self, IssueEntitlement.self, IssueFromPurchase.self, TrustIssuer.self, UntrustIssuer.self,
       InstallService.self, UninstallService.self, ShowService.self, PrintCompletions.self,
       PrintManual.self, ShowPaths.self, ShowVersion.self,
       ListBackups.self, PruneBackups.self,
@@ -117,8 +117,9 @@ enum CommandTable {
     WaymarkVersion.traits.contains("MockPurchases") ? entitlements + mockPurchases : entitlements
 
   private static let entitlements = [
-    IssueOwnPremium.syntax, ShowPremium.syntax, InstallEntitlement.syntax, CreateIssuer.syntax,
-    IssueEntitlement.syntax, IssueFromPurchase.syntax, TrustIssuer.syntax, ListIssuers.syntax,
+    IssueOwnPremium.syntax, ShowPremium.syntax, InstallEntitlement.syntax, RemoveEntitlement.syntax,
+    CreateIssuer.syntax, IssueEntitlement.syntax, IssueFromPurchase.syntax, TrustIssuer.syntax,
+    UntrustIssuer.syntax, ListIssuers.syntax,
   ]
 
   /// Only in builds with the trait MockPurchases.

@@ -46,7 +46,7 @@ struct HelpTopic {
         waymark premium                      show whether you have premium, and until when
       The device keeps the issuer's key in keys/issuer.key. While its node runs, it renews premium when less
       than 30 days are left; if the key is sealed, with the passphrase that the node was started with. To
-      stop renewing, move keys/issuer.key away. The circle trusts its issuers for good.
+      stop renewing, move keys/issuer.key away; to end it at once, use waymark entitlement remove.
       This is a setting of your own circle and no proof for anybody else: a circle that pins its own issuer
       makes its own premium. An app that sells premium pins the issuer of its shop instead.
 
@@ -68,6 +68,10 @@ struct HelpTopic {
         waymark entitlement install FILE     install it, also in a running node
         waymark issuer list                  list the issuers that this circle accepts
         waymark issuer trust FILE.pub        accept another one (needs the root key)
+        waymark issuer untrust ISSUER        accept it no longer (needs the root key)
+        waymark entitlement remove ID        remove one entitlement (root key or issuer's key)
+      The last two apply to all devices and can't be undone: the circle never accepts the same issuer's key or
+      the same entitlement again. Another key, or another entitlement, is accepted.
       An issuer, on any machine, makes entitlements for other circles:
         waymark issuer init issuer
         waymark issuer issue --key issuer --circle CIRCLE \\

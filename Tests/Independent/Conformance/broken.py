@@ -520,6 +520,12 @@ def vague(target):
     type(target).reason = lambda self: 2 if reason(self) in (3, 4) else reason(self)
 
 
+@fault("gate.withdrawn")
+def irrevocable(target):
+    """counts entitlements that were withdrawn."""
+    membership.Membership.is_withdrawn = lambda self, entitlement: False
+
+
 @fault("gate.peer-without-premium")
 def generous(target):
     """gives records to members without premium."""

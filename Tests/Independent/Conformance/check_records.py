@@ -59,6 +59,25 @@ def reasons(world):
         reason_of(world, session, (wanted,), what)
 
 
+@check("gate.withdrawn", MEMBER, "circle", "Withdrawal (13)")
+def withdrawn(world):
+    """An entitlement that its issuer or the root key withdraws is reason 2; no other key can withdraw it."""
+    if world.premium:
+        raise Failed("expected no entitlement yet; run this check before those of records")
+    session = world.dial()
+    for key, signer in ((world.issuer, "its issuer"), (world.root, "the root key")):
+        given = world.entitlement([world.client], -DAY, 9 * DAY)
+        world.keep(given)
+        world.withdraw(world.alice.key, given)
+        session.send_summary()
+        session.in_sync("the same statements")
+        reason_of(world, session, (0, 1), "with an entitlement that only another key has withdrawn")
+        world.withdraw(key, given)
+        session.send_summary()
+        session.in_sync("the same statements")
+        reason_of(world, session, (2,), f"with an entitlement that {signer} has withdrawn")
+
+
 @check("gate.opens", MEMBER, "session", "Gate")
 def opens(world):
     """With an entitlement, and sync turned on, the lane opens; records are exchanged."""

@@ -19,7 +19,7 @@ from devices import Connection, Device, lanes_of, ticket_line
 from encoding import Refused, decode, encode, verify
 from encoding import require as refuse_unless
 from session import milliseconds
-from statement import ADDRESSES
+from statement import ADDRESSES, WITHDRAWAL
 
 DAY = 86_400_000
 # How long the tool waits for a person.
@@ -116,6 +116,11 @@ class World:
         return Statement.make(ENTITLEMENT, key, {
             0: 1, 1: self.circle.id, 2: bytes(key.verify_key), 3: sorted(devices), 4: "premium", 5: now + min(since, 0),
             6: now + since, 7: now + until, 8: os.urandom(16), 9: "conformance"})
+
+    def withdraw(self, key, *entitlements):
+        return self.states(WITHDRAWAL, key, {
+            0: 1, 1: self.circle.id, 2: bytes(key.verify_key), 4: sorted(each.id for each in entitlements),
+            5: milliseconds()})
 
     def entitle(self, *devices):
         """Premium for Alice, Bob, the client and these devices."""

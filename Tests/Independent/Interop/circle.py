@@ -7,7 +7,7 @@ from membership import Membership
 from purchase import kept
 from statement import (  # noqa: F401  the kinds are this chapter's too
     ADDRESSES, BRANCH_PROOF, CERTIFICATE, ENTITLEMENT, FORK_PROOF, GENESIS, GRANT, ISSUERS, LOG_CUT, PURCHASE,
-    REVOCATION, TIME_MAX, Statement,
+    REVOCATION, TIME_MAX, WITHDRAWAL, Statement,
     check_addresses)
 
 

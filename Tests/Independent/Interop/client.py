@@ -87,6 +87,8 @@ class Client:
         entitlements, now = self.circle.entitlements(self.device), milliseconds()
         if self.circle.is_premium(self.device, now):
             return 0 if self.is_on else 1
+        if self.circle.membership.has_lost(self.device):
+            return 2
         if any(each.fields[7] <= now for each in entitlements):
             return 3
         return 4 if entitlements else 2

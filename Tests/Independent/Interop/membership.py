@@ -1,6 +1,7 @@
 """Protocol/circle.md, "Who is a member" and "What folds": evaluates a set of statements from the root outward."""
 
-from statement import BRANCH_PROOF, CERTIFICATE, ENTITLEMENT, GRANT, ISSUERS, LOG_CUT, REVOCATION, tree_of
+from statement import (
+    BRANCH_PROOF, CERTIFICATE, ENTITLEMENT, GRANT, ISSUERS, LOG_CUT, REVOCATION, WITHDRAWAL, tree_of)
 
 LINKS_MAX = 8
 QUOTAS = [4 << 20, 1 << 30]  # of settings and of records
@@ -118,15 +119,52 @@ class Membership:
         tree = tree_of(device, incarnation, lane)
         return min((each.line for each in self.of(BRANCH_PROOF) if each.tree == tree), default=None)
 
-    def issuers(self):
+    def pinned(self):
+        """The issuers that were named at some time."""
         issuers = set(self.genesis.fields.get(6, []))
         for each in self.of(ISSUERS):
             if each.fields[2] == self.root:
                 issuers |= set(each.fields[3])
         return issuers
 
+    def issuers(self):
+        by_root = [each for each in self.of(WITHDRAWAL) if each.fields[2] == self.root]
+        withdrawn = {key for each in by_root for key in each.fields.get(3, [])}
+        return self.pinned() - (withdrawn - {self.root})
+
+    def is_withdrawn(self, entitlement):
+        """Whether a withdrawal by the root key or by its issuer names an entitlement of an accepted issuer."""
+        return any(entitlement.id in each.fields.get(4, []) and each.fields[2] in (self.root, entitlement.fields[2])
+                   for each in self.of(WITHDRAWAL))
+
     def entitlements(self, device):
         issuers = self.issuers()
         mine = [s for s in self.of(ENTITLEMENT)
-                if s.fields[2] in issuers and device in s.fields.get(3, [device])]
+                if s.fields[2] in issuers and device in s.fields.get(3, [device]) and not self.is_withdrawn(s)]
         return sorted(mine, key=lambda s: -s.fields[7])
+
+    def has_lost(self, device):
+        """Whether a withdrawn entitlement would have lasted longer than all that count for a device."""
+        valid = self.entitlements(device)
+        lost = [s for s in self.of(ENTITLEMENT)
+                if s.fields[2] in self.pinned() and device in s.fields.get(3, [device]) and s not in valid]
+        return bool(lost) and max(s.fields[7] for s in lost) > max((s.fields[7] for s in valid), default=-1)
+
+    def gate_time(self, wall):
+        """The gate time of a device that has folded nothing."""
+        issuers = self.issuers()
+        return max([wall] + [s.fields[5] for s in self.of(ENTITLEMENT)
+                             if s.fields[2] in issuers and not self.is_withdrawn(s)])
+
+    def reason(self, device, now):
+        """The reason for a closed gate by entitlements alone; None for a device with premium."""
+        if device not in self.members:
+            return "free_tier"
+        valid = [(s.fields[6], s.fields[7]) for s in self.entitlements(device)]
+        if any(start <= now < end for start, end in valid):
+            return None
+        if self.has_lost(device):
+            return "entitlement_withdrawn"
+        if any(end <= now for _, end in valid):
+            return "entitlement_expired"
+        return "entitlement_not_yet_valid" if valid else "free_tier"

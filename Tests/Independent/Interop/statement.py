@@ -7,7 +7,7 @@ from purchase import is_token
 GENESIS, CERTIFICATE, REVOCATION, LOG_CUT, ENTITLEMENT, ISSUERS, FORK_PROOF, ADDRESSES, GRANT = range(1, 10)
 NAMES = {
     1: "genesis", 2: "device-certificate", 3: "revocation", 4: "log-cut", 5: "entitlement", 6: "issuers",
-    7: "fork-proof", 8: "addresses", 9: "grant", 10: "branch-proof", 12: "purchase"}
+    7: "fork-proof", 8: "addresses", 9: "grant", 10: "branch-proof", 12: "purchase"}  # of prefixes
 KEYS = {  # needed, and optional
     GENESIS: ({0, 2, 3, 4, 5, 7, 8}, {6}),
     CERTIFICATE: ({0, 1, 2, 3, 4, 5, 6, 7}, set()),
@@ -22,6 +22,9 @@ BRANCH_PROOF = 10
 KEYS[BRANCH_PROOF] = ({0, 1, 3}, set())
 PURCHASE = 12
 KEYS[PURCHASE] = ({0, 1, 2, 3}, {4})
+WITHDRAWAL = 13  # signed as a kind without a name
+KEYS[WITHDRAWAL] = ({0, 1, 2, 5}, {3, 4})
+WITHDRAWN_MAX = 256
 TIME_MAX = (1 << 48) - 1
 QUOTA_MAX = 1 << 50
 BRANCHES_MAX = 16
@@ -85,7 +88,7 @@ class Statement:
         check = {GENESIS: check_genesis, CERTIFICATE: check_certificate, REVOCATION: check_revocation,
                  LOG_CUT: check_log_cut, ENTITLEMENT: check_entitlement,
                  ISSUERS: lambda f: check_issuers(f[3]), ADDRESSES: check_addresses,
-                 GRANT: check_grant, PURCHASE: check_purchase}.get(self.kind)
+                 GRANT: check_grant, PURCHASE: check_purchase, WITHDRAWAL: check_withdrawal}.get(self.kind)
         if check:
             check(fields)
 
@@ -168,6 +171,15 @@ def check_issuers(keys):
 
 def check_purchase(fields):
     require(all(is_token(fields[key]) for key in (3, 4) if key in fields), "tokens of a purchase")
+
+
+def check_withdrawal(fields):
+    lists = [fields[key] for key in (3, 4) if key in fields]
+    require(lists, "a withdrawal of nothing")
+    for each in lists:
+        check_ids(each)
+        require(len(each) <= WITHDRAWN_MAX, "size of a withdrawal")
+    require(is_number(fields[5], 0, TIME_MAX), "time of a withdrawal")
 
 
 def check_genesis(fields):

@@ -155,6 +155,15 @@ def circles():
         for device, quotas in case["quotas"].items():
             found = [circle.membership.quota(unhex(device), lane) for lane in (0, 1)]
             assert found == [quotas["settings"], quotas["records"]], case["name"]
+    for case in document["gates"]:
+        given = [Statement(unhex(each)) for each in case["statements"]]
+        for order in (given, given[:1] + given[:0:-1]):
+            circle = Circle(order[0])
+            for each in order[1:]:
+                circle.add(each)
+            judged = circle.membership
+            assert judged.reason(unhex(case["device"]), case["time"]) == case["reason"], case["name"]
+            assert case["gateTime"] in (None, judged.gate_time(case["time"])), case["name"]
     for case in document["shares"]:
         assert share(case["quota"], case["number"]) == case["share"], case
 

@@ -106,7 +106,10 @@ VERDICTS = {
             branch proof of seventeen sets after two; branch proof of seventeen second sets of two logs
             branch proof of two numbers; branch proof of two lanes; branch proof of two devices
             branch proof of another circle; branch proof out of order; branch proof with a header twice
-            branch proof signed by another key""",
+            branch proof signed by another key
+            withdrawal with issuers out of order; withdrawal with an issuer twice
+            withdrawal with entitlements out of order; withdrawal with an entitlement twice
+            withdrawal signed by another key; withdrawal signed under its name""",
         differs="""kind zero; kind sixty-four; fork proof beyond the greatest sequence
             fork proof of a header that holds a map
             two items; signature too short; signature too long
@@ -121,6 +124,10 @@ VERDICTS = {
             grant of nothing; grant of more than the most; grant of a negative number of bytes
             grant in an unknown lane; grant without a device; grant without a time; grant with one key more
             a newer kind without a signer; a newer kind that holds a map
+            withdrawal of nothing; withdrawal with an empty list of issuers
+            withdrawal with an empty list of entitlements; withdrawal of 257 issuers; withdrawal of 257 entitlements
+            withdrawal of an issuer of 31 bytes; withdrawal of an entitlement of 31 bytes; withdrawal without a time
+            withdrawal at a time of 49 bits; withdrawal with one key more; withdrawal of version two
             fork proof with and without a set before; fork proof of headers of version 1
             fork proof with a header of version 1; fork proof with one signature
             branch proof of sixteen branches; branch proof of one branch; branch proof of thirty-four headers

@@ -19,6 +19,7 @@ import Wire
   private static let alone: Set<Reason> = [.connecting, .dialTimeout, .dialRefused, .notRunning, .offline]
   private static let premium: Set<Reason> = [
     .freeTier, .peerFreeTier, .entitlementNotYetValid, .entitlementExpired, .peerEntitlementExpired,
+    .entitlementWithdrawn,
   ]
   private static let clocks: Set<Reason> = [.notSeen, .peerClockAhead, .clockAhead, .clockSkew, .parked]
   private static let membership: Set<Reason> = [.turnedAway, .revocationUnheard, .revoked]
@@ -171,6 +172,18 @@ import Wire
     try await bob.text("entitlement", "install", certificate(bobs, from: -100, until: Seller.year))
     try await bob.text("sync", "on")
     try await probe.seeSync(of: alice, with: "bob")
+
+    // The seller takes back what Bob has, with its own key, on Bob's device.
+    let premium = try await bob.json("premium", "show")
+    let held = premium["entitlements"]?.array?.filter { $0["devices"]?[0]?.string == bobs } ?? []
+    let ids = held.compactMap { $0["state"] == "expired" ? nil : $0["id"]?.string }
+    #expect(ids.count == 2)
+    for id in ids {
+      try await bob.text(
+        "entitlement", "remove", String(id.prefix(12)), "--key", circle.seller.key, "--yes")
+    }
+    try await probe.see(.entitlementWithdrawn, on: bob, exit: 0)
+    try await probe.see(.peerFreeTier, on: alice, of: "bob", exit: 0)
     #expect(probe.reasons == Self.premium.union([.inSync]))
   }
 

@@ -207,6 +207,7 @@ extension Statement.Content {
     case .addresses(let body): body
     case .grant(let body): body
     case .purchase(let body): body
+    case .withdrawal(let body): body
     case .forkProof, .branchProof, .unknown: nil
     }
   }

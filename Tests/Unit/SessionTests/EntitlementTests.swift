@@ -74,6 +74,38 @@ import Wire
     #expect(world["alice"].isOpen(.records, with: world["bob"]))
   }
 
+  @Test(arguments: [true, false])
+  func `an issuer or an entitlement that is withdrawn closes the lane at both ends at once`(isIssuer: Bool)
+    throws
+  {
+    let world = try World(["alice", "bob"], premium: ["alice"])
+    let entitlement = try world.family.entitlement(for: "bob", 0..<(World.start * 2), serial: 9)
+    world.learn("bob", entitlement)
+    world.connect("alice", "bob")
+    world.run(1_000)
+    #expect(world["bob"].isOpen(.records, with: world["alice"]))
+    func withdrawal(by key: SigningKey) throws -> Statement {
+      try Statement(
+        signing: Withdrawal(
+          circle: world.family.circle, signer: DeviceKey(key),
+          issuers: isIssuer ? [DeviceKey(world.family.issuer)] : [],
+          entitlements: isIssuer ? [] : [entitlement.id], issued: 5),
+        with: key)
+    }
+    world.learn("alice", try withdrawal(by: Family.key("bob")))
+    world.run(1_000)
+    #expect(world["bob"].isOpen(.records, with: world["alice"]), "Bob is neither the root key nor the issuer")
+    world.learn("alice", try withdrawal(by: world.family.root))
+    world.run(1_000)
+    #expect(!world["bob"].isOpen(.records, with: world["alice"]))
+    #expect(!world["alice"].isOpen(.records, with: world["bob"]))
+    #expect(world["bob"].replica.ownGate(now: world.now).reason == .entitlementWithdrawn)
+    #expect((world["alice"].replica.ownGate(now: world.now).reason == nil) == !isIssuer)
+    try world.write("alice", insert(record(1)))
+    world.run(1_000)
+    #expect(world["bob"].name(record(1)) == nil)
+  }
+
   @Test func `a clock that was a year ahead and is corrected loses nothing`() throws {
     let world = try World(["alice", "bob"], premium: ["alice"])
     world.learn("bob", try world.family.entitlement(for: "bob", 0..<(World.start + Self.year / 2)))

@@ -14,17 +14,17 @@ import VirtualDisk
   @Test(arguments: [
     // Sets that arrived while the disk was full were never requested again.
     "seed=145 devices=2 free=0 adversaries=0 events=115 faults-every=334 people-every=271 records=26 files=0 "
-      + "purchases=0 "
+      + "purchases=0 withdrawals=0 "
       + "faults=crossed:12,disk-full:8,drift:12,far-jump:20,flap:11,read-error:1,stranger-issuer:6",
     // Two devices that each knew one of two revocations rejected each other forever.
     "seed=5004 devices=2 free=0 adversaries=0 events=737 faults-every=718 people-every=500 records=22 files=0 "
-      + "purchases=0 "
+      + "purchases=0 withdrawals=0 "
       + "faults=clog:8,crossed:14,delay:11,drift:12,far-jump:10,freeze:4,invite:13,jump:2,kill:2,kill-inside:1,"
       + "lost-place:13,move:10,one-way:19,partition:2,power-loss:5,preference:16,read-error:7,restamp:14,"
       + "revoke:18,slow-disk:7,write-error:9",
     // An agreement reached while the records lane was closed was judged as if it were already open.
     "seed=1010029 devices=4 free=0 adversaries=2 events=983 faults-every=233 people-every=200 records=45 files=0 "
-      + "purchases=0 "
+      + "purchases=0 withdrawals=0 "
       + "faults=beyond-cut:24,branches:48,broken-link:27,closed-lane:30,crash-loop:10,cut:12,deaf:15,delay:13,"
       + "disk-full:19,drift:17,far-jump:16,flap:20,gap:6,garble:30,half-open:13,invite:8,kill:2,kill-inside:1,"
       + "lost-place:18,move:4,mutual:12,narrow:17,one-way:13,other-plan:30,partition:17,poison:33,power-loss:8,"
@@ -32,7 +32,7 @@ import VirtualDisk
       + "sync-error:14,unknown-author:6,unknown-dependency:57,write-error:5",
     // A file that was found to be damaged within 0.2 seconds after it had arrived was announced all the same.
     "seed=2110125 devices=2 free=0 adversaries=0 events=300 faults-every=60 people-every=100 records=8 large=10 "
-      + "quota=0 files=5 purchases=0 "
+      + "quota=0 files=5 purchases=0 withdrawals=0 "
       + "faults=address:40,alter-leaf:16,cut:1,day-jump:20,full-in-file:20,keep-policy:16",
     // States between a commit of too many branches and the rebuild that their proof causes were judged as false.
     "seed=2120134 devices=4 free=3 adversaries=1 events=87 faults-every=149 people-every=86 records=4 large=10 "
@@ -56,7 +56,7 @@ import VirtualDisk
     for seed in [1_891_021, 1_891_024, 1_891_028] {
       let line =
         "seed=\(seed) devices=4 free=0 adversaries=2 events=900 faults-every=400 people-every=60 records=20 large=10 "
-        + "files=0 purchases=0 "
+        + "files=0 purchases=0 withdrawals=0 "
         + "faults=forced-direction:40,lying-answer:20,trickle:12,kill-inside:4,disk-full:4"
       let outcome = Run.outcome(of: try #require(Options(line: line)))
       #expect(outcome.failure == nil)
@@ -72,7 +72,7 @@ import VirtualDisk
     for seed in 20...21 {
       let line =
         "seed=\(seed) devices=3 free=0 adversaries=2 events=900 faults-every=100 people-every=40 records=12 large=10 "
-        + "files=0 purchases=0 "
+        + "files=0 purchases=0 withdrawals=0 "
         + "faults=withhold:20,other-values:20,unreadable:20,log-bytes:8,other-number:8,sloppy:8,kill:4,restart:4"
       let outcome = Run.outcome(of: try #require(Options(line: line)))
       #expect(outcome.failure == nil)
@@ -88,7 +88,7 @@ import VirtualDisk
     for seed in 2_100_356...2_100_357 {
       let line =
         "seed=\(seed) devices=3 free=0 adversaries=1 events=600 faults-every=60 people-every=40 records=8 large=0 "
-        + "quota=0 files=4 purchases=0 "
+        + "quota=0 files=4 purchases=0 withdrawals=0 "
         + "faults=false-leaf:6,false-list:6,withhold-leaf:6,false-holder:6,keep-policy:6,day-jump:6,"
         + "kill-in-file:4,full-in-file:4,alter-leaf:4,cut:4,restart:3"
       let outcome = Run.outcome(of: try #require(Options(line: line)))
@@ -105,12 +105,27 @@ import VirtualDisk
     for seed in 2_120_000...2_120_001 {
       let line =
         "seed=\(seed) devices=3 free=0 adversaries=1 events=600 faults-every=600 people-every=3000 records=8 large=0 "
-        + "quota=0 files=0 purchases=10 faults=cut:4,restart:2,kill-inside:2,partition:2"
+        + "quota=0 files=0 purchases=10 withdrawals=0 faults=cut:4,restart:2,kill-inside:2,partition:2"
       let outcome = Run.outcome(of: try #require(Options(line: line)))
       #expect(outcome.failure == nil, "\(line)")
       tally.add(outcome.tally)
     }
     for name in ["purchases", "purchases that replaced others", "purchases that were older"] {
+      #expect(tally[name] > 0, "\(name)")
+    }
+  }
+
+  @Test func `withdrawals count on every device alike, whichever key signs them`() throws {
+    var tally = Tally()
+    for seed in 2_130_000...2_130_001 {
+      let line =
+        "seed=\(seed) devices=3 free=0 adversaries=1 events=600 faults-every=600 people-every=600 records=8 large=0 "
+        + "quota=0 files=0 purchases=0 withdrawals=300 faults=cut:4,restart:2,kill-inside:2,partition:2"
+      let outcome = Run.outcome(of: try #require(Options(line: line)))
+      #expect(outcome.failure == nil, "\(line)")
+      tally.add(outcome.tally)
+    }
+    for name in ["withdrawals that counted", "withdrawals without effect", "entitlements given again"] {
       #expect(tally[name] > 0, "\(name)")
     }
   }

@@ -73,6 +73,7 @@ struct Notary {
       return switch choices.below(4) {
       case 0: nil
       case 2: (12, purchase(&choices, signer).encoded)
+      case 3: (13, withdrawal(&choices, signer).encoded)
       default: (UInt8(9 + choices.below(60)), raw(&choices, signer))
       }
     }
@@ -113,6 +114,14 @@ struct Notary {
         device: signer, incarnation: choices.pick(Scribe.incarnations),
         lane: choices.flag() ? .records : .settings),
       tip: choices.flag() ? nil : ChangeSetID(Bytes32(0, 0, 0, UInt64(choices.below(4)))),
+      issued: time(&choices))
+  }
+
+  private func withdrawal(_ choices: inout Choices, _ signer: DeviceKey) -> Withdrawal {
+    let issuers = (0..<choices.below(3)).map { _ in device(&choices) }
+    let entitlements = (0..<choices.below(3)).map { _ in choices.pick(ids) }
+    return Withdrawal(
+      circle: Cast.circle, signer: signer, issuers: issuers, entitlements: entitlements,
       issued: time(&choices))
   }
 

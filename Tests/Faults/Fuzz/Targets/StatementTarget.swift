@@ -49,6 +49,7 @@ private func checkForm(_ statement: Statement) throws {
     case .addresses(let content): content.encoded
     case .grant(let content): content.encoded
     case .purchase(let content): content.encoded
+    case .withdrawal(let content): content.encoded
     case .forkProof, .branchProof, .unknown: nil
     }
   if let encoded { try require(encoded == body, "a non-canonical statement was accepted") }
@@ -61,7 +62,7 @@ private func said(by circle: Circle) -> [String] {
   let evaluation = circle.evaluation
   var lines = evaluation.members.values.map { "\($0)" }.sorted()
   lines += evaluation.issuers.map { "\($0)" }.sorted()
-  lines += evaluation.entitlements.map { "\($0.serial) \($0.plan)" }
+  lines += evaluation.entitlements.map { "\($0.body.serial) \($0.body.plan) \($0.isWithdrawn)" }
   lines += evaluation.forkProofs.map { "\($0.log) \($0.sequence) \($0.ids)" }
   for key in Cast.everyone.map({ DeviceKey($0) }) {
     lines.append("\(evaluation.status(of: key)) \(circle.addresses(of: key))")

@@ -291,7 +291,9 @@ import Vectors
   }
 
   @Test func `the gate is judged as in circle md`() throws {
-    let reasons = ["free_tier": 2, "entitlement_expired": 3, "entitlement_not_yet_valid": 4]
+    let reasons = [
+      "free_tier": 2, "entitlement_expired": 3, "entitlement_not_yet_valid": 4, "entitlement_withdrawn": 2,
+    ]
     for row in try vectors("circle.json", as: Circles.self).gates {
       let circle = try PlainCircle(try row.statements.map { try PlainStatement(expand($0)) })
       let device = try #require(Name32(try expand(row.device)))

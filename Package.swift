@@ -200,7 +200,8 @@ let package = Package(
         "Exchange", "Home", "JSONDocument", "Processes", "Purchases", "Records", "Sodium", "Waymark",
         "WaymarkCommand", "WaymarkTesting", "Wire",
       ], in: "Process"),
-    tests("PageTests", ["Control", "HTTP", "JSONDocument", "Sodium", "Waymark", "WaymarkPage", "WaymarkTesting"]),
+    tests(
+      "PageTests", ["Control", "HTTP", "JSONDocument", "Sodium", "Waymark", "WaymarkPage", "WaymarkTesting"]),
     .target(name: "Processes", dependencies: [], path: "Tests/Process/Processes", swiftSettings: common),
     tests("RecordsTests", ["FileFormat", "JSONDocument", "Records", "Replication", "Wire"]),
     tests(

@@ -49,7 +49,8 @@ extension ShowMetrics: TerminalCommand {
     guard let write else { return answer }
     let path = try OutputFile.path(write, naturally: "waymark.prom")
     try TextFile.write(
-      Array(answer.text.utf8), to: path, besides: run.home, replacingOwn: "# HELP waymark_", overwrites: yes == true)
+      Array(answer.text.utf8), to: path, besides: run.home, replacingOwn: "# HELP waymark_",
+      overwrites: yes == true)
     answer.written = path
     return answer
   }

@@ -39,7 +39,8 @@ extension Node {
     let page = TripPage(
       overview, try read(.timeline(of: trip)), try TripReferences(self), hasDetails: true)
     return PageDocument(
-      generated: Date(milliseconds: wall()), today: try today().day, deviceName: nil, status: nil, conflicts: [], habits: [],
+      generated: Date(milliseconds: wall()), today: try today().day, deviceName: nil, status: nil,
+      conflicts: [], habits: [],
       trips: [page], history: [], hasMoreHistory: false, kinds: Self.kinds)
   }
 

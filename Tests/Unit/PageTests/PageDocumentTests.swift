@@ -167,7 +167,9 @@ import WaymarkTesting
 
   @Test func `the page of a trip that does not exist is an error`() async throws {
     let node = try await node()
-    await #expect { _ = try await node.pageDocument(of: UUID()) } throws: { ($0 as? WaymarkError)?.code == .notFound }
+    await #expect { _ = try await node.pageDocument(of: UUID()) } throws: {
+      ($0 as? WaymarkError)?.code == .notFound
+    }
   }
 
   // MARK: History

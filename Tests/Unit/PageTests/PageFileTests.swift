@@ -67,7 +67,10 @@ import WaymarkTesting
 
   @Test func `the page loads nothing and has no inline style or handler`() async throws {
     let html = try await html(naming: "Rome")
-    for pattern in [#"(src|href)="(?!#|data:)"#, #"\sstyle=""#, #"\son[a-z]+=""#, "@import", #"url\("#, "innerHTML", "eval\\("] {
+    for pattern in [
+      #"(src|href)="(?!#|data:)"#, #"\sstyle=""#, #"\son[a-z]+=""#, "@import", #"url\("#, "innerHTML",
+      "eval\\(",
+    ] {
       #expect(html.firstMatch(of: try Regex(pattern)) == nil, "\(pattern)")
     }
   }

@@ -180,7 +180,8 @@ struct OutputFileTests {
     func write(_ file: String, yes: Bool = false) -> String? {
       do {
         try TextFile.write(
-          Array("# HELP waymark_up x".utf8), to: file, besides: home, replacingOwn: "# HELP waymark_", overwrites: yes)
+          Array("# HELP waymark_up x".utf8), to: file, besides: home, replacingOwn: "# HELP waymark_",
+          overwrites: yes)
         return nil
       } catch {
         return (error as? WaymarkError)?.code.rawValue

@@ -119,6 +119,10 @@ schema: ## validate all test vectors against Protocol/waymark.cddl
 purchases: ## verify the vectors of purchases with an independent verifier | TOKEN=file ROOT=der CIRCLE=hex
 	@Tests/Independent/Purchase/run $(if $(TOKEN),"$(TOKEN)" $(if $(ROOT),--root "$(ROOT)") $(if $(CIRCLE),--circle "$(CIRCLE)"))
 
+browser: build ## check the page in Chromium, as a file and live
+	@Tests/Independent/Browser/run file
+	@Tests/Independent/Browser/run live
+
 # A client of another program needs no build of this one.
 conformance: $(if $(TARGET),,build) ## judge a client from outside, or this node | TARGET=host:port PROFILE=reader,member,full TICKET=file LISTEN=… ONLY=…
 	@Tests/Independent/Conformance/run

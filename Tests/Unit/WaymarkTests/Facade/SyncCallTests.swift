@@ -148,20 +148,32 @@ struct SyncCallTests {
     await alone.close()
   }
 
-  @Test func `waiting calls learn at once that the node has closed`() async throws {
-    let circle = try await SocketCircle.make(["alice"])
+  // With a time-out of hours, what ends the calls is the close alone.
+
+  @Test func `waiting for sync ends at once when the node closes`() async throws {
+    let circle = try await SocketCircle.make(["alice", "bob"])
     defer { circle.end() }
     let alice = circle["alice"]
-    // With a time-out of hours, what ends the calls is the close alone.
+    // In sync with bob, there would be nothing to wait for.
+    await circle["bob"].close()
+    try await circle.until("alice has lost bob") { try await alice.peers().first?.state != .inSync }
     async let wait = within(seconds: 120, "waitUntilInSync") {
       try await failure { try await alice.waitUntilInSync(timeout: .seconds(10_000)) }
     }
+    try await Task.sleep(for: .milliseconds(200))
+    await alice.close()
+    #expect(try await wait?.code == .closed)
+  }
+
+  @Test func `waiting for a device to join ends at once when the node closes`() async throws {
+    let circle = try await SocketCircle.make(["alice"])
+    defer { circle.end() }
+    let alice = circle["alice"]
     async let joiner = within(seconds: 120, "joiner") {
       try await failure { _ = try await alice.joiner(within: .seconds(10_000)) }
     }
     try await Task.sleep(for: .milliseconds(200))
     await alice.close()
-    #expect(try await wait?.code == .closed)
     #expect(try await joiner?.code == .closed)
   }
 

@@ -35,7 +35,7 @@ extension HabitPage.DayState {
     case (true, false): self = .extra
     case (false, let isDue):
       if progress.value(on: day) > 0 {
-        self = .partial
+        self = isDue ? .partial : .extraPartial
       } else if isDue {
         self = day == progress.today ? .open : .missed
       } else {

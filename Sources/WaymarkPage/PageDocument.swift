@@ -96,8 +96,10 @@ public struct HabitPage: Hashable, Sendable, Codable, Identifiable {
     case done = "d"
     /// Done on a day on which the habit was not due.
     case extra = "e"
-    /// Begun: there are entries, but the target is not reached.
+    /// Due and begun: there are entries, but the target is not reached.
     case partial = "p"
+    /// Begun on a day on which the habit was not due. Such a day is not missed.
+    case extraPartial = "x"
     /// Due, and nothing was done.
     case missed = "m"
     /// Due today, and nothing was done so far.

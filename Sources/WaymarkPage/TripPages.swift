@@ -47,17 +47,29 @@ extension TripPage {
     _ overview: TripOverview, _ timeline: [TimelineItem], _ references: TripReferences, hasDetails: Bool
   ) {
     let trip = overview.trip
+    let days = trip.localDays(timeline) ?? overview.days
     let countries = timeline.compactMap { item in
       references.address(of: references.organization(of: item.item))?.country
     }.filter { !$0.isEmpty }
     self.init(
       id: trip.id, name: trip.name, notes: hasDetails ? trip.notes : "", isProtected: trip.isProtected,
-      firstDay: overview.days?.lowerBound, lastDay: overview.days?.upperBound,
+      firstDay: days?.lowerBound, lastDay: days?.upperBound,
       lodgings: overview.lodgings, transportations: overview.transportations,
       activities: overview.activities,
       totals: overview.totals.map { Amount(amount: $0.amount?.description, currency: $0.currency) },
       countries: hasDetails ? Set(countries).sorted() : [],
       items: hasDetails ? timeline.map { Item($0, references) } : nil)
+  }
+}
+
+extension Trip {
+  /// The first and the last day of the trip; where the trip has no date, those of its items, each at its place. Nil if
+  /// neither has one.
+  fileprivate func localDays(_ timeline: [TimelineItem]) -> ClosedRange<Day>? {
+    let days = timeline.compactMap(\.days)
+    let first = startDate.map { Day($0, in: .gmt) } ?? days.map(\.lowerBound).min()
+    let last = endDate.map { Day($0, in: .gmt) } ?? days.map(\.upperBound).max()
+    return first.map { $0...max($0, last ?? $0) }
   }
 }
 

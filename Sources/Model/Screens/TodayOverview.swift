@@ -187,7 +187,7 @@ extension TripOverview {
 
 extension TimelineItem {
   /// The days on which the item takes place, each in the zone of its start or end; nil if it has no start time.
-  var days: ClosedRange<Day>? {
+  package var days: ClosedRange<Day>? {
     guard let first = day else { return nil }
     let zone = (item.endZone ?? item.startZone).flatMap { TimeZone(identifier: $0) } ?? .gmt
     return first...max(first, item.end.map { Day($0, in: zone) } ?? first)

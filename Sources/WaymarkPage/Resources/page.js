@@ -26,7 +26,12 @@
   }
 
   /** Text of people, without control characters and marks that reorder the text around it. */
-  const clean = (text) => String(text ?? "").replace(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "");
+  const clean = (text) => String(text ?? "").replace(/\t/g, " ").replace(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "");
+  /** At most so many characters of a text, for pictures, which don't wrap it. */
+  function shortened(text, most) {
+    const characters = [...new Intl.Segmenter().segment(clean(text))].map((part) => part.segment);
+    return characters.length > most ? characters.slice(0, most - 1).join("") + "…" : characters.join("");
+  }
   const named = (text) => h("bdi", { dir: "auto" }, clean(text));
 
   // MARK: Numbers and times
@@ -120,7 +125,12 @@
     if (seconds < 86400 * 14) return `${count(Math.floor(seconds / 86400), "day")} ago`;
     return momentText(text);
   }
-  const momentText = (text) => `${dayText(dayNumber(text.slice(0, 10)))} ${text.slice(11, 16)}`;
+  /** A time of the document, which is in UTC, in the zone of the browser. */
+  function momentText(text) {
+    const time = new Date(text);
+    const minutes = time.getTime() / 6e4 - time.getTimezoneOffset();
+    return `${dayText(Math.floor(minutes / 1440))} ${new Date(minutes * 6e4).toISOString().slice(11, 16)}`;
+  }
   const when = (text) => text ? h("time", { datetime: text, title: text }, ago(text)) : "never";
 
   function duration(minutes) {
@@ -150,14 +160,15 @@
   const isLive = document.getElementById("document").textContent === "";
   // What the person has opened and chosen; it is kept when the page is shown again after a change.
   const ui = { period: "latest", tripYear: null, filter: "", open: new Set(), closed: new Set(), shownHabits: 60 };
-  let before = new Map();
-  let present = new Map();
+  // The parts that were shown, as JSON by key, and whether a new document is being shown.
+  const parts = new Map();
+  let isUpdate = false;
 
   /** Marks a part of the page that differs from what the page showed before. */
   function part(key, data, element) {
     const text = JSON.stringify(data);
-    present.set(key, text);
-    if (before.size && before.get(key) !== text) element.classList.add("changed");
+    if (isUpdate && parts.get(key) !== text) element.classList.add("changed");
+    parts.set(key, text);
     element.dataset.key = key;
     return element;
   }
@@ -185,8 +196,8 @@
   // MARK: Today
 
   function todaySection() {
-    const due = page.habits.filter((habit) => habit.active && !["-", "e"].includes(habit.days.at(-1)))
-      .concat(page.habits.filter((habit) => habit.active && habit.days.at(-1) === "e"));
+    const due = page.habits.filter((habit) => habit.active && isDue(habit.days.at(-1)))
+      .concat(page.habits.filter((habit) => habit.active && "ex".includes(habit.days.at(-1))));
     const done = due.filter((habit) => "de".includes(habit.days.at(-1))).length;
     const trips = page.trips.filter((trip) => trip.firstDay);
     const under = trips.filter((trip) => dayNumber(trip.firstDay) <= today && dayNumber(trip.lastDay) >= today);
@@ -215,7 +226,7 @@
       return h("span", { class: isDone ? "mark done" : "mark" }, isDone ? "✓" : "", h("span", { class: "hidden" }, isDone ? "done: " : "not done: "));
     }
     return h("button", { class: "mark", "aria-label": `Mark ${clean(habit.name)} as done`, title: "Mark as done",
-      onclick: () => act({ action: "tickHabit", habit: habit.id }) });
+      onclick: () => act({ action: "tickHabit", habit: habit.id, date: page.today }) });
   }
 
   /** What needs attention: the causes, the most severe first, then the notices that say something else. */
@@ -270,7 +281,7 @@
 
   function describe(habit, day) {
     const state = stateOn(habit, day);
-    const word = { d: "done", e: "done, though not due", p: "begun", m: "missed", o: "not done yet", "-": "not due" }[state];
+    const word = { d: "done", e: "done, though not due", p: "begun", x: "begun, though not due", m: "missed", o: "not done yet", "-": "not due" }[state];
     if (!word) return `${dayText(day)}: no data`;
     const amount = habit.kind === "numeric" && !"m-o".includes(state)
       ? `${plain(amountOn(habit, day))}${habit.target ? " of " + plain(habit.target) : ""} ${clean(habit.unit)}`.trim() + ", " : "";
@@ -326,13 +337,14 @@
     };
     picture.addEventListener("pointermove", (event) => { const day = at(event); choose(day); tip(day === null ? null : dayDescription(day), event); });
     picture.addEventListener("pointerleave", () => { choose(null); tip(null); });
-    const map = h("div", { class: "map", tabindex: 0, role: "group", "aria-label": `${label}. The arrow keys move from day to day.`,
+    const map = h("div", { class: "map", tabindex: 0, role: "application", "aria-label": `${label}. The arrow keys move from day to day.`,
       onkeydown: (event) => {
         const move = { ArrowLeft: -7, ArrowRight: 7, ArrowUp: -1, ArrowDown: 1 }[event.key];
         if (!move) return;
         event.preventDefault();
         const last = first + weeks * 7 - 1;
         choose(chosen === null ? Math.min(today, last) : Math.min(last, Math.max(first, chosen + move)));
+        cursor.scrollIntoView({ block: "nearest", inline: "nearest" });
       }, onblur: () => choose(null) }, picture);
     return { map, readout };
   }
@@ -349,7 +361,8 @@
     let [due, done] = [0, 0];
     for (let day = Math.max(from, habit.begin); day <= Math.min(until, today); day += 1) {
       const state = stateOn(habit, day);
-      if (state === "o" || !isDue(state)) continue;
+      // Today counts only when it is done.
+      if (!isDue(state) || (day === today && state !== "d")) continue;
       due += 1;
       if (state === "d") done += 1;
     }
@@ -362,7 +375,9 @@
   }
   function target(habit, from, until) {
     let due = 0;
-    for (let day = from; day <= until; day += 1) if (habit.weekdays.includes(weekday(day) + 1)) due += 1;
+    for (let day = Math.max(from, habit.begin); day <= until; day += 1) {
+      if (day > today ? habit.active && habit.weekdays.includes(weekday(day) + 1) : isDue(stateOn(habit, day))) due += 1;
+    }
     return due * habit.target;
   }
   function all(habits, from, until) {
@@ -393,6 +408,7 @@
       if (day > today || day < from || day > until) return null;
       const { due, done } = ratio(day);
       if (!due) return habits.some((habit) => stateOn(habit, day) !== null) ? "free" : null;
+      if (!done && day === today) return "open";
       return ["l0", "l1", "l2", "l3", "l4"][done === due ? 4 : Math.min(3, Math.ceil(4 * done / due))];
     }, (day) => { const { due, done } = ratio(day); return day > today ? dayText(day) : `${dayText(day)}: ${due ? `${done} of ${due} done` : "nothing due"}`; }, weekOf);
     return h("article", { class: "card habit", "--c": "#2f9e75" }, h("header", {}, h("h3", {}, "All habits"),
@@ -410,7 +426,7 @@
     const color = /^#[0-9a-f]{6}$/i.test(habit.color) ? habit.color : "#2da9e3";
     const map = heatMap(clean(habit.name), (day) => day < from || day > until ? null : level(habit, day, stateOn(habit, day)),
       (day) => describe(habit, day), (monday) => habit.kind === "numeric" && habit.target
-        ? (monday > today || monday + 6 < habit.begin ? null : sum(habit, monday, monday + 6) / (target(habit, monday, monday + 6) || 1))
+        ? (monday > today || !target(habit, monday, monday + 6) ? null : sum(habit, monday, monday + 6) / target(habit, monday, monday + 6))
         : fraction(dueAndDone(habit, monday, monday + 6)));
     return part(`habit ${habit.id}`, [habit.name, habit.days, habit.amounts], h("article", { class: "card habit", "--c": color },
       h("header", {}, h("h3", {}, habit.emoji ? clean(habit.emoji) + " " : "", named(habit.name)),
@@ -563,7 +579,12 @@
 
   function openTrip(trip) {
     ui.filter = "";
-    ui.open.add(`trip ${trip.id}`);
+    // The content of a closed group is made when it opens, so the group opens first.
+    const begins = year(dayNumber(trip.firstDay));
+    for (const key of [`trip ${trip.id}`, ...(dayNumber(trip.lastDay) < today ? [`trips ${begins}`] : ["trips Now and next", `trips Coming in ${begins}`])]) {
+      ui.open.add(key);
+      ui.closed.delete(key);
+    }
     show(true);
     const card = document.getElementById(`trip-${trip.id}`);
     for (let box = card?.parentElement; box; box = box.parentElement) if (box.tagName === "DETAILS") box.open = true;
@@ -574,7 +595,9 @@
   /** All trips of one year on one axis. */
   function yearStrip() {
     const dated = page.trips.filter((trip) => trip.firstDay);
-    const years = [...new Set(dated.flatMap((trip) => [year(dayNumber(trip.firstDay)), year(dayNumber(trip.lastDay))]))].sort((a, b) => b - a);
+    const spans = dated.map((trip) => [year(dayNumber(trip.firstDay)), year(dayNumber(trip.lastDay))]);
+    // A mistyped year must not make a list of thousands.
+    const years = [...new Set(spans.flatMap(([from, to]) => to - from > 20 ? [from, to] : Array.from({ length: to - from + 1 }, (_, index) => from + index)))].sort((a, b) => b - a);
     if (!years.length) return null;
     const current = years.includes(ui.tripYear) ? ui.tripYear : years.includes(year(today)) ? year(today) : years[0];
     const [first, last] = [dayNumber(`${String(current).padStart(4, "0")}-01-01`), dayNumber(`${String(current).padStart(4, "0")}-12-31`)];
@@ -587,20 +610,20 @@
     let hiddenCount = 0;
     for (const trip of shown) {
       const [from, to] = [Math.max(first, dayNumber(trip.firstDay)), Math.min(last, dayNumber(trip.lastDay))];
-      const name = clean(trip.name);
-      const end = Math.max(x(to + 1), x(from) + Math.min(name.length, 24) * 5.6 + 6);
+      const name = shortened(trip.name, 24);
+      const end = Math.max(x(to + 1), x(from) + name.length * 5.6 + 6);
       let lane = lanes.findIndex((taken) => taken <= x(from));
       if (lane < 0) lane = lanes.length;
       if (lane >= 12) { hiddenCount += 1; continue; }
       lanes[lane] = end + 4;
       bars.push(s("a", { href: `#trip-${trip.id}`, onclick: (event) => { event.preventDefault(); openTrip(trip); } },
-        s("title", {}, `${name}, ${spanText(dayNumber(trip.firstDay), dayNumber(trip.lastDay))}`),
+        s("title", {}, `${clean(trip.name)}, ${spanText(dayNumber(trip.firstDay), dayNumber(trip.lastDay))}`),
         s("rect", { class: "span", x: x(from), y: 20 + lane * 18, width: Math.max(3, x(to + 1) - x(from)), height: 14, rx: 3 }),
-        s("text", { class: "name", x: Math.min(x(from) + 4, width - Math.min(name.length, 24) * 5.6), y: 31 + lane * 18 }, name.length > 24 ? name.slice(0, 23) + "…" : name)));
+        s("text", { class: "name", x: Math.min(x(from) + 4, width - name.length * 5.6), y: 31 + lane * 18 }, name)));
     }
     const height = 24 + Math.max(1, lanes.length) * 18;
     const axis = months.map((name, index) => {
-      const at = x(Math.round(Date.UTC(2000, index, 1) / 864e5) - dayNumber("2000-01-01") + first);
+      const at = x(dayNumber(`${String(current).padStart(4, "0")}-${String(index + 1).padStart(2, "0")}-01`));
       return [s("line", { x1: at, x2: at, y1: 0, y2: height, stroke: "var(--line)" }), s("text", { x: at + 3, y: 11 }, name)];
     });
     return h("div", { class: "card controls" }, h("div", { class: "bar" }, h("label", {}, "Year ", h("select", { id: "trip-year", onchange: (event) => { ui.tripYear = Number(event.target.value); show(true); } },
@@ -645,7 +668,8 @@
       if (!stays.length || row.first < from || row.last >= to) return 0;
       let open = 0;
       for (let day = row.first; day <= row.last && day < to; day += 1) {
-        const isCovered = stays.some((stay) => stay.day <= day && stay.end > day)
+        // A stay without an end covers its first night at least.
+        const isCovered = stays.some((stay) => stay.day <= day && (stay.end > day || (!stay.item.end && stay.day === day)))
           || events.some((event) => event.item.kind === "transportation" && event.day <= day && event.end > day);
         if (!isCovered) open += 1;
         if (open > 1000) break;
@@ -654,10 +678,10 @@
     };
     let zone = null;
     const line = h("div", { class: "line", "--lanes": lanes.length }, bars, rows.map((row, index) => {
-      const isEmpty = !row.events.length;
+      const isEmpty = !row.events.length && !events.some((event) => event.item.kind !== "lodging" && event.day <= row.last && event.end >= row.first);
       const span = row.last > row.first ? `${spanText(row.first, row.last)} · ${count(row.last - row.first + 1, "day")}` : dayText(row.first);
       const open = nights(row);
-      return h("div", { class: isEmpty ? "day empty" : "day", "grid-row": String(index + 1) }, h("h4", {}, isEmpty && index && row.last > row.first ? span : [from === null || row.first < from || row.first > to ? null : `Day ${row.first - from + 1} · `, h("span", {}, span)],
+      return h("div", { class: isEmpty ? "day empty" : "day", "grid-row": String(index + 1) }, h("h4", {}, row.last > row.first ? span : [from === null || row.first < from || row.first > to ? null : `Day ${row.first - from + 1} · `, h("span", {}, span)],
         isEmpty ? h("span", {}, " · nothing planned") : null),
       row.events.map((event) => {
         const shift = zone !== null && event.isStart && event.time.zone !== zone.zone && offset(event.time) !== offset(zone) ? h("p", { class: "shift" }, `Clocks ${offsetText(offset(event.time) - offset(zone), "")} h · ${zoneText(event.time)}`) : null;
@@ -677,6 +701,8 @@
     if (item.kind === "transportation" && item.start && item.end) {
       details.push(h("p", {}, h("span", { class: "number" }, `${clock(item.start)} ${zoneText(item.start)} → ${localDay(item.end) === localDay(item.start) ? "" : dayText(localDay(item.end), false) + " "}${clock(item.end)} ${zoneText(item.end)}`),
         ` · ${duration(Math.max(0, minutesBetween(item.start, item.end)))}`));
+    } else if (item.end && !item.start) {
+      details.push(h("p", { class: "number" }, `until ${dayText(localDay(item.end))} ${clock(item.end)} ${zoneText(item.end)}`));
     } else if (isStart && item.kind === "activity" && item.end) {
       details.push(h("p", { class: "number" }, localDay(item.end) === localDay(item.start) ? `until ${clock(item.end)} · ${duration(Math.max(0, minutesBetween(item.start, item.end)))}` : `until ${dayText(localDay(item.end), false)} ${clock(item.end)}`));
     } else if (isStart && item.kind === "lodging" && item.end && item.start) {
@@ -760,10 +786,9 @@
       const angle = Math.PI * 2 * index / peers.length - (peers.length > 2 ? Math.PI / 2 : 0);
       return [center[0] + Math.cos(angle) * (width / 2 - 90), center[1] + Math.sin(angle) * (height / 2 - 55)];
     };
-    const short = (name) => { const text = clean(name); return text.length > 20 ? text.slice(0, 19) + "…" : text; };
     // The names of devices above this one are above them, where no line passes.
     const node = ([x, y], name, under, kind) => [s("circle", { class: kind, cx: x, cy: y, r: 13 }),
-      s("text", { x, y: y < center[1] - 1 ? y - 34 : y + 30 }, short(name)), s("text", { class: "under", x, y: y < center[1] - 1 ? y - 20 : y + 44 }, under)];
+      s("text", { x, y: y < center[1] - 1 ? y - 34 : y + 30 }, shortened(name, 20)), s("text", { class: "under", x, y: y < center[1] - 1 ? y - 20 : y + 44 }, under)];
     return s("svg", { class: "graph", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${clean(page.deviceName)} and ${count(peers.length, "other device")}; the table says more` },
       peers.map((peer, index) => s("line", { class: peer.state, x1: center[0], y1: center[1], x2: at(index)[0], y2: at(index)[1] })),
       peers.map((peer, index) => node(at(index), peer.name, difference(peer) || stateWords[peer.state] || peer.state, peer.state)), node(center, page.deviceName, "this device", "self"));
@@ -793,7 +818,7 @@
     if (value === true) return "yes";
     if (value === false) return "no";
     if (typeof value === "string") return clean(/^\d{4}-\d\d-\d\dT/.test(value) ? `${value.slice(0, 10)} ${value.slice(11, 16)} ${value.slice(-6).replace(/^.*Z$/, "UTC")}` : value);
-    if (typeof value === "number") return plain(value);
+    if (typeof value === "number") return String(value);
     if (Array.isArray(value)) return value.map(valueText).join(", ");
     if ("amount" in value) return money({ amount: String(value.amount), currency: value.currency || null });
     return Object.entries(value).map(([name, item]) => `${clean(name)} ${valueText(item)}`).join(", ");
@@ -864,7 +889,7 @@
     }
   }
 
-  // What each section shows. A section is made anew only if that has changed, so that what a person points at, selects or
+  // What each section shows. A section is made again only if that has changed, so that what a person points at, selects or
   // reads stays in place. Times such as “5 min ago” are part of it by the minute.
   const minute = () => Math.floor(Date.parse(page.generated) / 60000);
   const sections = [
@@ -878,9 +903,10 @@
   const signature = (value) => JSON.stringify(value, (key, part) => volatile.has(key) ? undefined : part);
   const shown = new Map();
 
-  /** Shows the document. Everything is made anew if `isForced`. */
+  /** Shows the document. Makes everything again if `isForced`. */
   function show(isForced = false) {
-    const [scroll, focus] = [window.scrollY, document.activeElement?.id || document.activeElement?.closest?.("[data-key]")?.dataset.key];
+    tip(null);
+    const [scroll, focus] = [window.scrollY, focused()];
     const isAlone = page.status === null;
     const main = document.getElementById("main");
     document.title = isAlone ? clean(page.trips[0]?.name) : `${clean(page.deviceName)} · Waymark`;
@@ -889,22 +915,44 @@
     for (const [id, make, content] of isAlone ? [] : sections) {
       const [old, text] = [shown.get(id), signature(content())];
       if (old && old.text === text && !isForced) continue;
-      before = old ? old.parts : new Map();
-      present = new Map();
+      isUpdate = old !== undefined && !isForced;
       const element = make();
+      isUpdate = false;
       if (old) old.element.replaceWith(element); else main.append(element);
-      shown.set(id, { text, element, parts: present });
+      shown.set(id, { text, element });
     }
     document.getElementById("foot").replaceChildren(h("p", {}, isLive ? "Live from the node." : `Written ${momentText(page.generated)}. This page is a copy, and does not change by itself.`,
       page.status ? ` Waymark ${clean(page.status.version)}.` : ""));
     if (window.scrollY !== scroll) window.scrollTo(0, scroll);
-    if (focus && (document.activeElement === null || document.activeElement === document.body)) {
-      (document.getElementById(focus) || main.querySelector(`[data-key="${CSS.escape(focus)}"] > summary`))?.focus({ preventScroll: true });
-    }
+    if (focus && !focus.element.isConnected) focusAgain(focus);
+  }
+
+  const focusable = "a[href], button, input, select, summary, [tabindex]";
+  /** What has the focus: which element of which part, section or header, and what is selected in a field. */
+  function focused() {
+    const element = document.activeElement;
+    const box = element?.closest("#main [data-key], #main section, #top");
+    if (!box) return null;
+    const name = box.id ? `#${CSS.escape(box.id)}` : `[data-key="${CSS.escape(box.dataset.key)}"]`;
+    return { element, name, index: [...box.querySelectorAll(focusable)].indexOf(element) };
+  }
+  function focusAgain({ element, name, index }) {
+    const box = document.querySelector(name);
+    const next = (element.id && document.getElementById(element.id)) || box?.querySelectorAll(focusable)[index] || box;
+    if (!next) return;
+    if (next === box && !box.matches(focusable)) box.tabIndex = -1;
+    next.focus({ preventScroll: true });
+    if (element.matches("input")) next.setSelectionRange(element.selectionStart, element.selectionEnd);
   }
 
   function header(isAlone) {
     const [kind, text] = statusSentence();
+    const state = document.getElementById("state");
+    if (state && document.querySelector("#top h1").textContent === clean(page.deviceName)) {
+      state.className = `state ${kind}`;
+      if (state.textContent !== text) state.replaceChildren(h("span", { class: "dot", "aria-hidden": "true" }), text);
+      return;
+    }
     const mark = s("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" }, s("path", { d: "M8 1l5 4v3l-5 4-5-4V5zM7 12h2v3H7z" }));
     document.getElementById("top").replaceChildren(h("div", {}, h("h1", {}, mark, named(isAlone ? page.trips[0]?.name : page.deviceName)),
       isAlone ? null : h("p", { class: `state ${kind}`, id: "state", role: "status" }, h("span", { class: "dot", "aria-hidden": "true" }), text), h("span", { class: "spacer" }),
@@ -932,12 +980,12 @@
 
   async function load() {
     isOutdated = true;
-    if (isLoading) return;
+    if (isLoading || isClosed) return;
     isLoading = true;
     try {
       while (isOutdated) {
         isOutdated = false;
-        const answer = await fetch("/document", { headers: headers() });
+        const answer = await fetch("/document", { headers: headers(), signal: AbortSignal.timeout(20000) });
         if (answer.status === 403) { showClosed(); return; }
         if (!answer.ok) throw new Error(answer.statusText);
         const next = await answer.json();
@@ -946,8 +994,11 @@
         show();
         connected(true);
       }
-    } catch {
+    } catch (error) {
+      console.error(error);
       connected(false);
+      clearTimeout(load.timer);
+      load.timer = setTimeout(load, 3000);
     } finally {
       isLoading = false;
     }
@@ -956,10 +1007,11 @@
   // A click counts only if the same element is pressed and released, so the page is not shown again in between.
   let isPressed = false;
   let waiting = [];
-  addEventListener("pointerdown", () => { isPressed = true; }, true);
-  for (const name of ["pointerup", "pointercancel", "blur"]) {
-    addEventListener(name, () => setTimeout(() => { isPressed = false; for (const go of waiting.splice(0)) go(); }), true);
-  }
+  addEventListener("pointerdown", (event) => { isPressed = event.button === 0 && !event.target.closest("select"); }, true);
+  const release = () => setTimeout(() => { isPressed = false; for (const go of waiting.splice(0)) go(); });
+  for (const name of ["pointerup", "pointercancel", "dragend"]) addEventListener(name, release, true);
+  // Not captured: an element that loses the focus because another one is pressed is no release.
+  addEventListener("blur", release);
   const released = () => isPressed ? new Promise((done) => waiting.push(done)) : null;
 
   /** Marks a page that does not follow its node at the moment; what it shows may be old. */
@@ -970,25 +1022,43 @@
   }
 
   function showClosed() {
+    isClosed = true;
     events?.close();
     document.getElementById("top").replaceChildren();
     document.getElementById("foot").replaceChildren();
     document.getElementById("main").replaceChildren(h("p", { class: "alone" }, closedText, h("code", {}, "waymark page --live")));
   }
 
+  // A browser opens only six connections to one server, and each stream is one of them. So one tab has the stream and
+  // tells the others; when it is closed, another one takes over.
+  const others = isLive ? new BroadcastChannel("waymark") : null;
   let events = null;
+  let isClosed = false;
   function follow() {
+    others.onmessage = () => load();
+    navigator.locks.request("waymark", () => new Promise(listen));
+  }
+  function listen() {
+    if (isClosed) return;
     events = new EventSource("/events");
-    events.addEventListener("changed", load);
+    events.addEventListener("changed", () => { load(); others.postMessage("changed"); });
     events.addEventListener("error", () => {
       connected(false);
+      others.postMessage("error");
       // A refused stream is not opened again by the browser. The document tells whether the session has ended.
-      if (events.readyState === EventSource.CLOSED) setTimeout(() => { load(); if (page) follow(); }, 3000);
+      if (events.readyState === EventSource.CLOSED) setTimeout(() => { load(); listen(); }, 3000);
     });
   }
 
   /** Asks the node to do something; what it would ask at a terminal, it asks here. */
   async function act(request) {
+    // The second click of a double click is no second wish.
+    if (act.isBusy) return;
+    act.isBusy = true;
+    try { await send(request); } finally { act.isBusy = false; }
+  }
+
+  async function send(request) {
     let answer;
     try {
       const response = await fetch("/action", { method: "POST", headers: { ...headers(), "Content-Type": "application/json" }, body: JSON.stringify(request) });
@@ -1034,7 +1104,7 @@
       h("p", {}, "On the new device, run ", h("code", {}, "waymark join"), " and scan or paste this ticket. It admits one device", expires ? [", until ", momentText(expires)] : "", "."),
       qr ? s("svg", { class: "qr", viewBox: `0 0 ${side} ${side}`, role: "img", "aria-label": "The ticket as a QR code", "shape-rendering": "crispEdges" }, s("path", { d: path, fill: "#000000" })) : null,
       h("p", { class: "small" }, h("code", {}, clean(ticket))),
-      h("div", { class: "bar" }, h("button", { class: "main", onclick: () => navigator.clipboard.writeText(ticket).then(() => say("Copied.")) }, "Copy the ticket"), h("button", { autofocus: true, onclick: () => dialog.close() }, "Close")));
+      h("div", { class: "bar" }, h("button", { class: "main", onclick: ({ target }) => navigator.clipboard.writeText(ticket).then(() => { target.textContent = "Copied"; }) }, "Copy the ticket"), h("button", { autofocus: true, onclick: () => dialog.close() }, "Close")));
     showDialog(dialog);
   }
 
@@ -1049,6 +1119,9 @@
     if (/^#[0-9a-f]{32}$/.test(location.hash)) history.replaceState(null, "", "/");
     load();
     follow();
+    // Times such as “5 min ago” and the day change without a change in the node.
+    setInterval(() => { if (!document.hidden) load(); }, 60000);
+    document.addEventListener("visibilitychange", () => { if (!document.hidden) load(); });
   }
   if (!isLive) {
     prepare(JSON.parse(document.getElementById("document").textContent));

@@ -192,6 +192,48 @@ def dst(day):
 
 
 @check
+def unusual_trips_are_shown(world):
+    """a trip with items that have only an end, last for days, or have no end"""
+    run = world.device.run
+    run("trip", "add", "name=Edge")
+    run("activity", "add", "trip=Edge", "name=Ends", "end=2026-12-01T10:00", "endTZ=Europe/Rome")
+    run("activity", "add", "trip=Edge", "name=Cruise", "start=2026-12-02T10:00", "startTZ=Europe/Rome",
+        "end=2026-12-07T10:00", "endTZ=Europe/Rome")
+    run("lodging", "add", "trip=Edge", "name=Inn", "start=2026-12-01T15:00", "startTZ=Europe/Rome")
+    page = world.open(world.write("edge.html", "--trip", "Edge"))
+    text = page.text()
+    for part in ("Ends", "until Tue 1 Dec 2026 10:00 Europe/Rome", "Cruise", "until Mon 7 Dec 10:00", "Check in: Inn"):
+        expect(part in text, f"{part!r} is not shown:\n{text}")
+    expect("nothing planned" not in text, f"a day of the cruise is called empty:\n{text}")
+    expect(text.index("Day 1 · Tue 1 Dec") < text.index("Day 2 ·"), f"days:\n{text}")
+    expect("No place to stay" not in text.split("Day 2 ·")[0], f"the night at the inn:\n{text}")
+    equal(page.errors(), [], "errors")
+
+
+@check
+def the_strip_opens_trips(world):
+    """a trip in the picture of an earlier year opens, with the group that it is in"""
+    page = world.open()
+    year = str((TODAY - dt.timedelta(days=600)).year)
+    page.eval(f"""(() => {{ const choice = document.getElementById('trip-year'); choice.value = '{year}';
+      choice.dispatchEvent(new Event('change')); }})()""")
+    page.eval("[...document.querySelectorAll('.strip a')].find((link) => link.textContent.includes('Sicily')).dispatchEvent(new MouseEvent('click', { bubbles: true, cancelable: true }))")
+    page.wait("[...document.querySelectorAll('details.trip[open] h3')].some((title) => title.textContent === 'Sicily')", "the trip to open")
+    page.wait("document.activeElement.textContent.startsWith('Sicily')", "the focus to be on the trip")
+    equal(page.eval("document.querySelectorAll('.changed').length"), 0, "parts that are marked as changed")
+
+
+@check
+def dark_pages_print_light(world):
+    """a page that was switched to dark prints dark text on white paper"""
+    page = world.open()
+    page.eval("document.documentElement.dataset.theme = 'dark'")
+    page.view(media="print")
+    color = [int(part) for part in re.findall(r"\d+", page.eval("getComputedStyle(document.body).color"))[:3]]
+    expect(max(color) < 100, f"the text is {color}")
+
+
+@check
 def protected_trips_are_closed(world):
     """details of a protected trip are only in the page of that trip"""
     with open(world.page) as file:

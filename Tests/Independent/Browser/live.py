@@ -85,6 +85,52 @@ def a_change_elsewhere_appears(world):
 
 
 @check
+def focus_and_caret_stay(world):
+    """what has the focus keeps it through a change elsewhere, and so does the caret"""
+    page = world.open()
+    page.eval("""(() => { const field = document.getElementById('filter'); field.value = 'rome'; field.dispatchEvent(new Event('input'));
+      field.focus(); field.setSelectionRange(2, 2); })()""")
+    world.bob.run("trip", "add", "name=First", "startDate=2026-06-05", "endDate=2026-06-05")
+    page.wait("document.getElementById('history').textContent.includes('First')", "the first trip")
+    equal(page.eval("[document.activeElement.id, document.activeElement.selectionStart]"), ["filter", 2], "field and caret")
+    page.eval("[...document.querySelectorAll('button')].find((button) => button.textContent === 'Pause').focus()")
+    world.bob.run("trip", "add", "name=Second", "startDate=2026-06-06", "endDate=2026-06-06")
+    page.wait("document.getElementById('history').textContent.includes('Second')", "the second trip")
+    equal(page.eval("document.activeElement.textContent"), "Pause", "the focus")
+
+
+@check
+def many_tabs_follow(world):
+    """seven tabs of one browser all follow, and one can act"""
+    first = world.open()
+    tabs = [first] + [world.browser.open(world.address, context=first.context) for _ in range(6)]
+    for tab in tabs:
+        tab.wait("document.getElementById('state') !== null", "a tab")
+    world.bob.run("trip", "add", "name=Seven", "startDate=2026-06-07", "endDate=2026-06-07")
+    for number, tab in enumerate(tabs):
+        tab.wait("document.getElementById('history').textContent.includes('Seven')", f"the trip in tab {number + 1}")
+    world.browser.call("Target.activateTarget", targetId=tabs[-1].target)
+    click_text(tabs[-1], "Undo", "document.querySelector('#history tbody tr')")
+    for number, tab in enumerate(tabs):
+        tab.wait("!document.getElementById('trips').textContent.includes('Seven')", f"the undo in tab {number + 1}")
+
+
+@check
+def a_double_click_acts_once(world):
+    """a double click acts once, also if another element had the focus"""
+    page = world.open()
+    page.eval("document.getElementById('filter').focus()")
+    page.eval("window.sent = 0; const ask = window.fetch; window.fetch = (path, options) => { if (path === '/action') window.sent += 1; return ask(path, options); }")
+    page.eval("[...document.querySelectorAll('button')].find((button) => button.textContent === 'Pause').id = 'pause'")
+    page.click("document.getElementById('pause')")
+    page.wait("document.querySelector('#circle tbody').textContent.includes('paused')", "the pause")
+    page.eval("(() => { const button = [...document.querySelectorAll('button')].find((button) => button.textContent === 'Resume'); button.click(); button.click(); })()")
+    page.wait("!document.querySelector('#circle tbody').textContent.includes('paused')", "the end of the pause")
+    equal(page.eval("window.sent"), 2, "actions")
+    world.alice.run("wait", "--timeout", "60")
+
+
+@check
 def a_habit_is_ticked(world):
     """a habit is ticked by a click"""
     page = world.open()

@@ -29,7 +29,7 @@ import WaymarkTesting
 
   // MARK: Habits
 
-  @Test func `each day of a habit is in one of six states`() async throws {
+  @Test func `each day of a habit is in one of seven states`() async throws {
     let node = try await node()
     var habit = Habit(name: "Run", counting: "km", dailyTarget: 5, schedule: .days([1, 3, 5, 7]))
     habit.startDate = day("2026-05-04").noon(in: .gmt)  // a Monday
@@ -39,7 +39,7 @@ import WaymarkTesting
     }
     let page = try await page(of: habit, on: node)
     #expect(page.firstDay == day("2026-05-04"))
-    #expect(page.days == "depp" + "m-o")
+    #expect(page.days == "depx" + "m-o")
     #expect(page.amounts == [5, 6, 2, 1, 0, 0, 0])
     #expect(page.weekdays == [1, 3, 5, 7])
   }
@@ -115,6 +115,21 @@ import WaymarkTesting
     #expect(items[1].place == "00186 Rome, Italy")
     #expect(items[1].reference == "Q-55")
     #expect(items[1].paid == .deposit)
+  }
+
+  @Test func `a trip without dates has the days of its items at their places`() async throws {
+    let node = try await node()
+    let trip = Trip(name: "Tokyo")
+    let tokyo = TimeZone(identifier: "Asia/Tokyo") ?? .gmt
+    let (arrival, departure) = (
+      day("2026-05-12").noon(in: tokyo).addingTimeInterval(-4 * 3_600),
+      day("2026-05-14").noon(in: tokyo).addingTimeInterval(-4 * 3_600)
+    )
+    _ = try await node.save(trip)
+    _ = try await node.save(
+      Lodging(name: "Inn", tripID: trip.id, start: arrival, end: departure, zone: "Asia/Tokyo"))
+    let page = try #require(try await node.pageDocument().trips.first)
+    #expect((page.firstDay, page.lastDay) == (day("2026-05-12"), day("2026-05-14")))
   }
 
   @Test func `details of a protected trip are only in the page of that trip`() async throws {

@@ -21,7 +21,7 @@
 import Sodium
 import Wire
 
-/// What a request may have.
+/// The routes of the live page.
 package enum PageRoute: Hashable, Sendable {
   /// The page that exchanges the code in its address.
   case login
@@ -32,13 +32,16 @@ package enum PageRoute: Hashable, Sendable {
   case events
   case action
   case leave
+
+  /// Whether a request must show the key of its session, and not only the cookie.
+  package var needsKey: Bool { [.document, .action, .leave].contains(self) }
 }
 
 /// The sessions and one-time codes of a live page, and the decision about each request.
 ///
 /// Times are milliseconds of a clock that never runs backwards.
 package struct PageGate: Sendable {
-  /// What is done with a request.
+  /// The decision about a request.
   package enum Decision: Hashable, Sendable {
     case allowed(PageRoute, Session.ID?)
     case refused(HTTPResponse)

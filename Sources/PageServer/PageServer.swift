@@ -132,7 +132,10 @@ package final class PageServer: Sendable {
       var evicted: PageClient?
       if state.clients.count >= Limits.pageConnectionsMax {
         // Other users of this machine can connect too, and must not keep the owner out.
-        guard let index = state.clients.firstIndex(where: { !$0.hasSession }) else { return (false, nil) }
+        let least = state.clients.map(\.standing).min() ?? .key
+        guard least < .key, let index = state.clients.firstIndex(where: { $0.standing == least }) else {
+          return (false, nil)
+        }
         evicted = state.clients.remove(at: index)
       }
       state.clients.append(client)
@@ -166,7 +169,7 @@ package final class PageServer: Sendable {
     guard let response = answer(client) else { return }
     let deadline = monotonicMilliseconds() + times.response
     guard client.connection.write(response.bytes, until: deadline) else { return }
-    client.hasSession = false
+    client.standing = .unknown
     client.connection.finish(until: monotonicMilliseconds() + times.linger)
   }
 
@@ -192,10 +195,10 @@ package final class PageServer: Sendable {
     let decision = state.withLock { state in
       let now = monotonicMilliseconds()
       let decision = state.gate.decide(request, now: now)
-      // A request with the cookie alone may come from a page of another user's server.
-      if case .allowed(_, .some) = decision {
-        client.hasSession = true
-        state.lastUse = now
+      // A request with the cookie alone may come from another user: browsers send cookies to every port.
+      if case .allowed(let route, .some) = decision {
+        client.standing = route.needsKey ? .key : .cookie
+        if route.needsKey { state.lastUse = now }
       }
       return decision
     }
@@ -329,17 +332,26 @@ package final class PageServer: Sendable {
 
 /// A connection, and what the server knows about it.
 private final class PageClient: Sendable {
+  /// What a request has shown. The less it is, the sooner its connection makes room for another one.
+  enum Standing: UInt8, Comparable {
+    case unknown
+    case cookie
+    case key
+
+    static func < (left: Standing, right: Standing) -> Bool { left.rawValue < right.rawValue }
+  }
+
   let connection: LoopbackConnection
-  private let session = Atomic(false)
+  private let shown = Atomic(Standing.unknown.rawValue)
   private let page = Atomic(false)
   private let changed = Atomic(false)
 
   init(_ connection: LoopbackConnection) { self.connection = connection }
 
-  /// Whether its request belongs to a session, and is not answered yet.
-  var hasSession: Bool {
-    get { session.load(ordering: .acquiring) }
-    set { session.store(newValue, ordering: .releasing) }
+  /// What its request has shown, until it is answered.
+  var standing: Standing {
+    get { Standing(rawValue: shown.load(ordering: .acquiring)) ?? .unknown }
+    set { shown.store(newValue.rawValue, ordering: .releasing) }
   }
 
   /// Whether it is a stream of events.

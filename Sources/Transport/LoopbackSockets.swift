@@ -144,10 +144,12 @@ package final class LoopbackConnection: Sendable {
 
   package func wake() { waker.wake() }
 
-  /// Whether the other end has closed the connection. An end that has only finished writing can still read.
+  /// Whether the other end has closed the connection, or finished writing. A browser does neither before it has read the
+  /// response.
   package var hasHungUp: Bool {
-    var watched = pollfd(fd: socket.descriptor, events: 0, revents: 0)
-    return poll(&watched, 1, 0) > 0 && watched.revents & Int16(POLLHUP | POLLERR) != 0
+    var byte: UInt8 = 0
+    let count = recv(socket.descriptor, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT))
+    return count == 0 || count < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR
   }
 
   /// Tells the other end that nothing follows, and waits until it has read everything, or until the deadline. Closing

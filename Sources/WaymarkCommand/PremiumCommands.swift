@@ -77,7 +77,7 @@ extension RemoveEntitlement: TerminalCommand {
   func render(_ answer: WithdrawalSummary, into rendering: inout Rendering) {
     rendering.withdrawn(
       answer, plural(answer.entitlements.count, "entitlement"),
-      nothing: "It was removed before; nothing was changed.")
+      nothing: "Already removed; nothing was changed.")
   }
 }
 
@@ -373,7 +373,7 @@ extension TrustIssuer: TerminalCommand {
 
 extension UntrustIssuer: TerminalCommand {
   static let syntax = CommandSpec(
-    words: ["issuer", "untrust"], summary: "accept no entitlements of an issuer any more",
+    words: ["issuer", "untrust"], summary: "stop accepting an issuer's entitlements",
     operands: [.init(placeholder: "ISSUER", key: "issuer")],
     options: [CommandTable.rootKey("the root key, if it is stored elsewhere")],
     details: """
@@ -386,7 +386,7 @@ extension UntrustIssuer: TerminalCommand {
     let count = answer.entitlements.count
     rendering.withdrawn(
       answer, "the trust in an issuer" + (count == 0 ? "" : " and \(plural(count, "entitlement"))"),
-      nothing: "Its trust was withdrawn before; nothing was changed.")
+      nothing: "This issuer was already withdrawn; nothing was changed.")
   }
 }
 

@@ -2,32 +2,46 @@ import Foundation
 import Records
 import Waymark
 
-/// Which records of trips a page may name: those of trips that are not protected.
+/// The records that a page may name: all but those of protected trips.
 ///
-/// The list is of what may be named, so that a record whose trip is not known, such as one that was erased, is left out.
+/// Of trips, items and attachments, those are listed that may be named, so that a record whose trip is not known, such
+/// as one that was erased, is left out. Organizations and addresses belong to no trip; those are left out that only
+/// protected trips use.
 struct OpenRecords {
   private var ids: Set<UUID> = []
+  private var hidden: Set<UUID> = []
 
   init(_ node: isolated Node) throws {
     let trips = try node.records(Trip.all) + node.deleted(Trip.self).map(\.record)
-    ids.formUnion(trips.filter { !$0.isProtected }.map(\.id))
-    let open = ids
-    try add(Lodging.self, node) { open.contains($0.tripID) }
-    try add(Transportation.self, node) { open.contains($0.tripID) }
-    try add(Activity.self, node) { open.contains($0.tripID) }
-    let items = ids
-    try add(Attachment.self, node) { $0.parent.map { items.contains($0.id) } ?? false }
+    let open = Set(trips.filter { !$0.isProtected }.map(\.id))
+    let items =
+      try Self.all(Lodging.self, node) + Self.all(Transportation.self, node) + Self.all(Activity.self, node)
+    let openItems = Set(items.filter { open.contains($0.tripID) }.map { $0.id })
+    let attachments = try node.records(Attachment.all) + node.deleted(Attachment.self).map(\.record)
+    let openAttachments = attachments.filter { $0.parent.map { openItems.contains($0.id) } ?? false }
+    ids = open.union(openItems).union(openAttachments.map(\.id))
+
+    func organizations(_ isOpen: Bool) -> Set<UUID> {
+      Set(items.filter { open.contains($0.tripID) == isOpen }.compactMap { $0.organizationID })
+    }
+    hidden = organizations(false).subtracting(organizations(true))
+    let known = try node.records(Organization.all) + node.deleted(Organization.self).map(\.record)
+    func addresses(_ isHidden: Bool) -> Set<UUID> {
+      Set(known.filter { hidden.contains($0.id) == isHidden }.compactMap(\.addressID))
+    }
+    hidden.formUnion(addresses(true).subtracting(addresses(false)))
   }
 
-  private mutating func add<Owner: Record>(
-    _ type: Owner.Type, _ node: isolated Node, _ isOpen: (Owner) -> Bool
-  ) throws {
-    let all = try node.records(Owner.all) + node.deleted(type).map(\.record)
-    ids.formUnion(all.filter(isOpen).map(\.id))
+  private static func all<Owner: TripItem>(
+    _ type: Owner.Type, _ node: isolated Node
+  ) throws -> [any TripItem] {
+    try node.records(Owner.all) + node.deleted(type).map(\.record)
   }
 
-  /// Whether a record may be named. Records that don't belong to trips always may.
-  func contains(_ kind: RecordKind, _ id: UUID) -> Bool { !Self.kinds.contains(kind) || ids.contains(id) }
+  /// Whether a record may be named.
+  func contains(_ kind: RecordKind, _ id: UUID) -> Bool {
+    Self.kinds.contains(kind) ? ids.contains(id) : !hidden.contains(id)
+  }
 
   private static let kinds: Set<RecordKind> = [.trip, .lodging, .transportation, .activity, .attachment]
 
@@ -38,6 +52,12 @@ struct OpenRecords {
     shown.record = RecordReference(kind: record.kind, id: record.id, name: nil)
     shown.fields = []
     return shown
+  }
+
+  /// Returns an operation and its values without those of a record that may not be named.
+  func shown(_ page: OperationPage) -> OperationPage {
+    let isOpen = page.operation.record.map { contains($0.kind, $0.id) } ?? true
+    return OperationPage(operation: shown(page.operation), fields: isOpen ? page.fields : [])
   }
 
   /// Returns a status whose newest change is shown like every operation.

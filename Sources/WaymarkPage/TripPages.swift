@@ -2,7 +2,7 @@ import Foundation
 import Model
 import Waymark
 
-/// What the items of all trips refer to, read once.
+/// The records that the items of trips refer to, read once.
 struct TripReferences {
   private let organizations: OrganizationList
   private let addresses: [Address.ID: Address]

@@ -1,5 +1,7 @@
 import HTTP
 import PageServer
+import Synchronization
+import Transport
 import Waymark
 import WaymarkPage
 
@@ -10,6 +12,9 @@ extension NodePage {
 
   func document() async throws -> [UInt8] {
     guard let node else { throw WaymarkError.hungUp }
-    return try await node.pageDocument().json()
+    let begin = monotonicMilliseconds()
+    let document = try await node.pageDocument().json()
+    cost.store(Int(clamping: monotonicMilliseconds() - begin), ordering: .releasing)
+    return document
   }
 }

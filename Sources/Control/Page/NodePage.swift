@@ -12,16 +12,21 @@ import Waymark
 final class NodePage: PageContent {
   weak let node: Node?
   private let pending = Mutex(PendingConfirmations())
+  /// The milliseconds that the last document took.
+  let cost = Atomic(0)
 
   init(_ node: Node) { self.node = node }
 
   func changes() -> AsyncStream<Void> {
     // One element waits, however many changes there were.
     AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
-      let task = Task { [weak node] in
+      let task = Task { [weak node, weak self] in
         var revision = await node?.nextChange(since: nil)
         while let seen = revision {
           continuation.yield()
+          // Like the node's own watchers, pages take at most a fifth of its time: while a large store syncs, commands and
+          // peers come first.
+          try? await Task.sleep(for: .milliseconds(4 * (self?.cost.load(ordering: .acquiring) ?? 0)))
           revision = await node?.nextChange(since: seen)
         }
         continuation.finish()

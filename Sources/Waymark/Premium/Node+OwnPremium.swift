@@ -190,7 +190,9 @@ extension NodeInspection {
 
   /// The notice that premium ends soon and can't be renewed; nil if it was renewed or is not due.
   var renewalNotice: NodeStatus.Notice? {
-    guard let failure = renewalFailure, let end = circle.ownPremiumEnd else { return nil }
+    guard let failure = renewalFailure, let end = circle.ownPremiumEnd,
+      OwnPremium.endToIssue(after: end, at: replica.gateTime(now: now)) != nil
+    else { return nil }
     let isOver = end <= replica.gateTime(now: now)
     return NodeStatus.Notice(
       .premiumEnds,

@@ -35,7 +35,7 @@ package struct WithdrawalRequest: Sendable {
   }
 }
 
-/// What was withdrawn.
+/// The result of a withdrawal.
 package struct WithdrawalSummary: Codable, Sendable {
   /// The issuer that was withdrawn; nil if entitlements were.
   package let issuer: DeviceKey?
@@ -76,7 +76,9 @@ extension Node {
   @discardableResult
   public func removeEntitlement(_ id: String, issuerKey: URL? = nil, rootKey: URL? = nil) throws -> SyncState
   {
-    try withdraw(.entitlements([id]), rootKey: rootKey, issuerKey: issuerKey)
+    // A part of an id may name another entitlement tomorrow, and a removal is final.
+    guard id.count == 64 else { throw WaymarkError.notFound("entitlement", id) }
+    return try withdraw(.entitlements([id]), rootKey: rootKey, issuerKey: issuerKey)
   }
 
   private func withdraw(
@@ -103,7 +105,8 @@ extension Node {
       if isNew { try withdraw(issuer, request) }
       return withdrawalSummary(issuer, lost.map(\.id), isNew)
     case .entitlements(let texts):
-      let named = try texts.map { try circle.entitlement(named: $0) }
+      var ids: Set<StatementID> = []
+      let named = try texts.map { try circle.entitlement(named: $0) }.filter { ids.insert($0.id).inserted }
       let left = named.filter { !$0.isWithdrawn }
       if !left.isEmpty { try withdraw(left, request) }
       return withdrawalSummary(nil, named.map(\.id), !left.isEmpty)
@@ -165,14 +168,14 @@ extension Node {
     for entitlement in entitlements { logger.info("premium", "removed entitlement \(entitlement.id)") }
   }
 
-  /// The key that signs: the one that the request names, or else the key with which this device issues premium to its
-  /// own circle if that signed all of the entitlements, or else the root key.
+  /// The key that signs: the one that the request names, or else the root key, which no other key can displace. Without
+  /// it, the key with which this device issues premium to its own circle, if that signed all of the entitlements.
   private func withdrawalKey(
     for entitlements: [HeldEntitlement], _ request: WithdrawalRequest
   ) throws -> SigningKey {
     let source = passphrases(request.passphrase)
     if let file = request.issuerKey { return try Issuer.signingKey(file, source) }
-    if request.rootKey == nil, home.storage.hasIssuerKey,
+    if request.rootKey == nil, !home.storage.hasRootKey, home.storage.hasIssuerKey,
       entitlements.allSatisfy({ $0.body.source == OwnPremium.source })
     {
       let own = try home.storage.issuerKey(source).key

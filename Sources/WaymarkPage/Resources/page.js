@@ -921,7 +921,7 @@
       if (old) old.element.replaceWith(element); else main.append(element);
       shown.set(id, { text, element });
     }
-    document.getElementById("foot").replaceChildren(h("p", {}, isLive ? "Live from the node." : `Written ${momentText(page.generated)}. This page is a copy, and does not change by itself.`,
+    document.getElementById("foot").replaceChildren(h("p", {}, isLive ? ["Live from the node. ", h("button", { onclick: leave }, "End this session")] : `Written ${momentText(page.generated)}. This page is a copy, and does not change by itself.`,
       page.status ? ` Waymark ${clean(page.status.version)}.` : ""));
     if (window.scrollY !== scroll) window.scrollTo(0, scroll);
     if (focus && !focus.element.isConnected) focusAgain(focus);
@@ -980,7 +980,8 @@
 
   async function load() {
     isOutdated = true;
-    if (isLoading || isClosed) return;
+    // A hidden tab loads when it is shown.
+    if (isLoading || isClosed || (document.hidden && page)) return;
     isLoading = true;
     try {
       while (isOutdated) {
@@ -1021,8 +1022,17 @@
     if (!isConnected && state) state.replaceChildren(h("span", { class: "bad" }, "No connection to the node; trying again."));
   }
 
+  /** Ends the session on the node, so that the page can't be opened again without a new link. */
+  async function leave() {
+    await fetch("/leave", { method: "POST", headers: { ...headers(), "Content-Type": "application/json" }, body: "{}" }).catch(() => null);
+    localStorage.removeItem("waymark");
+    showClosed();
+    others.postMessage("left");
+  }
+
   function showClosed() {
     isClosed = true;
+    handOver?.();
     events?.close();
     document.getElementById("top").replaceChildren();
     document.getElementById("foot").replaceChildren();
@@ -1036,10 +1046,11 @@
   let isClosed = false;
   function follow() {
     others.onmessage = () => load();
-    navigator.locks.request("waymark", () => new Promise(listen));
+    navigator.locks.request("waymark", () => new Promise((done) => { handOver = done; listen(); }));
   }
+  let handOver = null;
   function listen() {
-    if (isClosed) return;
+    if (isClosed) { handOver?.(); return; }
     events = new EventSource("/events");
     events.addEventListener("changed", () => { load(); others.postMessage("changed"); });
     events.addEventListener("error", () => {
@@ -1052,7 +1063,7 @@
 
   /** Asks the node to do something; what it would ask at a terminal, it asks here. */
   async function act(request) {
-    // The second click of a double click is no second wish.
+    // Ignore the second click of a double click.
     if (act.isBusy) return;
     act.isBusy = true;
     try { await send(request); } finally { act.isBusy = false; }

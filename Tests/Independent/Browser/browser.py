@@ -140,6 +140,10 @@ class Page:
         self.call("Emulation.setEmulatedMedia", media=media, features=[
             {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
 
+    def activate(self):
+        """Brings the tab to the front; the others are hidden then."""
+        self.browser.call("Target.activateTarget", targetId=self.target)
+
     def go(self, address):
         self.call("Page.navigate", url=address)
         self.wait("document.readyState === 'complete'", f"{address} to load")

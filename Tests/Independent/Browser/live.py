@@ -108,10 +108,11 @@ def many_tabs_follow(world):
         tab.wait("document.getElementById('state') !== null", "a tab")
     world.bob.run("trip", "add", "name=Seven", "startDate=2026-06-07", "endDate=2026-06-07")
     for number, tab in enumerate(tabs):
+        tab.activate()
         tab.wait("document.getElementById('history').textContent.includes('Seven')", f"the trip in tab {number + 1}")
-    world.browser.call("Target.activateTarget", targetId=tabs[-1].target)
     click_text(tabs[-1], "Undo", "document.querySelector('#history tbody tr')")
     for number, tab in enumerate(tabs):
+        tab.activate()
         tab.wait("!document.getElementById('trips').textContent.includes('Seven')", f"the undo in tab {number + 1}")
 
 
@@ -313,6 +314,24 @@ def rebinding_gets_nothing(world):
         expect(answer in (0, 421), f"{name}: the exchange of the code answered {answer}")
     page = world.browser.open(link)
     page.wait("document.title.startsWith('Alice')", "the page, whose code was not used up")
+
+
+@check
+def a_session_is_ended(world):
+    """a session is ended by the person, in all tabs, and a new link opens another one that follows"""
+    page = world.open()
+    other = world.browser.open(world.address, context=page.context)
+    other.wait("document.getElementById('state') !== null", "the second tab")
+    page.activate()
+    click_text(page, "End this session")
+    for tab in (page, other):
+        tab.activate()
+        tab.wait("document.body.innerText.includes('not open in this browser')", "the end of the session")
+        expect("Rome" not in tab.eval("document.getElementById('main').textContent"), "the page still shows data")
+    again = world.browser.open(world.link(), context=page.context)
+    again.wait("document.getElementById('state') !== null", "the new session")
+    world.bob.run("trip", "add", "name=Again", "startDate=2026-06-09", "endDate=2026-06-09")
+    again.wait("document.getElementById('history').textContent.includes('Again')", "a change in the new session")
 
 
 @check

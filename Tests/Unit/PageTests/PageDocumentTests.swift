@@ -142,20 +142,40 @@ import WaymarkTesting
     try await node.attach(Data("%PDF".utf8), named: "list.pdf", to: .activity(cake.id))
     try await node.delete(cake)
     _ = try await node.save(Activity(name: "Pie", tripID: trip.id))
+    var address = Address()
+    address.street = "Quiet Lane"
+    _ = try await node.save(address)
+    let clinic = Organization(name: "Clinic", addressID: address.id)
+    _ = try await node.save(clinic)
+    let shared = Organization(name: "Railway")
+    _ = try await node.save(shared)
+    let other = try await node.save(Trip(name: "Rome"))
+    var (stay, ride) = (
+      Lodging(name: "Ward", tripID: trip.id), Transportation(name: "Ride", tripID: other.id)
+    )
+    (stay.organizationID, ride.organizationID) = (clinic.id, shared.id)
+    _ = try await node.save(stay)
+    _ = try await node.save(ride)
+    var away = Transportation(name: "Away", tripID: trip.id)
+    away.organizationID = shared.id
+    _ = try await node.save(away)
     trip.notes = "for Carol"
     _ = try await node.save(trip)
     let all = try await node.pageDocument()
-    let listed = try #require(all.trips.first)
+    let listed = try #require(all.trips.first { $0.id == trip.id })
     #expect((listed.name, listed.notes, listed.activities) == ("Surprise", "", 1))
     #expect(all.history.count >= 7)
     #expect(listed.items == nil)
     let json = try String(decoding: all.json(), as: UTF8.self)
-    for detail in ["for Bob", "for Carol", "Cake", "Barn", "Pie", "list.pdf"] {
+    #expect(json.contains("Railway") && json.contains("Ride"))
+    for detail in [
+      "for Bob", "for Carol", "Cake", "Barn", "Pie", "list.pdf", "Clinic", "Quiet Lane", "Ward", "Away",
+    ] {
       #expect(!json.contains(detail), "\(detail)")
     }
     let alone = try #require(try await node.pageDocument(of: trip.id).trips.first)
     #expect(alone.notes == "for Carol")
-    #expect(Set(alone.items?.map(\.name) ?? []) == ["Barn", "Pie"])
+    #expect(Set(alone.items?.map(\.name) ?? []) == ["Barn", "Pie", "Ward", "Away"])
   }
 
   @Test func `changes of other trips are shown, also of deleted ones`() async throws {

@@ -130,7 +130,7 @@ struct NodePageTests {
     try await alice.run("trip.add", fields("name=Rome"))
     await changes.next()
     let document = try JSON.parse(try await page.document())
-    #expect(document["counts"]?["trips"] == 1)
+    #expect(document["status"]?["counts"]?["trips"] == 1)
     await alice.close()
     var hasEnded = await changes.next() == nil
     if !hasEnded { hasEnded = await changes.next() == nil }

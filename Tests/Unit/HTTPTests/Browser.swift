@@ -12,6 +12,7 @@ final class Counter: PageContent {
     var watchers: [Int: AsyncStream<Void>.Continuation] = [:]
     var next = 0
     var performed: [PageAction] = []
+    var documents = 0
   }
 
   private let state = Mutex(State())
@@ -32,8 +33,14 @@ final class Counter: PageContent {
   var watchers: Int { state.withLock { $0.watchers.count } }
   var performed: [PageAction] { state.withLock { $0.performed } }
 
+  /// The number of documents that were asked for.
+  var documents: Int { state.withLock { $0.documents } }
+
   func document() async throws -> [UInt8] {
-    let number = state.withLock { $0.number }
+    let number = state.withLock { state in
+      state.documents += 1
+      return state.number
+    }
     guard number >= 0 else { throw Secret() }
     return Array("{\"number\":\(number)}".utf8) + [UInt8](repeating: UInt8(ascii: " "), count: padding)
   }

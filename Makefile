@@ -14,7 +14,8 @@ TEST_SECONDS ?= 1200
 TESTED := -c release -Xswiftc -enable-testing -Xswiftc -DDEBUG --scratch-path .build-test
 # Tests that use sockets and processes have real deadlines. They run by themselves, one group after the other: next to
 # the exhaustive searches, which use all cores for a minute, they would miss their deadlines.
-SOCKET_TESTS := ^(TransportTests|HTTPTests)\.
+SOCKET_TESTS := ^TransportTests\.
+HTTP_TESTS := ^HTTPTests\.
 NODE_TESTS := ^(WaymarkTests|CommandTests)\.
 PROCESS_TESTS := ^ProcessTests\.
 # Purchases are verified in builds with the trait AppStore only, which needs libcrypto. Without it these tests run too,
@@ -97,8 +98,9 @@ test: deps libcrypto ## build and run all tests
 	swift build --build-tests $(TESTED)
 	swift build --product waymark --traits AllFeatures --scratch-path .build-allfeatures
 	swift build --build-tests --traits $(DEVELOPMENT_TRAITS) --scratch-path .build-mock
-	timeout $(TEST_SECONDS) swift test --skip-build $(TESTED) --skip '$(SOCKET_TESTS)|$(NODE_TESTS)|$(PROCESS_TESTS)'
+	timeout $(TEST_SECONDS) swift test --skip-build $(TESTED) --skip '$(SOCKET_TESTS)|$(HTTP_TESTS)|$(NODE_TESTS)|$(PROCESS_TESTS)'
 	timeout $(TEST_SECONDS) swift test --skip-build $(TESTED) --filter '$(SOCKET_TESTS)'
+	timeout $(TEST_SECONDS) swift test --skip-build $(TESTED) --filter '$(HTTP_TESTS)'
 	timeout $(TEST_SECONDS) swift test --skip-build $(TESTED) --filter '$(NODE_TESTS)'
 	timeout $(TEST_SECONDS) swift test --skip-build $(TESTED) --filter '$(PROCESS_TESTS)'
 	timeout $(TEST_SECONDS) swift test --skip-build --traits $(DEVELOPMENT_TRAITS) --scratch-path .build-mock --filter '$(PURCHASE_TESTS)'

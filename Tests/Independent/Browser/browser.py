@@ -40,10 +40,10 @@ class Browser:
         options = [
             "--headless=new", "--remote-debugging-pipe", "--disable-gpu", "--hide-scrollbars", "--no-first-run",
             "--disable-dev-shm-usage", "--disable-background-networking", "--disable-component-update",
-            "--disable-extensions", f"--user-data-dir={self.profile}", *more,
+            "--disable-extensions",
+            # A container may not allow the sandbox, and nothing but our own pages is opened.
+            "--no-sandbox", f"--user-data-dir={self.profile}", *more,
         ]
-        if os.geteuid() == 0:
-            options.append("--no-sandbox")
         self.process = subprocess.Popen(
             [program(), *options, "about:blank"], preexec_fn=connect, close_fds=False, start_new_session=True,
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

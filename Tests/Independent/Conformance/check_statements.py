@@ -209,9 +209,9 @@ def not_ignored(world):
 
 @check("growth.statements", READER, "growth", "What a device does with what it does not know")
 def newer_statements(world):
-    """Correctly signed statements of kinds 11 and 13 to 63 are kept and passed on."""
+    """Correctly signed statements of kinds 11 and 14 to 63 are kept and passed on."""
     body = {0: 1, 1: world.circle.id, 2: world.bob.device, 3: ["of a newer version", 1.5, None], 40: b"x"}
-    pass_on(world, *(Statement.make(kind, world.bob.key, body) for kind in (11, 13, 63)))
+    pass_on(world, *(Statement.make(kind, world.bob.key, body) for kind in (11, 14, 63)))
 
 
 @check("session.state", READER, "session", "Summary and state")

@@ -92,11 +92,11 @@ struct ShowPage: TerminalCommand, ConfirmableCommand {
       return answer
     }
     let name = (trip == nil ? nil : page.trips.first.map { "\($0.name).html" }) ?? "waymark.html"
-    let path = try OutputFile.path(output ?? ".", naturally: name)
+    let path = try output.map { try OutputFile.path($0, naturally: name) } ?? Files.safeName(name)
     try TextFile.write(
       html, to: path, besides: run.home, replacingOwn: PageHTML.beginning, overwrites: yes == true,
       mode: 0o600)
-    answer.output = path.hasPrefix("./") ? String(path.dropFirst(2)) : path
+    answer.output = path
     answer.opened = noOpen != true && !run.printsJSON && Browser.open(file: path, run.environment)
     return answer
   }

@@ -232,5 +232,3 @@ public struct OperationPage: Hashable, Sendable, Codable, Identifiable {
   /// The effect on each field of the record; empty unless the operation wrote a single record that still exists.
   public let fields: [History.Field]
 }
-
-extension HabitPage.DayState: CaseIterable {}

@@ -212,7 +212,7 @@ extension Node {
 private func digits(of id: some Identifier32) -> String { String(id.description.prefix(8)) }
 
 extension Circle {
-  /// The fewest digits of an id that a person may type. Fewer could match something that nobody meant.
+  /// The fewest digits of an id that a person may type. Fewer could match another one by accident.
   private static let digitsMin = 4
 
   fileprivate func entitlements(of issuer: DeviceKey) -> [HeldEntitlement] {

@@ -23,7 +23,7 @@ class Device:
         """Runs a command; returns what it prints."""
         done = subprocess.run(
             [PROGRAM, "--home", self.home, *words], input=input, capture_output=True, text=True, timeout=120,
-            cwd=self.folder, env={**os.environ, "DISPLAY": "", "WAYLAND_DISPLAY": ""})
+            cwd=self.folder, env={**os.environ, "DISPLAY": "", "WAYLAND_DISPLAY": "", "TZ": "UTC"})
         if done.returncode != code:
             raise Failed(f"{self.name}: waymark {' '.join(words)}: {done.returncode}: {done.stdout}{done.stderr}")
         return done.stdout
@@ -36,7 +36,8 @@ class Device:
         self.log = open(os.path.join(self.folder, f"{self.name}.log"), "a")
         self.node = subprocess.Popen(
             [PROGRAM, "--home", self.home, "run", "--listen", "127.0.0.1:0", "--no-discovery", *options],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.log, text=True)
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.log, text=True,
+            env={**os.environ, "TZ": "UTC"})
         for line in self.node.stdout:
             if found := re.match(r"ready (\S+)", line):
                 return found[1]
